@@ -1,1 +1,28 @@
-//! epitome-core.
+//! What compaction is: entries, context, cuts, plans, and the machine that asks.
+//!
+//! Nothing here touches the world. Token counts come in through [`Measure`], messages through
+//! [`Archive`], and what must be found out is handed out as a question whose answer uses it up.
+
+mod amount;
+mod archive;
+mod context;
+mod cut;
+pub mod embedded;
+mod entry;
+pub mod facts;
+mod form;
+mod id;
+pub mod ledger;
+mod material;
+mod message;
+pub mod verify;
+
+pub use amount::{Sizes, Tokens};
+pub use archive::{Archive, ArchiveError, Measure, Shelf};
+pub use context::{Context, Slot};
+pub use cut::{Cut, Keep, find_cut};
+pub use entry::{Compaction, Edit, Entry, Item, Log, LogError, Summary, Tail};
+pub use form::{Form, Shown};
+pub use id::{CallId, EntryId};
+pub use material::Material;
+pub use message::{Author, Block, Call, Image, Message, Opaque, Part, Role, ToolResult};

@@ -1,0 +1,116 @@
+//! Amounts of context: tokens, and how a message's tokens divide by kind of block.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Sub};
+
+/// A number of tokens, by whichever counter the session was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Tokens(pub u64);
+
+impl Tokens {
+    /// No tokens at all.
+    pub const ZERO: Self = Self(0);
+
+    /// What is left after taking `other` away, zero at the least.
+    pub fn less(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// This amount times `numerator / denominator`, rounded down.
+    pub fn share(self, numerator: u64, denominator: u64) -> Self {
+        Self(self.0 * numerator / denominator)
+    }
+}
+
+impl Add for Tokens {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Tokens {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Tokens {
+    type Output = Self;
+    /// Panics in debug builds when `other` is larger; use [`Tokens::less`] where that can be.
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl Sum for Tokens {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Tokens {
+    /// Digits in groups of three: `18,204`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (i, digit) in digits.chars().enumerate() {
+            if i > 0 && (digits.len() - i).is_multiple_of(3) {
+                f.write_str(",")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The tokens of one message (or of many, summed), by kind of block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// What was said.
+    pub text: Tokens,
+    /// Readable reasoning.
+    pub thinking: Tokens,
+    /// Names and arguments of tool calls.
+    pub calls: Tokens,
+    /// Text of tool results.
+    pub results: Tokens,
+    /// Images, wherever they stand.
+    pub images: Tokens,
+    /// Blocks we carry but do not read.
+    pub opaque: Tokens,
+    /// What the protocol adds around each message.
+    pub framing: Tokens,
+}
+
+impl Sizes {
+    /// All kinds together.
+    pub fn total(&self) -> Tokens {
+        self.text + self.thinking + self.calls + self.results + self.images + self.opaque + self.framing
+    }
+}
+
+impl AddAssign for Sizes {
+    fn add_assign(&mut self, other: Self) {
+        self.text += other.text;
+        self.thinking += other.thinking;
+        self.calls += other.calls;
+        self.results += other.results;
+        self.images += other.images;
+        self.opaque += other.opaque;
+        self.framing += other.framing;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tokens;
+
+    #[test]
+    fn tokens_read_in_groups_of_three() {
+        let shown: Vec<String> = [0, 999, 1000, 18_204, 1_234_567].map(|n| Tokens(n).to_string()).into();
+        assert_eq!(shown, ["0", "999", "1,000", "18,204", "1,234,567"]);
+    }
+}

@@ -1,0 +1,104 @@
+//! What the core is handed: the originals of messages, and a way to count.
+
+use crate::{Block, EntryId, Image, Item, Message, Part, Sizes, Tokens};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Where the originals are. Asked for one message at a time, so that what is superseded need not
+/// stay in memory.
+pub trait Archive {
+    /// The message of this entry, as it was first said.
+    fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError>;
+}
+
+/// An original that could not be had.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read the original of {id}: {why}")]
+pub struct ArchiveError {
+    /// The entry asked for.
+    pub id: EntryId,
+    /// What stood in the way.
+    pub why: String,
+}
+
+/// Originals held in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Shelf {
+    messages: HashMap<EntryId, Arc<Message>>,
+}
+
+impl Shelf {
+    /// Puts a message on the shelf under its entry's id.
+    pub fn put(&mut self, id: EntryId, message: Message) {
+        self.messages.insert(id, Arc::new(message));
+    }
+}
+
+impl Archive for Shelf {
+    fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
+        let found = self.messages.get(&id).cloned();
+        found.ok_or_else(|| ArchiveError { id, why: "no message is kept under this id".into() })
+    }
+}
+
+/// Counts tokens the way the session's model does, as well as that is known.
+pub trait Measure: Sync {
+    /// Tokens of a text.
+    fn text(&self, text: &str) -> Tokens;
+    /// Tokens of a picture.
+    fn image(&self, image: &Image) -> Tokens;
+    /// What the protocol adds around each message.
+    fn framing(&self) -> Tokens;
+
+    /// The longest piece of `text` from its start that takes at most `max`.
+    fn head<'t>(&self, text: &'t str, max: Tokens) -> &'t str {
+        bisect(text.len(), |len| &text[..text.floor_char_boundary(len)], |piece| self.text(piece) <= max)
+    }
+
+    /// The longest piece of `text` up to its end that takes at most `max`.
+    fn tail<'t>(&self, text: &'t str, max: Tokens) -> &'t str {
+        let from_end = |len| &text[text.ceil_char_boundary(text.len() - len)..];
+        bisect(text.len(), from_end, |piece| self.text(piece) <= max)
+    }
+
+    /// A whole message, by kind of block.
+    fn sizes(&self, message: &Message) -> Sizes {
+        let mut sizes = Sizes { framing: self.framing(), ..Sizes::default() };
+        for block in &message.blocks {
+            match block {
+                Block::Text { text } => sizes.text += self.text(text),
+                Block::Thinking { text, .. } => sizes.thinking += self.text(text),
+                Block::Call(call) => sizes.calls += self.text(&call.name) + self.text(&call.input),
+                Block::Image(image) => sizes.images += self.image(image),
+                Block::Opaque(opaque) => sizes.opaque += self.text(&opaque.json),
+                Block::Result(result) => result.parts.iter().for_each(|part| match part {
+                    Part::Text { text } => sizes.results += self.text(text),
+                    Part::Image(image) => sizes.images += self.image(image),
+                    Part::Opaque(opaque) => sizes.opaque += self.text(&opaque.json),
+                }),
+            }
+        }
+        sizes
+    }
+
+    /// The light half of a message: everything planning needs, nothing it said.
+    fn weigh(&self, message: &Message) -> Item {
+        Item {
+            role: message.role,
+            author: message.author,
+            sizes: self.sizes(message),
+            calls: message.calls().map(|call| call.id.clone()).collect(),
+            answers: message.results().map(|result| result.call.clone()).collect(),
+        }
+    }
+}
+
+/// The longest piece that fits, where every shorter one would fit as well.
+fn bisect<'t>(len_max: usize, piece: impl Fn(usize) -> &'t str, fits: impl Fn(&str) -> bool) -> &'t str {
+    let (mut fitting, mut above) = (0, len_max + 1);
+    while above - fitting > 1 {
+        let middle = fitting.midpoint(above);
+        if fits(piece(middle)) { fitting = middle } else { above = middle }
+    }
+    piece(fitting)
+}

@@ -1,0 +1,1 @@
+//! Facts a machine can check.

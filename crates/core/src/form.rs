@@ -1,0 +1,188 @@
+//! How a message in view is shown: whole, without its thinking, with a pointer for its bulk, or
+//! shortened to head and tail. The original stays in the archive.
+
+use crate::{Block, Call, EntryId, Measure, Message, Part, Tokens, ToolResult};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What is left out of a message, and what takes its place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Form {
+    /// Tool results give way to a pointer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub results: bool,
+    /// Long values inside tool-call arguments give way to their beginning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub arguments: bool,
+    /// Thinking is left out, whole.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub thinking: bool,
+    /// Pictures give way to a marker.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub images: bool,
+    /// The message as a whole is cut to head, pointer and tail of about this many tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shorten: Option<Tokens>,
+}
+
+/// A message as the context shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The entry it comes from; none for a summary.
+    pub id: Option<EntryId>,
+    /// As shown.
+    pub message: Arc<Message>,
+}
+
+/// Argument values at most this long stay as they are: a path, a flag, a short query.
+const ARGUMENT_CHARS_MAX: usize = 200;
+
+impl Form {
+    /// The message whole.
+    pub const WHOLE: Self =
+        Self { results: false, arguments: false, thinking: false, images: false, shorten: None };
+
+    /// Both forms at once; the shorter of two lengths.
+    pub fn and(self, other: Self) -> Self {
+        let shorten = match (self.shorten, other.shorten) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (one, two) => one.or(two),
+        };
+        Self {
+            results: self.results || other.results,
+            arguments: self.arguments || other.arguments,
+            thinking: self.thinking || other.thinking,
+            images: self.images || other.images,
+            shorten,
+        }
+    }
+
+    /// `message` in this form. Calls and results keep their ids, so pairs stay pairs.
+    pub fn apply(&self, id: EntryId, message: &Arc<Message>, measure: &dyn Measure) -> Arc<Message> {
+        if *self == Self::WHOLE {
+            return message.clone();
+        }
+        let share = self.shorten.map(|all| self.share_of(all, message, measure));
+        let mut blocks = Vec::with_capacity(message.blocks.len());
+        for block in &message.blocks {
+            blocks.extend(self.apply_to_block(block, share, id, measure));
+        }
+        if blocks.is_empty() {
+            blocks.push(Block::text(format!("[thinking left out; recall {id}]")));
+        }
+        Arc::new(Message { blocks, ..Message::clone(message) })
+    }
+
+    fn apply_to_block(
+        &self,
+        block: &Block,
+        share: Option<Tokens>,
+        id: EntryId,
+        measure: &dyn Measure,
+    ) -> Option<Block> {
+        let short = |text: &Arc<str>| match share {
+            Some(share) => shorten(text, share, id, measure),
+            None => text.clone(),
+        };
+        Some(match block {
+            Block::Thinking { .. } if self.thinking || share.is_some() => return None,
+            Block::Thinking { .. } | Block::Opaque(_) => block.clone(),
+            Block::Text { text } => Block::Text { text: short(text) },
+            Block::Image(image) if self.images => {
+                Block::text(format!("[image {}; recall {id}]", image.media_type))
+            }
+            Block::Image(_) => block.clone(),
+            Block::Call(call) if self.arguments || share.is_some() => Block::Call(trim_arguments(call, id)),
+            Block::Call(_) => block.clone(),
+            Block::Result(result) if self.results => Block::Result(point_to(result, id, measure)),
+            Block::Result(result) => Block::Result(self.apply_to_result(result, short, id)),
+        })
+    }
+
+    fn apply_to_result(
+        &self,
+        result: &ToolResult,
+        short: impl Fn(&Arc<str>) -> Arc<str>,
+        id: EntryId,
+    ) -> ToolResult {
+        let parts = result.parts.iter().map(|part| match part {
+            Part::Text { text } => Part::Text { text: short(text) },
+            Part::Image(image) if self.images => {
+                Part::Text { text: format!("[image {}; recall {id}]", image.media_type).into() }
+            }
+            Part::Image(_) | Part::Opaque(_) => part.clone(),
+        });
+        ToolResult { parts: parts.collect(), ..result.clone() }
+    }
+
+    /// What each text of the message may take so that all of them together take `all`.
+    fn share_of(&self, all: Tokens, message: &Message, measure: &dyn Measure) -> Tokens {
+        let texts = message.blocks.iter().map(|block| match block {
+            Block::Text { .. } => 1,
+            Block::Result(result) => {
+                result.parts.iter().filter(|part| part.as_text().is_some()).count() as u64
+            }
+            Block::Thinking { .. } | Block::Call(_) | Block::Image(_) | Block::Opaque(_) => 0,
+        });
+        Tokens(all.less(measure.framing()).0 / texts.sum::<u64>().max(1))
+    }
+}
+
+/// The first and last part of a text with a pointer between, within `max` where that is possible.
+fn shorten(text: &Arc<str>, max: Tokens, id: EntryId, measure: &dyn Measure) -> Arc<str> {
+    let whole = measure.text(text);
+    if whole <= max {
+        return text.clone();
+    }
+    let pointer = format!("\n[… {whole} tokens in all; recall {id} …]\n");
+    let room = max.less(measure.text(&pointer));
+    // The head says what it is, the tail how it ended: two parts to one.
+    let (head, tail) = (measure.head(text, room.share(2, 3)), measure.tail(text, room.share(1, 3)));
+    format!("{head}{pointer}{tail}").into()
+}
+
+fn point_to(result: &ToolResult, id: EntryId, measure: &dyn Measure) -> ToolResult {
+    let text = result.text();
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let first: String = first.chars().take(80).collect();
+    let pointer =
+        format!("[tool result {id}: {} tokens, begins \"{first}\"; recall {id}]", measure.text(&text));
+    if pointer.len() >= text.len() && !result.parts.iter().any(|part| part.as_text().is_none()) {
+        return result.clone();
+    }
+    ToolResult { parts: vec![Part::Text { text: pointer.into() }], ..result.clone() }
+}
+
+/// Long strings inside the arguments give way to their beginning; names and short values stay, so
+/// that the model is not taught parameters that do not exist.
+fn trim_arguments(call: &Call, id: EntryId) -> Call {
+    let input = match serde_json::from_str::<serde_json::Value>(&call.input) {
+        Ok(mut value) if !call.freeform => {
+            trim_value(&mut value, id);
+            value.to_string()
+        }
+        Ok(_) | Err(_) => trim_text(&call.input, id).unwrap_or_else(|| call.input.to_string()),
+    };
+    Call {
+        input: if input.len() < call.input.len() { input.into() } else { call.input.clone() },
+        ..call.clone()
+    }
+}
+
+fn trim_value(value: &mut serde_json::Value, id: EntryId) {
+    match value {
+        serde_json::Value::String(text) => {
+            if let Some(shorter) = trim_text(text, id) {
+                *text = shorter;
+            }
+        }
+        serde_json::Value::Array(values) => values.iter_mut().for_each(|value| trim_value(value, id)),
+        serde_json::Value::Object(fields) => fields.values_mut().for_each(|value| trim_value(value, id)),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
+    }
+}
+
+fn trim_text(text: &str, id: EntryId) -> Option<String> {
+    let (cut, _) = text.char_indices().nth(ARGUMENT_CHARS_MAX)?;
+    Some(format!("{}… [{} characters in all; recall {id}]", &text[..cut], text.chars().count()))
+}

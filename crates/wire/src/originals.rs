@@ -1,0 +1,71 @@
+//! Finding a message's original again: each message remembers where it stands, not what it says.
+
+use crate::{Source, Span};
+use epitome_core::{Archive, ArchiveError, EntryId, Message};
+use std::sync::Arc;
+
+/// Where the original of one message is.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// In these runs of the source; `part` tells apart several messages made from the same bytes.
+    Spans {
+        /// The runs, in order.
+        spans: Box<[Span]>,
+        /// Which of the messages made from them.
+        part: u32,
+    },
+    /// In memory.
+    Held(Arc<Message>),
+}
+
+/// Makes a message from the bytes of its spans. One for each format.
+pub type Decode = fn(runs: &[Vec<u8>], part: u32) -> Result<Message, String>;
+
+/// The archive of one conversation.
+#[derive(Clone)]
+pub struct Originals {
+    source: Arc<dyn Source>,
+    decode: Decode,
+    /// By entry; none for entries that are not messages.
+    places: Vec<Option<Place>>,
+}
+
+impl Originals {
+    /// An empty archive over `source`.
+    pub fn new(source: Arc<dyn Source>, decode: Decode) -> Self {
+        Self { source, decode, places: Vec::new() }
+    }
+
+    /// Remembers where the message of `id` is.
+    pub fn put(&mut self, id: EntryId, place: Place) {
+        if self.places.len() <= id.index() {
+            self.places.resize(id.index() + 1, None);
+        }
+        self.places[id.index()] = Some(place);
+    }
+
+    /// The bytes behind a message, exactly as they stand in the source; none where it is held in memory.
+    pub fn spans(&self, id: EntryId) -> Option<&[Span]> {
+        match self.places.get(id.index())?.as_ref()? {
+            Place::Spans { spans, .. } => Some(spans),
+            Place::Held(_) => None,
+        }
+    }
+
+    fn read(&self, spans: &[Span], part: u32) -> Result<Message, String> {
+        let runs: Result<Vec<Vec<u8>>, _> = spans.iter().map(|&span| self.source.slice(span)).collect();
+        (self.decode)(&runs.map_err(|error| error.to_string())?, part)
+    }
+}
+
+impl Archive for Originals {
+    fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
+        match self.places.get(id.index()).and_then(Option::as_ref) {
+            Some(Place::Held(message)) => Ok(message.clone()),
+            Some(Place::Spans { spans, part }) => {
+                self.read(spans, *part).map(Arc::new).map_err(|why| ArchiveError { id, why })
+            }
+            None => Err(ArchiveError { id, why: "no message has this id".into() }),
+        }
+    }
+}

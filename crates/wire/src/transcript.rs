@@ -1,0 +1,112 @@
+//! What a reader makes of a file.
+
+use crate::{Format, Originals};
+use epitome_core::{EntryId, Log};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::sync::Arc;
+
+/// A file, read: its conversations, and what was odd about it.
+pub struct Transcript {
+    /// How it is written.
+    pub format: Format,
+    /// Usually one.
+    pub conversations: Vec<Conversation>,
+    /// What was survived on the way, in the order met.
+    pub problems: Vec<Problem>,
+}
+
+/// One conversation of a file.
+pub struct Conversation {
+    /// Its entries.
+    pub log: Log,
+    /// The entry the conversation has got to.
+    pub leaf: Option<EntryId>,
+    /// What is sent before the history, where the file records it.
+    pub fixed: Fixed,
+    /// The model calls the file records, in order.
+    pub replies: Vec<Reply>,
+    /// Where the messages' originals are.
+    pub originals: Originals,
+    /// The tool's own ids of entries (`uuid` and the like), by entry, where the format has them.
+    pub names: Vec<Option<Arc<str>>>,
+}
+
+/// The part of a request that stands before the history.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fixed {
+    /// The system prompt; its pieces where it has several.
+    pub system: Vec<Arc<str>>,
+    /// Tool definitions as they came: JSON text.
+    pub tools: Vec<Arc<str>>,
+    /// The model last used.
+    pub model: Option<Arc<str>>,
+    /// The output limit asked for.
+    pub max_tokens: Option<u64>,
+}
+
+/// One recorded answer of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// Its message.
+    pub entry: EntryId,
+    /// Who answered.
+    pub model: Option<Arc<str>>,
+    /// What the provider said it took; none where nothing usable is recorded.
+    pub usage: Option<Usage>,
+}
+
+/// Tokens of one call as the provider reported them, put on one basis: `prompt` includes what was cached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// The whole prompt.
+    pub prompt: u64,
+    /// What was written, reasoning included.
+    pub output: u64,
+    /// The part of the prompt read from the cache.
+    pub cache_read: u64,
+    /// The part of the prompt written to the cache.
+    pub cache_write: u64,
+}
+
+/// Something wrong in a file that reading survived.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// The line, from 1; none where the format has no lines.
+    pub line: Option<u64>,
+    /// What was met and what was made of it.
+    pub what: String,
+}
+
+/// A file that could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The bytes themselves did not come.
+    #[error("cannot read the file")]
+    Read(#[source] io::Error),
+    /// There are none.
+    #[error("the file is empty; there is no conversation to read")]
+    Empty,
+    /// A line beyond all reason.
+    #[error("line {line} is longer than {bytes_max} bytes; this is no transcript, or its newlines are lost")]
+    LineTooLong {
+        /// Its number.
+        line: u64,
+        /// The limit.
+        bytes_max: usize,
+    },
+    /// Not what it was said to be.
+    #[error("this is not a {format} transcript: {why}; try --from auto, or name the right format")]
+    NotThis {
+        /// What was expected.
+        format: Format,
+        /// What was found instead.
+        why: String,
+    },
+    /// Not recognised as anything.
+    #[error("no known format fits: {why}; name one with --from")]
+    Unknown {
+        /// What was seen.
+        why: String,
+    },
+}
