@@ -2,10 +2,32 @@
 //!
 //! A [`Counter`] counts with the model's own tokenizer where it is published, and estimates where it
 //! is not; either way it says which ([`Method`]). A [`Calibration`] corrects estimates by the usage a
-//! provider reports. The [`Catalog`] knows windows, prices and image rules, and where each figure
-//! comes from. Nothing here touches a clock, a file or the network: what it needs is handed in.
-//! What a context is and when it must shrink is left to other crates; so are protocols.
+//! provider reports, and gives each size as a [`Figure`]. The [`Catalog`] knows windows, prices and
+//! image rules, and where each comes from. Nothing here touches a clock, a file or the network: what
+//! it needs is handed in. What a context is, and when it must shrink, is left to other crates; so are
+//! the protocols that usage arrives in.
 
+pub mod calibrate;
+pub mod catalog;
+pub mod counter;
+pub mod encoding;
 pub mod estimate;
+pub mod figure;
+pub mod image;
+pub mod model;
+pub mod price;
+mod split;
+pub mod tokenizer;
+pub mod usage;
 
+pub use calibrate::{Calibration, Lesson, Rejection, Sample, SampleKind};
+pub use catalog::{Catalog, CatalogError};
+pub use counter::{Count, Counter, UpTo};
+pub use encoding::Encoding;
 pub use estimate::{Family, Running, estimate};
+pub use figure::{Figure, FigureSource, Fit, Measure, Parts, fits};
+pub use image::{Detail, ImageRule, Size, dimensions, dimensions_base64};
+pub use model::{Framing, Model, Origin, Provider, Source, Sourced};
+pub use price::{LongRates, Prices, Rates};
+pub use tokenizer::{Method, Tokenizer, UnknownTokenizer};
+pub use usage::{Anchor, Epoch, Usage};

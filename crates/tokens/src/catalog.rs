@@ -1,0 +1,88 @@
+//! The catalog of models: windows, prices and rules, as data, with the operator's own on top.
+//!
+//! The data is `data/models.toml`. How a name becomes a row is in [`name`], a row's form in [`row`].
+
+mod name;
+mod row;
+
+use crate::model::{Model, Source, Sourced};
+use name::Name;
+use row::{Row, Rows};
+use std::sync::OnceLock;
+
+/// What is known of models.
+///
+/// ```
+/// let catalog = epitome_tokens::Catalog::built_in();
+/// let model = catalog.find("anthropic/claude-opus-4.5");
+/// assert_eq!(model.window_tokens.value, 200_000);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    rows: Vec<(Source, Row)>,
+}
+
+/// Overrides that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("model overrides cannot be read; each is a `[[model]]` table with `match` and the values to replace")]
+pub struct CatalogError(#[from] toml::de::Error);
+
+/// The window a name ending in `[1m]` asks for.
+const ONE_MILLION_TOKENS: u64 = 1_000_000;
+
+impl Catalog {
+    /// The catalog that came with the program.
+    #[must_use]
+    pub fn built_in() -> &'static Self {
+        static BUILT_IN: OnceLock<Catalog> = OnceLock::new();
+        BUILT_IN.get_or_init(|| {
+            Self { rows: Vec::new() }
+                .with(include_str!("../data/models.toml"), Source::Catalog)
+                .expect("the built-in catalog is read by a test")
+        })
+    }
+
+    /// This catalog with the operator's values on top. A `[[model]]` names what it matches and only
+    /// what it changes; an unknown key is an error.
+    ///
+    /// # Errors
+    /// Where the text is not such a list.
+    pub fn with_overrides(&self, toml: &str) -> Result<Self, CatalogError> {
+        self.clone().with(toml, Source::Explicit)
+    }
+
+    fn with(mut self, toml: &str, source: Source) -> Result<Self, CatalogError> {
+        let rows = toml::from_str::<Rows>(toml)?;
+        self.rows.extend(rows.model.into_iter().map(|row| (source, row)));
+        Ok(self)
+    }
+
+    /// What is known of a model, by any of its usual spellings. One nobody knows comes back as a
+    /// guess, marked as such.
+    #[must_use]
+    pub fn find(&self, id: &str) -> Model {
+        let name = Name::of(id);
+        let mut model = Model::guess(id);
+        for source in [Source::Catalog, Source::Explicit] {
+            if let Some(row) = self.longest_match(&name, source) {
+                row.apply(source, &mut model);
+            }
+        }
+        if name.is_one_million {
+            model.window_tokens.offer(Sourced::new(ONE_MILLION_TOKENS, Source::Explicit));
+        }
+        model
+    }
+
+    /// Every model of the catalog, by the first name of its row.
+    pub fn models(&self) -> impl Iterator<Item = Model> {
+        self.rows.iter().filter_map(|(_, row)| row.names.first()).map(|name| self.find(name))
+    }
+
+    fn longest_match(&self, name: &Name, source: Source) -> Option<&Row> {
+        let rows = self.rows.iter().filter(|(of, _)| *of == source);
+        rows.filter_map(|(_, row)| Some((name.match_length(&row.names)?, row)))
+            .max_by_key(|&(length, _)| length)
+            .map(|(_, row)| row)
+    }
+}

@@ -1,0 +1,225 @@
+//! A model as the catalog knows it: each figure with where it comes from.
+
+use crate::image::ImageRule;
+use crate::price::Prices;
+use crate::{Family, Tokenizer};
+use serde::{Deserialize, Serialize};
+
+/// Where a figure comes from, least believed first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// Nobody said: a cautious default.
+    Guess,
+    /// The catalog that came with the program.
+    Catalog,
+    /// The provider's own words, such as an overflow error.
+    Learned,
+    /// The operator, or the model's name itself.
+    Explicit,
+}
+
+/// A value and where it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Serialize, Deserialize)]
+pub struct Sourced<T> {
+    /// The value.
+    pub value: T,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+impl<T> Sourced<T> {
+    /// A value with its source.
+    pub const fn new(value: T, source: Source) -> Self {
+        Self { value, source }
+    }
+
+    /// Takes the newer value unless the present one is more believed.
+    pub fn offer(&mut self, newer: Self) {
+        if newer.source >= self.source {
+            *self = newer;
+        }
+    }
+}
+
+/// Who serves a model, as far as rules of counting and caching differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Provider {
+    Anthropic,
+    Openai,
+    Google,
+    Meta,
+    Deepseek,
+    Alibaba,
+    Mistral,
+    Moonshot,
+    Zhipu,
+    Minimax,
+    Xai,
+    Unknown,
+}
+
+/// A model: how it counts, how much it holds, what it costs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    /// The name as it was asked for.
+    pub id: String,
+    /// The catalog's row for it, if there is one.
+    pub row: Option<String>,
+    /// Who serves it.
+    pub provider: Provider,
+    /// How its tokens are counted.
+    pub tokenizer: Tokenizer,
+    /// Prompt and output together.
+    pub window_tokens: Sourced<u64>,
+    /// The longest prompt, where it is less than the window.
+    pub input_tokens_max: Option<Sourced<u64>>,
+    /// The longest reply.
+    pub output_tokens_max: Option<Sourced<u64>>,
+    /// The shortest prefix the provider caches.
+    pub cache_tokens_min: Option<Sourced<u64>>,
+    /// What tokens cost.
+    pub prices: Option<Sourced<Prices>>,
+    /// How images are charged.
+    pub image: ImageRule,
+    /// What having tools adds to a prompt.
+    pub tool_prompt_tokens: u64,
+    /// Where the catalog's row comes from.
+    pub origin: Option<Origin>,
+}
+
+/// Where a row of the catalog comes from, and when it was true.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Who said so.
+    pub source: String,
+    /// The month, as `2026-08`.
+    pub as_of: String,
+    /// Whether anyone here checked it against the provider.
+    pub is_verified: bool,
+}
+
+/// The window of a model nobody knows: what most models have at least.
+pub const GUESSED_WINDOW_TOKENS: u64 = 128_000;
+
+impl Model {
+    /// A model nobody knows: counted on the high side, with a small window.
+    #[must_use]
+    pub fn guess(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            row: None,
+            provider: Provider::Unknown,
+            tokenizer: Tokenizer::Estimate(Family::Unknown),
+            window_tokens: Sourced::new(GUESSED_WINDOW_TOKENS, Source::Guess),
+            input_tokens_max: None,
+            output_tokens_max: None,
+            cache_tokens_min: None,
+            prices: None,
+            image: ImageRule::Unknown,
+            tool_prompt_tokens: 0,
+            origin: None,
+        }
+    }
+
+    /// What goes around its messages and tools.
+    #[must_use]
+    pub const fn framing(&self) -> Framing {
+        let framing = Framing::of_family(self.tokenizer.family());
+        match self.provider {
+            Provider::Unknown => framing,
+            _ => Framing { tool_prompt_tokens: self.tool_prompt_tokens, ..framing },
+        }
+    }
+
+    /// The longest prompt that leaves `reserve_tokens` for the reply.
+    #[must_use]
+    pub fn usable_tokens(&self, reserve_tokens: u64) -> u64 {
+        let room = self.window_tokens.value.saturating_sub(reserve_tokens);
+        self.input_tokens_max.map_or(room, |input| room.min(input.value))
+    }
+
+    /// Notes a window the provider told of. The operator's word stands against it.
+    pub fn learn_window(&mut self, tokens: u64) {
+        self.window_tokens.offer(Sourced::new(tokens, Source::Learned));
+    }
+
+    /// Notes a longest prompt the provider told of. The operator's word stands against it.
+    pub fn learn_input_max(&mut self, tokens: u64) {
+        let learned = Sourced::new(tokens, Source::Learned);
+        self.input_tokens_max.get_or_insert(learned).offer(learned);
+    }
+}
+
+/// What a provider puts around the parts of a prompt, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Framing {
+    /// Around each message.
+    pub message_tokens: u64,
+    /// Once, to open the reply.
+    pub reply_tokens: u64,
+    /// Around each tool call.
+    pub call_tokens: u64,
+    /// Around each tool result.
+    pub result_tokens: u64,
+    /// Once, if there are any tools.
+    pub tool_prompt_tokens: u64,
+}
+
+impl Framing {
+    /// The framing usual in a family.
+    #[must_use]
+    pub const fn of_family(family: Family) -> Self {
+        match family {
+            Family::Claude => CLAUDE,
+            Family::Claude47 => CLAUDE47,
+            Family::Gemini
+            | Family::O200k
+            | Family::Cl100k
+            | Family::Llama
+            | Family::Qwen
+            | Family::DeepSeek
+            | Family::Glm
+            | Family::Kimi
+            | Family::Mistral
+            | Family::Unknown => CHAT,
+        }
+    }
+}
+
+const CLAUDE: Framing =
+    Framing { message_tokens: 7, reply_tokens: 0, call_tokens: 0, result_tokens: 0, tool_prompt_tokens: 497 };
+
+const CLAUDE47: Framing = Framing { tool_prompt_tokens: 290, ..CLAUDE };
+
+/// Role, separators and name, as OpenAI counts them and the open models nearly do.
+const CHAT: Framing =
+    Framing { message_tokens: 4, reply_tokens: 3, call_tokens: 0, result_tokens: 0, tool_prompt_tokens: 0 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_learned_yields_to_the_operator_alone() {
+        let mut model = Model::guess("mystery");
+        model.learn_window(32_768);
+        assert_eq!(model.window_tokens, Sourced::new(32_768, Source::Learned));
+        model.window_tokens.offer(Sourced::new(1_000_000, Source::Catalog));
+        assert_eq!(model.window_tokens, Sourced::new(32_768, Source::Learned));
+        model.window_tokens.offer(Sourced::new(65_536, Source::Explicit));
+        model.learn_window(32_768);
+        assert_eq!(model.window_tokens, Sourced::new(65_536, Source::Explicit));
+    }
+
+    #[test]
+    fn a_prompt_is_bound_by_the_window_and_by_the_input_limit() {
+        let mut model = Model::guess("mystery");
+        assert_eq!(model.usable_tokens(8_000), 120_000);
+        model.learn_input_max(100_000);
+        assert_eq!(model.usable_tokens(8_000), 100_000);
+        assert_eq!(model.usable_tokens(128_001), 0);
+    }
+}
