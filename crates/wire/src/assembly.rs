@@ -1,0 +1,181 @@
+//! Putting a log together from a file that tells its story out of order.
+//!
+//! An entry's id is given when its first line is met, and never changes when lines are added to the
+//! file. Results must follow their call all the same, so a call reserves the place of its result at
+//! once: whenever the result comes, and whatever came between, it stands there. A place whose result
+//! never came is a note.
+
+use crate::{Decode, Originals, Place, Source, Span};
+use epitome_core::{CallId, Compaction, Entry, EntryId, Item, Log};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What stands in the place of a result that has not come.
+const UNANSWERED: &str = "unanswered call";
+
+/// A log in the making.
+#[derive(Default)]
+pub(crate) struct Assembly {
+    nodes: Vec<Node>,
+    /// Where the results of unanswered calls will stand, by the newest call of each id.
+    waiting: HashMap<CallId, EntryId>,
+}
+
+struct Node {
+    entry: Entry,
+    spans: Vec<Span>,
+    part: u32,
+    name: Option<Arc<str>>,
+    /// The reply whose result this place is for.
+    answers: Option<EntryId>,
+}
+
+/// A message as it was met.
+pub(crate) struct Met {
+    /// Its light half.
+    pub item: Item,
+    /// Where it stands.
+    pub span: Span,
+    /// Which message of that span; see [`Place::Spans`].
+    pub part: u32,
+    /// The tool's id for it.
+    pub name: Option<Arc<str>>,
+}
+
+/// Whether a result finds its call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pairing {
+    /// Its call waits, and nothing was said since.
+    Waiting,
+    /// Its call waits, though the model has spoken again.
+    Late,
+    /// No call waits for it.
+    Missing,
+}
+
+/// A finished log with what belongs to it.
+pub(crate) struct Assembled {
+    pub log: Log,
+    pub originals: Originals,
+    pub names: Vec<Option<Arc<str>>>,
+}
+
+impl Assembly {
+    /// Adds a message, and reserves the places of the results it asks for.
+    pub(crate) fn add(&mut self, met: Met) -> EntryId {
+        let id = self.next_id();
+        let calls = met.item.calls.clone();
+        self.nodes.push(Node::of(met));
+        self.reserve(id, &calls);
+        id
+    }
+
+    /// Adds more of a message that has begun.
+    pub(crate) fn extend(&mut self, id: EntryId, more: Item, span: Span) {
+        let Some(node) = self.nodes.get_mut(id.index()) else { return };
+        node.spans.push(span);
+        if let Entry::Message(item) = &mut node.entry {
+            let framing = item.sizes.framing;
+            item.sizes += more.sizes;
+            item.sizes.framing = framing;
+            item.calls = [&item.calls[..], &more.calls].concat().into();
+        }
+        self.reserve(id, &more.calls);
+    }
+
+    fn reserve(&mut self, reply: EntryId, calls: &[CallId]) {
+        for call in calls {
+            let place = self.next_id();
+            self.nodes.push(Node::waiting_for(reply));
+            self.waiting.insert(call.clone(), place);
+        }
+    }
+
+    /// Whether a call waits for this result, `newest` being the newest reply.
+    pub(crate) fn pairing(&self, call: &CallId, newest: Option<EntryId>) -> Pairing {
+        match self.waiting.get(call).and_then(|place| self.nodes[place.index()].answers) {
+            None => Pairing::Missing,
+            Some(reply) if Some(reply) == newest => Pairing::Waiting,
+            Some(_) => Pairing::Late,
+        }
+    }
+
+    /// Puts results in the place reserved for the first of them; one that answers nothing is added.
+    pub(crate) fn answer(&mut self, met: Met) -> EntryId {
+        let places: Vec<EntryId> =
+            met.item.answers.iter().filter_map(|call| self.waiting.remove(call)).collect();
+        let Some(&place) = places.first() else { return self.add(met) };
+        let answers = self.nodes[place.index()].answers;
+        self.nodes[place.index()] = Node { answers, ..Node::of(met) };
+        place
+    }
+
+    /// Adds a compaction. Calls from before it wait no longer: their place is out of view.
+    pub(crate) fn compact(&mut self, compaction: Compaction, name: Option<Arc<str>>) -> EntryId {
+        let id = self.next_id();
+        self.waiting.clear();
+        let entry = Entry::Compaction(Box::new(compaction));
+        self.nodes.push(Node { entry, spans: Vec::new(), part: 0, name, answers: None });
+        id
+    }
+
+    /// The compaction of this id, still open to change.
+    pub(crate) fn compaction_mut(&mut self, id: EntryId) -> Option<&mut Compaction> {
+        match &mut self.nodes.get_mut(id.index())?.entry {
+            Entry::Compaction(compaction) => Some(compaction),
+            Entry::Message(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. } => None,
+        }
+    }
+
+    /// The id the next entry will have.
+    pub(crate) fn next_id(&self) -> EntryId {
+        EntryId(self.nodes.len() as u32)
+    }
+
+    /// The newest entry.
+    pub(crate) fn newest(&self) -> Option<EntryId> {
+        self.next_id().0.checked_sub(1).map(EntryId)
+    }
+
+    /// For each entry the reply whose result it is, or will be.
+    pub(crate) fn answered_replies(&self) -> Vec<Option<EntryId>> {
+        self.nodes.iter().map(|node| node.answers).collect()
+    }
+
+    /// The log, each entry below the one before it.
+    pub(crate) fn in_line(self, source: Arc<dyn Source>, decode: Decode) -> Assembled {
+        let parents = (0..self.nodes.len() as u32).map(|at| at.checked_sub(1).map(EntryId)).collect();
+        self.below(parents, source, decode)
+    }
+
+    /// The log, each entry below the parent given for it, which comes before it.
+    pub(crate) fn below(
+        self,
+        parents: Vec<Option<EntryId>>,
+        source: Arc<dyn Source>,
+        decode: Decode,
+    ) -> Assembled {
+        let (mut log, mut originals) = (Log::default(), Originals::new(source, decode));
+        let mut names = Vec::with_capacity(self.nodes.len());
+        for (node, parent) in self.nodes.into_iter().zip(parents) {
+            let id = log.append(parent, node.entry).expect("a parent comes before its child");
+            if !node.spans.is_empty() {
+                originals.put(id, Place::Spans { spans: node.spans.into(), part: node.part });
+            }
+            names.push(node.name);
+        }
+        Assembled { log, originals, names }
+    }
+}
+
+impl Node {
+    fn of(met: Met) -> Self {
+        let Met { item, span, part, name } = met;
+        Self { entry: Entry::Message(item), spans: vec![span], part, name, answers: None }
+    }
+
+    fn waiting_for(reply: EntryId) -> Self {
+        let entry = Entry::Note { kind: UNANSWERED.into() };
+        Self { entry, spans: Vec::new(), part: 0, name: None, answers: Some(reply) }
+    }
+}

@@ -1,0 +1,14 @@
+//! Claude Code's session files: one record per line, appended as the session goes.
+//!
+//! A reply is written as a line for each of its blocks, sharing `message.id`; results, progress and
+//! attachments come between. Records hang together by `parentUuid`, a tree with harmless forks and
+//! real rewinds. A compaction is a `compact_boundary` record and a summary; all before it stays.
+
+mod attachment;
+mod branch;
+mod message;
+mod read;
+mod record;
+mod session;
+
+pub use read::read;

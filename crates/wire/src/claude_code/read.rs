@@ -1,0 +1,102 @@
+//! Reading a session file, line by line.
+
+use super::message::decode;
+use super::record::Record;
+use super::session::Session;
+use crate::jsonl::{Object, Problems, each_object};
+use crate::{Format, ReadError, Source, Transcript};
+use epitome_core::Measure;
+use std::sync::Arc;
+
+/// Records that stand outside the conversation.
+const ASIDES: [&str; 9] = [
+    "summary",
+    "file-history-snapshot",
+    "queue-operation",
+    "custom-title",
+    "mode",
+    "permission-mode",
+    "last-prompt",
+    "pr-link",
+    "agent-name",
+];
+
+/// Reads a session file, or the file of a subagent.
+pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+    if source.is_empty() {
+        return Err(ReadError::Empty);
+    }
+    let mut problems = Problems::default();
+    let mut file = File { measure, main: Session::new(measure), side: None, side_records: 0, known: 0 };
+    each_object(&*source, &mut problems, |object, problems| file.take(object, problems))?;
+    file.finish(source, problems)
+}
+
+/// A file may hold the records of subagents between its own, or be a subagent's altogether.
+struct File<'m> {
+    measure: &'m dyn Measure,
+    main: Session<'m>,
+    /// The sidechain records, for as long as there are no others.
+    side: Option<Session<'m>>,
+    side_records: u64,
+    /// Lines that are of this format.
+    known: u64,
+}
+
+impl File<'_> {
+    fn take(&mut self, object: Object<'_>, problems: &mut Problems) -> serde_json::Result<()> {
+        let record: Record<'_> = serde_json::from_str(object.text)?;
+        match &*record.kind {
+            "user" | "assistant" if record.message.is_none() || record.uuid.is_none() => {
+                problems.add_unknown(object.line, &format!("{} without a message", &*record.kind));
+            }
+            "user" | "assistant" | "attachment" | "system" | "progress" => {
+                self.known += 1;
+                self.take_in_chain(&record, object, problems);
+            }
+            kind if ASIDES.contains(&kind) => self.known += 1,
+            kind => {
+                problems.add_unknown(object.line, kind);
+                self.main.take_link(&record);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_in_chain(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+        if !record.is_sidechain() {
+            if matches!(&*record.kind, "user" | "assistant") {
+                self.side = None;
+            }
+            return self.main.take(record, object, problems);
+        }
+        self.side_records += 1;
+        if self.main.is_empty() {
+            let side = self.side.get_or_insert_with(|| Session::new(self.measure));
+            side.take(record, object, problems);
+        }
+    }
+
+    fn finish(self, source: Arc<dyn Source>, mut problems: Problems) -> Result<Transcript, ReadError> {
+        if self.known == 0 {
+            let why = "no line is a record with a `type` it writes".into();
+            return Err(ReadError::NotThis { format: Format::ClaudeCode, why });
+        }
+        let session = match self.side {
+            Some(side) if self.main.is_empty() => side,
+            Some(_) | None => {
+                if self.side_records > 0 {
+                    let count = self.side_records;
+                    problems.add_overall(format!("{count} records of subagents stand between; left out"));
+                }
+                self.main
+            }
+        };
+        let conversation = session.finish(source, decode, &mut problems);
+        Ok(Transcript {
+            format: Format::ClaudeCode,
+            conversations: vec![conversation],
+            problems: problems.told(),
+        })
+    }
+}

@@ -1,0 +1,295 @@
+//! The records of one session on their way into a log.
+
+use super::branch::Links;
+use super::message::{is_made_up, message_of};
+use super::record::{Body, CompactMetadata, Record, UsageLine};
+use crate::assembly::{Assembly, Met, Pairing};
+use crate::jsonl::{Object, Problems, Text};
+use crate::{Conversation, Decode, Fixed, Reply, Source, Usage};
+use epitome_core::{CallId, Compaction, EntryId, Measure, Summary, Tail};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A session as far as it has been read.
+pub(super) struct Session<'m> {
+    measure: &'m dyn Measure,
+    assembly: Assembly,
+    /// For each record the entry it is part of, or that it follows on; none above the first.
+    stands: HashMap<Box<str>, Option<EntryId>>,
+    ups: Vec<(EntryId, EntryId)>,
+    /// Entries whose parent was not there yet: its `uuid`, and their line.
+    astray: Vec<(EntryId, Box<str>, u64)>,
+    replies: Vec<Reply>,
+    /// Entries of replies by `message.id`, with their place among `replies`.
+    by_message: HashMap<Box<str>, (EntryId, Option<usize>)>,
+    newest_reply: Option<EntryId>,
+    /// The entry of the newest message record.
+    last: Option<EntryId>,
+}
+
+impl<'m> Session<'m> {
+    pub(super) fn new(measure: &'m dyn Measure) -> Self {
+        Self {
+            measure,
+            assembly: Assembly::default(),
+            stands: HashMap::new(),
+            ups: Vec::new(),
+            astray: Vec::new(),
+            replies: Vec::new(),
+            by_message: HashMap::new(),
+            newest_reply: None,
+            last: None,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.last.is_none()
+    }
+
+    /// Takes a record of the chain.
+    pub(super) fn take(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+        if let Some(uuid) = record.uuid.as_deref()
+            && self.stands.contains_key(uuid)
+        {
+            return problems.add(object.line, format!("repeats the record {uuid}; the first one counts"));
+        }
+        match &*record.kind {
+            "user" if record.is_compact_summary == Some(true) => self.take_summary(record, object),
+            "user" => self.take_user(record, object, problems),
+            "assistant" => self.take_reply(record, object),
+            "attachment" => self.take_attachment(record, object),
+            "system" if record.subtype.as_deref() == Some("compact_boundary") => {
+                self.take_boundary(record, object, problems);
+            }
+            _ => self.take_link(record),
+        }
+    }
+
+    /// A record that is no message: whoever hangs off it follows what it follows.
+    pub(super) fn take_link(&mut self, record: &Record<'_>) {
+        let Some(uuid) = record.uuid.as_deref() else { return };
+        let follows = match record.parent_uuid.as_deref() {
+            Some(parent) => self.stands.get(parent).copied().unwrap_or_else(|| self.assembly.newest()),
+            None => None,
+        };
+        self.stands.insert(uuid.into(), follows);
+    }
+
+    fn take_attachment(&mut self, record: &Record<'_>, object: Object<'_>) {
+        let Some(message) = message_of(record, object.text, 0) else { return self.take_link(record) };
+        let met = self.met(record, object, self.measure.weigh(&message), 0);
+        let id = self.assembly.add(met);
+        self.settle(id, record, object);
+    }
+
+    fn take_user(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+        let unpaired = self.unpaired(record, object, problems);
+        let Some(message) = message_of(record, object.text, unpaired) else { return };
+        let met = self.met(record, object, self.measure.weigh(&message), unpaired);
+        let id = self.assembly.answer(met);
+        self.settle(id, record, object);
+    }
+
+    /// Which results of a record have no call; bit n for the nth.
+    fn unpaired(&self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) -> u32 {
+        let blocks = record.message.as_ref().map_or(&[][..], |body| body.content.blocks());
+        let answered = blocks.iter().filter(|block| block.kind.as_deref() == Some("tool_result"));
+        let mut unpaired = 0;
+        for (nth, result) in answered.enumerate() {
+            let call = CallId(result.tool_use_id.as_deref().unwrap_or_default().into());
+            match self.assembly.pairing(&call, self.newest_reply) {
+                Pairing::Waiting => {}
+                Pairing::Late => problems.add(
+                    object.line,
+                    format!("answers {call} after the next reply had begun; put back behind its call"),
+                ),
+                Pairing::Missing => {
+                    unpaired |= 1 << nth.min(31);
+                    problems.add(object.line, format!("answers {call}, which waits for no answer; read as text"));
+                }
+            }
+        }
+        unpaired
+    }
+
+    fn take_reply(&mut self, record: &Record<'_>, object: Object<'_>) {
+        let Some(body) = &record.message else { return };
+        let Some(message) = message_of(record, object.text, 0) else { return };
+        let item = self.measure.weigh(&message);
+        let begun = body.id.as_deref().and_then(|id| self.by_message.get(id)).copied();
+        let (id, reply) = match begun {
+            Some((id, reply)) => {
+                self.assembly.extend(id, item, object.span);
+                (id, reply)
+            }
+            None => {
+                let met = self.met(record, object, item, 0);
+                self.begin_reply(record, body, met)
+            }
+        };
+        self.newest_reply = Some(id);
+        if let Some(reply) = reply.and_then(|at| self.replies.get_mut(at)) {
+            reply.usage = body.usage.and_then(usage_of).or(reply.usage);
+        }
+        self.settle(id, record, object);
+    }
+
+    fn begin_reply(&mut self, record: &Record<'_>, body: &Body<'_>, met: Met) -> (EntryId, Option<usize>) {
+        let entry = self.assembly.add(met);
+        let reply = (!is_made_up(record, body)).then(|| {
+            let model = body.model.as_ref().map(Arc::from);
+            self.replies.push(Reply { entry, model, usage: None });
+            self.replies.len() - 1
+        });
+        if let Some(id) = body.id.as_deref() {
+            self.by_message.insert(id.into(), (entry, reply));
+        }
+        (entry, reply)
+    }
+
+    fn take_boundary(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+        let follows = record.logical_parent_uuid.as_deref().and_then(|uuid| self.stands.get(uuid)).copied();
+        let follows = follows.unwrap_or_else(|| self.assembly.newest());
+        let kept = record.compact_metadata.as_ref().map(Kept::of).unwrap_or_default();
+        let tail = self.tail_of(&kept, object, problems);
+        let name = record.uuid.as_ref().map(Arc::from);
+        let id = self.assembly.compact(Compaction { tail, ..Compaction::default() }, name);
+        self.ups.extend(follows.map(|up| (id, up)));
+        // From here on the kept records stand behind the summary, and what hangs off them follows it.
+        let below = kept.moved.iter().copied().chain(record.uuid.as_deref());
+        self.stands.extend(below.map(|uuid| (uuid.into(), Some(id))));
+        self.last = Some(id);
+    }
+
+    fn tail_of(&self, kept: &Kept<'_>, object: Object<'_>, problems: &mut Problems) -> Tail {
+        if let Some((head, tail)) = kept.ends {
+            let [head, tail] = [head, tail].map(|uuid| self.stands.get(uuid).copied().flatten());
+            let ids = head.zip(tail).map_or_else(Vec::new, |(head, tail)| (head.0..=tail.0).map(EntryId).collect());
+            return if ids.is_empty() { Tail::Nothing } else { Tail::These(ids) };
+        }
+        let mut ids: Vec<EntryId> = Vec::new();
+        let mut absent = 0;
+        for uuid in &kept.listed {
+            match self.stands.get(*uuid) {
+                Some(Some(id)) if !ids.contains(id) => ids.push(*id),
+                Some(_) => {}
+                None => absent += 1,
+            }
+        }
+        if absent > 0 {
+            problems.add(object.line, format!("keeps {absent} records that are not in the file"));
+        }
+        if ids.is_empty() { Tail::Nothing } else { Tail::These(ids) }
+    }
+
+    fn take_summary(&mut self, record: &Record<'_>, object: Object<'_>) {
+        let Some(message) = message_of(record, object.text, 0) else { return };
+        let text: Arc<str> = message.said().into();
+        let summary = Summary { tokens: self.measure.text(&text) + self.measure.framing(), text };
+        let boundary = record.parent_uuid.as_deref().and_then(|uuid| self.stands.get(uuid)).copied().flatten();
+        let id = match boundary {
+            Some(id) if self.is_bare(id) => id,
+            Some(_) | None => self.assembly.compact(Compaction::default(), None),
+        };
+        if let Some(compaction) = self.assembly.compaction_mut(id) {
+            compaction.summary = Some(summary);
+        }
+        if boundary != Some(id) {
+            self.link(id, record.parent_uuid.as_deref(), object.line);
+        }
+        self.stands.extend(record.uuid.as_deref().map(|uuid| (uuid.into(), Some(id))));
+        self.last = Some(id);
+    }
+
+    /// Whether this entry is a compaction that has no summary yet.
+    fn is_bare(&mut self, id: EntryId) -> bool {
+        self.assembly.compaction_mut(id).is_some_and(|compaction| compaction.summary.is_none())
+    }
+
+    fn met(&self, record: &Record<'_>, object: Object<'_>, item: epitome_core::Item, part: u32) -> Met {
+        Met { item, span: object.span, part, name: record.uuid.as_ref().map(Arc::from) }
+    }
+
+    /// Remembers where a message record has come to stand.
+    fn settle(&mut self, id: EntryId, record: &Record<'_>, object: Object<'_>) {
+        self.link(id, record.parent_uuid.as_deref(), object.line);
+        self.stands.extend(record.uuid.as_deref().map(|uuid| (uuid.into(), Some(id))));
+        self.last = Some(id);
+    }
+
+    fn link(&mut self, id: EntryId, parent: Option<&str>, line: u64) {
+        let Some(parent) = parent else { return };
+        match self.stands.get(parent) {
+            Some(up) => self.ups.extend(up.filter(|up| *up != id).map(|up| (id, up))),
+            None => self.astray.push((id, parent.into(), line)),
+        }
+    }
+
+    /// The conversation these records make.
+    pub(super) fn finish(
+        mut self,
+        source: Arc<dyn Source>,
+        decode: Decode,
+        problems: &mut Problems,
+    ) -> Conversation {
+        self.bring_home(problems);
+        let links = Links { ups: self.ups, answers: self.assembly.answered_replies() };
+        let tree = links.tree(self.last);
+        let made = self.assembly.below(tree.parents, source, decode);
+        let model = self.replies.iter().rev().find_map(|reply| reply.model.clone());
+        Conversation {
+            log: made.log,
+            leaf: tree.leaf,
+            fixed: Fixed { model, ..Fixed::default() },
+            replies: self.replies,
+            originals: made.originals,
+            names: made.names,
+        }
+    }
+
+    /// Links entries whose parent came after them, or never.
+    fn bring_home(&mut self, problems: &mut Problems) {
+        for (id, parent, line) in std::mem::take(&mut self.astray) {
+            let up = self.stands.get(&*parent).copied().unwrap_or_else(|| {
+                problems.add(line, format!("hangs off {parent}, which is not in the file; taken to follow the message before"));
+                id.0.checked_sub(1).map(EntryId)
+            });
+            self.ups.extend(up.filter(|up| *up != id).map(|up| (id, up)));
+        }
+    }
+}
+
+/// The records a boundary keeps, and those that move behind it with them.
+#[derive(Default)]
+struct Kept<'r> {
+    listed: Vec<&'r str>,
+    moved: Vec<&'r str>,
+    /// The two ends, where a version names nothing else.
+    ends: Option<(&'r str, &'r str)>,
+}
+
+impl<'r> Kept<'r> {
+    fn of(metadata: &'r CompactMetadata<'_>) -> Self {
+        let texts = |uuids: &'r [Text<'_>]| uuids.iter().map(|uuid| &**uuid).collect::<Vec<_>>();
+        if let Some(preserved) = &metadata.preserved_messages {
+            let (listed, all) = (texts(&preserved.uuids), texts(&preserved.all_uuids));
+            return Self { moved: [&listed[..], &all].concat(), listed, ends: None };
+        }
+        let segment = metadata.preserved_segment.as_ref();
+        let ends = segment.and_then(|s| Some((s.head_uuid.as_deref()?, s.tail_uuid.as_deref()?)));
+        Self { ends, moved: ends.map_or_else(Vec::new, |(head, tail)| vec![head, tail]), listed: Vec::new() }
+    }
+}
+
+/// The normalised figures; none where all are zero, as on replies that were cut short.
+fn usage_of(line: UsageLine) -> Option<Usage> {
+    let cache_read = line.cache_read_input_tokens.unwrap_or(0);
+    let cache_write = line.cache_creation_input_tokens.unwrap_or(0);
+    let usage = Usage {
+        prompt: line.input_tokens.unwrap_or(0) + cache_read + cache_write,
+        output: line.output_tokens.unwrap_or(0),
+        cache_read,
+        cache_write,
+    };
+    (usage != Usage::default()).then_some(usage)
+}
