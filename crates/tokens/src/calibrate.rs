@@ -4,6 +4,7 @@
 //! little by each reply, and how far off the estimates were lately, which becomes the margin of
 //! every figure. Keeping it between runs is left to whoever stores things.
 
+use crate::tokenizer::Method;
 use crate::usage::{Anchor, Epoch, Usage};
 use serde::{Deserialize, Serialize};
 
@@ -95,6 +96,13 @@ impl Default for Calibration {
 }
 
 impl Calibration {
+    /// A calibration that has learned nothing yet. Exact counts start with the smallest margin.
+    #[must_use]
+    pub fn for_method(method: Method) -> Self {
+        let margin = if method.is_exact() { MARGIN_MIN } else { MARGIN_START };
+        Self { error: margin / 2.0, ..Self::default() }
+    }
+
     /// The factor on estimates.
     #[must_use]
     pub const fn factor(&self) -> f64 {

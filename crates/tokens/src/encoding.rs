@@ -15,10 +15,6 @@ pub enum Encoding {
     O200kBase,
     /// GPT-4 and GPT-3.5.
     Cl100kBase,
-    /// Codex and the `text-davinci` models.
-    P50kBase,
-    /// GPT-2 and GPT-3.
-    R50kBase,
     /// Llama 3 and 4.
     Llama3,
     /// Qwen 2.5 and 3.
@@ -39,11 +35,9 @@ pub enum Encoding {
 
 impl Encoding {
     /// Every encoding.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 10] = [
         Self::O200kBase,
         Self::Cl100kBase,
-        Self::P50kBase,
-        Self::R50kBase,
         Self::Llama3,
         Self::Qwen2,
         Self::DeepseekV3,
@@ -60,8 +54,6 @@ impl Encoding {
         match self {
             Self::O200kBase => "o200k_base",
             Self::Cl100kBase => "cl100k_base",
-            Self::P50kBase => "p50k_base",
-            Self::R50kBase => "r50k_base",
             Self::Llama3 => "llama3",
             Self::Qwen2 => "qwen2",
             Self::DeepseekV3 => "deepseek_v3",
@@ -78,7 +70,7 @@ impl Encoding {
     pub const fn family(self) -> Family {
         match self {
             Self::O200kBase => Family::O200k,
-            Self::Cl100kBase | Self::P50kBase | Self::R50kBase => Family::Cl100k,
+            Self::Cl100kBase => Family::Cl100k,
             Self::Llama3 => Family::Llama,
             Self::Qwen2 => Family::Qwen,
             Self::DeepseekV3 => Family::DeepSeek,
@@ -99,10 +91,7 @@ impl Encoding {
     pub(crate) fn count(self, text: &str) -> Option<u64> {
         let vocabulary = tiktoken::get_encoding(self.name())?;
         let count = |piece: &str| vocabulary.count(piece) as u64;
-        Some(match self {
-            Self::O200kBase => after_long_s(text).map(count).sum(),
-            _ => count(text),
-        })
+        Some(if self == Self::O200kBase { after_long_s(text).map(count).sum() } else { count(text) })
     }
 }
 
@@ -142,7 +131,7 @@ mod tests {
 
     #[test]
     fn every_encoding_is_built_in_by_default() {
-        assert_eq!(Encoding::ALL.map(Encoding::is_built_in), [true; 12]);
+        assert_eq!(Encoding::ALL.map(Encoding::is_built_in), [true; 10]);
     }
 
     #[test]

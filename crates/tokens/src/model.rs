@@ -84,8 +84,8 @@ pub struct Model {
     pub prices: Option<Sourced<Prices>>,
     /// How images are charged.
     pub image: ImageRule,
-    /// What having tools adds to a prompt.
-    pub tool_prompt_tokens: u64,
+    /// What having tools adds to a prompt, where it is not what the family usually adds.
+    pub tool_prompt_tokens: Option<u64>,
     /// Where the catalog's row comes from.
     pub origin: Option<Origin>,
 }
@@ -119,19 +119,17 @@ impl Model {
             cache_tokens_min: None,
             prices: None,
             image: ImageRule::Unknown,
-            tool_prompt_tokens: 0,
+            tool_prompt_tokens: None,
             origin: None,
         }
     }
 
     /// What goes around its messages and tools.
     #[must_use]
-    pub const fn framing(&self) -> Framing {
-        let framing = Framing::of_family(self.tokenizer.family());
-        match self.provider {
-            Provider::Unknown => framing,
-            _ => Framing { tool_prompt_tokens: self.tool_prompt_tokens, ..framing },
-        }
+    pub fn framing(&self) -> Framing {
+        let usual = Framing::of_family(self.tokenizer.family());
+        let tool_prompt_tokens = self.tool_prompt_tokens.unwrap_or(usual.tool_prompt_tokens);
+        Framing { tool_prompt_tokens, ..usual }
     }
 
     /// The longest prompt that leaves `reserve_tokens` for the reply.
@@ -175,8 +173,8 @@ impl Framing {
         match family {
             Family::Claude => CLAUDE,
             Family::Claude47 => CLAUDE47,
-            Family::Gemini
-            | Family::O200k
+            Family::Gemini => GEMINI,
+            Family::O200k
             | Family::Cl100k
             | Family::Llama
             | Family::Qwen
@@ -189,14 +187,25 @@ impl Framing {
     }
 }
 
-const CLAUDE: Framing =
-    Framing { message_tokens: 7, reply_tokens: 0, call_tokens: 0, result_tokens: 0, tool_prompt_tokens: 497 };
+/// A message of one character counts 8. What a call and a result take beyond their text was fitted on
+/// the same exchanges as the weights of the family: arguments travel as tags, not as JSON.
+const CLAUDE: Framing = Framing {
+    message_tokens: 4,
+    reply_tokens: 3,
+    call_tokens: 58,
+    result_tokens: 16,
+    tool_prompt_tokens: 497,
+};
 
-const CLAUDE47: Framing = Framing { tool_prompt_tokens: 290, ..CLAUDE };
+const CLAUDE47: Framing = Framing { call_tokens: 66, result_tokens: 2, tool_prompt_tokens: 290, ..CLAUDE };
+
+/// Usage rises by the text alone.
+const GEMINI: Framing =
+    Framing { message_tokens: 0, reply_tokens: 0, call_tokens: 0, result_tokens: 0, tool_prompt_tokens: 0 };
 
 /// Role, separators and name, as OpenAI counts them and the open models nearly do.
 const CHAT: Framing =
-    Framing { message_tokens: 4, reply_tokens: 3, call_tokens: 0, result_tokens: 0, tool_prompt_tokens: 0 };
+    Framing { message_tokens: 4, reply_tokens: 3, call_tokens: 7, result_tokens: 6, tool_prompt_tokens: 0 };
 
 #[cfg(test)]
 mod tests {

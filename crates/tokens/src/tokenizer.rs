@@ -64,7 +64,7 @@ impl From<Tokenizer> for String {
     }
 }
 
-/// How a count came about. Written `o200k_base`, or `estimate(claude,±15%)`.
+/// How a count came about. Written `o200k_base`, or `estimate(claude,±20%)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Method(pub Tokenizer);
@@ -127,8 +127,8 @@ mod tests {
     #[test]
     fn a_method_is_a_short_string_and_back() {
         let claude = Method(Tokenizer::Estimate(Family::Claude));
-        assert_eq!(claude.to_string(), "estimate(claude,±15%)");
-        assert_eq!("estimate(claude,±15%)".parse(), Ok(claude));
+        assert_eq!(claude.to_string(), "estimate(claude,±20%)");
+        assert_eq!("estimate(claude,±20%)".parse(), Ok(claude));
         let exact = Method(Tokenizer::Exact(Encoding::O200kBase));
         assert_eq!(serde_json::to_string(&exact).expect("a string"), r#""o200k_base""#);
         assert_eq!("o200k_base".parse(), Ok(exact));

@@ -71,7 +71,7 @@ impl Row {
         model.cache_tokens_min = self.cache_min.map(sourced).or(model.cache_tokens_min);
         model.prices = self.prices().map(|prices| Sourced::new(prices, source)).or(model.prices);
         model.image = self.image.unwrap_or(model.image);
-        model.tool_prompt_tokens = self.tool_prompt.unwrap_or(model.tool_prompt_tokens);
+        model.tool_prompt_tokens = self.tool_prompt.or(model.tool_prompt_tokens);
         model.origin = self.origin().or(model.origin.take());
     }
 

@@ -13,16 +13,20 @@ pub(crate) enum Script {
     Latin,
     /// Cyrillic and Greek.
     Cyrillic,
-    /// Hebrew and Arabic.
-    Semitic,
-    /// The scripts of India, Thai, and their neighbours.
+    /// Hebrew.
+    Hebrew,
+    /// Arabic.
+    Arabic,
+    /// The scripts of India.
     Indic,
+    /// Thai, Lao, Tibetan, Burmese and Khmer.
+    Thai,
     /// Symbols, emoji, box drawing, marks and every other script.
     Other,
 }
 
 /// How many scripts there are, for tables with one entry each.
-pub(crate) const SCRIPTS: usize = 8;
+pub(crate) const SCRIPTS: usize = 10;
 
 impl Script {
     /// The script a character outside ASCII belongs to.
@@ -30,8 +34,10 @@ impl Script {
         match wide as u32 {
             0x00C0..=0x024F | 0x1E00..=0x1EFF => Self::Latin,
             0x0370..=0x052F | 0x1F00..=0x1FFF => Self::Cyrillic,
-            0x0590..=0x077F | 0xFB1D..=0xFDFF | 0xFE70..=0xFEFC => Self::Semitic,
-            0x0900..=0x0FFF | 0x1780..=0x17FF => Self::Indic,
+            0x0590..=0x05FF | 0xFB1D..=0xFB4F => Self::Hebrew,
+            0x0600..=0x077F | 0xFB50..=0xFDFF | 0xFE70..=0xFEFC => Self::Arabic,
+            0x0900..=0x0DFF => Self::Indic,
+            0x0E00..=0x109F | 0x1780..=0x17FF => Self::Thai,
             0x1100..=0x11FF | 0x3130..=0x318F | 0xAC00..=0xD7AF => Self::Hangul,
             0x3040..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => Self::Kana,
             0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x2_0000..=0x3_134F => Self::Han,

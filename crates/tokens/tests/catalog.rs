@@ -1,0 +1,146 @@
+//! Which row a name finds, and whose word counts.
+
+use epitome_tokens::{Catalog, Model, Provider, Source, Sourced, Tokenizer};
+
+fn find(id: &str) -> Model {
+    Catalog::built_in().find(id)
+}
+
+/// `name → row, tokenizer, window`, a line each.
+fn rows(ids: &[&str]) -> String {
+    let line = |id: &&str| {
+        let model = find(id);
+        let row = model.row.as_deref().unwrap_or("-");
+        format!("{id} → {row}, {}, {}", model.tokenizer.name(), model.window_tokens.value)
+    };
+    ids.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_model_is_found_by_any_of_its_spellings() {
+    insta::assert_snapshot!(rows(&[
+        "claude-opus-4-5",
+        "claude-opus-4-5-20251101",
+        "Claude-Opus-4.5",
+        "anthropic/claude-opus-4.5",
+        "openrouter/anthropic/claude-opus-4.5:beta",
+        "bedrock/us.anthropic.claude-opus-4-5-20251101-v1:0",
+        "vertex_ai/claude-opus-4-5@20251101",
+        "claude-opus-4-5[1m]",
+        "openai/openrouter-llama-4-maverick",
+        "meta-llama/llama-3.1-70b-instruct:free",
+    ]), @"
+    claude-opus-4-5 → claude-opus-4-5, claude, 200000
+    claude-opus-4-5-20251101 → claude-opus-4-5, claude, 200000
+    Claude-Opus-4.5 → claude-opus-4-5, claude, 200000
+    anthropic/claude-opus-4.5 → claude-opus-4-5, claude, 200000
+    openrouter/anthropic/claude-opus-4.5:beta → claude-opus-4-5, claude, 200000
+    bedrock/us.anthropic.claude-opus-4-5-20251101-v1:0 → claude-opus-4-5, claude, 200000
+    vertex_ai/claude-opus-4-5@20251101 → claude-opus-4-5, claude, 200000
+    claude-opus-4-5[1m] → claude-opus-4-5, claude, 1000000
+    openai/openrouter-llama-4-maverick → llama-4-maverick, llama3, 1000000
+    meta-llama/llama-3.1-70b-instruct:free → llama-3.1-70b, llama3, 128000
+    ");
+}
+
+#[test]
+fn the_longest_match_wins() {
+    insta::assert_snapshot!(rows(&[
+        "gpt-4",
+        "gpt-4o",
+        "gpt-4o-mini-2024-07-18",
+        "gpt-4.1-nano",
+        "gpt-4-1106-preview",
+        "gpt-5.1-codex",
+        "gpt-5.4-mini",
+        "o3-mini",
+        "claude-sonnet-4-20250514",
+        "claude-sonnet-4-5-20250929",
+        "claude-9-opus",
+        "gemini-3-flash-preview",
+        "deepseek-v3-2-251201",
+        "kimi-k2.5",
+        "qwen3-coder-480b-a35b-instruct",
+    ]), @"
+    gpt-4 → gpt-4, cl100k_base, 8192
+    gpt-4o → gpt-4o, o200k_base, 128000
+    gpt-4o-mini-2024-07-18 → gpt-4o-mini, o200k_base, 128000
+    gpt-4.1-nano → gpt-4.1-nano, o200k_base, 1047576
+    gpt-4-1106-preview → gpt-4-turbo, cl100k_base, 128000
+    gpt-5.1-codex → gpt-5, o200k_base, 400000
+    gpt-5.4-mini → gpt-5.4-mini, o200k_base, 400000
+    o3-mini → o3-mini, o200k_base, 200000
+    claude-sonnet-4-20250514 → claude-sonnet-4, claude, 200000
+    claude-sonnet-4-5-20250929 → claude-sonnet-4-5, claude, 200000
+    claude-9-opus → claude, claude47, 200000
+    gemini-3-flash-preview → gemini-3-flash, gemini, 1048576
+    deepseek-v3-2-251201 → deepseek-chat, deepseek_v3, 128000
+    kimi-k2.5 → kimi-k2.5, kimi_k2, 262144
+    qwen3-coder-480b-a35b-instruct → qwen3-coder, qwen2, 262144
+    ");
+}
+
+#[test]
+fn a_model_nobody_knows_is_a_guess_and_says_so() {
+    let model = find("my-own-finetune");
+    assert_eq!(model, Model::guess("my-own-finetune"));
+    assert_eq!(model.window_tokens, Sourced::new(128_000, Source::Guess));
+}
+
+#[test]
+fn an_override_changes_only_what_it_names() {
+    let own = "[[model]]\nmatch = ['claude-opus-4-5']\nwindow = 150_000\n";
+    let model = Catalog::built_in().with_overrides(own).expect("well formed").find("claude-opus-4.5");
+    let expected =
+        Model { window_tokens: Sourced::new(150_000, Source::Explicit), ..find("claude-opus-4.5") };
+    assert_eq!(model, expected);
+}
+
+#[test]
+fn an_override_makes_an_unknown_model_known() {
+    let own = "[[model]]\nmatch = ['my-own']\nprovider = 'openai'\ntokenizer = 'qwen2'\nwindow = 32_768\n";
+    let model = Catalog::built_in().with_overrides(own).expect("well formed").find("my-own-finetune");
+    assert_eq!((model.provider, model.tokenizer.name()), (Provider::Openai, "qwen2"));
+    assert_eq!(model.window_tokens, Sourced::new(32_768, Source::Explicit));
+}
+
+#[test]
+fn a_key_nobody_knows_is_an_error() {
+    let own = "[[model]]\nmatch = ['gpt-5']\nwindow_size = 1\n";
+    let error = Catalog::built_in().with_overrides(own).expect_err("no such key");
+    let cause = std::error::Error::source(&error).expect("the parser's words").to_string();
+    assert!(cause.contains("unknown field `window_size`"), "{cause}");
+}
+
+#[test]
+fn a_tokenizer_nobody_knows_is_an_error() {
+    let own = "[[model]]\nmatch = ['gpt-5']\ntokenizer = 'abacus'\n";
+    assert!(Catalog::built_in().with_overrides(own).is_err());
+}
+
+#[test]
+fn every_row_says_where_it_comes_from_and_makes_sense() {
+    for model in Catalog::built_in().models() {
+        let id = &model.id;
+        assert!(model.origin.is_some(), "{id} has no source or date");
+        assert!(
+            model.window_tokens.value >= model.output_tokens_max.map_or(0, |output| output.value),
+            "{id}"
+        );
+        if let Some(Sourced { value: prices, .. }) = model.prices {
+            let rates = prices.rates;
+            assert!(rates.cache_read <= rates.input && rates.input <= rates.cache_write_5m, "{id}");
+            assert!(prices.long.is_none_or(|long| long.rates.input > rates.input), "{id}");
+        }
+    }
+}
+
+#[test]
+fn every_exact_tokenizer_of_the_catalog_is_built_in() {
+    for model in Catalog::built_in().models() {
+        match model.tokenizer {
+            Tokenizer::Exact(encoding) => assert!(encoding.is_built_in(), "{}", model.id),
+            Tokenizer::Estimate(_) => {}
+        }
+    }
+}
