@@ -1,0 +1,132 @@
+//! Anthropic Messages: one user message for each run of the user's side, results first; server tools
+//! and signed thinking inside the replies.
+
+mod block;
+mod server;
+
+use super::arrange::{Answer, Arranged, Pair, Said, Spoken, remnant};
+use super::ids::{Ids, Naming};
+use super::piece::{self, Piece, note_text};
+use super::sealed::Sealed;
+use super::{EMPTY_RESULT, NO_RESULT, RequestParts, input, raw, spoken_system};
+use crate::validate::{is_base64, is_blank};
+use block::{Block, image};
+use epitome_core::ToolResult;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// Ids within 64 characters also pass Bedrock, which serves the same models.
+pub(super) const NAMING: Naming = Naming { id_bytes_max: 64, is_plain: true, name_bytes_max: 128 };
+
+#[derive(Serialize)]
+pub(super) struct Frame<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tools: &'a [Box<RawValue>],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    messages: &'a [Box<RawValue>],
+}
+
+pub(super) fn frame<'a>(
+    parts: &RequestParts<'a>,
+    tools: &'a [Box<RawValue>],
+    messages: &'a [Box<RawValue>],
+) -> Frame<'a> {
+    let system = spoken_system(parts).map(Block::text).collect();
+    Frame { model: parts.model, max_tokens: parts.max_tokens, tools, system, messages }
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+pub(super) fn messages(arranged: &Arranged<'_>) -> Vec<Box<RawValue>> {
+    let mut ids = Ids::new(NAMING);
+    let mut all = vec![raw(&asked(&[], &arranged.opening))];
+    for step in &arranged.steps {
+        let (content, calls) = replied(&step.reply, &mut ids);
+        all.push(raw(&Message { role: "assistant", content }));
+        all.push(raw(&asked(&calls, &step.after)));
+    }
+    all
+}
+
+fn asked<'a>(calls: &[Answer<'a>], said: &[Said<'a>]) -> Message<'a> {
+    let mut pictures = Vec::new();
+    let mut content: Vec<Block<'a>> =
+        calls.iter().map(|(id, result)| result_block(id, *result, &mut pictures)).collect();
+    content.append(&mut pictures);
+    let pieces = piece::said(said);
+    content.extend(pieces.iter().filter_map(said_block));
+    if content.is_empty() {
+        content.push(Block::text(piece::absent(&pieces)));
+    }
+    Message { role: "user", content }
+}
+
+fn said_block<'a>(piece: &Piece<'a>) -> Option<Block<'a>> {
+    match piece {
+        Piece::Text(text) => Some(Block::text(text.clone())),
+        Piece::Note(note) => Some(Block::text(note_text(note))),
+        Piece::Picture(picture) => Some(image(*picture)),
+        Piece::Opaque(opaque) => Sealed::of(opaque).filter(server::is_document).map(|it| Block::raw(it.raw)),
+    }
+}
+
+/// A result. An error may hold text only, so its pictures go behind the results.
+fn result_block<'a>(id: &str, result: Option<&'a ToolResult>, pictures: &mut Vec<Block<'a>>) -> Block<'a> {
+    let Some(result) = result else { return Block::result(id, vec![Block::text(NO_RESULT)], true) };
+    let mut content = Vec::new();
+    for piece in piece::answered(result) {
+        match &piece {
+            Piece::Picture(picture) if result.is_error => pictures.push(image(*picture)),
+            Piece::Opaque(_) if result.is_error => {}
+            Piece::Text(_) | Piece::Note(_) | Piece::Picture(_) | Piece::Opaque(_) => {
+                content.extend(said_block(&piece));
+            }
+        }
+    }
+    if content.is_empty() {
+        content.push(Block::text(EMPTY_RESULT));
+    }
+    Block::result(id, content, result.is_error)
+}
+
+/// The blocks of a reply, and its calls in order.
+fn replied<'a>(reply: &[Spoken<'a>], ids: &mut Ids) -> (Vec<Block<'a>>, Vec<Answer<'a>>) {
+    let mut served = server::kept(reply, ids);
+    let mut content: Vec<Block<'a>> = Vec::new();
+    let mut calls = Vec::new();
+    for (at, spoken) in reply.iter().enumerate() {
+        match spoken {
+            Spoken::Text(text) => content.extend((!is_blank(text)).then(|| Block::text(*text))),
+            Spoken::Thinking { text, signature, redacted } => {
+                let stands_first = content.iter().all(Block::is_thinking);
+                content.extend(thinking(text, *signature, *redacted).filter(|_| stands_first));
+            }
+            Spoken::Call(Pair { call, result }) => {
+                let id = ids.give(&call.id.0);
+                content.push(Block::call(&id, ids.name(&call.name), input::object(call)));
+                calls.push((id, *result));
+            }
+            Spoken::Opaque(_) => content.extend(served.remove(&at).map(Block::raw)),
+        }
+    }
+    if content.is_empty() || content.iter().all(Block::is_thinking) {
+        content.push(Block::text(remnant(reply)));
+    }
+    (content, calls)
+}
+
+/// Thinking that Anthropic signed, whole; any other is refused.
+fn thinking<'a>(text: &'a str, signature: Option<&'a str>, redacted: bool) -> Option<Block<'a>> {
+    // Other providers' encrypted reasoning is base64 as well, and always begins with its version.
+    let seal = signature.filter(|seal| is_base64(seal) && !seal.starts_with("gAAAA"))?;
+    Some(if redacted { Block::redacted(seal) } else { Block::thinking(text, seal) })
+}

@@ -1,0 +1,88 @@
+//! The shapes of Anthropic's content blocks.
+
+use super::super::picture::Picture;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// A content block: one of ours, or a sealed one as it came.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(in super::super) enum Block<'a> {
+    Own(Own<'a>),
+    Raw(Box<RawValue>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(in super::super) enum Own<'a> {
+    Text {
+        text: Cow<'a, str>,
+    },
+    Thinking {
+        thinking: &'a str,
+        signature: &'a str,
+    },
+    RedactedThinking {
+        data: &'a str,
+    },
+    Image {
+        source: Source<'a>,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+        input: Box<RawValue>,
+    },
+    ToolResult {
+        tool_use_id: String,
+        content: Vec<Block<'a>>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(in super::super) enum Source<'a> {
+    Base64 { media_type: &'a str, data: &'a str },
+    Url { url: &'a str },
+}
+
+impl<'a> Block<'a> {
+    pub(super) fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::Own(Own::Text { text: text.into() })
+    }
+
+    pub(super) fn thinking(thinking: &'a str, signature: &'a str) -> Self {
+        Self::Own(Own::Thinking { thinking, signature })
+    }
+
+    pub(super) fn redacted(data: &'a str) -> Self {
+        Self::Own(Own::RedactedThinking { data })
+    }
+
+    pub(super) fn call(id: &str, name: String, input: Box<RawValue>) -> Self {
+        Self::Own(Own::ToolUse { id: id.to_owned(), name, input })
+    }
+
+    pub(super) fn result(id: &str, content: Vec<Self>, is_error: bool) -> Self {
+        Self::Own(Own::ToolResult { tool_use_id: id.to_owned(), content, is_error })
+    }
+
+    pub(super) fn raw(raw: Box<RawValue>) -> Self {
+        Self::Raw(raw)
+    }
+
+    pub(super) fn is_thinking(&self) -> bool {
+        matches!(self, Self::Own(Own::Thinking { .. } | Own::RedactedThinking { .. }))
+    }
+}
+
+pub(super) fn image(picture: Picture<'_>) -> Block<'_> {
+    let source = match picture {
+        Picture::Data { media_type, data } => Source::Base64 { media_type, data },
+        Picture::Url(url) => Source::Url { url },
+    };
+    Block::Own(Own::Image { source })
+}

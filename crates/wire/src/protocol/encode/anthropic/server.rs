@@ -1,0 +1,59 @@
+//! Blocks that only Anthropic knows: server and MCP tools, which stay in pairs inside a reply, and
+//! documents.
+
+use super::super::arrange::Spoken;
+use super::super::ids::Ids;
+use super::super::sealed::Sealed;
+use crate::validate::{is_base64, is_plain_id};
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+
+/// Whether the user's side may hold this block as it is.
+pub(super) fn is_document(sealed: &Sealed) -> bool {
+    match sealed.kind() {
+        "search_result" => true,
+        "document" => {
+            let source = &sealed.value["source"];
+            source["type"] != "base64" || source["data"].as_str().is_some_and(is_base64)
+        }
+        _ => false,
+    }
+}
+
+/// The opaque blocks of a reply that can stay, by their place in it.
+pub(super) fn kept(reply: &[Spoken<'_>], ids: &mut Ids) -> HashMap<usize, Box<RawValue>> {
+    let sealed: Vec<(usize, Sealed)> = reply.iter().enumerate().filter_map(sealed_at).collect();
+    let mut kept = HashMap::new();
+    for (i, (at, one)) in sealed.iter().enumerate() {
+        if one.kind() == "compaction" && one.text("content").is_some_and(|text| !text.is_empty()) {
+            kept.insert(*at, one.raw.clone());
+        }
+        let answer = sealed[i..].iter().find(|(_, other)| is_pair(one, other));
+        if let Some((answer_at, answer)) = answer
+            && one.text("id").is_some_and(|id| ids.claim(id))
+        {
+            kept.insert(*at, one.raw.clone());
+            kept.insert(*answer_at, answer.raw.clone());
+        }
+    }
+    kept
+}
+
+fn sealed_at<'a>((at, spoken): (usize, &Spoken<'a>)) -> Option<(usize, Sealed)> {
+    match spoken {
+        Spoken::Opaque(opaque) => Sealed::of(opaque).map(|sealed| (at, sealed)),
+        Spoken::Text(_) | Spoken::Thinking { .. } | Spoken::Call(_) => None,
+    }
+}
+
+/// Whether `result` answers `call`, and both are whole.
+fn is_pair(call: &Sealed, result: &Sealed) -> bool {
+    let is_kind = match call.kind() {
+        "server_tool_use" => result.kind().ends_with("_tool_result") && result.kind() != "mcp_tool_result",
+        "mcp_tool_use" => result.kind() == "mcp_tool_result",
+        _ => false,
+    };
+    let id = call.text("id").filter(|id| is_plain_id(id));
+    let is_whole = call.value["input"].is_object() && call.text("name").is_some_and(|name| !name.is_empty());
+    is_kind && is_whole && id.is_some() && result.text("tool_use_id") == id
+}

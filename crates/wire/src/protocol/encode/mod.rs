@@ -1,0 +1,132 @@
+//! Writing a context as a provider's request body.
+//!
+//! Whatever the messages are, the body passes the strict validator of its protocol. And each rule that
+//! makes it so looks no further than one reply and what the user's side said right after it: when a
+//! conversation grows, the messages already written stay as they are, byte for byte, and the
+//! provider's prompt cache with them.
+
+mod anthropic;
+mod arrange;
+mod ids;
+mod input;
+mod openai_chat;
+mod openai_responses;
+mod picture;
+mod piece;
+mod sealed;
+mod tools;
+
+use super::Protocol;
+use crate::Format;
+use epitome_core::Shown;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// What a request holds beside its messages. A field without a value is left out of the body.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RequestParts<'a> {
+    /// The system prompt; its pieces where it has several.
+    pub system: &'a [Arc<str>],
+    /// Tool definitions in any protocol's shape: JSON text.
+    pub tools: &'a [Arc<str>],
+    /// The model asked.
+    pub model: Option<&'a str>,
+    /// The most it may write.
+    pub max_tokens: Option<u64>,
+}
+
+/// A context that cannot be written as a request.
+#[derive(Debug, thiserror::Error)]
+pub enum EncodeError {
+    /// There is nothing to say.
+    #[error("the context holds no message; a request needs at least one")]
+    NoMessages,
+    /// The format is a file's, not a provider's.
+    #[error("{format} is no provider's protocol; ask for anthropic, openai-chat or openai-responses")]
+    NotAProtocol {
+        /// What was asked for.
+        format: Format,
+    },
+    /// A tool definition that is no JSON object.
+    #[error("tool definition {index} is not a JSON object; correct it or leave it out")]
+    Tool {
+        /// Its place among the tools, from 0.
+        index: usize,
+        /// What the parser met.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+/// Stands where the user's side must speak and nothing is recorded.
+const NO_USER_MESSAGE: &str = "[no user message was recorded here]";
+/// Stands for a reply that was cut off before it said anything.
+const EMPTY_REPLY: &str = "[this reply is empty]";
+/// Answers a call whose result never came.
+const NO_RESULT: &str = "[no result was recorded for this call]";
+/// Stands for the output of a tool that printed nothing.
+const EMPTY_RESULT: &str = "[the result is empty]";
+/// Between texts that a protocol wants in one string.
+const BETWEEN_TEXTS: &str = "\n\n";
+
+/// The context as a request body of the protocol `to`.
+///
+/// ```
+/// use epitome_core::{Author, Message, Role, Shown};
+/// use epitome_wire::{Format, encode};
+///
+/// let hello = Message::text(Role::User, Author::Person, "hello");
+/// let shown = [Shown { id: None, message: hello.into() }];
+/// let body = encode::body(Format::OpenaiChat, &encode::RequestParts::default(), &shown)?;
+/// assert_eq!(body, br#"{"messages":[{"role":"user","content":"hello"}]}"#);
+/// # Ok::<(), encode::EncodeError>(())
+/// ```
+pub fn body(to: Format, parts: &RequestParts<'_>, shown: &[Shown]) -> Result<Vec<u8>, EncodeError> {
+    let messages = messages(to, parts, shown)?;
+    let to = protocol(to)?;
+    let tools = tools::convert(to, parts.tools)?;
+    let body = match to {
+        Protocol::Anthropic => raw(&anthropic::frame(parts, &tools, &messages)),
+        Protocol::OpenaiChat => raw(&openai_chat::frame(parts, &tools, &messages)),
+        Protocol::OpenaiResponses => raw(&openai_responses::frame(parts, &tools, &messages)),
+    };
+    Ok(Box::<str>::from(body).into_string().into_bytes())
+}
+
+/// The elements of the body's list of messages (or items), each as its own JSON.
+///
+/// The elements for a context that ended before a reply begin the elements for every longer one.
+pub fn messages(
+    to: Format,
+    parts: &RequestParts<'_>,
+    shown: &[Shown],
+) -> Result<Vec<Box<RawValue>>, EncodeError> {
+    if shown.is_empty() {
+        return Err(EncodeError::NoMessages);
+    }
+    let arranged = arrange::arrange(shown);
+    Ok(match protocol(to)? {
+        Protocol::Anthropic => anthropic::messages(&arranged),
+        Protocol::OpenaiChat => openai_chat::messages(parts, &arranged),
+        Protocol::OpenaiResponses => openai_responses::messages(&arranged),
+    })
+}
+
+fn protocol(format: Format) -> Result<Protocol, EncodeError> {
+    Protocol::of(format).ok_or(EncodeError::NotAProtocol { format })
+}
+
+fn raw(value: &impl Serialize) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).expect("our own shapes hold only strings, numbers, lists and JSON")
+}
+
+/// The pieces of the system prompt that say something.
+fn spoken_system<'a>(parts: &RequestParts<'a>) -> impl Iterator<Item = &'a str> {
+    parts.system.iter().map(AsRef::as_ref).filter(|text| !crate::validate::is_blank(text))
+}
+
+/// What is left in place of blocks that cannot be written here.
+fn opaque_marker(kind: &str) -> String {
+    format!("[opaque {kind}]")
+}

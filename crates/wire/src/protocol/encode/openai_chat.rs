@@ -1,0 +1,196 @@
+//! OpenAI Chat Completions, in the order the strictest chat templates take: one system message first,
+//! user and assistant in turn, tool messages right behind their calls.
+
+use super::arrange::{Answer, Arranged, Pair, Said, Spoken, remnant};
+use super::ids::{Ids, Naming};
+use super::piece::{self, Piece, note_text};
+use super::{BETWEEN_TEXTS, EMPTY_RESULT, NO_RESULT, RequestParts, input, raw, spoken_system};
+use crate::validate::is_blank;
+use epitome_core::ToolResult;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// OpenAI's limits.
+pub(super) const NAMING: Naming = Naming { id_bytes_max: 40, is_plain: false, name_bytes_max: 64 };
+
+#[derive(Serialize)]
+pub(super) struct Frame<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tools: &'a [Box<RawValue>],
+    messages: &'a [Box<RawValue>],
+}
+
+pub(super) fn frame<'a>(
+    parts: &RequestParts<'a>,
+    tools: &'a [Box<RawValue>],
+    messages: &'a [Box<RawValue>],
+) -> Frame<'a> {
+    Frame { model: parts.model, max_tokens: parts.max_tokens, tools, messages }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Message {
+    System {
+        content: String,
+    },
+    User {
+        content: Content,
+    },
+    Assistant {
+        content: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<ToolCall>,
+    },
+    Tool {
+        tool_call_id: String,
+        content: String,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part {
+    Text { text: String },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "function")]
+struct ToolCall {
+    id: String,
+    function: Function,
+}
+
+#[derive(Serialize)]
+struct Function {
+    name: String,
+    arguments: String,
+}
+
+pub(super) fn messages(parts: &RequestParts<'_>, arranged: &Arranged<'_>) -> Vec<Box<RawValue>> {
+    let mut ids = Ids::new(NAMING);
+    let (system, opening) = split_system(parts, &arranged.opening);
+    let mut all: Vec<Message> = system.into_iter().collect();
+    all.extend(asked(&[], opening));
+    for step in &arranged.steps {
+        let (reply, calls) = replied(&step.reply, &mut ids);
+        all.push(reply);
+        all.extend(asked(&calls, &step.after));
+    }
+    all.iter().map(raw).collect()
+}
+
+/// The system message, with the notes that open the conversation, and what comes after them.
+fn split_system<'s, 'a>(
+    parts: &RequestParts<'_>,
+    opening: &'s [Said<'a>],
+) -> (Option<Message>, &'s [Said<'a>]) {
+    let notes = opening.iter().map_while(|said| match said {
+        Said::Note(note) => Some(*note),
+        Said::Text(_) | Said::Image(_) | Said::Opaque(_) | Said::Orphan(_) | Said::Foreign(_) => None,
+    });
+    let notes: Vec<&str> = notes.collect();
+    let spoken = notes.iter().copied().filter(|note| !is_blank(note));
+    let texts: Vec<&str> = spoken_system(parts).chain(spoken).collect();
+    let system = (!texts.is_empty()).then(|| Message::System { content: texts.join(BETWEEN_TEXTS) });
+    (system, &opening[notes.len()..])
+}
+
+/// The tool messages, then one user message where there is something to say or nothing else is said.
+fn asked(calls: &[Answer<'_>], said: &[Said<'_>]) -> Vec<Message> {
+    let mut parts = Vec::new();
+    let mut all: Vec<Message> =
+        calls.iter().map(|(id, result)| tool_message(id, *result, &mut parts)).collect();
+    let pieces = piece::said(said);
+    parts.extend(pieces.iter().filter_map(part_of));
+    if parts.is_empty() && all.is_empty() {
+        parts.push(Part::Text { text: piece::absent(&pieces) });
+    }
+    if !parts.is_empty() {
+        all.push(Message::User { content: content(parts) });
+    }
+    all
+}
+
+fn part_of(piece: &Piece<'_>) -> Option<Part> {
+    match piece {
+        Piece::Text(text) => Some(Part::Text { text: text.to_string() }),
+        Piece::Note(note) => Some(Part::Text { text: note_text(note) }),
+        Piece::Picture(picture) => Some(Part::ImageUrl { image_url: ImageUrl { url: picture.url() } }),
+        Piece::Opaque(_) => None,
+    }
+}
+
+/// One string where it is all text: templates that take no lists take strings.
+fn content(parts: Vec<Part>) -> Content {
+    let texts: Option<Vec<&str>> = parts
+        .iter()
+        .map(|part| match part {
+            Part::Text { text } => Some(text.as_str()),
+            Part::ImageUrl { .. } => None,
+        })
+        .collect();
+    match texts {
+        Some(texts) => Content::Text(texts.join(BETWEEN_TEXTS)),
+        None => Content::Parts(parts),
+    }
+}
+
+/// A tool message. It can hold text only, so its pictures go to the user message behind it.
+fn tool_message(id: &str, result: Option<&ToolResult>, pictures: &mut Vec<Part>) -> Message {
+    let pieces = result.map(piece::answered).unwrap_or_default();
+    let mut texts: Vec<String> = Vec::new();
+    for piece in &pieces {
+        match piece {
+            Piece::Text(text) => texts.push(text.to_string()),
+            Piece::Picture(_) => {
+                texts.push("[image; it follows in the next user message]".into());
+                pictures.push(Part::Text { text: format!("[image from the result of call {id}]") });
+                pictures.extend(part_of(piece));
+            }
+            Piece::Note(_) | Piece::Opaque(_) => {}
+        }
+    }
+    let empty = if result.is_some() { EMPTY_RESULT } else { NO_RESULT };
+    let content = if texts.is_empty() { empty.to_owned() } else { texts.join("\n") };
+    Message::Tool { tool_call_id: id.to_owned(), content }
+}
+
+fn replied<'a>(reply: &[Spoken<'a>], ids: &mut Ids) -> (Message, Vec<Answer<'a>>) {
+    let (mut texts, mut tool_calls, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+    for spoken in reply {
+        match spoken {
+            Spoken::Text(text) if !is_blank(text) => texts.push(*text),
+            Spoken::Call(Pair { call, result }) => {
+                let id = ids.give(&call.id.0);
+                let function = Function { name: ids.name(&call.name), arguments: input::string(call) };
+                tool_calls.push(ToolCall { id: id.clone(), function });
+                answers.push((id, *result));
+            }
+            Spoken::Text(_) | Spoken::Thinking { .. } | Spoken::Opaque(_) => {}
+        }
+    }
+    let content = match (texts.is_empty(), tool_calls.is_empty()) {
+        (false, _) => Some(texts.join(BETWEEN_TEXTS)),
+        (true, false) => None,
+        (true, true) => Some(remnant(reply)),
+    };
+    (Message::Assistant { content, tool_calls }, answers)
+}

@@ -1,0 +1,125 @@
+//! OpenAI Responses: a flat list of items. Custom calls stay custom, system notes become developer
+//! messages, and reasoning travels with what it led to.
+
+mod item;
+mod native;
+
+use super::arrange::{Answer, Arranged, Pair, Said, Spoken, Step, remnant};
+use super::ids::{Ids, Naming};
+use super::piece::{self, Piece};
+use super::{BETWEEN_TEXTS, EMPTY_RESULT, NO_RESULT, RequestParts, input, raw, spoken_system};
+use crate::validate::is_blank;
+use epitome_core::{Call, ToolResult};
+use item::{Item, Output, Part};
+use native::Native;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// OpenAI's limits.
+pub(super) const NAMING: Naming = Naming { id_bytes_max: 64, is_plain: false, name_bytes_max: 64 };
+
+#[derive(Serialize)]
+pub(super) struct Frame<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tools: &'a [Box<RawValue>],
+    input: &'a [Box<RawValue>],
+}
+
+pub(super) fn frame<'a>(
+    parts: &RequestParts<'a>,
+    tools: &'a [Box<RawValue>],
+    input: &'a [Box<RawValue>],
+) -> Frame<'a> {
+    let system: Vec<&str> = spoken_system(parts).collect();
+    let instructions = (!system.is_empty()).then(|| system.join(BETWEEN_TEXTS));
+    Frame { model: parts.model, max_output_tokens: parts.max_tokens, instructions, tools, input }
+}
+
+pub(super) fn messages(arranged: &Arranged<'_>) -> Vec<Box<RawValue>> {
+    let mut native = Native::new(NAMING);
+    let mut all = asked(Vec::new(), &arranged.opening, &mut native);
+    for step in &arranged.steps {
+        let outputs = replied(step, &mut native, &mut all);
+        all.extend(asked(outputs, &step.after, &mut native));
+    }
+    all.iter().map(raw).collect()
+}
+
+/// The outputs, then what the user's side said, each speaker's pieces together.
+fn asked<'a>(outputs: Vec<Item<'a>>, said: &[Said<'a>], native: &mut Native) -> Vec<Item<'a>> {
+    let mut items = outputs;
+    let pieces = piece::said(said);
+    for piece in &pieces {
+        match piece {
+            Piece::Text(text) => item::say(&mut items, "user", Part::input(text.to_string())),
+            Piece::Note(note) => item::say(&mut items, "developer", Part::input((*note).to_owned())),
+            Piece::Picture(picture) => item::say(&mut items, "user", Part::image(picture.url())),
+            Piece::Opaque(opaque) => items.extend(native.compaction(opaque)),
+        }
+    }
+    if items.is_empty() {
+        item::say(&mut items, "user", Part::input(piece::absent(&pieces)));
+    }
+    items
+}
+
+/// Appends the items of a reply, and gives the outputs that belong right behind it.
+fn replied<'a>(step: &Step<'a>, native: &mut Native, all: &mut Vec<Item<'a>>) -> Vec<Item<'a>> {
+    let mut items = Vec::new();
+    let mut outputs = Vec::new();
+    for spoken in &step.reply {
+        match spoken {
+            Spoken::Text(text) if !is_blank(text) => {
+                item::say(&mut items, "assistant", Part::output((*text).to_owned()));
+            }
+            Spoken::Call(Pair { call, result }) => {
+                let answer = (native.ids.give(&call.id.0), *result);
+                items.push(call_item(call, &answer.0, &native.ids));
+                outputs.push(output_item(call, answer));
+            }
+            Spoken::Opaque(opaque) => native.pass(opaque, &step.after, &mut items, &mut outputs),
+            Spoken::Text(_) | Spoken::Thinking { .. } => {}
+        }
+    }
+    native::drop_idle_reasoning(&mut items);
+    if items.is_empty() {
+        item::say(&mut items, "assistant", Part::output(remnant(&step.reply)));
+    }
+    all.append(&mut items);
+    outputs
+}
+
+fn call_item<'a>(call: &'a Call, id: &str, ids: &Ids) -> Item<'a> {
+    let (call_id, name) = (id.to_owned(), ids.name(&call.name));
+    match call.freeform {
+        true => Item::custom_call(call_id, name, &call.input),
+        false => Item::function_call(call_id, name, input::string(call)),
+    }
+}
+
+fn output_item<'a>(call: &Call, (id, result): Answer<'_>) -> Item<'a> {
+    let output = result.map_or_else(|| Output::Text(NO_RESULT.into()), output_of);
+    if call.freeform { Item::custom_output(id, output) } else { Item::function_output(id, output) }
+}
+
+/// One string where it is all text, else a list of parts.
+fn output_of(result: &ToolResult) -> Output {
+    let mut parts = Vec::new();
+    for piece in piece::answered(result) {
+        match piece {
+            Piece::Text(text) => parts.push(Part::input(text.into_owned())),
+            Piece::Picture(picture) => parts.push(Part::image(picture.url())),
+            Piece::Note(_) | Piece::Opaque(_) => {}
+        }
+    }
+    if parts.is_empty() {
+        return Output::Text(EMPTY_RESULT.into());
+    }
+    Output::of(parts)
+}

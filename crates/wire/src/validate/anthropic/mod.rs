@@ -1,0 +1,110 @@
+//! Anthropic Messages: the frame of a body, roles and their order, tools and thinking.
+//!
+//! Blocks, pairs and cache marks have files of their own.
+
+mod blocks;
+mod cache;
+mod pairs;
+#[cfg(test)]
+mod tests;
+
+use super::{Findings, Violation, is_blank, list_of, text_of, type_of};
+use serde_json::Value;
+
+/// What the Messages API would refuse in `body`, and where it leaves the form we keep to.
+pub fn anthropic(body: &Value) -> Vec<Violation> {
+    let mut found = Findings::default();
+    check_system(body, &mut found);
+    check_tools(body, &mut found);
+    match body.get("messages").and_then(Value::as_array) {
+        Some(messages) if !messages.is_empty() => check_messages(messages, &mut found),
+        Some(_) | None => found.add("messages", "messages is a list of at least one message"),
+    }
+    check_thinking(body, &mut found);
+    cache::check(body, &mut found);
+    found.0
+}
+
+fn check_system(body: &Value, found: &mut Findings) {
+    match body.get("system") {
+        None | Some(Value::String(_)) => {}
+        Some(Value::Array(blocks)) => {
+            for (at, block) in blocks.iter().enumerate() {
+                let is_text =
+                    type_of(block) == "text" && !is_blank(text_of(block, "text").unwrap_or_default());
+                found.demand(is_text, &format!("system[{at}]"), "system holds non-empty text blocks");
+            }
+        }
+        Some(_) => found.add("system", "system is a string or a list of text blocks"),
+    }
+}
+
+fn check_tools(body: &Value, found: &mut Findings) {
+    let tools = list_of(body, "tools");
+    let names: Vec<&str> = tools.iter().filter_map(|tool| text_of(tool, "name")).collect();
+    for (at, tool) in tools.iter().enumerate() {
+        let path = format!("tools[{at}]");
+        let name = text_of(tool, "name").unwrap_or_default();
+        let is_own = matches!(type_of(tool), "" | "custom");
+        found.demand(!name.is_empty(), &path, "a tool has a name");
+        found.demand(!is_own || tool["input_schema"].is_object(), &path, "a tool has an input_schema");
+        let is_first = names.iter().position(|&other| other == name).is_none_or(|first| first == at);
+        found.demand(is_first || name.is_empty(), &path, "tool names are unique");
+    }
+    let Some(choice) = body.get("tool_choice") else { return };
+    let is_known = match type_of(choice) {
+        "auto" | "any" | "none" => true,
+        "tool" => text_of(choice, "name").is_some_and(|name| names.contains(&name)),
+        _ => false,
+    };
+    found.demand(is_known, "tool_choice", "tool_choice is auto, any, none, or a tool that is defined");
+    found.demand(!tools.is_empty(), "tool_choice", "tool_choice comes with tools");
+}
+
+fn check_messages(messages: &[Value], found: &mut Findings) {
+    for (at, message) in messages.iter().enumerate() {
+        let path = format!("messages[{at}]");
+        let expected = if at % 2 == 0 { "user" } else { "assistant" };
+        match text_of(message, "role") {
+            Some(role) if role == expected => {}
+            Some("user" | "assistant") if at == 0 => found.add(path, "the first message is the user's"),
+            Some("user" | "assistant") => found.add(path, "user and assistant alternate"),
+            Some(_) | None => found.add(path, "a message's role is user or assistant"),
+        }
+        blocks::check_message(at, message, found);
+    }
+    let ends_with_user = messages.last().is_some_and(|last| text_of(last, "role") == Some("user"));
+    found.demand(
+        ends_with_user,
+        &format!("messages[{}]", messages.len() - 1),
+        "the last message is the user's",
+    );
+    pairs::check(messages, found);
+}
+
+/// Rules that hold only while thinking is on.
+fn check_thinking(body: &Value, found: &mut Findings) {
+    let mode = body.get("thinking").map(type_of).unwrap_or_default();
+    if !matches!(mode, "enabled" | "adaptive") {
+        return;
+    }
+    let choice = body.get("tool_choice").map_or("auto", type_of);
+    found.demand(
+        matches!(choice, "auto" | "none"),
+        "tool_choice",
+        "with thinking on, tool_choice is auto or none",
+    );
+    let messages = list_of(body, "messages");
+    let last = messages.iter().rposition(|message| text_of(message, "role") == Some("assistant"));
+    if let Some(at) = last.filter(|_| mode == "enabled") {
+        let blocks = list_of(&messages[at], "content");
+        let calls = blocks.iter().any(|block| type_of(block) == "tool_use");
+        let thinks = blocks.first().is_some_and(|first| blocks::is_thinking(type_of(first)));
+        let path = format!("messages[{at}].content[0]");
+        found.demand(
+            !calls || thinks,
+            &path,
+            "with thinking on, the reply with the last calls starts with it",
+        );
+    }
+}

@@ -1,0 +1,1 @@
+//! One good body, and one bad body for each rule.
