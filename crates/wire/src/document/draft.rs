@@ -1,0 +1,142 @@
+//! A conversation while it is being read: entries, where their originals are, and what was odd.
+
+use super::pairs::Pairs;
+use super::{Dialect, Document, Side, View, decode};
+use crate::{Conversation, Fixed, Originals, Place, Problem, Reply, Source, Span, Usage};
+use epitome_core::{Compaction, Entry, EntryId, Log, Measure, Message, Summary, Tail};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// A conversation under construction.
+pub(crate) struct Draft<'d, D> {
+    /// What stands before the history.
+    pub(crate) fixed: Fixed,
+    document: &'d Document,
+    measure: &'d dyn Measure,
+    log: Log,
+    originals: Originals,
+    replies: Vec<Reply>,
+    names: Vec<Option<Arc<str>>>,
+    pairs: Pairs,
+    problems: Vec<Problem>,
+    /// Which conversation of the file it is, where there are several.
+    label: String,
+    /// The element being read, counted from 1 as people do.
+    element: usize,
+    dialect: PhantomData<D>,
+}
+
+impl<'d, D: Dialect> Draft<'d, D> {
+    pub(super) fn new(
+        document: &'d Document,
+        source: Arc<dyn Source>,
+        measure: &'d dyn Measure,
+        label: String,
+    ) -> Self {
+        Self {
+            fixed: Fixed::default(),
+            document,
+            measure,
+            log: Log::default(),
+            originals: Originals::new(source, decode::<D>),
+            replies: Vec::new(),
+            names: Vec::new(),
+            pairs: Pairs::default(),
+            problems: Vec::new(),
+            label,
+            element: 0,
+            dialect: PhantomData,
+        }
+    }
+
+    /// Says which element is being read, so that a problem can name it.
+    pub(crate) fn turn_to(&mut self, index: usize) {
+        self.element = index + 1;
+    }
+
+    /// Adds the message that `runs` say on `side`. One that cannot be read is left out, and that is said.
+    pub(crate) fn say(&mut self, runs: &[View<'_>], side: Side) -> Option<EntryId> {
+        match D::message(runs, side) {
+            Ok(message) => Some(self.put(runs, side, &message)),
+            Err(why) => {
+                self.odd(&format!("message {}: {why}; it is left out", self.element));
+                None
+            }
+        }
+    }
+
+    /// Adds a message already made from `runs` on `side`.
+    pub(crate) fn put(&mut self, runs: &[View<'_>], side: Side, message: &Message) -> EntryId {
+        let item = self.measure.weigh(message);
+        let id = EntryId(self.log.len() as u32);
+        for fault in self.pairs.take(id, &item) {
+            self.odd(&format!("message {}: {fault}", self.element));
+        }
+        self.push(Entry::Message(item));
+        let spans: Box<[Span]> = runs.iter().map(|&run| self.document.span(run)).collect();
+        self.originals.put(id, Place::Spans { spans, part: side as u32 });
+        id
+    }
+
+    /// Adds something that belongs to the session and not to the context.
+    pub(crate) fn note(&mut self, kind: &str) {
+        self.push(Entry::Note { kind: kind.into() });
+    }
+
+    /// Adds a compaction the tool itself had done, with the summary as the model saw it.
+    pub(crate) fn compact(&mut self, before: Vec<EntryId>, summary: Option<&str>, tail: Tail) {
+        let summary = summary.map(|text| Summary {
+            text: text.into(),
+            tokens: self.measure.text(text) + self.measure.framing(),
+        });
+        let compaction = Compaction { before, summary, tail, forms: Vec::new() };
+        self.push(Entry::Compaction(Box::new(compaction)));
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.log.push(entry);
+        self.names.push(None);
+    }
+
+    /// Records that `entry` is an answer of the model.
+    pub(crate) fn reply(&mut self, entry: EntryId, model: Option<Arc<str>>, usage: Option<Usage>) {
+        if model.is_some() {
+            self.fixed.model.clone_from(&model);
+        }
+        let usage = usage.filter(|usage| *usage != Usage::default());
+        self.replies.push(Reply { entry, model, usage });
+    }
+
+    /// Remembers what the tool itself calls an entry.
+    pub(crate) fn name(&mut self, entry: EntryId, name: &str) {
+        if let Some(slot) = self.names.get_mut(entry.index()).filter(|_| !name.is_empty()) {
+            *slot = Some(name.into());
+        }
+    }
+
+    /// Remembers something odd that was survived.
+    pub(crate) fn odd(&mut self, what: &str) {
+        self.problems.push(Problem { line: None, what: format!("{}{what}", self.label) });
+    }
+
+    /// Whether nothing has been said yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.log.is_empty()
+    }
+
+    /// The conversation, and what was odd about it.
+    pub(super) fn finish(mut self) -> (Conversation, Vec<Problem>) {
+        for fault in std::mem::take(&mut self.pairs).finish() {
+            self.odd(&fault);
+        }
+        let conversation = Conversation {
+            leaf: self.log.leaf(),
+            log: self.log,
+            fixed: self.fixed,
+            replies: self.replies,
+            originals: self.originals,
+            names: self.names,
+        };
+        (conversation, self.problems)
+    }
+}

@@ -1,0 +1,189 @@
+//! JSON read only as far as it is asked: a view knows where it stands in the text, and nothing of it
+//! is copied until someone wants to know.
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// A JSON value in a text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a>(&'a RawValue);
+
+/// The fields of an object, in order. A field whose value is `null` counts as absent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> From<&'a RawValue> for View<'a> {
+    fn from(raw: &'a RawValue) -> Self {
+        Self(raw)
+    }
+}
+
+impl<'a> View<'a> {
+    /// The one value `text` consists of.
+    pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text).map(Self)
+    }
+
+    /// The value as it stands in the text.
+    pub(crate) fn json(self) -> &'a str {
+        self.0.get()
+    }
+
+    /// The string, where it is one.
+    pub(crate) fn text(self) -> Option<Cow<'a, str>> {
+        if !self.json().starts_with('"') {
+            return None;
+        }
+        let whole = serde_json::from_str(self.json()).map(|Text(text)| text);
+        // Half a surrogate pair is what is left where a tool cut a text in the middle of an emoji.
+        whole.or_else(|_| serde_json::from_str(self.json()).map(|Mended(text)| Cow::Owned(text))).ok()
+    }
+
+    /// The whole number, where it is one.
+    pub(crate) fn number(self) -> Option<u64> {
+        self.json().parse().ok()
+    }
+
+    /// Whether it is `true`.
+    pub(crate) fn is_true(self) -> bool {
+        self.json() == "true"
+    }
+
+    /// The elements, where it is an array.
+    pub(crate) fn list(self) -> Option<Vec<View<'a>>> {
+        if !self.json().starts_with('[') {
+            return None;
+        }
+        serde_json::from_str::<Vec<&RawValue>>(self.json())
+            .ok()
+            .map(|all| all.into_iter().map(View).collect())
+    }
+
+    /// The fields, where it is an object.
+    pub(crate) fn object(self) -> Option<Object<'a>> {
+        if !self.json().starts_with('{') {
+            return None;
+        }
+        serde_json::from_str(self.json()).ok()
+    }
+
+    /// The value reached by these keys, one inside the other.
+    pub(crate) fn at(self, path: &[&str]) -> Option<View<'a>> {
+        path.iter().try_fold(self, |view, key| view.object()?.get(key))
+    }
+}
+
+impl<'a> Object<'a> {
+    /// The value of a field; of the last one where a key is repeated.
+    pub(crate) fn get(&self, key: &str) -> Option<View<'a>> {
+        let found = self.0.iter().rev().find(|(name, _)| name == key);
+        found.map(|(_, raw)| View(raw)).filter(|view| view.json() != "null")
+    }
+
+    /// A field's string.
+    pub(crate) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
+        self.get(key)?.text()
+    }
+
+    /// A field's string, to keep; where there is none, an empty one.
+    pub(crate) fn shared(&self, key: &str) -> Arc<str> {
+        self.text(key).unwrap_or_default().into()
+    }
+
+    /// A field's whole number.
+    pub(crate) fn number(&self, key: &str) -> Option<u64> {
+        self.get(key)?.number()
+    }
+
+    /// Whether a field is `true`.
+    pub(crate) fn is_true(&self, key: &str) -> bool {
+        self.get(key).is_some_and(View::is_true)
+    }
+
+    /// A field's elements; none where it is no array.
+    pub(crate) fn list(&self, key: &str) -> Vec<View<'a>> {
+        self.get(key).and_then(View::list).unwrap_or_default()
+    }
+
+    /// Whether a field is there.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+}
+
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Object<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Object<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Object<'de>, M::Error> {
+                let mut fields = Vec::new();
+                while let Some((Text(key), raw)) = map.next_entry::<Text<'de>, &RawValue>()? {
+                    fields.push((key, raw));
+                }
+                Ok(Object(fields))
+            }
+        }
+        from.deserialize_map(Fields)
+    }
+}
+
+/// A string in which half surrogate pairs have become replacement characters.
+struct Mended(String);
+
+impl<'de> Deserialize<'de> for Mended {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Mended;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Mended, E> {
+                Ok(Mended(String::from_utf8_lossy(bytes).into_owned()))
+            }
+        }
+        from.deserialize_bytes(Bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::View;
+
+    fn view(json: &str) -> View<'_> {
+        View::parse(json).expect("the test wrote it")
+    }
+
+    #[test]
+    fn a_view_stands_in_its_text() {
+        let json = r#" {"a": {"b": [1, "x\n", null]}, "none": null} "#;
+        let list = view(json).at(&["a", "b"]).and_then(View::list).expect("it is there");
+        let (number, text) = (list[0].number(), list[1].text());
+        assert_eq!((number, text.as_deref(), list[2].json()), (Some(1), Some("x\n"), "null"));
+        assert!(view(json).at(&["none"]).is_none() && view(json).at(&["a", "c"]).is_none());
+        assert!(json.as_bytes().as_ptr_range().contains(&list[1].json().as_ptr()));
+    }
+
+    #[test]
+    fn a_text_cut_inside_an_emoji_is_read_all_the_same() {
+        assert_eq!(view(r#""ok \ud83d""#).text().as_deref(), Some("ok \u{fffd}\u{fffd}\u{fffd}"));
+    }
+
+    #[test]
+    fn what_is_not_of_the_kind_asked_for_is_absent() {
+        let number = view("-1.5");
+        assert!(number.text().is_none() && number.list().is_none() && number.object().is_none());
+        assert!(number.number().is_none() && !number.is_true());
+    }
+}

@@ -1,0 +1,233 @@
+//! opencode's exports: `{info, messages: [{info, parts}]}`.
+//!
+//! A call and its result are one part, and one assistant message may hold several calls of the model,
+//! told apart by `step-start` and `step-finish`. Here each step is a message, its results follow it,
+//! and what opencode itself wrote into a person's message stands apart from what they said.
+
+use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
+use crate::protocol::read::image_at;
+use crate::{Format, ReadError, Source, Transcript, Usage};
+use epitome_core::{
+    Author, Block, Call, CallId, EntryId, Image, Measure, Message, Opaque, Part, Role, Tail, ToolResult,
+};
+use std::sync::Arc;
+
+/// Reads an opencode export.
+pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+    document::read::<Opencode>(source, measure)
+}
+
+struct Opencode;
+
+impl Dialect for Opencode {
+    const FORMAT: Format = Format::Opencode;
+
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+        roots.iter().map(|root| body_of(*root)).collect()
+    }
+
+    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+        for (index, element) in body.elements.iter().enumerate() {
+            draft.turn_to(index);
+            let message = element.object().unwrap_or_default();
+            let Some(info) = message.get("info") else {
+                draft.odd(&format!("message {} has no `info`; it is left out", index + 1));
+                continue;
+            };
+            let parts = message.list("parts");
+            match info.at(&["role"]).and_then(View::text).as_deref() {
+                Some("assistant") => tell_reply(info, &parts, draft),
+                Some(_) | None => tell_user(info, &parts, draft),
+            }
+        }
+    }
+
+    /// The first run is the message's `info`, which says whose it is; of an answer, the tool's part.
+    fn message(runs: &[View<'_>], side: Side) -> Result<Message, String> {
+        let (first, parts) = runs.split_first().ok_or("it has no parts")?;
+        if side == Side::Answered {
+            return answer(&first.object().ok_or("the tool's part is no object")?);
+        }
+        let role = first.at(&["role"]).and_then(View::text);
+        let blocks = parts.iter().filter_map(|part| block(*part)).collect();
+        match (role.as_deref(), side) {
+            (Some("assistant"), _) => Ok(Message { role: Role::Assistant, author: Author::Model, blocks }),
+            (Some("user"), Side::Said) => Ok(Message { role: Role::User, author: Author::Person, blocks }),
+            (Some("user"), _) => Ok(Message { role: Role::User, author: Author::Harness, blocks }),
+            (other, _) => Err(format!("nobody has the role `{}`", other.unwrap_or("none"))),
+        }
+    }
+}
+
+fn body_of(root: View<'_>) -> Result<Body<'_>, String> {
+    let around = root.object().unwrap_or_default();
+    let messages = around.get("messages").and_then(View::list);
+    let elements = messages.filter(|_| around.get("info").and_then(View::object).is_some());
+    let elements = elements.ok_or("there is no `info` with `messages` beside it")?;
+    match elements.iter().find(|element| element.at(&["info"]).is_some() || element.at(&["parts"]).is_some())
+    {
+        None if !elements.is_empty() => Err("its messages have neither `info` nor `parts`".into()),
+        Some(_) | None => Ok(Body { around, elements }),
+    }
+}
+
+fn tell_user(info: View<'_>, parts: &[View<'_>], draft: &mut Draft<'_, Opencode>) {
+    if parts.iter().any(|part| kind(*part) == "compaction") {
+        draft.note("compaction");
+        return;
+    }
+    let is_added = |part: &&View<'_>| part.at(&["synthetic"]).is_some_and(View::is_true);
+    let (added, said): (Vec<View<'_>>, Vec<View<'_>>) = parts.iter().partition(is_added);
+    if !said.is_empty() || added.is_empty() {
+        say(info, &said, Side::Said, draft);
+    }
+    if !added.is_empty() {
+        say(info, &added, Side::Added, draft);
+    }
+}
+
+fn say(info: View<'_>, parts: &[View<'_>], side: Side, draft: &mut Draft<'_, Opencode>) -> Option<EntryId> {
+    let runs: Vec<View<'_>> = std::iter::once(info).chain(parts.iter().copied()).collect();
+    let id = draft.say(&runs, side)?;
+    draft.name(id, &info.at(&["id"]).and_then(View::text).unwrap_or_default());
+    Some(id)
+}
+
+fn tell_reply(info: View<'_>, parts: &[View<'_>], draft: &mut Draft<'_, Opencode>) {
+    if info.at(&["summary"]).is_some_and(View::is_true) {
+        tell_summary(parts, draft);
+        return;
+    }
+    let steps = steps(parts);
+    let only = steps.len() == 1;
+    for step in steps {
+        tell_step(info, &step, only, draft);
+    }
+}
+
+fn tell_summary(parts: &[View<'_>], draft: &mut Draft<'_, Opencode>) {
+    let texts =
+        parts.iter().filter(|part| kind(**part) == "text").filter_map(|part| part.at(&["text"])?.text());
+    let summary = texts.collect::<Vec<_>>().join("\n");
+    if summary.is_empty() {
+        draft.odd("a compaction left no summary; the history before it is kept");
+    } else {
+        draft.compact(Vec::new(), Some(&summary), Tail::Nothing);
+    }
+}
+
+/// One call of the model: what it put out, and what the provider counted.
+#[derive(Default)]
+struct Step<'a> {
+    parts: Vec<View<'a>>,
+    tokens: Option<View<'a>>,
+}
+
+fn steps<'a>(parts: &[View<'a>]) -> Vec<Step<'a>> {
+    let (mut steps, mut open) = (Vec::new(), Step::default());
+    for &part in parts {
+        match &*kind(part) {
+            "step-start" => open.close(&mut steps),
+            "step-finish" => {
+                open.tokens = part.at(&["tokens"]);
+                open.close(&mut steps);
+            }
+            // For opencode itself.
+            "patch" | "snapshot" | "retry" => {}
+            _ => open.parts.push(part),
+        }
+    }
+    open.close(&mut steps);
+    steps
+}
+
+impl Step<'_> {
+    fn close(&mut self, steps: &mut Vec<Self>) {
+        if !self.parts.is_empty() || self.tokens.is_some() {
+            steps.push(std::mem::take(self));
+        }
+    }
+}
+
+fn tell_step(info: View<'_>, step: &Step<'_>, is_only: bool, draft: &mut Draft<'_, Opencode>) {
+    let Some(id) = say(info, &step.parts, Side::Said, draft) else { return };
+    let model = info.at(&["modelID"]).and_then(View::text).map(Into::into);
+    let tokens = step.tokens.or_else(|| info.at(&["tokens"]).filter(|_| is_only));
+    draft.reply(id, model, tokens.and_then(View::object).and_then(|tokens| usage(&tokens)));
+    for part in &step.parts {
+        if kind(*part) == "tool" && has_ended(*part) {
+            draft.say(&[*part], Side::Answered);
+        }
+    }
+}
+
+/// opencode counts fresh, cached and reasoning tokens apart.
+fn usage(tokens: &Object<'_>) -> Option<Usage> {
+    let cache = tokens.get("cache").and_then(View::object).unwrap_or_default();
+    let (read, write) = (cache.number("read").unwrap_or(0), cache.number("write").unwrap_or(0));
+    let output = tokens.number("output").unwrap_or(0);
+    Some(Usage {
+        prompt: tokens.number("input")?.saturating_add(read).saturating_add(write),
+        output: output.saturating_add(tokens.number("reasoning").unwrap_or(0)),
+        cache_read: read,
+        cache_write: write,
+    })
+}
+
+fn kind(part: View<'_>) -> String {
+    part.at(&["type"]).and_then(View::text).unwrap_or_default().into_owned()
+}
+
+fn has_ended(part: View<'_>) -> bool {
+    let status = part.at(&["state", "status"]).and_then(View::text);
+    matches!(status.as_deref(), Some("completed" | "error"))
+}
+
+fn block(view: View<'_>) -> Option<Block> {
+    let part = view.object()?;
+    let text = part.shared("text");
+    match &*part.shared("type") {
+        "text" | "reasoning" if text.is_empty() || part.is_true("ignored") => None,
+        "text" => Some(Block::Text { text }),
+        "reasoning" => Some(Block::Thinking { text, signature: signature(&part), redacted: false }),
+        "tool" => Some(Block::Call(call(&part))),
+        "file" => picture(&part).map(Block::Image),
+        "patch" | "snapshot" | "step-start" | "step-finish" | "retry" => None,
+        kind => Some(Block::Opaque(Opaque { kind: kind.into(), json: view.json().into() })),
+    }
+}
+
+/// Where a provider's seal is kept depends on the provider.
+fn signature(part: &Object<'_>) -> Option<Arc<str>> {
+    let metadata = part.get("metadata")?;
+    let places =
+        [["anthropic", "signature"], ["copilot", "reasoningOpaque"], ["openai", "reasoningEncryptedContent"]];
+    places.iter().find_map(|place| metadata.at(place)?.text()).map(Into::into)
+}
+
+/// A file's picture. Of any other file the text stands in a part of its own.
+fn picture(file: &Object<'_>) -> Option<Image> {
+    let is_picture = file.text("mime").is_some_and(|mime| mime.starts_with("image/"));
+    file.text("url").filter(|_| is_picture).map(|url| image_at(&url))
+}
+
+fn call(part: &Object<'_>) -> Call {
+    let input = part.get("state").and_then(|state| state.at(&["input"]));
+    Call {
+        id: CallId(part.shared("callID")),
+        name: part.shared("tool"),
+        input: input.map_or("{}", View::json).into(),
+        freeform: false,
+    }
+}
+
+fn answer(part: &Object<'_>) -> Result<Message, String> {
+    let state = part.get("state").and_then(View::object).ok_or("the tool's part has no `state`")?;
+    let is_error = state.text("status").as_deref() == Some("error");
+    let text = state.text(if is_error { "error" } else { "output" }).unwrap_or_default();
+    let said = (!text.is_empty()).then(|| Part::Text { text: text.into() });
+    let pictures = state.list("attachments").into_iter().filter_map(|file| picture(&file.object()?));
+    let parts = said.into_iter().chain(pictures.map(Part::Image)).collect();
+    let result = ToolResult { call: CallId(part.shared("callID")), parts, is_error };
+    Ok(Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] })
+}

@@ -1,0 +1,145 @@
+//! OpenHands histories: events, each an action (`action`, `args`) or an observation (`observation`,
+//! `content`), in one document per run; a file may hold one such document per line.
+//!
+//! Both halves of a call name it in `tool_call_metadata`, which also repeats the model's whole reply:
+//! actions of one reply are one message. How events become messages is in `openhands/event.rs`.
+
+mod event;
+
+use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
+use crate::protocol::read::chat_usage;
+use crate::{Format, ReadError, Source, Transcript};
+use epitome_core::{EntryId, Measure, Message, Tail};
+use event::{Event, Kind};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Reads OpenHands runs.
+pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+    document::read::<Openhands>(source, measure)
+}
+
+struct Openhands;
+
+impl Dialect for Openhands {
+    const FORMAT: Format = Format::Openhands;
+
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+        roots.iter().map(|root| body_of(*root)).collect()
+    }
+
+    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+        let events: Vec<Event<'_>> = body.elements.iter().map(|view| Event::of(*view)).collect();
+        let config = body.around.get("metadata").and_then(|metadata| metadata.at(&["llm_config"]));
+        draft.fixed.max_tokens = config.and_then(|config| config.at(&["max_output_tokens"])?.number());
+        let mut telling = Telling { replies: replies_of(&events), ..Telling::default() };
+        for (index, event) in events.iter().enumerate() {
+            draft.turn_to(index);
+            telling.tell(event, draft);
+        }
+    }
+
+    fn message(runs: &[View<'_>], side: Side) -> Result<Message, String> {
+        let events: Vec<Event<'_>> = runs.iter().map(|run| Event::of(*run)).collect();
+        let first = events.first().ok_or("it has no events")?;
+        Ok(match (side, first.is_users()) {
+            (Side::Answered, _) => first.answer(),
+            (Side::Added, _) => first.added(),
+            (Side::Said, true) => first.asked(),
+            (Side::Said, false) => event::reply(&events),
+        })
+    }
+}
+
+fn body_of(root: View<'_>) -> Result<Body<'_>, String> {
+    let around = root.object().unwrap_or_default();
+    let elements = root.list().or_else(|| around.get("history")?.list());
+    let is_event = |first: &View<'_>| first.at(&["action"]).or(first.at(&["observation"])).is_some();
+    let elements = elements.filter(|all| all.first().is_none_or(is_event));
+    let elements = elements.ok_or("there is no `history` of events with `action` or `observation`")?;
+    Ok(Body { around, elements })
+}
+
+/// The actions of each reply that made more than one, by the reply's id.
+fn replies_of<'a>(events: &[Event<'a>]) -> HashMap<Arc<str>, Vec<View<'a>>> {
+    let mut replies: HashMap<Arc<str>, Vec<View<'a>>> = HashMap::new();
+    for event in events.iter().filter(|event| event.kind() == Kind::Acted) {
+        if let Some(reply) = event.reply_id() {
+            replies.entry(reply).or_default().push(event.view);
+        }
+    }
+    replies
+}
+
+/// What has been told of a run so far.
+#[derive(Default)]
+struct Telling<'a> {
+    /// Actions by the reply they belong to; taken out when the reply is told.
+    replies: HashMap<Arc<str>, Vec<View<'a>>>,
+    /// Ids of actions that are calls though nothing names them.
+    unnamed: HashSet<u64>,
+    /// Messages with the id of the event they began at.
+    told: Vec<(u64, EntryId)>,
+    forgotten: HashSet<u64>,
+}
+
+impl<'a> Telling<'a> {
+    fn tell(&mut self, event: &Event<'a>, draft: &mut Draft<'_, Openhands>) {
+        match event.kind() {
+            Kind::System => fix(event, draft),
+            Kind::Asked => self.say(event, &[event.view], Side::Said, draft),
+            Kind::Acted => self.act(event, draft),
+            Kind::Observed if self.is_answer(event) => self.say(event, &[event.view], Side::Answered, draft),
+            Kind::Observed if event.added().blocks.is_empty() => draft.note(&event.label()),
+            Kind::Observed => self.say(event, &[event.view], Side::Added, draft),
+            Kind::Condensed => self.condense(event, draft),
+            Kind::Aside => draft.note(&event.label()),
+            Kind::Unknown => draft.odd("an event is neither action nor observation; it is left out"),
+        }
+    }
+
+    fn say(&mut self, event: &Event<'a>, runs: &[View<'a>], side: Side, draft: &mut Draft<'_, Openhands>) {
+        let Some(id) = draft.say(runs, side) else { return };
+        self.told.push((event.id(), id));
+        draft.name(id, &event.id().to_string());
+        if event.kind() == Kind::Acted {
+            let response = event.response();
+            let model = response.and_then(|it| it.at(&["model"])?.text()).map(Into::into);
+            draft.reply(id, model, response.and_then(|it| chat_usage(it.at(&["usage"])?)));
+        }
+    }
+
+    fn act(&mut self, event: &Event<'a>, draft: &mut Draft<'_, Openhands>) {
+        match event.reply_id().map(|reply| self.replies.remove(&reply)) {
+            Some(Some(actions)) => self.say(event, &actions, Side::Said, draft),
+            // Another action of a reply that was told when its first one came.
+            Some(None) => {}
+            None => {
+                self.unnamed.insert(event.id());
+                self.say(event, &[event.view], Side::Said, draft);
+            }
+        }
+    }
+
+    fn is_answer(&self, event: &Event<'_>) -> bool {
+        event.is_named() || event.cause().is_some_and(|cause| self.unnamed.contains(&cause))
+    }
+
+    /// A condenser took events out of view and left a summary where the first of them stood.
+    fn condense(&mut self, event: &Event<'_>, draft: &mut Draft<'_, Openhands>) {
+        let ids = self.told.iter().map(|(event, _)| *event);
+        let gone: HashSet<u64> = ids.filter(|id| event.forgets(*id)).collect();
+        self.forgotten.extend(&gone);
+        let first = gone.iter().min().copied().unwrap_or(u64::MAX);
+        let live = self.told.iter().filter(|(event, _)| !self.forgotten.contains(event));
+        let (before, after): (Vec<_>, Vec<_>) = live.partition(|(event, _)| *event < first);
+        let entries = |told: Vec<&(u64, EntryId)>| told.into_iter().map(|(_, entry)| *entry).collect();
+        draft.compact(entries(before), event.summary().as_deref(), Tail::These(entries(after)));
+    }
+}
+
+fn fix(event: &Event<'_>, draft: &mut Draft<'_, Openhands>) {
+    let args: Object<'_> = event.args();
+    draft.fixed.system = args.text("content").map(Into::into).into_iter().collect();
+    draft.fixed.tools = args.list("tools").into_iter().map(|tool| tool.json().into()).collect();
+}

@@ -1,0 +1,184 @@
+//! Anthropic Messages: `{system, messages, tools, model, max_tokens}`, or the messages alone.
+//!
+//! A user message that brings results and says something too becomes two messages with the same
+//! bytes: the results first, then the rest.
+
+use super::bodies::Layout;
+use super::usage::anthropic_usage;
+use super::{author_of, image_at};
+use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
+use crate::{Fixed, Format, ReadError, Source, Transcript};
+use epitome_core::{Author, Block, Call, CallId, Image, Measure, Message, Opaque, Part, Role, ToolResult};
+use std::sync::Arc;
+
+/// Reads request bodies or message arrays in Anthropic's form.
+pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+    document::read::<Anthropic>(source, measure)
+}
+
+struct Anthropic;
+
+const LAYOUT: Layout = Layout { fields: &["messages"], is_element: |object| object.has("role") };
+
+impl Dialect for Anthropic {
+    const FORMAT: Format = Format::Anthropic;
+
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+        let bodies = LAYOUT.bodies(roots)?;
+        let foreign = bodies.iter().flat_map(|body| &body.elements).find_map(|&element| is_foreign(element));
+        foreign.map_or(Ok(bodies), Err)
+    }
+
+    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+        draft.fixed = fixed(&body.around);
+        for (index, &element) in body.elements.iter().enumerate() {
+            draft.turn_to(index);
+            tell_element(element, draft);
+        }
+    }
+
+    fn message(runs: &[View<'_>], side: Side) -> Result<Message, String> {
+        let message = runs.first().and_then(|run| run.object()).ok_or("it is no object")?;
+        let blocks = blocks_of(message.get("content"));
+        match side {
+            Side::Answered => Ok(answers(blocks)),
+            Side::Said | Side::Added => said(&message.shared("role"), blocks),
+        }
+    }
+}
+
+/// What marks a message as another protocol's.
+fn is_foreign(element: View<'_>) -> Option<String> {
+    let message = element.object()?;
+    let role = message.shared("role");
+    if matches!(&*role, "tool" | "function" | "developer") {
+        return Some(format!("a message has the role `{role}`, which Anthropic Messages does not have"));
+    }
+    message.has("tool_calls").then(|| "a message has `tool_calls`, which is how OpenAI writes calls".into())
+}
+
+fn tell_element(element: View<'_>, draft: &mut Draft<'_, Anthropic>) {
+    let runs = [element];
+    let has_answers = match Anthropic::message(&runs, Side::Answered) {
+        Ok(message) if !message.blocks.is_empty() => {
+            draft.put(&runs, Side::Answered, &message);
+            true
+        }
+        Ok(_) | Err(_) => false,
+    };
+    let says_nothing = Anthropic::message(&runs, Side::Said).is_ok_and(|message| message.blocks.is_empty());
+    if has_answers && says_nothing {
+        return;
+    }
+    let Some(id) = draft.say(&runs, Side::Said) else { return };
+    let message = element.object().unwrap_or_default();
+    draft.name(id, &message.shared("id"));
+    if &*message.shared("role") == "assistant" {
+        let usage = message.get("usage").and_then(anthropic_usage);
+        draft.reply(id, message.text("model").map(Into::into), usage);
+    }
+}
+
+fn answers(blocks: Vec<Block>) -> Message {
+    let blocks = blocks.into_iter().filter(is_result).collect();
+    Message { role: Role::Tool, author: Author::Tool, blocks }
+}
+
+fn said(role: &str, mut blocks: Vec<Block>) -> Result<Message, String> {
+    blocks.retain(|block| !is_result(block));
+    let (role, author) = match role {
+        "user" => (Role::User, author_of(&blocks)),
+        "assistant" => (Role::Assistant, Author::Model),
+        "system" => (Role::System, Author::Harness),
+        other => return Err(format!("nobody has the role `{other}`")),
+    };
+    Ok(Message { role, author, blocks })
+}
+
+fn is_result(block: &Block) -> bool {
+    matches!(block, Block::Result(_))
+}
+
+fn blocks_of(content: Option<View<'_>>) -> Vec<Block> {
+    let Some(content) = content else { return Vec::new() };
+    match content.list() {
+        Some(list) => list.into_iter().filter_map(block).collect(),
+        None => block(content).into_iter().collect(),
+    }
+}
+
+/// One content block; none for a text that says nothing.
+pub(crate) fn block(view: View<'_>) -> Option<Block> {
+    let Some(block) = view.object() else {
+        return view.text().filter(|text| !text.is_empty()).map(Block::text);
+    };
+    let kind = block.shared("type");
+    Some(match (&*kind, block.get("source").and_then(image_from)) {
+        ("text", _) => return block.text("text").filter(|text| !text.is_empty()).map(Block::text),
+        ("image", Some(image)) => Block::Image(image),
+        ("tool_use", _) => Block::Call(Call {
+            id: CallId(block.shared("id")),
+            name: block.shared("name"),
+            input: block.get("input").map_or("{}", View::json).into(),
+            freeform: false,
+        }),
+        ("tool_result", _) => Block::Result(result(&block)),
+        ("thinking", _) => Block::Thinking {
+            text: block.shared("thinking"),
+            signature: block.text("signature").filter(|seal| !seal.is_empty()).map(Into::into),
+            redacted: false,
+        },
+        ("redacted_thinking", _) => {
+            Block::Thinking { text: "".into(), signature: block.text("data").map(Into::into), redacted: true }
+        }
+        _ => Block::Opaque(Opaque { kind, json: view.json().into() }),
+    })
+}
+
+fn result(block: &Object<'_>) -> ToolResult {
+    let content = block.get("content");
+    let pieces = content.and_then(View::list).unwrap_or_else(|| content.into_iter().collect());
+    ToolResult {
+        call: CallId(block.shared("tool_use_id")),
+        parts: pieces.into_iter().filter_map(part).collect(),
+        is_error: block.is_true("is_error"),
+    }
+}
+
+fn part(view: View<'_>) -> Option<Part> {
+    let Some(part) = view.object() else {
+        return view.text().filter(|text| !text.is_empty()).map(|text| Part::Text { text: text.into() });
+    };
+    let kind = part.shared("type");
+    match (&*kind, part.text("text"), part.get("source").and_then(image_from)) {
+        ("text", Some(text), _) => (!text.is_empty()).then(|| Part::Text { text: text.into() }),
+        ("image", _, Some(image)) => Some(Part::Image(image)),
+        _ => Some(Part::Opaque(Opaque { kind, json: view.json().into() })),
+    }
+}
+
+/// A picture's `source`: base64 data or a URL. A file id is carried, not read.
+fn image_from(source: View<'_>) -> Option<Image> {
+    let source = source.object()?;
+    match (source.text("data"), source.text("url")) {
+        (Some(data), _) => {
+            Some(Image { media_type: source.shared("media_type"), data: data.into(), is_url: false })
+        }
+        (None, Some(url)) => Some(image_at(&url)),
+        (None, None) => None,
+    }
+}
+
+fn fixed(around: &Object<'_>) -> Fixed {
+    let pieces = match around.get("system") {
+        Some(system) => system.list().unwrap_or_else(|| vec![system]),
+        None => Vec::new(),
+    };
+    let text = |piece: View<'_>| piece.text().or_else(|| piece.at(&["text"])?.text()).map(Into::into);
+    Fixed {
+        system: pieces.into_iter().filter_map(text).collect(),
+        tools: around.list("tools").into_iter().map(|tool| tool.json().into()).collect(),
+        model: around.text("model").map(Into::into),
+        max_tokens: around.number("max_tokens"),
+    }
+}

@@ -1,0 +1,49 @@
+//! Pictures as providers write them: by URL, and with the data in the URL.
+
+use crate::document::View;
+use epitome_core::{Block, Image, Opaque, Part};
+
+/// The picture a URL stands for; a `data:` URL holds it.
+pub(crate) fn image_at(url: &str) -> Image {
+    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    match inline {
+        Some((media_type, data)) => Image { media_type: media_type.into(), data: data.into(), is_url: false },
+        None => Image { media_type: "".into(), data: url.into(), is_url: true },
+    }
+}
+
+/// A content part in any of the forms OpenAI's protocols use: text, a picture, or something we carry.
+pub(crate) fn text_or_image(view: View<'_>) -> Option<Part> {
+    let Some(part) = view.object() else {
+        return view.text().filter(|text| !text.is_empty()).map(|text| Part::Text { text: text.into() });
+    };
+    let kind = part.shared("type");
+    let url = part.get("image_url").and_then(|url| url.text().or_else(|| url.at(&["url"])?.text()));
+    match (&*kind, part.text("text").or_else(|| part.text("refusal")), url) {
+        ("text" | "input_text" | "output_text" | "refusal" | "", Some(text), _) => {
+            (!text.is_empty()).then(|| Part::Text { text: text.into() })
+        }
+        ("image_url" | "input_image" | "computer_screenshot", _, Some(url)) => {
+            Some(Part::Image(image_at(&url)))
+        }
+        _ => Some(Part::Opaque(Opaque { kind, json: view.json().into() })),
+    }
+}
+
+/// A part as a block of a message.
+pub(crate) fn block_of(part: Part) -> Block {
+    match part {
+        Part::Text { text } => Block::Text { text },
+        Part::Image(image) => Block::Image(image),
+        Part::Opaque(opaque) => Block::Opaque(opaque),
+    }
+}
+
+/// The parts of a content field: a string, or a list of parts.
+pub(crate) fn parts_of(content: Option<View<'_>>) -> Vec<Part> {
+    let Some(content) = content else { return Vec::new() };
+    match content.list() {
+        Some(list) => list.into_iter().filter_map(text_or_image).collect(),
+        None => text_or_image(content).into_iter().collect(),
+    }
+}

@@ -1,0 +1,153 @@
+//! OpenAI Chat Completions: `{messages, tools, model, …}`, the messages alone, or a list of such.
+//!
+//! The messages here are also what SWE-agent and mini-swe-agent keep, so making one is open to them.
+
+use super::bodies::Layout;
+use super::{author_of, block_of, parts_of};
+use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
+use crate::{Fixed, Format, ReadError, Source, Transcript};
+use epitome_core::{Author, Block, Call, CallId, Measure, Message, Opaque, Role, ToolResult};
+use std::sync::Arc;
+
+/// Reads request bodies, message arrays, or lists of them in OpenAI's chat form.
+pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+    document::read::<OpenaiChat>(source, measure)
+}
+
+struct OpenaiChat;
+
+const LAYOUT: Layout = Layout { fields: &["messages", "traj"], is_element: |object| object.has("role") };
+
+impl Dialect for OpenaiChat {
+    const FORMAT: Format = Format::OpenaiChat;
+
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+        let bodies = LAYOUT.bodies(roots)?;
+        let foreign =
+            bodies.iter().flat_map(|body| &body.elements).any(|&element| has_foreign_block(element));
+        if foreign {
+            return Err("a message holds a `tool_use` or `tool_result` block, which is Anthropic's".into());
+        }
+        Ok(bodies)
+    }
+
+    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+        draft.fixed = fixed(&body.around);
+        let first = lift_system(&body.elements, &mut draft.fixed);
+        for (index, &element) in body.elements.iter().enumerate().skip(first) {
+            draft.turn_to(index);
+            let Some(id) = draft.say(&[element], Side::Said) else { continue };
+            if is_reply(element) {
+                draft.reply(id, None, None);
+            }
+        }
+    }
+
+    fn message(runs: &[View<'_>], _: Side) -> Result<Message, String> {
+        chat_message(&runs.first().and_then(|run| run.object()).ok_or("it is no object")?)
+    }
+}
+
+fn has_foreign_block(element: View<'_>) -> bool {
+    let blocks = element.at(&["content"]).and_then(View::list).unwrap_or_default();
+    let mut kinds = blocks.into_iter().filter_map(|block| block.at(&["type"])?.text());
+    kinds.any(|kind| matches!(&*kind, "tool_use" | "tool_result"))
+}
+
+/// Whether the model wrote this message.
+pub(crate) fn is_reply(element: View<'_>) -> bool {
+    element.at(&["role"]).and_then(View::text).as_deref() == Some("assistant")
+}
+
+/// Moves the instructions a conversation opens with to `fixed`; says how many messages that were.
+pub(crate) fn lift_system(elements: &[View<'_>], fixed: &mut Fixed) -> usize {
+    let opening = elements.iter().map_while(|element| {
+        let message = element.object()?;
+        let is_instruction = matches!(message.text("role").as_deref(), Some("system" | "developer"));
+        is_instruction.then(|| parts_of(message.get("content")))
+    });
+    let opening: Vec<_> = opening.collect();
+    let texts = opening.iter().flatten().filter_map(|part| part.as_text().map(Into::into));
+    fixed.system.extend(texts);
+    opening.len()
+}
+
+/// A message in chat form.
+pub(crate) fn chat_message(message: &Object<'_>) -> Result<Message, String> {
+    let said: Vec<Block> = parts_of(message.get("content")).into_iter().map(block_of).collect();
+    let (role, author, blocks) = match message.text("role").as_deref() {
+        Some("system" | "developer") => (Role::System, Author::Harness, said),
+        Some("user") => (Role::User, author_of(&said), said),
+        Some("assistant") => (Role::Assistant, Author::Model, reply_blocks(message, said)),
+        Some("tool" | "function") => (Role::Tool, Author::Tool, results(message)),
+        Some(other) => return Err(format!("nobody has the role `{other}`")),
+        None => return Err("it has no `role`".into()),
+    };
+    Ok(Message { role, author, blocks })
+}
+
+fn reply_blocks(message: &Object<'_>, said: Vec<Block>) -> Vec<Block> {
+    let refusal = message.text("refusal").filter(|text| !text.is_empty()).map(Block::text);
+    let called = message.list("tool_calls").into_iter().map(call);
+    let legacy = message.get("function_call").and_then(legacy_call);
+    thinking(message).into_iter().chain(said).chain(refusal).chain(called).chain(legacy).collect()
+}
+
+/// Reasoning as vendors add it. Where only their structured form came, that is carried unread.
+pub(crate) fn thinking(message: &Object<'_>) -> Option<Block> {
+    let readable = ["reasoning_content", "reasoning"].into_iter().find_map(|key| message.text(key));
+    if let Some(text) = readable.filter(|text| !text.is_empty()) {
+        return Some(Block::Thinking { text: text.into(), signature: None, redacted: false });
+    }
+    let details = message.get("reasoning_details").filter(|details| details.json() != "[]")?;
+    Some(Block::Opaque(Opaque { kind: "reasoning_details".into(), json: details.json().into() }))
+}
+
+fn call(view: View<'_>) -> Block {
+    let call = view.object().unwrap_or_default();
+    let (inner, freeform) = match call.get("custom") {
+        Some(custom) => (custom, true),
+        None => (call.get("function").unwrap_or(view), false),
+    };
+    let inner = inner.object().unwrap_or_default();
+    let input = inner.get(if freeform { "input" } else { "arguments" });
+    Block::Call(Call {
+        id: CallId(call.shared("id")),
+        name: inner.shared("name"),
+        // A JSON string holds the arguments' own text; a few servers send the object itself.
+        input: input.map_or("".into(), |input| input.text().unwrap_or(input.json().into())).into(),
+        freeform,
+    })
+}
+
+/// A call from before calls had ids: its function's name stands in for one.
+fn legacy_call(view: View<'_>) -> Option<Block> {
+    let call = view.object()?;
+    let name = call.shared("name");
+    let input = call.shared("arguments");
+    Some(Block::Call(Call { id: CallId(name.clone()), name, input, freeform: false }))
+}
+
+/// A tool's answer. SWE-agent names its calls in a list, all of them answered by the one content.
+fn results(message: &Object<'_>) -> Vec<Block> {
+    let mut ids: Vec<Arc<str>> =
+        message.list("tool_call_ids").into_iter().filter_map(|id| id.text().map(Into::into)).collect();
+    if ids.is_empty() {
+        ids.push(message.text("tool_call_id").or_else(|| message.text("name")).unwrap_or_default().into());
+    }
+    let mut parts = parts_of(message.get("content"));
+    let results = ids.into_iter().map(|id| {
+        let parts = std::mem::take(&mut parts);
+        Block::Result(ToolResult { call: CallId(id), parts, is_error: false })
+    });
+    results.collect()
+}
+
+fn fixed(around: &Object<'_>) -> Fixed {
+    Fixed {
+        system: Vec::new(),
+        tools: around.list("tools").into_iter().map(|tool| tool.json().into()).collect(),
+        model: around.text("model").map(Into::into),
+        max_tokens: around.number("max_completion_tokens").or_else(|| around.number("max_tokens")),
+    }
+}

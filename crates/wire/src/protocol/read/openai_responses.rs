@@ -1,0 +1,173 @@
+//! OpenAI Responses: a body whose `input` is a string or items, the items alone, or a stored response.
+//!
+//! What the model put out in one go (reasoning, words, calls of every kind) is one message here,
+//! however many items it takes. Items a client must send back byte for byte are carried, not read.
+
+use super::bodies::Layout;
+use super::usage::responses_usage;
+use super::{author_of, block_of, openai_chat, parts_of};
+use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
+use crate::{Fixed, Format, ReadError, Source, Transcript, Usage};
+use epitome_core::{Author, Block, Call, CallId, Measure, Message, Opaque, Part, Role, ToolResult};
+use std::sync::Arc;
+
+/// Reads request bodies, item lists or stored responses in the form of OpenAI Responses.
+pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+    document::read::<OpenaiResponses>(source, measure)
+}
+
+struct OpenaiResponses;
+
+const LAYOUT: Layout = Layout {
+    fields: &["input", "output"],
+    is_element: |object| object.text("type").is_some() || object.has("role"),
+};
+
+/// Who an item speaks for.
+enum Voice {
+    /// The user's side, instructions included.
+    Asker,
+    /// The model, and what it did on the provider's side.
+    Model,
+    /// A tool of the client.
+    Tool,
+}
+
+impl Dialect for OpenaiResponses {
+    const FORMAT: Format = Format::OpenaiResponses;
+
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+        let bodies = LAYOUT.bodies(roots)?;
+        let foreign = bodies.iter().flat_map(|body| &body.elements).any(|&element| is_foreign(element));
+        if foreign {
+            return Err("a message has `tool_calls` or the role `tool`, which is Chat Completions".into());
+        }
+        Ok(bodies)
+    }
+
+    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+        draft.fixed = fixed(&body.around);
+        let has_instructions = !draft.fixed.system.is_empty();
+        let first =
+            if has_instructions { 0 } else { openai_chat::lift_system(&body.elements, &mut draft.fixed) };
+        let mut run = Vec::new();
+        for (index, &element) in body.elements.iter().enumerate().skip(first) {
+            let side = match voice(element) {
+                Voice::Model => {
+                    run.push(element);
+                    continue;
+                }
+                Voice::Asker => Side::Said,
+                Voice::Tool => Side::Answered,
+            };
+            tell_reply(&mut run, None, draft);
+            draft.turn_to(index);
+            draft.say(&[element], side);
+        }
+        tell_reply(&mut run, responses_usage(&body.around), draft);
+    }
+
+    fn message(runs: &[View<'_>], side: Side) -> Result<Message, String> {
+        let first = *runs.first().ok_or("it has no items")?;
+        match (side, voice(first)) {
+            (Side::Answered, _) => answer(&first.object().ok_or("it is no object")?),
+            (Side::Said | Side::Added, Voice::Model) => {
+                let blocks = runs.iter().flat_map(|&run| reply_blocks(run)).collect();
+                Ok(Message { role: Role::Assistant, author: Author::Model, blocks })
+            }
+            (Side::Said | Side::Added, Voice::Asker | Voice::Tool) => asked(first),
+        }
+    }
+}
+
+fn is_foreign(element: View<'_>) -> bool {
+    let item = element.object().unwrap_or_default();
+    item.has("tool_calls") || item.text("role").as_deref() == Some("tool")
+}
+
+fn tell_reply(run: &mut Vec<View<'_>>, usage: Option<Usage>, draft: &mut Draft<'_, OpenaiResponses>) {
+    if run.is_empty() {
+        return;
+    }
+    if let Some(id) = draft.say(run, Side::Said) {
+        draft.reply(id, None, usage);
+    }
+    run.clear();
+}
+
+fn voice(view: View<'_>) -> Voice {
+    let Some(item) = view.object() else { return Voice::Asker };
+    let kind = item.shared("type");
+    if kind.ends_with("_output") || &*kind == "mcp_approval_response" {
+        return Voice::Tool;
+    }
+    let is_message = matches!(&*kind, "message" | "");
+    if is_message && item.text("role").as_deref() != Some("assistant") { Voice::Asker } else { Voice::Model }
+}
+
+fn asked(view: View<'_>) -> Result<Message, String> {
+    let Some(item) = view.object() else {
+        let text = view.text().ok_or("it is neither text nor an item")?;
+        return Ok(Message::text(Role::User, Author::Person, text));
+    };
+    let blocks: Vec<Block> = parts_of(item.get("content")).into_iter().map(block_of).collect();
+    let (role, author) = match item.text("role").as_deref() {
+        Some("user") => (Role::User, author_of(&blocks)),
+        Some("system" | "developer") => (Role::System, Author::Harness),
+        Some(other) => return Err(format!("nobody has the role `{other}`")),
+        None => return Err("it has no `role`".into()),
+    };
+    Ok(Message { role, author, blocks })
+}
+
+fn reply_blocks(view: View<'_>) -> Vec<Block> {
+    let item = view.object().unwrap_or_default();
+    match &*item.shared("type") {
+        "message" | "" => parts_of(item.get("content")).into_iter().map(block_of).collect(),
+        "reasoning" if !item.has("id") && !item.has("encrypted_content") => vec![reasoning(&item)],
+        "mcp_approval_request" => vec![call(&item, "id", "arguments")],
+        "function_call" => vec![call(&item, "call_id", "arguments")],
+        "custom_tool_call" => vec![call(&item, "call_id", "input")],
+        // Computer, shell and patch calls: the client answers them, so they must be found as pairs.
+        _ if item.has("call_id") => vec![call(&item, "call_id", "action")],
+        kind => vec![Block::Opaque(Opaque { kind: kind.into(), json: view.json().into() })],
+    }
+}
+
+/// Reasoning that nothing ties to its response: only words, so they are all there is to keep.
+fn reasoning(item: &Object<'_>) -> Block {
+    let pieces = item.list("summary").into_iter().chain(item.list("content"));
+    let texts: Vec<_> = pieces.filter_map(|piece| piece.at(&["text"])?.text()).collect();
+    Block::Thinking { text: texts.join("\n").into(), signature: None, redacted: false }
+}
+
+fn call(item: &Object<'_>, id: &str, input: &str) -> Block {
+    let input = [input, "operation", "arguments"].into_iter().find_map(|key| item.get(key));
+    Block::Call(Call {
+        id: CallId(item.shared(id)),
+        name: item.text("name").or_else(|| item.text("type")).unwrap_or_default().into(),
+        input: input.map_or("{}".into(), |input| input.text().unwrap_or(input.json().into())).into(),
+        freeform: item.text("type").as_deref() == Some("custom_tool_call"),
+    })
+}
+
+fn answer(item: &Object<'_>) -> Result<Message, String> {
+    let id = item.text("call_id").or_else(|| item.text("approval_request_id")).unwrap_or_default();
+    let parts = match item.get("output").or_else(|| item.get("tools")) {
+        Some(output) => parts_of(Some(output)),
+        None if item.is_true("approve") => vec![Part::Text { text: "approved".into() }],
+        None => Vec::new(),
+    };
+    let is_error = matches!(item.text("status").as_deref(), Some("failed" | "incomplete"));
+    let result = ToolResult { call: CallId(id.into()), parts, is_error };
+    Ok(Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] })
+}
+
+fn fixed(around: &Object<'_>) -> Fixed {
+    Fixed {
+        system: around.text("instructions").map(Into::into).into_iter().collect(),
+        tools: around.list("tools").into_iter().map(|tool| tool.json().into()).collect(),
+        model: around.text("model").map(Into::into),
+        max_tokens: around.number("max_output_tokens"),
+    }
+}

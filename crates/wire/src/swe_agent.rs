@@ -1,0 +1,76 @@
+//! SWE-agent trajectories: `{history, trajectory, info, …}`, of which only `history` is the conversation.
+//!
+//! Every step of `trajectory` repeats the messages so far, so it is not read.
+
+use crate::document::{self, Body, Dialect, Draft, Side, View};
+use crate::protocol::read::openai_chat::{chat_message, is_reply, lift_system};
+use crate::{Format, ReadError, Source, Transcript};
+use epitome_core::{Author, Measure, Message, Role};
+use std::sync::Arc;
+
+/// Reads a SWE-agent trajectory.
+pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+    document::read::<SweAgent>(source, measure)
+}
+
+struct SweAgent;
+
+impl Dialect for SweAgent {
+    const FORMAT: Format = Format::SweAgent;
+
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+        roots.iter().map(|root| body_of(*root)).collect()
+    }
+
+    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+        let first = lift_system(&body.elements, &mut draft.fixed);
+        draft.fixed.model = model(body);
+        let mut task_is_set = false;
+        for (index, &element) in body.elements.iter().enumerate().skip(first) {
+            draft.turn_to(index);
+            let is_task = !task_is_set && is_task(element);
+            task_is_set |= is_task;
+            let side = if is_task { Side::Said } else { Side::Added };
+            let Some(id) = draft.say(&[element], side) else { continue };
+            if is_reply(element) {
+                draft.reply(id, None, None);
+            }
+        }
+    }
+
+    /// Of the user's messages one is the task; the others are observations and demonstrations.
+    fn message(runs: &[View<'_>], side: Side) -> Result<Message, String> {
+        let message = chat_message(&runs.first().and_then(|run| run.object()).ok_or("it is no object")?)?;
+        Ok(written_by(message, side))
+    }
+}
+
+/// The message with its author set by whether it is the task or something the harness added.
+pub(crate) fn written_by(mut message: Message, side: Side) -> Message {
+    if message.role == Role::User {
+        message.author = match side {
+            Side::Said => Author::Person,
+            Side::Added | Side::Answered => Author::Harness,
+        };
+    }
+    message
+}
+
+fn is_task(element: View<'_>) -> bool {
+    let message = element.object().unwrap_or_default();
+    message.text("role").as_deref() == Some("user") && !message.is_true("is_demo")
+}
+
+fn body_of(root: View<'_>) -> Result<Body<'_>, String> {
+    let around = root.object().unwrap_or_default();
+    let elements = around.get("history").and_then(View::list);
+    let elements = elements.filter(|all| all.first().is_none_or(|first| first.at(&["role"]).is_some()));
+    let elements = elements.ok_or("there is no `history` of messages with a `role`")?;
+    Ok(Body { around, elements })
+}
+
+/// The model's name is in the settings the run was started with: JSON inside a string.
+fn model(body: &Body<'_>) -> Option<Arc<str>> {
+    let settings = body.around.text("replay_config")?;
+    View::parse(&settings).ok()?.at(&["agent", "model", "name"])?.text().map(Into::into)
+}
