@@ -1,0 +1,13 @@
+//! pi's session files, versions 1 to 3: a header, then one entry per line.
+//!
+//! From version 2 on entries have ids and form a tree; in version 1 their order is all there is. Each
+//! message is a line of its own, results included. A compaction names the first entry it keeps, which
+//! lies before it, and pi wraps its summary before showing it.
+
+mod message;
+mod read;
+mod record;
+mod session;
+
+pub use message::shown_summary;
+pub use read::read;

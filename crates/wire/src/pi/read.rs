@@ -1,0 +1,60 @@
+//! Reading a session file, line by line.
+
+use super::message::decode;
+use super::record::Record;
+use super::session::Session;
+use crate::jsonl::{Object, Problems, each_object};
+use crate::{Format, Originals, ReadError, Source, Transcript};
+use epitome_core::Measure;
+use std::sync::Arc;
+
+/// Entries that are no part of the context.
+const ASIDES: [&str; 6] =
+    ["model_change", "thinking_level_change", "custom", "label", "session_info", "usage"];
+
+/// Reads a session file of any version.
+pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+    if source.is_empty() {
+        return Err(ReadError::Empty);
+    }
+    let mut problems = Problems::default();
+    let mut session = Session::new(measure, Originals::new(source.clone(), decode));
+    let mut known = 0_u64;
+    each_object(&*source, &mut problems, |object, problems| {
+        known += u64::from(take(&mut session, object, problems)?);
+        Ok(())
+    })?;
+    if known == 0 {
+        let why = "no line is a `session` header or an entry of a `type` it writes".into();
+        return Err(ReadError::NotThis { format: Format::Pi, why });
+    }
+    let conversation = session.finish();
+    Ok(Transcript { format: Format::Pi, conversations: vec![conversation], problems: problems.told() })
+}
+
+/// Takes one entry; true where it is one of pi's.
+fn take(session: &mut Session<'_>, object: Object<'_>, problems: &mut Problems) -> serde_json::Result<bool> {
+    let record: Record<'_> = serde_json::from_str(object.text)?;
+    match &*record.kind {
+        "session" => session.take_header(&record),
+        "message" if record.message.is_none() => {
+            problems.add_unknown(object.line, "message without a body");
+            return Ok(false);
+        }
+        "message" | "custom_message" | "branch_summary" => session.take_message(&record, object, problems),
+        "compaction" => session.take_compaction(&record, object, problems),
+        "context_edit" => {
+            problems.add(object.line, "edits an earlier entry (`context_edit`); shown here as it was first said");
+            session.take_aside(&record, object, problems);
+        }
+        kind => {
+            let is_known = ASIDES.contains(&kind);
+            if !is_known {
+                problems.add_unknown(object.line, kind);
+            }
+            session.take_aside(&record, object, problems);
+            return Ok(is_known);
+        }
+    }
+    Ok(true)
+}

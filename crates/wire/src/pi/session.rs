@@ -1,0 +1,205 @@
+//! The entries of one session on their way into a log.
+//!
+//! pi writes results right behind their call, so file order is log order, and an entry's id is its
+//! place among the messages and compactions before it: lines added later do not touch it.
+
+use super::message::{Reading, message_of, shown_summary};
+use super::record::{Record, UsageLine};
+use crate::jsonl::{Object, Problems};
+use crate::{Conversation, Fixed, Originals, Place, Reply, Usage};
+use epitome_core::{CallId, Compaction, Entry, EntryId, Item, Log, Measure, Role, Summary, Tail};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// A session as far as it has been read.
+pub(super) struct Session<'m> {
+    measure: &'m dyn Measure,
+    log: Log,
+    originals: Originals,
+    names: Vec<Option<Arc<str>>>,
+    /// Where pi's entries stand, by id.
+    stands: HashMap<Arc<str>, Stand>,
+    /// The same by position in the file, header included, as version 1 counts.
+    positions: Vec<EntryId>,
+    has_ids: bool,
+    /// Whether each entry so far follows the one before it.
+    is_line: bool,
+    leaf: Option<EntryId>,
+    /// The first entry that the newest compaction keeps.
+    kept_from: EntryId,
+    calls: HashSet<CallId>,
+    fixed: Fixed,
+    replies: Vec<Reply>,
+}
+
+/// Where an entry of pi's stands in the log, which holds messages and compactions only.
+#[derive(Clone, Copy)]
+struct Stand {
+    /// Itself, or the nearest above it.
+    at: Option<EntryId>,
+    /// Itself, or whatever comes next.
+    from: EntryId,
+}
+
+impl<'m> Session<'m> {
+    pub(super) fn new(measure: &'m dyn Measure, originals: Originals) -> Self {
+        Self {
+            measure,
+            log: Log::default(),
+            originals,
+            names: Vec::new(),
+            stands: HashMap::new(),
+            positions: Vec::new(),
+            has_ids: false,
+            is_line: true,
+            leaf: None,
+            kept_from: EntryId(0),
+            calls: HashSet::new(),
+            fixed: Fixed::default(),
+            replies: Vec::new(),
+        }
+    }
+
+    pub(super) fn take_header(&mut self, record: &Record<'_>) {
+        self.positions.push(self.next_id());
+        self.has_ids = record.version.is_some_and(|version| version > 1);
+        self.fixed.model = record.model_id.as_ref().map(Arc::from).or(self.fixed.model.take());
+    }
+
+    /// An entry that is no part of the context: whatever hangs off it follows what it follows.
+    pub(super) fn take_aside(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+        if let Some(model) = &record.model_id {
+            self.fixed.model = Some(model.into());
+        }
+        if let Some(above) = self.place(record, object, problems) {
+            self.settle(record, above, None);
+        }
+    }
+
+    pub(super) fn take_message(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+        let reading = self.reading(record, object, problems);
+        let Some(message) = message_of(record, object.text, reading) else {
+            return self.take_aside(record, object, problems);
+        };
+        if message.role == Role::System && self.log.is_empty() {
+            self.fixed.system.push(message.said().into());
+            return self.take_aside(record, object, problems);
+        }
+        let Some(above) = self.place(record, object, problems) else { return };
+        let item = self.measure.weigh(&message);
+        self.calls.extend(item.calls.iter().cloned());
+        self.note_reply(record, &item);
+        let id = self.settle(record, above, Some(Entry::Message(item)));
+        self.originals.put(id, Place::Spans { spans: [object.span].into(), part: reading as u32 });
+    }
+
+    /// Whether a result can be shown as one: its call has been made.
+    fn reading(&self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) -> Reading {
+        let call = record.message.as_ref().filter(|body| &*body.role == "toolResult");
+        let Some(call) = call.and_then(|body| body.tool_call_id.as_ref()) else { return Reading::Plain };
+        if self.calls.contains(&CallId(call.into())) {
+            return Reading::Plain;
+        }
+        problems.add(object.line, format!("answers {}, which was never called; read as text", &**call));
+        Reading::Unpaired
+    }
+
+    fn note_reply(&mut self, record: &Record<'_>, item: &Item) {
+        let Some(body) = record.message.as_ref().filter(|_| item.role == Role::Assistant) else { return };
+        let model: Option<Arc<str>> = body.model.as_ref().map(Arc::from);
+        self.fixed.model = model.clone().or(self.fixed.model.take());
+        self.replies.push(Reply { entry: self.next_id(), model, usage: body.usage.and_then(usage_of) });
+    }
+
+    pub(super) fn take_compaction(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+        if record.system_message.is_some() {
+            problems.add(object.line, "carries a system message of its own, which is passed over");
+        }
+        let Some(above) = self.place(record, object, problems) else { return };
+        let text: Arc<str> = shown_summary(record.summary.as_deref().unwrap_or_default()).into();
+        let summary = Summary { tokens: self.measure.text(&text) + self.measure.framing(), text };
+        let tail = self.tail_of(record, above);
+        let compaction = Compaction { summary: Some(summary), tail, ..Compaction::default() };
+        self.settle(record, above, Some(Entry::Compaction(Box::new(compaction))));
+    }
+
+    /// What a compaction keeps: everything on its branch from the entry it names. Nothing, where that
+    /// entry is not on the branch, as pi has it.
+    fn tail_of(&mut self, record: &Record<'_>, above: Option<EntryId>) -> Tail {
+        let next = self.next_id();
+        let first = match (&record.first_kept_entry_id, record.first_kept_entry_index) {
+            (Some(id), _) => self.stands.get(&**id).map(|stand| stand.from),
+            (None, Some(at)) => self.positions.get(at).filter(|_| at > 0).copied(),
+            (None, None) => None,
+        };
+        let Some(first) = first.filter(|first| *first < next) else { return Tail::Nothing };
+        let is_in_view = self.is_line && first >= self.kept_from;
+        self.kept_from = first;
+        if is_in_view {
+            return Tail::From(first);
+        }
+        // An older compaction may have taken some of these out of view; this one shows them again.
+        let branch = above.map_or_else(Vec::new, |above| self.log.branch(above));
+        Tail::These(branch.into_iter().filter(|id| *id >= first && self.log.item(*id).is_some()).collect())
+    }
+
+    /// What an entry hangs off; none where it repeats an id, and does not count.
+    fn place(&self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) -> Option<Option<EntryId>> {
+        let Some(id) = record.id.as_deref().filter(|_| self.has_ids) else { return Some(self.leaf) };
+        if self.stands.contains_key(id) {
+            problems.add(object.line, format!("repeats the id {id}; the first entry of that id counts"));
+            return None;
+        }
+        let Some(parent) = record.parent_id.as_deref() else { return Some(None) };
+        let found = self.stands.get(parent).map(|stand| stand.at);
+        if found.is_none() {
+            problems.add(
+                object.line,
+                format!("hangs off {parent}, which is not before it; taken to follow the entry before"),
+            );
+        }
+        Some(found.unwrap_or(self.leaf))
+    }
+
+    /// Gives an entry its place, and remembers it.
+    fn settle(&mut self, record: &Record<'_>, above: Option<EntryId>, entry: Option<Entry>) -> EntryId {
+        let from = self.next_id();
+        let name: Option<Arc<str>> = record.id.as_ref().map(Arc::from);
+        self.positions.push(from);
+        self.is_line &= above == self.leaf;
+        self.leaf = above;
+        if let Some(entry) = entry {
+            self.leaf = Some(self.log.append(above, entry).expect("what it hangs off is in the log"));
+            self.names.push(name.clone());
+        }
+        self.stands.extend(name.map(|name| (name, Stand { at: self.leaf, from })));
+        from
+    }
+
+    fn next_id(&self) -> EntryId {
+        EntryId(self.log.len() as u32)
+    }
+
+    pub(super) fn finish(self) -> Conversation {
+        Conversation {
+            log: self.log,
+            leaf: self.leaf,
+            fixed: self.fixed,
+            replies: self.replies,
+            originals: self.originals,
+            names: self.names,
+        }
+    }
+}
+
+/// The normalised figures; none where all are zero, as on replies that were cut short.
+fn usage_of(line: UsageLine) -> Option<Usage> {
+    let (cache_read, cache_write) = (line.cache_read.unwrap_or(0), line.cache_write.unwrap_or(0));
+    let usage = Usage {
+        prompt: line.input.unwrap_or(0) + cache_read + cache_write,
+        output: line.output.unwrap_or(0),
+        cache_read,
+        cache_write,
+    };
+    (usage != Usage::default()).then_some(usage)
+}
