@@ -1,1 +1,59 @@
-//! The embedded summariser.
+//! The embedded summariser: needs no model, gives the same text for the same material, fits any budget.
+//!
+//! Facts are copied, not rephrased. What the person demanded and what is still to do comes first;
+//! then what the ledger knows; the rest of the budget buys the lines most likely to be needed again.
+
+mod action;
+mod cover;
+mod escape;
+mod page;
+mod reading;
+mod select;
+mod table;
+mod weight;
+mod write;
+
+use crate::facts::{Secrets, passages};
+use crate::ledger::Ledger;
+use crate::{ArchiveError, EntryId, Material, Tokens};
+use escape::Escape;
+use page::Page;
+use reading::Reading;
+use std::collections::HashSet;
+
+/// A summary without its fence, and what it was made from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// The text, in sections; empty where there is nothing to say or no room to say it.
+    pub text: String,
+    /// Files, commands and todos of the whole history.
+    pub ledger: Ledger,
+    /// What had to be left out that a reader should know of.
+    pub notes: Vec<String>,
+}
+
+/// Summarises what leaves view, within `budget` by the material's own measure.
+pub fn summarize(material: &Material<'_>, budget: Tokens) -> Result<Draft, ArchiveError> {
+    let mut reading = Reading::of(material)?;
+    let secrets: Secrets = std::mem::take(&mut reading.secrets);
+    let pointers = material.superseded.iter().copied().collect();
+    let escape = Escape { pointers: &pointers, secrets: &secrets };
+    let mut page = Page::new(material.measure, escape, budget);
+    let notes = write::fixed_parts(&mut page, &reading, budget);
+    select::fill(&mut page, &reading, material.focus);
+    Ok(Draft { text: page.finish(), ledger: reading.ledger, notes })
+}
+
+/// Makes a text of the material fit to be shown: secrets screened out, look-alike fences opened,
+/// pointers to nowhere broken.
+pub(crate) fn harmless(material: &Material<'_>) -> Result<impl Fn(&str) -> String, ArchiveError> {
+    let mut secrets = Secrets::default();
+    for &id in material.superseded {
+        passages(&*material.archive.message(id)?).iter().for_each(|passage| secrets.learn(&passage.text));
+    }
+    let pointers: HashSet<EntryId> = material.superseded.iter().copied().collect();
+    Ok(move |text: &str| Escape { pointers: &pointers, secrets: &secrets }.apply(text))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Tool calls as one line each: what was done, to what, and how it ended.
+
+use crate::facts::{Secrets, unfold};
+use crate::ledger::ending;
+use crate::{Call, CallId, EntryId, ToolResult};
+use serde_json::Value;
+
+/// A tool call in one line.
+pub(super) struct Deed {
+    /// The entry that made it.
+    pub id: EntryId,
+    /// The call, until its result has come.
+    call: CallId,
+    /// What was done: the tool and its main argument.
+    pub text: String,
+    /// Whether it failed.
+    pub failed: bool,
+    /// Its exit code, where the result shows one.
+    pub exit: Option<i32>,
+}
+
+/// Arguments are cut to this many characters: a path or the start of a command says enough.
+const ARGUMENT_CHARS_MAX: usize = 160;
+/// How many calls back a result is looked for; parallel calls are few.
+const OPEN_CALLS_MAX: usize = 64;
+
+/// The call in one line, without its result.
+pub(super) fn of(id: EntryId, call: &Call, secrets: &Secrets) -> Deed {
+    let argument = main_argument(call);
+    let argument = secrets.screen(&argument);
+    let flat = argument.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut = flat.char_indices().nth(ARGUMENT_CHARS_MAX).map_or(flat.len(), |(at, _)| at);
+    Deed {
+        id,
+        call: call.id.clone(),
+        text: format!("{} {}", call.name, &flat[..cut]),
+        failed: false,
+        exit: None,
+    }
+}
+
+/// Notes how the call behind `result` ended.
+pub(super) fn finish(deeds: &mut [Deed], result: &ToolResult) {
+    let open = deeds.iter_mut().rev().take(OPEN_CALLS_MAX);
+    if let Some(deed) = open.into_iter().find(|deed| deed.call == result.call) {
+        let ending = ending(result);
+        (deed.failed, deed.exit) = (ending.is_failure, ending.exit);
+    }
+}
+
+impl Deed {
+    /// The deed as the summary shows it, with its pointer.
+    pub(super) fn line(&self) -> String {
+        match (self.exit, self.failed) {
+            (Some(code), _) => format!("{} {} → exit {code}", self.id, self.text),
+            (None, true) => format!("{} {} → failed", self.id, self.text),
+            (None, false) => format!("{} {}", self.id, self.text),
+        }
+    }
+}
+
+/// The argument that says most: a path, a command, a pattern; else all of them.
+fn main_argument(call: &Call) -> String {
+    const NAMES: [&str; 14] = [
+        "file_path",
+        "filePath",
+        "path",
+        "command",
+        "cmd",
+        "pattern",
+        "query",
+        "url",
+        "subject",
+        "taskId",
+        "description",
+        "filename",
+        "notebook_path",
+        "skill",
+    ];
+    let fields = serde_json::from_str::<Value>(&call.input).ok();
+    let picked = fields.as_ref().and_then(Value::as_object).map(|fields| {
+        let named = NAMES.iter().filter_map(|name| fields.get(*name)?.as_str()).take(2);
+        named.collect::<Vec<_>>().join(" ")
+    });
+    match picked {
+        Some(text) if !text.is_empty() => text,
+        Some(_) | None => unfold(call).into_owned(),
+    }
+}

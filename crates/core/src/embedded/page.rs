@@ -1,0 +1,165 @@
+//! The summary being written: sections in a fixed order, within a budget.
+
+use super::escape::Escape;
+use crate::{Measure, Tokens};
+use std::collections::BTreeMap;
+
+/// The parts of a summary, in the order they are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Section {
+    Goal,
+    Constraints,
+    Done,
+    InProgress,
+    Blocked,
+    Decisions,
+    NextSteps,
+    Context,
+    Asked,
+    Files,
+    Actions,
+    Lines,
+}
+
+impl Section {
+    /// What stands above it.
+    fn heading(self) -> &'static str {
+        match self {
+            Self::Goal => "## Goal",
+            Self::Constraints => "## Constraints & Preferences",
+            Self::Done => "## Progress: Done",
+            Self::InProgress => "## Progress: In progress",
+            Self::Blocked => "## Progress: Blocked",
+            Self::Decisions => "## Key Decisions",
+            Self::NextSteps => "## Next Steps",
+            Self::Context => "## Critical Context",
+            Self::Asked => "## Messages of the user",
+            Self::Files => "## Files, by last operation",
+            Self::Actions => "## Actions",
+            Self::Lines => "## Lines from the log",
+        }
+    }
+}
+
+/// A summary within a budget. Each line is measured as it is added; the whole once more at the end,
+/// since tokens of parts do not always add up.
+pub(super) struct Page<'m> {
+    measure: &'m dyn Measure,
+    escape: Escape<'m>,
+    budget: Tokens,
+    spent: Tokens,
+    sections: BTreeMap<Section, Vec<Written>>,
+}
+
+struct Written {
+    /// Where it stands within its section.
+    order: u64,
+    text: String,
+}
+
+/// How often the whole is measured again before it is simply cut.
+const FITTINGS_MAX: u32 = 12;
+
+impl<'m> Page<'m> {
+    pub(super) fn new(measure: &'m dyn Measure, escape: Escape<'m>, budget: Tokens) -> Self {
+        Self { measure, escape, budget, spent: Tokens::ZERO, sections: BTreeMap::new() }
+    }
+
+    /// What may still be written.
+    pub(super) fn room(&self) -> Tokens {
+        self.budget.less(self.spent)
+    }
+
+    /// The text as it would be shown, and what it would take in this section.
+    fn weigh(&self, section: Section, text: &str) -> (String, Tokens) {
+        let text = self.escape.apply(text);
+        let heading = match self.sections.contains_key(&section) {
+            true => Tokens::ZERO,
+            false => self.measure.text(section.heading()) + Tokens(2),
+        };
+        let tokens = self.measure.text(&text) + Tokens(1) + heading;
+        (text, tokens)
+    }
+
+    /// Adds a line if the page and `quota` have room for it; says whether it did.
+    pub(super) fn add(&mut self, section: Section, text: &str, order: u64, quota: &mut Tokens) -> bool {
+        let (text, tokens) = self.weigh(section, text);
+        if tokens > self.room() || tokens > *quota {
+            return false;
+        }
+        *quota = quota.less(tokens);
+        self.spent += tokens;
+        self.sections.entry(section).or_default().push(Written { order, text });
+        true
+    }
+
+    /// Adds as much of the text's beginning as there is room for.
+    pub(super) fn add_head(&mut self, section: Section, text: &str, order: u64, quota: &mut Tokens) -> bool {
+        if self.add(section, text, order, quota) {
+            return true;
+        }
+        let (escaped, whole) = self.weigh(section, text);
+        let fixed = whole.less(self.measure.text(&escaped));
+        let room = self.room().min(*quota).less(fixed + Tokens(4));
+        let head = self.measure.head(text, room);
+        let head = head.rfind(char::is_whitespace).map_or(head, |at| &head[..at]).trim_end();
+        head.len() >= 12 && self.add(section, &format!("{head} …"), order, quota)
+    }
+
+    /// Everything written so far, for finding out which facts it holds.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (Section, &str)> {
+        self.sections
+            .iter()
+            .flat_map(|(section, lines)| lines.iter().map(|line| (*section, line.text.as_str())))
+    }
+
+    /// The page as text, within its budget by measure.
+    pub(super) fn finish(mut self) -> String {
+        for lines in self.sections.values_mut() {
+            lines.sort_by_key(|line| line.order);
+        }
+        for _ in 0..FITTINGS_MAX {
+            let text = self.text();
+            let over = self.measure.text(&text).less(self.budget);
+            if over == Tokens::ZERO {
+                return text;
+            }
+            self.shed(over + Tokens(8));
+        }
+        let text = self.text();
+        let head = self.measure.head(&text, self.budget);
+        head.rfind(char::is_whitespace).map_or("", |at| &head[..at]).trim_end().to_owned()
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (section, lines) in &self.sections {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(section.heading());
+            text.push('\n');
+            for line in lines {
+                text.push_str(&line.text);
+                text.push('\n');
+            }
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+
+    /// Takes out lines from the last section up, oldest first, until about `over` is gone.
+    fn shed(&mut self, over: Tokens) {
+        let mut shed = Tokens::ZERO;
+        while shed < over {
+            let Some(mut last) = self.sections.last_entry() else { return };
+            let lines = last.get_mut();
+            if !lines.is_empty() {
+                shed += self.measure.text(&lines.remove(0).text);
+            }
+            if lines.is_empty() {
+                last.remove();
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! One pass over the material: its passages, their lines, the facts in them, and what people said.
+
+use super::action::{self, Deed};
+use super::table::{Place, Table};
+use crate::facts::{
+    Class, Passage, Secrets, Sighting, Voice, closing_question, decisions, passages, rules, scan,
+};
+use crate::ledger::Ledger;
+use crate::{ArchiveError, Author, EntryId, Material, Message, Role};
+use std::collections::HashSet;
+
+/// A passage that is leaving view.
+pub(super) struct Doc {
+    /// Its entry; none for prose of earlier compactions.
+    pub id: Option<EntryId>,
+    /// Where it stood in its message.
+    pub voice: Voice,
+    /// Who wrote it.
+    pub author: Author,
+    /// Its text, secrets screened out.
+    pub text: String,
+}
+
+/// A line of a passage, and the facts in it.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    /// The passage.
+    pub doc: u32,
+    /// Where the line stands in its text.
+    pub start: u32,
+    /// Where it ends.
+    pub end: u32,
+    /// Its facts: a run in [`Reading::line_facts`].
+    pub first: u32,
+    /// How many.
+    pub count: u32,
+}
+
+/// Something a person or the model said that is kept as a sentence.
+pub(super) struct Quote {
+    /// The entry it stands in.
+    pub id: EntryId,
+    /// Word for word, secrets screened out.
+    pub text: String,
+}
+
+/// Everything the summariser knows.
+#[derive(Default)]
+pub(super) struct Reading {
+    /// Of the whole history, what stays in view included.
+    pub ledger: Ledger,
+    /// Passages that leave view, oldest first.
+    pub docs: Vec<Doc>,
+    /// Their lines that hold facts.
+    pub lines: Vec<Line>,
+    /// The facts of each line, one run after the other.
+    pub line_facts: Vec<u32>,
+    /// Every fact, once, with what is known of its use.
+    pub table: Table,
+    /// Tool calls that leave view.
+    pub deeds: Vec<Deed>,
+    /// What people typed.
+    pub asked: Vec<Quote>,
+    /// Rules in it, each once, newest wording of equal ones last.
+    pub rules: Vec<Quote>,
+    /// Choices stated.
+    pub decisions: Vec<Quote>,
+    /// What the model said last before each new request.
+    pub reports: Vec<Quote>,
+    /// A question of the model nobody has answered.
+    pub question: Option<Quote>,
+    /// What must not be written out.
+    pub secrets: Secrets,
+    /// Bytes read so far: the clock by which things are old.
+    clock: u64,
+}
+
+/// A passage longer than this is read at its head and tail only: one giant result must not eat the
+/// time of all others.
+const DOC_BYTES_MAX: usize = 2 << 20;
+/// Lines are cut into pieces of at most this many bytes; more is no line but data.
+const LINE_BYTES_MAX: usize = 220;
+
+impl Reading {
+    /// Reads the material.
+    pub(super) fn of(material: &Material<'_>) -> Result<Self, ArchiveError> {
+        let mut reading = Self::default();
+        for text in material.previous {
+            reading.secrets.learn(text);
+        }
+        let mut messages = Vec::with_capacity(material.superseded.len());
+        for &id in material.superseded {
+            let message = material.archive.message(id)?;
+            passages(&message).iter().for_each(|passage| reading.secrets.learn(&passage.text));
+            messages.push((id, message));
+        }
+        for text in material.previous {
+            let passage = Passage { voice: Voice::Said, author: Author::Harness, text: (*text).into() };
+            reading.take(None, &passage);
+        }
+        let superseded: HashSet<EntryId> = material.superseded.iter().copied().collect();
+        let mut all = messages;
+        for &id in material.visible.iter().filter(|id| !superseded.contains(id)) {
+            all.push((id, material.archive.message(id)?));
+        }
+        all.sort_by_key(|(id, _)| *id);
+        for (id, message) in &all {
+            reading.ledger.update(*id, message);
+            if superseded.contains(id) { reading.leave(*id, message) } else { reading.stay(message) }
+        }
+        reading.settle();
+        Ok(reading)
+    }
+
+    /// A message that leaves view.
+    fn leave(&mut self, id: EntryId, message: &Message) {
+        self.deeds.extend(message.calls().map(|call| action::of(id, call, &self.secrets)));
+        for result in message.results() {
+            action::finish(&mut self.deeds, result);
+        }
+        for passage in passages(message) {
+            self.take(Some(id), &passage);
+        }
+        let said = message.said();
+        match (message.role, message.author) {
+            (Role::User, Author::Person) => self.hear(id, &said),
+            (Role::Assistant, _) if !said.trim().is_empty() => self.note(id, &said),
+            (Role::System | Role::User | Role::Assistant | Role::Tool, _) => {}
+        }
+    }
+
+    /// A message that stays in view: what it shows need not be said again.
+    fn stay(&mut self, message: &Message) {
+        for passage in passages(message) {
+            self.clock += passage.text.len() as u64;
+            let clock = self.clock;
+            let is_action = passage.voice == Voice::Called;
+            scan(&passage, |Sighting { mention, .. }| {
+                self.table.see(mention, Place { clock, is_action, is_person: false, is_visible: true });
+            });
+        }
+        if message.author == Author::Person {
+            self.question = None;
+        }
+    }
+
+    fn take(&mut self, id: Option<EntryId>, passage: &Passage<'_>) {
+        let doc = self.docs.len() as u32;
+        let (voice, author) = (passage.voice, passage.author);
+        let text = self.secrets.screen(shorten(&passage.text)).into_owned();
+        self.clock += text.len() as u64;
+        let place = Place {
+            clock: self.clock,
+            is_action: voice == Voice::Called,
+            is_person: author == Author::Person,
+            is_visible: false,
+        };
+        let clean = Passage { voice, author, text: text.as_str().into() };
+        let (mut at, mut facts) = (None::<(u32, u32)>, Vec::new());
+        scan(&clean, |Sighting { mention, line }| {
+            if !is_token(mention.class) {
+                return;
+            }
+            let fact = self.table.see(mention, place);
+            let piece = piece_around(&text, line, mention.value);
+            if at.is_some_and(|at| at != piece) {
+                close_line(&mut self.lines, &mut self.line_facts, doc, at, &mut facts);
+            }
+            at = Some(piece);
+            facts.push(fact);
+        });
+        close_line(&mut self.lines, &mut self.line_facts, doc, at, &mut facts);
+        drop(clean);
+        self.docs.push(Doc { id, voice, author, text });
+    }
+
+    fn hear(&mut self, id: EntryId, said: &str) {
+        self.question = None;
+        let said = self.secrets.screen(said).into_owned();
+        for rule in rules(&said) {
+            self.rules.retain(|known| known.text != rule.text);
+            self.rules.push(Quote { id, text: rule.text.to_owned() });
+        }
+        if !said.trim().is_empty() {
+            self.asked.push(Quote { id, text: said.trim().to_owned() });
+        }
+    }
+
+    fn note(&mut self, id: EntryId, said: &str) {
+        let said = self.secrets.screen(said).into_owned();
+        self.decisions.extend(decisions(&said).map(|text| Quote { id, text: text.to_owned() }));
+        self.question = closing_question(&said).map(|text| Quote { id, text: text.to_owned() });
+        self.reports.push(Quote { id, text: said });
+    }
+
+    /// What is known only at the end: which values are outdated.
+    fn settle(&mut self) {
+        self.table.settle(self.clock);
+    }
+}
+
+/// Classes that are tokens inside a line, as against whole lines.
+fn is_token(class: Class) -> bool {
+    matches!(
+        class,
+        Class::Path
+            | Class::Identifier
+            | Class::Url
+            | Class::Id
+            | Class::Number
+            | Class::Version
+            | Class::State
+            | Class::Error
+            | Class::Command
+    )
+}
+
+fn shorten(text: &str) -> &str {
+    &text[..text.floor_char_boundary(DOC_BYTES_MAX)]
+}
+
+/// The piece of `line` around `value`, as a span of `text`. A long line is cut at spaces.
+fn piece_around(text: &str, line: &str, value: &str) -> (u32, u32) {
+    let start = line.as_ptr() as usize - text.as_ptr() as usize;
+    if line.len() <= LINE_BYTES_MAX {
+        return (start as u32, (start + line.len()) as u32);
+    }
+    let at = value.as_ptr() as usize - line.as_ptr() as usize;
+    let cell = at / LINE_BYTES_MAX * LINE_BYTES_MAX;
+    let from = boundary_before(line, cell);
+    let to = boundary_after(line, (cell + LINE_BYTES_MAX).max(at + value.len()).min(line.len()));
+    ((start + from) as u32, (start + to) as u32)
+}
+
+/// How far a piece may reach to end at a space.
+const REACH_BYTES: usize = 40;
+
+fn boundary_before(line: &str, at: usize) -> usize {
+    let floor = line.floor_char_boundary(at.saturating_sub(REACH_BYTES));
+    let at = line.floor_char_boundary(at);
+    line[floor..at].find(' ').map_or(at, |step| floor + step + 1)
+}
+
+fn boundary_after(line: &str, at: usize) -> usize {
+    let at = line.ceil_char_boundary(at);
+    let ceiling = line.floor_char_boundary((at + REACH_BYTES).min(line.len())).max(at);
+    line[at..ceiling].find(' ').map_or(at, |step| at + step)
+}
+
+fn close_line(
+    lines: &mut Vec<Line>,
+    all: &mut Vec<u32>,
+    doc: u32,
+    span: Option<(u32, u32)>,
+    facts: &mut Vec<u32>,
+) {
+    let Some((start, end)) = span else { return };
+    facts.sort_unstable();
+    facts.dedup();
+    lines.push(Line { doc, start, end, first: all.len() as u32, count: facts.len() as u32 });
+    all.append(facts);
+}

@@ -1,0 +1,1 @@
+//! What always holds of a summary.

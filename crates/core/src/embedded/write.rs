@@ -1,0 +1,166 @@
+//! The parts of a summary that are written whatever else is: rules, todos, goal, files, decisions.
+
+use super::page::{Page, Section};
+use super::reading::{Quote, Reading};
+use crate::Tokens;
+use crate::ledger::{Operation, TodoState};
+
+/// Shares of the budget, in hundredths: what a part may take at most.
+struct Shares;
+
+impl Shares {
+    /// Rules and open todos together; beyond it the newest are kept, and a note says so.
+    const RULES: u64 = 25;
+    const GOAL: u64 = 6;
+    const ASKED: u64 = 8;
+    const CHANGED: u64 = 10;
+    const READ: u64 = 4;
+    const DECISIONS: u64 = 3;
+    const REPORTS: u64 = 4;
+}
+
+fn share(budget: Tokens, hundredths: u64) -> Tokens {
+    budget.share(hundredths, 100)
+}
+
+/// Writes them; gives the notes on what did not fit.
+pub(super) fn fixed_parts(page: &mut Page<'_>, reading: &Reading, budget: Tokens) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut quota = share(budget, Shares::RULES);
+    write_todos(page, reading, &mut quota, &mut notes);
+    write_rules(page, reading, &mut quota, &mut notes);
+    write_goal(page, reading, &mut share(budget, Shares::GOAL));
+    write_question(page, reading, &mut share(budget, Shares::DECISIONS));
+    write_files(page, reading, budget);
+    write_blocked(page, reading, &mut share(budget, Shares::DECISIONS));
+    write_newest(page, Section::Decisions, &reading.decisions, &mut share(budget, Shares::DECISIONS));
+    write_reports(page, reading, &mut share(budget, Shares::REPORTS));
+    write_asked(page, reading, &mut share(budget, Shares::ASKED));
+    notes
+}
+
+fn write_todos(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens, notes: &mut Vec<String>) {
+    let mut left_out = 0;
+    for (order, todo) in reading.ledger.todos.iter().enumerate().filter(|(_, todo)| todo.state.is_open()) {
+        let section = match todo.state {
+            TodoState::InProgress => Section::InProgress,
+            TodoState::Open | TodoState::Done | TodoState::Dropped => Section::NextSteps,
+        };
+        let is_written = page.add(section, &format!("- [ ] {}", todo.text.trim()), order as u64, quota);
+        left_out += u32::from(!is_written);
+    }
+    if left_out > 0 {
+        notes.push(format!("{left_out} open todos did not fit the summary"));
+    }
+}
+
+fn write_rules(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens, notes: &mut Vec<String>) {
+    let mut left_out = 0;
+    for (order, rule) in reading.rules.iter().enumerate().rev() {
+        let is_written =
+            page.add(Section::Constraints, &format!("- {}", one_line(&rule.text)), order as u64, quota);
+        left_out += u32::from(!is_written);
+    }
+    if left_out > 0 {
+        notes.push(format!(
+            "{left_out} of {} rules, the oldest, did not fit the summary",
+            reading.rules.len()
+        ));
+    }
+}
+
+fn write_goal(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
+    let mut half = quota.share(1, 2);
+    if let Some(first) = reading.asked.first() {
+        page.add_head(
+            Section::Goal,
+            &format!("At first ({}): {}", first.id, one_line(&first.text)),
+            0,
+            &mut half,
+        );
+    }
+    if let [_, .., last] = reading.asked.as_slice() {
+        let mut half = quota.share(1, 2);
+        page.add_head(Section::Goal, &format!("Last ({}): {}", last.id, one_line(&last.text)), 1, &mut half);
+    }
+}
+
+fn write_question(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
+    if let Some(question) = &reading.question {
+        let text = format!("- unanswered ({}): {}", question.id, one_line(&question.text));
+        page.add_head(Section::NextSteps, &text, u64::MAX, quota);
+    }
+}
+
+/// Changed files newest first; then those only read.
+fn write_files(page: &mut Page<'_>, reading: &Reading, budget: Tokens) {
+    let (mut changed, mut read) = (share(budget, Shares::CHANGED), share(budget, Shares::READ));
+    let mut files: Vec<_> = reading.ledger.files.iter().collect();
+    files.sort_by_key(|file| std::cmp::Reverse((file.changed, file.entry)));
+    for file in files {
+        let quota = if file.changed.is_some() { &mut changed } else { &mut read };
+        let (order, word) = match file.last {
+            Operation::Modified => (0, "modified"),
+            Operation::Created => (1, "created"),
+            Operation::Deleted => (2, "deleted"),
+            Operation::Read if file.modified || file.created => (3, "changed, then read"),
+            Operation::Read => (4, "read"),
+        };
+        page.add(Section::Files, &format!("{word} {}", file.path), order, quota);
+    }
+}
+
+/// Failures nothing like them has succeeded after.
+fn write_blocked(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
+    let mut settled = std::collections::HashSet::new();
+    for (order, command) in reading.ledger.commands.iter().enumerate().rev() {
+        let program: Vec<&str> = command.command.split_whitespace().take(2).collect();
+        let is_newest = settled.insert(program);
+        if is_newest && command.failed {
+            let code = command.exit.map_or("failed".to_owned(), |code| format!("exit {code}"));
+            let text: String = one_line(&command.command).chars().take(120).collect();
+            page.add(Section::Blocked, &format!("- {text} → {code}"), order as u64, quota);
+        }
+    }
+}
+
+fn write_newest(page: &mut Page<'_>, section: Section, quotes: &[Quote], quota: &mut Tokens) {
+    for (order, quote) in quotes.iter().enumerate().rev() {
+        page.add(section, &format!("- {} ({})", one_line(&quote.text), quote.id), order as u64, quota);
+    }
+}
+
+/// The end of each turn is where the model says what it has done.
+fn write_reports(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
+    let last_before = |asked: &Quote| reading.reports.iter().rev().find(|report| report.id < asked.id);
+    let mut reports: Vec<&Quote> = reading.asked.iter().skip(1).filter_map(last_before).collect();
+    reports.extend(reading.reports.last());
+    reports.dedup_by_key(|report| report.id);
+    for report in reports.iter().rev() {
+        let first = report.text.lines().map(str::trim).find(|line| line.len() >= 12);
+        if let Some(first) = first {
+            let text: String = first.chars().take(200).collect();
+            page.add(Section::Done, &format!("- {text} ({})", report.id), u64::from(report.id.0), quota);
+        }
+    }
+}
+
+/// What people typed, newest first, long ones by their beginning.
+fn write_asked(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
+    let each = quota.share(1, 4);
+    for asked in reading.asked.iter().rev() {
+        let mut own = each.min(*quota);
+        let before = own;
+        page.add_head(
+            Section::Asked,
+            &format!("{}: {}", asked.id, one_line(&asked.text)),
+            u64::from(asked.id.0),
+            &mut own,
+        );
+        *quota = quota.less(before.less(own));
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,98 @@
+//! The readable text of a message, piece by piece, with JSON arguments unfolded into plain lines.
+
+use crate::{Author, Block, Call, Message, Part};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// Where in a message a text stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Voice {
+    /// Said, by whoever wrote the message.
+    Said,
+    /// Thought by the model.
+    Thought,
+    /// Arguments of a call.
+    Called,
+    /// A tool's answer.
+    Answered,
+}
+
+/// A readable piece of a message.
+#[derive(Clone, Debug)]
+pub struct Passage<'m> {
+    /// Where it stands.
+    pub voice: Voice,
+    /// Who wrote it.
+    pub author: Author,
+    /// Its text; arguments as one `name: value` per line.
+    pub text: Cow<'m, str>,
+}
+
+/// The passages of a message, in order. Pictures and blocks we do not read have none.
+pub fn passages(message: &Message) -> Vec<Passage<'_>> {
+    let mut all = Vec::with_capacity(message.blocks.len());
+    let mut push = |voice, author, text| all.push(Passage { voice, author, text });
+    for block in &message.blocks {
+        match block {
+            Block::Text { text } => push(Voice::Said, message.author, Cow::Borrowed(text.as_ref())),
+            Block::Thinking { text, .. } => push(Voice::Thought, Author::Model, Cow::Borrowed(text.as_ref())),
+            Block::Call(call) => push(Voice::Called, Author::Model, unfold(call)),
+            Block::Result(result) => {
+                for text in result.parts.iter().filter_map(Part::as_text) {
+                    push(Voice::Answered, Author::Tool, Cow::Borrowed(text));
+                }
+            }
+            Block::Image(_) | Block::Opaque(_) => {}
+        }
+    }
+    all
+}
+
+/// A call's arguments as text a person would read: strings without their escapes.
+pub fn unfold(call: &Call) -> Cow<'_, str> {
+    if call.freeform {
+        return Cow::Borrowed(&call.input);
+    }
+    match serde_json::from_str::<Value>(&call.input) {
+        Ok(value) => {
+            let mut text = String::with_capacity(call.input.len());
+            unfold_value("", &value, &mut text);
+            Cow::Owned(text)
+        }
+        Err(_) => Cow::Borrowed(&call.input),
+    }
+}
+
+fn unfold_value(name: &str, value: &Value, into: &mut String) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| unfold_value(name, value, into)),
+        Value::Array(values) => values.iter().for_each(|value| unfold_value(name, value, into)),
+        Value::String(text) => unfold_line(name, text, into),
+        Value::Number(_) | Value::Bool(_) => unfold_line(name, &value.to_string(), into),
+        Value::Null => {}
+    }
+}
+
+fn unfold_line(name: &str, text: &str, into: &mut String) {
+    if !into.is_empty() {
+        into.push('\n');
+    }
+    if !name.is_empty() {
+        into.push_str(name);
+        into.push_str(": ");
+    }
+    into.push_str(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unfold;
+    use crate::Call;
+
+    #[test]
+    fn arguments_unfold_into_lines() {
+        let input = r#"{"path":"a.rs","edits":[{"old":"x\ny","all":true}],"n":null}"#;
+        let call = Call { id: "1".into(), name: "edit".into(), input: input.into(), freeform: false };
+        assert_eq!(unfold(&call), "path: a.rs\nold: x\ny\nall: true");
+    }
+}

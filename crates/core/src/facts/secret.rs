@@ -1,0 +1,116 @@
+//! Secrets, by the forms they are known by, and their removal from what we write.
+
+use regex::Regex;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// What stands where a secret stood.
+pub const SECRET: &str = "[secret]";
+
+/// Tokens that are recognised by their own form.
+static BY_FORM: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?x)
+        \bsk-(?:ant-|proj-|or-|live-|test-)?[A-Za-z0-9_-]{16,} | \b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}
+      | \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,} | \bglpat-[A-Za-z0-9_-]{16,}
+      | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b | \bAIza[A-Za-z0-9_-]{30,} | \bxox[abposr]-[A-Za-z0-9-]{10,}
+      | \bya29\.[A-Za-z0-9_-]{20,} | \bnpm_[A-Za-z0-9]{30,} | \bhf_[A-Za-z0-9]{30,} | \bpypi-[A-Za-z0-9_-]{30,}
+      | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}
+      | \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,} | \bdop_v1_[a-f0-9]{40,}
+      | -----BEGIN\ [A-Z\ ]*PRIVATE\ KEY-----[\s\S]*?(?:-----END\ [A-Z\ ]*PRIVATE\ KEY-----|\z)",
+    )
+});
+
+/// Values that are secret because of the name they are given to; group 1 is the value.
+static BY_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r#"(?xi)
+        (?: (?:password|passwd|passphrase|client[_-]?secret|secret[_-]?(?:key|access[_-]?key)|api[_-]?key|apikey
+            |access[_-]?token|auth[_-]?token|refresh[_-]?token|private[_-]?key|_token|_secret|_password|\bpwd)
+            ["']?\s*(?:=>|:=|[:=])\s*["'`]?
+          | \bbearer\s+ | \bbasic\s+ | ://[^\s:/@]{1,64}:
+        )
+        ([A-Za-z0-9!\#$%^&*+/_.~=-]{8,})"#,
+    )
+});
+
+fn compile(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the pattern is a constant of this file")
+}
+
+/// The secrets of a whole range, so that one named in one place is screened out in every other.
+#[derive(Clone, Debug, Default)]
+pub struct Secrets {
+    values: BTreeSet<String>,
+}
+
+impl Secrets {
+    /// Remembers the secrets of a text.
+    pub fn learn(&mut self, text: &str) {
+        for found in BY_FORM.find_iter(text) {
+            self.values.extend(found.as_str().lines().filter(|line| line.len() >= 8).map(str::to_owned));
+        }
+        for found in BY_NAME.captures_iter(text).filter_map(|captures| captures.get(1)) {
+            if is_random(found.as_str()) {
+                self.values.insert(found.as_str().to_owned());
+            }
+        }
+    }
+
+    /// The text with each known secret replaced by [`SECRET`].
+    pub fn screen<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut clean = Cow::Borrowed(text);
+        for value in &self.values {
+            if clean.contains(value.as_str()) {
+                clean = Cow::Owned(clean.replace(value.as_str(), SECRET));
+            }
+        }
+        clean
+    }
+}
+
+/// One text without its secrets.
+pub fn screen(text: &str) -> Cow<'_, str> {
+    let mut secrets = Secrets::default();
+    secrets.learn(text);
+    secrets.screen(text)
+}
+
+/// Whether a value is a secret rather than a name, a type or a place to find it: code that reads
+/// `token = get_token(request)` gives nothing away.
+fn is_random(value: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(|b| test(b));
+    let has_digit = has(u8::is_ascii_digit);
+    let has_sign = value.bytes().any(|b| b"!#$%^&*+~=".contains(&b));
+    let is_reference = value.starts_with("process.") || value.starts_with("os.") || value.starts_with('$');
+    let is_redacted =
+        value.starts_with("REDACTED") || value.chars().all(|c| c == '*' || c == 'x' || c == '.');
+    has(u8::is_ascii_alphabetic) && (has_digit || has_sign) && !is_reference && !is_redacted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Secrets, screen};
+
+    #[test]
+    fn tokens_go_wherever_they_stand() {
+        assert_eq!(screen("export API_KEY=abcd1234efgh5678 && run"), "export API_KEY=[secret] && run");
+        assert_eq!(screen("use ghp_abcdefghijklmnopqrstuvwxyz0123 here"), "use [secret] here");
+        assert_eq!(screen("let token = get_token(request);"), "let token = get_token(request);");
+    }
+
+    #[test]
+    fn a_secret_named_once_is_screened_everywhere() {
+        let mut secrets = Secrets::default();
+        secrets.learn("password: hunter2hunter2");
+        assert_eq!(secrets.screen("login with hunter2hunter2 now"), "login with [secret] now");
+    }
+
+    #[test]
+    fn a_private_key_goes_line_by_line() {
+        let mut secrets = Secrets::default();
+        secrets.learn("-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdefgh\n-----END RSA PRIVATE KEY-----");
+        assert_eq!(secrets.screen("MIIEabcdefgh"), "[secret]");
+    }
+}

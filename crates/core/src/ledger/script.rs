@@ -1,0 +1,20 @@
+//! Paths that inline code writes, where they are literals in it.
+
+use regex::Regex;
+use std::sync::LazyLock;
+
+static WRITES: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r#"(?x)
+        \bopen\(\s*["']([^"'\n]+)["']\s*,\s*(?:mode\s*=\s*)?["'][wax]b?\+?["']
+      | \bPath\(\s*["']([^"'\n]+)["']\s*\)\.write_(?:text|bytes)\(
+      | \bwriteFile(?:Sync)?\(\s*["'`]([^"'`\n$]+)["'`]"#;
+    Regex::new(pattern).expect("the pattern is a constant of this file")
+});
+
+/// The literal paths that `code` opens for writing, in order.
+pub(super) fn written_paths(code: &str) -> Vec<String> {
+    let captures = WRITES.captures_iter(code);
+    captures
+        .filter_map(|found| found.iter().skip(1).flatten().next().map(|path| path.as_str().to_owned()))
+        .collect()
+}

@@ -1,0 +1,345 @@
+//! Reading shell: a script as simple commands, each with its words, redirections and heredocs.
+//!
+//! It knows quoting, operators, heredocs and comments, and expands nothing: a word that holds a
+//! variable or a substitution is given as written.
+
+/// One simple command of a script.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Simple {
+    /// Program and arguments, unquoted. Assignments before the program are left out.
+    pub words: Vec<String>,
+    /// Files written by `>` and `>>`.
+    pub writes: Vec<String>,
+    /// Bodies of heredocs, in order.
+    pub heredocs: Vec<String>,
+    /// Whether its output goes on into a pipe.
+    pub is_piped: bool,
+    /// Whether it reads what the command before it wrote.
+    pub reads_pipe: bool,
+    /// The command as written, without heredoc bodies.
+    pub text: String,
+}
+
+/// Scripts longer than this are data; their tail is not read.
+const COMMANDS_MAX: usize = 200;
+
+/// The simple commands of a script, in order.
+pub fn parse(script: &str) -> Vec<Simple> {
+    let mut reader = Reader { rest: script, all: Vec::new(), now: Simple::default(), waiting: Vec::new() };
+    while !reader.rest.is_empty() && reader.all.len() < COMMANDS_MAX {
+        reader.step();
+    }
+    reader.finish(false);
+    reader.all
+}
+
+struct Reader<'s> {
+    rest: &'s str,
+    all: Vec<Simple>,
+    now: Simple,
+    /// Heredocs announced on this line: the delimiter, and whether leading tabs go.
+    waiting: Vec<(String, bool)>,
+}
+
+impl Reader<'_> {
+    fn step(&mut self) {
+        let Some(first) = self.rest.chars().next() else { return };
+        match first {
+            '\n' => {
+                self.skip(1);
+                self.take_heredocs();
+                self.finish(false);
+            }
+            ';' => {
+                self.skip(1);
+                self.finish(false);
+            }
+            '&' if self.rest.starts_with("&>") => self.redirect(2),
+            '&' if self.rest.starts_with("&&") => {
+                self.skip(2);
+                self.finish(false);
+            }
+            '|' if self.rest.starts_with("||") => {
+                self.skip(2);
+                self.finish(false);
+            }
+            '&' => {
+                self.skip(1);
+                self.finish(false);
+            }
+            '|' => {
+                self.skip(1);
+                self.finish(true);
+            }
+            '(' | ')' | '{' | '}' if self.now.words.is_empty() => self.skip(1),
+            ')' => {
+                self.skip(1);
+                self.finish(false);
+            }
+            '#' => self.rest = self.rest.find('\n').map_or("", |at| &self.rest[at..]),
+            '<' => self.input(),
+            '>' => self.redirect(1),
+            '0'..='9' if self.rest[1..].starts_with('>') => {
+                let is_output = first == '1';
+                if is_output { self.redirect(2) } else { self.discard_redirect() }
+            }
+            c if c.is_whitespace() => self.skip(c.len_utf8()),
+            _ => self.take_word(),
+        }
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        self.rest = &self.rest[bytes..];
+    }
+
+    fn take_word(&mut self) {
+        let (word, len) = word(self.rest);
+        let written = &self.rest[..len];
+        if !self.now.text.is_empty() {
+            self.now.text.push(' ');
+        }
+        self.now.text.push_str(written);
+        self.rest = &self.rest[len.max(1).min(self.rest.len())..];
+        let is_assignment = self.now.words.is_empty() && is_assignment(written);
+        if !is_assignment && !(self.now.words.is_empty() && is_keyword(&word)) {
+            self.now.words.push(word);
+        }
+    }
+
+    /// `< FILE`, `<< WORD`, `<<< TEXT`, `<(…)`.
+    fn input(&mut self) {
+        if self.rest.starts_with("<<<") {
+            self.skip(3);
+            self.take_target();
+        } else if self.rest.starts_with("<<") {
+            self.skip(2);
+            let strips_tabs = self.rest.starts_with('-');
+            self.skip(usize::from(strips_tabs));
+            if let Some(delimiter) = self.take_target() {
+                self.waiting.push((delimiter, strips_tabs));
+            }
+        } else {
+            self.skip(1);
+            if !self.rest.starts_with('(') {
+                self.take_target();
+            }
+        }
+    }
+
+    fn redirect(&mut self, sign: usize) {
+        self.skip(sign);
+        self.skip(usize::from(self.rest.starts_with('>')));
+        self.skip(usize::from(self.rest.starts_with('|')));
+        if let Some(target) = self.take_target() {
+            self.now.writes.push(target);
+        }
+    }
+
+    fn discard_redirect(&mut self) {
+        let before = self.now.writes.len();
+        self.redirect(2);
+        self.now.writes.truncate(before);
+    }
+
+    fn take_target(&mut self) -> Option<String> {
+        self.rest = self.rest.trim_start_matches([' ', '\t']);
+        if let Some(after) = self.rest.strip_prefix('&') {
+            let digits = after.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(after.len());
+            self.rest = &after[digits..];
+            return None;
+        }
+        let (target, len) = word(self.rest);
+        self.rest = &self.rest[len..];
+        (len > 0).then_some(target)
+    }
+
+    fn take_heredocs(&mut self) {
+        for (delimiter, strips_tabs) in std::mem::take(&mut self.waiting) {
+            let mut body = String::new();
+            while !self.rest.is_empty() {
+                let (line, after) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+                self.rest = after;
+                let line = if strips_tabs { line.trim_start_matches('\t') } else { line };
+                if line.trim_end() == delimiter {
+                    break;
+                }
+                body.push_str(line);
+                body.push('\n');
+            }
+            self.now.heredocs.push(body);
+        }
+    }
+
+    fn finish(&mut self, is_piped: bool) {
+        // A heredoc belongs to its command even where the line goes on with `&&` or a pipe.
+        if !self.waiting.is_empty()
+            && let Some(line_end) = self.rest.find('\n')
+        {
+            let (line, body) = self.rest.split_at(line_end);
+            let mut below = Reader {
+                rest: &body[1..],
+                all: Vec::new(),
+                now: Simple::default(),
+                waiting: std::mem::take(&mut self.waiting),
+            };
+            below.take_heredocs();
+            self.now.heredocs.append(&mut below.now.heredocs);
+            let (line, after) = (line.to_owned(), below.rest);
+            self.close(is_piped);
+            for simple in parse(&line) {
+                self.all.push(simple);
+            }
+            if is_piped && let Some(last) = self.all.last_mut() {
+                last.reads_pipe = true;
+            }
+            self.rest = after;
+            return;
+        }
+        self.close(is_piped);
+    }
+
+    fn close(&mut self, is_piped: bool) {
+        let reads_pipe = self.all.last().is_some_and(|last| last.is_piped);
+        let done = std::mem::take(&mut self.now);
+        if !done.words.is_empty() || !done.writes.is_empty() {
+            self.all.push(Simple { is_piped, reads_pipe, ..done });
+        }
+    }
+}
+
+fn is_keyword(word: &str) -> bool {
+    matches!(
+        word,
+        "if" | "then" | "else" | "elif" | "fi" | "do" | "done" | "while" | "until" | "!" | "time" | "{" | "}"
+    )
+}
+
+fn is_assignment(written: &str) -> bool {
+    let Some((name, _)) = written.split_once('=') else { return false };
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// One word from the start of `text`, unquoted, and how many bytes it took.
+fn word(text: &str) -> (String, usize) {
+    let mut out = String::new();
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        match c {
+            '\'' => {
+                let end = text[at + 1..].find('\'').map_or(text.len(), |n| at + 1 + n);
+                out.push_str(&text[at + 1..end]);
+                at = (end + 1).min(text.len());
+            }
+            '"' => at = double_quoted(text, at, &mut out),
+            '\\' => {
+                let next = text[at + 1..].chars().next();
+                if let Some(next) = next.filter(|&next| next != '\n') {
+                    out.push(next);
+                }
+                at += 1 + next.map_or(0, char::len_utf8);
+            }
+            '$' if text[at..].starts_with("$(") => {
+                let end = closing(text, at + 1);
+                out.push_str(&text[at..end]);
+                at = end;
+            }
+            '`' => {
+                let end = text[at + 1..].find('`').map_or(text.len(), |n| at + n + 2);
+                out.push_str(&text[at..end]);
+                at = end;
+            }
+            c if c.is_whitespace() || matches!(c, ';' | '&' | '|' | '<' | '>' | ')') => break,
+            c => {
+                out.push(c);
+                at += c.len_utf8();
+            }
+        }
+    }
+    (out, at)
+}
+
+fn double_quoted(text: &str, from: usize, out: &mut String) -> usize {
+    let mut at = from + 1;
+    while let Some(c) = text[at..].chars().next() {
+        match c {
+            '"' => return at + 1,
+            '\\' => {
+                let next = text[at + 1..].chars().next();
+                match next {
+                    Some('"' | '\\' | '$' | '`') => out.extend(next),
+                    Some('\n') => {}
+                    Some(other) => out.extend(['\\', other]),
+                    None => {}
+                }
+                at += 1 + next.map_or(0, char::len_utf8);
+            }
+            '$' if text[at..].starts_with("$(") => {
+                let end = closing(text, at + 1);
+                out.push_str(&text[at..end]);
+                at = end;
+            }
+            c => {
+                out.push(c);
+                at += c.len_utf8();
+            }
+        }
+    }
+    at
+}
+
+/// Just past the bracket that closes the one at `open`; the end of the text where none does.
+fn closing(text: &str, open: usize) -> usize {
+    let mut depth = 0_u32;
+    for (at, byte) in text.bytes().enumerate().skip(open) {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 1 => return at + 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Simple, parse};
+
+    fn words(script: &str) -> Vec<Vec<String>> {
+        parse(script).into_iter().map(|simple| simple.words).collect()
+    }
+
+    #[test]
+    fn operators_part_commands_and_quotes_do_not() {
+        let want = [vec!["cd", "/a b"], vec!["grep", "x;y", "f"], vec!["head", "-5"]];
+        assert_eq!(words("cd '/a b' && grep \"x;y\" f 2>/dev/null | head -5 # why"), want);
+    }
+
+    #[test]
+    fn a_heredoc_is_no_command() {
+        let all = parse("cat > a.py << 'EOF' && python a.py\nrm -rf /\nEOF\nls");
+        assert_eq!(all[0].writes, ["a.py"]);
+        assert_eq!(all[0].heredocs, ["rm -rf /\n"]);
+        assert_eq!(
+            all[1..].iter().map(|simple| simple.words.join(" ")).collect::<Vec<_>>(),
+            ["python a.py", "ls"]
+        );
+    }
+
+    #[test]
+    fn a_substitution_is_one_word() {
+        assert_eq!(
+            words("git commit -m \"$(cat <<'EOF'\nhi; there\nEOF\n)\""),
+            [vec!["git", "commit", "-m", "$(cat <<'EOF'\nhi; there\nEOF\n)"]]
+        );
+    }
+
+    #[test]
+    fn pipes_are_known_on_both_sides() {
+        let sides: Vec<(bool, bool)> = parse("cat a | wc -l; ls")
+            .iter()
+            .map(|&Simple { is_piped, reads_pipe, .. }| (is_piped, reads_pipe))
+            .collect();
+        assert_eq!(sides, [(true, false), (false, true), (false, false)]);
+    }
+}

@@ -1,0 +1,192 @@
+//! What a call means, by the tool's name and, where the name is strange, by the shape of its arguments.
+
+use super::effect::{self, Effect, looks_like_file};
+use super::patch;
+use super::path::join;
+use super::todo::{self, Plan};
+use crate::Call;
+use serde_json::{Map, Value};
+
+/// What a call would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Reads or changes files.
+    Files(Vec<Effect>),
+    /// Runs a script.
+    Shell {
+        /// As the model wrote it.
+        script: String,
+        /// What it does to files.
+        effects: Vec<Effect>,
+    },
+    /// Changes the todo list.
+    Todos(Plan),
+    /// Nothing the ledger keeps.
+    Other,
+}
+
+/// What `call` would do, if it succeeds.
+pub(super) fn action(call: &Call) -> Action {
+    if call.freeform || call.input.trim_start().starts_with("*** Begin Patch") {
+        return Action::Files(patch::effects(&call.input, ""));
+    }
+    let Ok(Value::Object(fields)) = serde_json::from_str(&call.input) else { return Action::Other };
+    let name = plain_name(&call.name);
+    if let Some(plan) = todo::plan(&name, &fields) {
+        return Action::Todos(plan);
+    }
+    if let Some(script) = script(&name, &fields) {
+        return shell(script);
+    }
+    match patch_text(&fields) {
+        Some(patch) => Action::Files(patch::effects(patch, "")),
+        None => Action::Files(file_effects(&name, &fields)),
+    }
+}
+
+/// The tool's name without its server's, in lower case, without joints: `mcp__fs__read_file` is `readfile`.
+fn plain_name(name: &str) -> String {
+    let name = name.rsplit("__").next().unwrap_or(name);
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+fn text<'v>(fields: &'v Map<String, Value>, names: &[&str]) -> Option<&'v str> {
+    names.iter().find_map(|name| fields.get(*name)?.as_str())
+}
+
+/// The script of a shell tool; a list of words is joined, `bash -lc SCRIPT` gives its script.
+fn script(name: &str, fields: &Map<String, Value>) -> Option<String> {
+    const NO_SHELL: [&str; 3] = ["strreplaceeditor", "editor", "strreplacebasededittool"];
+    if NO_SHELL.contains(&name) || fields.contains_key("path") || fields.contains_key("file_path") {
+        return None;
+    }
+    match fields.get("command").or_else(|| fields.get("cmd")).or_else(|| fields.get("script"))? {
+        Value::String(script) => Some(script.clone()),
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            match words.as_slice() {
+                [_, flag, script] if flag.starts_with('-') && flag.ends_with('c') => {
+                    Some((*script).to_owned())
+                }
+                words => Some(words.join(" ")),
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+/// Relative paths stay as written: where a call runs is often not said.
+fn shell(script: String) -> Action {
+    // A patch handed to the shell is a patch, whatever is done around it.
+    let effects = match script.contains("*** Begin Patch") {
+        true => patch::effects(&script, ""),
+        false => effect::of_script(&script, ""),
+    };
+    Action::Shell { script, effects }
+}
+
+fn patch_text(fields: &Map<String, Value>) -> Option<&str> {
+    let patch = text(fields, &["patchText", "patch", "input", "patch_text"])?;
+    patch.contains("*** Begin Patch").then_some(patch)
+}
+
+fn file_effects(name: &str, fields: &Map<String, Value>) -> Vec<Effect> {
+    const PATHS: [&str; 9] = [
+        "file_path",
+        "filePath",
+        "path",
+        "filename",
+        "file",
+        "notebook_path",
+        "absolute_path",
+        "target_file",
+        "target",
+    ];
+    let Some(path) = text(fields, &PATHS) else { return many_reads(name, fields) };
+    let path = join("", path);
+    let has = |names: &[&str]| names.iter().any(|name| fields.contains_key(*name));
+    let command = text(fields, &["command", "action", "operation"]).unwrap_or_default();
+    let is = |words: &[&str]| words.iter().any(|word| name.contains(word) || command == *word);
+    if is(&["delete", "remove", "unlink"]) {
+        vec![Effect::Delete(path)]
+    } else if is(&["move", "rename"]) {
+        moved(path, fields)
+    } else if has(&[
+        "old_string",
+        "oldString",
+        "old_str",
+        "oldText",
+        "old_text",
+        "edits",
+        "diff",
+        "new_source",
+    ]) || is(&["insert", "undo_edit", "strreplace", "str_replace"])
+        && command != "view"
+        && command != "create"
+    {
+        vec![edited(path, fields)]
+    } else if has(&["content", "contents", "file_text", "text"]) && !is(&["read", "view"]) {
+        vec![Effect::Write(path)]
+    } else if command == "view" || is(&["read", "view", "open", "cat"]) {
+        vec![Effect::Read(path)]
+    } else if name.contains("grep") && looks_like_file(&path) {
+        vec![Effect::Read(path)]
+    } else {
+        Vec::new()
+    }
+}
+
+/// An edit that replaces nothing makes the file.
+fn edited(path: String, fields: &Map<String, Value>) -> Effect {
+    match text(fields, &["old_string", "oldString", "old_str", "oldText"]) {
+        Some("") => Effect::Write(path),
+        Some(_) | None => Effect::Modify(path),
+    }
+}
+
+fn moved(from: String, fields: &Map<String, Value>) -> Vec<Effect> {
+    let to = text(fields, &["new_path", "newPath", "destination", "to"]);
+    to.map(|to| Effect::Move { from, to: join("", to) }).into_iter().collect()
+}
+
+fn many_reads(name: &str, fields: &Map<String, Value>) -> Vec<Effect> {
+    let listed = ["paths", "files", "file_paths"].iter().find_map(|list| fields.get(*list)?.as_array());
+    let paths = listed.filter(|_| name.contains("read")).into_iter().flatten();
+    paths.filter_map(Value::as_str).map(|path| Effect::Read(join("", path))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Action, Effect, action};
+    use crate::Call;
+
+    fn of(name: &str, input: &str) -> Action {
+        action(&Call { id: "1".into(), name: name.into(), input: input.into(), freeform: false })
+    }
+
+    #[test]
+    fn known_tools_and_strange_ones_by_shape() {
+        let files = |effect| Action::Files(vec![effect]);
+        assert_eq!(of("Read", r#"{"file_path":"a.rs"}"#), files(Effect::Read("a.rs".into())));
+        assert_eq!(of("mcp__fs__view", r#"{"path":"./a.rs"}"#), files(Effect::Read("a.rs".into())));
+        assert_eq!(
+            of("frob", r#"{"path":"a","old_str":"x","new_str":"y"}"#),
+            files(Effect::Modify("a".into()))
+        );
+        assert_eq!(of("frob", r#"{"path":"a","content":"x"}"#), files(Effect::Write("a".into())));
+        assert_eq!(
+            of("str_replace_editor", r#"{"command":"create","path":"a","file_text":"x"}"#),
+            files(Effect::Write("a".into()))
+        );
+        assert_eq!(of("Glob", r#"{"path":"src","pattern":"*"}"#), Action::Files(vec![]));
+    }
+
+    #[test]
+    fn a_word_list_is_a_script() {
+        let Action::Shell { script, effects } = of("shell", r#"{"command":["bash","-lc","cat a.rs"]}"#)
+        else {
+            panic!("a shell tool")
+        };
+        assert_eq!((script.as_str(), effects), ("cat a.rs", vec![Effect::Read("a.rs".into())]));
+    }
+}

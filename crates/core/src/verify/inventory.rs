@@ -1,0 +1,94 @@
+//! Every fact of the superseded range that still holds, once.
+
+use crate::facts::{Class, Fact, Sighting, passages, scan};
+use crate::ledger::{Ledger, Operation};
+use crate::{ArchiveError, Author, EntryId, Material};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Lines are kept to this length beside their fact.
+const LINE_CHARS_MAX: usize = 200;
+
+/// The facts, in the order they were first seen.
+#[derive(Default)]
+pub(super) struct Inventory {
+    pub facts: Vec<Fact>,
+    places: HashMap<(Class, Box<str>), usize>,
+}
+
+impl Inventory {
+    /// Takes stock of the material.
+    pub(super) fn of(material: &Material<'_>) -> Result<Self, ArchiveError> {
+        let mut inventory = Self::default();
+        let mut ledger = Ledger::default();
+        for &id in material.superseded {
+            let message = material.archive.message(id)?;
+            ledger.update(id, &message);
+            for passage in passages(&message) {
+                scan(&passage, |sighting| inventory.see(id, passage.author, sighting));
+            }
+        }
+        for &id in material.visible {
+            ledger.update(id, &*material.archive.message(id)?);
+        }
+        inventory.take_ledger(&ledger, material.superseded);
+        // Only the last question can still be open.
+        let last = inventory.facts.iter().rposition(|fact| fact.class == Class::Question);
+        let mut at = 0;
+        inventory.facts.retain(|fact| {
+            at += 1;
+            fact.class != Class::Question || last == Some(at - 1)
+        });
+        Ok(inventory)
+    }
+
+    fn see(&mut self, id: EntryId, author: Author, Sighting { mention, line }: Sighting<'_>) {
+        let name: Box<str> = match mention.class.latest_wins() {
+            true => mention.key.to_lowercase().into(),
+            false => mention.value.into(),
+        };
+        let place = *self.places.entry((mention.class, name)).or_insert(self.facts.len());
+        let cut = line.char_indices().nth(LINE_CHARS_MAX).map_or(line.len(), |(at, _)| at);
+        let fact = || Fact {
+            class: mention.class,
+            key: mention.key.into(),
+            value: mention.value.into(),
+            source: id,
+            line: line[..cut].into(),
+            author,
+        };
+        match self.facts.get_mut(place) {
+            None => self.facts.push(fact()),
+            Some(known) if known.value.as_ref() != mention.value => *known = fact(),
+            Some(known) => known.source = id,
+        }
+    }
+
+    fn take_ledger(&mut self, ledger: &Ledger, superseded: &[EntryId]) {
+        let is_ours = |entry: &EntryId| superseded.binary_search(entry).is_ok() || superseded.contains(entry);
+        for file in ledger.files.iter().filter(|file| is_ours(&file.entry)) {
+            let word = match file.last {
+                Operation::Read => "read",
+                Operation::Created => "created",
+                Operation::Modified => "modified",
+                Operation::Deleted => "deleted",
+            };
+            self.push(Class::Operation, &file.path, word, file.entry, format!("{word} {}", file.path));
+        }
+        for todo in ledger.open_todos().filter(|todo| is_ours(&todo.entry)) {
+            self.push(Class::Todo, &todo.text, &todo.text, todo.entry, format!("- [ ] {}", todo.text));
+        }
+    }
+
+    fn push(&mut self, class: Class, key: &str, value: &str, source: EntryId, line: String) {
+        let line: Arc<str> = line.into();
+        self.facts.push(Fact {
+            class,
+            key: key.into(),
+            value: value.into(),
+            source,
+            line,
+            author: Author::Model,
+        });
+    }
+}

@@ -1,0 +1,158 @@
+//! Verification: which facts of the superseded range the new context still holds, and putting back
+//! the lost ones that matter most.
+//!
+//! It looks at texts alone and trusts no summariser, ours included.
+
+mod inventory;
+mod repair;
+mod shown;
+
+pub use repair::repair;
+
+use crate::facts::{Class, Fact};
+use crate::{ArchiveError, EntryId, Material};
+use inventory::Inventory;
+use serde::{Deserialize, Serialize};
+use shown::Shown;
+use std::collections::{BTreeMap, HashSet};
+
+/// As many lost facts are named in a report: enough to judge it, few enough to read.
+const EXAMPLES_MAX: usize = 20;
+/// As many are remembered for repair; no repair budget holds more.
+const MISSING_MAX: usize = 2000;
+
+/// What became of the facts of one class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// In view, literally.
+    pub kept: u64,
+    /// Not in view, but a pointer in view leads to it.
+    pub recoverable: u64,
+    /// Neither.
+    pub lost: u64,
+    /// Of the lost: only an outdated value is in view, which is worse.
+    pub wrong: u64,
+}
+
+/// What a compaction kept and lost, fact by fact.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LossReport {
+    /// Facts in view; those put back by [`repair`] included.
+    pub kept: u64,
+    /// Facts behind a pointer.
+    pub recoverable: u64,
+    /// Facts gone from view with nothing that leads to them.
+    pub lost: u64,
+    /// Facts that [`repair`] put back.
+    pub repaired: u64,
+    /// The same by class; classes without facts are left out.
+    pub by_class: BTreeMap<Class, Tally>,
+    /// The most important lost facts, most important first.
+    pub lost_examples: Vec<Fact>,
+    /// Facts worth putting back, most important first.
+    #[serde(skip)]
+    missing: Vec<Missing>,
+}
+
+/// A fact that is not in view.
+#[derive(Clone, Debug, PartialEq)]
+struct Missing {
+    fact: Fact,
+    fate: Fate,
+}
+
+/// What became of one fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Kept,
+    Recoverable,
+    Lost,
+    Wrong,
+}
+
+/// Compares the superseded range with the text of the whole new context, summary included.
+///
+/// A pointer counts where `resolvable` says that it leads to its original.
+pub fn verify(
+    material: &Material<'_>,
+    shown_text: &str,
+    resolvable: &[EntryId],
+) -> Result<LossReport, ArchiveError> {
+    let inventory = Inventory::of(material)?;
+    let resolvable: HashSet<EntryId> = resolvable.iter().copied().collect();
+    let shown = Shown::of(shown_text, &resolvable);
+    let mut report = LossReport::default();
+    for fact in inventory.facts {
+        let fate = shown.fate(&fact);
+        report.count(fact.class, fate);
+        if fate != Fate::Kept {
+            report.missing.push(Missing { fact, fate });
+        }
+    }
+    report.missing.sort_by_cached_key(|missing| (tier(missing), std::cmp::Reverse(missing.fact.source)));
+    report.missing.truncate(MISSING_MAX);
+    let lost = report.missing.iter().filter(|missing| missing.fate != Fate::Recoverable);
+    report.lost_examples = lost.take(EXAMPLES_MAX).map(|missing| missing.fact.clone()).collect();
+    Ok(report)
+}
+
+impl LossReport {
+    fn count(&mut self, class: Class, fate: Fate) {
+        let tally = self.by_class.entry(class).or_default();
+        match fate {
+            Fate::Kept => (self.kept, tally.kept) = (self.kept + 1, tally.kept + 1),
+            Fate::Recoverable => {
+                (self.recoverable, tally.recoverable) = (self.recoverable + 1, tally.recoverable + 1)
+            }
+            Fate::Lost => (self.lost, tally.lost) = (self.lost + 1, tally.lost + 1),
+            Fate::Wrong => {
+                self.lost += 1;
+                tally.lost += 1;
+                tally.wrong += 1;
+            }
+        }
+    }
+
+    /// Counts a fact as put back.
+    fn mend(&mut self, missing: &Missing) {
+        let tally = self.by_class.entry(missing.fact.class).or_default();
+        self.kept += 1;
+        self.repaired += 1;
+        tally.kept += 1;
+        match missing.fate {
+            Fate::Kept => {}
+            Fate::Recoverable => {
+                (self.recoverable, tally.recoverable) = (self.recoverable - 1, tally.recoverable - 1)
+            }
+            Fate::Lost => (self.lost, tally.lost) = (self.lost - 1, tally.lost - 1),
+            Fate::Wrong => {
+                self.lost -= 1;
+                tally.lost -= 1;
+                tally.wrong -= 1;
+            }
+        }
+    }
+}
+
+/// The order in which facts are put back: the person's rules and open todos, files changed, errors,
+/// then everything else by how recently it was referred to. What a pointer leads to can wait,
+/// except a rule: nobody looks up what they do not know they must obey.
+fn tier(missing: &Missing) -> u8 {
+    let waits = if missing.fate == Fate::Recoverable { 4 } else { 0 };
+    match missing.fact.class {
+        Class::Requirement | Class::Prohibition | Class::Todo => 0,
+        Class::Operation if &*missing.fact.value != "read" => 1 + waits,
+        Class::Error | Class::Question | Class::LiveWork => 2 + waits,
+        Class::Path
+        | Class::Identifier
+        | Class::Url
+        | Class::Id
+        | Class::State
+        | Class::Version
+        | Class::Decision => 3 + waits,
+        Class::Operation | Class::Command | Class::Number | Class::UserMessage => 4 + waits,
+    }
+}
+
+#[cfg(test)]
+mod tests;

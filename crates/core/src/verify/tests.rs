@@ -1,0 +1,1 @@
+//! What a report says of tiny histories.
