@@ -7,11 +7,15 @@ mod effect;
 mod outcome;
 mod patch;
 mod path;
+mod reads;
+mod reads;
 mod script;
 pub mod shell;
 mod todo;
 mod tool;
 
+pub use reads::{Reads, Touched};
+pub use reads::{Reads, Touched};
 pub use todo::{Todo, TodoState, checklist};
 
 use crate::{Block, Call, CallId, EntryId, Message, ToolResult};

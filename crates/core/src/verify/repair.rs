@@ -6,15 +6,16 @@ use crate::facts::Class;
 use crate::{ArchiveError, Material, Tokens};
 use std::collections::HashSet;
 
-/// Lines that hold the missing facts that matter most, within `budget`; the report is told.
+/// Lines that hold the missing facts that matter most, within `budget`; empty where nothing is
+/// missing or fits. The report is told what was put back.
 pub fn repair(
     material: &Material<'_>,
     report: &mut LossReport,
     budget: Tokens,
-) -> Result<Vec<String>, ArchiveError> {
+) -> Result<String, ArchiveError> {
     let missing = std::mem::take(&mut report.missing);
     let escape = harmless(material)?;
-    let (mut lines, mut spent) = (Vec::<String>::new(), Tokens::ZERO);
+    let (mut text, mut spent) = (String::new(), Tokens::ZERO);
     let mut written = HashSet::new();
     let mut unmended = Vec::new();
     for missing in missing {
@@ -30,11 +31,12 @@ pub fn repair(
         }
         spent += tokens;
         report.mend(&missing);
-        written.insert(line.clone());
-        lines.push(line);
+        text.push_str(&line);
+        text.push('\n');
+        written.insert(line);
     }
     report.missing = unmended;
-    Ok(lines)
+    Ok(text)
 }
 
 fn line_of(missing: &Missing) -> String {

@@ -1,0 +1,112 @@
+//! Which results show a whole file, and which calls make such a result stale.
+
+use super::effect::Effect;
+use super::outcome::ending;
+use super::tool::{Action, action};
+use crate::{Block, Call, CallId, EntryId, Message};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Something that happened to a file's content in view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Touched {
+    /// A result shows the whole file.
+    Read {
+        /// The file.
+        path: String,
+        /// The entry that holds the result.
+        result: EntryId,
+    },
+    /// The file is no longer what earlier results show.
+    Written {
+        /// The file.
+        path: String,
+    },
+}
+
+/// Follows reads and writes through a history, one message at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Reads {
+    pending: HashMap<CallId, Call>,
+}
+
+impl Reads {
+    /// What one more message shows or makes stale.
+    pub fn take(&mut self, id: EntryId, message: &Message) -> Vec<Touched> {
+        let mut all = Vec::new();
+        for block in &message.blocks {
+            match block {
+                Block::Call(call) => {
+                    self.pending.insert(call.id.clone(), call.clone());
+                }
+                Block::Result(result) => {
+                    let call = self.pending.remove(&result.call).filter(|_| !ending(result).is_failure);
+                    all.extend(call.into_iter().flat_map(|call| touched(id, &call)));
+                }
+                Block::Text { .. } | Block::Thinking { .. } | Block::Image(_) | Block::Opaque(_) => {}
+            }
+        }
+        all
+    }
+}
+
+fn touched(result: EntryId, call: &Call) -> Vec<Touched> {
+    let (effects, is_shell) = match action(call) {
+        Action::Files(effects) => (effects, false),
+        Action::Shell { effects, .. } => (effects, true),
+        Action::Todos(_) | Action::Other => return Vec::new(),
+    };
+    // A shell's output may hold more than the file, and a ranged read less: neither stands for it.
+    let is_whole = !is_shell && effects.len() == 1 && !is_ranged(call);
+    let touch = |effect| match effect {
+        Effect::Read(path) => is_whole.then_some(Touched::Read { path, result }),
+        Effect::Write(path) | Effect::Modify(path) | Effect::Create(path) | Effect::Delete(path) => {
+            Some(Touched::Written { path })
+        }
+        Effect::Move { from, .. } => Some(Touched::Written { path: from }),
+    };
+    effects.into_iter().filter_map(touch).collect()
+}
+
+fn is_ranged(call: &Call) -> bool {
+    const RANGES: [&str; 9] = [
+        "offset",
+        "limit",
+        "view_range",
+        "start_line",
+        "end_line",
+        "startLine",
+        "endLine",
+        "pages",
+        "pattern",
+    ];
+    let fields = serde_json::from_str::<Value>(&call.input).ok();
+    fields.is_some_and(|fields| {
+        RANGES.iter().any(|range| fields.get(*range).is_some_and(|value| !value.is_null()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reads, Touched};
+    use crate::{Author, Block, Call, EntryId, Message, Part, Role, ToolResult};
+
+    fn touched(name: &str, input: &str) -> Vec<Touched> {
+        let call = Call { id: "1".into(), name: name.into(), input: input.into(), freeform: false };
+        let made = Message { role: Role::Assistant, author: Author::Model, blocks: vec![Block::Call(call)] };
+        let parts = vec![Part::Text { text: "ok".into() }];
+        let result = ToolResult { call: "1".into(), parts, is_error: false };
+        let answer = Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] };
+        let mut reads = Reads::default();
+        reads.take(EntryId(0), &made);
+        reads.take(EntryId(1), &answer)
+    }
+
+    #[test]
+    fn only_a_whole_read_stands_for_its_file() {
+        let read = Touched::Read { path: "a.rs".into(), result: EntryId(1) };
+        assert_eq!(touched("Read", r#"{"file_path":"a.rs"}"#), [read]);
+        assert_eq!(touched("Read", r#"{"file_path":"a.rs","offset":10}"#), []);
+        assert_eq!(touched("Bash", r#"{"command":"rm a.rs"}"#), [Touched::Written { path: "a.rs".into() }]);
+    }
+}
