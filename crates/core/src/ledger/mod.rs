@@ -8,13 +8,11 @@ mod outcome;
 mod patch;
 mod path;
 mod reads;
-mod reads;
 mod script;
 pub mod shell;
 mod todo;
 mod tool;
 
-pub use reads::{Reads, Touched};
 pub use reads::{Reads, Touched};
 pub use todo::{Todo, TodoState, checklist};
 

@@ -10,11 +10,11 @@ mod shown;
 pub use repair::repair;
 
 use crate::facts::{Class, Fact};
-use crate::{ArchiveError, Material};
+use crate::{ArchiveError, EntryId, Material};
 use inventory::Inventory;
 use serde::{Deserialize, Serialize};
 use shown::Shown;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// As many lost facts are named in a report: enough to judge it, few enough to read.
 const EXAMPLES_MAX: usize = 20;
@@ -70,11 +70,17 @@ enum Fate {
     Wrong,
 }
 
-/// Compares the superseded range with the new context: the messages that stay in view, and
-/// `summary`, which stands for the others. A pointer in the summary counts where it names one of them.
-pub fn verify(material: &Material<'_>, summary: &str) -> Result<LossReport, ArchiveError> {
+/// Compares the superseded range with the text of the whole new context, summary included.
+///
+/// A pointer counts where `resolvable` says that it leads to its original.
+pub fn verify(
+    material: &Material<'_>,
+    shown_text: &str,
+    resolvable: &[EntryId],
+) -> Result<LossReport, ArchiveError> {
     let inventory = Inventory::of(material)?;
-    let shown = Shown::of(material, summary)?;
+    let resolvable: HashSet<EntryId> = resolvable.iter().copied().collect();
+    let shown = Shown::of(shown_text, &resolvable);
     let mut report = LossReport::default();
     for fact in inventory.facts {
         let fate = shown.fate(&fact);

@@ -6,16 +6,15 @@ use crate::facts::Class;
 use crate::{ArchiveError, Material, Tokens};
 use std::collections::HashSet;
 
-/// Lines that hold the missing facts that matter most, within `budget`; empty where nothing is
-/// missing or fits. The report is told what was put back.
+/// Lines that hold the missing facts that matter most, within `budget`; the report is told.
 pub fn repair(
     material: &Material<'_>,
     report: &mut LossReport,
     budget: Tokens,
-) -> Result<String, ArchiveError> {
+) -> Result<Vec<String>, ArchiveError> {
     let missing = std::mem::take(&mut report.missing);
     let escape = harmless(material)?;
-    let (mut text, mut spent) = (String::new(), Tokens::ZERO);
+    let (mut lines, mut spent) = (Vec::<String>::new(), Tokens::ZERO);
     let mut written = HashSet::new();
     let mut unmended = Vec::new();
     for missing in missing {
@@ -31,12 +30,11 @@ pub fn repair(
         }
         spent += tokens;
         report.mend(&missing);
-        text.push_str(&line);
-        text.push('\n');
-        written.insert(line);
+        written.insert(line.clone());
+        lines.push(line);
     }
     report.missing = unmended;
-    Ok(text)
+    Ok(lines)
 }
 
 fn line_of(missing: &Missing) -> String {

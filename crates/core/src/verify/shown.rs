@@ -1,12 +1,11 @@
 //! The text of the new context, indexed so that a fact is looked up in it quickly.
 
 use super::Fate;
-use crate::facts::{Class, Fact, Mention, passages, scan_line, scan_pairs};
-use crate::{ArchiveError, EntryId, Material};
+use crate::EntryId;
+use crate::facts::{Class, Fact, Mention, scan_line, scan_pairs};
 use std::collections::{HashMap, HashSet};
 
 /// What the model will see.
-#[derive(Default)]
 pub(super) struct Shown {
     /// All of it, every run of white space one space.
     text: String,
@@ -21,22 +20,21 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn of(material: &Material<'_>, summary: &str) -> Result<Self, ArchiveError> {
-        let mut shown = Self { pointers: pointers(material, summary), ..Self::default() };
-        shown.take_text(summary);
-        for &id in material.visible {
-            let message = material.archive.message(id)?;
-            passages(&message).iter().for_each(|passage| shown.take_text(&passage.text));
+    pub(super) fn of(shown: &str, resolvable: &HashSet<EntryId>) -> Self {
+        let mut index = Self {
+            text: flat(shown),
+            tokens: HashSet::new(),
+            values: HashMap::new(),
+            lines: HashMap::new(),
+            pointers: HashSet::new(),
+        };
+        for line in shown.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            index.take(line);
         }
-        Ok(shown)
-    }
-
-    fn take_text(&mut self, text: &str) {
-        self.text.push_str(&flat(text));
-        self.text.push('\n');
-        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            self.take(line);
-        }
+        let words = shown.split(|c: char| !c.is_ascii_alphanumeric());
+        index.pointers =
+            words.filter_map(|word| word.parse().ok()).filter(|id| resolvable.contains(id)).collect();
+        index
     }
 
     fn take(&mut self, line: &str) {
@@ -94,12 +92,6 @@ impl Shown {
             None => self.text.contains(&format!("{operation} {path}")),
         }
     }
-}
-
-fn pointers(material: &Material<'_>, summary: &str) -> HashSet<EntryId> {
-    let superseded: HashSet<EntryId> = material.superseded.iter().copied().collect();
-    let words = summary.split(|c: char| !c.is_ascii_alphanumeric());
-    words.filter_map(|word| word.parse().ok()).filter(|id| superseded.contains(id)).collect()
 }
 
 fn flat(text: &str) -> String {
