@@ -29,6 +29,7 @@ fn a_model_is_found_by_any_of_its_spellings() {
         "claude-opus-4-5[1m]",
         "openai/openrouter-llama-4-maverick",
         "meta-llama/llama-3.1-70b-instruct:free",
+        "ft:gpt-4o-mini:my-org::abc123",
     ]), @"
     claude-opus-4-5 → claude-opus-4-5, claude, 200000
     claude-opus-4-5-20251101 → claude-opus-4-5, claude, 200000
@@ -40,6 +41,7 @@ fn a_model_is_found_by_any_of_its_spellings() {
     claude-opus-4-5[1m] → claude-opus-4-5, claude, 1000000
     openai/openrouter-llama-4-maverick → llama-4-maverick, llama3, 1000000
     meta-llama/llama-3.1-70b-instruct:free → llama-3.1-70b, llama3, 128000
+    ft:gpt-4o-mini:my-org::abc123 → gpt-4o-mini, o200k_base, 128000
     ");
 }
 

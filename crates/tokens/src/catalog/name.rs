@@ -1,8 +1,8 @@
 //! The many spellings of a model's name, brought to one.
 //!
 //! `openrouter/anthropic/claude-opus-4.5:free`, `us.anthropic.claude-opus-4-5-20251101-v1:0` and
-//! `claude-opus-4-5[1m]` are one model. A row matches the name itself or a start of it that ends at
-//! a dash; dates and versions at the end thus fall away by themselves.
+//! `claude-opus-4-5[1m]` are one model, and `ft:gpt-4o:mine` counts as `gpt-4o` does. A row matches
+//! the name itself or a start of it that ends at a dash; dates and versions behind it thus fall away.
 
 /// A name in one spelling: small letters and dashes, without the path before it.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ impl Name {
     pub(super) fn of(id: &str) -> Self {
         let lower = id.to_ascii_lowercase();
         let is_one_million = lower.ends_with("[1m]");
-        let plain = lower.trim_end_matches("[1m]");
+        let plain = lower.trim_end_matches("[1m]").trim_start_matches("ft:");
         let last = plain.rsplit('/').next().unwrap_or(plain);
         let model = last.split([':', '@']).next().unwrap_or(last);
         Self { spelling: dashed(model), is_one_million }
