@@ -24,10 +24,16 @@ pub(super) fn check_message(at: usize, message: &Value, found: &mut Findings) {
                 let path = format!("{path}[{place}]");
                 if is_user { check_asked(block, &path, found) } else { check_replied(block, &path, found) }
             }
+            let ends_well = blocks.last().is_some_and(|last| !is_thinking(type_of(last)));
+            found.demand(ends_well || is_user, &last_path(&path, blocks), "a reply does not end in thinking");
         }
         Some(Value::Array(_)) => found.add(path, "content is not empty"),
         Some(_) | None => found.add(path, "content is a string or a list of blocks"),
     }
+}
+
+fn last_path(path: &str, blocks: &[Value]) -> String {
+    format!("{path}[{}]", blocks.len() - 1)
 }
 
 fn check_asked(block: &Value, path: &str, found: &mut Findings) {
