@@ -51,6 +51,10 @@ pub struct Context {
     calls: HashMap<CallId, u32>,
     /// Calls of the newest assistant message that are not answered yet.
     open: HashSet<CallId>,
+    /// Messages in view that are not whole, with what they take.
+    edited: HashMap<EntryId, (Form, Tokens)>,
+    /// How many messages came since the newest compaction.
+    fresh: usize,
 }
 
 impl Context {
@@ -65,7 +69,7 @@ impl Context {
         let undone: HashSet<EntryId> = branch.iter().filter_map(|&id| undone_by(log, id)).collect();
         let mut context = Self::empty();
         for id in branch {
-            if !undone.contains(&id) {
+            if !undone.contains(&id) && undone_by(log, id).is_none() {
                 context.take(log, id, measure, archive)?;
             }
         }
@@ -101,6 +105,7 @@ impl Context {
         if self.sums.is_empty() {
             self.sums.push(Tokens::ZERO);
         }
+        self.fresh += 1;
         self.push_slot(Slot::Message { id, form: Form::WHOLE }, Some(item), item.sizes.total());
     }
 
@@ -140,28 +145,42 @@ impl Context {
         archive: &dyn Archive,
     ) -> Result<(), ArchiveError> {
         let old = std::mem::replace(self, Self::empty());
-        let forms: HashMap<EntryId, (Form, Tokens)> =
-            old.message_slots().map(|(id, form, tokens)| (id, (form, tokens))).collect();
         for &kept in &compaction.before {
-            self.keep(log, kept, &forms);
+            self.keep(log, kept, &old);
         }
         if let Some(Summary { tokens, .. }) = &compaction.summary {
             self.push_slot(Slot::Summary { id }, None, *tokens);
         }
-        let tail: Vec<EntryId> = match &compaction.tail {
-            Tail::Nothing => Vec::new(),
-            Tail::These(ids) => ids.clone(),
-            Tail::From(first) => old.message_slots().map(|(id, ..)| id).filter(|id| id >= first).collect(),
-        };
-        for kept in tail.into_iter().filter(|kept| !compaction.before.contains(kept)) {
-            self.keep(log, kept, &forms);
+        for kept in
+            old.tail_ids(&compaction.tail).into_iter().filter(|kept| !compaction.before.contains(kept))
+        {
+            self.keep(log, kept, &old);
         }
         self.show(log, &compaction.forms, measure, archive)
     }
 
-    fn keep(&mut self, log: &Log, id: EntryId, forms: &HashMap<EntryId, (Form, Tokens)>) {
+    /// The messages a tail names, oldest first.
+    pub fn tail_ids(&self, tail: &Tail) -> Vec<EntryId> {
+        match tail {
+            Tail::Nothing => Vec::new(),
+            Tail::These(ids) => ids.clone(),
+            Tail::From(first) => {
+                let newest_first = self.slots.iter().rev().map_while(|slot| match slot {
+                    Slot::Message { id, .. } if id >= first => Some(*id),
+                    Slot::Message { .. } | Slot::Summary { .. } => None,
+                });
+                let mut ids: Vec<EntryId> = newest_first.collect();
+                ids.reverse();
+                ids
+            }
+        }
+    }
+
+    fn keep(&mut self, log: &Log, id: EntryId, old: &Self) {
         let Some(item) = log.item(id) else { return };
-        let (form, tokens) = forms.get(&id).copied().unwrap_or((Form::WHOLE, item.sizes.total()));
+        let edited = old.edited.get(&id).copied();
+        let (form, tokens) = edited.unwrap_or((Form::WHOLE, item.sizes.total()));
+        self.edited.extend(edited.map(|shown| (id, shown)));
         self.push_slot(Slot::Message { id, form }, Some(item), tokens);
     }
 
@@ -176,19 +195,20 @@ impl Context {
             return Ok(());
         }
         let changes: HashMap<EntryId, Form> = changes.iter().copied().collect();
-        let mut sizes: Vec<Tokens> = self.sums.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        for (slot, size) in self.slots.iter_mut().zip(&mut sizes) {
-            if let Slot::Message { id, form } = slot
-                && let Some(change) = changes.get(id)
-                && log.item(*id).is_some()
+        let mut sum = Tokens::ZERO;
+        for at in 0..self.slots.len() {
+            let mut tokens = self.sums[at + 1] - std::mem::replace(&mut self.sums[at], sum);
+            if let Slot::Message { id, form } = &mut self.slots[at]
+                && let Some((change, item)) = changes.get(id).zip(log.item(*id))
             {
                 *form = form.and(*change);
-                *size = measure.sizes(&form.apply(*id, &archive.message(*id)?, measure)).total();
+                tokens = shown_tokens(item, *id, *form, measure, archive)?;
+                self.edited.insert(*id, (*form, tokens));
             }
+            sum += tokens;
         }
-        self.sums.truncate(1);
-        for size in sizes {
-            self.sums.push(self.sums[self.sums.len() - 1] + size);
+        if let Some(last) = self.sums.last_mut() {
+            *last = sum;
         }
         Ok(())
     }
@@ -205,7 +225,18 @@ impl Context {
 
     /// What the slots from `start` up to, and not with, `end` take.
     pub fn tokens_between(&self, start: usize, end: usize) -> Tokens {
-        self.sums[end] - self.sums[start]
+        if start == end { Tokens::ZERO } else { self.sums[end] - self.sums[start] }
+    }
+
+    /// What each of the newest `count` slots takes, oldest first.
+    pub fn newest_sizes(&self, count: usize) -> Vec<Tokens> {
+        let slots = self.slots.len();
+        (slots - count..slots).map(|at| self.tokens_between(at, at + 1)).collect()
+    }
+
+    /// What the newest `count` slots take together.
+    pub fn newest_tokens(&self, count: usize) -> Tokens {
+        self.tokens_between(self.slots.len() - count, self.slots.len())
     }
 
     /// What the slots before each position take; one longer than the slots.
@@ -223,9 +254,22 @@ impl Context {
         &self.turns
     }
 
-    /// Whether the newest exchange still waits for results.
-    pub fn has_open_call(&self) -> bool {
-        !self.open.is_empty()
+    /// How many messages came since the newest compaction; all of them where there is none.
+    pub fn fresh(&self) -> usize {
+        self.fresh
+    }
+
+    /// Where the exchange begins that still waits for results, if one does.
+    pub fn open_from(&self) -> Option<usize> {
+        let call = self.open.iter().filter_map(|call| self.calls.get(call)).min()?;
+        let after = self.units.partition_point(|start| start <= call);
+        Some(self.units[after - 1] as usize)
+    }
+
+    /// The form of a message in view and what it takes in it; whole where nothing else is said.
+    pub fn form_of(&self, log: &Log, id: EntryId) -> Option<(Form, Tokens)> {
+        let whole = || log.item(id).map(|item| (Form::WHOLE, item.sizes.total()));
+        self.edited.get(&id).copied().or_else(whole)
     }
 
     /// Messages in view with their form and size.
@@ -265,6 +309,21 @@ impl Context {
         }
         Ok(shown)
     }
+}
+
+/// What a message takes in this form. Leaving out thinking alone is a subtraction; anything else is counted.
+pub(crate) fn shown_tokens(
+    item: &Item,
+    id: EntryId,
+    form: Form,
+    measure: &dyn Measure,
+    archive: &dyn Archive,
+) -> Result<Tokens, ArchiveError> {
+    let rest = item.sizes.total().less(item.sizes.thinking);
+    if form == (Form { thinking: true, ..Form::WHOLE }) && rest > item.sizes.framing {
+        return Ok(rest);
+    }
+    Ok(measure.sizes(&form.apply(id, &archive.message(id)?, measure)).total())
 }
 
 fn undone_by(log: &Log, id: EntryId) -> Option<EntryId> {

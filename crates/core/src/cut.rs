@@ -62,7 +62,7 @@ pub fn find_cut(context: &Context, keep: Keep) -> Option<Cut> {
         Keep::Tokens(most) => at_or_after(context.units(), first_within(context, most), slots),
         Keep::TurnsWithin(most) => at_or_after(context.turns(), first_within(context, most), slots),
     };
-    let start = if context.has_open_call() { start.min(at_or_before(context.units(), slots)) } else { start };
+    let start = context.open_from().map_or(start, |open| start.min(open));
     (start > 0).then(|| cut_at(context, start))
 }
 

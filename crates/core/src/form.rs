@@ -20,6 +20,9 @@ pub struct Form {
     /// Pictures give way to a marker.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub images: bool,
+    /// The same was said again later: a pointer stands for all of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
     /// The message as a whole is cut to head, pointer and tail of about this many tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shorten: Option<Tokens>,
@@ -39,8 +42,14 @@ const ARGUMENT_CHARS_MAX: usize = 200;
 
 impl Form {
     /// The message whole.
-    pub const WHOLE: Self =
-        Self { results: false, arguments: false, thinking: false, images: false, shorten: None };
+    pub const WHOLE: Self = Self {
+        results: false,
+        arguments: false,
+        thinking: false,
+        images: false,
+        repeated: false,
+        shorten: None,
+    };
 
     /// Both forms at once; the shorter of two lengths.
     pub fn and(self, other: Self) -> Self {
@@ -53,6 +62,7 @@ impl Form {
             arguments: self.arguments || other.arguments,
             thinking: self.thinking || other.thinking,
             images: self.images || other.images,
+            repeated: self.repeated || other.repeated,
             shorten,
         }
     }
@@ -61,6 +71,10 @@ impl Form {
     pub fn apply(&self, id: EntryId, message: &Arc<Message>, measure: &dyn Measure) -> Arc<Message> {
         if *self == Self::WHOLE {
             return message.clone();
+        }
+        if self.repeated {
+            let blocks = vec![Block::text(format!("[said again later; recall {id}]"))];
+            return Arc::new(Message { blocks, ..Message::clone(message) });
         }
         let share = self.shorten.map(|all| self.share_of(all, message, measure));
         let mut blocks = Vec::with_capacity(message.blocks.len());

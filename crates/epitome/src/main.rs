@@ -1,2 +1,49 @@
-//! The program.
-fn main() {}
+//! The program: each command decodes what it is asked, makes one call, and prints what came of it.
+
+mod cli;
+mod clock;
+mod commands;
+mod draw;
+mod input;
+mod opened;
+mod output;
+mod preset;
+mod progress;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("epitome: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<()> {
+    match cli.command {
+        Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Context(args) => commands::context::run(&args),
+        Command::Compact(args) => commands::compact::run(&args),
+        Command::Replay(args) => commands::replay::run(&args),
+        Command::Tokens(args) => commands::tokens::run(&args),
+        Command::Recall(args) => commands::recall::run(&args),
+        Command::Undo(args) => commands::undo::run(&args),
+        Command::Models(args) => commands::models::run(&args),
+        Command::Presets(args) => commands::presets::run(&args),
+        Command::Demo(args) => commands::demo::run(&args),
+        Command::Completions(args) => commands::shell::completions(&args),
+        Command::Man => commands::shell::man(),
+    }
+}
+
+/// Whoever read our output has seen enough (`epitome inspect | head`): no failure of ours.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let is_pipe = |io: &std::io::Error| io.kind() == std::io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(is_pipe))
+}

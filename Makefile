@@ -1,0 +1,39 @@
+# The two commands: `make run` shows epitome working, `make test` proves it.
+
+CARGO ?= cargo
+export CARGO_TERM_PROGRESS_WHEN ?= never
+
+.PHONY: run test lint fmt bench retention deny fuzz clean
+
+run:
+	$(CARGO) build --release -p epitome
+	./target/release/epitome demo
+
+test: lint
+	$(CARGO) test --workspace
+	./tests/deny.sh
+
+lint:
+	$(CARGO) fmt --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+fmt:
+	$(CARGO) fmt
+
+# Tables of bench/: speed beside peers (those that are installed, see bench/README.md) and retention.
+bench:
+	$(CARGO) build --release -p epitome -p epitome-bench
+	./bench/run.sh
+
+retention:
+	$(CARGO) run --release -p epitome-bench --bin retention -- corpus
+
+deny:
+	./tests/deny.sh
+
+# Each reader, a minute each; needs cargo-fuzz.
+fuzz:
+	./fuzz/run.sh
+
+clean:
+	$(CARGO) clean

@@ -1,0 +1,83 @@
+//! What a compaction is asked to do: the state it starts from, and the means it is handed.
+
+use crate::{Archive, Author, Budget, Context, Entry, EntryId, Log, Measure, Policy, fence};
+use serde::{Deserialize, Serialize};
+
+/// Everything a plan is drafted from.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// The log.
+    pub log: &'a Log,
+    /// The messages of the branch, oldest first, in view or not.
+    pub history: &'a [EntryId],
+    /// The compactions of the branch, oldest first.
+    pub compactions: &'a [EntryId],
+    /// What the model sees of it now.
+    pub context: &'a Context,
+    /// Where the originals are.
+    pub archive: &'a dyn Archive,
+    /// How to count.
+    pub measure: &'a dyn Measure,
+    /// How much room there is.
+    pub budget: Budget,
+    /// How to compact.
+    pub policy: &'a Policy,
+    /// Why now.
+    pub trigger: Trigger,
+    /// What the person asked the summary to dwell on.
+    pub focus: Option<&'a str>,
+    /// Messages never to be superseded.
+    pub pins: &'a [EntryId],
+    /// What the place the result is written to can say.
+    pub can: Expressible,
+}
+
+/// Why a compaction runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trigger {
+    /// Someone asked for it.
+    Manual,
+    /// The context reached the policy's threshold.
+    Threshold,
+}
+
+/// What a format can say about a compacted context. What it cannot say, the summary covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expressible {
+    /// Messages kept in front of the summary.
+    pub before: bool,
+    /// Messages shown in another form than they were written.
+    pub forms: bool,
+}
+
+impl Expressible {
+    /// Everything, as our own form and a live session can.
+    pub const ALL: Self = Self { before: true, forms: true };
+}
+
+impl<'a> Job<'a> {
+    /// The first message a person wrote.
+    pub fn first_said(&self) -> Option<EntryId> {
+        self.history.iter().copied().find(|&id| self.is_said(id))
+    }
+
+    /// The newest message a person wrote.
+    pub fn newest_said(&self) -> Option<EntryId> {
+        self.history.iter().rev().copied().find(|&id| self.is_said(id))
+    }
+
+    fn is_said(&self, id: EntryId) -> bool {
+        self.log.item(id).is_some_and(|item| item.author == Author::Person && item.answers.is_empty())
+    }
+
+    /// Summaries the transcript's own tool left, oldest first. Ours are not among them: what they
+    /// stand for is summarised again from the originals.
+    pub fn foreign_summaries(&self) -> Vec<&'a str> {
+        let summaries = self.compactions.iter().filter_map(|&id| match self.log.get(id)? {
+            Entry::Compaction(compaction) => compaction.summary.as_ref(),
+            Entry::Message(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. } => None,
+        });
+        summaries.map(|summary| summary.text.as_ref()).filter(|text| !fence::is_ours(text)).collect()
+    }
+}

@@ -1,0 +1,178 @@
+//! What stays in view: the always-keep set, the newest exchanges, and the forms they take.
+
+use crate::context::shown_tokens;
+use crate::{ArchiveError, Context, Cut, EntryId, Form, Job, Keep, Role, Slot, Tail, Tokens, find_cut};
+
+/// What a plan keeps, in the order the model will see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Always-kept messages that the tail does not hold, shown in front of the summary.
+    pub before: Vec<EntryId>,
+    /// Always-kept messages told inside the summary, where they cannot be shown in front of it.
+    pub folded: Vec<EntryId>,
+    /// The newest messages.
+    pub tail: Vec<EntryId>,
+    /// Forms they take on now.
+    pub forms: Vec<(EntryId, Form)>,
+    /// What the messages shown take in these forms.
+    pub tokens: Tokens,
+    /// What one always-kept message may take.
+    pub limit: Tokens,
+}
+
+/// Always-kept messages together take at most this part of the room; past it the large ones are cut to head and tail.
+const ALWAYS_SHARE: (u64, u64) = (1, 2);
+
+/// An open exchange that cannot be shortened may take this part of all the room there is, target or not.
+const OPEN_SHARE: (u64, u64) = (1, 2);
+
+impl Kept {
+    /// Chooses what stays in view of `job`'s context so that it takes at most its part of `room`.
+    pub fn choose(job: &Job<'_>, room: Tokens) -> Result<Self, ArchiveError> {
+        let always = always(job);
+        let limit = limit_of(job, &always, room);
+        // Messages that the tail shows anyway cost no room in front of it.
+        let tail = Self::tail(job, Self::tail_budget(job, room, &always, limit));
+        let outside: Vec<EntryId> = always.iter().copied().filter(|id| !tail.contains(id)).collect();
+        let most = Self::tail_budget(job, room, &outside, limit);
+        let mut tail = Self::tail(job, most);
+        let (share, of) = OPEN_SHARE;
+        if !job.can.forms && job.context.newest_tokens(tail.len()) > job.budget.room().share(share, of) {
+            // Only an open exchange can be this large, and it cannot be shown shortened here: the summary covers it.
+            tail.clear();
+        }
+        let mut kept = Self { limit, ..Self::default() };
+        for id in always.into_iter().filter(|id| !tail.contains(id)) {
+            kept.put_before(job, id)?;
+        }
+        kept.take_tail(job, tail, most)?;
+        Ok(kept)
+    }
+
+    fn tail_budget(job: &Job<'_>, room: Tokens, always: &[EntryId], limit: Tokens) -> Tokens {
+        let sizes =
+            always.iter().filter_map(|&id| job.log.item(id)).map(|item| item.sizes.total().min(limit));
+        room.less(sizes.sum()).share(job.policy.tail_percent.into(), 100)
+    }
+
+    fn put_before(&mut self, job: &Job<'_>, id: EntryId) -> Result<(), ArchiveError> {
+        let Some(item) = job.log.item(id) else { return Ok(()) };
+        let is_large = item.sizes.total() > self.limit;
+        if !job.can.before || (is_large && !job.can.forms) {
+            self.folded.push(id);
+            return Ok(());
+        }
+        let form = Form { shorten: is_large.then_some(self.limit), ..Form::WHOLE };
+        if is_large {
+            self.forms.push((id, form));
+        }
+        self.before.push(id);
+        self.tokens += if is_large {
+            shown_tokens(item, id, form, job.measure, job.archive)?
+        } else {
+            item.sizes.total()
+        };
+        Ok(())
+    }
+
+    /// The newest whole exchanges within `most`; at least the newest one where it can be shown shortened or is still open.
+    fn tail(job: &Job<'_>, most: Tokens) -> Vec<EntryId> {
+        let context = job.context;
+        let first = first_after_summary(context);
+        let cut = find_cut(context, Keep::Tokens(most));
+        let mut start = cut.map_or(0, |cut: Cut| cut.slot(context.slots().len())).max(first);
+        let newest_unit = context.units().last().map_or(0, |&unit| unit as usize);
+        if start > newest_unit && job.can.forms {
+            start = newest_unit.max(first);
+        }
+        context.slots().get(start..).unwrap_or_default().iter().map(Slot::id).collect()
+    }
+
+    fn take_tail(&mut self, job: &Job<'_>, tail: Vec<EntryId>, most: Tokens) -> Result<(), ArchiveError> {
+        let sizes = job.context.newest_sizes(tail.len());
+        let all: Tokens = sizes.iter().copied().sum();
+        let limit = if all > most { fair_limit(&sizes, most) } else { all };
+        let open = job.context.open_from();
+        let begin = job.context.slots().len() - tail.len();
+        for (offset, (&id, &size)) in tail.iter().zip(&sizes).enumerate() {
+            let is_open = open.is_some_and(|unit| begin + offset >= unit);
+            let form = tail_form(job, id, size, limit, is_open);
+            let Some(item) = job.log.item(id) else { continue };
+            if form == Form::WHOLE {
+                self.tokens += size;
+            } else {
+                self.forms.push((id, form));
+                self.tokens += shown_tokens(item, id, form, job.measure, job.archive)?;
+            }
+        }
+        self.tail = tail;
+        Ok(())
+    }
+
+    /// The tail as an entry says it.
+    pub fn tail_entry(&self) -> Tail {
+        if self.tail.is_empty() { Tail::Nothing } else { Tail::These(self.tail.clone()) }
+    }
+
+    /// Whether a message stays in view, or is told word for word in the summary.
+    pub fn contains(&self, id: EntryId) -> bool {
+        self.tail.contains(&id) || self.before.contains(&id) || self.folded.contains(&id)
+    }
+}
+
+/// The first message someone wrote, the newest, and the pins: oldest first, each once.
+fn always(job: &Job<'_>) -> Vec<EntryId> {
+    let pinned = job.pins.iter().flat_map(|&pin| unit_of(job.context, pin));
+    let mut ids: Vec<EntryId> = job.first_said().into_iter().chain(pinned).chain(job.newest_said()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// The exchange a message in view belongs to, whole.
+fn unit_of(context: &Context, id: EntryId) -> Vec<EntryId> {
+    let slots = context.slots();
+    let Some(at) = slots.iter().position(|slot| slot.id() == id) else { return Vec::new() };
+    let after = context.units().partition_point(|&start| start as usize <= at);
+    let end = context.units().get(after).map_or(slots.len(), |&start| start as usize);
+    slots[context.units()[after - 1] as usize..end].iter().map(Slot::id).collect()
+}
+
+/// What one always-kept message may take: half of the room, less where there are many large ones.
+fn limit_of(job: &Job<'_>, always: &[EntryId], room: Tokens) -> Tokens {
+    let half = room.share(ALWAYS_SHARE.0, ALWAYS_SHARE.1);
+    let sizes: Vec<Tokens> =
+        always.iter().filter_map(|&id| job.log.item(id)).map(|item| item.sizes.total()).collect();
+    fair_limit(&sizes, half)
+}
+
+/// The largest limit such that, every size cut to it, the sum is at most `most`.
+fn fair_limit(sizes: &[Tokens], most: Tokens) -> Tokens {
+    let mut sorted = sizes.to_vec();
+    sorted.sort_unstable();
+    let mut left = most;
+    for (i, &size) in sorted.iter().enumerate() {
+        let equal = Tokens(left.0 / (sorted.len() - i) as u64);
+        if size > equal {
+            return equal;
+        }
+        left = left.less(size);
+    }
+    most
+}
+
+fn tail_form(job: &Job<'_>, id: EntryId, size: Tokens, limit: Tokens, is_open: bool) -> Form {
+    if !job.can.forms {
+        return Form::WHOLE;
+    }
+    // Seals on thinking bind it to the prefix that is about to change; an open exchange must keep its own.
+    let is_reply = job.log.item(id).is_some_and(|item| item.role == Role::Assistant);
+    let shorten = (size > limit).then_some(limit);
+    Form { thinking: is_reply && !is_open, shorten, ..Form::WHOLE }
+}
+
+/// The first slot behind the newest summary, and behind what was kept in front of it.
+fn first_after_summary(context: &Context) -> usize {
+    let is_summary = |slot: &Slot| matches!(slot, Slot::Summary { .. });
+    context.slots().iter().rposition(is_summary).map_or(0, |at| at + 1)
+}

@@ -1,0 +1,98 @@
+//! What we mean to do, decided before anything is done. A dry run stops here.
+
+use crate::record::{Fallback, Floor, Outcome};
+use crate::{ArchiveError, EntryId, Job, Slot, Strategy, Tokens, Trigger, keep::Kept};
+
+/// A compaction that has been thought through and not begun.
+#[derive(Clone)]
+pub struct Plan<'a> {
+    /// What it was drafted from.
+    pub job: Job<'a>,
+    /// What the history is to come down to.
+    pub target: Tokens,
+    /// What stays in view.
+    pub kept: Kept,
+    /// Every message of the history that does not, oldest first.
+    pub superseded: Vec<EntryId>,
+    /// Strategies still to try, the first one next.
+    pub(crate) rungs: Vec<Strategy>,
+    /// Those given up.
+    pub(crate) fallbacks: Vec<Fallback>,
+}
+
+/// A drafted plan, or the reason there is none.
+pub enum Drafted<'a> {
+    /// Something to do.
+    Plan(Box<Plan<'a>>),
+    /// Nothing to do, or nothing that can be done.
+    Settled(Outcome),
+}
+
+/// A summary, a tail and their frame need this much to say anything; asked by hand, a history below it is left alone.
+const ROOM_MIN: Tokens = Tokens(400);
+
+impl<'a> Plan<'a> {
+    /// Thinks a compaction through.
+    pub fn draft(job: Job<'a>) -> Result<Drafted<'a>, ArchiveError> {
+        let before = job.context.tokens();
+        if job.context.fresh() == 0 && job.budget.fits(before) {
+            return Ok(Drafted::Settled(Outcome::Unneeded {
+                why: "nothing was said since the last compaction",
+            }));
+        }
+        let target = target_of(&job);
+        if target < ROOM_MIN && job.budget.fits(before) && job.trigger == Trigger::Manual {
+            return Ok(Drafted::Settled(Outcome::Unneeded {
+                why: "the history is too short to be worth a summary",
+            }));
+        }
+        let kept = Kept::choose(&job, target)?;
+        if kept.tokens > job.budget.room() {
+            return Ok(Drafted::Settled(Outcome::Impossible(floor_of(&job, kept.tokens))));
+        }
+        let leaves_view = |slot: &Slot| matches!(slot, Slot::Message { id, .. } if !kept.before.contains(id) && !kept.tail.contains(id));
+        let is_shortened = kept.forms.iter().any(|(_, form)| form.shorten.is_some());
+        if !job.context.slots().iter().any(leaves_view) && !is_shortened {
+            return Ok(Drafted::Settled(Outcome::Unneeded {
+                why: "every message in view is one that is kept",
+            }));
+        }
+        let superseded = job.history.iter().copied().filter(|id| !kept.contains(*id)).collect();
+        let rungs = rungs_of(&job);
+        Ok(Drafted::Plan(Box::new(Self { job, target, kept, superseded, rungs, fallbacks: Vec::new() })))
+    }
+
+    /// What is left of the target for a summary, its frame included.
+    pub fn summary_room(&self) -> Tokens {
+        self.target.less(self.kept.tokens)
+    }
+
+    /// The strategy to be tried next.
+    pub fn strategy(&self) -> Strategy {
+        self.rungs.first().copied().unwrap_or(Strategy::Drop)
+    }
+}
+
+/// The policy's target. Asked by hand, a history that is below it already is halved.
+fn target_of(job: &Job<'_>) -> Tokens {
+    let target = job.budget.target(job.policy);
+    match job.trigger {
+        Trigger::Manual => target.min(job.context.tokens().share(1, 2)),
+        Trigger::Threshold => target,
+    }
+}
+
+fn floor_of(job: &Job<'_>, kept: Tokens) -> Floor {
+    Floor { window: job.budget.window, fixed: job.budget.fixed, reserve: job.budget.reserve, kept }
+}
+
+/// The policy's strategies, and the one that needs nothing behind them. Forms are left out where
+/// the result cannot express them.
+fn rungs_of(job: &Job<'_>) -> Vec<Strategy> {
+    let works = |strategy: &Strategy| job.can.forms || !matches!(strategy, Strategy::Trim | Strategy::Prune);
+    let mut rungs: Vec<Strategy> = job.policy.strategy.iter().copied().filter(works).collect();
+    if rungs.last() != Some(&Strategy::Drop) {
+        rungs.push(Strategy::Drop);
+    }
+    rungs
+}

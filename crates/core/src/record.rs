@@ -1,0 +1,91 @@
+//! What came of a plan, and what is kept of that.
+
+use crate::{Compaction, Edit, EntryId, Strategy, Tokens, Trigger, ledger::Ledger, verify::LossReport};
+use serde::{Deserialize, Serialize};
+
+/// What came of a plan.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The context was rebuilt around a cut.
+    Compacted {
+        /// The entry to append.
+        compaction: Compaction,
+        /// What to keep of it.
+        record: Box<Record>,
+    },
+    /// Messages are shown in other forms.
+    Edited {
+        /// The entry to append.
+        edit: Edit,
+        /// What to keep of it.
+        record: Box<Record>,
+    },
+    /// There was nothing to do, and this is why.
+    Unneeded {
+        /// In a few words.
+        why: &'static str,
+    },
+    /// Nothing we may do would make it fit.
+    Impossible(Floor),
+}
+
+/// The parts that cannot be reduced, and the window they do not fit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "cannot fit {window} tokens: system prompt and tools take {fixed}, the answer's reserve {reserve}, \
+     messages that are always kept {kept}; use a larger window, a shorter system prompt, or fewer pins"
+)]
+pub struct Floor {
+    /// The window.
+    pub window: Tokens,
+    /// System prompt and tools.
+    pub fixed: Tokens,
+    /// Kept free for the answer.
+    pub reserve: Tokens,
+    /// Messages always kept, shortened as far as they go.
+    pub kept: Tokens,
+}
+
+/// What is kept of one compaction. The engine adds what only it knows: time, cost, method of counting.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Why it ran.
+    pub trigger: Trigger,
+    /// What did it in the end.
+    pub strategy: Strategy,
+    /// What was tried before that, and why it was given up.
+    pub fallbacks: Vec<Fallback>,
+    /// The history before, system prompt and tools not counted.
+    pub tokens_before: Tokens,
+    /// The history after.
+    pub tokens_after: Tokens,
+    /// What it was to come down to.
+    pub target: Tokens,
+    /// Messages that left the view and are covered by the summary.
+    pub superseded: Vec<EntryId>,
+    /// Messages that left the view and are covered by nothing.
+    pub dropped: Vec<EntryId>,
+    /// Messages in view with a pointer in place of their bulk.
+    pub pruned: Vec<EntryId>,
+    /// Messages in view cut to head and tail.
+    pub reduced: Vec<EntryId>,
+    /// Messages in view.
+    pub kept: Vec<EntryId>,
+    /// The summary as the model sees it.
+    pub summary: Option<String>,
+    /// Files, commands and todos of what was superseded.
+    pub ledger: Ledger,
+    /// What of the superseded part can still be seen, looked up, or neither.
+    pub loss: LossReport,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+/// A way that was tried and given up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fallback {
+    /// What was tried.
+    pub strategy: Strategy,
+    /// Why it was given up.
+    pub why: String,
+}

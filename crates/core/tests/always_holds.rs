@@ -1,0 +1,152 @@
+//! What always holds, over random histories: whole exchanges, a partition, the always-keep set,
+//! determinism, undo, and no second compaction of the same history.
+//!
+//! `EPITOME_CASES=1000000 cargo test -p epitome-core --release --test always_holds` runs more.
+
+mod world;
+
+use epitome_core::{Context, EntryId, Expressible, Outcome, Strategy, Trigger};
+use proptest::prelude::{
+    ProptestConfig, Strategy as Generate, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
+};
+use std::collections::HashSet;
+use world::{Asked, Session, histories};
+
+/// In all ten properties together the ordinary run sees ten thousand histories.
+fn cases() -> ProptestConfig {
+    let cases = std::env::var("EPITOME_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000) / 8;
+    ProptestConfig { cases, ..ProptestConfig::default() }
+}
+
+fn asked() -> impl Generate<Value = Asked> {
+    let strategies = prop::sample::subsequence(Strategy::ALL.to_vec(), 1..=4);
+    let windows = prop_oneof![1_000u64..4_000, 4_000u64..60_000];
+    (strategies, windows, 5u32..=90, any::<bool>(), any::<bool>(), prop::bool::ANY).prop_map(
+        |(strategy, window, tail_percent, before, forms, manual)| Asked {
+            strategy,
+            window,
+            tail_percent,
+            can: Expressible { before, forms },
+            trigger: if manual { Trigger::Manual } else { Trigger::Threshold },
+        },
+    )
+}
+
+fn in_view(session: &Session) -> HashSet<EntryId> {
+    session.context.message_slots().map(|(id, ..)| id).collect()
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn an_exchange_is_never_split(history in histories(), asked in asked()) {
+        let mut session = Session::of(&history);
+        session.compact(&asked);
+        let view = in_view(&session);
+        for (call, result) in session.pairs() {
+            prop_assert_eq!(view.contains(&call), view.contains(&result), "{} and {}", call, result);
+        }
+    }
+
+    #[test]
+    fn every_message_is_in_one_place(history in histories(), asked in asked(), chain in prop::sample::select(vec![1usize, 2, 5, 10])) {
+        let mut session = Session::default();
+        for part in history.chunks(history.len().div_ceil(chain).max(1)) {
+            session.say(part);
+            let Some(record) = session.compact(&asked) else { continue };
+            let mut places: Vec<EntryId> = record.kept.iter().chain(&record.superseded).chain(&record.dropped).copied().collect();
+            places.sort_unstable();
+            let mut expected = session.history.clone();
+            if record.strategy == Strategy::Trim || record.strategy == Strategy::Prune {
+                let view = in_view(&session);
+                expected.retain(|id| view.contains(id));
+            }
+            prop_assert_eq!(places, expected);
+            let mut shown: Vec<EntryId> = in_view(&session).into_iter().collect();
+            shown.sort_unstable();
+            let folded = session.always();
+            prop_assert!(record.kept.iter().all(|id| shown.contains(id) || folded.contains(id)));
+            prop_assert!(shown.iter().all(|id| record.kept.contains(id)));
+        }
+    }
+
+    #[test]
+    fn what_is_always_kept_stays(history in histories(), asked in asked()) {
+        let mut session = Session::of(&history);
+        let always = session.always();
+        let open = session.open_exchange();
+        let open_tokens = session.context.newest_tokens(open.len());
+        let room = session.budget(&asked).room();
+        if session.compact(&asked).is_some() {
+            let text = session.text();
+            let view = in_view(&session);
+            for id in always {
+                prop_assert!(view.contains(&id) || text.contains(&session.begins(id)), "{} is gone", id);
+            }
+            // Where a message cannot be shown shortened, an open exchange of over half the room is told in the summary.
+            if asked.can.forms || open_tokens <= room.share(1, 2) {
+                prop_assert!(open.iter().all(|id| view.contains(id)), "the open exchange is gone");
+            }
+        }
+    }
+
+    #[test]
+    fn compacting_reaches_the_window_or_says_what_stands_in_the_way(history in histories(), asked in asked()) {
+        let mut session = Session::of(&history);
+        let room = session.budget(&asked).room();
+        let outcome = session.outcome(&asked);
+        match outcome {
+            Outcome::Compacted { record, .. } | Outcome::Edited { record, .. } => {
+                prop_assert!(record.tokens_after <= room || !asked.can.forms, "{} over {}", record.tokens_after, room);
+                session.compact(&asked);
+                prop_assert_eq!(session.context.tokens(), record.tokens_after);
+            }
+            Outcome::Unneeded { .. } => prop_assert!(session.context.tokens() <= room),
+            Outcome::Impossible(floor) => prop_assert!(floor.kept > room),
+        }
+    }
+
+    #[test]
+    fn the_same_history_gives_the_same_bytes(history in histories(), asked in asked()) {
+        let run = || {
+            let mut session = Session::of(&history);
+            session.compact(&asked);
+            session.text()
+        };
+        prop_assert_eq!(run(), run());
+    }
+
+    #[test]
+    fn undo_brings_the_context_back(history in histories(), asked in asked()) {
+        let mut session = Session::of(&history);
+        let before = session.text();
+        if session.compact(&asked).is_some() {
+            session.undo();
+            prop_assert_eq!(session.text(), before);
+        }
+    }
+
+    #[test]
+    fn a_history_just_compacted_is_left_alone(history in histories(), asked in asked()) {
+        let mut session = Session::of(&history);
+        if session.compact(&asked).is_some_and(|record| record.strategy == Strategy::Summarize || record.strategy == Strategy::Drop) {
+            let text = session.text();
+            prop_assert!(session.compact(&asked).is_none());
+            prop_assert_eq!(session.text(), text);
+        }
+    }
+
+    #[test]
+    fn a_context_grown_step_by_step_is_the_one_derived_at_once(history in histories(), asked in asked()) {
+        let (first, second) = history.split_at(history.len() / 2);
+        let mut session = Session::of(first);
+        session.compact(&asked);
+        session.say(second);
+        let leaf = session.log.leaf().expect("something was said");
+        let derived = Context::of(&session.log, leaf, &world::Gauge, &session.shelf).expect("all is in memory");
+        prop_assert_eq!(derived.slots(), session.context.slots());
+        prop_assert_eq!(derived.tokens(), session.context.tokens());
+        prop_assert_eq!(derived.units(), session.context.units());
+    }
+}

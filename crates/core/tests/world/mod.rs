@@ -1,0 +1,297 @@
+//! A small world for properties: random histories, a gauge, and a session that answers a plan's questions.
+
+use epitome_core::{
+    Author, Block, Budget, Call, CallId, Context, Drafted, Entry, EntryId, Expressible, Image, Job, Measure,
+    Message, Next, NoSummary, Outcome, Part, Plan, Policy, Prune, Record, Role, Shelf, Strategy, Threshold,
+    Tokens, ToolResult, Trigger, embedded,
+};
+use proptest::prelude::{Just, Strategy as Generate, prop, prop_oneof};
+use std::collections::HashMap;
+
+/// Counts a token for every four bytes begun.
+pub(crate) struct Gauge;
+
+impl Measure for Gauge {
+    fn text(&self, text: &str) -> Tokens {
+        Tokens(text.len().div_ceil(4) as u64)
+    }
+    fn image(&self, _: &Image) -> Tokens {
+        Tokens(50)
+    }
+    fn framing(&self) -> Tokens {
+        Tokens(4)
+    }
+}
+
+/// What someone does in a random history.
+#[derive(Clone, Debug)]
+pub(crate) enum Act {
+    /// A person writes so many bytes.
+    Says(usize),
+    /// The harness puts in one of a few texts.
+    Reminds(u8),
+    /// The model answers, with thinking of so many bytes in front.
+    Answers(usize, usize),
+    /// The model makes calls whose results have these sizes; none for a result that never comes.
+    Calls(Vec<Option<usize>>, Order),
+}
+
+/// How the results of parallel calls arrive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Order {
+    /// As they were called.
+    Straight,
+    /// The other way round.
+    Reversed,
+    /// With a message of a person in between.
+    Interrupted,
+}
+
+/// Histories of up to sixty acts.
+pub(crate) fn histories() -> impl Generate<Value = Vec<Act>> {
+    let size = prop_oneof![8 => 0usize..400, 2 => 400usize..4_000, 1 => 4_000usize..80_000];
+    let result = prop_oneof![9 => size.clone().prop_map(Some), 1 => Just(None)];
+    let order = prop_oneof![Just(Order::Straight), Just(Order::Reversed), Just(Order::Interrupted)];
+    let act = prop_oneof![
+        3 => size.clone().prop_map(Act::Says),
+        1 => (0u8..3).prop_map(Act::Reminds),
+        2 => (size.clone(), size).prop_map(|(text, thinking)| Act::Answers(text, thinking)),
+        5 => (prop::collection::vec(result, 1..4), order).prop_map(|(results, order)| Act::Calls(results, order)),
+    ];
+    prop::collection::vec(act, 1..60)
+}
+
+/// What a compaction is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) strategy: Vec<Strategy>,
+    pub(crate) window: u64,
+    pub(crate) tail_percent: u32,
+    pub(crate) can: Expressible,
+    pub(crate) trigger: Trigger,
+}
+
+/// A session in memory.
+#[derive(Default)]
+pub(crate) struct Session {
+    pub(crate) log: epitome_core::Log,
+    pub(crate) shelf: Shelf,
+    pub(crate) context: Context,
+    pub(crate) history: Vec<EntryId>,
+    compactions: Vec<EntryId>,
+    messages: Vec<Message>,
+    called: usize,
+}
+
+impl Session {
+    pub(crate) fn of(acts: &[Act]) -> Self {
+        let mut session = Self::default();
+        session.say(acts);
+        session
+    }
+
+    pub(crate) fn say(&mut self, acts: &[Act]) {
+        for act in acts {
+            match act {
+                Act::Says(len) => self.put(Message::text(
+                    Role::User,
+                    Author::Person,
+                    words("ask", *len, self.history.len()),
+                )),
+                Act::Reminds(which) => self.put(Message::text(
+                    Role::User,
+                    Author::Harness,
+                    words("remind", 200, usize::from(*which)),
+                )),
+                Act::Answers(len, thinking) => self.answer(*len, *thinking),
+                Act::Calls(results, order) => self.call(results, *order),
+            }
+        }
+    }
+
+    fn answer(&mut self, len: usize, thinking: usize) {
+        let thought = Block::Thinking {
+            text: words("think", thinking, 0).into(),
+            signature: Some("seal".into()),
+            redacted: false,
+        };
+        let said = Block::text(words("answer", len, self.history.len()));
+        self.put(Message { role: Role::Assistant, author: Author::Model, blocks: vec![thought, said] });
+    }
+
+    fn call(&mut self, results: &[Option<usize>], order: Order) {
+        let ids: Vec<CallId> = results.iter().map(|_| self.next_call()).collect();
+        let calls = ids.iter().map(|id| Call {
+            id: id.clone(),
+            name: "run".into(),
+            input: "{\"command\":\"ls\"}".into(),
+            freeform: false,
+        });
+        self.put(Message {
+            role: Role::Assistant,
+            author: Author::Model,
+            blocks: calls.map(Block::Call).collect(),
+        });
+        let mut answers: Vec<(CallId, usize)> =
+            ids.into_iter().zip(results).filter_map(|(id, size)| Some((id, (*size)?))).collect();
+        if matches!(order, Order::Reversed) {
+            answers.reverse();
+        }
+        for (call, size) in answers {
+            if matches!(order, Order::Interrupted) {
+                self.put(Message::text(Role::User, Author::Person, "wait"));
+            }
+            let parts = vec![Part::Text { text: words("result", size, 0).into() }];
+            let blocks = vec![Block::Result(ToolResult { call, parts, is_error: false })];
+            self.put(Message { role: Role::Tool, author: Author::Tool, blocks });
+        }
+    }
+
+    fn next_call(&mut self) -> CallId {
+        // Ids come back after a while, as some providers' do.
+        self.called += 1;
+        CallId::from(format!("call_{}", self.called % 40).as_str())
+    }
+
+    fn put(&mut self, message: Message) {
+        let id = self.log.push(Entry::Message(Gauge.weigh(&message)));
+        self.shelf.put(id, message.clone());
+        self.messages.push(message);
+        self.history.push(id);
+        self.context.take(&self.log, id, &Gauge, &self.shelf).expect("all is in memory");
+    }
+
+    fn append(&mut self, entry: Entry) {
+        let id = self.log.push(entry);
+        self.context.take(&self.log, id, &Gauge, &self.shelf).expect("all is in memory");
+        self.compactions.push(id);
+    }
+
+    pub(crate) fn budget(&self, asked: &Asked) -> Budget {
+        Budget::new(Tokens(asked.window), Tokens(20), Tokens(asked.window / 10))
+    }
+
+    /// What would come of a compaction.
+    pub(crate) fn outcome(&self, asked: &Asked) -> Outcome {
+        let policy = policy(asked);
+        let job = Job {
+            log: &self.log,
+            history: &self.history,
+            compactions: &self.compactions,
+            context: &self.context,
+            archive: &self.shelf,
+            measure: &Gauge,
+            budget: self.budget(asked),
+            policy: &policy,
+            trigger: asked.trigger,
+            focus: None,
+            pins: &[],
+            can: asked.can,
+        };
+        let plan = match Plan::draft(job).expect("all is in memory") {
+            Drafted::Plan(plan) => plan,
+            Drafted::Settled(outcome) => return outcome,
+        };
+        let mut next = plan.begin().expect("all is in memory");
+        loop {
+            next = match next {
+                Next::Done(outcome) => return outcome,
+                Next::Summarize(ask) => {
+                    let draft = embedded::summarize(&ask.material(), ask.budget()).map_err(NoSummary::from);
+                    ask.answer(draft).expect("all is in memory")
+                }
+            };
+        }
+    }
+
+    /// Compacts; the record where anything was done.
+    pub(crate) fn compact(&mut self, asked: &Asked) -> Option<Record> {
+        match self.outcome(asked) {
+            Outcome::Compacted { compaction, record } => {
+                self.append(Entry::Compaction(Box::new(compaction)));
+                Some(*record)
+            }
+            Outcome::Edited { edit, record } => {
+                self.append(Entry::Edit(edit));
+                Some(*record)
+            }
+            Outcome::Unneeded { .. } | Outcome::Impossible(_) => None,
+        }
+    }
+
+    pub(crate) fn undo(&mut self) {
+        let of = *self.compactions.last().expect("something was compacted");
+        self.append(Entry::Undo { of });
+    }
+
+    /// Everything in view, as text.
+    pub(crate) fn text(&self) -> String {
+        let shown = self.context.shown(&self.log, &Gauge, &self.shelf).expect("all is in memory");
+        shown.iter().map(|shown| format!("{:?}\n", shown.message)).collect()
+    }
+
+    /// Every call with its result, by entry; the nearest call of that id counts.
+    pub(crate) fn pairs(&self) -> Vec<(EntryId, EntryId)> {
+        let mut made: HashMap<CallId, EntryId> = HashMap::new();
+        let mut pairs = Vec::new();
+        for (&id, message) in self.history.iter().zip(&self.messages) {
+            pairs.extend(message.results().filter_map(|result| Some((*made.get(&result.call)?, id))));
+            made.extend(message.calls().map(|call| (call.id.clone(), id)));
+        }
+        pairs
+    }
+
+    /// The first and the newest message of a person.
+    pub(crate) fn always(&self) -> Vec<EntryId> {
+        let said: Vec<EntryId> = self
+            .history
+            .iter()
+            .zip(&self.messages)
+            .filter(|(_, message)| message.author == Author::Person)
+            .map(|(&id, _)| id)
+            .collect();
+        said.first().into_iter().chain(said.last()).copied().collect()
+    }
+
+    /// The newest exchange, where it still waits for results.
+    pub(crate) fn open_exchange(&self) -> Vec<EntryId> {
+        let Some(from) = self.messages.iter().rposition(|message| message.role == Role::Assistant) else {
+            return Vec::new();
+        };
+        let calls = self.messages[from].calls().count();
+        let answered: usize = self.messages[from..].iter().map(|message| message.results().count()).sum();
+        if answered < calls { self.history[from..].to_vec() } else { Vec::new() }
+    }
+
+    /// How a message begins.
+    pub(crate) fn begins(&self, id: EntryId) -> String {
+        let at = self.history.iter().position(|&known| known == id).expect("it was said");
+        self.messages[at].said().chars().take(12).collect()
+    }
+}
+
+fn policy(asked: &Asked) -> Policy {
+    Policy {
+        trigger: Threshold::Share(8_000),
+        target: Threshold::Share(2_500),
+        strategy: asked.strategy.clone(),
+        tail_percent: asked.tail_percent,
+        prune: Prune {
+            results: true,
+            arguments: true,
+            superseded_reads: true,
+            thinking: true,
+            images: true,
+            protect: Threshold::Share(1_000),
+            size_min: Tokens(20),
+        },
+    }
+}
+
+fn words(kind: &str, len: usize, which: usize) -> String {
+    let mut text = format!("{kind} number {which}: ");
+    while text.len() < len {
+        text.push_str("the quick brown fox jumps over ");
+    }
+    text
+}

@@ -1,0 +1,219 @@
+//! A session: a log that grows, the context derived from it, and compaction when that is due.
+
+use crate::report::{Happened, Report};
+use epitome_core::{
+    Archive, ArchiveError, Budget, Context, Drafted, Entry, EntryId, Expressible, Floor, Job, Log, Measure,
+    Next, NoSummary, Outcome, Plan, Policy, Record, Shown, Tokens, Trigger, embedded,
+};
+use std::time::Duration;
+
+/// Where time comes from.
+pub trait Clock {
+    /// Time since some fixed moment.
+    fn now(&self) -> Duration;
+}
+
+/// What a session is given to work with.
+#[derive(Clone, Copy)]
+pub struct Setup<'a> {
+    /// Where the originals are.
+    pub archive: &'a dyn Archive,
+    /// How to count.
+    pub measure: &'a dyn Measure,
+    /// The name of that way of counting.
+    pub count_method: &'a str,
+    /// How much room there is.
+    pub budget: Budget,
+    /// How to compact.
+    pub policy: &'a Policy,
+    /// What the place the result goes to can say.
+    pub can: Expressible,
+    /// What a summary is to dwell on.
+    pub focus: Option<&'a str>,
+    /// Messages never to be superseded.
+    pub pins: &'a [EntryId],
+    /// What time it is.
+    pub clock: &'a dyn Clock,
+}
+
+/// A session in the making.
+pub struct Session<'a> {
+    log: Log,
+    context: Context,
+    history: Vec<EntryId>,
+    compactions: Vec<EntryId>,
+    setup: Setup<'a>,
+}
+
+/// What a look at the context says before a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// The history.
+    pub tokens: Tokens,
+    /// Whether the policy wants it compacted.
+    pub is_due: bool,
+}
+
+/// A compaction that failed. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// An original could not be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// Nothing we may do would make it fit.
+    #[error(transparent)]
+    CannotFit(#[from] Box<Floor>),
+}
+
+impl<'a> Session<'a> {
+    /// A session over `log` that has taken up none of it yet.
+    pub fn new(log: Log, setup: Setup<'a>) -> Self {
+        Self { log, context: Context::default(), history: Vec::new(), compactions: Vec::new(), setup }
+    }
+
+    /// A session that has taken up the branch ending in `leaf`.
+    pub fn open(log: Log, leaf: Option<EntryId>, setup: Setup<'a>) -> Result<Self, EngineError> {
+        let branch = leaf.map(|leaf| log.branch(leaf)).unwrap_or_default();
+        let mut session = Self::new(log, setup);
+        for id in branch {
+            session.absorb(id)?;
+        }
+        Ok(session)
+    }
+
+    /// Takes up one more entry of the log. Costs the same however long the session is.
+    pub fn absorb(&mut self, id: EntryId) -> Result<(), EngineError> {
+        match self.log.get(id) {
+            Some(Entry::Message(_)) => self.history.push(id),
+            Some(Entry::Compaction(_)) => self.compactions.push(id),
+            Some(Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. }) | None => {}
+        }
+        self.context.take(&self.log, id, self.setup.measure, self.setup.archive)?;
+        Ok(())
+    }
+
+    /// Looks at the context before a call. Costs the same however long the session is.
+    pub fn check(&self) -> Check {
+        let tokens = self.context.tokens();
+        Check { tokens, is_due: self.setup.budget.is_due(tokens, self.setup.policy) }
+    }
+
+    /// What would be done, and nothing more.
+    pub fn draft(&self, trigger: Trigger) -> Result<Drafted<'_>, EngineError> {
+        Ok(Plan::draft(self.job(trigger))?)
+    }
+
+    fn job(&self, trigger: Trigger) -> Job<'_> {
+        let Setup { archive, measure, budget, policy, can, focus, pins, .. } = self.setup;
+        let (log, history, compactions, context) =
+            (&self.log, &self.history[..], &self.compactions[..], &self.context);
+        Job {
+            log,
+            history,
+            compactions,
+            context,
+            archive,
+            measure,
+            budget,
+            policy,
+            trigger,
+            focus,
+            pins,
+            can,
+        }
+    }
+
+    /// Compacts and appends what came of it.
+    pub fn compact(&mut self, trigger: Trigger) -> Result<Report, EngineError> {
+        let began = self.setup.clock.now();
+        let tokens_before = self.context.tokens();
+        let outcome = self.carry_out(trigger)?;
+        let report = match outcome {
+            Outcome::Compacted { compaction, record } => {
+                self.append(Entry::Compaction(Box::new(compaction)))?;
+                self.report(Happened::Compacted, Some(*record), tokens_before, trigger)
+            }
+            Outcome::Edited { edit, record } => {
+                self.append(Entry::Edit(edit))?;
+                self.report(Happened::Pruned, Some(*record), tokens_before, trigger)
+            }
+            Outcome::Unneeded { why } => {
+                Report { why: Some(why), ..self.report(Happened::Noop, None, tokens_before, trigger) }
+            }
+            Outcome::Impossible(floor) => return Err(EngineError::CannotFit(Box::new(floor))),
+        };
+        let took = self.setup.clock.now().saturating_sub(began);
+        Ok(Report { duration_ms: took.as_millis() as u64, ..report })
+    }
+
+    /// Asks the plan's questions until it is done. Each answer uses up a strategy, so this ends.
+    fn carry_out(&self, trigger: Trigger) -> Result<Outcome, EngineError> {
+        let mut next = match self.draft(trigger)? {
+            Drafted::Plan(plan) => plan.begin()?,
+            Drafted::Settled(outcome) => return Ok(outcome),
+        };
+        loop {
+            next = match next {
+                Next::Summarize(ask) => {
+                    let draft = embedded::summarize(&ask.material(), ask.budget()).map_err(NoSummary::from);
+                    ask.answer(draft)?
+                }
+                Next::Done(outcome) => return Ok(outcome),
+            };
+        }
+    }
+
+    fn append(&mut self, entry: Entry) -> Result<EntryId, EngineError> {
+        let id = self.log.push(entry);
+        self.absorb(id)?;
+        Ok(id)
+    }
+
+    /// A report on one basis: system prompt, tools and history, before and after.
+    pub(crate) fn report(
+        &self,
+        outcome: Happened,
+        record: Option<Record>,
+        tokens_before: Tokens,
+        trigger: Trigger,
+    ) -> Report {
+        let fixed = self.setup.budget.fixed;
+        Report {
+            outcome,
+            trigger,
+            why: None,
+            budget: self.setup.budget,
+            tokens_before: fixed + tokens_before,
+            tokens_after: fixed + self.context.tokens(),
+            count_method: self.setup.count_method.to_owned(),
+            record: record.map(Into::into),
+            cost: 0.0,
+            duration_ms: 0,
+        }
+    }
+
+    /// Everything in view, as messages.
+    pub fn shown(&self) -> Result<Vec<Shown>, EngineError> {
+        Ok(self.context.shown(&self.log, self.setup.measure, self.setup.archive)?)
+    }
+
+    /// What the model sees.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The log.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// The messages taken up so far.
+    pub fn history(&self) -> &[EntryId] {
+        &self.history
+    }
+
+    /// What the session was given.
+    pub fn setup(&self) -> &Setup<'a> {
+        &self.setup
+    }
+}

@@ -1,0 +1,244 @@
+//! The command line: what can be asked, and how it is spelled.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use epitome_core::{Strategy, Threshold};
+use epitome_wire::Format;
+use std::path::PathBuf;
+
+/// Owns the moment an agent's context window is full.
+///
+/// Looks inside the transcripts agents leave, compacts them without losing anything, and proves what
+/// survived. No key and no network needed.
+#[derive(Parser, Debug)]
+#[command(name = "epitome", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    after_help = "Start here:\n  epitome demo                                  a real session, compacted before your eyes\n  epitome inspect ~/.claude/projects/*/*.jsonl  what fills your own sessions\n  epitome compact FILE -o OUT --window 64000    make one fit"
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Show what fills the context: tokens by kind and over time, turns, files, problems
+    Inspect(InspectArgs),
+    /// Print what the model would see now, as a request body
+    Context(ContextArgs),
+    /// Make a transcript fit, keeping every original
+    Compact(CompactArgs),
+    /// Feed a transcript through the engine call by call
+    Replay(ReplayArgs),
+    /// Count tokens
+    Tokens(TokensArgs),
+    /// Print the original behind a pointer such as m0123
+    Recall(RecallArgs),
+    /// Take the last compaction of a transcript back
+    Undo(UndoArgs),
+    /// List models: windows, output limits, prices, and where each figure comes from
+    Models(ListArgs),
+    /// List presets, or print one
+    Presets(ListArgs),
+    /// Compact a bundled real session and show what happened
+    Demo(DemoArgs),
+    /// Print a completion script for your shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man,
+}
+
+/// How a file is read and counted.
+#[derive(Args, Debug, Clone)]
+pub struct ReadArgs {
+    /// The transcript's format: auto, claude-code, codex, pi, opencode, gemini-cli, copilot-cli, swe-agent,
+    /// mini-swe-agent, openhands, langgraph, anthropic, openai-chat, openai-responses or native
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub from: FromFormat,
+    /// The model to count for; the one the transcript names if left out
+    #[arg(long, value_name = "MODEL", env = "EPITOME_MODEL")]
+    pub model: Option<String>,
+    /// The context window in tokens; the model's if left out
+    #[arg(long, value_name = "TOKENS", value_parser = window)]
+    pub window: Option<u64>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct InspectArgs {
+    /// Transcripts, or folders of them; .gz and .zst are read directly, - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct ContextArgs {
+    /// The transcript
+    pub file: PathBuf,
+    /// The protocol to write: anthropic, openai-chat or openai-responses
+    #[arg(long, value_name = "PROTOCOL", default_value = "anthropic")]
+    pub to: Format,
+    /// Which conversation of the file, from 0; the longest if left out
+    #[arg(long, value_name = "N")]
+    pub conversation: Option<usize>,
+    /// The output limit to put into the body, where the transcript records none
+    #[arg(long, value_name = "TOKENS")]
+    pub max_tokens: Option<u64>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+/// How to compact.
+#[derive(Args, Debug, Clone)]
+pub struct PolicyArgs {
+    /// A preset (`epitome presets` lists them)
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub preset: String,
+    /// What to come down to: 25%, 16000, or -48000 (that much below the window)
+    #[arg(long, value_name = "T")]
+    pub target: Option<Threshold>,
+    /// Only this way of making room: trim, prune, summarize or drop
+    #[arg(long, value_name = "S")]
+    pub strategy: Option<Strategy>,
+    /// Who writes the summary; `embedded` needs no model
+    #[arg(long, value_name = "WHO", default_value = "embedded")]
+    pub summarizer: Summarizer,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Summarizer {
+    /// The built-in one: no model, no network, the same answer every time
+    Embedded,
+}
+
+#[derive(Args, Debug)]
+pub struct CompactArgs {
+    /// Transcripts, or folders of them
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Where to write: a file, or a folder where there are several transcripts; standard output if left out
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// The format to write: the same, or native, or a protocol
+    #[arg(long, value_name = "FORMAT")]
+    pub to: Option<Format>,
+    /// What the summary should dwell on
+    #[arg(long, value_name = "TEXT")]
+    pub focus: Option<String>,
+    /// Messages never to be superseded, by pointer
+    #[arg(long = "pin", value_name = "ID")]
+    pub pins: Vec<epitome_core::EntryId>,
+    /// Show the plan and touch nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    /// Transcripts, or folders of them
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Print the whole context of each call as well (with --json)
+    #[arg(long)]
+    pub contexts: bool,
+    /// The protocol of those contexts
+    #[arg(long, value_name = "PROTOCOL", default_value = "anthropic")]
+    pub to: Format,
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct TokensArgs {
+    /// A text file; standard input if left out or -
+    pub file: Option<PathBuf>,
+    /// The model to count for
+    #[arg(long, value_name = "MODEL", env = "EPITOME_MODEL")]
+    pub model: Option<String>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct RecallArgs {
+    /// The transcript
+    pub file: PathBuf,
+    /// The pointer, such as m0123
+    pub id: epitome_core::EntryId,
+    /// Which conversation of the file, from 0; the longest if left out
+    #[arg(long, value_name = "N")]
+    pub conversation: Option<usize>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct UndoArgs {
+    /// The transcript
+    pub file: PathBuf,
+    /// Where to write; standard output if left out
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// Only this one, whole
+    pub name: Option<String>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// The window to make the session fit
+    #[arg(long, value_name = "TOKENS", default_value = "64000", value_parser = window)]
+    pub window: u64,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// A format, or the wish to have it found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FromFormat(pub Option<Format>);
+
+impl std::str::FromStr for FromFormat {
+    type Err = String;
+    fn from_str(name: &str) -> Result<Self, String> {
+        if name == "auto" { Ok(Self(None)) } else { name.parse().map(|format| Self(Some(format))) }
+    }
+}
+
+/// Below this there is no room for a summary, a tail and an answer.
+const WINDOW_MIN: u64 = 2_000;
+
+fn window(text: &str) -> Result<u64, String> {
+    let tokens: u64 =
+        text.replace('_', "").parse().map_err(|_| format!("`{text}` is no number of tokens; write 64000"))?;
+    if tokens < WINDOW_MIN {
+        return Err(format!(
+            "a window of {tokens} tokens leaves no room to work in; use at least {WINDOW_MIN}"
+        ));
+    }
+    Ok(tokens)
+}

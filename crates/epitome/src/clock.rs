@@ -1,0 +1,26 @@
+//! The clock on the wall, for the one crate that may look at it.
+
+use epitome_engine::Clock;
+use std::time::{Duration, Instant};
+
+/// Time since the program began to care.
+pub struct WallClock(Instant);
+
+impl WallClock {
+    /// Begins now.
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+}
+
+impl Clock for WallClock {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// The time of day, as transcripts write it.
+pub fn timestamp() -> String {
+    let now = jiff::Timestamp::now();
+    format!("{now:.3}")
+}

@@ -1,0 +1,53 @@
+//! `epitome context`: what the model would see now.
+
+use super::Work;
+use crate::cli::ContextArgs;
+use crate::clock::WallClock;
+use crate::opened::Opened;
+use crate::{output, preset};
+use anyhow::{Context as _, Result};
+use epitome_core::{Expressible, Policy, Shown};
+use epitome_wire::{Conversation, Format, encode};
+use std::io::Write;
+
+/// Prints the request body.
+pub fn run(args: &ContextArgs) -> Result<()> {
+    let opened = Opened::new(&args.file, &args.read)?;
+    let number = opened.conversation(args.conversation)?;
+    let policy = Policy::try_from(preset::settings("default")?)?;
+    let (clock, method) = (WallClock::start(), opened.method());
+    let work = Work {
+        policy: &policy,
+        can: Expressible::ALL,
+        focus: None,
+        pins: &[],
+        clock: &clock,
+        method: &method,
+    };
+    let shown = work.open(&opened, number)?.shown()?;
+    let body = body(&opened, &opened.transcript.conversations[number], &shown, args.to, args.max_tokens)?;
+    output::write(None, |out| {
+        out.write_all(&body)?;
+        out.write_all(b"\n").context("cannot write to standard output")
+    })
+}
+
+/// A request body of protocol `to` with these messages.
+pub fn body(
+    opened: &Opened,
+    conversation: &Conversation,
+    shown: &[Shown],
+    to: Format,
+    max_tokens: Option<u64>,
+) -> Result<Vec<u8>> {
+    let fixed = &conversation.fixed;
+    let named = fixed.model.as_deref().or(opened.model.row.as_ref().map(|_| opened.model.id.as_str()));
+    let parts = encode::RequestParts {
+        system: &fixed.system,
+        tools: &fixed.tools,
+        model: named,
+        max_tokens: fixed.max_tokens.or(max_tokens),
+    };
+    encode::body(to, &parts, shown)
+        .with_context(|| format!("cannot write {} as a {to} request", opened.path.display()))
+}

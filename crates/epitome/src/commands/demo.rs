@@ -1,0 +1,121 @@
+//! `epitome demo`: a real session, compacted with no key and no network.
+
+use super::{Work, print_json};
+use crate::cli::{DemoArgs, FromFormat, ReadArgs};
+use crate::clock::WallClock;
+use crate::draw::{self, Paint};
+use crate::opened::Opened;
+use crate::preset;
+use anyhow::{Context as _, Result};
+use epitome_core::{Expressible, Policy, Trigger, ledger::Operation};
+use epitome_engine::{Report, Session};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A session of pi's own developers, published with pi under the MIT licence (see corpus/MANIFEST.md).
+const SESSION: &[u8] = include_bytes!("../../../../corpus/pi/pi-mono-large-session.jsonl.zst");
+/// How much of the summary is shown.
+const SUMMARY_LINES: usize = 24;
+/// How many lines of a list are shown.
+const LISTED_MAX: usize = 6;
+
+/// Compacts the bundled session and shows what happened.
+pub fn run(args: &DemoArgs) -> Result<()> {
+    let bytes = zstd::decode_all(SESSION).context("the bundled session is damaged")?;
+    let read = ReadArgs { from: FromFormat(None), model: None, window: Some(args.window), json: args.json };
+    let opened = Opened::of(Path::new("pi-mono-large-session.jsonl"), Arc::new(bytes), &read)?;
+    let policy = Policy::try_from(preset::settings("default")?)?;
+    let (clock, method) = (WallClock::start(), opened.method());
+    let work = Work {
+        policy: &policy,
+        can: Expressible::ALL,
+        focus: None,
+        pins: &[],
+        clock: &clock,
+        method: &method,
+    };
+    let mut session = work.open(&opened, 0)?;
+    let messages = session.history().len();
+    let report = session.compact(Trigger::Manual)?;
+    if args.json {
+        return print_json(&report);
+    }
+    tell(&report, &session, messages);
+    Ok(())
+}
+
+fn tell(report: &Report, session: &Session<'_>, messages: usize) {
+    let paint = Paint::stdout();
+    println!(
+        "{}",
+        paint.bold("A real coding session, recorded by pi's developers, and a window it does not fit")
+    );
+    println!(
+        "  {messages} messages, {} tokens; the window holds {}\n",
+        report.tokens_before, report.budget.window
+    );
+    let most = report.tokens_before.0.max(report.budget.window.0);
+    for (name, tokens) in
+        [("before", report.tokens_before), ("window", report.budget.window), ("after", report.tokens_after)]
+    {
+        println!("  {name:<8} {:>9}  {}", tokens.to_string(), paint.bar(&draw::bar(tokens.0, most)));
+    }
+    let Some(made) = &report.record else { return };
+    println!(
+        "\n  {} messages superseded, {} kept word for word; {} ms, no model, no network",
+        made.superseded.len(),
+        made.kept.len(),
+        report.duration_ms
+    );
+    let slots = session.context().slots().len();
+    println!(
+        "  the model now sees {slots} things: the first user message, the summary, and the newest exchanges"
+    );
+    tell_loss(report, paint);
+    tell_ledger(report, paint);
+    println!("\n{}", paint.bold("The summary begins"));
+    for line in made.summary.as_deref().unwrap_or_default().lines().take(SUMMARY_LINES) {
+        println!("  {line}");
+    }
+    println!("\n{}", paint.bold("Try it on a session of yours"));
+    println!(
+        "  epitome inspect FILE\n  epitome compact FILE -o OUT --window 64000\n  epitome undo OUT   # the original, byte for byte"
+    );
+}
+
+fn tell_loss(report: &Report, paint: Paint) {
+    let Some(made) = &report.record else { return };
+    let loss = &made.loss;
+    println!("\n{}", paint.bold("What survived, fact by fact"));
+    println!(
+        "  {} kept in view, {} recoverable by pointer, {} lost, {} put back",
+        loss.kept, loss.recoverable, loss.lost, loss.repaired
+    );
+    for (class, count) in &loss.by_class {
+        let all = count.kept + count.recoverable + count.lost;
+        println!(
+            "  {:<14} {:>5} of {:<5} kept  {}",
+            class.to_string(),
+            count.kept,
+            all,
+            paint.bar(&draw::bar(count.kept as u64, all as u64))
+        );
+    }
+}
+
+fn tell_ledger(report: &Report, paint: Paint) {
+    let Some(made) = &report.record else { return };
+    let ledger = &made.ledger;
+    let changed: Vec<_> = ledger.files.iter().filter(|file| file.last != Operation::Read).collect();
+    println!("\n{}", paint.bold("The ledger, from tool calls alone"));
+    println!(
+        "  {} files, {} of them changed; {} commands; {} todos open",
+        ledger.files.len(),
+        changed.len(),
+        ledger.commands.len(),
+        ledger.open_todos().count()
+    );
+    for file in changed.iter().rev().take(LISTED_MAX) {
+        println!("    {} {}", paint.dim(&format!("{:?}", file.last).to_lowercase()), file.path);
+    }
+}

@@ -1,0 +1,31 @@
+//! `epitome inspect`: what fills the context.
+
+mod picture;
+mod survey;
+
+use super::print_json_each;
+use crate::cli::InspectArgs;
+use crate::opened::Opened;
+use crate::{input, progress};
+use anyhow::Result;
+
+/// Looks at each conversation of each file.
+pub fn run(args: &InspectArgs) -> Result<()> {
+    let files = input::expand(&args.files)?;
+    let bar = progress::over_files(files.len());
+    let mut surveys = Vec::new();
+    for path in &files {
+        progress::at(&bar, path);
+        let opened = Opened::new(path, &args.read)?;
+        for number in 0..opened.transcript.conversations.len() {
+            let survey = survey::Survey::of(&opened, number)?;
+            if args.read.json {
+                surveys.push(survey);
+            } else {
+                bar.suspend(|| picture::print(&survey));
+            }
+        }
+        bar.inc(1);
+    }
+    if args.read.json { print_json_each(&surveys) } else { Ok(()) }
+}

@@ -1,0 +1,69 @@
+//! The commands, one file each.
+
+pub mod compact;
+pub mod context;
+pub mod demo;
+pub mod inspect;
+pub mod models;
+pub mod presets;
+pub mod recall;
+pub mod replay;
+pub mod shell;
+pub mod tokens;
+pub mod undo;
+
+use crate::opened::Opened;
+use anyhow::{Context as _, Result};
+use epitome_core::{EntryId, Expressible, Policy};
+use epitome_engine::{Session, Setup};
+use serde::Serialize;
+use std::io::Write;
+
+/// Prints one JSON document and a newline.
+pub fn print_json(value: &impl Serialize) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, value)?;
+    out.write_all(b"\n").context("cannot write to standard output")
+}
+
+/// Prints one value as itself, several as a list.
+pub fn print_json_each<T: Serialize>(values: &[T]) -> Result<()> {
+    match values {
+        [one] => print_json(one),
+        several => print_json(&several),
+    }
+}
+
+/// What a session on one conversation is given, beside the file itself.
+pub struct Work<'a> {
+    pub policy: &'a Policy,
+    pub can: Expressible,
+    pub focus: Option<&'a str>,
+    pub pins: &'a [EntryId],
+    pub clock: &'a crate::clock::WallClock,
+    pub method: &'a str,
+}
+
+impl<'a> Work<'a> {
+    /// The setup of a session on conversation `number` of `opened`.
+    pub fn setup(&self, opened: &'a Opened, number: usize) -> Setup<'a> {
+        let conversation = &opened.transcript.conversations[number];
+        Setup {
+            archive: &conversation.originals,
+            measure: &opened.gauge,
+            count_method: self.method,
+            budget: opened.budget(conversation),
+            policy: self.policy,
+            can: self.can,
+            focus: self.focus,
+            pins: self.pins,
+            clock: self.clock,
+        }
+    }
+
+    /// A session that has taken up all of conversation `number`.
+    pub fn open(&self, opened: &'a Opened, number: usize) -> Result<Session<'a>> {
+        let conversation = &opened.transcript.conversations[number];
+        Ok(Session::open(conversation.log.clone(), conversation.leaf, self.setup(opened, number))?)
+    }
+}

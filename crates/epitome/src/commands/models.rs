@@ -1,0 +1,49 @@
+//! `epitome models`: what is known of models, and from where.
+
+use super::print_json;
+use crate::cli::ListArgs;
+use crate::draw::grouped;
+use anyhow::Result;
+use epitome_tokens::{Catalog, Model};
+
+/// Lists the catalog, or prints what is known of one model.
+pub fn run(args: &ListArgs) -> Result<()> {
+    let models: Vec<Model> = match &args.name {
+        Some(name) => vec![Catalog::built_in().find(name)],
+        None => Catalog::built_in().models().collect(),
+    };
+    if args.json {
+        return super::print_json_each(&models).or_else(|_| print_json(&models));
+    }
+    println!(
+        "{:<28} {:>10} {:>9} {:>8} {:>8}  {:<22} as of",
+        "model", "window", "output", "$ in/M", "$ out/M", "counted by"
+    );
+    for model in &models {
+        println!("{}", row(model));
+    }
+    if let (Some(name), [model]) = (&args.name, &models[..])
+        && model.row.is_none()
+    {
+        eprintln!(
+            "epitome: `{name}` is not in the catalog; its window of {} is a guess",
+            grouped(model.window_tokens.value)
+        );
+    }
+    Ok(())
+}
+
+fn row(model: &Model) -> String {
+    let prices = model.prices.as_ref().map(|prices| prices.value.base);
+    let dollars = |price: Option<f64>| price.map_or_else(|| "-".to_owned(), |price| format!("{price:.2}"));
+    format!(
+        "{:<28} {:>10} {:>9} {:>8} {:>8}  {:<22} {}",
+        model.row.as_deref().unwrap_or(&model.id),
+        grouped(model.window_tokens.value),
+        model.output_tokens_max.as_ref().map_or_else(|| "-".to_owned(), |most| grouped(most.value)),
+        dollars(prices.map(|rates| rates.input)),
+        dollars(prices.map(|rates| rates.output)),
+        model.tokenizer.to_string(),
+        model.origin.as_ref().map_or("a guess", |origin| origin.as_of.as_str()),
+    )
+}

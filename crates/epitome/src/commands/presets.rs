@@ -1,0 +1,28 @@
+//! `epitome presets`: policies with a name.
+
+use super::print_json;
+use crate::cli::ListArgs;
+use crate::preset::{self, BUILT_IN};
+use anyhow::Result;
+
+/// Lists the presets, or prints one as its file says it.
+pub fn run(args: &ListArgs) -> Result<()> {
+    if let Some(name) = &args.name {
+        let settings = preset::settings(name)?;
+        if args.json {
+            return print_json(&settings);
+        }
+        let text = BUILT_IN.iter().find(|(known, _)| known == name).map_or("", |(_, text)| text);
+        print!("{text}");
+        return Ok(());
+    }
+    let mut all = serde_json::Map::new();
+    for (name, _) in BUILT_IN {
+        let settings = preset::settings(name)?;
+        if !args.json {
+            println!("{name:<16} {}", settings.about);
+        }
+        all.insert(name.to_owned(), serde_json::to_value(settings)?);
+    }
+    if args.json { print_json(&all) } else { Ok(()) }
+}

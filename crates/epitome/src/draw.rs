@@ -1,0 +1,86 @@
+//! Pictures made of characters: bars, and a line over time.
+
+use std::io::IsTerminal;
+
+/// How wide a bar may be.
+const BAR_CELLS: usize = 40;
+/// Eighths of a cell, thinnest first.
+const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+/// Heights of a cell, lowest first.
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// A bar for `part` of `whole`.
+pub fn bar(part: u64, whole: u64) -> String {
+    let eighths = if whole == 0 { 0 } else { (part * BAR_CELLS as u64 * 8 / whole) as usize };
+    let shown = if part > 0 { eighths.max(1) } else { 0 };
+    format!("{}{}", "█".repeat(shown / 8), EIGHTHS[shown % 8])
+}
+
+/// Amounts over time in one line, at most `cells` wide; each cell is the largest of its stretch.
+pub fn line(amounts: &[u64], cells: usize) -> String {
+    let most = amounts.iter().copied().max().unwrap_or(0).max(1);
+    let stretch = amounts.len().div_ceil(cells.max(1)).max(1);
+    let height = |amount: u64| HEIGHTS[((amount * 7).div_ceil(most) as usize).min(7)];
+    amounts.chunks(stretch).map(|part| height(part.iter().copied().max().unwrap_or(0))).collect()
+}
+
+/// Digits in groups of three.
+pub fn grouped(amount: u64) -> String {
+    epitome_core::Tokens(amount).to_string()
+}
+
+/// Paint for a terminal, where there is one and nobody minds.
+#[derive(Clone, Copy)]
+pub struct Paint {
+    is_on: bool,
+}
+
+impl Paint {
+    /// Paint for standard output.
+    pub fn stdout() -> Self {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self { is_on: !refused && std::io::stdout().is_terminal() }
+    }
+
+    /// Bold.
+    pub fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    /// Dim.
+    pub fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    /// The colour of bars.
+    pub fn bar(self, text: &str) -> String {
+        self.with("36", text)
+    }
+
+    /// The colour of what was lost.
+    pub fn warn(self, text: &str) -> String {
+        self.with("33", text)
+    }
+
+    fn with(self, code: &str, text: &str) -> String {
+        if self.is_on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bar, line};
+
+    #[test]
+    fn a_bar_is_as_long_as_its_part() {
+        assert_eq!(
+            [bar(0, 10), bar(10, 10), bar(1, 1_000_000)],
+            [String::new(), "█".repeat(40), "▏".to_owned()]
+        );
+    }
+
+    #[test]
+    fn a_line_shows_the_largest_of_each_stretch() {
+        assert_eq!(line(&[0, 1, 7, 7, 0, 0], 3), "▂█▁");
+    }
+}

@@ -1,0 +1,129 @@
+//! Files in: opened, unpacked where packed, and read at offsets so that a large one need not fit in memory.
+
+use anyhow::{Context as _, Result, bail};
+use epitome_wire::Source;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file as long as it was when it was opened: what is appended meanwhile is not seen.
+struct OpenFile {
+    file: File,
+    len: u64,
+}
+
+impl Source for OpenFile {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        let room = self.len.saturating_sub(offset).min(into.len() as u64) as usize;
+        let mut filled = 0;
+        while filled < room {
+            match read_at(&self.file, &mut into[filled..room], offset + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, into, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, into, offset)
+}
+
+/// What a packed file, or standard input, may unpack to: it has to be held in memory.
+const UNPACKED_BYTES_MAX: u64 = 4 << 30;
+
+/// Opens a transcript. `-` is standard input.
+pub fn open(path: &Path) -> Result<Arc<dyn Source>> {
+    if path == Path::new("-") {
+        return unpacked(io::stdin().lock(), path);
+    }
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let about = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?;
+    if about.is_dir() {
+        bail!("{} is a folder; name a transcript in it", path.display());
+    }
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("gz") => unpacked(flate2::read::MultiGzDecoder::new(file), path),
+        Some("zst") => unpacked(
+            zstd::Decoder::new(file).with_context(|| format!("cannot unpack {}", path.display()))?,
+            path,
+        ),
+        Some(_) | None if about.is_file() => Ok(Arc::new(OpenFile { file, len: about.len() })),
+        Some(_) | None => unpacked(file, path),
+    }
+}
+
+fn unpacked(from: impl Read, path: &Path) -> Result<Arc<dyn Source>> {
+    let mut bytes = Vec::new();
+    from.take(UNPACKED_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    if bytes.len() as u64 > UNPACKED_BYTES_MAX {
+        bail!(
+            "{} unpacks to more than {UNPACKED_BYTES_MAX} bytes; unpack it to a file first",
+            path.display()
+        );
+    }
+    Ok(Arc::new(bytes))
+}
+
+/// Folders are searched this deep: session stores nest by project and date.
+const DEPTH_MAX: usize = 8;
+/// Endings of files that can be transcripts.
+const ENDINGS: [&str; 3] = ["jsonl", "json", "traj"];
+
+/// The files named, with folders replaced by the transcripts in them, in order of name.
+pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let found = files.len();
+            search(path, DEPTH_MAX, &mut files)?;
+            if files.len() == found {
+                bail!(
+                    "there is no transcript in {}; they end in .jsonl, .json or .traj, packed or not",
+                    path.display()
+                );
+            }
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            if depth > 0 {
+                search(&path, depth - 1, files)?;
+            }
+        } else if is_transcript(&path) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn is_transcript(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    plain.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
+}
