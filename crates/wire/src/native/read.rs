@@ -1,0 +1,112 @@
+//! Reading a file of ours: the original by its own reader, then what was added, below each leaf.
+
+use super::added::{self, Added};
+use super::header::Layout;
+use crate::{
+    Conversation, Fixed, Format, Originals, Place, Problem, ReadError, Reply, Source, Span, Transcript,
+};
+use epitome_core::{Author, Entry, EntryId, Log, Measure, Message, Role};
+use std::sync::Arc;
+
+/// Reads a file of ours; `inner` reads the original inside, in the format it is said to have.
+pub fn read(
+    source: Arc<dyn Source>,
+    measure: &dyn Measure,
+    inner: impl Fn(Arc<dyn Source>, Format, &dyn Measure) -> Result<Transcript, ReadError>,
+) -> Result<Transcript, ReadError> {
+    let layout = Layout::of(&*source)?;
+    let mut transcript = match layout.is_born_native() {
+        true => born(&source, layout.header.conversations),
+        false => inner(Arc::new(layout.original(source.clone())), layout.header.from, measure)?,
+    };
+    transcript.format = Format::Native;
+    transcript.problems.extend(differing_count(&transcript, &layout));
+    let mut growth = Growth { transcript, measure, is_born_native: layout.is_born_native() };
+    let problem = added::each(&source, &layout, |span, added| growth.take(span, added))?;
+    growth.transcript.problems.extend(problem);
+    Ok(growth.transcript)
+}
+
+/// A transcript of empty conversations, to be filled from lines alone.
+fn born(source: &Arc<dyn Source>, count: usize) -> Transcript {
+    let conversation = || Conversation {
+        log: Log::default(),
+        leaf: None,
+        fixed: Fixed::default(),
+        replies: Vec::new(),
+        originals: Originals::new(source.clone(), decode),
+        names: Vec::new(),
+    };
+    let conversations = std::iter::repeat_with(conversation).take(count).collect();
+    Transcript { format: Format::Native, conversations, problems: Vec::new() }
+}
+
+/// The message of an entry line.
+fn decode(runs: &[Vec<u8>], _part: u32) -> Result<Message, String> {
+    let line = runs.first().map_or(&[][..], Vec::as_slice);
+    let added: Added = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    added.message.ok_or_else(|| "its line holds no message".to_owned())
+}
+
+fn differing_count(transcript: &Transcript, layout: &Layout) -> Option<Problem> {
+    let (said, found) = (layout.header.conversations, transcript.conversations.len());
+    let what = format!("the header promises {said} conversations and the original holds {found}");
+    (said != found).then_some(Problem { line: None, what })
+}
+
+/// A transcript that takes up what was added.
+struct Growth<'m> {
+    transcript: Transcript,
+    measure: &'m dyn Measure,
+    is_born_native: bool,
+}
+
+impl Growth<'_> {
+    fn take(&mut self, span: Span, added: Added) {
+        let Some(conversation) = self.transcript.conversations.get_mut(added.conversation) else {
+            let what =
+                format!("something was added to conversation {}, which is not there", added.conversation);
+            return self.transcript.problems.push(Problem { line: None, what });
+        };
+        if let Some(fixed) = added.fixed {
+            conversation.fixed = fixed;
+        }
+        match (added.entry, added.message) {
+            (Some(Entry::Message(_)), Some(message)) => {
+                // Counted anew: the file may have been written with another model's counter.
+                let id = push(conversation, Entry::Message(self.measure.weigh(&message)));
+                conversation.replies.extend(reply_of(id, &message));
+                let place = if self.is_born_native { in_line(span) } else { Place::Held(message.into()) };
+                conversation.originals.put(id, place);
+            }
+            (Some(Entry::Message(_)), None) => {
+                let id = push(conversation, Entry::Note { kind: "message without text".into() });
+                let what = format!("the message of added entry {id} is missing; a note stands in its place");
+                self.transcript.problems.push(Problem { line: None, what });
+            }
+            (Some(entry), _) => {
+                push(conversation, entry);
+            }
+            (None, _) => {}
+        }
+    }
+}
+
+fn push(conversation: &mut Conversation, entry: Entry) -> EntryId {
+    let parent = conversation.leaf;
+    let id = conversation.log.append(parent, entry).expect("the leaf is in its own log");
+    conversation.leaf = Some(id);
+    if conversation.names.len() == id.index() {
+        conversation.names.push(None);
+    }
+    id
+}
+
+fn in_line(span: Span) -> Place {
+    Place::Spans { spans: Box::new([span]), part: 0 }
+}
+
+fn reply_of(entry: EntryId, message: &Message) -> Option<Reply> {
+    let is_reply = message.role == Role::Assistant && message.author == Author::Model;
+    is_reply.then_some(Reply { entry, model: None, usage: None })
+}

@@ -1,0 +1,71 @@
+//! Taking the last pass of compaction out of a file.
+
+use super::added::{self, Added, entry_line};
+use super::header::Layout;
+use crate::{ReadError, Source, Span, Window};
+use epitome_core::Entry;
+use std::sync::Arc;
+
+/// The file without its last pass.
+pub enum Undo {
+    /// There was no pass to take back.
+    Nothing,
+    /// Nothing else was added: the original itself.
+    Original(Window),
+    /// The file up to the pass.
+    Shorter(Window),
+    /// Messages came after the pass. Their ids are places in the log, so notes stand where the pass was:
+    /// these three runs of bytes, one after the other.
+    Blanked {
+        /// Everything before the pass.
+        before: Window,
+        /// A line for each entry of the pass.
+        notes: Vec<u8>,
+        /// Everything after it.
+        after: Window,
+    },
+}
+
+/// The file behind `source` without its last pass: the newest compaction or pruning, and those right
+/// before it in conversations of lower number, since one pass takes the conversations in turn.
+pub fn undo(source: Arc<dyn Source>) -> Result<Undo, ReadError> {
+    let layout = Layout::of(&*source)?;
+    let mut lines = Vec::new();
+    added::each(&source, &layout, |span, added| lines.push(Placed::of(span, &added)))?;
+    let Some(last) = lines.iter().rposition(|line| line.is_pass) else { return Ok(Undo::Nothing) };
+    let mut first = last;
+    while first > 0 && lines[first - 1].is_pass && lines[first - 1].conversation < lines[first].conversation {
+        first -= 1;
+    }
+    let before = Window::new(source.clone(), 0, lines[first].span.offset);
+    Ok(match (first, last + 1 == lines.len()) {
+        (0, true) if !layout.is_born_native() => Undo::Original(layout.original(source)),
+        (_, true) => Undo::Shorter(before),
+        (_, false) => {
+            let notes = lines[first..=last].iter().flat_map(Placed::note).collect();
+            let rest = lines[last + 1].span.offset;
+            Undo::Blanked { before, notes, after: Window::new(source.clone(), rest, source.len() - rest) }
+        }
+    })
+}
+
+/// An added line: where it stands, and whether a pass left it.
+struct Placed {
+    span: Span,
+    conversation: usize,
+    is_pass: bool,
+}
+
+impl Placed {
+    fn of(span: Span, added: &Added) -> Self {
+        let is_pass = match &added.entry {
+            Some(Entry::Compaction(_) | Entry::Edit(_)) => true,
+            Some(Entry::Message(_) | Entry::Undo { .. } | Entry::Note { .. }) | None => false,
+        };
+        Self { span, conversation: added.conversation, is_pass }
+    }
+
+    fn note(&self) -> Vec<u8> {
+        entry_line(self.conversation, &Entry::Note { kind: "undone".into() }, None, None)
+    }
+}
