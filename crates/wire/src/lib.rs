@@ -13,6 +13,7 @@ mod jsonl;
 pub mod langgraph;
 mod lines;
 pub mod mini_swe_agent;
+pub mod native;
 pub mod opencode;
 pub mod openhands;
 mod originals;
