@@ -61,7 +61,8 @@ pub enum SampleKind {
 }
 
 /// What came of a sample.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Lesson {
     /// The factor moved towards this ratio of reported to expected.
     Learned {
@@ -73,7 +74,8 @@ pub enum Lesson {
 }
 
 /// Why a sample was passed over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Rejection {
     /// Every figure was zero.
     Zero,

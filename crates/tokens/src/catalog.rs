@@ -1,6 +1,6 @@
 //! The catalog of models: windows, prices and rules, as data, with the operator's own on top.
 //!
-//! The data is `data/models.toml`. How a name becomes a row is in [`name`], a row's form in [`row`].
+//! The data is `data/models.toml`. How a name becomes a row is in `name`, a row's form in `row`.
 
 mod name;
 mod row;

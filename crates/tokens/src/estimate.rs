@@ -2,7 +2,7 @@
 //!
 //! Text falls into runs (small letters, capitals, digits, punctuation, line ends, blanks) and wide
 //! characters by script. Each costs a fraction of a token, and the sum is the estimate. What a run
-//! costs is data, in [`weights`]; how runs are told apart is an automaton, in [`table`].
+//! costs is data, in `weights`; how runs are told apart is an automaton, in `table`.
 //! Correcting an estimate by what a provider reports is left to [`crate::calibrate`].
 
 mod family;

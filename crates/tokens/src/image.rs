@@ -1,6 +1,6 @@
 //! What an image costs: from its dimensions, by the provider's rule.
 //!
-//! Base64 is never counted as text. Reading dimensions from the bytes is in [`header`].
+//! Base64 is never counted as text. Reading dimensions from the bytes is in `header`.
 
 mod base64;
 mod header;
