@@ -7,7 +7,7 @@
 mod prefix;
 mod shape;
 
-use crate::document::View;
+use crate::document::{View, broken};
 use crate::{Format, ReadError, Source};
 use serde_json::value::RawValue;
 use shape::format_of;
@@ -50,7 +50,7 @@ fn look(text: &str, is_cut: bool) -> (Option<Format>, Option<String>) {
             Ok(None) => {}
             Ok(found) => return (found, None),
             Err(error) if error.is_eof() && is_cut => return (look_at_rest(text), None),
-            Err(error) => return (look_at_lines(text), Some(format!("its JSON breaks: {error}"))),
+            Err(error) => return (look_at_lines(text), Some(broken(&error))),
         }
     }
     (None, None)

@@ -114,15 +114,15 @@ impl Document {
     /// Its values one after the other, and what is wrong with the rest where something is.
     fn values(&self) -> Result<(Vec<View<'_>>, Option<String>), String> {
         let json = self.text.trim_start_matches('\u{feff}');
+        let mut stream = serde_json::Deserializer::from_str(json).into_iter::<&RawValue>();
         let mut values = Vec::new();
-        for value in serde_json::Deserializer::from_str(json).into_iter::<&RawValue>() {
+        while let Some(value) = stream.next() {
             match value {
                 Ok(raw) => values.push(raw.into()),
-                Err(error) if values.is_empty() => return Err(format!("its JSON breaks: {error}")),
+                Err(error) if values.is_empty() => return Err(broken(&error)),
                 Err(error) => {
-                    let read = values.len();
-                    let why = format!("the JSON breaks after {read} values: {error}; the rest is left out");
-                    return Ok((values, Some(why)));
+                    let lost = recover(&json[stream.byte_offset()..], &mut values);
+                    return Ok((values, Some(format!("{}; lines left out: {lost}", broken(&error)))));
                 }
             }
         }
@@ -135,6 +135,23 @@ impl Document {
         let offset = start.checked_sub(self.text.as_ptr() as usize).expect("views are made from this text");
         Span { offset: offset as u64, len: view.json().len() as u32 }
     }
+}
+
+/// Where JSON is wrong, and whether it is merely cut off.
+pub(crate) fn broken(error: &serde_json::Error) -> String {
+    let what = if error.is_eof() { "ends too soon" } else { "breaks" };
+    format!("its JSON {what}: {error}")
+}
+
+/// Takes up the values that stand on lines of their own in `rest`; says how many lines are not such.
+fn recover<'a>(rest: &'a str, values: &mut Vec<View<'a>>) -> usize {
+    let (whole, broken): (Vec<_>, Vec<_>) = rest
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| View::parse(line).ok().filter(|_| line.starts_with('{')))
+        .partition(Option::is_some);
+    values.extend(whole.into_iter().flatten());
+    broken.len()
 }
 
 fn read_all(source: &dyn Source) -> io::Result<Vec<u8>> {

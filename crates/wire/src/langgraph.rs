@@ -51,7 +51,7 @@ impl Dialect for Langgraph {
             "ai" => (Role::Assistant, Author::Model, reply_blocks(&message)),
             "tool" => (Role::Tool, Author::Tool, vec![Block::Result(result(&message))]),
             "system" => (Role::System, Author::Harness, said()),
-            other => return Err(format!("messages of type `{other}` are not known")),
+            _ => return Err(format!("messages of type `{}` are not known", message.shared("type"))),
         };
         Ok(Message { role, author, blocks })
     }

@@ -197,12 +197,9 @@ fn block(view: View<'_>) -> Option<Block> {
     }
 }
 
-/// Where a provider's seal is kept depends on the provider.
+/// Anthropic's seal. What other providers seal with would pass for one, so it stays in the file.
 fn signature(part: &Object<'_>) -> Option<Arc<str>> {
-    let metadata = part.get("metadata")?;
-    let places =
-        [["anthropic", "signature"], ["copilot", "reasoningOpaque"], ["openai", "reasoningEncryptedContent"]];
-    places.iter().find_map(|place| metadata.at(place)?.text()).map(Into::into)
+    part.get("metadata")?.at(&["anthropic", "signature"])?.text().map(Into::into)
 }
 
 /// A file's picture. Of any other file the text stands in a part of its own.

@@ -119,11 +119,6 @@ impl<'d, D: Dialect> Draft<'d, D> {
         self.problems.push(Problem { line: None, what: format!("{}{what}", self.label) });
     }
 
-    /// Whether nothing has been said yet.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.log.is_empty()
-    }
-
     /// The conversation, and what was odd about it.
     pub(super) fn finish(mut self) -> (Conversation, Vec<Problem>) {
         for fault in std::mem::take(&mut self.pairs).finish() {

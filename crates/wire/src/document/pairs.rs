@@ -51,9 +51,7 @@ impl Pairs {
             self.unanswered.iter().map(|(id, call)| format!("the call `{call}` of {id} has no result"));
         let repeated = (!self.repeated.is_empty()).then(|| {
             let count = self.repeated.len();
-            format!(
-                "{count} call ids are used more than once; each result answers the nearest call before it"
-            )
+            format!("call ids used more than once: {count}; each result answers the nearest call before it")
         });
         silent.chain(repeated).collect()
     }
@@ -96,7 +94,7 @@ mod tests {
         the call `a` is answered once more; both answers are kept
         the call `a` of m0001 has no result
         the call `b` of m0002 has no result
-        1 call ids are used more than once; each result answers the nearest call before it
+        call ids used more than once: 1; each result answers the nearest call before it
         ");
     }
 }

@@ -150,14 +150,20 @@ impl<'a> Event<'a> {
         self.fields.text("action").as_deref() == Some("message") && !self.is_named()
     }
 
+    /// The message in the provider's reply.
+    fn said(&self) -> Object<'a> {
+        let choice = self.response().and_then(|it| it.at(&["choices"])?.list()?.first().copied());
+        choice.and_then(|it| it.at(&["message"])?.object()).unwrap_or_default()
+    }
+
     /// The call of an action; none where it only speaks.
-    fn call(&self, said: &Object<'a>) -> Option<Block> {
+    fn call(&self) -> Option<Block> {
         if self.is_said() {
             return None;
         }
         let id = self.call_id();
         let name = self.named.as_ref().map(|named| named.shared("function_name"));
-        let mut made = said.list("tool_calls").into_iter();
+        let mut made = self.said().list("tool_calls").into_iter();
         let made = made.find(|call| call.at(&["id"]).and_then(View::text).as_deref() == Some(&*id.0));
         let arguments = made.and_then(|call| call.at(&["function", "arguments"])?.text());
         let own = || self.fields.get("args").map_or("{}", View::json).into();
@@ -182,14 +188,12 @@ impl<'a> Event<'a> {
 
 /// The reply that a row of actions came from.
 pub(super) fn reply(actions: &[Event<'_>]) -> Message {
-    let response = actions.first().and_then(Event::response);
-    let choice = response.and_then(|it| it.at(&["choices"])?.list()?.first().copied());
-    let said = choice.and_then(|it| it.at(&["message"])?.object()).unwrap_or_default();
+    let said = actions.first().map(Event::said).unwrap_or_default();
     let mut words: Vec<Block> = parts_of(said.get("content")).into_iter().map(block_of).collect();
     if words.is_empty() {
         words.extend(actions.iter().find_map(Event::words).map(Block::text));
     }
-    let calls = actions.iter().filter_map(|action| action.call(&said));
+    let calls = actions.iter().filter_map(Event::call);
     let blocks = thinking(&said).into_iter().chain(words).chain(calls).collect();
     Message { role: Role::Assistant, author: Author::Model, blocks }
 }

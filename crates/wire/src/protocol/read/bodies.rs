@@ -39,15 +39,16 @@ impl Layout {
     }
 
     fn body<'a>(&self, view: View<'a>) -> Option<Body<'a>> {
-        if let Some(around) = view.object() {
-            let held = self.fields.iter().filter_map(|field| around.get(field));
-            let elements: Option<Vec<Vec<View<'a>>>> = held.map(elements_of).collect();
-            let elements = elements.filter(|lists| !lists.is_empty())?.into_iter().flatten().collect();
-            return Some(Body { around, elements });
-        }
-        let elements = view.list()?;
-        let is_array_of_messages = elements.first().is_none_or(|&first| self.is_one(first));
-        is_array_of_messages.then(|| Body { around: Object::default(), elements })
+        let (around, elements) = match view.object() {
+            Some(around) => {
+                let held = self.fields.iter().filter_map(|field| around.get(field));
+                let lists: Option<Vec<Vec<View<'a>>>> = held.map(elements_of).collect();
+                (around, lists.filter(|lists| !lists.is_empty())?.concat())
+            }
+            None => (Object::default(), view.list()?),
+        };
+        let is_ours = elements.first().is_none_or(|&first| first.text().is_some() || self.is_one(first));
+        is_ours.then_some(Body { around, elements })
     }
 }
 

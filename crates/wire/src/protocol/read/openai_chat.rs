@@ -48,7 +48,8 @@ impl Dialect for OpenaiChat {
     }
 }
 
-fn has_foreign_block(element: View<'_>) -> bool {
+/// Whether a message holds calls or results the way Anthropic writes them.
+pub(super) fn has_foreign_block(element: View<'_>) -> bool {
     let blocks = element.at(&["content"]).and_then(View::list).unwrap_or_default();
     let mut kinds = blocks.into_iter().filter_map(|block| block.at(&["type"])?.text());
     kinds.any(|kind| matches!(&*kind, "tool_use" | "tool_result"))

@@ -40,7 +40,7 @@ impl Dialect for OpenaiResponses {
         let bodies = LAYOUT.bodies(roots)?;
         let foreign = bodies.iter().flat_map(|body| &body.elements).any(|&element| is_foreign(element));
         if foreign {
-            return Err("a message has `tool_calls` or the role `tool`, which is Chat Completions".into());
+            return Err("a message is written as in Chat Completions or Anthropic Messages".into());
         }
         Ok(bodies)
     }
@@ -82,7 +82,8 @@ impl Dialect for OpenaiResponses {
 
 fn is_foreign(element: View<'_>) -> bool {
     let item = element.object().unwrap_or_default();
-    item.has("tool_calls") || item.text("role").as_deref() == Some("tool")
+    let is_chat = item.has("tool_calls") || item.text("role").as_deref() == Some("tool");
+    is_chat || openai_chat::has_foreign_block(element)
 }
 
 fn tell_reply(run: &mut Vec<View<'_>>, usage: Option<Usage>, draft: &mut Draft<'_, OpenaiResponses>) {
