@@ -14,6 +14,8 @@ mod openai_responses;
 mod picture;
 mod piece;
 mod sealed;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 use super::Protocol;

@@ -55,7 +55,7 @@ fn picture_piece(image: &Image) -> Piece<'_> {
 }
 
 fn orphan_pieces(result: &ToolResult) -> Vec<Piece<'_>> {
-    let opening = format!("[result of a call that is not shown: {}]\n{}", result.call, result.text());
+    let opening = format!("[result of call {}, apart from it]\n{}", result.call, result.text());
     let mut pieces = vec![Piece::Text(opening.into())];
     pieces.extend(answered(result).into_iter().filter(|piece| matches!(piece, Piece::Picture(_))));
     pieces

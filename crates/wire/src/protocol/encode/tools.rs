@@ -163,3 +163,54 @@ struct ResponsesTool<'a> {
     #[serde(flatten)]
     function: NamedFunction<'a>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Protocol, convert};
+    use std::sync::Arc;
+
+    fn converted(to: Protocol, tool: &str) -> Vec<String> {
+        let tools = convert(to, &[Arc::from(tool)]).expect("it is an object");
+        tools.iter().map(|tool| tool.get().to_owned()).collect()
+    }
+
+    const ANTHROPIC: &str = r#"{"name":"run","description":"runs","input_schema":{"type":"object","properties":{"n":{"minimum":1.0}}}}"#;
+    const CHAT: &str = r#"{"type":"function","function":{"name":"run","description":"runs","parameters":{"type":"object","properties":{"n":{"minimum":1.0}}}}}"#;
+    const RESPONSES: &str = r#"{"type":"function","name":"run","description":"runs","parameters":{"type":"object","properties":{"n":{"minimum":1.0}}}}"#;
+
+    #[test]
+    fn each_shape_becomes_each_other() {
+        for tool in [ANTHROPIC, CHAT, RESPONSES] {
+            assert_eq!(converted(Protocol::Anthropic, tool), [ANTHROPIC]);
+            assert_eq!(converted(Protocol::OpenaiChat, tool), [CHAT]);
+            assert_eq!(converted(Protocol::OpenaiResponses, tool), [RESPONSES]);
+        }
+    }
+
+    #[test]
+    fn a_tool_only_its_provider_can_run_stays_there() {
+        let search = r#"{"type":"web_search_20250305","name":"web_search"}"#;
+        assert_eq!(converted(Protocol::Anthropic, search), [search]);
+        assert_eq!(converted(Protocol::OpenaiChat, search), [""; 0]);
+        let hosted = r#"{"type":"web_search"}"#;
+        assert_eq!(converted(Protocol::OpenaiResponses, hosted), [hosted]);
+        assert_eq!(converted(Protocol::Anthropic, hosted), [""; 0]);
+    }
+
+    #[test]
+    fn cache_marks_and_unusable_schemas_are_left_behind() {
+        let marked = r#"{"name":"a","cache_control":{"type":"ephemeral"},"input_schema":{"type":"object"}}"#;
+        assert_eq!(
+            converted(Protocol::Anthropic, marked),
+            [r#"{"name":"a","input_schema":{"type":"object"}}"#]
+        );
+        let bare = r#"{"name":"a","parameters":null}"#;
+        let schema = r#"{"name":"a","input_schema":{"type":"object","properties":{}}}"#;
+        assert_eq!(converted(Protocol::Anthropic, bare), [schema]);
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        assert!(convert(Protocol::Anthropic, &[Arc::from("[]")]).is_err());
+    }
+}
