@@ -6,7 +6,7 @@
 //! never came is a note.
 
 use crate::{Decode, Originals, Place, Source, Span};
-use epitome_core::{CallId, Compaction, Entry, EntryId, Item, Log};
+use epitome_core::{Author, CallId, Compaction, Entry, EntryId, Item, Log, Role};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -125,6 +125,13 @@ impl Assembly {
             Entry::Compaction(compaction) => Some(compaction),
             Entry::Message(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. } => None,
         }
+    }
+
+    /// The messages of one side by one author.
+    pub(crate) fn messages_by(&self, role: Role, author: Author) -> Vec<EntryId> {
+        let is_theirs = |node: &Node| matches!(&node.entry, Entry::Message(item) if item.role == role && item.author == author);
+        let all = self.nodes.iter().enumerate().filter(|(_, node)| is_theirs(node));
+        all.map(|(at, _)| EntryId(at as u32)).collect()
     }
 
     /// The id the next entry will have.

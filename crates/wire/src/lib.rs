@@ -4,7 +4,10 @@
 //! message's original again when it is asked for. Nothing here opens a file; bytes come through [`Source`].
 
 mod assembly;
+mod boundary;
 pub mod claude_code;
+pub mod codex;
+pub mod copilot_cli;
 mod detect;
 mod document;
 mod format;
@@ -25,6 +28,7 @@ pub mod swe_agent;
 mod transcript;
 pub mod validate;
 
+pub use boundary::{Boundary, Expressible, Trigger, Undo, WriteError, append, can_express, undo};
 pub use detect::detect;
 pub use format::Format;
 pub use lines::{Line, Lines};

@@ -1,7 +1,7 @@
 //! The readers of line-by-line formats on real sessions: what they find, and what always holds.
 
 use epitome_core::{Archive, CallId, Entry, EntryId, Image, Measure, Tokens};
-use epitome_wire::{Conversation, ReadError, Source, Transcript, Window, claude_code, pi};
+use epitome_wire::{Conversation, ReadError, Source, Transcript, Window, claude_code, codex, copilot_cli, pi};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,12 @@ impl Measure for Quarter {
 type Read = fn(Arc<dyn Source>, &dyn Measure) -> Result<Transcript, ReadError>;
 
 /// The formats under test: their folder in the corpus, and their reader.
-const FORMATS: [(&str, Read); 2] = [("claude-code", claude_code::read), ("pi", pi::read)];
+const FORMATS: [(&str, Read); 4] = [
+    ("claude-code", claude_code::read),
+    ("codex", codex::read),
+    ("copilot-cli", copilot_cli::read),
+    ("pi", pi::read),
+];
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus")

@@ -10,5 +10,9 @@ mod message;
 mod read;
 mod record;
 mod session;
+mod undo;
+mod write;
 
 pub use read::read;
+pub use undo::undo;
+pub use write::append;

@@ -8,6 +8,10 @@ mod message;
 mod read;
 mod record;
 mod session;
+mod undo;
+mod write;
 
 pub use message::shown_summary;
 pub use read::read;
+pub use undo::undo;
+pub use write::append;

@@ -1,0 +1,52 @@
+//! What each line of ours notes beside what its tool writes, and the ids we give.
+
+use super::WriteError;
+use crate::{Source, Span};
+use epitome_core::EntryId;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// The `epitome` field of a line we appended.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Mark {
+    /// How long the file was before.
+    pub original_bytes: u64,
+    /// Entries kept before the summary, where the tool's own fields do not name them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<EntryId>,
+    /// Entries kept after it, likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tail: Vec<EntryId>,
+    /// The record of the compaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<Box<RawValue>>,
+}
+
+impl Mark {
+    /// A mark on a file of this length; a record that is not JSON is left out.
+    pub(crate) fn new(original_bytes: u64, record: Option<&str>) -> Self {
+        let record = record.and_then(|json| serde_json::from_str(json).ok());
+        Self { original_bytes, before: Vec::new(), tail: Vec::new(), record }
+    }
+
+    /// Every entry it names.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = EntryId> + '_ {
+        self.before.iter().chain(&self.tail).copied()
+    }
+}
+
+/// What to write before the first line: a newline where the file ends without one.
+pub(crate) fn begin_line(source: &dyn Source) -> Result<Vec<u8>, WriteError> {
+    let Some(last) = source.len().checked_sub(1) else { return Ok(Vec::new()) };
+    let end = source.slice(Span { offset: last, len: 1 }).map_err(WriteError::Read)?;
+    Ok(if end == b"\n" { Vec::new() } else { vec![b'\n'] })
+}
+
+/// The `nth` id of a compaction: no dice, so that the same compaction gets the same ids.
+pub(crate) fn derive(session: &str, original_bytes: u64, summary: &str, nth: u32) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    for part in [session.as_bytes(), &original_bytes.to_le_bytes(), summary.as_bytes(), &nth.to_le_bytes()] {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+    }
+    *hasher.finalize().as_bytes()
+}

@@ -1,0 +1,109 @@
+//! Taking a compaction out of a file of lines.
+
+use super::Undo;
+use crate::jsonl::{Problems, each_object, part_of};
+use crate::{ReadError, Source, Span};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// The last compaction of a file.
+pub(crate) struct Found {
+    /// Its lines, in order.
+    pub spans: Vec<Span>,
+    /// Their ids, by which others hang off them.
+    pub ids: Vec<String>,
+    /// What it hangs off itself.
+    pub follows: Option<String>,
+    /// How long the file was before it, where it is ours.
+    pub original_bytes: Option<u64>,
+}
+
+/// Finds the id of a record's parent, as it stands in the record.
+pub(crate) type ParentOf = for<'a> fn(record: &'a str) -> Option<&'a RawValue>;
+
+/// Bytes looked at behind a compaction to see whether anything follows; a line begins well before.
+const LOOK_BYTES: usize = 4096;
+
+/// How to take `found` out of `source`.
+pub(crate) fn take_back(
+    source: &dyn Source,
+    found: Option<Found>,
+    parent_of: ParentOf,
+) -> Result<Undo, ReadError> {
+    let Some(found) = found else { return Ok(Undo::Nothing) };
+    if let (Some(original), Some(first), Some(last)) = (found.original_bytes, found.spans.first(), found.spans.last())
+        && original <= first.offset
+        && is_end(source, last.offset + u64::from(last.len))?
+    {
+        return Ok(Undo::Truncate(original));
+    }
+    let mut edits = removals(source, &found)?;
+    edits.extend(new_parents(source, &found, parent_of)?);
+    edits.sort_by_key(|edit| edit.offset);
+    rewrite(source, &edits).map(Undo::Rewrite)
+}
+
+/// A run of bytes and what takes its place.
+struct Edit {
+    offset: u64,
+    len: u64,
+    by: String,
+}
+
+fn is_end(source: &dyn Source, offset: u64) -> Result<bool, ReadError> {
+    let mut behind = [0; LOOK_BYTES];
+    let got = source.read_at(offset, &mut behind).map_err(ReadError::Read)?;
+    Ok(behind[..got].trim_ascii().is_empty() && got < LOOK_BYTES)
+}
+
+/// The compaction's lines go, with the newline that ends each.
+fn removals(source: &dyn Source, found: &Found) -> Result<Vec<Edit>, ReadError> {
+    let mut edits = Vec::new();
+    for span in &found.spans {
+        let mut next = [0];
+        let end = span.offset + u64::from(span.len);
+        let got = source.read_at(end, &mut next).map_err(ReadError::Read)?;
+        let newline = u64::from(got == 1 && next == *b"\n");
+        edits.push(Edit { offset: span.offset, len: u64::from(span.len) + newline, by: String::new() });
+    }
+    Ok(edits)
+}
+
+/// What hung off the compaction hangs off what it followed.
+fn new_parents(source: &dyn Source, found: &Found, parent_of: ParentOf) -> Result<Vec<Edit>, ReadError> {
+    let by = serde_json::to_string(&found.follows).expect("a string is JSON");
+    let mut edits = Vec::new();
+    each_object(source, &mut Problems::default(), |object, _| {
+        let hangs_off_it = |parent: &&RawValue| {
+            serde_json::from_str::<Cow<'_, str>>(parent.get()).is_ok_and(|id| found.ids.iter().any(|ours| *ours == *id))
+        };
+        if !found.spans.contains(&object.span)
+            && let Some(parent) = parent_of(object.text).filter(hangs_off_it)
+        {
+            let span = part_of(object, parent.get()).span;
+            edits.push(Edit { offset: span.offset, len: u64::from(span.len), by: by.clone() });
+        }
+        Ok(())
+    })?;
+    Ok(edits)
+}
+
+fn rewrite(source: &dyn Source, edits: &[Edit]) -> Result<Vec<u8>, ReadError> {
+    let mut bytes = Vec::with_capacity(source.len() as usize);
+    let mut at = 0;
+    for edit in edits {
+        copy(source, at, edit.offset, &mut bytes)?;
+        bytes.extend_from_slice(edit.by.as_bytes());
+        at = edit.offset + edit.len;
+    }
+    copy(source, at, source.len(), &mut bytes)?;
+    Ok(bytes)
+}
+
+fn copy(source: &dyn Source, from: u64, to: u64, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
+    let old = bytes.len();
+    bytes.resize(old + to.saturating_sub(from) as usize, 0);
+    let got = source.read_at(from, &mut bytes[old..]).map_err(ReadError::Read)?;
+    bytes.truncate(old + got);
+    Ok(())
+}

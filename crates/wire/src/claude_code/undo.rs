@@ -1,0 +1,77 @@
+//! Finding the last compaction of a session file, to take it back.
+
+use super::record::Record;
+use crate::boundary::{Found, Mark, Undo, take_back};
+use crate::jsonl::{Object, Problems, each_object};
+use crate::{ReadError, Source};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::HashSet;
+
+/// How to take back the last compaction of `source`: its boundary record and its summary.
+pub fn undo(source: &dyn Source) -> Result<Undo, ReadError> {
+    let mut search = Search::default();
+    each_object(source, &mut Problems::default(), |object, _| search.look(object))?;
+    take_back(source, search.found, parent_of)
+}
+
+fn parent_of(record: &str) -> Option<&RawValue> {
+    #[derive(Deserialize)]
+    struct Child<'a> {
+        #[serde(borrow, rename = "parentUuid")]
+        parent_uuid: &'a RawValue,
+    }
+    serde_json::from_str::<Child<'_>>(record).ok().map(|child| child.parent_uuid)
+}
+
+#[derive(Default)]
+struct Search {
+    found: Option<Found>,
+    uuids: HashSet<String>,
+    newest: Option<String>,
+}
+
+impl Search {
+    fn look(&mut self, object: Object<'_>) -> serde_json::Result<()> {
+        let record: Record<'_> = serde_json::from_str(object.text)?;
+        let is_boundary = record.subtype.as_deref() == Some("compact_boundary");
+        if is_boundary {
+            let logical = record.logical_parent_uuid.as_deref().filter(|uuid| self.uuids.contains(*uuid));
+            let follows = logical.map(str::to_owned).or_else(|| self.newest.clone());
+            self.found = Some(found(object, &record, follows));
+        } else if record.is_compact_summary == Some(true) {
+            self.look_at_summary(object, &record);
+        }
+        if let Some(uuid) = record.uuid.as_deref() {
+            self.uuids.insert(uuid.to_owned());
+            self.newest = Some(uuid.to_owned());
+        }
+        Ok(())
+    }
+
+    /// A summary belongs to the boundary it hangs off; in old files it stands alone.
+    fn look_at_summary(&mut self, object: Object<'_>, record: &Record<'_>) {
+        let parent = record.parent_uuid.as_deref();
+        match &mut self.found {
+            Some(found) if found.ids.first().map(String::as_str) == parent => {
+                found.spans.push(object.span);
+                found.ids.extend(record.uuid.as_deref().map(str::to_owned));
+            }
+            Some(_) | None => self.found = Some(found(object, record, parent.map(str::to_owned))),
+        }
+    }
+}
+
+fn found(object: Object<'_>, record: &Record<'_>, follows: Option<String>) -> Found {
+    #[derive(Deserialize)]
+    struct Ours {
+        epitome: Mark,
+    }
+    let ours = serde_json::from_str::<Ours>(object.text).ok();
+    Found {
+        spans: vec![object.span],
+        ids: record.uuid.as_deref().map(str::to_owned).into_iter().collect(),
+        follows,
+        original_bytes: ours.map(|ours| ours.epitome.original_bytes),
+    }
+}

@@ -1,0 +1,116 @@
+//! The lines of a rollout and the items in them, as far as we read them.
+
+use crate::boundary::Mark;
+use crate::jsonl::{Content, Text};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// One line.
+#[derive(Deserialize)]
+pub(super) struct Line<'a> {
+    #[serde(borrow, rename = "type")]
+    pub kind: Text<'a>,
+    #[serde(borrow)]
+    pub payload: &'a RawValue,
+    /// What we noted on a compaction of ours.
+    #[serde(default)]
+    pub epitome: Option<Mark>,
+}
+
+/// Something that went to or from the model, of any type: each type has some of these fields.
+#[derive(Deserialize)]
+pub(super) struct Item<'a> {
+    #[serde(borrow, rename = "type", default)]
+    pub kind: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub role: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub content: Content<'a, Piece<'a>>,
+    #[serde(borrow, default)]
+    pub call_id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub name: Option<Text<'a>>,
+    /// A JSON string for functions, an object for tool searches.
+    #[serde(borrow, default)]
+    pub arguments: Option<&'a RawValue>,
+    /// What a free-form tool is given.
+    #[serde(borrow, default)]
+    pub input: Option<Text<'a>>,
+    /// What a local shell is asked to run.
+    #[serde(borrow, default)]
+    pub action: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub output: Content<'a, Piece<'a>>,
+    /// What a tool search found.
+    #[serde(borrow, default)]
+    pub tools: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub summary: Content<'a, Piece<'a>>,
+    #[serde(borrow, default)]
+    pub encrypted_content: Option<Text<'a>>,
+}
+
+/// A piece of a message, a result or a reasoning.
+#[derive(Deserialize)]
+pub(super) struct Piece<'a> {
+    #[serde(borrow, rename = "type", default)]
+    pub kind: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub text: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub image_url: Option<Text<'a>>,
+}
+
+/// What a session begins with.
+#[derive(Deserialize)]
+pub(super) struct SessionMeta<'a> {
+    #[serde(borrow, default)]
+    pub base_instructions: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub dynamic_tools: Option<Vec<&'a RawValue>>,
+}
+
+/// What a turn begins with.
+#[derive(Deserialize)]
+pub(super) struct TurnContext<'a> {
+    #[serde(borrow, default)]
+    pub model: Option<Text<'a>>,
+}
+
+/// An event, as far as it counts tokens.
+#[derive(Deserialize)]
+pub(super) struct Event<'a> {
+    #[serde(borrow, rename = "type", default)]
+    pub kind: Option<Text<'a>>,
+    #[serde(default)]
+    pub info: Option<TokenInfo>,
+}
+
+/// What a token count tells.
+#[derive(Deserialize)]
+pub(super) struct TokenInfo {
+    #[serde(default)]
+    pub last_token_usage: Option<UsageLine>,
+}
+
+/// Usage as OpenAI reports it: the input includes what was cached.
+#[derive(Clone, Copy, Deserialize)]
+pub(super) struct UsageLine {
+    #[serde(default)]
+    pub input_tokens: u64,
+    #[serde(default)]
+    pub cached_input_tokens: u64,
+    #[serde(default)]
+    pub output_tokens: u64,
+}
+
+/// A compaction: the history that takes the place of all before it.
+#[derive(Deserialize)]
+pub(super) struct Compacted<'a> {
+    #[serde(borrow, default)]
+    pub message: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub replacement_history: Option<Vec<&'a RawValue>>,
+}

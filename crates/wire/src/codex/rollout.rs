@@ -1,0 +1,134 @@
+//! The items of a rollout on their way into a log.
+
+use super::item::{Event, Item, UsageLine};
+use super::message::{Kind, NO_CALL, decode, kind_of, message_of};
+use crate::assembly::{Assembly, Met, Pairing};
+use crate::jsonl::{Object, Problems};
+use crate::{Conversation, Fixed, Reply, Source, Usage};
+use epitome_core::{CallId, EntryId, Measure, Message, Role};
+use std::sync::Arc;
+
+/// A rollout as far as it has been read.
+pub(super) struct Rollout<'m> {
+    pub(super) measure: &'m dyn Measure,
+    pub(super) assembly: Assembly,
+    pub(super) fixed: Fixed,
+    replies: Vec<Reply>,
+    /// The reply whose items are still coming.
+    open: Option<EntryId>,
+}
+
+impl<'m> Rollout<'m> {
+    pub(super) fn new(measure: &'m dyn Measure) -> Self {
+        Self { measure, assembly: Assembly::default(), fixed: Fixed::default(), replies: Vec::new(), open: None }
+    }
+
+    /// Takes an item. `part` says how its span is to be read again.
+    pub(super) fn take_item(
+        &mut self,
+        item: &Item<'_>,
+        json: &str,
+        object: Object<'_>,
+        part: u32,
+        problems: &mut Problems,
+    ) {
+        match kind_of(item) {
+            Kind::Reply => self.take_reply(item, json, object, part),
+            Kind::Output => self.take_output(item, json, object, part, problems),
+            Kind::Said => self.take_said(item, json, object, part),
+            Kind::Sealed => self.add(item, &message_of(item, json, false), object, part),
+            Kind::Unseen => {}
+            Kind::Unknown => {
+                problems.add_unknown(object.line, item.kind.as_deref().unwrap_or("item without a type"));
+            }
+        }
+    }
+
+    fn take_reply(&mut self, item: &Item<'_>, json: &str, object: Object<'_>, part: u32) {
+        let weighed = self.measure.weigh(&message_of(item, json, false));
+        if let Some(open) = self.open {
+            return self.assembly.extend(open, weighed, object.span);
+        }
+        let name = item.id.as_ref().map(Arc::from);
+        let entry = self.assembly.add(Met { item: weighed, span: object.span, part, name });
+        self.open = Some(entry);
+        // What a compaction carries over was answered before; only what stands on its own line is a reply.
+        if part == 0 {
+            self.replies.push(Reply { entry, model: self.fixed.model.clone(), usage: None });
+        }
+    }
+
+    fn take_output(
+        &mut self,
+        item: &Item<'_>,
+        json: &str,
+        object: Object<'_>,
+        part: u32,
+        problems: &mut Problems,
+    ) {
+        let call = CallId(item.call_id.as_deref().unwrap_or_default().into());
+        let newest = self.replies.last().map(|reply| reply.entry);
+        let no_call = self.assembly.pairing(&call, newest) == Pairing::Missing;
+        if no_call {
+            problems.add(object.line, format!("answers {call}, which waits for no answer; read as text"));
+        }
+        let part = if no_call { part | NO_CALL } else { part };
+        self.add(item, &message_of(item, json, no_call), object, part);
+    }
+
+    fn take_said(&mut self, item: &Item<'_>, json: &str, object: Object<'_>, part: u32) {
+        let message = message_of(item, json, false);
+        if message.role == Role::System && self.assembly.newest().is_none() {
+            return self.fixed.system.push(message.said().into());
+        }
+        self.add(item, &message, object, part);
+    }
+
+    fn add(&mut self, item: &Item<'_>, message: &Message, object: Object<'_>, part: u32) {
+        self.open = None;
+        let name = item.id.as_ref().map(Arc::from);
+        let met = Met { item: self.measure.weigh(message), span: object.span, part, name };
+        self.assembly.answer(met);
+    }
+
+    /// A token count ends the reply it counts; repeats of it are for the screen.
+    pub(super) fn take_event(&mut self, event: &Event<'_>) {
+        if event.kind.as_deref() != Some("token_count") {
+            return;
+        }
+        let Some(usage) = event.info.as_ref().and_then(|info| info.last_token_usage) else { return };
+        self.open = None;
+        if let Some(reply) = self.replies.last_mut() {
+            reply.usage = reply.usage.or_else(|| usage_of(usage));
+        }
+    }
+
+    /// Items from here on belong to no reply that has begun.
+    pub(super) fn end_reply(&mut self) {
+        self.open = None;
+    }
+
+    pub(super) fn finish(self, source: Arc<dyn Source>) -> Conversation {
+        let leaf = self.assembly.newest();
+        let made = self.assembly.in_line(source, decode);
+        Conversation {
+            log: made.log,
+            leaf,
+            fixed: self.fixed,
+            replies: self.replies,
+            originals: made.originals,
+            names: made.names,
+        }
+    }
+}
+
+/// The normalised figures; none where all are zero.
+fn usage_of(line: UsageLine) -> Option<Usage> {
+    let usage = Usage {
+        prompt: line.input_tokens,
+        output: line.output_tokens,
+        cache_read: line.cached_input_tokens,
+        cache_write: 0,
+    };
+    (usage != Usage::default()).then_some(usage)
+}

@@ -1,0 +1,124 @@
+//! Appending a compaction the way Codex does, and finding the last one to take it back.
+
+use super::item::Item;
+use super::message::{Kind, kind_of, message_of, payload_of};
+use crate::boundary::{Boundary, Found, Mark, Undo, WriteError, begin_line, kept_tail, take_back};
+use crate::jsonl::{Object, Problems, Text, decoded, each_object};
+use crate::{Conversation, ReadError, Source, Transcript};
+use epitome_core::EntryId;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// The bytes that add a compaction to the end of `source`: one record with the new history in full.
+///
+/// The items kept stand in it byte for byte, those before the summary first.
+pub fn append(
+    transcript: &Transcript,
+    conversation: usize,
+    source: &dyn Source,
+    boundary: &Boundary,
+) -> Result<Vec<u8>, WriteError> {
+    let nothing_said = WriteError::NothingSaid(conversation);
+    let conversation = transcript.conversations.get(conversation).ok_or(nothing_said)?;
+    let tail = kept_tail(conversation, boundary);
+    let mut history = items_of(conversation, source, &boundary.before)?;
+    history.push(user_item(&boundary.summary));
+    history.extend(items_of(conversation, source, &tail)?);
+    let mark = Mark { before: boundary.before.clone(), tail, ..Mark::new(source.len(), boundary.record.as_deref()) };
+    let payload = Payload { message: &boundary.summary, replacement_history: history };
+    let line = Line { timestamp: &boundary.timestamp, r#type: "compacted", payload, epitome: mark };
+    let mut bytes = begin_line(source)?;
+    serde_json::to_writer(&mut bytes, &line).expect("strings and numbers are JSON, and memory can be written");
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    timestamp: &'a str,
+    r#type: &'a str,
+    payload: Payload<'a>,
+    epitome: Mark,
+}
+
+#[derive(Serialize)]
+struct Payload<'a> {
+    message: &'a str,
+    replacement_history: Vec<Box<RawValue>>,
+}
+
+/// The items of these messages, as they stand in the file.
+fn items_of(
+    conversation: &Conversation,
+    source: &dyn Source,
+    ids: &[EntryId],
+) -> Result<Vec<Box<RawValue>>, WriteError> {
+    let mut items = Vec::new();
+    for &id in ids {
+        let spans = conversation.originals.spans(id).ok_or(WriteError::NotInFile(id))?;
+        for span in spans {
+            let bytes = source.slice(*span).map_err(WriteError::Read)?;
+            let item = item_of(&decoded(&bytes), conversation, id);
+            items.push(item.map_err(|why| WriteError::Changed { id, why })?);
+        }
+    }
+    Ok(items)
+}
+
+/// The item in a run of bytes, which is a line or the item itself. A result without its call, which
+/// is shown as text, is written as text too.
+fn item_of(run: &str, conversation: &Conversation, id: EntryId) -> Result<Box<RawValue>, String> {
+    let json = payload_of(run).unwrap_or(run);
+    let item: Item<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let answers = conversation.log.item(id).is_some_and(|light| !light.answers.is_empty());
+    match kind_of(&item) {
+        Kind::Output if !answers => Ok(user_item(&message_of(&item, json, true).said())),
+        Kind::Output | Kind::Reply | Kind::Said | Kind::Sealed | Kind::Unseen | Kind::Unknown => {
+            serde_json::from_str(json).map_err(|error| error.to_string())
+        }
+    }
+}
+
+fn user_item(text: &str) -> Box<RawValue> {
+    #[derive(Serialize)]
+    struct Item<'a> {
+        r#type: &'a str,
+        role: &'a str,
+        content: [Piece<'a>; 1],
+    }
+    #[derive(Serialize)]
+    struct Piece<'a> {
+        r#type: &'a str,
+        text: &'a str,
+    }
+    let item = Item { r#type: "message", role: "user", content: [Piece { r#type: "input_text", text }] };
+    serde_json::value::to_raw_value(&item).expect("strings are JSON")
+}
+
+/// How to take back the last compaction of `source`.
+pub fn undo(source: &dyn Source) -> Result<Undo, ReadError> {
+    let mut last = None;
+    each_object(source, &mut Problems::default(), |object, _| {
+        last = found(object)?.or(last.take());
+        Ok(())
+    })?;
+    take_back(source, last, |_| None)
+}
+
+fn found(object: Object<'_>) -> serde_json::Result<Option<Found>> {
+    #[derive(Deserialize)]
+    struct Written<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: Text<'a>,
+        #[serde(default)]
+        epitome: Option<Mark>,
+    }
+    let line: Written<'_> = serde_json::from_str(object.text)?;
+    let is_compaction = &*line.kind == "compacted";
+    Ok(is_compaction.then(|| Found {
+        spans: vec![object.span],
+        ids: Vec::new(),
+        follows: None,
+        original_bytes: line.epitome.map(|mark| mark.original_bytes),
+    }))
+}

@@ -1,0 +1,65 @@
+//! Copilot CLI's event logs: one event per line, `{type, data, id, timestamp, parentId}`.
+//!
+//! Calls are in `assistant.message` (and again in `tool.execution_start`), results in
+//! `tool.execution_complete`. Everything else is for the screen or the hooks. Read only.
+
+mod event;
+mod message;
+mod session;
+
+use crate::jsonl::{Object, Problems, each_object};
+use crate::{Format, ReadError, Source, Transcript};
+use epitome_core::Measure;
+use event::Event;
+use session::Session;
+use std::sync::Arc;
+
+/// Events that say nothing to the model, by the beginning of their name.
+const ASIDES: [&str; 8] = [
+    "session.",
+    "hook.",
+    "abort",
+    "assistant.turn_",
+    "assistant.intent",
+    "assistant.usage",
+    "tool.execution_",
+    "permission.",
+];
+
+/// Reads an event log.
+pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+    if source.is_empty() {
+        return Err(ReadError::Empty);
+    }
+    let mut problems = Problems::default();
+    let mut session = Session::new(measure);
+    let mut known = 0_u64;
+    each_object(&*source, &mut problems, |object, problems| {
+        known += u64::from(take(&mut session, object, problems)?);
+        Ok(())
+    })?;
+    if known == 0 {
+        let why = "no line is an event with a `type` it writes and `data`".into();
+        return Err(ReadError::NotThis { format: Format::CopilotCli, why });
+    }
+    let conversation = session.finish(source);
+    Ok(Transcript { format: Format::CopilotCli, conversations: vec![conversation], problems: problems.told() })
+}
+
+/// Takes one event; true where it is one of Copilot's.
+fn take(session: &mut Session<'_>, object: Object<'_>, problems: &mut Problems) -> serde_json::Result<bool> {
+    let event: Event<'_> = serde_json::from_str(object.text)?;
+    match &*event.kind {
+        "user.message" | "assistant.message" | "tool.execution_complete" => {
+            session.take_message(&event, object, problems)?;
+        }
+        "system.message" => session.take_system(&event)?,
+        "session.model_change" => session.take_model(&event)?,
+        kind if ASIDES.iter().any(|aside| kind.starts_with(aside)) => {}
+        kind => {
+            problems.add_unknown(object.line, kind);
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

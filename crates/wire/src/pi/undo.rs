@@ -1,0 +1,49 @@
+//! Finding the last compaction of a session file, to take it back.
+
+use crate::boundary::{Found, Mark, Undo, take_back};
+use crate::jsonl::{Object, Problems, Text, each_object};
+use crate::{ReadError, Source};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// How to take back the last compaction of `source`.
+pub fn undo(source: &dyn Source) -> Result<Undo, ReadError> {
+    let mut last = None;
+    each_object(source, &mut Problems::default(), |object, _| {
+        last = found(object)?.or(last.take());
+        Ok(())
+    })?;
+    take_back(source, last, parent_of)
+}
+
+fn parent_of(entry: &str) -> Option<&RawValue> {
+    #[derive(Deserialize)]
+    struct Child<'a> {
+        #[serde(borrow, rename = "parentId")]
+        parent_id: &'a RawValue,
+    }
+    serde_json::from_str::<Child<'_>>(entry).ok().map(|child| child.parent_id)
+}
+
+fn found(object: Object<'_>) -> serde_json::Result<Option<Found>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Entry<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: Text<'a>,
+        #[serde(borrow, default)]
+        id: Option<Text<'a>>,
+        #[serde(borrow, default)]
+        parent_id: Option<Text<'a>>,
+        #[serde(default)]
+        epitome: Option<Mark>,
+    }
+    let entry: Entry<'_> = serde_json::from_str(object.text)?;
+    let is_compaction = &*entry.kind == "compaction";
+    Ok(is_compaction.then(|| Found {
+        spans: vec![object.span],
+        ids: entry.id.iter().map(|id| id.to_string()).collect(),
+        follows: entry.parent_id.map(|id| id.to_string()),
+        original_bytes: entry.epitome.map(|mark| mark.original_bytes),
+    }))
+}

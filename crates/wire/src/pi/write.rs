@@ -1,0 +1,170 @@
+//! Appending a compaction the way pi does.
+
+use super::message::bare_summary;
+use super::record::Record;
+use crate::boundary::{Boundary, Mark, WriteError, begin_line, branch_messages, derive, kept_tail};
+use crate::{Conversation, Format, Lines, ReadError, Source, Transcript};
+use epitome_core::EntryId;
+use serde::Serialize;
+use serde::de::IgnoredAny;
+
+/// The bytes that add a compaction to the end of `source`: one entry.
+///
+/// pi shows the summary in a frame of its own (see [`super::shown_summary`]), then everything from the
+/// first entry kept; messages before the summary, and tails with gaps, are refused.
+pub fn append(
+    transcript: &Transcript,
+    conversation: usize,
+    source: &dyn Source,
+    boundary: &Boundary,
+) -> Result<Vec<u8>, WriteError> {
+    if let Some(&id) = boundary.before.first() {
+        return Err(WriteError::NoPlaceBefore { format: Format::Pi, id });
+    }
+    let nothing_said = WriteError::NothingSaid(conversation);
+    let conversation = transcript.conversations.get(conversation).ok_or(nothing_said)?;
+    let first_kept = first_kept(conversation, boundary)?;
+    let session = scan(source, conversation, first_kept).map_err(read_again)?;
+    let mark = Mark::new(source.len(), boundary.record.as_deref());
+    let line = compaction_line(boundary, &session, conversation, first_kept, &mark);
+    let mut bytes = begin_line(source)?;
+    serde_json::to_writer(&mut bytes, &line).expect("strings and numbers are JSON, and memory can be written");
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+fn read_again(error: ReadError) -> WriteError {
+    match error {
+        ReadError::Read(error) => WriteError::Read(error),
+        other => WriteError::Read(std::io::Error::other(other)),
+    }
+}
+
+/// The first message kept; none where nothing is. Everything on the branch behind it comes along.
+fn first_kept(conversation: &Conversation, boundary: &Boundary) -> Result<Option<EntryId>, WriteError> {
+    let kept = kept_tail(conversation, boundary);
+    let Some(&first) = kept.first() else { return Ok(None) };
+    let behind = branch_messages(conversation).into_iter().filter(|id| *id >= first);
+    for id in behind {
+        if !kept.contains(&id) {
+            return Err(WriteError::TailHasGaps { format: Format::Pi, id });
+        }
+    }
+    conversation.originals.spans(first).ok_or(WriteError::NotInFile(first))?;
+    Ok(Some(first))
+}
+
+/// What the entry must fit.
+#[derive(Default)]
+struct Session {
+    id: String,
+    has_ids: bool,
+    /// The newest entry of all, settings and labels included.
+    leaf: Option<String>,
+    /// Entries in the file, header included, as version 1 counts.
+    entries: usize,
+    /// The position of the first message kept.
+    first_kept_at: Option<usize>,
+}
+
+fn scan(
+    source: &dyn Source,
+    conversation: &Conversation,
+    first_kept: Option<EntryId>,
+) -> Result<Session, ReadError> {
+    let mut session = header(source)?;
+    let first = first_kept.and_then(|id| Some(conversation.originals.spans(id)?.first()?.offset));
+    let mut lines = Lines::of(source);
+    while let Some(line) = lines.next()? {
+        if session.has_ids {
+            session.leaf = entry_id(line.bytes).or(session.leaf);
+        } else if serde_json::from_slice::<IgnoredAny>(line.bytes).is_ok() {
+            if first == Some(line.span.offset) {
+                session.first_kept_at = Some(session.entries);
+            }
+            session.entries += 1;
+        }
+    }
+    Ok(session)
+}
+
+fn header(source: &dyn Source) -> Result<Session, ReadError> {
+    let mut session = Session::default();
+    let mut lines = Lines::of(source);
+    while let Some(line) = lines.next()? {
+        if let Ok(record) = serde_json::from_slice::<Record<'_>>(line.bytes) {
+            session.id = record.id.as_deref().unwrap_or_default().to_owned();
+            session.has_ids = record.version.is_some_and(|version| version > 1);
+            break;
+        }
+    }
+    Ok(session)
+}
+
+fn entry_id(line: &[u8]) -> Option<String> {
+    let record: Record<'_> = serde_json::from_slice(line).ok()?;
+    record.id.filter(|_| &*record.kind != "session").map(|id| id.to_string())
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CompactionLine<'a> {
+    r#type: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_id: Option<&'a str>,
+    timestamp: &'a str,
+    summary: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_kept_entry_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_kept_entry_index: Option<usize>,
+    tokens_before: u64,
+    details: Details<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_hook: Option<bool>,
+    epitome: &'a Mark,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Details<'a> {
+    read_files: &'a [String],
+    modified_files: &'a [String],
+}
+
+/// Where nothing is kept the entry names itself: pi finds it nowhere before, and keeps nothing.
+fn compaction_line<'a>(
+    boundary: &'a Boundary,
+    session: &'a Session,
+    conversation: &Conversation,
+    first_kept: Option<EntryId>,
+    mark: &'a Mark,
+) -> CompactionLine<'a> {
+    let id = session.has_ids.then(|| new_id(session, mark.original_bytes, &boundary.summary, conversation));
+    let kept_name = first_kept.and_then(|id| conversation.names[id.index()].as_deref()).map(str::to_owned);
+    CompactionLine {
+        r#type: "compaction",
+        first_kept_entry_id: id.clone().map(|own| kept_name.unwrap_or(own)),
+        first_kept_entry_index: (!session.has_ids).then(|| session.first_kept_at.unwrap_or(session.entries)),
+        id,
+        parent_id: session.leaf.as_deref(),
+        timestamp: &boundary.timestamp,
+        summary: bare_summary(&boundary.summary),
+        tokens_before: boundary.tokens_before.0,
+        details: Details { read_files: &boundary.read_files, modified_files: &boundary.modified_files },
+        from_hook: session.has_ids.then_some(false),
+        epitome: mark,
+    }
+}
+
+/// An id of eight hexadecimal digits that no message has.
+fn new_id(session: &Session, original_bytes: u64, summary: &str, conversation: &Conversation) -> String {
+    let nth = |nth| {
+        let bytes = derive(&session.id, original_bytes, summary, nth);
+        bytes[..4].iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let is_free = |id: &String| !conversation.names.iter().flatten().any(|name| **name == **id);
+    (0..).map(nth).find(is_free).expect("there are more ids than entries")
+}
