@@ -71,23 +71,26 @@ impl Growth<'_> {
         if let Some(fixed) = added.fixed {
             conversation.fixed = fixed;
         }
-        match (added.entry, added.message) {
-            (Some(Entry::Message(_)), Some(message)) => {
+        let Some(entry) = added.entry else { return };
+        match (entry, added.message) {
+            (Entry::Message(_), Some(message)) => {
                 // Counted anew: the file may have been written with another model's counter.
                 let id = push(conversation, Entry::Message(self.measure.weigh(&message)));
                 conversation.replies.extend(reply_of(id, &message));
                 let place = if self.is_born_native { in_line(span) } else { Place::Held(message.into()) };
                 conversation.originals.put(id, place);
             }
-            (Some(Entry::Message(_)), None) => {
+            (Entry::Message(_), None) => {
                 let id = push(conversation, Entry::Note { kind: "message without text".into() });
                 let what = format!("the message of added entry {id} is missing; a note stands in its place");
                 self.transcript.problems.push(Problem { line: None, what });
             }
-            (Some(entry), _) => {
+            (
+                entry @ (Entry::Compaction(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. }),
+                _,
+            ) => {
                 push(conversation, entry);
             }
-            (None, _) => {}
         }
     }
 }

@@ -1,17 +1,17 @@
 //! OpenAI Responses: a flat list of items. Custom calls stay custom, system notes become developer
 //! messages, and reasoning travels with what it led to.
 
+mod carried;
 mod item;
-mod native;
 
 use super::arrange::{Answer, Arranged, Pair, Said, Spoken, Step, remnant};
 use super::ids::{Ids, Naming};
 use super::piece::{self, Piece};
 use super::{BETWEEN_TEXTS, EMPTY_RESULT, NO_RESULT, RequestParts, input, raw, spoken_system};
 use crate::validate::is_blank;
+use carried::Carrier;
 use epitome_core::{Call, ToolResult};
 use item::{Item, Output, Part};
-use native::Native;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -42,17 +42,17 @@ pub(super) fn frame<'a>(
 }
 
 pub(super) fn messages(arranged: &Arranged<'_>) -> Vec<Box<RawValue>> {
-    let mut native = Native::new(NAMING);
-    let mut all = asked(Vec::new(), &arranged.opening, &mut native);
+    let mut carrier = Carrier::new(NAMING);
+    let mut all = asked(Vec::new(), &arranged.opening, &mut carrier);
     for step in &arranged.steps {
-        let outputs = replied(step, &mut native, &mut all);
-        all.extend(asked(outputs, &step.after, &mut native));
+        let outputs = replied(step, &mut carrier, &mut all);
+        all.extend(asked(outputs, &step.after, &mut carrier));
     }
     all.iter().map(raw).collect()
 }
 
 /// The outputs, then what the user's side said, each speaker's pieces together.
-fn asked<'a>(outputs: Vec<Item<'a>>, said: &[Said<'a>], native: &mut Native) -> Vec<Item<'a>> {
+fn asked<'a>(outputs: Vec<Item<'a>>, said: &[Said<'a>], carrier: &mut Carrier) -> Vec<Item<'a>> {
     let mut items = outputs;
     let pieces = piece::said(said);
     for piece in &pieces {
@@ -60,7 +60,7 @@ fn asked<'a>(outputs: Vec<Item<'a>>, said: &[Said<'a>], native: &mut Native) -> 
             Piece::Text(text) => item::say(&mut items, "user", Part::input(text.to_string())),
             Piece::Note(note) => item::say(&mut items, "developer", Part::input((*note).to_owned())),
             Piece::Picture(picture) => item::say(&mut items, "user", Part::image(picture.url())),
-            Piece::Opaque(opaque) => items.extend(native.compaction(opaque)),
+            Piece::Opaque(opaque) => items.extend(carrier.compaction(opaque)),
         }
     }
     if items.is_empty() {
@@ -70,7 +70,7 @@ fn asked<'a>(outputs: Vec<Item<'a>>, said: &[Said<'a>], native: &mut Native) -> 
 }
 
 /// Appends the items of a reply, and gives the outputs that belong right behind it.
-fn replied<'a>(step: &Step<'a>, native: &mut Native, all: &mut Vec<Item<'a>>) -> Vec<Item<'a>> {
+fn replied<'a>(step: &Step<'a>, carrier: &mut Carrier, all: &mut Vec<Item<'a>>) -> Vec<Item<'a>> {
     let mut items = Vec::new();
     let mut outputs = Vec::new();
     for spoken in &step.reply {
@@ -79,15 +79,15 @@ fn replied<'a>(step: &Step<'a>, native: &mut Native, all: &mut Vec<Item<'a>>) ->
                 item::say(&mut items, "assistant", Part::output((*text).to_owned()));
             }
             Spoken::Call(Pair { call, result }) => {
-                let answer = (native.ids.give(&call.id.0), *result);
-                items.push(call_item(call, &answer.0, &native.ids));
+                let answer = (carrier.ids.give(&call.id.0), *result);
+                items.push(call_item(call, &answer.0, &carrier.ids));
                 outputs.push(output_item(call, answer));
             }
-            Spoken::Opaque(opaque) => native.pass(opaque, &step.after, &mut items, &mut outputs),
+            Spoken::Opaque(opaque) => carrier.pass(opaque, &step.after, &mut items, &mut outputs),
             Spoken::Text(_) | Spoken::Thinking { .. } => {}
         }
     }
-    native::drop_idle_reasoning(&mut items);
+    carried::drop_idle_reasoning(&mut items);
     if items.is_empty() {
         item::say(&mut items, "assistant", Part::output(remnant(&step.reply)));
     }

@@ -1,4 +1,4 @@
-//! Items only Responses knows: reasoning, hosted tools, calls whose output is an item of its own.
+//! Items only Responses knows, carried as they came: reasoning, hosted tools, calls whose output is an item of its own.
 
 use super::super::arrange::Said;
 use super::super::ids::{Ids, Naming};
@@ -9,12 +9,12 @@ use epitome_core::Opaque;
 use std::collections::HashSet;
 
 /// The ids taken so far, of calls and of items.
-pub(super) struct Native {
+pub(super) struct Carrier {
     pub(super) ids: Ids,
     items: HashSet<String>,
 }
 
-impl Native {
+impl Carrier {
     pub(super) fn new(naming: Naming) -> Self {
         Self { ids: Ids::new(naming), items: HashSet::new() }
     }
