@@ -1,6 +1,6 @@
 //! Tool calls as one line each: what was done, to what, and how it ended.
 
-use crate::facts::{Secrets, unfold};
+use crate::facts::{Secrets, scan_commands, unfold};
 use crate::ledger::ending;
 use crate::{Call, CallId, EntryId, ToolResult};
 use serde_json::Value;
@@ -11,8 +11,12 @@ pub(super) struct Deed {
     pub id: EntryId,
     /// The call, until its result has come.
     call: CallId,
-    /// What was done: the tool and its main argument.
-    pub text: String,
+    /// The tool.
+    tool: String,
+    /// Its main arguments.
+    pub argument: String,
+    /// The commands in it, word for word, where it is a script of one line.
+    pub commands: Vec<String>,
     /// Whether it failed.
     pub failed: bool,
     /// Its exit code, where the result shows one.
@@ -30,10 +34,14 @@ pub(super) fn of(id: EntryId, call: &Call, secrets: &Secrets) -> Deed {
     let argument = secrets.screen(&argument);
     let flat = argument.split_whitespace().collect::<Vec<_>>().join(" ");
     let cut = flat.char_indices().nth(ARGUMENT_CHARS_MAX).map_or(flat.len(), |(at, _)| at);
+    let mut commands = Vec::new();
+    scan_commands(&flat[..cut], &mut |mention| commands.push(mention.value.to_owned()));
     Deed {
         id,
         call: call.id.clone(),
-        text: format!("{} {}", call.name, &flat[..cut]),
+        tool: call.name.to_string(),
+        argument: flat[..cut].to_owned(),
+        commands,
         failed: false,
         exit: None,
     }
@@ -52,9 +60,9 @@ impl Deed {
     /// The deed as the summary shows it, with its pointer.
     pub(super) fn line(&self) -> String {
         match (self.exit, self.failed) {
-            (Some(code), _) => format!("{} {} → exit {code}", self.id, self.text),
-            (None, true) => format!("{} {} → failed", self.id, self.text),
-            (None, false) => format!("{} {}", self.id, self.text),
+            (Some(code), _) => format!("{} {} {} → exit {code}", self.id, self.tool, self.argument),
+            (None, true) => format!("{} {} {} → failed", self.id, self.tool, self.argument),
+            (None, false) => format!("{} {} {}", self.id, self.tool, self.argument),
         }
     }
 }

@@ -7,8 +7,9 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// A line that could be put back.
-#[derive(Clone)]
-pub(super) struct Candidate {
+pub(super) struct Candidate<T> {
+    /// What it stands for.
+    pub of: T,
     /// What it is worth on its own, beside its facts.
     pub bonus: f64,
     /// What it takes, about.
@@ -41,7 +42,7 @@ impl Ord for Offer {
 }
 
 /// The candidates worth taking, best first, until `budget` is spent by their costs.
-pub(super) fn choose(candidates: &[Candidate], weights: &mut [f64], budget: f64) -> Vec<usize> {
+pub(super) fn choose<T>(candidates: &[Candidate<T>], weights: &mut [f64], budget: f64) -> Vec<usize> {
     let mut heap: BinaryHeap<Offer> = (0..candidates.len())
         .map(|candidate| Offer { ratio: ratio(&candidates[candidate], weights), candidate })
         .filter(|offer| offer.ratio > 0.0)
@@ -66,7 +67,7 @@ pub(super) fn choose(candidates: &[Candidate], weights: &mut [f64], budget: f64)
     chosen
 }
 
-fn ratio(candidate: &Candidate, weights: &[f64]) -> f64 {
+fn ratio<T>(candidate: &Candidate<T>, weights: &[f64]) -> f64 {
     let gain: f64 = candidate.facts.iter().map(|&fact| weights[fact as usize]).sum();
     (gain + candidate.bonus) / candidate.cost
 }
@@ -77,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_fact_is_paid_for_once() {
-        let line = |facts: &[u32], cost| Candidate { bonus: 0.0, cost, facts: facts.to_vec() };
+        let line = |facts: &[u32], cost| Candidate { of: (), bonus: 0.0, cost, facts: facts.to_vec() };
         let lines = [line(&[0], 1.0), line(&[0, 1], 1.5), line(&[2], 5.0)];
         assert_eq!(choose(&lines, &mut [1.0, 1.0, 1.0], 6.5), [1, 2]);
     }

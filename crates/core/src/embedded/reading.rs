@@ -13,10 +13,6 @@ use std::collections::HashSet;
 pub(super) struct Doc {
     /// Its entry; none for prose of earlier compactions.
     pub id: Option<EntryId>,
-    /// Where it stood in its message.
-    pub voice: Voice,
-    /// Who wrote it.
-    pub author: Author,
     /// Its text, secrets screened out.
     pub text: String,
 }
@@ -136,7 +132,10 @@ impl Reading {
             let clock = self.clock;
             let is_action = passage.voice == Voice::Called;
             scan(&passage, |Sighting { mention, .. }| {
-                self.table.see(mention, Place { clock, is_action, is_person: false, is_visible: true });
+                self.table.see(
+                    mention,
+                    Place { clock, is_action, is_person: false, is_model: false, is_visible: true },
+                );
             });
         }
         if message.author == Author::Person {
@@ -153,6 +152,7 @@ impl Reading {
             clock: self.clock,
             is_action: voice == Voice::Called,
             is_person: author == Author::Person,
+            is_model: voice == Voice::Said && author == Author::Model,
             is_visible: false,
         };
         let clean = Passage { voice, author, text: text.as_str().into() };
@@ -171,7 +171,7 @@ impl Reading {
         });
         close_line(&mut self.lines, &mut self.line_facts, doc, at, &mut facts);
         drop(clean);
-        self.docs.push(Doc { id, voice, author, text });
+        self.docs.push(Doc { id, text });
     }
 
     fn hear(&mut self, id: EntryId, said: &str) {

@@ -1,35 +1,55 @@
 //! Filling the rest of a summary with the lines and actions most likely to be needed again.
+//!
+//! A fact has two halves: that it is named, and that it stands beside words it stood beside. A bare
+//! list earns the first half only; a line it stood in earns both.
 
 use super::cover::{Candidate, choose};
 use super::page::{Page, Section};
 use super::reading::{Doc, Line, Reading};
-use super::weight;
+use super::weight::{TUNING, chance};
 use crate::Tokens;
-use crate::facts::{Class, Mention, scan_line, scan_pairs};
-use std::collections::{BTreeMap, HashMap};
+use crate::facts::{Class, Mention, is_code_like, scan_line, scan_pairs};
+use std::collections::{HashMap, HashSet};
 
-/// A fact that stands in a list without its surroundings is only half kept.
-const BARE_LEFT: f64 = 0.5;
-/// What naming the entry a run of lines comes from takes, in tokens.
-const POINTER_COST: f64 = 2.0;
+/// As many ordinary words make a line a fact's surroundings.
+const LINKS_MIN: usize = 2;
+/// A line without words of its own is shown with the one before it, up to this many bytes.
+const JOINED_BYTES_MAX: usize = 220;
 
 /// Fills the page.
 pub(super) fn fill(page: &mut Page<'_>, reading: &Reading, focus: Option<&str>) {
-    let mut weights: Vec<f64> =
-        reading.table.facts.iter().map(|fact| weight::chance(fact, &reading.table)).collect();
+    let mut weights = weights(reading);
     discount(page, reading, &mut weights);
-    let candidates = candidates(reading, focus);
+    let pieces = pieces(reading, focus);
     let room = page.room().0 as f64;
-    let offers: Vec<Candidate> = candidates.iter().map(|(_, candidate)| candidate.clone()).collect();
-    let chosen = choose(&offers, &mut weights, room);
-    write(page, reading, chosen.into_iter().map(|at| &candidates[at].0));
+    let chosen = choose(&pieces, &mut weights, room);
+    write(page, reading, chosen.into_iter().map(|at| &pieces[at].of));
 }
 
-/// Facts the page holds already count less or not at all.
+/// Two for each fact: for naming it, and for naming it beside its words.
+fn weights(reading: &Reading) -> Vec<f64> {
+    let chances = reading.table.facts.iter().map(|fact| chance(fact, &reading.table));
+    chances.flat_map(|chance| [chance * (1.0 - TUNING.link), chance * TUNING.link]).collect()
+}
+
+fn named(fact: u32) -> u32 {
+    2 * fact
+}
+
+fn linked(fact: u32) -> u32 {
+    2 * fact + 1
+}
+
+/// Facts the page holds already are not paid for again.
 fn discount(page: &Page<'_>, reading: &Reading, weights: &mut [f64]) {
-    for (section, line) in page.lines() {
-        let left = if section == Section::Files { BARE_LEFT } else { 0.0 };
-        facts_in(line, reading, |fact| weights[fact as usize] *= left);
+    for (_, line) in page.lines() {
+        let is_linking = is_linking(line);
+        facts_in(line, reading, |fact| {
+            weights[named(fact) as usize] = 0.0;
+            if is_linking {
+                weights[linked(fact) as usize] = 0.0;
+            }
+        });
     }
 }
 
@@ -44,45 +64,118 @@ fn facts_in(line: &str, reading: &Reading, mut found: impl FnMut(u32)) {
     line.split_whitespace().for_each(|word| look(Mention { class: Class::Path, key: word, value: word }));
 }
 
-/// Something to put back.
+/// Whether a fact in this line stands beside enough ordinary words.
+fn is_linking(line: &str) -> bool {
+    let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let is_ordinary = |word: &&str| {
+        let letters = word.chars().take(3).count();
+        let is_plain = word.chars().all(char::is_alphabetic) && !is_code_like(word);
+        is_plain && (letters >= 3 || !word.is_ascii())
+    };
+    words.filter(is_ordinary).collect::<HashSet<_>>().len() >= LINKS_MIN
+        || line.chars().filter(|c| !c.is_ascii()).count() >= 4
+}
+
+/// Something that could be put back.
 #[derive(Clone, Copy)]
 enum Piece {
+    /// A line.
     Line(usize),
+    /// A line, with the one before it.
+    Joined {
+        /// The line.
+        line: usize,
+        /// Where the one before it begins.
+        start: u32,
+    },
+    /// A tool call.
     Deed(usize),
 }
 
-fn candidates(reading: &Reading, focus: Option<&str>) -> Vec<(Piece, Candidate)> {
+fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Piece>> {
     let mut all = Vec::with_capacity(reading.lines.len() + reading.deeds.len());
     let mut seen: HashMap<&str, usize> = HashMap::new();
     for (at, line) in reading.lines.iter().enumerate() {
-        let text = line_text(&reading.docs[line.doc as usize], line);
+        let text = line_text(&reading.docs[line.doc as usize], line.start, line.end);
         // The same line again: the newer one stands for both.
         if let Some(&older) = seen.get(text) {
-            let (piece, _): &mut (Piece, Candidate) = &mut all[older];
-            *piece = Piece::Line(at);
+            let older: &mut Candidate<Piece> = &mut all[older];
+            older.of = Piece::Line(at);
             continue;
         }
         seen.insert(text, all.len());
-        let facts = reading.line_facts[line.first as usize..(line.first + line.count) as usize].to_vec();
-        let bonus = if is_about(text, focus) { 0.5 } else { 0.0 };
-        all.push((Piece::Line(at), Candidate { bonus, cost: cost(text) + POINTER_COST, facts }));
+        all.push(line_piece(reading, at, text, focus));
+        if !is_linking(text) {
+            all.extend(joined_piece(reading, at));
+        }
     }
-    let deeds = reading.deeds.len() as f64;
-    for (at, deed) in reading.deeds.iter().enumerate() {
-        let mut facts = Vec::new();
-        facts_in(&deed.text, reading, |fact| facts.push(fact));
-        let bonus = 0.05 * (at as f64 / deeds).powi(2);
-        all.push((Piece::Deed(at), Candidate { bonus, cost: cost(&deed.text) + POINTER_COST + 2.0, facts }));
+    let count = reading.deeds.len() as f64;
+    all.extend((0..reading.deeds.len()).map(|at| deed_piece(reading, at, at as f64 / count)));
+    all
+}
+
+fn line_piece(reading: &Reading, at: usize, text: &str, focus: Option<&str>) -> Candidate<Piece> {
+    // What the person asked to dwell on outweighs any single fact.
+    let bonus = if is_about(text, focus) { 1.0 } else { 0.0 };
+    let facts = line_facts(reading, at, is_linking(text));
+    Candidate { of: Piece::Line(at), bonus, cost: cost(text) + TUNING.pointer, facts }
+}
+
+fn line_facts(reading: &Reading, at: usize, is_linking: bool) -> Vec<u32> {
+    let line = &reading.lines[at];
+    let facts = &reading.line_facts[line.first as usize..(line.first + line.count) as usize];
+    let mut all: Vec<u32> = facts.iter().map(|&fact| named(fact)).collect();
+    if is_linking {
+        all.extend(facts.iter().map(|&fact| linked(fact)));
     }
     all
+}
+
+fn joined_piece(reading: &Reading, at: usize) -> Option<Candidate<Piece>> {
+    let line = &reading.lines[at];
+    let doc = &reading.docs[line.doc as usize];
+    let before = doc.text[..line.start as usize].trim_end();
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let is_short = line.end as usize - start <= JOINED_BYTES_MAX;
+    let text = &doc.text[start..line.end as usize];
+    if before.is_empty() || !is_short || !is_linking(text) {
+        return None;
+    }
+    let of = Piece::Joined { line: at, start: start as u32 };
+    Some(Candidate {
+        of,
+        bonus: 0.0,
+        cost: cost(text) + TUNING.pointer,
+        facts: line_facts(reading, at, true),
+    })
+}
+
+/// `age` runs from 0 for the oldest to 1 for the newest action.
+fn deed_piece(reading: &Reading, at: usize, age: f64) -> Candidate<Piece> {
+    let deed = &reading.deeds[at];
+    let is_linking = is_linking(&deed.argument);
+    let mut facts = Vec::new();
+    facts_in(&deed.argument, reading, |fact| {
+        facts.push(named(fact));
+        if is_linking {
+            facts.push(linked(fact));
+        }
+    });
+    facts.extend(deed.commands.iter().filter_map(|command| {
+        reading.table.find(Mention { class: Class::Command, key: command, value: command }).map(named)
+    }));
+    facts.sort_unstable();
+    facts.dedup();
+    let cost = cost(&deed.argument) + TUNING.pointer + 2.0;
+    Candidate { of: Piece::Deed(at), bonus: TUNING.deed * age * age, cost, facts }
 }
 
 fn is_about(text: &str, focus: Option<&str>) -> bool {
     focus.is_some_and(|focus| focus.split_whitespace().any(|word| word.len() >= 4 && text.contains(word)))
 }
 
-fn line_text<'r>(doc: &'r Doc, line: &Line) -> &'r str {
-    doc.text[line.start as usize..line.end as usize].trim()
+fn line_text(doc: &Doc, start: u32, end: u32) -> &str {
+    doc.text[start as usize..end as usize].trim()
 }
 
 /// About how many tokens a text takes, without asking: runs of letters by four, signs by one.
@@ -91,46 +184,62 @@ fn cost(text: &str) -> f64 {
     for c in text.chars() {
         if c.is_ascii_alphanumeric() {
             run += 1;
-        } else {
-            tokens += (f64::from(run) / 4.5).ceil();
-            run = 0;
-            tokens += if c == ' ' {
-                0.0
-            } else if c.is_ascii() {
-                0.7
-            } else {
-                0.8
-            };
+            continue;
         }
+        tokens += (f64::from(run) / 4.5).ceil();
+        run = 0;
+        tokens += match c {
+            ' ' => 0.0,
+            c if c.is_ascii() => 0.7,
+            _ => 0.8,
+        };
     }
     tokens + (f64::from(run) / 4.5).ceil() + 1.0
 }
 
 fn write<'p>(page: &mut Page<'_>, reading: &Reading, pieces: impl Iterator<Item = &'p Piece>) {
-    let mut runs: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    let mut pointed = HashSet::new();
     let mut quota = page.room();
     for piece in pieces {
         match *piece {
             Piece::Deed(at) => {
-                let deed = &reading.deeds[at];
-                page.add(Section::Actions, &deed.line(), at as u64, &mut quota);
+                page.add(Section::Actions, &reading.deeds[at].line(), at as u64, &mut quota);
             }
             Piece::Line(at) => {
-                let line = &reading.lines[at];
-                let doc = &reading.docs[line.doc as usize];
-                let run = runs.entry(line.doc).or_default();
-                if run.is_empty()
-                    && let Some(id) = doc.id
-                {
-                    page.add(Section::Lines, &format!("{id}:"), u64::from(line.doc) << 32, &mut quota);
-                }
-                run.push(at);
-                let order = (u64::from(line.doc) << 32) | (u64::from(line.start) + 1);
-                page.add(Section::Lines, line_text(doc, line), order, &mut quota);
+                write_line(
+                    page,
+                    reading,
+                    &reading.lines[at],
+                    reading.lines[at].start,
+                    &mut pointed,
+                    &mut quota,
+                );
+            }
+            Piece::Joined { line, start } => {
+                write_line(page, reading, &reading.lines[line], start, &mut pointed, &mut quota);
             }
         }
         if quota < Tokens(4) {
             break;
         }
     }
+}
+
+/// Writes a line of a passage; the first of each passage brings its pointer.
+fn write_line(
+    page: &mut Page<'_>,
+    reading: &Reading,
+    line: &Line,
+    start: u32,
+    pointed: &mut HashSet<u32>,
+    quota: &mut Tokens,
+) {
+    let doc = &reading.docs[line.doc as usize];
+    let place = u64::from(line.doc) << 32;
+    if pointed.insert(line.doc)
+        && let Some(id) = doc.id
+    {
+        page.add(Section::Lines, &format!("{id}:"), place, quota);
+    }
+    page.add(Section::Lines, line_text(doc, start, line.end), place | (u64::from(start) + 1), quota);
 }

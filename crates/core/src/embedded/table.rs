@@ -12,6 +12,8 @@ pub(super) struct Place {
     pub is_action: bool,
     /// In a person's words.
     pub is_person: bool,
+    /// In the model's words.
+    pub is_model: bool,
     /// In a message that stays in view.
     pub is_visible: bool,
 }
@@ -31,6 +33,8 @@ pub(super) struct Known {
     pub acted: u64,
     /// Whether a person said it.
     pub by_person: bool,
+    /// Whether the model said it, outside of calls.
+    pub by_model: bool,
     /// Whether it stays in view anyway.
     pub is_visible: bool,
     /// Whether a newer value has taken its place.
@@ -61,6 +65,7 @@ impl Table {
             known.acted = place.clock;
         }
         known.by_person |= place.is_person;
+        known.by_model |= place.is_model;
         known.is_visible |= place.is_visible;
         if mention.class.latest_wins() {
             let key = (mention.class, mention.key.to_lowercase().into_boxed_str());
@@ -90,6 +95,7 @@ impl Table {
                 seen: 0,
                 acted: 0,
                 by_person: false,
+                by_model: false,
                 is_visible: false,
                 is_outdated: false,
             });

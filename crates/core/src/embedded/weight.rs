@@ -1,7 +1,67 @@
 //! How likely a fact is to be needed again, from how it was used so far.
+//!
+//! A logistic score of few features. The coefficients were fitted by search on half of the corpus's
+//! sessions and checked on the other half (`bench/RETENTION.md`); nothing in them knows a session.
 
 use super::table::{Known, Table};
 use crate::facts::Class;
+
+/// Coefficients of the score, and what the choice of lines leans on.
+pub(super) struct Tuning {
+    /// Having stood in a call's arguments at all.
+    pub acted: f64,
+    /// Per doubling or so of the age of that.
+    pub acted_age: f64,
+    /// Per doubling or so of how often.
+    pub actions: f64,
+    /// Per doubling or so of how often it was seen anywhere.
+    pub mentions: f64,
+    /// Per doubling or so of the age of the last sight.
+    pub seen_age: f64,
+    /// Having been said by a person.
+    pub by_person: f64,
+    /// Having been said by the model, outside of calls.
+    pub by_model: f64,
+    /// Score of a path with no history at all; the other classes follow.
+    pub path: f64,
+    pub identifier: f64,
+    pub url: f64,
+    pub id: f64,
+    pub command: f64,
+    pub number: f64,
+    pub version: f64,
+    pub state: f64,
+    pub error: f64,
+    /// The part of a fact's worth that is had only with words it stood beside.
+    pub link: f64,
+    /// What the newest action is worth by itself.
+    pub deed: f64,
+    /// What naming the entry of a run of lines takes, in tokens.
+    pub pointer: f64,
+}
+
+/// The values in use.
+pub(super) const TUNING: Tuning = Tuning {
+    acted: 2.2,
+    acted_age: 0.35,
+    actions: 0.5,
+    mentions: 0.35,
+    seen_age: 0.35,
+    by_person: 0.7,
+    by_model: 0.3,
+    path: -2.6,
+    identifier: -3.2,
+    url: -3.8,
+    id: -3.8,
+    command: -3.2,
+    number: -5.0,
+    version: -4.5,
+    state: -3.8,
+    error: -3.0,
+    link: 0.55,
+    deed: 0.05,
+    pointer: 2.0,
+};
 
 /// A fact's chance of being used later, between 0 and 1; 0 where saying it again gains nothing.
 pub(super) fn chance(known: &Known, table: &Table) -> f64 {
@@ -9,33 +69,39 @@ pub(super) fn chance(known: &Known, table: &Table) -> f64 {
         return 0.0;
     }
     let age = |clock: u64| ((table.end - clock) as f64 / 4000.0).ln_1p();
-    let acted = if known.actions > 0 { 2.2 - 0.35 * age(known.acted) } else { 0.0 };
+    let acted = match known.actions {
+        0 => 0.0,
+        _ => TUNING.acted - TUNING.acted_age * age(known.acted),
+    };
     let score = class_score(known.class)
         + acted
-        + 0.5 * f64::from(known.actions).ln_1p()
-        + 0.35 * f64::from(known.mentions).ln_1p()
-        - 0.35 * age(known.seen)
-        + if known.by_person { 0.7 } else { 0.0 };
+        + TUNING.actions * f64::from(known.actions).ln_1p()
+        + TUNING.mentions * f64::from(known.mentions).ln_1p()
+        - TUNING.seen_age * age(known.seen)
+        + if known.by_person { TUNING.by_person } else { 0.0 }
+        + if known.by_model { TUNING.by_model } else { 0.0 };
     1.0 / (1.0 + (-score).exp())
 }
 
 fn class_score(class: Class) -> f64 {
     match class {
-        Class::Path => -2.6,
-        Class::Identifier => -3.2,
-        Class::Url | Class::Id => -3.8,
-        Class::Number => -5.0,
-        Class::Version => -4.5,
-        Class::State => -3.8,
-        Class::Error => -3.0,
+        Class::Path => TUNING.path,
+        Class::Identifier => TUNING.identifier,
+        Class::Url => TUNING.url,
+        Class::Id => TUNING.id,
+        Class::Command => TUNING.command,
+        Class::Number => TUNING.number,
+        Class::Version => TUNING.version,
+        Class::State => TUNING.state,
+        Class::Error => TUNING.error,
+        // Whole sentences: they have parts of their own and are not chosen as tokens of a line.
         Class::Operation
-        | Class::Command
         | Class::Requirement
         | Class::Prohibition
         | Class::Decision
         | Class::Todo
         | Class::UserMessage
         | Class::Question
-        | Class::LiveWork => -4.0,
+        | Class::LiveWork => f64::NEG_INFINITY,
     }
 }

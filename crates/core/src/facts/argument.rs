@@ -38,7 +38,7 @@ pub(super) fn scan_argument<'t>(line: &'t str, found: &mut impl FnMut(Mention<'t
 }
 
 /// Calls `found` for each command of a one-line script.
-pub(super) fn scan_commands<'t>(script: &'t str, found: &mut impl FnMut(Mention<'t>)) {
+pub fn scan_commands<'t>(script: &'t str, found: &mut impl FnMut(Mention<'t>)) {
     for command in split_commands(script) {
         let words = command.split_whitespace().take(2).map(str::len).sum::<usize>();
         if command.len() > COMMAND_BYTES_MAX || words < VALUE_BYTES_MIN || command.starts_with("cd ") {

@@ -14,6 +14,7 @@ mod rule;
 mod secret;
 mod token;
 
+pub use argument::scan_commands;
 pub use class::{Class, Fact};
 pub use decision::{closing_question, decisions};
 pub use error::{ERROR_CHARS_MAX, first_error};
