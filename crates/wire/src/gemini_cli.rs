@@ -4,8 +4,11 @@
 //! reply is a message and each result another, made from its call's own bytes.
 
 use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
+use crate::protocol::read::block_of;
 use crate::{Format, ReadError, Source, Transcript, Usage};
-use epitome_core::{Author, Block, Call, CallId, Image, Measure, Message, Opaque, Part, Role, ToolResult};
+use epitome_core::{
+    Author, Block, Call, CallId, EntryId, Image, Measure, Message, Opaque, Part, Role, ToolResult,
+};
 use std::sync::Arc;
 
 /// Reads a Gemini CLI session file.
@@ -60,18 +63,14 @@ fn tell_record(view: View<'_>, draft: &mut Draft<'_, GeminiCli>) {
         Some("gemini") => tell_reply(view, &record, draft),
         // `info`, `error` and their like are for the screen.
         Some(other) => return draft.note(other),
-        None => return draft.odd("a record has no `type`; it is left out"),
+        None => return draft.leave_out("it has no `type`"),
     };
     if let Some(id) = id {
         draft.name(id, &record.shared("id"));
     }
 }
 
-fn tell_reply(
-    view: View<'_>,
-    record: &Object<'_>,
-    draft: &mut Draft<'_, GeminiCli>,
-) -> Option<epitome_core::EntryId> {
+fn tell_reply(view: View<'_>, record: &Object<'_>, draft: &mut Draft<'_, GeminiCli>) -> Option<EntryId> {
     let id = draft.say(&[view], Side::Said)?;
     let usage = record.get("tokens").and_then(View::object).and_then(|tokens| usage(&tokens));
     draft.reply(id, record.text("model").map(Into::into), usage);
@@ -118,14 +117,6 @@ fn said(content: Option<View<'_>>) -> Vec<Block> {
     let Some(content) = content else { return Vec::new() };
     let parts = content.list().unwrap_or_else(|| vec![content]);
     parts.into_iter().filter_map(part).map(block_of).collect()
-}
-
-fn block_of(part: Part) -> Block {
-    match part {
-        Part::Text { text } => Block::Text { text },
-        Part::Image(image) => Block::Image(image),
-        Part::Opaque(opaque) => Block::Opaque(opaque),
-    }
 }
 
 fn part(view: View<'_>) -> Option<Part> {

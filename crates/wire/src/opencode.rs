@@ -31,7 +31,7 @@ impl Dialect for Opencode {
             draft.turn_to(index);
             let message = element.object().unwrap_or_default();
             let Some(info) = message.get("info") else {
-                draft.odd(&format!("message {} has no `info`; it is left out", index + 1));
+                draft.leave_out("it has no `info`");
                 continue;
             };
             let parts = message.list("parts");

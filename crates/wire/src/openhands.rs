@@ -94,7 +94,7 @@ impl<'a> Telling<'a> {
             Kind::Observed => self.say(event, &[event.view], Side::Added, draft),
             Kind::Condensed => self.condense(event, draft),
             Kind::Aside => draft.note(&event.label()),
-            Kind::Unknown => draft.odd("an event is neither action nor observation; it is left out"),
+            Kind::Unknown => draft.leave_out("it is neither action nor observation"),
         }
     }
 

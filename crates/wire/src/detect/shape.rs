@@ -20,7 +20,7 @@ pub(super) fn format_of(value: View<'_>) -> Option<Format> {
 fn of_line(line: &Object<'_>) -> Option<Format> {
     let kind = line.text("type").unwrap_or_default();
     let has = |key| line.has(key);
-    if has("epitome") && line.text("format").as_deref() == Some(Format::Native.name()) {
+    if line.text("epitome").as_deref() == Some(Format::Native.name()) {
         return Some(Format::Native);
     }
     let is_pi_message =

@@ -59,10 +59,15 @@ impl<'d, D: Dialect> Draft<'d, D> {
         match D::message(runs, side) {
             Ok(message) => Some(self.put(runs, side, &message)),
             Err(why) => {
-                self.odd(&format!("message {}: {why}; it is left out", self.element));
+                self.leave_out(&why);
                 None
             }
         }
+    }
+
+    /// Says that the element being read is left out, and why.
+    pub(crate) fn leave_out(&mut self, why: &str) {
+        self.odd(&format!("message {}: {why}; it is left out", self.element));
     }
 
     /// Adds a message already made from `runs` on `side`.

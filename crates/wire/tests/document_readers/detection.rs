@@ -35,7 +35,7 @@ fn every_file_of_the_corpus_is_recognised() {
 #[test]
 fn small_files_of_every_shape_are_recognised() {
     let samples: [(&str, Format); 24] = [
-        (r#"{"epitome":1,"format":"native"}"#, Format::Native),
+        (r#"{"epitome":"native","version":1,"from":"native"}"#, Format::Native),
         (r#"{"type":"session","id":"x","cwd":"/"}"#, Format::Pi),
         (r#"{"timestamp":"t","type":"session_meta","payload":{}}"#, Format::Codex),
         (r#"{"type":"session.start","data":{},"id":"x"}"#, Format::CopilotCli),

@@ -115,6 +115,19 @@ fn anthropic_results_come_before_what_the_person_adds() {
 }
 
 #[test]
+fn a_message_is_found_at_the_bytes_of_its_element() {
+    let mixed = r#"{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}, {"type": "text", "text": "é"}]}"#;
+    let body = format!(r#"{{"messages": [{{"role": "user", "content": "ü"}},  {mixed}]}}"#);
+    let transcript = read_as(Some(Format::Anthropic), body.as_bytes()).expect("it is read");
+    let originals = &transcript.conversations[0].originals;
+    let found = ids(&transcript.conversations[0]).map(|id| {
+        let span = originals.spans(id).expect("it stands in the file")[0];
+        &body[span.offset as usize..][..span.len as usize]
+    });
+    assert_eq!(found.collect::<Vec<_>>(), [r#"{"role": "user", "content": "ü"}"#, mixed, mixed]);
+}
+
+#[test]
 fn chat_messages_of_every_role() {
     let body = r#"[{"role":"developer","content":"be good"},
         {"role":"user","content":[{"type":"text","text":"look"},

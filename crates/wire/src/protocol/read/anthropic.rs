@@ -39,10 +39,10 @@ impl Dialect for Anthropic {
 
     fn message(runs: &[View<'_>], side: Side) -> Result<Message, String> {
         let message = runs.first().and_then(|run| run.object()).ok_or("it is no object")?;
-        let blocks = blocks_of(message.get("content"));
+        let (results, rest) = blocks_of(message.get("content"));
         match side {
-            Side::Answered => Ok(answers(blocks)),
-            Side::Said | Side::Added => said(&message.shared("role"), blocks),
+            Side::Answered => Ok(answered(results)),
+            Side::Said | Side::Added => said(&message.shared("role"), rest),
         }
     }
 }
@@ -58,20 +58,19 @@ fn is_foreign(element: View<'_>) -> Option<String> {
 }
 
 fn tell_element(element: View<'_>, draft: &mut Draft<'_, Anthropic>) {
-    let runs = [element];
-    let has_answers = match Anthropic::message(&runs, Side::Answered) {
-        Ok(message) if !message.blocks.is_empty() => {
-            draft.put(&runs, Side::Answered, &message);
-            true
-        }
-        Ok(_) | Err(_) => false,
-    };
-    let says_nothing = Anthropic::message(&runs, Side::Said).is_ok_and(|message| message.blocks.is_empty());
-    if has_answers && says_nothing {
+    let message = element.object().unwrap_or_default();
+    let (results, rest) = blocks_of(message.get("content"));
+    let is_answer = !results.is_empty();
+    if is_answer {
+        draft.put(&[element], Side::Answered, &answered(results));
+    }
+    if is_answer && rest.is_empty() {
         return;
     }
-    let Some(id) = draft.say(&runs, Side::Said) else { return };
-    let message = element.object().unwrap_or_default();
+    let id = match said(&message.shared("role"), rest) {
+        Ok(said) => draft.put(&[element], Side::Said, &said),
+        Err(why) => return draft.leave_out(&why),
+    };
     draft.name(id, &message.shared("id"));
     if &*message.shared("role") == "assistant" {
         let usage = message.get("usage").and_then(anthropic_usage);
@@ -79,13 +78,11 @@ fn tell_element(element: View<'_>, draft: &mut Draft<'_, Anthropic>) {
     }
 }
 
-fn answers(blocks: Vec<Block>) -> Message {
-    let blocks = blocks.into_iter().filter(is_result).collect();
+fn answered(blocks: Vec<Block>) -> Message {
     Message { role: Role::Tool, author: Author::Tool, blocks }
 }
 
-fn said(role: &str, mut blocks: Vec<Block>) -> Result<Message, String> {
-    blocks.retain(|block| !is_result(block));
+fn said(role: &str, blocks: Vec<Block>) -> Result<Message, String> {
     let (role, author) = match role {
         "user" => (Role::User, author_of(&blocks)),
         "assistant" => (Role::Assistant, Author::Model),
@@ -95,16 +92,11 @@ fn said(role: &str, mut blocks: Vec<Block>) -> Result<Message, String> {
     Ok(Message { role, author, blocks })
 }
 
-fn is_result(block: &Block) -> bool {
-    matches!(block, Block::Result(_))
-}
-
-fn blocks_of(content: Option<View<'_>>) -> Vec<Block> {
-    let Some(content) = content else { return Vec::new() };
-    match content.list() {
-        Some(list) => list.into_iter().filter_map(block).collect(),
-        None => block(content).into_iter().collect(),
-    }
+/// The results in a content field, and its other blocks.
+fn blocks_of(content: Option<View<'_>>) -> (Vec<Block>, Vec<Block>) {
+    let Some(content) = content else { return (Vec::new(), Vec::new()) };
+    let blocks = content.list().unwrap_or_else(|| vec![content]);
+    blocks.into_iter().filter_map(block).partition(|block| matches!(block, Block::Result(_)))
 }
 
 /// One content block; none for a text that says nothing.
