@@ -12,7 +12,7 @@ pub(crate) use mark::{Mark, begin_line, derive};
 pub(crate) use take_back::{Found, take_back};
 
 use crate::{Format, ReadError, Source, Transcript, claude_code, codex, pi};
-use epitome_core::{EntryId, Tail, Tokens};
+use epitome_core::{EntryId, Expressible, Tail, Tokens, Trigger};
 use std::io;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub struct Boundary {
     pub tokens_before: Tokens,
     /// The context after.
     pub tokens_after: Tokens,
-    /// Whether a person asked for it.
+    /// What set it off.
     pub trigger: Trigger,
     /// When, as RFC 3339 with milliseconds, such as `2026-01-31T09:30:00.000Z`.
     pub timestamp: String,
@@ -41,34 +41,6 @@ pub struct Boundary {
     pub duration_ms: u64,
     /// The record of it, as JSON, to be found again in the file.
     pub record: Option<Arc<str>>,
-}
-
-/// What set a compaction off, as far as transcripts tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trigger {
-    /// A person.
-    Manual,
-    /// A threshold.
-    Auto,
-}
-
-impl Trigger {
-    /// The word for it in transcripts.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Manual => "manual",
-            Self::Auto => "auto",
-        }
-    }
-}
-
-/// What a format's compactions can say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Expressible {
-    /// Messages kept verbatim before the summary.
-    pub before: bool,
-    /// Messages shown in another form than they were said in.
-    pub forms: bool,
 }
 
 /// What a compaction written in `format` can say; the rest must go into the summary's text.
@@ -98,7 +70,9 @@ pub enum WriteError {
         id: EntryId,
     },
     /// A tail with gaps, where the tool keeps everything from one entry on.
-    #[error("{format} keeps everything from one entry on, and {id} would come along; keep it or cut after it")]
+    #[error(
+        "{format} keeps everything from one entry on, and {id} would come along; keep it or cut after it"
+    )]
     TailHasGaps {
         /// The format.
         format: Format,
@@ -154,8 +128,9 @@ pub fn undo(format: Format, source: &dyn Source) -> Result<Undo, ReadError> {
         Format::ClaudeCode => claude_code::undo(source),
         Format::Codex => codex::undo(source),
         Format::Pi => pi::undo(source),
-        other => {
-            Err(ReadError::NotThis { format: other, why: "only claude-code, codex and pi are taken back".into() })
-        }
+        other => Err(ReadError::NotThis {
+            format: other,
+            why: "only claude-code, codex and pi are taken back".into(),
+        }),
     }
 }

@@ -43,7 +43,11 @@ pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript
         return Err(ReadError::NotThis { format: Format::CopilotCli, why });
     }
     let conversation = session.finish(source);
-    Ok(Transcript { format: Format::CopilotCli, conversations: vec![conversation], problems: problems.told() })
+    Ok(Transcript {
+        format: Format::CopilotCli,
+        conversations: vec![conversation],
+        problems: problems.told(),
+    })
 }
 
 /// Takes one event; true where it is one of Copilot's.

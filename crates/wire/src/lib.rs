@@ -28,7 +28,7 @@ pub mod swe_agent;
 mod transcript;
 pub mod validate;
 
-pub use boundary::{Boundary, Expressible, Trigger, Undo, WriteError, append, can_express, undo};
+pub use boundary::{Boundary, Undo, WriteError, append, can_express, undo};
 pub use detect::detect;
 pub use format::Format;
 pub use lines::{Line, Lines};

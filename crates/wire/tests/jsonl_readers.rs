@@ -1,7 +1,13 @@
 //! The readers of line-by-line formats on real sessions: what they find, and what always holds.
 
-use epitome_core::{Archive, CallId, Entry, EntryId, Image, Measure, Tokens};
-use epitome_wire::{Conversation, ReadError, Source, Transcript, Window, claude_code, codex, copilot_cli, pi};
+use epitome_core::{
+    Archive, Author, CallId, Compaction, Context, Cut, Entry, EntryId, Image, Keep, Measure, Message, Role,
+    Summary, Tail, Tokens, Trigger, find_cut,
+};
+use epitome_wire::{
+    Boundary, Conversation, Format, ReadError, Source, Transcript, Undo, Window, append, can_express,
+    claude_code, codex, copilot_cli, pi, undo,
+};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -87,9 +93,9 @@ fn row(name: &str, transcript: &Transcript) -> String {
             Some(Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. }) | None => {}
         }
     }
-    let live = conversation.leaf.map_or(0, |leaf| {
-        log.branch(leaf).into_iter().filter(|id| log.item(*id).is_some()).count()
-    });
+    let live = conversation
+        .leaf
+        .map_or(0, |leaf| log.branch(leaf).into_iter().filter(|id| log.item(*id).is_some()).count());
     let replies = conversation.replies.len();
     let peak = conversation.replies.iter().filter_map(|reply| reply.usage).map(|usage| usage.prompt).max();
     let problems = transcript.problems.len();
@@ -106,7 +112,40 @@ fn the_corpus_reads_as_its_manifest_says() {
         "file", "msgs", "live", "repl", "call", "res", "cmp", "prb", "peak"
     );
     let rows = files().into_iter().map(|(name, read, bytes)| row(&name, &transcript(read, &bytes)));
-    insta::assert_snapshot!(std::iter::once(head).chain(rows).collect::<String>(), @"");
+    insta::assert_snapshot!(std::iter::once(head).chain(rows).collect::<String>(), @r"
+    file                                                        msgs  live  repl call  res cmp prb    peak
+    claude-code/agent-stuff-6ce966-ko.jsonl                       43    43    12   30   30   0   0  144223
+    claude-code/chkit-98b664.jsonl                               350   326   142  170  169   1   0  166479
+    claude-code/cipher-box-af1dd2-images.jsonl                   482   482   224  252  251   2   0  165695
+    claude-code/claude-code-log-37f83e-2025.jsonl                214   214   105  101  101   0   0  104468
+    claude-code/entire-cli-25730c.jsonl                          411   411   169  220  220   2   0  150210
+    claude-code/entire-cli-8cfa91-broken-lines.jsonl             123   121    59   56   55   0   4   93300
+    claude-code/entire-cli-cd95ad.jsonl                          483   483   225  206  206   3   0  155023
+    claude-code/entire-skills-967701.jsonl                       978   975   389  388  388   0   0  414202
+    claude-code/episodic-memory-large-2025.jsonl                 350   350   170  152  152   0   2  534859
+    claude-code/kimi-cli-28db10-zh-microcompact.jsonl            153   153    69   72   72   0   0   75871
+    claude-code/kimi-cli-2977bc-zh-images.jsonl                  212   212    96  102  102   0   0  116721
+    claude-code/oh-my-posh-0254bf.jsonl                         1371  1371   610  591  591   1   1  559279
+    claude-code/oh-my-posh-d3cfdf-mcp.jsonl                      752   752   307  311  311   1   0  400879
+    claude-code/oh-my-posh-d84718-agents-images.jsonl            697   697   273  262  262   0   0  515912
+    claude-code/repiq-01c581-ja.jsonl                            477   464   217  224  224   1   0  166571
+    claude-code/spotter-ae4a77/session.jsonl                     465   465   217  242  242   1   0  141787
+    claude-code/spotter-ae4a77/subagents/agent-aac57f5.jsonl      16    16     3   12   12   0   0   18893
+    claude-code/spotter-ae4a77/subagents/agent-acompact-946d2b.jsonl     2     2     1    0    0   0   1  139534
+    claude-code/spotter-fa812b/session.jsonl                     357   357   157  197  197   1   0  166874
+    claude-code/spotter-fa812b/subagents/agent-a93ccab.jsonl      37    37    11   25   25   0   0   45627
+    claude-code/spotter-fa812b/subagents/agent-aa84377.jsonl      31    31     9   21   21   0   0   52567
+    claude-code/spotter-fa812b/subagents/agent-acompact-70d8e7.jsonl    15    15     1    0    0   0  14  169290
+    claude-code/viewer-fe5e1c-inline-sidechains.jsonl             23    23     9   11   11   0   1   21552
+    codex/agentv-796ead.jsonl                                    888   888   327  531  531   3   0  237746
+    codex/agentv-f4771e.jsonl                                    534   534   184  311  311   2   0  240512
+    codex/entire-skills-d5c56b.jsonl                             953   953   295  543  543   1   0  203786
+    codex/session-bridge-64b5e5.jsonl                            348   348   121  210  210   1   0  210215
+    copilot-cli/agentv-d88be7.jsonl                              121   121    56   61   61   0   0       0
+    pi/pi-dev-962b10-v3.jsonl                                    233   233    91  107  107   1   0   99861
+    pi/pi-mono-before-compaction.jsonl                           990   990   484  454  448   2   0  184915
+    pi/pi-mono-large-session.jsonl                               914   914   453  391  373   0   0  177604
+    ");
 }
 
 #[test]
@@ -157,4 +196,144 @@ fn assert_same_ids(name: &str, part: &Conversation, whole: &Conversation) {
         let first = |conversation: &Conversation| conversation.originals.spans(id).map(|spans| spans[0]);
         assert_eq!(first(part), first(whole), "{name} {id}");
     }
+}
+
+/// A compaction that keeps the newest messages, and the first thing a person said where there is a place for it.
+fn boundary(transcript: &Transcript) -> Boundary {
+    let conversation = &transcript.conversations[0];
+    let context = context(conversation);
+    let tail = match find_cut(&context, Keep::Messages(20)) {
+        Some(Cut::Between { keep_from, .. } | Cut::Within { keep_from, .. }) => Tail::From(keep_from),
+        Some(Cut::After) | None => Tail::Nothing,
+    };
+    let is_theirs = |id: &EntryId| conversation.log.item(*id).is_some_and(|item| item.opens_turn());
+    let first = context.message_slots().map(|(id, ..)| id).find(is_theirs);
+    let before = if can_express(transcript.format).before { first.into_iter().collect() } else { Vec::new() };
+    Boundary {
+        summary: "The parser was fixed.\nTests \"pass\".".into(),
+        before,
+        tail,
+        tokens_before: context.tokens(),
+        tokens_after: Tokens(7),
+        trigger: Trigger::Manual,
+        timestamp: "2026-01-31T09:30:00.000Z".into(),
+        read_files: vec!["src/a.rs".into()],
+        modified_files: vec!["src/b.rs".into()],
+        duration_ms: 12,
+        record: Some(r#"{"outcome":"done"}"#.into()),
+    }
+}
+
+fn context(conversation: &Conversation) -> Context {
+    let leaf = conversation.leaf.expect("something was said");
+    Context::of(&conversation.log, leaf, &Quarter, &conversation.originals).expect("originals can be read")
+}
+
+fn shown(conversation: &Conversation) -> Vec<Message> {
+    let shown = context(conversation).shown(&conversation.log, &Quarter, &conversation.originals);
+    shown.expect("originals can be read").into_iter().map(|shown| (*shown.message).clone()).collect()
+}
+
+/// What the model is to see after `boundary`.
+fn intended(mut transcript: Transcript, boundary: &Boundary) -> Vec<Message> {
+    let text = match transcript.format {
+        Format::Pi => pi::shown_summary(&boundary.summary).into(),
+        _ => boundary.summary.clone(),
+    };
+    let compaction = Compaction {
+        before: boundary.before.clone(),
+        summary: Some(Summary { text, tokens: Tokens(7) }),
+        tail: boundary.tail.clone(),
+        ..Compaction::default()
+    };
+    let conversation = &mut transcript.conversations[0];
+    let entry = Entry::Compaction(Box::new(compaction));
+    conversation.leaf =
+        Some(conversation.log.append(conversation.leaf, entry).expect("the leaf is in the log"));
+    shown(conversation)
+}
+
+#[test]
+fn a_compaction_written_is_a_compaction_read_and_can_be_taken_back() {
+    for (name, read, bytes) in files() {
+        let before = transcript(read, &bytes);
+        if !before.format.is_resumable() {
+            continue;
+        }
+        let boundary = boundary(&before);
+        let added = append(&before, 0, &*bytes, &boundary).expect(&name);
+        let longer = Arc::new([&bytes[..], &added].concat());
+        let after = transcript(read, &longer);
+        assert_eq!(shown(&after.conversations[0]), intended(before, &boundary), "{name}");
+        let original = Undo::Truncate(bytes.len() as u64);
+        assert_eq!(undo(after.format, &*longer).expect("memory can be read"), original, "{name}");
+    }
+}
+
+#[test]
+fn a_file_without_its_last_newline_is_given_one_first() {
+    for (name, read, bytes) in files() {
+        let bytes = Arc::new(bytes.trim_ascii_end().to_vec());
+        let before = transcript(read, &bytes);
+        if before.format.is_resumable() {
+            let added = append(&before, 0, &*bytes, &boundary(&before)).expect(&name);
+            let longer = [&bytes[..], &added].concat();
+            assert_eq!(added[0], b'\n', "{name}");
+            let original = Undo::Truncate(bytes.len() as u64);
+            assert_eq!(undo(before.format, &longer).expect("memory can be read"), original, "{name}");
+        }
+    }
+}
+
+#[test]
+fn who_wrote_what_is_told_apart() {
+    let count = |conversation: &Conversation, author, role| {
+        let items = ids(conversation).filter_map(|id| conversation.log.item(id).cloned());
+        items.filter(|item| item.author == author && item.role == role).count()
+    };
+    let rows = files().into_iter().map(|(name, read, bytes)| {
+        let transcript = transcript(read, &bytes);
+        let conversation = &transcript.conversations[0];
+        let [person, harness, system, made_up] = [
+            (Author::Person, Role::User),
+            (Author::Harness, Role::User),
+            (Author::Harness, Role::System),
+            (Author::Harness, Role::Assistant),
+        ]
+        .map(|(author, role)| count(conversation, author, role));
+        format!("{name:<66} {person:>3} {harness:>3} {system:>3} {made_up:>3}\n")
+    });
+    insta::assert_snapshot!(rows.collect::<String>(), @r"
+    claude-code/agent-stuff-6ce966-ko.jsonl                              1   0   0   0
+    claude-code/chkit-98b664.jsonl                                       9  28   0   2
+    claude-code/cipher-box-af1dd2-images.jsonl                           2   5   0   0
+    claude-code/claude-code-log-37f83e-2025.jsonl                        6   2   0   0
+    claude-code/entire-cli-25730c.jsonl                                 18   5   0   0
+    claude-code/entire-cli-8cfa91-broken-lines.jsonl                     5   3   0   1
+    claude-code/entire-cli-cd95ad.jsonl                                 42   9   0   1
+    claude-code/entire-skills-967701.jsonl                              68 133   0   0
+    claude-code/episodic-memory-large-2025.jsonl                        21   7   0   0
+    claude-code/kimi-cli-28db10-zh-microcompact.jsonl                    9   3   0   0
+    claude-code/kimi-cli-2977bc-zh-images.jsonl                         10   4   0   0
+    claude-code/oh-my-posh-0254bf.jsonl                                 27 143   0   0
+    claude-code/oh-my-posh-d3cfdf-mcp.jsonl                             12 122   0   0
+    claude-code/oh-my-posh-d84718-agents-images.jsonl                   24 136   0   2
+    claude-code/repiq-01c581-ja.jsonl                                   19  17   0   0
+    claude-code/spotter-ae4a77/session.jsonl                             2   4   0   0
+    claude-code/spotter-ae4a77/subagents/agent-aac57f5.jsonl             1   0   0   0
+    claude-code/spotter-ae4a77/subagents/agent-acompact-946d2b.jsonl     1   0   0   0
+    claude-code/spotter-fa812b/session.jsonl                             2   1   0   0
+    claude-code/spotter-fa812b/subagents/agent-a93ccab.jsonl             1   0   0   0
+    claude-code/spotter-fa812b/subagents/agent-aa84377.jsonl             1   0   0   0
+    claude-code/spotter-fa812b/subagents/agent-acompact-70d8e7.jsonl     1  13   0   0
+    claude-code/viewer-fe5e1c-inline-sidechains.jsonl                    1   2   0   0
+    codex/agentv-796ead.jsonl                                           23   4   3   0
+    codex/agentv-f4771e.jsonl                                           26   8   5   0
+    codex/entire-skills-d5c56b.jsonl                                   110   4   1   0
+    codex/session-bridge-64b5e5.jsonl                                   10   4   1   0
+    copilot-cli/agentv-d88be7.jsonl                                      4   0   0   0
+    pi/pi-dev-962b10-v3.jsonl                                           35   0   0   0
+    pi/pi-mono-before-compaction.jsonl                                  55   3   0   0
+    pi/pi-mono-large-session.jsonl                                      88   0   0   0
+    ");
 }

@@ -36,7 +36,8 @@ fn in_view(conversation: &Conversation) -> Vec<EntryId> {
                     Tail::From(first) => view.into_iter().filter(|id| id >= first).collect(),
                     Tail::These(ids) => ids.clone(),
                 };
-                let tail = tail.into_iter().filter(|id| log.item(*id).is_some() && !compaction.before.contains(id));
+                let tail =
+                    tail.into_iter().filter(|id| log.item(*id).is_some() && !compaction.before.contains(id));
                 view = compaction.before.iter().copied().chain(tail).collect();
             }
             Some(Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. }) | None => {}

@@ -31,8 +31,10 @@ pub(crate) fn take_back(
     parent_of: ParentOf,
 ) -> Result<Undo, ReadError> {
     let Some(found) = found else { return Ok(Undo::Nothing) };
-    if let (Some(original), Some(first), Some(last)) = (found.original_bytes, found.spans.first(), found.spans.last())
-        && original <= first.offset
+    // A tool that rewrote the file has moved our lines, and what was noted holds no longer.
+    if let (Some(original), Some(first), Some(last)) =
+        (found.original_bytes, found.spans.first(), found.spans.last())
+        && matches!(first.offset.checked_sub(original), Some(0 | 1))
         && is_end(source, last.offset + u64::from(last.len))?
     {
         return Ok(Undo::Truncate(original));
@@ -75,7 +77,8 @@ fn new_parents(source: &dyn Source, found: &Found, parent_of: ParentOf) -> Resul
     let mut edits = Vec::new();
     each_object(source, &mut Problems::default(), |object, _| {
         let hangs_off_it = |parent: &&RawValue| {
-            serde_json::from_str::<Cow<'_, str>>(parent.get()).is_ok_and(|id| found.ids.iter().any(|ours| *ours == *id))
+            serde_json::from_str::<Cow<'_, str>>(parent.get())
+                .is_ok_and(|id| found.ids.iter().any(|ours| *ours == *id))
         };
         if !found.spans.contains(&object.span)
             && let Some(parent) = parent_of(object.text).filter(hangs_off_it)

@@ -14,8 +14,16 @@ pub(super) fn message_of(json: &str) -> Option<Message> {
     if UNSEEN.contains(&kind) {
         return None;
     }
-    let blocks = if kind == "queued_command" { prompt_blocks(&attached["prompt"]) } else { blocks_of(kind, &attached, json) };
-    let author = if kind == "queued_command" && is_typed(&attached, &blocks) { Author::Person } else { Author::Harness };
+    let blocks = if kind == "queued_command" {
+        prompt_blocks(&attached["prompt"])
+    } else {
+        blocks_of(kind, &attached, json)
+    };
+    let author = if kind == "queued_command" && is_typed(&attached, &blocks) {
+        Author::Person
+    } else {
+        Author::Harness
+    };
     Some(Message { role: Role::User, author, blocks })
 }
 
@@ -58,9 +66,15 @@ fn blocks_of(kind: &str, attached: &Value, json: &str) -> Vec<Block> {
 /// The readable part, in whichever field its kind has it.
 fn text_of(attached: &Value) -> Option<String> {
     let content = &attached["content"];
-    [content, &content["content"], &content["file"]["content"], &attached["snippet"], &attached["addedBlocks"]]
-        .into_iter()
-        .find_map(joined)
+    [
+        content,
+        &content["content"],
+        &content["file"]["content"],
+        &attached["snippet"],
+        &attached["addedBlocks"],
+    ]
+    .into_iter()
+    .find_map(joined)
 }
 
 /// A string, or a list of strings as lines.

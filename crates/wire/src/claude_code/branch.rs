@@ -51,11 +51,7 @@ impl Links {
         exchanges
     }
 
-    fn live(
-        &self,
-        last: Option<EntryId>,
-        exchanges: &HashMap<EntryId, Vec<EntryId>>,
-    ) -> HashSet<EntryId> {
+    fn live(&self, last: Option<EntryId>, exchanges: &HashMap<EntryId, Vec<EntryId>>) -> HashSet<EntryId> {
         // A result may fill a place before the newest message without ending the branch there.
         let newest = self.answers.len().checked_sub(1).map(|at| EntryId(at as u32));
         let from_newest = self.reach(newest, exchanges);
@@ -66,11 +62,7 @@ impl Links {
     }
 
     /// Everything that `from` follows on, exchanges taken whole.
-    fn reach(
-        &self,
-        from: Option<EntryId>,
-        exchanges: &HashMap<EntryId, Vec<EntryId>>,
-    ) -> HashSet<EntryId> {
+    fn reach(&self, from: Option<EntryId>, exchanges: &HashMap<EntryId, Vec<EntryId>>) -> HashSet<EntryId> {
         let mut reached: HashSet<EntryId> = HashSet::new();
         let mut ahead: Vec<EntryId> = from.into_iter().collect();
         while let Some(id) = ahead.pop() {

@@ -67,11 +67,16 @@ fn side_of(record: &Record<'_>, blocks: &[Block]) -> (Role, Author) {
     }
     let first_text = blocks.iter().find_map(|block| match block {
         Block::Text { text } => Some(text.as_ref()),
-        Block::Thinking { .. } | Block::Call(_) | Block::Result(_) | Block::Image(_) | Block::Opaque(_) => None,
+        Block::Thinking { .. } | Block::Call(_) | Block::Result(_) | Block::Image(_) | Block::Opaque(_) => {
+            None
+        }
     });
     let is_harness = record.is_meta == Some(true)
         || record.is_compact_summary == Some(true)
-        || record.origin.as_ref().is_some_and(|origin| origin.kind.as_deref().is_some_and(|kind| kind != "human"))
+        || record
+            .origin
+            .as_ref()
+            .is_some_and(|origin| origin.kind.as_deref().is_some_and(|kind| kind != "human"))
         || first_text.is_some_and(is_harness_text);
     (Role::User, if is_harness { Author::Harness } else { Author::Person })
 }
@@ -120,7 +125,10 @@ fn block_of<'a>(line: &BlockLine<'_>, raw: impl FnOnce() -> Option<&'a RawValue>
         }
         "tool_use" => Block::Call(call_of(line)),
         "tool_result" => Block::Result(result_of(line, raw)),
-        "image" => line.source.as_ref().map_or_else(|| opaque("image", raw()), |source| Block::Image(image_of(source))),
+        "image" => line
+            .source
+            .as_ref()
+            .map_or_else(|| opaque("image", raw()), |source| Block::Image(image_of(source))),
         other => opaque(other, raw()),
     }
 }
@@ -144,9 +152,14 @@ fn result_of<'a>(line: &BlockLine<'_>, raw: impl FnOnce() -> Option<&'a RawValue
 }
 
 fn parts_of<'a>(lines: &[PartLine<'_>], raw: impl FnOnce() -> Option<&'a RawValue>) -> Vec<Part> {
-    let is_plain = |line: &PartLine<'_>| matches!(line.kind.as_deref(), Some("text")) || line.source.is_some();
+    let is_plain =
+        |line: &PartLine<'_>| matches!(line.kind.as_deref(), Some("text")) || line.source.is_some();
     // Only a part we do not know is looked up again, as the bytes it came in.
-    let raws = if lines.iter().all(is_plain) { Vec::new() } else { raw().map_or_else(Vec::new, |raw| raw_content(raw.get())) };
+    let raws = if lines.iter().all(is_plain) {
+        Vec::new()
+    } else {
+        raw().map_or_else(Vec::new, |raw| raw_content(raw.get()))
+    };
     let part = |(at, line): (usize, &PartLine<'_>)| match (line.kind.as_deref(), &line.source) {
         (Some("text"), _) => Part::Text { text: owned(&line.text) },
         (_, Some(source)) => Part::Image(image_of(source)),

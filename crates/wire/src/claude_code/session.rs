@@ -105,7 +105,8 @@ impl<'m> Session<'m> {
                 ),
                 Pairing::Missing => {
                     unpaired |= 1 << nth.min(31);
-                    problems.add(object.line, format!("answers {call}, which waits for no answer; read as text"));
+                    problems
+                        .add(object.line, format!("answers {call}, which waits for no answer; read as text"));
                 }
             }
         }
@@ -164,18 +165,21 @@ impl<'m> Session<'m> {
     fn tail_of(&self, kept: &Kept<'_>, object: Object<'_>, problems: &mut Problems) -> Tail {
         if let Some((head, tail)) = kept.ends {
             let [head, tail] = [head, tail].map(|uuid| self.stands.get(uuid).copied().flatten());
-            let ids = head.zip(tail).map_or_else(Vec::new, |(head, tail)| (head.0..=tail.0).map(EntryId).collect());
+            let ids =
+                head.zip(tail).map_or_else(Vec::new, |(head, tail)| (head.0..=tail.0).map(EntryId).collect());
             return if ids.is_empty() { Tail::Nothing } else { Tail::These(ids) };
         }
         let mut ids: Vec<EntryId> = Vec::new();
         let mut absent = 0;
         for uuid in &kept.listed {
             match self.stands.get(*uuid) {
-                Some(Some(id)) if !ids.contains(id) => ids.push(*id),
-                Some(_) => {}
+                Some(id) => ids.extend(id),
                 None => absent += 1,
             }
         }
+        // In the order of the log: results in the order of their calls, whichever came first.
+        ids.sort_unstable();
+        ids.dedup();
         if absent > 0 {
             problems.add(object.line, format!("keeps {absent} records that are not in the file"));
         }
@@ -186,7 +190,8 @@ impl<'m> Session<'m> {
         let Some(message) = message_of(record, object.text, 0) else { return };
         let text: Arc<str> = message.said().into();
         let summary = Summary { tokens: self.measure.text(&text) + self.measure.framing(), text };
-        let boundary = record.parent_uuid.as_deref().and_then(|uuid| self.stands.get(uuid)).copied().flatten();
+        let boundary =
+            record.parent_uuid.as_deref().and_then(|uuid| self.stands.get(uuid)).copied().flatten();
         let id = match boundary {
             Some(id) if self.is_bare(id) => id,
             Some(_) | None => self.assembly.compact(Compaction::default(), None),
@@ -251,7 +256,12 @@ impl<'m> Session<'m> {
     fn bring_home(&mut self, problems: &mut Problems) {
         for (id, parent, line) in std::mem::take(&mut self.astray) {
             let up = self.stands.get(&*parent).copied().unwrap_or_else(|| {
-                problems.add(line, format!("hangs off {parent}, which is not in the file; taken to follow the message before"));
+                problems.add(
+                    line,
+                    format!(
+                        "hangs off {parent}, which is not in the file; taken to follow the message before"
+                    ),
+                );
                 id.0.checked_sub(1).map(EntryId)
             });
             self.ups.extend(up.filter(|up| *up != id).map(|up| (id, up)));

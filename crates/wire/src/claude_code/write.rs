@@ -2,7 +2,7 @@
 
 use crate::boundary::{Boundary, Mark, WriteError, begin_line, derive, kept_tail};
 use crate::{Conversation, Format, Source, Span, Transcript};
-use epitome_core::EntryId;
+use epitome_core::{EntryId, Trigger};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -80,7 +80,10 @@ fn uuid(mut bytes: [u8; 32]) -> String {
 }
 
 /// The last record of the live branch that is in the file, and the id a boundary follows.
-fn last_record(conversation: &Conversation, source: &dyn Source) -> Result<(Envelope, Option<String>), WriteError> {
+fn last_record(
+    conversation: &Conversation,
+    source: &dyn Source,
+) -> Result<(Envelope, Option<String>), WriteError> {
     let branch = conversation.leaf.map_or_else(Vec::new, |leaf| conversation.log.branch(leaf));
     let last = branch.iter().rev().find_map(|id| Some((*id, *conversation.originals.spans(*id)?.last()?)));
     let (id, span) = last.ok_or(WriteError::NothingSaid(0))?;
@@ -172,7 +175,8 @@ fn boundary_line<'a>(
 ) -> BoundaryLine<'a> {
     let anchor_uuid = &*ids.summary;
     let ends = kept.first().zip(kept.last());
-    let segment = |(head_uuid, tail_uuid): (&'a String, &'a String)| Segment { head_uuid, anchor_uuid, tail_uuid };
+    let segment =
+        |(head_uuid, tail_uuid): (&'a String, &'a String)| Segment { head_uuid, anchor_uuid, tail_uuid };
     BoundaryLine {
         parent_uuid: None,
         logical_parent_uuid: follows,
@@ -185,7 +189,7 @@ fn boundary_line<'a>(
         uuid: &ids.boundary,
         level: "info",
         compact_metadata: Metadata {
-            trigger: boundary.trigger.name(),
+            trigger: trigger_name(boundary.trigger),
             pre_tokens: boundary.tokens_before.0,
             duration_ms: boundary.duration_ms,
             preserved_segment: ends.map(segment),
@@ -195,6 +199,13 @@ fn boundary_line<'a>(
         },
         envelope,
         epitome: mark,
+    }
+}
+
+fn trigger_name(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::Manual => "manual",
+        Trigger::Threshold => "auto",
     }
 }
 
@@ -241,6 +252,7 @@ fn summary_line<'a>(
 }
 
 fn write_line(bytes: &mut Vec<u8>, line: &impl Serialize) {
-    serde_json::to_writer(&mut *bytes, line).expect("strings and numbers are JSON, and memory can be written");
+    serde_json::to_writer(&mut *bytes, line)
+        .expect("strings and numbers are JSON, and memory can be written");
     bytes.push(b'\n');
 }

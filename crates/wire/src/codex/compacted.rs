@@ -25,7 +25,8 @@ impl Rollout<'_> {
         problems: &mut Problems,
     ) {
         self.end_reply();
-        let summary = compacted.message.as_deref().filter(|text| !text.is_empty()).map(|text| self.summary(text));
+        let summary =
+            compacted.message.as_deref().filter(|text| !text.is_empty()).map(|text| self.summary(text));
         let next = self.assembly.next_id();
         if let Some(mark) = mark.filter(|mark| mark.kept().all(|id| id < next)) {
             let tail = if mark.tail.is_empty() { Tail::Nothing } else { Tail::These(mark.tail.clone()) };
@@ -33,10 +34,15 @@ impl Rollout<'_> {
             return;
         }
         let Some(history) = &compacted.replacement_history else {
-            return self.compact(self.assembly.messages_by(Role::User, Author::Person), summary, Tail::Nothing);
+            return self.compact(
+                self.assembly.messages_by(Role::User, Author::Person),
+                summary,
+                Tail::Nothing,
+            );
         };
         // Where the summary stands in the new history, what is before it stays before it.
-        let (before, after) = history.split_at(summary_at(history, compacted.message.as_deref()).unwrap_or(0));
+        let (before, after) =
+            history.split_at(summary_at(history, compacted.message.as_deref()).unwrap_or(0));
         let first = self.assembly.next_id();
         self.take_history(before, object, &within, problems);
         let before = (first.0..self.assembly.next_id().0).map(EntryId).collect();
@@ -66,7 +72,9 @@ impl Rollout<'_> {
                     let object = Object { span: within(raw), ..object };
                     self.take_item(&item, raw.get(), object, BARE, problems);
                 }
-                Err(error) => problems.add(object.line, format!("holds an item that cannot be read ({error})")),
+                Err(error) => {
+                    problems.add(object.line, format!("holds an item that cannot be read ({error})"))
+                }
             }
         }
         self.end_reply();
@@ -79,7 +87,9 @@ fn summary_at(history: &[&RawValue], summary: Option<&str>) -> Option<usize> {
 }
 
 fn is_summary(raw: Option<&&RawValue>, summary: Option<&str>) -> bool {
-    let (Some(raw), Some(summary)) = (raw, summary.filter(|summary| !summary.is_empty())) else { return false };
+    let (Some(raw), Some(summary)) = (raw, summary.filter(|summary| !summary.is_empty())) else {
+        return false;
+    };
     let Ok(item) = serde_json::from_str::<Item<'_>>(raw.get()) else { return false };
     let message = message_of(&item, raw.get(), false);
     let said: Arc<str> = message.said().into();

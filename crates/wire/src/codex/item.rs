@@ -55,8 +55,6 @@ pub(super) struct Item<'a> {
 /// A piece of a message, a result or a reasoning.
 #[derive(Deserialize)]
 pub(super) struct Piece<'a> {
-    #[serde(borrow, rename = "type", default)]
-    pub kind: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub text: Option<Text<'a>>,
     #[serde(borrow, default)]

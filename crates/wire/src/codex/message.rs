@@ -50,8 +50,13 @@ pub(super) fn kind_of(item: &Item<'_>) -> Kind {
     match item.kind.as_deref().unwrap_or_default() {
         "message" if item.role.as_deref() == Some("assistant") => Kind::Reply,
         "message" => Kind::Said,
-        "reasoning" | "function_call" | "custom_tool_call" | "tool_search_call" | "local_shell_call"
-        | "web_search_call" | "image_generation_call" => Kind::Reply,
+        "reasoning"
+        | "function_call"
+        | "custom_tool_call"
+        | "tool_search_call"
+        | "local_shell_call"
+        | "web_search_call"
+        | "image_generation_call" => Kind::Reply,
         "function_call_output" | "custom_tool_call_output" | "tool_search_output" => Kind::Output,
         "compaction" | "compaction_summary" | "context_compaction" => Kind::Sealed,
         "ghost_snapshot" => Kind::Unseen,
@@ -84,7 +89,9 @@ pub(super) fn payload_of(line: &str) -> Result<&str, String> {
 /// The message of one item; `json` is its text.
 pub(super) fn message_of(item: &Item<'_>, json: &str, no_call: bool) -> Message {
     match kind_of(item) {
-        Kind::Reply => Message { role: Role::Assistant, author: Author::Model, blocks: reply_blocks(item, json) },
+        Kind::Reply => {
+            Message { role: Role::Assistant, author: Author::Model, blocks: reply_blocks(item, json) }
+        }
         Kind::Output => output_message(item, no_call),
         Kind::Said => said(item),
         Kind::Sealed | Kind::Unseen | Kind::Unknown => {
@@ -128,7 +135,8 @@ fn arguments(item: &Item<'_>) -> Arc<str> {
 }
 
 fn output_message(item: &Item<'_>, no_call: bool) -> Message {
-    let result = ToolResult { call: CallId(owned(&item.call_id)), parts: output_parts(item), is_error: false };
+    let result =
+        ToolResult { call: CallId(owned(&item.call_id)), parts: output_parts(item), is_error: false };
     if no_call {
         let text = format!("{UNPAIRED} {}]\n{}", result.call, result.text());
         return Message::text(Role::User, Author::Harness, text);
@@ -167,7 +175,9 @@ fn said(item: &Item<'_>) -> Message {
 fn joined_text(blocks: &[Block]) -> Option<&str> {
     blocks.iter().find_map(|block| match block {
         Block::Text { text } => Some(text.as_ref()),
-        Block::Thinking { .. } | Block::Call(_) | Block::Result(_) | Block::Image(_) | Block::Opaque(_) => None,
+        Block::Thinking { .. } | Block::Call(_) | Block::Result(_) | Block::Image(_) | Block::Opaque(_) => {
+            None
+        }
     })
 }
 

@@ -20,7 +20,13 @@ pub(super) struct Rollout<'m> {
 
 impl<'m> Rollout<'m> {
     pub(super) fn new(measure: &'m dyn Measure) -> Self {
-        Self { measure, assembly: Assembly::default(), fixed: Fixed::default(), replies: Vec::new(), open: None }
+        Self {
+            measure,
+            assembly: Assembly::default(),
+            fixed: Fixed::default(),
+            replies: Vec::new(),
+            open: None,
+        }
     }
 
     /// Takes an item. `part` says how its span is to be read again.

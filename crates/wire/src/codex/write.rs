@@ -24,11 +24,13 @@ pub fn append(
     let mut history = items_of(conversation, source, &boundary.before)?;
     history.push(user_item(&boundary.summary));
     history.extend(items_of(conversation, source, &tail)?);
-    let mark = Mark { before: boundary.before.clone(), tail, ..Mark::new(source.len(), boundary.record.as_deref()) };
+    let mark =
+        Mark { before: boundary.before.clone(), tail, ..Mark::new(source.len(), boundary.record.as_deref()) };
     let payload = Payload { message: &boundary.summary, replacement_history: history };
     let line = Line { timestamp: &boundary.timestamp, r#type: "compacted", payload, epitome: mark };
     let mut bytes = begin_line(source)?;
-    serde_json::to_writer(&mut bytes, &line).expect("strings and numbers are JSON, and memory can be written");
+    serde_json::to_writer(&mut bytes, &line)
+        .expect("strings and numbers are JSON, and memory can be written");
     bytes.push(b'\n');
     Ok(bytes)
 }

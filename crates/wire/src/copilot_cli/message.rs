@@ -79,7 +79,8 @@ fn error_text(error: &RawValue) -> Arc<str> {
         #[serde(borrow)]
         message: Text<'a>,
     }
-    serde_json::from_str::<Told<'_>>(error.get()).map_or_else(|_| error.get().into(), |told| (&told.message).into())
+    serde_json::from_str::<Told<'_>>(error.get())
+        .map_or_else(|_| error.get().into(), |told| (&told.message).into())
 }
 
 fn owned(text: &Option<Text<'_>>) -> Arc<str> {

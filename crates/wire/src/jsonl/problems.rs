@@ -45,11 +45,13 @@ impl Problems {
     /// All of them, as a transcript lists them.
     pub(crate) fn told(mut self) -> Vec<Problem> {
         for (kind, (count, line)) in std::mem::take(&mut self.unknown) {
-            let what = format!("`{kind}` is no known kind of record; {count} of them passed over, this the first");
+            let what =
+                format!("`{kind}` is no known kind of record; {count} of them passed over, this the first");
             self.told.push(Problem { line: Some(line), what });
         }
         if self.untold > 0 {
-            self.told.push(Problem { line: None, what: format!("{} more problems of this kind", self.untold) });
+            self.told
+                .push(Problem { line: None, what: format!("{} more problems of this kind", self.untold) });
         }
         self.told
     }

@@ -109,7 +109,9 @@ fn result_message(body: &Body<'_>, line: &str, reading: Reading) -> Message {
         is_error: body.is_error == Some(true),
     };
     match reading {
-        Reading::Plain => Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] },
+        Reading::Plain => {
+            Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }
+        }
         Reading::Unpaired => {
             let text = format!("{UNPAIRED} {}]\n{}", result.call, result.text());
             Message::text(Role::User, Author::Harness, text)
@@ -151,11 +153,9 @@ fn block_of<'a>(line: &BlockLine<'_>, raw: impl FnOnce() -> Option<&'a RawValue>
             input: line.arguments.map_or("{}", RawValue::get).into(),
             freeform: false,
         }),
-        "image" => Block::Image(Image {
-            media_type: owned(&line.mime_type),
-            data: owned(&line.data),
-            is_url: false,
-        }),
+        "image" => {
+            Block::Image(Image { media_type: owned(&line.mime_type), data: owned(&line.data), is_url: false })
+        }
         other => {
             let json = raw().map_or("null", RawValue::get).into();
             Block::Opaque(Opaque { kind: other.into(), json })
@@ -169,7 +169,8 @@ fn raw_blocks(line: &str) -> Vec<&RawValue> {
         #[serde(borrow)]
         message: &'a RawValue,
     }
-    serde_json::from_str::<Holder<'_>>(line).map_or_else(|_| Vec::new(), |held| raw_content(held.message.get()))
+    serde_json::from_str::<Holder<'_>>(line)
+        .map_or_else(|_| Vec::new(), |held| raw_content(held.message.get()))
 }
 
 fn owned(text: &Option<Text<'_>>) -> Arc<str> {

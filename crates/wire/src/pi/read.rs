@@ -44,7 +44,8 @@ fn take(session: &mut Session<'_>, object: Object<'_>, problems: &mut Problems) 
         "message" | "custom_message" | "branch_summary" => session.take_message(&record, object, problems),
         "compaction" => session.take_compaction(&record, object, problems),
         "context_edit" => {
-            problems.add(object.line, "edits an earlier entry (`context_edit`); shown here as it was first said");
+            problems
+                .add(object.line, "edits an earlier entry (`context_edit`); shown here as it was first said");
             session.take_aside(&record, object, problems);
         }
         kind => {

@@ -111,7 +111,12 @@ impl<'m> Session<'m> {
         self.replies.push(Reply { entry: self.next_id(), model, usage: body.usage.and_then(usage_of) });
     }
 
-    pub(super) fn take_compaction(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+    pub(super) fn take_compaction(
+        &mut self,
+        record: &Record<'_>,
+        object: Object<'_>,
+        problems: &mut Problems,
+    ) {
         if record.system_message.is_some() {
             problems.add(object.line, "carries a system message of its own, which is passed over");
         }
@@ -144,7 +149,12 @@ impl<'m> Session<'m> {
     }
 
     /// What an entry hangs off; none where it repeats an id, and does not count.
-    fn place(&self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) -> Option<Option<EntryId>> {
+    fn place(
+        &self,
+        record: &Record<'_>,
+        object: Object<'_>,
+        problems: &mut Problems,
+    ) -> Option<Option<EntryId>> {
         let Some(id) = record.id.as_deref().filter(|_| self.has_ids) else { return Some(self.leaf) };
         if self.stands.contains_key(id) {
             problems.add(object.line, format!("repeats the id {id}; the first entry of that id counts"));

@@ -28,7 +28,8 @@ pub fn append(
     let mark = Mark::new(source.len(), boundary.record.as_deref());
     let line = compaction_line(boundary, &session, conversation, first_kept, &mark);
     let mut bytes = begin_line(source)?;
-    serde_json::to_writer(&mut bytes, &line).expect("strings and numbers are JSON, and memory can be written");
+    serde_json::to_writer(&mut bytes, &line)
+        .expect("strings and numbers are JSON, and memory can be written");
     bytes.push(b'\n');
     Ok(bytes)
 }
