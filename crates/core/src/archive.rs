@@ -50,6 +50,16 @@ pub trait Measure: Sync {
     /// What the protocol adds around each message.
     fn framing(&self) -> Tokens;
 
+    /// What it adds around each call.
+    fn call_framing(&self) -> Tokens {
+        Tokens::ZERO
+    }
+
+    /// What it adds around each result.
+    fn result_framing(&self) -> Tokens {
+        Tokens::ZERO
+    }
+
     /// The longest piece of `text` from its start that takes at most `max`.
     fn head<'t>(&self, text: &'t str, max: Tokens) -> &'t str {
         bisect(text.len(), |len| &text[..text.floor_char_boundary(len)], |piece| self.text(piece) <= max)
@@ -64,6 +74,8 @@ pub trait Measure: Sync {
     /// A whole message, by kind of block.
     fn sizes(&self, message: &Message) -> Sizes {
         let mut sizes = Sizes { framing: self.framing(), ..Sizes::default() };
+        message.calls().for_each(|_| sizes.framing += self.call_framing());
+        message.results().for_each(|_| sizes.framing += self.result_framing());
         for block in &message.blocks {
             match block {
                 Block::Text { text } => sizes.text += self.text(text),

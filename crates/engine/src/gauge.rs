@@ -26,6 +26,14 @@ impl Measure for Gauge {
         Tokens(self.0.message_overhead())
     }
 
+    fn call_framing(&self) -> Tokens {
+        Tokens(self.0.framing().call_tokens)
+    }
+
+    fn result_framing(&self) -> Tokens {
+        Tokens(self.0.framing().result_tokens)
+    }
+
     fn head<'t>(&self, text: &'t str, max: Tokens) -> &'t str {
         self.0.take_prefix(text, max.0)
     }

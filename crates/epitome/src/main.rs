@@ -1,5 +1,7 @@
 //! The program: each command decodes what it is asked, makes one call, and prints what came of it.
 
+#![expect(unreachable_pub, reason = "a program has no callers")]
+
 mod cli;
 mod clock;
 mod commands;

@@ -61,7 +61,7 @@ impl Opened {
         let window = match args.window {
             Some(tokens) => Window { tokens, source: "flag".into() },
             None => {
-                Window { tokens: model.window_tokens.value, source: model.window_tokens.source.to_string() }
+                Window { tokens: model.window_tokens.value, source: told(model.window_tokens.source).into() }
             }
         };
         Ok(Self { path: path.to_owned(), source, transcript, model, gauge, window })
@@ -120,4 +120,14 @@ fn model_after(text: &str, key: &str) -> Option<String> {
         let is_name = (2..80).contains(&name.len()) && !name.starts_with('<') && !name.contains([' ', '\\']);
         is_name.then(|| name.to_owned())
     })
+}
+
+/// Where a figure of the catalog comes from, in words.
+fn told(source: epitome_tokens::Source) -> &'static str {
+    match source {
+        epitome_tokens::Source::Guess => "a guess: the model is not in the catalog",
+        epitome_tokens::Source::Catalog => "the catalog",
+        epitome_tokens::Source::Learned => "the provider",
+        epitome_tokens::Source::Explicit => "an override",
+    }
 }

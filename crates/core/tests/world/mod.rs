@@ -47,9 +47,9 @@ pub(crate) enum Order {
     Interrupted,
 }
 
-/// Histories of up to sixty acts.
+/// Histories of up to forty acts.
 pub(crate) fn histories() -> impl Generate<Value = Vec<Act>> {
-    let size = prop_oneof![8 => 0usize..400, 2 => 400usize..4_000, 1 => 4_000usize..80_000];
+    let size = prop_oneof![40 => 0usize..200, 8 => 200usize..2_000, 1 => 2_000usize..16_000];
     let result = prop_oneof![9 => size.clone().prop_map(Some), 1 => Just(None)];
     let order = prop_oneof![Just(Order::Straight), Just(Order::Reversed), Just(Order::Interrupted)];
     let act = prop_oneof![
@@ -58,7 +58,7 @@ pub(crate) fn histories() -> impl Generate<Value = Vec<Act>> {
         2 => (size.clone(), size).prop_map(|(text, thinking)| Act::Answers(text, thinking)),
         5 => (prop::collection::vec(result, 1..4), order).prop_map(|(results, order)| Act::Calls(results, order)),
     ];
-    prop::collection::vec(act, 1..60)
+    prop::collection::vec(act, 1..40)
 }
 
 /// What a compaction is asked for.

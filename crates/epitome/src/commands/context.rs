@@ -8,7 +8,6 @@ use crate::{output, preset};
 use anyhow::{Context as _, Result};
 use epitome_core::{Expressible, Policy, Shown};
 use epitome_wire::{Conversation, Format, encode};
-use std::io::Write;
 
 /// Prints the request body.
 pub fn run(args: &ContextArgs) -> Result<()> {

@@ -95,10 +95,10 @@ fn tell_loss(report: &Report, paint: Paint) {
         let all = count.kept + count.recoverable + count.lost;
         println!(
             "  {:<14} {:>5} of {:<5} kept  {}",
-            class.to_string(),
+            class_name(*class),
             count.kept,
             all,
-            paint.bar(&draw::bar(count.kept as u64, all as u64))
+            paint.bar(&draw::bar(count.kept, all))
         );
     }
 }
@@ -118,4 +118,10 @@ fn tell_ledger(report: &Report, paint: Paint) {
     for file in changed.iter().rev().take(LISTED_MAX) {
         println!("    {} {}", paint.dim(&format!("{:?}", file.last).to_lowercase()), file.path);
     }
+}
+
+/// A class as reports write it.
+fn class_name(class: epitome_core::facts::Class) -> String {
+    let name = serde_json::to_value(class).ok();
+    name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }

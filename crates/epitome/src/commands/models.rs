@@ -34,7 +34,7 @@ pub fn run(args: &ListArgs) -> Result<()> {
 }
 
 fn row(model: &Model) -> String {
-    let prices = model.prices.as_ref().map(|prices| prices.value.base);
+    let prices = model.prices.as_ref().map(|prices| prices.value.rates);
     let dollars = |price: Option<f64>| price.map_or_else(|| "-".to_owned(), |price| format!("{price:.2}"));
     format!(
         "{:<28} {:>10} {:>9} {:>8} {:>8}  {:<22} {}",
@@ -43,7 +43,7 @@ fn row(model: &Model) -> String {
         model.output_tokens_max.as_ref().map_or_else(|| "-".to_owned(), |most| grouped(most.value)),
         dollars(prices.map(|rates| rates.input)),
         dollars(prices.map(|rates| rates.output)),
-        model.tokenizer.to_string(),
+        epitome_tokens::Method(model.tokenizer).to_string(),
         model.origin.as_ref().map_or("a guess", |origin| origin.as_of.as_str()),
     )
 }

@@ -3,34 +3,84 @@
 use super::print_json;
 use crate::cli::UndoArgs;
 use crate::{input, output};
-use anyhow::{Context as _, Result};
-use epitome_wire::{Undo, Window, undo};
+use anyhow::{Context as _, Result, bail};
+use epitome_wire::{Format, Source, Undo, Window, detect, native, undo};
 use std::io::Write;
+use std::sync::Arc;
+
+/// The file without its last compaction: runs of bytes, one after the other.
+enum Without {
+    Unchanged,
+    Runs(Vec<Run>),
+}
+
+/// A run of bytes, from the file or made anew.
+enum Run {
+    Kept(Window),
+    Made(Vec<u8>),
+}
 
 /// Writes the file as it was before its last compaction.
 pub fn run(args: &UndoArgs) -> Result<()> {
     let source = input::open(&args.file)?;
-    let undone = undo(source.clone(), args.read.from.0)
+    let without = take_back(&source, args.read.from.0)
         .with_context(|| format!("cannot undo in {}", args.file.display()))?;
-    let what = match &undone {
-        Undo::Nothing => "noop",
-        Undo::Truncate(_) | Undo::Inner { .. } | Undo::Rewrite(_) => "undone",
-    };
     if args.output.is_some() || !args.read.json {
-        output::write(args.output.as_deref(), |to| match &undone {
-            Undo::Nothing => output::copy(&*source, source.len(), to),
-            Undo::Truncate(len) => output::copy(&*source, *len, to),
-            Undo::Inner { offset, len } => {
-                output::copy(&Window::new(source.clone(), *offset, *len), *len, to)
-            }
-            Undo::Rewrite(bytes) => to.write_all(bytes).context("cannot write"),
-        })?;
+        output::write(args.output.as_deref(), |to| write(&without, &source, to))?;
     }
+    let is_changed = matches!(without, Without::Runs(_));
     if args.read.json {
-        return print_json(&serde_json::json!({ "outcome": what, "file": args.file, "output": args.output }));
+        let outcome = if is_changed { "undone" } else { "noop" };
+        return print_json(
+            &serde_json::json!({ "outcome": outcome, "file": args.file, "output": args.output }),
+        );
     }
-    if undone == Undo::Nothing {
+    if !is_changed {
         eprintln!("{}: no compaction to take back; nothing changed", args.file.display());
+    }
+    Ok(())
+}
+
+fn take_back(source: &Arc<dyn Source>, from: Option<Format>) -> Result<Without> {
+    let format = match from {
+        Some(format) => format,
+        None => detect(&[], &**source)?,
+    };
+    if format == Format::Native {
+        return native_without(source);
+    }
+    if format.is_protocol() {
+        bail!(
+            "a {format} body keeps no originals to go back to; compact with --to native to be able to undo"
+        );
+    }
+    if !format.is_resumable() {
+        return Ok(Without::Unchanged);
+    }
+    Ok(match undo(format, &**source)? {
+        Undo::Nothing => Without::Unchanged,
+        Undo::Truncate(len) => Without::Runs(vec![Run::Kept(Window::new(source.clone(), 0, len))]),
+        Undo::Rewrite(bytes) => Without::Runs(vec![Run::Made(bytes)]),
+    })
+}
+
+fn native_without(source: &Arc<dyn Source>) -> Result<Without> {
+    Ok(match native::undo(source.clone())? {
+        native::Undo::Nothing => Without::Unchanged,
+        native::Undo::Original(kept) | native::Undo::Shorter(kept) => Without::Runs(vec![Run::Kept(kept)]),
+        native::Undo::Blanked { before, notes, after } => {
+            Without::Runs(vec![Run::Kept(before), Run::Made(notes), Run::Kept(after)])
+        }
+    })
+}
+
+fn write(without: &Without, source: &Arc<dyn Source>, to: &mut dyn Write) -> Result<()> {
+    let Without::Runs(runs) = without else { return output::copy(&**source, source.len(), to) };
+    for run in runs {
+        match run {
+            Run::Kept(window) => output::copy(window, window.len(), to)?,
+            Run::Made(bytes) => to.write_all(bytes).context("cannot write")?,
+        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::clock::timestamp;
 use crate::opened::Opened;
 use crate::output;
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{Compaction, Entry, EntryId, Expressible, Log, ledger::Operation};
+use epitome_core::{Compaction, Entry, EntryId, Expressible, Log, Trigger, ledger::Operation};
 use epitome_engine::{Happened, Report, Session};
 use epitome_wire::{Boundary, Format, Source, append, can_express, native};
 use std::io::Write;
@@ -56,7 +56,7 @@ impl Target {
         let from = opened.transcript.format;
         match to {
             None if from.is_resumable() => Ok(Self::Resumable(from)),
-            None if from.is_protocol() && opened.transcript.is_body() => Ok(Self::Body(from)),
+            None if from.is_protocol() && opened.transcript.conversations.len() == 1 => Ok(Self::Body(from)),
             None | Some(Format::Native) => Ok(Self::Native),
             Some(to) if to.is_protocol() => Ok(Self::Body(to)),
             Some(to) if to == from && to.is_resumable() => Ok(Self::Resumable(to)),
@@ -162,11 +162,12 @@ fn boundary(added: &Added<'_>) -> Option<Boundary> {
         tail: compaction.tail.clone(),
         tokens_before: added.report.tokens_before,
         tokens_after: added.report.tokens_after,
-        trigger: "manual".into(),
+        trigger: Trigger::Manual,
         timestamp: timestamp(),
         read_files: paths(|last| last == Operation::Read),
         modified_files: paths(|last| last != Operation::Read),
         duration_ms: added.report.duration_ms,
+        record: None,
     })
 }
 
