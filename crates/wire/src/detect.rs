@@ -59,8 +59,8 @@ fn look(text: &str, is_cut: bool) -> (Option<Format>, Option<String>) {
 /// The format of a value that goes on beyond what was read: the last one, or the only one.
 fn look_at_rest(text: &str) -> Option<Format> {
     let start = text.rfind("\n{").map_or(0, |newline| newline + 1);
-    let closed = [start, 0].map(|start| prefix::close(&text[start..]));
-    closed.iter().find_map(|json| format_of(View::parse(json).ok()?))
+    let mut closed = [start, 0].into_iter().map(|start| prefix::close(&text[start..]));
+    closed.find_map(|json| format_of(View::parse(&json).ok()?))
 }
 
 /// The format of the first line that is an object of a known shape. Lines of a document that is

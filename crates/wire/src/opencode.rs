@@ -8,7 +8,7 @@ use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
 use crate::protocol::read::image_at;
 use crate::{Format, ReadError, Source, Transcript, Usage};
 use epitome_core::{
-    Author, Block, Call, CallId, EntryId, Image, Measure, Message, Opaque, Part, Role, Tail, ToolResult,
+    Author, Block, Call, CallId, Compaction, EntryId, Image, Measure, Message, Opaque, Part, Role, ToolResult,
 };
 use std::sync::Arc;
 
@@ -49,13 +49,14 @@ impl Dialect for Opencode {
             return answer(&first.object().ok_or("the tool's part is no object")?);
         }
         let role = first.at(&["role"]).and_then(View::text);
-        let blocks = parts.iter().filter_map(|part| block(*part)).collect();
-        match (role.as_deref(), side) {
-            (Some("assistant"), _) => Ok(Message { role: Role::Assistant, author: Author::Model, blocks }),
-            (Some("user"), Side::Said) => Ok(Message { role: Role::User, author: Author::Person, blocks }),
-            (Some("user"), _) => Ok(Message { role: Role::User, author: Author::Harness, blocks }),
-            (other, _) => Err(format!("nobody has the role `{}`", other.unwrap_or("none"))),
-        }
+        let (role, author) = match role.as_deref() {
+            Some("assistant") => (Role::Assistant, Author::Model),
+            Some("user") if side == Side::Said => (Role::User, Author::Person),
+            Some("user") => (Role::User, Author::Harness),
+            Some(other) => return Err(format!("nobody has the role `{other}`")),
+            None => return Err("it has no `role`".into()),
+        };
+        Ok(Message { role, author, blocks: parts.iter().filter_map(|part| block(*part)).collect() })
     }
 }
 
@@ -98,10 +99,14 @@ fn tell_reply(info: View<'_>, parts: &[View<'_>], draft: &mut Draft<'_, Opencode
         tell_summary(parts, draft);
         return;
     }
-    let steps = steps(parts);
-    let only = steps.len() == 1;
-    for step in steps {
-        tell_step(info, &step, only, draft);
+    match &mut *steps(parts) {
+        // It was cut off before the model said anything.
+        [] => draft.note("empty reply"),
+        [only] => {
+            only.tokens = only.tokens.or_else(|| info.at(&["tokens"]));
+            tell_step(info, only, draft);
+        }
+        several => several.iter().for_each(|step| tell_step(info, step, draft)),
     }
 }
 
@@ -112,7 +117,7 @@ fn tell_summary(parts: &[View<'_>], draft: &mut Draft<'_, Opencode>) {
     if summary.is_empty() {
         draft.odd("a compaction left no summary; the history before it is kept");
     } else {
-        draft.compact(Vec::new(), Some(&summary), Tail::Nothing);
+        draft.compact(Some(&summary), Compaction::default());
     }
 }
 
@@ -149,11 +154,10 @@ impl Step<'_> {
     }
 }
 
-fn tell_step(info: View<'_>, step: &Step<'_>, is_only: bool, draft: &mut Draft<'_, Opencode>) {
+fn tell_step(info: View<'_>, step: &Step<'_>, draft: &mut Draft<'_, Opencode>) {
     let Some(id) = say(info, &step.parts, Side::Said, draft) else { return };
     let model = info.at(&["modelID"]).and_then(View::text).map(Into::into);
-    let tokens = step.tokens.or_else(|| info.at(&["tokens"]).filter(|_| is_only));
-    draft.reply(id, model, tokens.and_then(View::object).and_then(|tokens| usage(&tokens)));
+    draft.reply(id, model, step.tokens.and_then(View::object).and_then(|tokens| usage(&tokens)));
     for part in &step.parts {
         if kind(*part) == "tool" && has_ended(*part) {
             draft.say(&[*part], Side::Answered);

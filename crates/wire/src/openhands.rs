@@ -9,7 +9,7 @@ mod event;
 use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
 use crate::protocol::read::chat_usage;
 use crate::{Format, ReadError, Source, Transcript};
-use epitome_core::{EntryId, Measure, Message, Tail};
+use epitome_core::{Compaction, EntryId, Measure, Message, Tail};
 use event::{Event, Kind};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -115,7 +115,7 @@ impl<'a> Telling<'a> {
             // Another action of a reply that was told when its first one came.
             Some(None) => {}
             None => {
-                self.unnamed.insert(event.id());
+                self.unnamed.extend((!event.is_said()).then(|| event.id()));
                 self.say(event, &[event.view], Side::Said, draft);
             }
         }
@@ -127,14 +127,14 @@ impl<'a> Telling<'a> {
 
     /// A condenser took events out of view and left a summary where the first of them stood.
     fn condense(&mut self, event: &Event<'_>, draft: &mut Draft<'_, Openhands>) {
-        let ids = self.told.iter().map(|(event, _)| *event);
-        let gone: HashSet<u64> = ids.filter(|id| event.forgets(*id)).collect();
+        let gone = event.forgotten(self.told.iter().map(|(event, _)| *event));
         self.forgotten.extend(&gone);
         let first = gone.iter().min().copied().unwrap_or(u64::MAX);
         let live = self.told.iter().filter(|(event, _)| !self.forgotten.contains(event));
         let (before, after): (Vec<_>, Vec<_>) = live.partition(|(event, _)| *event < first);
         let entries = |told: Vec<&(u64, EntryId)>| told.into_iter().map(|(_, entry)| *entry).collect();
-        draft.compact(entries(before), event.summary().as_deref(), Tail::These(entries(after)));
+        let (before, tail) = (entries(before), Tail::These(entries(after)));
+        draft.compact(event.summary().as_deref(), Compaction { before, tail, ..Compaction::default() });
     }
 }
 

@@ -81,16 +81,12 @@ impl Cut {
     }
 
     fn enter(&mut self, at: usize, closer: char) {
-        // Deeper than this nothing is looked at; remembering less keeps junk cheap.
-        if self.open.len() < DEPTH_MAX {
-            self.open.push(closer);
-            self.mark(at + 1);
-        } else {
-            self.open.push(closer);
-        }
+        self.open.push(closer);
+        self.mark(at + 1);
     }
 
     fn mark(&mut self, end: usize) {
+        // Deeper than this nothing is looked at; remembering less keeps junk cheap.
         if self.open.len() <= DEPTH_MAX {
             self.end = end;
             self.closers.clone_from(&self.open);

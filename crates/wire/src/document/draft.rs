@@ -3,7 +3,7 @@
 use super::pairs::Pairs;
 use super::{Dialect, Document, Side, View, decode};
 use crate::{Conversation, Fixed, Originals, Place, Problem, Reply, Source, Span, Usage};
-use epitome_core::{Compaction, Entry, EntryId, Log, Measure, Message, Summary, Tail};
+use epitome_core::{Compaction, Entry, EntryId, Log, Measure, Message, Summary};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -89,12 +89,11 @@ impl<'d, D: Dialect> Draft<'d, D> {
     }
 
     /// Adds a compaction the tool itself had done, with the summary as the model saw it.
-    pub(crate) fn compact(&mut self, before: Vec<EntryId>, summary: Option<&str>, tail: Tail) {
-        let summary = summary.map(|text| Summary {
+    pub(crate) fn compact(&mut self, summary: Option<&str>, mut compaction: Compaction) {
+        compaction.summary = summary.map(|text| Summary {
             text: text.into(),
             tokens: self.measure.text(text) + self.measure.framing(),
         });
-        let compaction = Compaction { before, summary, tail, forms: Vec::new() };
         self.push(Entry::Compaction(Box::new(compaction)));
     }
 

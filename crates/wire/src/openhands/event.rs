@@ -5,6 +5,7 @@ use crate::protocol::read::openai_chat::thinking;
 use crate::protocol::read::{block_of, image_at, parts_of};
 use epitome_core::{Author, Block, Call, CallId, Message, Part, Role, ToolResult};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// An event and its fields.
@@ -89,13 +90,14 @@ impl<'a> Event<'a> {
         self.response()?.at(&["id"])?.text().map(Into::into)
     }
 
-    /// Whether a condensation took the event of this id out of view.
-    pub(super) fn forgets(&self, id: u64) -> bool {
+    /// Those of the events told so far that a condensation took out of view.
+    pub(super) fn forgotten(&self, told: impl Iterator<Item = u64>) -> HashSet<u64> {
         let args = self.args();
         let range = args.number("forgotten_events_start_id").zip(args.number("forgotten_events_end_id"));
-        let is_listed =
-            || args.list("forgotten_event_ids").into_iter().any(|listed| listed.number() == Some(id));
-        range.map_or_else(is_listed, |(start, end)| (start..=end).contains(&id))
+        let listed = args.list("forgotten_event_ids").into_iter().filter_map(View::number);
+        let listed: HashSet<u64> = listed.collect();
+        let is_within = |id| range.is_some_and(|(start, end)| (start..=end).contains(&id));
+        told.filter(|id| listed.contains(id) || is_within(*id)).collect()
     }
 
     pub(super) fn summary(&self) -> Option<Cow<'a, str>> {
@@ -146,7 +148,8 @@ impl<'a> Event<'a> {
         Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }
     }
 
-    fn is_said(&self) -> bool {
+    /// Whether the action is nothing but words.
+    pub(super) fn is_said(&self) -> bool {
         self.fields.text("action").as_deref() == Some("message") && !self.is_named()
     }
 

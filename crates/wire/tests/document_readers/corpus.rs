@@ -1,8 +1,9 @@
 //! Real sessions: what each file comes to, and that every original is found again.
 
 use crate::{ids, originals, read_as};
-use epitome_core::Entry;
-use epitome_wire::{Conversation, Transcript};
+use epitome_core::{Entry, Shown};
+use epitome_wire::encode::{self, RequestParts};
+use epitome_wire::{Conversation, Format, Transcript};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -117,6 +118,28 @@ fn what_is_odd_about_the_files_is_said() {
     openai-chat/tau-bench-gpt-4o-airline.json: conversation 4, call ids used more than once: 2; each result answers the nearest call before it
     openhands/ponyc-line1.json: the call `toolu_23` of m0047 has no result
     ");
+}
+
+/// A context of a conversation as a body of each protocol, read back: the same calls, each answered.
+#[test]
+fn what_we_write_we_read() {
+    for (name, bytes) in FOLDERS.into_iter().flat_map(files) {
+        let transcript = read_as(None, &bytes).expect("a corpus file is read");
+        for conversation in transcript.conversations.iter().take(20) {
+            let shown: Vec<Shown> =
+                originals(conversation).into_iter().map(|message| Shown { id: None, message }).collect();
+            let calls: usize = shown.iter().map(|shown| shown.message.calls().count()).sum();
+            for to in [Format::Anthropic, Format::OpenaiChat, Format::OpenaiResponses] {
+                let parts = RequestParts { model: Some("m"), max_tokens: Some(1), ..RequestParts::default() };
+                let body = encode::body(to, &parts, &shown).expect("it is written");
+                let mut counts = Counts::default();
+                let back = read_as(Some(to), &body).expect("it is read");
+                count(&back.conversations[0], &mut counts);
+                let found = (counts.calls, counts.results, back.problems.len(), back.format);
+                assert_eq!(found, (calls, calls, 0, to), "{name}");
+            }
+        }
+    }
 }
 
 #[test]

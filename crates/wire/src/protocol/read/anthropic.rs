@@ -4,8 +4,9 @@
 //! bytes: the results first, then the rest.
 
 use super::bodies::Layout;
+use super::part::bare;
 use super::usage::anthropic_usage;
-use super::{author_of, image_at};
+use super::{author_of, block_of, image_at};
 use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
 use crate::{Fixed, Format, ReadError, Source, Transcript};
 use epitome_core::{Author, Block, Call, CallId, Image, Measure, Message, Opaque, Part, Role, ToolResult};
@@ -101,9 +102,7 @@ fn blocks_of(content: Option<View<'_>>) -> (Vec<Block>, Vec<Block>) {
 
 /// One content block; none for a text that says nothing.
 pub(crate) fn block(view: View<'_>) -> Option<Block> {
-    let Some(block) = view.object() else {
-        return view.text().filter(|text| !text.is_empty()).map(Block::text);
-    };
+    let Some(block) = view.object() else { return bare(view).map(block_of) };
     let kind = block.shared("type");
     Some(match (&*kind, block.get("source").and_then(image_from)) {
         ("text", _) => return block.text("text").filter(|text| !text.is_empty()).map(Block::text),
@@ -138,9 +137,7 @@ fn result(block: &Object<'_>) -> ToolResult {
 }
 
 fn part(view: View<'_>) -> Option<Part> {
-    let Some(part) = view.object() else {
-        return view.text().filter(|text| !text.is_empty()).map(|text| Part::Text { text: text.into() });
-    };
+    let Some(part) = view.object() else { return bare(view) };
     let kind = part.shared("type");
     match (&*kind, part.text("text"), part.get("source").and_then(image_from)) {
         ("text", Some(text), _) => (!text.is_empty()).then(|| Part::Text { text: text.into() }),

@@ -4,11 +4,11 @@
 pub mod anthropic;
 mod author;
 mod bodies;
-mod image;
 pub mod openai_chat;
 pub mod openai_responses;
+mod part;
 mod usage;
 
 pub(crate) use author::author_of;
-pub(crate) use image::{block_of, image_at, parts_of};
+pub(crate) use part::{block_of, image_at, parts_of};
 pub(crate) use usage::chat_usage;

@@ -1,4 +1,4 @@
-//! Pictures as providers write them: by URL, and with the data in the URL.
+//! Pieces of content as OpenAI's protocols write them: texts, pictures by URL or inside one, and the rest.
 
 use crate::document::View;
 use epitome_core::{Block, Image, Opaque, Part};
@@ -12,11 +12,18 @@ pub(crate) fn image_at(url: &str) -> Image {
     }
 }
 
+/// A part that is no object: a string, or something that does not belong there and is carried. None
+/// for a text that says nothing.
+pub(crate) fn bare(view: View<'_>) -> Option<Part> {
+    match view.text() {
+        Some(text) => (!text.is_empty()).then(|| Part::Text { text: text.into() }),
+        None => Some(Part::Opaque(Opaque { kind: "".into(), json: view.json().into() })),
+    }
+}
+
 /// A content part in any of the forms OpenAI's protocols use: text, a picture, or something we carry.
-pub(crate) fn text_or_image(view: View<'_>) -> Option<Part> {
-    let Some(part) = view.object() else {
-        return view.text().filter(|text| !text.is_empty()).map(|text| Part::Text { text: text.into() });
-    };
+fn part(view: View<'_>) -> Option<Part> {
+    let Some(part) = view.object() else { return bare(view) };
     let kind = part.shared("type");
     let url = part.get("image_url").and_then(|url| url.text().or_else(|| url.at(&["url"])?.text()));
     match (&*kind, part.text("text").or_else(|| part.text("refusal")), url) {
@@ -43,7 +50,7 @@ pub(crate) fn block_of(part: Part) -> Block {
 pub(crate) fn parts_of(content: Option<View<'_>>) -> Vec<Part> {
     let Some(content) = content else { return Vec::new() };
     match content.list() {
-        Some(list) => list.into_iter().filter_map(text_or_image).collect(),
-        None => text_or_image(content).into_iter().collect(),
+        Some(list) => list.into_iter().filter_map(part).collect(),
+        None => part(content).into_iter().collect(),
     }
 }
