@@ -323,3 +323,19 @@ fn a_file_of_another_format_is_not_taken_for_this_one() {
         assert!(matches!(read(Arc::new(Vec::new()), &Bytes), Err(ReadError::Empty)));
     }
 }
+
+#[test]
+fn a_file_cut_off_anywhere_is_read_up_to_there() {
+    let claude: &[String] = &[user("u1", "", "go"), call("a1", "u1", "msg1", "c1"), result("r1", "a1", "c1")];
+    let codex: &[String] = &[item(&message("user", "one")), item(&message("assistant", "two"))];
+    let pi: &[String] = &[header(), said("1", "", "user", "one"), compaction("2", "1", "1")];
+    for (reader, lines) in [(claude_code::read as Read, claude), (codex::read, codex), (pi::read, pi)] {
+        let (bytes, whole) = (file(lines), branch(&read(reader, lines)));
+        for end in 0..bytes.len() {
+            if let Ok(part) = reader(Arc::new(bytes[..end].to_vec()), &Bytes) {
+                let part = branch(&part).replace("(unanswered call)", "result c1");
+                assert!(whole.starts_with(&part), "{part} is no beginning of {whole}");
+            }
+        }
+    }
+}

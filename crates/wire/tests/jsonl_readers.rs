@@ -1,4 +1,5 @@
 //! The readers of line-by-line formats on real sessions: what they find, and what always holds.
+#![expect(clippy::disallowed_methods, reason = "tests read the corpus; the crate itself touches no file")]
 
 use epitome_core::{
     Archive, Author, CallId, Compaction, Context, Cut, Entry, EntryId, Image, Keep, Measure, Message, Role,
@@ -118,7 +119,7 @@ fn the_corpus_reads_as_its_manifest_says() {
     claude-code/chkit-98b664.jsonl                               350   326   142  170  169   1   0  166479
     claude-code/cipher-box-af1dd2-images.jsonl                   482   482   224  252  251   2   0  165695
     claude-code/claude-code-log-37f83e-2025.jsonl                214   214   105  101  101   0   0  104468
-    claude-code/entire-cli-25730c.jsonl                          411   411   169  220  220   2   0  150210
+    claude-code/entire-cli-25730c.jsonl                          411   411   169  220  220   2   2  150210
     claude-code/entire-cli-8cfa91-broken-lines.jsonl             123   121    59   56   55   0   4   93300
     claude-code/entire-cli-cd95ad.jsonl                          483   483   225  206  206   3   0  155023
     claude-code/entire-skills-967701.jsonl                       978   975   389  388  388   0   0  414202

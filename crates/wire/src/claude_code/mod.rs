@@ -6,10 +6,12 @@
 
 mod attachment;
 mod branch;
+mod compaction;
 mod message;
 mod read;
 mod record;
 mod session;
+mod shape;
 mod undo;
 mod write;
 

@@ -3,6 +3,7 @@
 
 use crate::jsonl::{Content, Text};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 /// One record.
@@ -36,6 +37,8 @@ pub(super) struct Record<'a> {
     pub attachment: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub compact_metadata: Option<CompactMetadata<'a>>,
+    #[serde(default)]
+    pub microcompact_metadata: Option<MicrocompactMetadata>,
 }
 
 /// Who or what a user record comes from.
@@ -130,6 +133,14 @@ pub(super) struct CompactMetadata<'a> {
     pub preserved_messages: Option<Preserved<'a>>,
     #[serde(borrow, default)]
     pub preserved_segment: Option<Segment<'a>>,
+}
+
+/// What was cleared from the prompt without a summary.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MicrocompactMetadata {
+    #[serde(default)]
+    pub compacted_tool_ids: Vec<IgnoredAny>,
 }
 
 /// The records kept verbatim after a summary. They stay where they are, before the boundary.

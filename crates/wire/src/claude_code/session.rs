@@ -2,21 +2,21 @@
 
 use super::branch::Links;
 use super::message::{is_made_up, message_of};
-use super::record::{Body, CompactMetadata, Record, UsageLine};
+use super::record::{Body, Record, UsageLine};
 use crate::assembly::{Assembly, Met, Pairing};
-use crate::jsonl::{Object, Problems, Text};
+use crate::jsonl::{Object, Problems};
 use crate::{Conversation, Decode, Fixed, Reply, Source, Usage};
-use epitome_core::{CallId, Compaction, EntryId, Measure, Summary, Tail};
+use epitome_core::{CallId, EntryId, Item, Measure};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A session as far as it has been read.
 pub(super) struct Session<'m> {
-    measure: &'m dyn Measure,
-    assembly: Assembly,
+    pub(super) measure: &'m dyn Measure,
+    pub(super) assembly: Assembly,
     /// For each record the entry it is part of, or that it follows on; none above the first.
-    stands: HashMap<Box<str>, Option<EntryId>>,
-    ups: Vec<(EntryId, EntryId)>,
+    pub(super) stands: HashMap<Box<str>, Option<EntryId>>,
+    pub(super) ups: Vec<(EntryId, EntryId)>,
     /// Entries whose parent was not there yet: its `uuid`, and their line.
     astray: Vec<(EntryId, Box<str>, u64)>,
     replies: Vec<Reply>,
@@ -24,7 +24,7 @@ pub(super) struct Session<'m> {
     by_message: HashMap<Box<str>, (EntryId, Option<usize>)>,
     newest_reply: Option<EntryId>,
     /// The entry of the newest message record.
-    last: Option<EntryId>,
+    pub(super) last: Option<EntryId>,
 }
 
 impl<'m> Session<'m> {
@@ -60,6 +60,9 @@ impl<'m> Session<'m> {
             "attachment" => self.take_attachment(record, object),
             "system" if record.subtype.as_deref() == Some("compact_boundary") => {
                 self.take_boundary(record, object, problems);
+            }
+            "system" if record.subtype.as_deref() == Some("microcompact_boundary") => {
+                self.take_microcompaction(record, object, problems);
             }
             _ => self.take_link(record),
         }
@@ -148,70 +151,7 @@ impl<'m> Session<'m> {
         (entry, reply)
     }
 
-    fn take_boundary(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
-        let follows = record.logical_parent_uuid.as_deref().and_then(|uuid| self.stands.get(uuid)).copied();
-        let follows = follows.unwrap_or_else(|| self.assembly.newest());
-        let kept = record.compact_metadata.as_ref().map(Kept::of).unwrap_or_default();
-        let tail = self.tail_of(&kept, object, problems);
-        let name = record.uuid.as_ref().map(Arc::from);
-        let id = self.assembly.compact(Compaction { tail, ..Compaction::default() }, name);
-        self.ups.extend(follows.map(|up| (id, up)));
-        // From here on the kept records stand behind the summary, and what hangs off them follows it.
-        let below = kept.moved.iter().copied().chain(record.uuid.as_deref());
-        self.stands.extend(below.map(|uuid| (uuid.into(), Some(id))));
-        self.last = Some(id);
-    }
-
-    fn tail_of(&self, kept: &Kept<'_>, object: Object<'_>, problems: &mut Problems) -> Tail {
-        if let Some((head, tail)) = kept.ends {
-            let [head, tail] = [head, tail].map(|uuid| self.stands.get(uuid).copied().flatten());
-            let ids =
-                head.zip(tail).map_or_else(Vec::new, |(head, tail)| (head.0..=tail.0).map(EntryId).collect());
-            return if ids.is_empty() { Tail::Nothing } else { Tail::These(ids) };
-        }
-        let mut ids: Vec<EntryId> = Vec::new();
-        let mut absent = 0;
-        for uuid in &kept.listed {
-            match self.stands.get(*uuid) {
-                Some(id) => ids.extend(id),
-                None => absent += 1,
-            }
-        }
-        // In the order of the log: results in the order of their calls, whichever came first.
-        ids.sort_unstable();
-        ids.dedup();
-        if absent > 0 {
-            problems.add(object.line, format!("keeps {absent} records that are not in the file"));
-        }
-        if ids.is_empty() { Tail::Nothing } else { Tail::These(ids) }
-    }
-
-    fn take_summary(&mut self, record: &Record<'_>, object: Object<'_>) {
-        let Some(message) = message_of(record, object.text, 0) else { return };
-        let text: Arc<str> = message.said().into();
-        let summary = Summary { tokens: self.measure.text(&text) + self.measure.framing(), text };
-        let boundary =
-            record.parent_uuid.as_deref().and_then(|uuid| self.stands.get(uuid)).copied().flatten();
-        let id = match boundary {
-            Some(id) if self.is_bare(id) => id,
-            Some(_) | None => self.assembly.compact(Compaction::default(), None),
-        };
-        if let Some(compaction) = self.assembly.compaction_mut(id) {
-            compaction.summary = Some(summary);
-        }
-        if boundary != Some(id) {
-            self.link(id, record.parent_uuid.as_deref(), object.line);
-        }
-        self.stands.extend(record.uuid.as_deref().map(|uuid| (uuid.into(), Some(id))));
-        self.last = Some(id);
-    }
-
-    /// Whether this entry is a compaction that has no summary yet.
-    fn is_bare(&mut self, id: EntryId) -> bool {
-        self.assembly.compaction_mut(id).is_some_and(|compaction| compaction.summary.is_none())
-    }
-
-    fn met(&self, record: &Record<'_>, object: Object<'_>, item: epitome_core::Item, part: u32) -> Met {
+    fn met(&self, record: &Record<'_>, object: Object<'_>, item: Item, part: u32) -> Met {
         Met { item, span: object.span, part, name: record.uuid.as_ref().map(Arc::from) }
     }
 
@@ -222,7 +162,7 @@ impl<'m> Session<'m> {
         self.last = Some(id);
     }
 
-    fn link(&mut self, id: EntryId, parent: Option<&str>, line: u64) {
+    pub(super) fn link(&mut self, id: EntryId, parent: Option<&str>, line: u64) {
         let Some(parent) = parent else { return };
         match self.stands.get(parent) {
             Some(up) => self.ups.extend(up.filter(|up| *up != id).map(|up| (id, up))),
@@ -266,28 +206,6 @@ impl<'m> Session<'m> {
             });
             self.ups.extend(up.filter(|up| *up != id).map(|up| (id, up)));
         }
-    }
-}
-
-/// The records a boundary keeps, and those that move behind it with them.
-#[derive(Default)]
-struct Kept<'r> {
-    listed: Vec<&'r str>,
-    moved: Vec<&'r str>,
-    /// The two ends, where a version names nothing else.
-    ends: Option<(&'r str, &'r str)>,
-}
-
-impl<'r> Kept<'r> {
-    fn of(metadata: &'r CompactMetadata<'_>) -> Self {
-        let texts = |uuids: &'r [Text<'_>]| uuids.iter().map(|uuid| &**uuid).collect::<Vec<_>>();
-        if let Some(preserved) = &metadata.preserved_messages {
-            let (listed, all) = (texts(&preserved.uuids), texts(&preserved.all_uuids));
-            return Self { moved: [&listed[..], &all].concat(), listed, ends: None };
-        }
-        let segment = metadata.preserved_segment.as_ref();
-        let ends = segment.and_then(|s| Some((s.head_uuid.as_deref()?, s.tail_uuid.as_deref()?)));
-        Self { ends, moved: ends.map_or_else(Vec::new, |(head, tail)| vec![head, tail]), listed: Vec::new() }
     }
 }
 

@@ -19,7 +19,8 @@ pub fn append(
     boundary: &Boundary,
 ) -> Result<Vec<u8>, WriteError> {
     let nothing_said = WriteError::NothingSaid(conversation);
-    let conversation = transcript.conversations.get(conversation).ok_or(nothing_said)?;
+    let conversation =
+        transcript.conversations.get(conversation).filter(|c| c.leaf.is_some()).ok_or(nothing_said)?;
     let tail = kept_tail(conversation, boundary);
     let mut history = items_of(conversation, source, &boundary.before)?;
     history.push(user_item(&boundary.summary));

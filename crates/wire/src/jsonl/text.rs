@@ -26,20 +26,15 @@ impl From<&Text<'_>> for Arc<str> {
 }
 
 /// What a message says: a string, or a list of blocks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum Content<'a, B> {
     /// Nothing, or something that is neither.
+    #[default]
     Nothing,
     /// A string.
     Text(Text<'a>),
     /// Blocks.
     Blocks(Vec<B>),
-}
-
-impl<B> Default for Content<'_, B> {
-    fn default() -> Self {
-        Self::Nothing
-    }
 }
 
 impl<B> Content<'_, B> {

@@ -32,6 +32,10 @@ pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript
     Ok(Transcript { format: Format::Pi, conversations: vec![conversation], problems: problems.told() })
 }
 
+/// Roles of messages pi knows.
+const ROLES: [&str; 7] =
+    ["user", "assistant", "toolResult", "bashExecution", "system", "custom", "hookMessage"];
+
 /// Takes one entry; true where it is one of pi's.
 fn take(session: &mut Session<'_>, object: Object<'_>, problems: &mut Problems) -> serde_json::Result<bool> {
     let record: Record<'_> = serde_json::from_str(object.text)?;
@@ -40,6 +44,10 @@ fn take(session: &mut Session<'_>, object: Object<'_>, problems: &mut Problems) 
         "message" if record.message.is_none() => {
             problems.add_unknown(object.line, "message without a body");
             return Ok(false);
+        }
+        "message" if !record.message.as_ref().is_some_and(|body| ROLES.contains(&&*body.role)) => {
+            problems.add_unknown(object.line, "message of a role pi does not have");
+            session.take_aside(&record, object, problems);
         }
         "message" | "custom_message" | "branch_summary" => session.take_message(&record, object, problems),
         "compaction" => session.take_compaction(&record, object, problems),

@@ -22,7 +22,8 @@ pub fn append(
         return Err(WriteError::NoPlaceBefore { format: Format::Pi, id });
     }
     let nothing_said = WriteError::NothingSaid(conversation);
-    let conversation = transcript.conversations.get(conversation).ok_or(nothing_said)?;
+    let conversation =
+        transcript.conversations.get(conversation).filter(|c| c.leaf.is_some()).ok_or(nothing_said)?;
     let first_kept = first_kept(conversation, boundary)?;
     let session = scan(source, conversation, first_kept).map_err(read_again)?;
     let mark = Mark::new(source.len(), boundary.record.as_deref());
@@ -144,7 +145,8 @@ fn compaction_line<'a>(
     mark: &'a Mark,
 ) -> CompactionLine<'a> {
     let id = session.has_ids.then(|| new_id(session, mark.original_bytes, &boundary.summary, conversation));
-    let kept_name = first_kept.and_then(|id| conversation.names[id.index()].as_deref()).map(str::to_owned);
+    let kept_name =
+        first_kept.and_then(|id| conversation.names.get(id.index())?.as_deref()).map(str::to_owned);
     CompactionLine {
         r#type: "compaction",
         first_kept_entry_id: id.clone().map(|own| kept_name.unwrap_or(own)),

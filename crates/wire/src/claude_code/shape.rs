@@ -1,0 +1,177 @@
+//! The two records of a compaction, field by field as Claude Code writes them.
+
+use crate::boundary::{Boundary, Mark};
+use epitome_core::Trigger;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What every record of a session carries; taken over from its last one.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Envelope {
+    #[serde(default, skip_serializing)]
+    pub(super) uuid: Option<String>,
+    #[serde(default, skip_serializing)]
+    is_sidechain: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user_type: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    entrypoint: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cwd: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) session_id: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    version: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    git_branch: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slug: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent_id: Option<Value>,
+}
+
+/// The ids of the two records.
+pub(super) struct Ids {
+    pub(super) boundary: String,
+    pub(super) summary: String,
+}
+
+/// The first record of a compaction.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct BoundaryLine<'a> {
+    parent_uuid: Option<()>,
+    logical_parent_uuid: Option<String>,
+    is_sidechain: bool,
+    r#type: &'a str,
+    subtype: &'a str,
+    content: &'a str,
+    is_meta: bool,
+    timestamp: &'a str,
+    uuid: &'a str,
+    level: &'a str,
+    compact_metadata: Metadata<'a>,
+    #[serde(flatten)]
+    envelope: &'a Envelope,
+    epitome: &'a Mark,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    trigger: &'a str,
+    pre_tokens: u64,
+    duration_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preserved_segment: Option<Segment<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preserved_messages: Option<Preserved<'a>>,
+    post_tokens: u64,
+    cumulative_dropped_tokens: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Segment<'a> {
+    head_uuid: &'a str,
+    anchor_uuid: &'a str,
+    tail_uuid: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Preserved<'a> {
+    anchor_uuid: &'a str,
+    uuids: &'a [String],
+    all_uuids: &'a [String],
+}
+
+/// The boundary: which records are kept, and what it all took.
+pub(super) fn boundary_line<'a>(
+    boundary: &'a Boundary,
+    ids: &'a Ids,
+    envelope: &'a Envelope,
+    follows: Option<String>,
+    kept: &'a [String],
+    mark: &'a Mark,
+) -> BoundaryLine<'a> {
+    let anchor_uuid = &*ids.summary;
+    let ends = kept.first().zip(kept.last());
+    let segment =
+        |(head_uuid, tail_uuid): (&'a String, &'a String)| Segment { head_uuid, anchor_uuid, tail_uuid };
+    BoundaryLine {
+        parent_uuid: None,
+        logical_parent_uuid: follows,
+        is_sidechain: envelope.is_sidechain,
+        r#type: "system",
+        subtype: "compact_boundary",
+        content: "Conversation compacted",
+        is_meta: false,
+        timestamp: &boundary.timestamp,
+        uuid: &ids.boundary,
+        level: "info",
+        compact_metadata: Metadata {
+            trigger: trigger_name(boundary.trigger),
+            pre_tokens: boundary.tokens_before.0,
+            duration_ms: boundary.duration_ms,
+            preserved_segment: ends.map(segment),
+            preserved_messages: ends.map(|_| Preserved { anchor_uuid, uuids: kept, all_uuids: kept }),
+            post_tokens: boundary.tokens_after.0,
+            cumulative_dropped_tokens: boundary.tokens_before.less(boundary.tokens_after).0,
+        },
+        envelope,
+        epitome: mark,
+    }
+}
+
+fn trigger_name(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::Manual => "manual",
+        Trigger::Threshold => "auto",
+    }
+}
+
+/// The second.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SummaryLine<'a> {
+    parent_uuid: &'a str,
+    is_sidechain: bool,
+    r#type: &'a str,
+    message: Said<'a>,
+    is_visible_in_transcript_only: bool,
+    is_compact_summary: bool,
+    uuid: &'a str,
+    timestamp: &'a str,
+    #[serde(flatten)]
+    envelope: &'a Envelope,
+    epitome: &'a Mark,
+}
+
+#[derive(Serialize)]
+struct Said<'a> {
+    role: &'a str,
+    content: &'a str,
+}
+
+/// The summary, as something the user's side says.
+pub(super) fn summary_line<'a>(
+    boundary: &'a Boundary,
+    ids: &'a Ids,
+    envelope: &'a Envelope,
+    mark: &'a Mark,
+) -> SummaryLine<'a> {
+    SummaryLine {
+        parent_uuid: &ids.boundary,
+        is_sidechain: envelope.is_sidechain,
+        r#type: "user",
+        message: Said { role: "user", content: &boundary.summary },
+        is_visible_in_transcript_only: true,
+        is_compact_summary: true,
+        uuid: &ids.summary,
+        timestamp: &boundary.timestamp,
+        envelope,
+        epitome: mark,
+    }
+}
