@@ -16,9 +16,12 @@ pub struct Provenance<'a> {
     pub by: &'a str,
 }
 
-/// Whether a summary is one of ours.
+/// Tools put a sentence or two of their own in front of a summary; ours begins within this much of it.
+const PREFACE_BYTES_MAX: usize = 500;
+
+/// Whether a summary is one of ours, whatever the tool that shows it says first.
 pub fn is_ours(text: &str) -> bool {
-    text.trim_start().starts_with(OPENING)
+    text.find(OPENING).is_some_and(|at| at <= PREFACE_BYTES_MAX)
 }
 
 /// Keeps text from ending, or pretending to be, a frame of ours.

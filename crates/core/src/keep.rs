@@ -113,11 +113,6 @@ impl Kept {
     pub fn tail_entry(&self) -> Tail {
         if self.tail.is_empty() { Tail::Nothing } else { Tail::These(self.tail.clone()) }
     }
-
-    /// Whether a message stays in view, or is told word for word in the summary.
-    pub fn contains(&self, id: EntryId) -> bool {
-        self.tail.contains(&id) || self.before.contains(&id) || self.folded.contains(&id)
-    }
 }
 
 /// The first message someone wrote, the newest, and the pins: oldest first, each once.

@@ -1,7 +1,8 @@
 //! What we mean to do, decided before anything is done. A dry run stops here.
 
 use crate::record::{Fallback, Floor, Outcome};
-use crate::{ArchiveError, EntryId, Job, Slot, Strategy, Tokens, Trigger, keep::Kept};
+use crate::{ArchiveError, EntryId, Job, Slot, Strategy, Tokens, Trigger, fence, keep::Kept};
+use std::collections::HashSet;
 
 /// A compaction that has been thought through and not begun.
 #[derive(Clone)]
@@ -35,7 +36,8 @@ impl<'a> Plan<'a> {
     /// Thinks a compaction through.
     pub fn draft(job: Job<'a>) -> Result<Drafted<'a>, ArchiveError> {
         let before = job.context.tokens();
-        if job.context.fresh() == 0 && job.budget.fits(before) {
+        let is_ours = job.context.summary(job.log).is_some_and(|(_, summary)| fence::is_ours(&summary.text));
+        if job.context.fresh() == 0 && is_ours && job.budget.fits(before) {
             return Ok(Drafted::Settled(Outcome::Unneeded {
                 why: "nothing was said since the last compaction",
             }));
@@ -50,14 +52,19 @@ impl<'a> Plan<'a> {
         if kept.tokens > job.budget.room() {
             return Ok(Drafted::Settled(Outcome::Impossible(floor_of(&job, kept.tokens))));
         }
-        let leaves_view = |slot: &Slot| matches!(slot, Slot::Message { id, .. } if !kept.before.contains(id) && !kept.tail.contains(id));
+        let in_view: HashSet<EntryId> = kept.before.iter().chain(&kept.tail).copied().collect();
+        let leaves_view = |slot: &Slot| match slot {
+            Slot::Message { id, .. } => !in_view.contains(id),
+            Slot::Summary { .. } => !is_ours,
+        };
         let is_shortened = kept.forms.iter().any(|(_, form)| form.shorten.is_some());
         if !job.context.slots().iter().any(leaves_view) && !is_shortened {
             return Ok(Drafted::Settled(Outcome::Unneeded {
                 why: "every message in view is one that is kept",
             }));
         }
-        let superseded = job.history.iter().copied().filter(|id| !kept.contains(*id)).collect();
+        let is_superseded = |id: &EntryId| !in_view.contains(id) && !kept.folded.contains(id);
+        let superseded = job.history.iter().copied().filter(is_superseded).collect();
         let rungs = rungs_of(&job);
         Ok(Drafted::Plan(Box::new(Self { job, target, kept, superseded, rungs, fallbacks: Vec::new() })))
     }

@@ -8,6 +8,7 @@ use epitome_engine::Gauge;
 use epitome_tokens::{Catalog, Counter, Model};
 use epitome_wire::{Conversation, Source, Transcript, read};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,8 +37,8 @@ pub struct Window {
     pub source: String,
 }
 
-/// A model is looked for in this much of a transcript's beginning; every tool names it with its first reply.
-const HINT_BYTES: usize = 4 << 20;
+/// A model is looked for in this much of a transcript's beginning, and as much of its end.
+const HINT_BYTES: u64 = 4 << 20;
 /// An answer's length where neither transcript nor catalog limit it.
 const OUTPUT_TOKENS: u64 = 8_192;
 
@@ -103,23 +104,38 @@ impl Opened {
     }
 }
 
-/// The first model a transcript names.
+/// The model a transcript names most, near its beginning and its end; one the catalog knows before any other.
 fn hinted_model(source: &dyn Source) -> Result<Option<String>> {
-    let mut head = vec![0; HINT_BYTES.min(source.len() as usize)];
-    let got = source.read_at(0, &mut head).context("cannot read the file")?;
-    let text = String::from_utf8_lossy(&head[..got]);
-    Ok(["\"model\"", "\"modelID\"", "\"modelId\"", "\"model_name\""]
-        .into_iter()
-        .find_map(|key| model_after(&text, key)))
+    let mut named: HashMap<String, usize> = HashMap::new();
+    let len = source.len();
+    for offset in [0, len.saturating_sub(HINT_BYTES)] {
+        let mut bytes = vec![0; HINT_BYTES.min(len) as usize];
+        let got = source.read_at(offset, &mut bytes).context("cannot read the file")?;
+        count_models(&String::from_utf8_lossy(&bytes[..got]), &mut named);
+    }
+    let is_known = |name: &String| Catalog::built_in().find(name).row.is_some();
+    Ok(named.into_iter().max_by_key(|(name, count)| (is_known(name), *count, name.clone())).map(|(name, _)| name))
 }
 
-fn model_after(text: &str, key: &str) -> Option<String> {
-    text.match_indices(key).find_map(|(at, _)| {
-        let rest = text[at + key.len()..].trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
-        let name = &rest[..rest.find('"')?];
-        let is_name = (2..80).contains(&name.len()) && !name.starts_with('<') && !name.contains([' ', '\\']);
-        is_name.then(|| name.to_owned())
-    })
+/// The keys under which tools write the model's name.
+const MODEL_KEYS: [&str; 4] = ["\"model\"", "\"modelID\"", "\"modelId\"", "\"model_name\""];
+
+fn count_models(text: &str, named: &mut HashMap<String, usize>) {
+    for key in MODEL_KEYS {
+        for (at, _) in text.match_indices(key) {
+            if let Some(name) = value_after(&text[at + key.len()..]) {
+                *named.entry(name.to_owned()).or_default() += 1;
+            }
+        }
+    }
+}
+
+/// The string after a key, where it can be a model's name.
+fn value_after(text: &str) -> Option<&str> {
+    let rest = text.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    let name = &rest[..rest.find('"')?];
+    let is_name = (2..80).contains(&name.len()) && !name.starts_with('<') && !name.contains([' ', '\\']);
+    is_name.then_some(name)
 }
 
 /// Where a figure of the catalog comes from, in words.
