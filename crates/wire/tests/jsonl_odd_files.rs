@@ -169,6 +169,39 @@ fn a_rewind_leaves_its_branch_in_the_log_and_out_of_the_history() {
 }
 
 #[test]
+fn subagents_between_are_left_out_and_a_file_of_one_is_a_conversation() {
+    let side = |line: String| line.replace(r#""isSidechain":false"#, r#""isSidechain":true"#);
+    let agent = [side(user("x1", "", "look")), side(reply("x2", "x1", "msg9", "seen"))];
+    assert_eq!(branch(&read(claude_code::read, &agent)), "look, seen");
+    let [prompt, answer] = agent;
+    let mixed = read(claude_code::read, &[prompt, user("u1", "", "go"), answer]);
+    assert_eq!(branch(&mixed), "go");
+    assert_eq!(problems(&mixed), ["2 records of subagents stand between; left out"]);
+}
+
+#[test]
+fn repeated_records_unknown_kinds_and_missing_parents_are_told() {
+    let lines = [
+        user("u1", "", "go"),
+        user("u1", "", "go again"),
+        claude("telepathy", "t1", "u1", r#""n":1"#),
+        claude("telepathy", "t2", "t1", r#""n":2"#),
+        reply("a1", "t2", "msg1", "gone"),
+        user("u2", "nowhere", "on"),
+    ];
+    let transcript = read(claude_code::read, &lines);
+    assert_eq!(branch(&transcript), "go, gone, on");
+    assert_eq!(
+        problems(&transcript),
+        [
+            "repeats the record u1; the first one counts",
+            "hangs off nowhere, which is not in the file; taken to follow the message before",
+            "`telepathy` is no known kind of record; 2 of them passed over, this the first",
+        ]
+    );
+}
+
+#[test]
 fn a_result_that_comes_after_a_compaction_is_read_as_text() {
     let compacted = r#""subtype":"compact_boundary","logicalParentUuid":"a1""#;
     let summary = r#""isCompactSummary":true,"message":{"role":"user","content":"S"}"#;

@@ -7,6 +7,7 @@ use crate::{Conversation, Format, Lines, ReadError, Source, Transcript};
 use epitome_core::EntryId;
 use serde::Serialize;
 use serde::de::IgnoredAny;
+use std::collections::BTreeSet;
 
 /// The bytes that add a compaction to the end of `source`: one entry.
 ///
@@ -44,13 +45,11 @@ fn read_again(error: ReadError) -> WriteError {
 
 /// The first message kept; none where nothing is. Everything on the branch behind it comes along.
 fn first_kept(conversation: &Conversation, boundary: &Boundary) -> Result<Option<EntryId>, WriteError> {
-    let kept = kept_tail(conversation, boundary);
+    let kept: BTreeSet<EntryId> = kept_tail(conversation, boundary).into_iter().collect();
     let Some(&first) = kept.first() else { return Ok(None) };
-    let behind = branch_messages(conversation).into_iter().filter(|id| *id >= first);
-    for id in behind {
-        if !kept.contains(&id) {
-            return Err(WriteError::TailHasGaps { format: Format::Pi, id });
-        }
+    let mut behind = branch_messages(conversation).into_iter().filter(|id| *id >= first);
+    if let Some(id) = behind.find(|id| !kept.contains(id)) {
+        return Err(WriteError::TailHasGaps { format: Format::Pi, id });
     }
     conversation.originals.spans(first).ok_or(WriteError::NotInFile(first))?;
     Ok(Some(first))
@@ -75,11 +74,16 @@ fn scan(
     first_kept: Option<EntryId>,
 ) -> Result<Session, ReadError> {
     let mut session = header(source)?;
-    let first = first_kept.and_then(|id| Some(conversation.originals.spans(id)?.first()?.offset));
+    let offset_of = |id: EntryId| Some(conversation.originals.spans(id)?.first()?.offset);
+    let first = first_kept.and_then(offset_of);
+    // The newest entry stands at the newest message or behind it; what is before need not be parsed.
+    let newest = (0..conversation.log.len() as u32).rev().find_map(|at| offset_of(EntryId(at)));
     let mut lines = Lines::of(source);
     while let Some(line) = lines.next()? {
         if session.has_ids {
-            session.leaf = entry_id(line.bytes).or(session.leaf);
+            if newest.is_none_or(|newest| line.span.offset >= newest) {
+                session.leaf = entry_id(line.bytes).or(session.leaf);
+            }
         } else if serde_json::from_slice::<IgnoredAny>(line.bytes).is_ok() {
             if first == Some(line.span.offset) {
                 session.first_kept_at = Some(session.entries);
