@@ -73,7 +73,12 @@ impl Session {
         }
         let fixed = conversation.fixed.system.iter().chain(&conversation.fixed.tools);
         for text in fixed {
-            let passage = Passage { voice: Voice::Said, author: Author::Harness, text: text.as_ref().into() };
+            let passage = Passage {
+                voice: Voice::Said,
+                author: Author::Harness,
+                tool: None,
+                text: text.as_ref().into(),
+            };
             session.fixed.extend(session_facts(&mut session.facts, &mut session.numbers, &passage));
         }
         Some(session)

@@ -57,6 +57,11 @@ pub(super) fn finish(deeds: &mut [Deed], result: &ToolResult) {
 }
 
 impl Deed {
+    /// Whether it only kept the todo list, which the ledger shows as it stands.
+    pub(super) fn is_bookkeeping(&self) -> bool {
+        keeps_todos(&self.tool)
+    }
+
     /// The deed as the summary shows it, with its pointer.
     pub(super) fn line(&self) -> String {
         match (self.exit, self.failed) {
@@ -65,6 +70,12 @@ impl Deed {
             (None, false) => format!("{} {} {}", self.id, self.tool, self.argument),
         }
     }
+}
+
+/// Whether a tool of this name keeps a todo list.
+pub(super) fn keeps_todos(tool: &str) -> bool {
+    let tool = tool.to_lowercase();
+    tool.contains("todo") || tool.starts_with("task") || tool == "update_plan"
 }
 
 /// The argument that says most: a path, a command, a pattern; else all of them.

@@ -41,6 +41,7 @@ pub fn summarize(material: &Material<'_>, budget: Tokens) -> Result<Draft, Archi
     let mut page = Page::new(material.measure, escape, budget);
     let notes = write::fixed_parts(&mut page, &reading, budget);
     select::fill(&mut page, &reading, material.focus);
+    write::second_helping(&mut page, &reading);
     Ok(Draft { text: page.finish(), ledger: reading.ledger, notes })
 }
 

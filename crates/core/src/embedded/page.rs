@@ -14,7 +14,6 @@ pub(super) enum Section {
     Blocked,
     Decisions,
     NextSteps,
-    Context,
     Asked,
     Files,
     Actions,
@@ -32,11 +31,10 @@ impl Section {
             Self::Blocked => "## Progress: Blocked",
             Self::Decisions => "## Key Decisions",
             Self::NextSteps => "## Next Steps",
-            Self::Context => "## Critical Context",
             Self::Asked => "## Messages of the user",
             Self::Files => "## Files, by last operation",
             Self::Actions => "## Actions",
-            Self::Lines => "## Lines from the log",
+            Self::Lines => "## Critical Context: lines from the log",
         }
     }
 }
@@ -81,8 +79,16 @@ impl<'m> Page<'m> {
         (text, tokens)
     }
 
-    /// Adds a line if the page and `quota` have room for it; says whether it did.
+    fn holds(&self, section: Section, order: u64) -> bool {
+        self.sections.get(&section).is_some_and(|lines| lines.iter().any(|line| line.order == order))
+    }
+
+    /// Adds a line if the page and `quota` have room for it; says whether the page has it now.
+    /// What stands at this place of its section already is left as it is.
     pub(super) fn add(&mut self, section: Section, text: &str, order: u64, quota: &mut Tokens) -> bool {
+        if self.holds(section, order) {
+            return true;
+        }
         let (text, tokens) = self.weigh(section, text);
         if tokens > self.room() || tokens > *quota {
             return false;
@@ -91,6 +97,25 @@ impl<'m> Page<'m> {
         self.spent += tokens;
         self.sections.entry(section).or_default().push(Written { order, text });
         true
+    }
+
+    /// Sets room aside for a line that is [`put`](Self::put) later; `more` is what will be added to it.
+    pub(super) fn reserve(&mut self, section: Section, text: &str, more: Tokens, quota: &mut Tokens) -> bool {
+        let (_, tokens) = self.weigh(section, text);
+        let tokens = tokens + more;
+        if tokens > self.room() || tokens > *quota {
+            return false;
+        }
+        *quota = quota.less(tokens);
+        self.spent += tokens;
+        self.sections.entry(section).or_default();
+        true
+    }
+
+    /// Adds a line whose room was set aside.
+    pub(super) fn put(&mut self, section: Section, text: String, order: u64) {
+        let text = self.escape.apply(&text);
+        self.sections.entry(section).or_default().push(Written { order, text });
     }
 
     /// Adds as much of the text's beginning as there is room for.

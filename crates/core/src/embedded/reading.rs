@@ -91,7 +91,8 @@ impl Reading {
             messages.push((id, message));
         }
         for text in material.previous {
-            let passage = Passage { voice: Voice::Said, author: Author::Harness, text: (*text).into() };
+            let passage =
+                Passage { voice: Voice::Said, author: Author::Harness, tool: None, text: (*text).into() };
             reading.take(None, &passage);
         }
         let superseded: HashSet<EntryId> = material.superseded.iter().copied().collect();
@@ -155,13 +156,18 @@ impl Reading {
             is_model: voice == Voice::Said && author == Author::Model,
             is_visible: false,
         };
-        let clean = Passage { voice, author, text: text.as_str().into() };
+        let clean = Passage { voice, author, tool: None, text: text.as_str().into() };
+        // The ledger shows the todo list as it stands; its history would only confuse.
+        let is_quoted = !passage.tool.is_some_and(action::keeps_todos);
         let (mut at, mut facts) = (None::<(u32, u32)>, Vec::new());
         scan(&clean, |Sighting { mention, line }| {
             if !is_token(mention.class) {
                 return;
             }
             let fact = self.table.see(mention, place);
+            if !is_quoted {
+                return;
+            }
             let piece = piece_around(&text, line, mention.value);
             if at.is_some_and(|at| at != piece) {
                 close_line(&mut self.lines, &mut self.line_facts, doc, at, &mut facts);

@@ -5,23 +5,27 @@
 
 use super::cover::{Candidate, choose};
 use super::page::{Page, Section};
-use super::reading::{Doc, Line, Reading};
+use super::reading::{Doc, Reading};
 use super::weight::{TUNING, chance};
-use crate::Tokens;
 use crate::facts::{Class, Mention, is_code_like, scan_line, scan_pairs};
-use std::collections::{HashMap, HashSet};
+use crate::{EntryId, Tokens};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// As many ordinary words make a line a fact's surroundings.
 const LINKS_MIN: usize = 2;
 /// A line without words of its own is shown with the one before it, up to this many bytes.
 const JOINED_BYTES_MAX: usize = 220;
 
+/// How far the guessed costs may overshoot.
+const GUESS_SLACK: f64 = 1.5;
+
 /// Fills the page.
 pub(super) fn fill(page: &mut Page<'_>, reading: &Reading, focus: Option<&str>) {
     let mut weights = weights(reading);
     discount(page, reading, &mut weights);
     let pieces = pieces(reading, focus);
-    let room = page.room().0 as f64;
+    // Costs are guesses; the page measures, and stops when it is full.
+    let room = page.room().0 as f64 * GUESS_SLACK;
     let chosen = choose(&pieces, &mut weights, room);
     write(page, reading, chosen.into_iter().map(|at| &pieces[at].of));
 }
@@ -110,7 +114,8 @@ fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Piece>> {
         }
     }
     let count = reading.deeds.len() as f64;
-    all.extend((0..reading.deeds.len()).map(|at| deed_piece(reading, at, at as f64 / count)));
+    let told = (0..reading.deeds.len()).filter(|&at| !reading.deeds[at].is_bookkeeping());
+    all.extend(told.map(|at| deed_piece(reading, at, at as f64 / count)));
     all
 }
 
@@ -197,49 +202,57 @@ fn cost(text: &str) -> f64 {
     tokens + (f64::from(run) / 4.5).ceil() + 1.0
 }
 
+/// Lines that were taken, by entry and place, so that each entry is named once, before its first line.
+type Taken = BTreeMap<(Option<EntryId>, u32, u32), String>;
+
 fn write<'p>(page: &mut Page<'_>, reading: &Reading, pieces: impl Iterator<Item = &'p Piece>) {
-    let mut pointed = HashSet::new();
+    let (mut taken, mut named) = (Taken::new(), HashSet::new());
     let mut quota = page.room();
     for piece in pieces {
-        match *piece {
+        let (line, start) = match *piece {
             Piece::Deed(at) => {
                 page.add(Section::Actions, &reading.deeds[at].line(), at as u64, &mut quota);
+                continue;
             }
-            Piece::Line(at) => {
-                write_line(
-                    page,
-                    reading,
-                    &reading.lines[at],
-                    reading.lines[at].start,
-                    &mut pointed,
-                    &mut quota,
-                );
-            }
-            Piece::Joined { line, start } => {
-                write_line(page, reading, &reading.lines[line], start, &mut pointed, &mut quota);
-            }
+            Piece::Line(at) => (&reading.lines[at], reading.lines[at].start),
+            Piece::Joined { line, start } => (&reading.lines[line], start),
+        };
+        let doc = &reading.docs[line.doc as usize];
+        let text = plain_lines(line_text(doc, start, line.end));
+        let pointer = if named.contains(&doc.id) { Tokens::ZERO } else { POINTER_TOKENS };
+        if page.reserve(Section::Lines, &text, pointer, &mut quota) {
+            named.insert(doc.id);
+            taken.insert((doc.id, line.doc, start), text);
         }
         if quota < Tokens(4) {
             break;
         }
     }
+    write_lines(page, taken);
 }
 
-/// Writes a line of a passage; the first of each passage brings its pointer.
-fn write_line(
-    page: &mut Page<'_>,
-    reading: &Reading,
-    line: &Line,
-    start: u32,
-    pointed: &mut HashSet<u32>,
-    quota: &mut Tokens,
-) {
-    let doc = &reading.docs[line.doc as usize];
-    let place = u64::from(line.doc) << 32;
-    if pointed.insert(line.doc)
-        && let Some(id) = doc.id
-    {
-        page.add(Section::Lines, &format!("{id}:"), place, quota);
+/// What `m0123: ` takes.
+const POINTER_TOKENS: Tokens = Tokens(5);
+
+fn write_lines(page: &mut Page<'_>, taken: Taken) {
+    let mut last = None;
+    for (order, ((id, ..), text)) in taken.into_iter().enumerate() {
+        let pointer = id.filter(|_| last != Some(id)).map(|id| format!("{id}: ")).unwrap_or_default();
+        last = Some(id);
+        page.put(Section::Lines, format!("{pointer}{text}"), order as u64);
     }
-    page.add(Section::Lines, line_text(doc, start, line.end), place | (u64::from(start) + 1), quota);
+}
+
+/// The lines without indentation and without the numbers that reading tools put before them.
+fn plain_lines(text: &str) -> String {
+    text.lines().map(strip_line_number).collect::<Vec<_>>().join("\n")
+}
+
+fn strip_line_number(line: &str) -> &str {
+    let line = line.trim();
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    match line[digits..].strip_prefix(['→', '\t', '|']) {
+        Some(rest) if digits > 0 => rest.trim_start(),
+        Some(_) | None => line,
+    }
 }

@@ -1,1 +1,217 @@
 //! What always holds of a summary.
+
+use super::{Draft, summarize};
+use crate::{
+    Author, Block, Call, EntryId, Image, Material, Measure, Message, Part, Role, Shelf, Tokens, ToolResult,
+};
+use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
+
+/// Four bytes are a token.
+struct Quarter;
+
+impl Measure for Quarter {
+    fn text(&self, text: &str) -> Tokens {
+        Tokens(text.len().div_ceil(4) as u64)
+    }
+    fn image(&self, _: &Image) -> Tokens {
+        Tokens(100)
+    }
+    fn framing(&self) -> Tokens {
+        Tokens(4)
+    }
+}
+
+/// The summary of messages of which the newest `visible` stay.
+fn draft(messages: &[Message], visible: usize, budget: u64) -> Draft {
+    let mut shelf = Shelf::default();
+    let ids: Vec<EntryId> = (0..messages.len() as u32).map(EntryId).collect();
+    ids.iter().zip(messages).for_each(|(&id, message)| shelf.put(id, message.clone()));
+    let (superseded, visible) = ids.split_at(ids.len() - visible);
+    let material =
+        Material { superseded, visible, previous: &[], focus: None, archive: &shelf, measure: &Quarter };
+    summarize(&material, Tokens(budget)).expect("the shelf holds every message")
+}
+
+fn person(text: &str) -> Message {
+    Message::text(Role::User, Author::Person, text)
+}
+
+fn model(text: &str) -> Message {
+    Message::text(Role::Assistant, Author::Model, text)
+}
+
+/// A call and its result.
+fn exchange(id: usize, name: &str, input: &str, result: &str) -> [Message; 2] {
+    let id = id.to_string();
+    let call = Call { id: (*id).into(), name: name.into(), input: input.into(), freeform: false };
+    let parts = vec![Part::Text { text: result.into() }];
+    let result = ToolResult { call: (*id).into(), parts, is_error: false };
+    [
+        Message { role: Role::Assistant, author: Author::Model, blocks: vec![Block::Call(call)] },
+        Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] },
+    ]
+}
+
+fn session() -> Vec<Message> {
+    let mut all = vec![person("Fix the parser in src/parse.rs. Never touch the tests. It must stay fast.")];
+    all.extend(exchange(
+        1,
+        "Read",
+        r#"{"file_path":"src/parse.rs"}"#,
+        "1→fn parse_header(input: &str) reads the first line",
+    ));
+    let todos = r#"{"todos":[{"content":"repair parse_header","status":"in_progress"},{"content":"run the suite","status":"pending"}]}"#;
+    all.extend(exchange(2, "TodoWrite", todos, "ok"));
+    all.extend(exchange(3, "Bash", r#"{"command":"cargo test -p parser"}"#, "error: boom\nExit code: 101"));
+    all.push(model("We will use a hand-written scanner instead of regex. Shall I go on?"));
+    all
+}
+
+#[test]
+fn a_summary_holds_rules_todos_files_and_failures() {
+    let text = draft(&session(), 0, 600).text;
+    for part in [
+        "Never touch the tests.",
+        "It must stay fast.",
+        "- [ ] repair parse_header",
+        "- [ ] run the suite",
+        "read src/parse.rs",
+        "cargo test -p parser → exit 101",
+        "unanswered (m0007): Shall I go on?",
+        "hand-written scanner instead of regex",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+}
+
+#[test]
+fn facts_come_with_the_line_they_stood_in() {
+    let text = draft(&session(), 0, 600).text;
+    assert!(text.contains("fn parse_header(input: &str) reads the first line"), "{text}");
+}
+
+#[test]
+fn without_room_there_is_no_text() {
+    assert_eq!(draft(&session(), 0, 0).text, "");
+}
+
+#[test]
+fn too_many_rules_leave_the_oldest_out_and_say_so() {
+    let messages: Vec<Message> =
+        (0..50).map(|n| person(&format!("You must always obey rule number {n}."))).collect();
+    let Draft { text, notes, .. } = draft(&messages, 0, 400);
+    assert!(text.contains("rule number 49.") && !text.contains("- You must always obey rule number 0."));
+    assert_eq!(notes.len(), 1, "{notes:?}");
+}
+
+#[test]
+fn chinese_sessions_keep_their_rules_and_paths() {
+    let messages = [
+        person("请修复src/解析.rs里的错误。不要修改测试文件。必须保持向后兼容。"),
+        model("我已经看过src/lib.rs文件，其中parse_header函数有问题。"),
+    ];
+    let text = draft(&messages, 0, 300).text;
+    assert!(text.contains("不要修改测试文件。") && text.contains("必须保持向后兼容。"), "{text}");
+    assert!(text.contains("parse_header"), "{text}");
+}
+
+#[test]
+fn what_looks_like_a_fence_or_a_pointer_is_broken() {
+    let messages = [person("You must keep </epitome-summary> and m9999 and <invoke name=\"x\"> apart.")];
+    let text = draft(&messages, 0, 300).text;
+    assert!(
+        !text.contains("</epitome-summary") && !text.contains("m9999") && !text.contains("<invoke"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_stays_in_view_is_not_said_again() {
+    let [_, told] = exchange(1, "Read", "{}", "the value lives in config_loader near here");
+    let messages = [told, model("config_loader is the place")];
+    assert!(!draft(&messages, 1, 300).text.contains("config_loader"));
+}
+
+const SECRET: &str = "ghp_abcdefghijklmnopqrstuvwxyz012345";
+
+fn any_message() -> impl Strategy<Value = Message> {
+    let words = proptest::collection::vec(
+        proptest::sample::select(vec![
+            "fix",
+            "must",
+            "never",
+            "src/lib.rs",
+            "find_cut",
+            "请不要",
+            "修改",
+            "テスト",
+            "\n",
+            "- [ ] item",
+            "error: x",
+            "https://x.dev/a",
+            "m0003",
+            "m7777",
+            "</epitome-summary>",
+            "84fe9e8",
+            "timeout: 30 ms",
+            SECRET,
+            "v1.2.3",
+            "serde 1.0.2",
+            "?",
+            "。",
+            "🙂",
+            "x".repeat(300).leak(),
+            "password=hunter2hunter2",
+        ]),
+        0..40,
+    );
+    (words, 0..4_u8, any::<u16>()).prop_map(|(words, kind, id)| {
+        let text = words.join(" ");
+        match kind {
+            0 => person(&text),
+            1 => model(&text),
+            2 => {
+                let input = serde_json::json!({ "command": text }).to_string();
+                exchange(usize::from(id), "Bash", &input, "ok")[0].clone()
+            }
+            _ => exchange(usize::from(id), "Read", "{}", &text)[1].clone(),
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn a_summary_fits_and_tells_no_secret(
+        messages in proptest::collection::vec(any_message(), 0..12),
+        budget in 0..800_u64,
+        visible in 0..4_usize,
+    ) {
+        let visible = visible.min(messages.len());
+        let made = draft(&messages, visible, budget);
+        prop_assert!(Quarter.text(&made.text) <= Tokens(budget), "{} over {budget}", made.text);
+        prop_assert!(!made.text.contains(SECRET) && !made.text.contains("hunter2"), "{}", made.text);
+        prop_assert!(!made.text.contains("</epitome-summary"));
+        let superseded = messages.len() - visible;
+        let words = made.text.split(|c: char| !c.is_ascii_alphanumeric());
+        prop_assert!(words.filter_map(|word| word.parse::<EntryId>().ok()).all(|id| id.index() < superseded));
+        prop_assert_eq!(draft(&messages, visible, budget), made);
+    }
+
+    #[test]
+    fn every_rule_is_kept_where_they_fit(count in 1..12_usize, noise in 0..30_usize) {
+        let mut messages = Vec::new();
+        for n in 0..count {
+            messages.push(person(&format!("You must never break law {n} of the house.")));
+            for m in 0..noise {
+                messages.extend(exchange(n * 100 + m, "Read", &format!(r#"{{"file_path":"src/f{m}.rs"}}"#), "let some_name = other_name;"));
+            }
+        }
+        let text = draft(&messages, 0, 1200).text;
+        for n in 0..count {
+            let rule = format!("You must never break law {n} of the house.");
+            prop_assert!(text.contains(&rule), "{}", text);
+        }
+    }
+}

@@ -39,6 +39,13 @@ pub(super) fn fixed_parts(page: &mut Page<'_>, reading: &Reading, budget: Tokens
     notes
 }
 
+/// Spends what is left on what was cut short: decisions, reports and messages.
+pub(super) fn second_helping(page: &mut Page<'_>, reading: &Reading) {
+    write_newest(page, Section::Decisions, &reading.decisions, &mut page.room());
+    write_asked(page, reading, &mut page.room());
+    write_reports(page, reading, &mut page.room());
+}
+
 fn write_todos(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens, notes: &mut Vec<String>) {
     let mut left_out = 0;
     for (order, todo) in reading.ledger.todos.iter().enumerate().filter(|(_, todo)| todo.state.is_open()) {
@@ -97,16 +104,15 @@ fn write_files(page: &mut Page<'_>, reading: &Reading, budget: Tokens) {
     let (mut changed, mut read) = (share(budget, Shares::CHANGED), share(budget, Shares::READ));
     let mut files: Vec<_> = reading.ledger.files.iter().collect();
     files.sort_by_key(|file| std::cmp::Reverse((file.changed, file.entry)));
-    for file in files {
+    for (order, file) in files.into_iter().enumerate() {
         let quota = if file.changed.is_some() { &mut changed } else { &mut read };
-        let (order, word) = match file.last {
+        let (group, word) = match file.last {
             Operation::Modified => (0, "modified"),
             Operation::Created => (1, "created"),
             Operation::Deleted => (2, "deleted"),
-            Operation::Read if file.modified || file.created => (3, "changed, then read"),
-            Operation::Read => (4, "read"),
+            Operation::Read => (3, "read"),
         };
-        page.add(Section::Files, &format!("{word} {}", file.path), order, quota);
+        page.add(Section::Files, &format!("{word} {}", file.path), (group << 32) | order as u64, quota);
     }
 }
 
@@ -137,7 +143,8 @@ fn write_reports(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
     reports.extend(reading.reports.last());
     reports.dedup_by_key(|report| report.id);
     for report in reports.iter().rev() {
-        let first = report.text.lines().map(str::trim).find(|line| line.len() >= 12);
+        // Short openings ("Done.", "Good question.") say nothing.
+        let first = report.text.lines().map(str::trim).find(|line| line.len() >= 40);
         if let Some(first) = first {
             let text: String = first.chars().take(200).collect();
             page.add(Section::Done, &format!("- {text} ({})", report.id), u64::from(report.id.0), quota);
@@ -148,7 +155,10 @@ fn write_reports(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
 /// What people typed, newest first, long ones by their beginning.
 fn write_asked(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
     let each = quota.share(1, 4);
-    for asked in reading.asked.iter().rev() {
+    // The first and the last stand under the goal already.
+    let between = reading.asked.iter().skip(1).rev().skip(1);
+    for asked in between {
+        // A short message fits whole; of a long one its beginning says what was wanted.
         let mut own = each.min(*quota);
         let before = own;
         page.add_head(

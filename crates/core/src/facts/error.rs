@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 pub const ERROR_CHARS_MAX: usize = 200;
 
 static REPORT: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"(?x)
+    let pattern = r"(?x-u)
         \b(?:E\d{4}|TS\d{4,5})\b | \b[A-Z][A-Za-z]*(?:Error|Exception)\b
       | \b(?:error|Error|ERROR|exception|Exception|panicked|panic|failed|FAILED|Failed)\b
       | \b(?:4\d\d|5\d\d)\ (?:Bad|Unauthorized|Forbidden|Not|Conflict|Too|Internal|Service|Gateway)";

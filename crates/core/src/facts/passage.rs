@@ -24,28 +24,36 @@ pub struct Passage<'m> {
     pub voice: Voice,
     /// Who wrote it.
     pub author: Author,
+    /// The tool called, for arguments of a call.
+    pub tool: Option<&'m str>,
     /// Its text; arguments as one `name: value` per line.
     pub text: Cow<'m, str>,
 }
 
 /// The passages of a message, in order. Pictures and blocks we do not read have none.
 pub fn passages(message: &Message) -> Vec<Passage<'_>> {
-    let mut all = Vec::with_capacity(message.blocks.len());
-    let mut push = |voice, author, text| all.push(Passage { voice, author, text });
-    for block in &message.blocks {
-        match block {
-            Block::Text { text } => push(Voice::Said, message.author, Cow::Borrowed(text.as_ref())),
-            Block::Thinking { text, .. } => push(Voice::Thought, Author::Model, Cow::Borrowed(text.as_ref())),
-            Block::Call(call) => push(Voice::Called, Author::Model, unfold(call)),
-            Block::Result(result) => {
-                for text in result.parts.iter().filter_map(Part::as_text) {
-                    push(Voice::Answered, Author::Tool, Cow::Borrowed(text));
-                }
-            }
-            Block::Image(_) | Block::Opaque(_) => {}
+    message.blocks.iter().flat_map(|block| of_block(message.author, block)).collect()
+}
+
+fn of_block(author: Author, block: &Block) -> Vec<Passage<'_>> {
+    let text = |voice, author, text| Passage { voice, author, tool: None, text: Cow::Borrowed(text) };
+    match block {
+        Block::Text { text: said } => vec![text(Voice::Said, author, said)],
+        Block::Thinking { text: thought, .. } => vec![text(Voice::Thought, Author::Model, thought)],
+        Block::Call(call) => {
+            vec![Passage {
+                voice: Voice::Called,
+                author: Author::Model,
+                tool: Some(&call.name),
+                text: unfold(call),
+            }]
         }
+        Block::Result(result) => {
+            let texts = result.parts.iter().filter_map(Part::as_text);
+            texts.map(|answer| text(Voice::Answered, Author::Tool, answer)).collect()
+        }
+        Block::Image(_) | Block::Opaque(_) => Vec::new(),
     }
-    all
 }
 
 /// A call's arguments as text a person would read: strings without their escapes.

@@ -11,25 +11,25 @@ pub const SECRET: &str = "[secret]";
 /// Tokens that are recognised by their own form.
 static BY_FORM: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"(?x)
+        r"(?x-u)
         \bsk-(?:ant-|proj-|or-|live-|test-)?[A-Za-z0-9_-]{16,} | \b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}
       | \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,} | \bglpat-[A-Za-z0-9_-]{16,}
       | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b | \bAIza[A-Za-z0-9_-]{30,} | \bxox[abposr]-[A-Za-z0-9-]{10,}
       | \bya29\.[A-Za-z0-9_-]{20,} | \bnpm_[A-Za-z0-9]{30,} | \bhf_[A-Za-z0-9]{30,} | \bpypi-[A-Za-z0-9_-]{30,}
       | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}
       | \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,} | \bdop_v1_[a-f0-9]{40,}
-      | -----BEGIN\ [A-Z\ ]*PRIVATE\ KEY-----[\s\S]*?(?:-----END\ [A-Z\ ]*PRIVATE\ KEY-----|\z)",
+      | -----BEGIN\ [A-Z\ ]*PRIVATE\ KEY-----[\x00-\x7F]*?(?:-----END\ [A-Z\ ]*PRIVATE\ KEY-----|\z)",
     )
 });
 
 /// Values that are secret because of the name they are given to; group 1 is the value.
 static BY_NAME: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r#"(?xi)
+        r#"(?xi-u)
         (?: (?:password|passwd|passphrase|client[_-]?secret|secret[_-]?(?:key|access[_-]?key)|api[_-]?key|apikey
             |access[_-]?token|auth[_-]?token|refresh[_-]?token|private[_-]?key|_token|_secret|_password|\bpwd)
             ["']?\s*(?:=>|:=|[:=])\s*["'`]?
-          | \bbearer\s+ | \bbasic\s+ | ://[^\s:/@]{1,64}:
+          | \bbearer\s+ | \bbasic\s+ | ://[A-Za-z0-9._%+-]{1,64}:
         )
         ([A-Za-z0-9!\#$%^&*+/_.~=-]{8,})"#,
     )
