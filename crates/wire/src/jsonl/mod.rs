@@ -63,6 +63,10 @@ fn take_apart(
     problems: &mut Problems,
     take: &mut impl FnMut(Object<'_>, &mut Problems) -> serde_json::Result<()>,
 ) {
+    if whole.text.len() != whole.span.len as usize {
+        return problems
+            .add(whole.line, "is not one object, and being no UTF-8 cannot be taken apart; left out");
+    }
     let mut pieces = serde_json::Deserializer::from_str(whole.text).into_iter::<&RawValue>();
     let mut taken = 0;
     for piece in &mut pieces {

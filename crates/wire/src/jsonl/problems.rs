@@ -51,7 +51,7 @@ impl Problems {
         }
         if self.untold > 0 {
             self.told
-                .push(Problem { line: None, what: format!("{} more problems of this kind", self.untold) });
+                .push(Problem { line: None, what: format!("{} more problems, not listed", self.untold) });
         }
         self.told
     }
