@@ -20,7 +20,7 @@ mod tools;
 
 use super::Protocol;
 use crate::Format;
-use epitome_core::Shown;
+use epitome_core::{Author, Message, Role, Shown};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -41,9 +41,6 @@ pub struct RequestParts<'a> {
 /// A context that cannot be written as a request.
 #[derive(Debug, thiserror::Error)]
 pub enum EncodeError {
-    /// There is nothing to say.
-    #[error("the context holds no message; a request needs at least one")]
-    NoMessages,
     /// The format is a file's, not a provider's.
     #[error("{format} is no provider's protocol; ask for anthropic, openai-chat or openai-responses")]
     NotAProtocol {
@@ -104,10 +101,8 @@ pub fn messages(
     parts: &RequestParts<'_>,
     shown: &[Shown],
 ) -> Result<Vec<Box<RawValue>>, EncodeError> {
-    if shown.is_empty() {
-        return Err(EncodeError::NoMessages);
-    }
-    let arranged = arrange::arrange(shown);
+    let nobody = [Shown { id: None, message: Message::text(Role::User, Author::Harness, NO_USER_MESSAGE).into() }];
+    let arranged = arrange::arrange(if shown.is_empty() { &nobody } else { shown });
     Ok(match protocol(to)? {
         Protocol::Anthropic => anthropic::messages(&arranged),
         Protocol::OpenaiChat => openai_chat::messages(parts, &arranged),

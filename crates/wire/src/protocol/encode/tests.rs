@@ -329,9 +329,13 @@ fn a_body_holds_what_is_known_and_nothing_else() {
 }
 
 #[test]
-fn a_request_needs_a_message_and_a_protocol() {
-    let refused =
-        |to, said: &[Message]| body(to, &RequestParts::default(), &shown(said)).expect_err("it cannot be");
-    assert!(matches!(refused(Anthropic, &[]), EncodeError::NoMessages));
-    assert!(matches!(refused(Format::Pi, &[user("go")]), EncodeError::NotAProtocol { format: Format::Pi }));
+fn a_request_needs_a_protocol() {
+    let refused = body(Format::Pi, &RequestParts::default(), &shown(&[user("go")])).expect_err("it cannot be");
+    assert!(matches!(refused, EncodeError::NotAProtocol { format: Format::Pi }));
+}
+
+#[test]
+fn a_request_before_anything_was_said_says_so() {
+    let sent = body(Format::OpenaiChat, &RequestParts::default(), &[]).expect("a protocol can be written");
+    assert_eq!(sent, br#"{"messages":[{"role":"user","content":"[no user message was recorded here]"}]}"#);
 }

@@ -1,0 +1,180 @@
+//! Every transcript of the corpus, replayed call by call: each request fits, is valid, and extends
+//! the one before it byte for byte unless the context was rebuilt; every message is accounted for.
+
+use epitome_core::{Budget, EntryId, Expressible, Measure, Policy, Prune, Shown, Strategy, Threshold, Tokens};
+use epitome_engine::{Call, Clock, EngineError, Gauge, Happened, Session, Setup, replay};
+use epitome_tokens::{Catalog, Counter};
+use epitome_wire::{Conversation, Format, Protocol, encode, read, validate};
+use serde_json::value::RawValue;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+const WINDOW: Tokens = Tokens(64_000);
+/// Of the many small conversations in one file, these many from its start.
+const CONVERSATIONS_MAX: usize = 10;
+
+struct NoTime;
+
+impl Clock for NoTime {
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+fn policy() -> Policy {
+    let prune = Prune {
+        results: true,
+        arguments: true,
+        superseded_reads: true,
+        thinking: true,
+        images: true,
+        protect: Threshold::Share(1_000),
+        size_min: Tokens(200),
+    };
+    Policy {
+        trigger: Threshold::Share(8_000),
+        target: Threshold::Share(2_500),
+        strategy: vec![Strategy::Summarize],
+        tail_percent: 40,
+        prune,
+    }
+}
+
+fn transcripts(folder: &str) -> Vec<PathBuf> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(folder);
+    let mut found = Vec::new();
+    let mut folders = vec![corpus];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the corpus is part of the repository") {
+            let path = entry.expect("it can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "zst") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What the call before sent, to compare the next one with.
+#[derive(Default)]
+struct Before {
+    sent: Vec<Box<RawValue>>,
+}
+
+impl Before {
+    fn check(&mut self, call: &Call<'_, '_>, conversation: &Conversation, name: &str) {
+        let shown = call.session.shown().expect("originals can be read");
+        let parts = parts(conversation);
+        let sent = encode::messages(Format::Anthropic, &parts, &shown).expect("there is something to send");
+        let at = format!("{name} call {}", call.call);
+        if call.compaction.is_none() {
+            let is_same = |(old, new): (&Box<RawValue>, &Box<RawValue>)| old.get() == new.get();
+            let is_extended = sent.len() >= self.sent.len() && self.sent.iter().zip(&sent).all(is_same);
+            assert!(is_extended, "{at} does not extend the call before");
+        }
+        let budget = call.session.setup().budget;
+        assert!(call.tokens + budget.reserve <= WINDOW, "{at}: {} and {} do not fit", call.tokens, budget.reserve);
+        assert_eq!(call.tokens, budget.fixed + call.session.context().tokens(), "{at}");
+        // Each rebuilt context, and some of the others, on every protocol.
+        if call.compaction.is_some() || call.call % 16 == 0 {
+            assert_valid(&parts, &shown, &at);
+        }
+        self.sent = sent;
+    }
+}
+
+fn parts(conversation: &Conversation) -> encode::RequestParts<'_> {
+    let fixed = &conversation.fixed;
+    encode::RequestParts { system: &fixed.system, tools: &fixed.tools, model: fixed.model.as_deref(), max_tokens: Some(1) }
+}
+
+fn assert_valid(parts: &encode::RequestParts<'_>, shown: &[Shown], at: &str) {
+    for (format, protocol) in [
+        (Format::Anthropic, Protocol::Anthropic),
+        (Format::OpenaiChat, Protocol::OpenaiChat),
+        (Format::OpenaiResponses, Protocol::OpenaiResponses),
+    ] {
+        let body = encode::body(format, parts, shown).expect("there is something to send");
+        let body = serde_json::from_slice(&body).expect("a body is JSON");
+        assert_eq!(validate::body(protocol, &body), [], "{at} as {format}");
+    }
+}
+
+fn assert_accounted(call: &Call<'_, '_>, name: &str) {
+    let Some(report) = call.compaction.as_ref().filter(|report| report.outcome == Happened::Compacted) else { return };
+    let Some(made) = &report.record else { return };
+    let mut places: Vec<EntryId> = made.kept.iter().chain(&made.superseded).chain(&made.dropped).copied().collect();
+    places.sort_unstable();
+    let mut said = call.session.history().to_vec();
+    said.sort_unstable();
+    assert_eq!(places, said, "{name} call {}: a message is in no place, or in two", call.call);
+}
+
+fn replay_one(conversation: &Conversation, name: &str, gauge: &Gauge, policy: &Policy) -> (usize, usize) {
+    let fixed = conversation.fixed.system.iter().chain(&conversation.fixed.tools).map(|text| gauge.text(text)).sum();
+    let setup = Setup {
+        archive: &conversation.originals,
+        measure: gauge,
+        count_method: "test",
+        budget: Budget::new(WINDOW, fixed, Tokens(8_192)),
+        policy,
+        can: Expressible::ALL,
+        focus: None,
+        pins: &[],
+        clock: &NoTime,
+    };
+    let mut session = Session::new(conversation.log.clone(), setup);
+    let branch = conversation.leaf.map(|leaf| conversation.log.branch(leaf)).unwrap_or_default();
+    let (mut before, mut calls, mut rebuilt) = (Before::default(), 0, 0);
+    let done = replay::<EngineError>(&mut session, &branch, |call| {
+        before.check(&call, conversation, name);
+        assert_accounted(&call, name);
+        calls += 1;
+        rebuilt += usize::from(call.compaction.is_some());
+        Ok(())
+    });
+    done.unwrap_or_else(|error| panic!("{name}: {error}"));
+    (calls, rebuilt)
+}
+
+fn replay_folder(folder: &str) {
+    let (mut calls, mut rebuilt) = (0, 0);
+    for path in transcripts(folder) {
+        let bytes = zstd::decode_all(&*std::fs::read(&path).expect("it can be read")).expect("it unpacks");
+        let gauge = Gauge(Counter::for_model(&Catalog::built_in().find("claude-sonnet-4-5")));
+        let transcript = read(Arc::new(bytes), None, &gauge).expect("it is a transcript");
+        for conversation in transcript.conversations.iter().take(CONVERSATIONS_MAX) {
+            let seen = replay_one(conversation, &path.display().to_string(), &gauge, &policy());
+            (calls, rebuilt) = (calls + seen.0, rebuilt + seen.1);
+        }
+    }
+    assert!(calls > 0, "nothing was replayed in {folder}");
+    println!("{folder}: {calls} calls, {rebuilt} rebuilt contexts");
+}
+
+macro_rules! replayed {
+    ($($test:ident $folder:literal)*) => { $(
+        #[test]
+        fn $test() {
+            replay_folder($folder);
+        }
+    )* };
+}
+
+replayed! {
+    claude_code_fits_call_by_call "claude-code"
+    codex_fits_call_by_call "codex"
+    pi_fits_call_by_call "pi"
+    copilot_cli_fits_call_by_call "copilot-cli"
+    gemini_cli_fits_call_by_call "gemini-cli"
+    opencode_fits_call_by_call "opencode"
+    langgraph_fits_call_by_call "langgraph"
+    mini_swe_agent_fits_call_by_call "mini-swe-agent"
+    openai_chat_fits_call_by_call "openai-chat"
+    openhands_fits_call_by_call "openhands"
+    swe_agent_fits_call_by_call "swe-agent"
+}
