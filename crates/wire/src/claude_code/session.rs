@@ -214,7 +214,7 @@ fn usage_of(line: UsageLine) -> Option<Usage> {
     let cache_read = line.cache_read_input_tokens.unwrap_or(0);
     let cache_write = line.cache_creation_input_tokens.unwrap_or(0);
     let usage = Usage {
-        prompt: line.input_tokens.unwrap_or(0) + cache_read + cache_write,
+        prompt: line.input_tokens.unwrap_or(0).saturating_add(cache_read).saturating_add(cache_write),
         output: line.output_tokens.unwrap_or(0),
         cache_read,
         cache_write,

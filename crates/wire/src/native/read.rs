@@ -5,7 +5,7 @@ use super::header::Layout;
 use crate::{
     Conversation, Fixed, Format, Originals, Place, Problem, ReadError, Reply, Source, Span, Transcript,
 };
-use epitome_core::{Author, Entry, EntryId, Log, Measure, Message, Role};
+use epitome_core::{Author, Compaction, Entry, EntryId, Log, Measure, Message, Role, Tail};
 use std::sync::Arc;
 
 /// Reads a file of ours; `inner` reads the original inside, in the format it is said to have.
@@ -37,9 +37,12 @@ fn born(source: &Arc<dyn Source>, count: usize) -> Transcript {
         originals: Originals::new(source.clone(), decode),
         names: Vec::new(),
     };
-    let conversations = std::iter::repeat_with(conversation).take(count).collect();
+    let conversations = std::iter::repeat_with(conversation).take(count.min(BORN_MAX)).collect();
     Transcript { format: Format::Native, conversations, problems: Vec::new() }
 }
+
+/// A header may promise anything; a session of ours holds one conversation, and this is room for many.
+const BORN_MAX: usize = 4096;
 
 /// The message of an entry line.
 fn decode(runs: &[Vec<u8>], _part: u32) -> Result<Message, String> {
@@ -88,11 +91,46 @@ impl Growth<'_> {
             (
                 entry @ (Entry::Compaction(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. }),
                 _,
-            ) => {
-                push(conversation, entry);
-            }
+            ) => self.take_pass(added.conversation, entry),
         }
     }
+
+    /// Takes up something that names earlier entries, which must be there.
+    fn take_pass(&mut self, number: usize, mut entry: Entry) {
+        let conversation = &mut self.transcript.conversations[number];
+        if let Some(unknown) = named(&entry).into_iter().find(|id| id.index() >= conversation.log.len()) {
+            let id = push(conversation, Entry::Note { kind: "names what is not there".into() });
+            let what = format!("added entry {id} names {unknown}, which is not before it; it is passed over");
+            return self.transcript.problems.push(Problem { line: None, what });
+        }
+        if let Entry::Compaction(compaction) = &mut entry
+            && let Some(summary) = &mut compaction.summary
+        {
+            summary.tokens = self.measure.text(&summary.text) + self.measure.framing();
+        }
+        push(conversation, entry);
+    }
+}
+
+/// The entries that an entry names.
+fn named(entry: &Entry) -> Vec<EntryId> {
+    match entry {
+        Entry::Compaction(compaction) => named_by_compaction(compaction),
+        Entry::Edit(edit) => edit.forms.iter().map(|(id, _)| *id).collect(),
+        Entry::Undo { of } => vec![*of],
+        Entry::Message(_) | Entry::Note { .. } => Vec::new(),
+    }
+}
+
+fn named_by_compaction(compaction: &Compaction) -> Vec<EntryId> {
+    let mut ids = compaction.before.clone();
+    ids.extend(compaction.forms.iter().map(|(id, _)| *id));
+    match &compaction.tail {
+        Tail::Nothing => {}
+        Tail::From(first) => ids.push(*first),
+        Tail::These(these) => ids.extend(these),
+    }
+    ids
 }
 
 fn push(conversation: &mut Conversation, entry: Entry) -> EntryId {

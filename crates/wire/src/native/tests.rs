@@ -166,6 +166,33 @@ fn additions_that_fit_nowhere_are_problems() {
 }
 
 #[test]
+fn a_pass_that_names_what_is_not_there_is_passed_over() {
+    let lines = [
+        entry_line(0, &Entry::Undo { of: EntryId(9) }, None, None),
+        entry_line(0, &compaction("so far"), None, None),
+    ];
+    let transcript = read_back(wrapped(b"x", &lines));
+    let note = Entry::Note { kind: "names what is not there".into() };
+    assert_eq!(entries(&transcript.conversations[0]), [said("original"), note, compaction("so far")]);
+    let what = "added entry m0001 names m0009, which is not before it; it is passed over".to_owned();
+    assert_eq!(transcript.problems, [Problem { line: None, what }]);
+}
+
+#[test]
+fn a_summary_is_counted_anew() {
+    let Entry::Compaction(mut made) = compaction("so far") else { return };
+    made.summary = Some(Summary { text: "so far".into(), tokens: Tokens(u64::MAX) });
+    let transcript = read_back(wrapped(b"x", &[entry_line(0, &Entry::Compaction(made), None, None)]));
+    assert_eq!(entries(&transcript.conversations[0])[1], compaction("so far"));
+}
+
+#[test]
+fn a_header_that_promises_too_much_is_told() {
+    let transcript = read_back(wrap(Format::Native, 0, usize::MAX));
+    assert_eq!((transcript.conversations.len(), transcript.problems.len()), (4096, 1));
+}
+
+#[test]
 fn undoing_the_only_pass_gives_the_original_back() {
     let lines = [entry_line(0, &compaction("a"), None, None), entry_line(1, &compaction("b"), None, None)];
     assert_eq!(undone(&wrapped(b"the\noriginal", &lines)), ("original", b"the\noriginal".to_vec()));

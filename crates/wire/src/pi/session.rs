@@ -206,7 +206,7 @@ impl<'m> Session<'m> {
 fn usage_of(line: UsageLine) -> Option<Usage> {
     let (cache_read, cache_write) = (line.cache_read.unwrap_or(0), line.cache_write.unwrap_or(0));
     let usage = Usage {
-        prompt: line.input.unwrap_or(0) + cache_read + cache_write,
+        prompt: line.input.unwrap_or(0).saturating_add(cache_read).saturating_add(cache_write),
         output: line.output.unwrap_or(0),
         cache_read,
         cache_write,
