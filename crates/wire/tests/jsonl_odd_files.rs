@@ -330,6 +330,18 @@ fn the_summary_in_a_new_history_of_codexs_stands_where_it_stood() {
 }
 
 #[test]
+fn a_new_history_that_is_no_text_is_left_out_and_told() {
+    let history = message("user", "one");
+    let compacted =
+        format!(r#"{{"type":"compacted","payload":{{"message":"S","replacement_history":[{history}]}}}}"#);
+    let mut bytes = file(&[item(&message("user", "zero")), compacted]);
+    let at = bytes.windows(3).rposition(|run| run == b"one").expect("it is in the history");
+    bytes[at] = 0xff;
+    let transcript = codex::read(Arc::new(bytes), &Bytes).expect("it is of this format");
+    assert_eq!((seen(&transcript), transcript.problems.len()), ("<S>".to_owned(), 2));
+}
+
+#[test]
 fn a_reply_of_codexs_is_all_its_items_up_to_the_token_count() {
     let call = r#"{"type":"function_call","name":"shell","arguments":"{}","call_id":"c1"}"#;
     let output = r#"{"type":"function_call_output","call_id":"c1","output":"out"}"#;

@@ -49,7 +49,14 @@ fn take(rollout: &mut Rollout<'_>, object: Object<'_>, problems: &mut Problems) 
             }
         }
         "compacted" => {
-            let compacted: Compacted<'_> = serde_json::from_str(payload)?;
+            let mut compacted: Compacted<'_> = serde_json::from_str(payload)?;
+            if object.text.len() != object.span.len as usize {
+                problems.add(
+                    object.line,
+                    "holds a new history that, being no UTF-8, cannot be found again; left out",
+                );
+                compacted.replacement_history = Some(Vec::new());
+            }
             let within = |raw: &RawValue| part_of(object, raw.get()).span;
             rollout.take_compacted(&compacted, line.epitome.as_ref(), object, within, problems);
         }
