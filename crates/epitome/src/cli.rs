@@ -231,6 +231,8 @@ impl std::str::FromStr for FromFormat {
 
 /// Below this there is no room for a summary, a tail and an answer.
 const WINDOW_MIN: u64 = 2_000;
+/// A hundred times the largest window there is; above it sums of shares would no longer fit a number.
+const WINDOW_MAX: u64 = 1_000_000_000;
 
 fn window(text: &str) -> Result<u64, String> {
     let tokens: u64 =
@@ -239,6 +241,9 @@ fn window(text: &str) -> Result<u64, String> {
         return Err(format!(
             "a window of {tokens} tokens leaves no room to work in; use at least {WINDOW_MIN}"
         ));
+    }
+    if tokens > WINDOW_MAX {
+        return Err(format!("no model has a window of {tokens} tokens; use at most {WINDOW_MAX}"));
     }
     Ok(tokens)
 }

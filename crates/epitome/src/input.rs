@@ -1,8 +1,8 @@
 //! Files in: opened, unpacked where packed, and read at offsets so that a large one need not fit in memory.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_wire::Source;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,30 +51,67 @@ pub fn open(path: &Path) -> Result<Arc<dyn Source>> {
     if path == Path::new("-") {
         return unpacked(io::stdin().lock(), path);
     }
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    let about = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?;
+    let (file, about) =
+        opened(path).map_err(|error| anyhow!("cannot read {}: {}", path.display(), reason(&error)))?;
     if about.is_dir() {
-        bail!("{} is a folder; name a transcript in it", path.display());
+        bail!("cannot read {}: it is a folder; name a transcript in it", path.display());
     }
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("gz") => unpacked(flate2::read::MultiGzDecoder::new(file), path),
-        Some("zst") => unpacked(
-            zstd::Decoder::new(file).with_context(|| format!("cannot unpack {}", path.display()))?,
-            path,
-        ),
-        Some(_) | None if about.is_file() => Ok(Arc::new(OpenFile { file, len: about.len() })),
-        Some(_) | None => unpacked(file, path),
+    match packing(&file, &about) {
+        Packing::Gzip => unpacked(flate2::read::MultiGzDecoder::new(file), path),
+        Packing::Zstd => {
+            let decoder = zstd::Decoder::new(file).map_err(|error| damaged(path, &error))?;
+            unpacked(decoder, path)
+        }
+        Packing::None if about.is_file() => Ok(Arc::new(OpenFile { file, len: about.len() })),
+        Packing::None => unpacked(file, path),
     }
+}
+
+fn opened(path: &Path) -> io::Result<(File, Metadata)> {
+    let file = File::open(path)?;
+    let about = file.metadata()?;
+    Ok((file, about))
+}
+
+/// Why a file cannot be opened, and what to do about it.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file; check its name".into(),
+        io::ErrorKind::NotADirectory => "a part of its path is a file; check its name".into(),
+        io::ErrorKind::PermissionDenied => "you may not read it; check its owner and mode".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// How a file is packed.
+enum Packing {
+    None,
+    Gzip,
+    Zstd,
+}
+
+/// How a file is packed, by its first bytes: an ending only says what someone meant.
+fn packing(file: &File, about: &Metadata) -> Packing {
+    let mut magic = [0; 4];
+    // A pipe cannot be read twice, so it is taken as it comes.
+    let got = if about.is_file() { read_at(file, &mut magic, 0).unwrap_or(0) } else { 0 };
+    match &magic[..got] {
+        [0x1f, 0x8b, ..] => Packing::Gzip,
+        [0x28, 0xb5, 0x2f, 0xfd] => Packing::Zstd,
+        _ => Packing::None,
+    }
+}
+
+fn damaged(path: &Path, error: &io::Error) -> anyhow::Error {
+    anyhow!("cannot read {}: it cannot be unpacked ({error}); it is damaged or not whole", path.display())
 }
 
 fn unpacked(from: impl Read, path: &Path) -> Result<Arc<dyn Source>> {
     let mut bytes = Vec::new();
-    from.take(UNPACKED_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .with_context(|| format!("cannot read {}", path.display()))?;
+    from.take(UNPACKED_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| damaged(path, &error))?;
     if bytes.len() as u64 > UNPACKED_BYTES_MAX {
         bail!(
-            "{} unpacks to more than {UNPACKED_BYTES_MAX} bytes; unpack it to a file first",
+            "cannot read {}: it unpacks to more than {UNPACKED_BYTES_MAX} bytes; unpack it to a file first",
             path.display()
         );
     }
@@ -95,7 +132,7 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             search(path, DEPTH_MAX, &mut files)?;
             if files.len() == found {
                 bail!(
-                    "there is no transcript in {}; they end in .jsonl, .json or .traj, packed or not",
+                    "cannot read {}: there is no transcript in it; they end in .jsonl, .json or .traj, packed or not",
                     path.display()
                 );
             }

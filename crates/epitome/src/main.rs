@@ -21,7 +21,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("epitome: {error:#}");
+            output::tell(format_args!("epitome: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -46,6 +46,9 @@ fn run(cli: Cli) -> anyhow::Result<()> {
 
 /// Whoever read our output has seen enough (`epitome inspect | head`): no failure of ours.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let is_pipe = |io: &std::io::Error| io.kind() == std::io::ErrorKind::BrokenPipe;
-    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(is_pipe))
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        let json = || cause.downcast_ref::<serde_json::Error>()?.io_error_kind();
+        io.or_else(json) == Some(std::io::ErrorKind::BrokenPipe)
+    })
 }

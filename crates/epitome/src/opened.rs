@@ -57,7 +57,10 @@ impl Opened {
         let gauge = Gauge(Counter::for_model(&model));
         let transcript = read(source.clone(), args.from.0, &gauge).with_context(failed)?;
         if transcript.conversations.is_empty() {
-            bail!("{} holds no conversation", path.display());
+            bail!(
+                "cannot read {}: it holds no conversation; check that it is the right file",
+                path.display()
+            );
         }
         let window = match args.window {
             Some(tokens) => Window { tokens, source: "flag".into() },
@@ -114,7 +117,10 @@ fn hinted_model(source: &dyn Source) -> Result<Option<String>> {
         count_models(&String::from_utf8_lossy(&bytes[..got]), &mut named);
     }
     let is_known = |name: &String| Catalog::built_in().find(name).row.is_some();
-    Ok(named.into_iter().max_by_key(|(name, count)| (is_known(name), *count, name.clone())).map(|(name, _)| name))
+    Ok(named
+        .into_iter()
+        .max_by_key(|(name, count)| (is_known(name), *count, name.clone()))
+        .map(|(name, _)| name))
 }
 
 /// The keys under which tools write the model's name.

@@ -1,7 +1,8 @@
 //! Files out: whole or not at all.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use epitome_wire::Source;
+use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -14,6 +15,9 @@ pub fn write(path: Option<&Path>, fill: impl FnOnce(&mut dyn Write) -> Result<()
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = || format!("cannot write {}", path.display());
+    if !folder.is_dir() {
+        bail!("{}: there is no folder {}; make it first", failed(), folder.display());
+    }
     let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
     let mut out = BufWriter::new(&mut file);
     fill(&mut out)?;
@@ -23,6 +27,35 @@ pub fn write(path: Option<&Path>, fill: impl FnOnce(&mut dyn Write) -> Result<()
     match_mode(&file, path)?;
     file.persist(path).with_context(failed)?;
     Ok(())
+}
+
+/// A text on its way to standard output. It is written at once and at the end, where a reader that has
+/// gone away (`| head`) is an error like any other; `println!` would panic.
+#[derive(Default)]
+pub struct Page(String);
+
+impl Page {
+    /// Takes what `write!` and `writeln!` are given. Memory does not fail, so there is nothing to return.
+    pub fn write_fmt(&mut self, text: fmt::Arguments<'_>) {
+        fmt::Write::write_fmt(&mut self.0, text).expect("a text takes any text");
+    }
+
+    /// Says it on standard error. Where nobody listens there is nobody to tell that to.
+    pub fn tell(self) {
+        drop(io::stderr().write_all(self.0.as_bytes()));
+    }
+
+    /// Prints it.
+    pub fn print(self) -> Result<()> {
+        write(None, |out| out.write_all(self.0.as_bytes()).context("cannot write to standard output"))
+    }
+}
+
+/// Says a line on standard error.
+pub fn tell(line: impl fmt::Display) {
+    let mut page = Page::default();
+    writeln!(page, "{line}");
+    page.tell();
 }
 
 /// A new file is readable as others the person makes; one that takes another's place keeps its mode.

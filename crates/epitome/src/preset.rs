@@ -10,7 +10,7 @@ pub const BUILT_IN: [(&str, &str); 1] = [("default", include_str!("../../../pres
 /// The settings of a preset.
 pub fn settings(name: &str) -> Result<Settings> {
     let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) else {
-        bail!("there is no preset `{name}`; there is {}", BUILT_IN.map(|(name, _)| name).join(", "));
+        bail!("there is no preset `{name}`; use one of {}", BUILT_IN.map(|(name, _)| name).join(", "));
     };
     toml::from_str(text).with_context(|| format!("the preset `{name}` is broken"))
 }

@@ -104,7 +104,9 @@ pub enum ReadError {
         why: String,
     },
     /// Not recognised as anything.
-    #[error("no known format fits: {why}; name one with --from")]
+    #[error(
+        "no known format fits: {why}; check that it is the right file and whole, or name its format with --from"
+    )]
     Unknown {
         /// What was seen.
         why: String,

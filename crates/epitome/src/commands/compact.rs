@@ -42,7 +42,7 @@ pub fn run(args: &CompactArgs) -> Result<()> {
         return print_json_each(&lines);
     }
     for line in &lines {
-        story::print(line, args);
+        story::tell(line, args);
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use crate::cli::{DemoArgs, FromFormat, ReadArgs};
 use crate::clock::WallClock;
 use crate::draw::{self, Paint};
 use crate::opened::Opened;
+use crate::output::Page;
 use crate::preset;
 use anyhow::{Context as _, Result};
 use epitome_core::{Expressible, Policy, Trigger, ledger::Operation};
@@ -40,17 +41,18 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     if args.json {
         return print_json(&report);
     }
-    tell(&report, &session, messages);
-    Ok(())
+    tell(&report, &session, messages).print()
 }
 
-fn tell(report: &Report, session: &Session<'_>, messages: usize) {
-    let paint = Paint::stdout();
-    println!(
+fn tell(report: &Report, session: &Session<'_>, messages: usize) -> Page {
+    let (paint, mut page) = (Paint::stdout(), Page::default());
+    writeln!(
+        page,
         "{}",
         paint.bold("A real coding session, recorded by pi's developers, and a window it does not fit")
     );
-    println!(
+    writeln!(
+        page,
         "  {messages} messages, {} tokens; the window holds {}\n",
         report.tokens_before, report.budget.window
     );
@@ -58,42 +60,48 @@ fn tell(report: &Report, session: &Session<'_>, messages: usize) {
     for (name, tokens) in
         [("before", report.tokens_before), ("window", report.budget.window), ("after", report.tokens_after)]
     {
-        println!("  {name:<8} {:>9}  {}", tokens.to_string(), paint.bar(&draw::bar(tokens.0, most)));
+        writeln!(page, "  {name:<8} {:>9}  {}", tokens.to_string(), paint.bar(&draw::bar(tokens.0, most)));
     }
-    let Some(made) = &report.record else { return };
-    println!(
+    let Some(made) = &report.record else { return page };
+    writeln!(
+        page,
         "\n  {} messages superseded, {} kept word for word; {} ms, no model, no network",
         made.superseded.len(),
         made.kept.len(),
         report.duration_ms
     );
     let slots = session.context().slots().len();
-    println!(
+    writeln!(
+        page,
         "  the model now sees {slots} things: the first user message, the summary, and the newest exchanges"
     );
-    tell_loss(report, paint);
-    tell_ledger(report, paint);
-    println!("\n{}", paint.bold("The summary begins"));
+    tell_loss(&mut page, report, paint);
+    tell_ledger(&mut page, report, paint);
+    writeln!(page, "\n{}", paint.bold("The summary begins"));
     for line in made.summary.as_deref().unwrap_or_default().lines().take(SUMMARY_LINES) {
-        println!("  {line}");
+        writeln!(page, "  {line}");
     }
-    println!("\n{}", paint.bold("Try it on a session of yours"));
-    println!(
+    writeln!(page, "\n{}", paint.bold("Try it on a session of yours"));
+    writeln!(
+        page,
         "  epitome inspect FILE\n  epitome compact FILE -o OUT --window 64000\n  epitome undo OUT   # the original, byte for byte"
     );
+    page
 }
 
-fn tell_loss(report: &Report, paint: Paint) {
+fn tell_loss(page: &mut Page, report: &Report, paint: Paint) {
     let Some(made) = &report.record else { return };
     let loss = &made.loss;
-    println!("\n{}", paint.bold("What survived, fact by fact"));
-    println!(
+    writeln!(page, "\n{}", paint.bold("What survived, fact by fact"));
+    writeln!(
+        page,
         "  {} kept in view, {} recoverable by pointer, {} lost, {} put back",
         loss.kept, loss.recoverable, loss.lost, loss.repaired
     );
     for (class, count) in &loss.by_class {
         let all = count.kept + count.recoverable + count.lost;
-        println!(
+        writeln!(
+            page,
             "  {:<14} {:>5} of {:<5} kept  {}",
             class_name(*class),
             count.kept,
@@ -103,12 +111,13 @@ fn tell_loss(report: &Report, paint: Paint) {
     }
 }
 
-fn tell_ledger(report: &Report, paint: Paint) {
+fn tell_ledger(page: &mut Page, report: &Report, paint: Paint) {
     let Some(made) = &report.record else { return };
     let ledger = &made.ledger;
     let changed: Vec<_> = ledger.files.iter().filter(|file| file.last != Operation::Read).collect();
-    println!("\n{}", paint.bold("The ledger, from tool calls alone"));
-    println!(
+    writeln!(page, "\n{}", paint.bold("The ledger, from tool calls alone"));
+    writeln!(
+        page,
         "  {} files, {} of them changed; {} commands; {} todos open",
         ledger.files.len(),
         changed.len(),
@@ -116,7 +125,7 @@ fn tell_ledger(report: &Report, paint: Paint) {
         ledger.open_todos().count()
     );
     for file in changed.iter().rev().take(LISTED_MAX) {
-        println!("    {} {}", paint.dim(&format!("{:?}", file.last).to_lowercase()), file.path);
+        writeln!(page, "    {} {}", paint.dim(&format!("{:?}", file.last).to_lowercase()), file.path);
     }
 }
 

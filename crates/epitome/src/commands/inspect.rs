@@ -22,7 +22,7 @@ pub fn run(args: &InspectArgs) -> Result<()> {
             if args.read.json {
                 surveys.push(survey);
             } else {
-                bar.suspend(|| picture::print(&survey));
+                bar.suspend(|| picture::page(&survey).print())?;
             }
         }
         bar.inc(1);

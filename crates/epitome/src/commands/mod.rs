@@ -13,17 +13,18 @@ pub mod tokens;
 pub mod undo;
 
 use crate::opened::Opened;
+use crate::output;
 use anyhow::{Context as _, Result};
 use epitome_core::{EntryId, Expressible, Policy};
 use epitome_engine::{Session, Setup};
 use serde::Serialize;
-use std::io::Write;
 
 /// Prints one JSON document and a newline.
 pub fn print_json(value: &impl Serialize) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer(&mut out, value)?;
-    out.write_all(b"\n").context("cannot write to standard output")
+    output::write(None, |out| {
+        serde_json::to_writer(&mut *out, value)?;
+        out.write_all(b"\n").context("cannot write to standard output")
+    })
 }
 
 /// Prints one value as itself, several as a list.

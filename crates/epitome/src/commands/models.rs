@@ -1,8 +1,9 @@
 //! `epitome models`: what is known of models, and from where.
 
-use super::print_json;
+use super::print_json_each;
 use crate::cli::ListArgs;
 use crate::draw::grouped;
+use crate::output::{Page, tell};
 use anyhow::Result;
 use epitome_tokens::{Catalog, Model};
 
@@ -13,22 +14,23 @@ pub fn run(args: &ListArgs) -> Result<()> {
         None => Catalog::built_in().models().collect(),
     };
     if args.json {
-        return super::print_json_each(&models).or_else(|_| print_json(&models));
+        return print_json_each(&models);
     }
-    println!(
+    let mut page = Page::default();
+    writeln!(
+        page,
         "{:<28} {:>10} {:>9} {:>8} {:>8}  {:<22} as of",
         "model", "window", "output", "$ in/M", "$ out/M", "counted by"
     );
     for model in &models {
-        println!("{}", row(model));
+        writeln!(page, "{}", row(model));
     }
+    page.print()?;
     if let (Some(name), [model]) = (&args.name, &models[..])
         && model.row.is_none()
     {
-        eprintln!(
-            "epitome: `{name}` is not in the catalog; its window of {} is a guess",
-            grouped(model.window_tokens.value)
-        );
+        let window = grouped(model.window_tokens.value);
+        tell(format_args!("epitome: `{name}` is not in the catalog; its window of {window} is a guess"));
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::print_json;
 use crate::cli::ListArgs;
+use crate::output::Page;
 use crate::preset::{self, BUILT_IN};
 use anyhow::Result;
 
@@ -13,16 +14,15 @@ pub fn run(args: &ListArgs) -> Result<()> {
             return print_json(&settings);
         }
         let text = BUILT_IN.iter().find(|(known, _)| known == name).map_or("", |(_, text)| text);
-        print!("{text}");
-        return Ok(());
+        let mut page = Page::default();
+        write!(page, "{text}");
+        return page.print();
     }
-    let mut all = serde_json::Map::new();
+    let (mut all, mut page) = (serde_json::Map::new(), Page::default());
     for (name, _) in BUILT_IN {
         let settings = preset::settings(name)?;
-        if !args.json {
-            println!("{name:<16} {}", settings.about);
-        }
+        writeln!(page, "{name:<16} {}", settings.about);
         all.insert(name.to_owned(), serde_json::to_value(settings)?);
     }
-    if args.json { print_json(&all) } else { Ok(()) }
+    if args.json { print_json(&all) } else { page.print() }
 }

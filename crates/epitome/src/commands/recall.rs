@@ -3,6 +3,7 @@
 use super::print_json;
 use crate::cli::RecallArgs;
 use crate::opened::Opened;
+use crate::output::Page;
 use anyhow::{Result, bail};
 use epitome_core::{Archive, Block, Message, Part};
 
@@ -21,8 +22,9 @@ pub fn run(args: &RecallArgs) -> Result<()> {
             &serde_json::json!({ "id": args.id, "conversation": number, "message": &*message }),
         );
     }
-    print!("{}", readable(&message));
-    Ok(())
+    let mut page = Page::default();
+    write!(page, "{}", readable(&message));
+    page.print()
 }
 
 /// A message as a person reads it.

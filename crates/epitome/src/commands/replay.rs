@@ -5,6 +5,7 @@ use crate::cli::ReplayArgs;
 use crate::clock::WallClock;
 use crate::draw::{self, Paint};
 use crate::opened::Opened;
+use crate::output::Page;
 use crate::{input, preset, progress};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{EntryId, Expressible, Policy};
@@ -72,8 +73,7 @@ fn replay_one(opened: &Opened, number: usize, policy: &Policy, args: &ReplayArgs
         seen.push((call.tokens.0, call.cached.0, call.compaction));
         Ok(())
     })?;
-    print_story(opened, number, &session, &seen);
-    Ok(())
+    print_story(opened, number, &session, &seen)
 }
 
 fn print_line(
@@ -108,19 +108,26 @@ fn body_of(opened: &Opened, number: usize, call: &Call<'_, '_>, args: &ReplayArg
     RawValue::from_string(String::from_utf8(body)?).context("the request body is not JSON")
 }
 
-fn print_story(opened: &Opened, number: usize, session: &Session<'_>, seen: &[(u64, u64, Option<Report>)]) {
-    let paint = Paint::stdout();
+fn print_story(
+    opened: &Opened,
+    number: usize,
+    session: &Session<'_>,
+    seen: &[(u64, u64, Option<Report>)],
+) -> Result<()> {
+    let (paint, mut page) = (Paint::stdout(), Page::default());
     let window = session.setup().budget.window;
-    println!(
+    writeln!(
+        page,
         "{} {}",
         paint.bold(&opened.path.display().to_string()),
         paint.dim(&format!("conversation {number}, window {window}"))
     );
     let amounts: Vec<u64> = seen.iter().map(|(tokens, ..)| *tokens).collect();
-    println!("  {}", paint.bar(&draw::line(&amounts, 72)));
+    writeln!(page, "  {}", paint.bar(&draw::line(&amounts, 72)));
     let cached: u64 = seen.iter().map(|(_, cached, _)| cached).sum();
     let sent: u64 = amounts.iter().sum::<u64>().max(1);
-    println!(
+    writeln!(
+        page,
         "  {} calls, {} tokens sent, {} % of them as the call before",
         seen.len(),
         draw::grouped(sent),
@@ -129,6 +136,7 @@ fn print_story(opened: &Opened, number: usize, session: &Session<'_>, seen: &[(u
     for (call, (_, _, report)) in seen.iter().enumerate() {
         let Some(report) = report else { continue };
         let who = if report.outcome == Happened::Recorded { " (by the transcript's own tool)" } else { "" };
-        println!("  call {call}: {} → {} tokens{who}", report.tokens_before, report.tokens_after);
+        writeln!(page, "  call {call}: {} → {} tokens{who}", report.tokens_before, report.tokens_after);
     }
+    page.print()
 }

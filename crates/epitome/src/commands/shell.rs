@@ -1,18 +1,25 @@
 //! `epitome completions` and `epitome man`: what a shell and a pager want.
 
 use crate::cli::{Cli, CompletionsArgs};
+use crate::output;
 use anyhow::{Context as _, Result};
 use clap::CommandFactory;
 
 /// Prints a completion script.
 pub fn completions(args: &CompletionsArgs) -> Result<()> {
-    clap_complete::generate(args.shell, &mut Cli::command(), "epitome", &mut std::io::stdout());
-    Ok(())
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "epitome", &mut script);
+    print(&script)
 }
 
 /// Prints the manual page.
 pub fn man() -> Result<()> {
-    clap_mangen::Man::new(Cli::command())
-        .render(&mut std::io::stdout())
-        .context("cannot write the manual page")
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Cli::command()).render(&mut page).context("cannot write the manual page")?;
+    print(&page)
+}
+
+/// Prints what was made whole: a reader that goes away meanwhile is no panic.
+fn print(bytes: &[u8]) -> Result<()> {
+    output::write(None, |out| out.write_all(bytes).context("cannot write to standard output"))
 }

@@ -3,7 +3,8 @@
 use super::print_json;
 use crate::cli::TokensArgs;
 use crate::input;
-use anyhow::{Context as _, Result};
+use crate::output::{Page, tell};
+use anyhow::{Context as _, Result, anyhow};
 use epitome_tokens::{Catalog, Counter};
 use epitome_wire::Span;
 use std::path::Path;
@@ -14,7 +15,10 @@ pub fn run(args: &TokensArgs) -> Result<()> {
     let source = input::open(path)?;
     let len = u32::try_from(source.len()).context("a text of over 4 GB is more than this counts at once")?;
     let bytes = source.slice(Span { offset: 0, len }).context("cannot read the text")?;
-    let text = String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8 text", path.display()))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let (path, at) = (path.display(), error.utf8_error().valid_up_to());
+        anyhow!("cannot read {path}: byte {at} is not UTF-8, so this is no text; name a text file")
+    })?;
     let model = Catalog::built_in().find(args.model.as_deref().unwrap_or_default());
     let count = Counter::for_model(&model).count(&text);
     if args.json {
@@ -24,12 +28,14 @@ pub fn run(args: &TokensArgs) -> Result<()> {
             "tokens": tokens, "method": method, "model": args.model, "model_known": known, "bytes": text.len(),
         }));
     }
-    println!("{} tokens ({})", crate::draw::grouped(count.tokens), count.method);
+    let mut page = Page::default();
+    writeln!(page, "{} tokens ({})", crate::draw::grouped(count.tokens), count.method);
+    page.print()?;
     if model.row.is_none() && args.model.is_some() {
-        eprintln!(
-            "epitome: the model `{}` is not in the catalog; this is an estimate on the high side",
-            model.id
-        );
+        let name = &model.id;
+        tell(format_args!(
+            "epitome: the model `{name}` is not in the catalog; this is an estimate on the high side"
+        ));
     }
     Ok(())
 }

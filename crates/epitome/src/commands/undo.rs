@@ -4,7 +4,7 @@ use super::print_json;
 use crate::cli::UndoArgs;
 use crate::{input, output};
 use anyhow::{Context as _, Result, bail};
-use epitome_wire::{Format, Source, Undo, Window, detect, native, undo};
+use epitome_wire::{Format, ReadError, Source, Undo, Window, detect, native, undo};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -36,7 +36,8 @@ pub fn run(args: &UndoArgs) -> Result<()> {
         );
     }
     if !is_changed {
-        eprintln!("{}: no compaction to take back; nothing changed", args.file.display());
+        let file = args.file.display();
+        output::tell(format_args!("{file}: no compaction to take back; nothing changed"));
     }
     Ok(())
 }
@@ -58,10 +59,19 @@ fn take_back(source: &Arc<dyn Source>, from: Option<Format>) -> Result<Without> 
         return Ok(Without::Unchanged);
     }
     Ok(match undo(format, &**source)? {
-        Undo::Nothing => Without::Unchanged,
+        // Another format's file has no compaction of this one either; that is no answer.
+        Undo::Nothing => {
+            detect(&[], &**source).and_then(|found| same(format, found)).map(|()| Without::Unchanged)?
+        }
         Undo::Truncate(len) => Without::Runs(vec![Run::Kept(Window::new(source.clone(), 0, len))]),
         Undo::Rewrite(bytes) => Without::Runs(vec![Run::Made(bytes)]),
     })
+}
+
+/// Refuses a file that is not what it was said to be.
+fn same(said: Format, found: Format) -> Result<(), ReadError> {
+    let why = format!("it looks like {found}");
+    if said == found { Ok(()) } else { Err(ReadError::NotThis { format: said, why }) }
 }
 
 fn native_without(source: &Arc<dyn Source>) -> Result<Without> {

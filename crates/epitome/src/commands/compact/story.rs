@@ -2,23 +2,32 @@
 
 use super::Line;
 use crate::cli::CompactArgs;
+use crate::output::Page;
 use epitome_engine::Happened;
 
 /// Tells what was done, or would be.
-pub(super) fn print(line: &Line, args: &CompactArgs) {
+pub(super) fn tell(line: &Line, args: &CompactArgs) {
+    let mut page = Page::default();
+    write(&mut page, line, args);
+    page.tell();
+}
+
+fn write(page: &mut Page, line: &Line, args: &CompactArgs) {
     let report = &line.report;
     let which = format!("{} conversation {}", line.file, line.conversation);
     if report.outcome == Happened::Noop {
-        eprintln!("{which}: nothing to compact ({})", report.why.unwrap_or("no reason given"));
+        writeln!(page, "{which}: nothing to compact ({})", report.why.unwrap_or("no reason given"));
         return;
     }
     let verb = if args.dry_run { "would go" } else { "went" };
-    eprintln!(
+    writeln!(
+        page,
         "{which}: {verb} from {} to {} tokens (window {}, counted by {})",
         report.tokens_before, report.tokens_after, report.budget.window, report.count_method
     );
     let Some(made) = &report.record else { return };
-    eprintln!(
+    writeln!(
+        page,
         "  {}: {} messages superseded, {} dropped, {} pruned, {} kept; {} ms, cost ${:.4}",
         made.strategy,
         made.superseded.len(),
@@ -29,14 +38,15 @@ pub(super) fn print(line: &Line, args: &CompactArgs) {
         report.cost
     );
     let loss = &made.loss;
-    eprintln!(
+    writeln!(
+        page,
         "  facts: {} kept, {} recoverable, {} lost, {} put back",
         loss.kept, loss.recoverable, loss.lost, loss.repaired
     );
     for note in &made.notes {
-        eprintln!("  note: {note}");
+        writeln!(page, "  note: {note}");
     }
     for fallback in &made.fallbacks {
-        eprintln!("  tried {}: {}", fallback.strategy, fallback.why);
+        writeln!(page, "  tried {}: {}", fallback.strategy, fallback.why);
     }
 }

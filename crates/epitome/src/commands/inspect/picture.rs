@@ -2,24 +2,26 @@
 
 use super::survey::Survey;
 use crate::draw::{self, Paint, grouped};
+use crate::output::Page;
 use epitome_core::{Sizes, Tokens, ledger::Operation};
 
 /// How many files, commands and problems are listed before the rest is only counted.
 const LISTED_MAX: usize = 8;
 
-/// Prints a survey.
-pub fn print(survey: &Survey) {
-    let paint = Paint::stdout();
-    println!("{}  {}", paint.bold(&survey.file), paint.dim(&title(survey)));
-    print_window(survey, paint);
-    print_kinds(&survey.context.by_kind, survey, paint);
-    println!("\n  {}", paint.dim("context over time"));
-    println!("  {}", paint.bar(&draw::line(&survey.over_time, 72)));
-    print_compactions(survey);
-    print_largest(survey);
-    print_ledger(survey, paint);
-    print_problems(survey, paint);
-    println!();
+/// A survey, ready to be printed.
+pub fn page(survey: &Survey) -> Page {
+    let (paint, mut page) = (Paint::stdout(), Page::default());
+    writeln!(page, "{}  {}", paint.bold(&survey.file), paint.dim(&title(survey)));
+    write_window(&mut page, survey, paint);
+    write_kinds(&mut page, &survey.context.by_kind, survey, paint);
+    writeln!(page, "\n  {}", paint.dim("context over time"));
+    writeln!(page, "  {}", paint.bar(&draw::line(&survey.over_time, 72)));
+    write_compactions(&mut page, survey);
+    write_largest(&mut page, survey);
+    write_ledger(&mut page, survey, paint);
+    write_problems(&mut page, survey, paint);
+    writeln!(page);
+    page
 }
 
 fn title(survey: &Survey) -> String {
@@ -27,27 +29,31 @@ fn title(survey: &Survey) -> String {
     format!("{}, conversation {}, {model}", survey.format, survey.conversation)
 }
 
-fn print_window(survey: &Survey, paint: Paint) {
+fn write_window(page: &mut Page, survey: &Survey, paint: Paint) {
     let used = survey.fixed + survey.context.tokens;
     let window = survey.window.tokens;
-    println!(
+    writeln!(
+        page,
         "  {} of {} tokens in view ({} %), {} kept free for the answer",
         used,
         grouped(window),
         used.0 * 100 / window.max(1),
         survey.reserve
     );
-    println!(
+    writeln!(
+        page,
         "  {}",
         paint.dim(&format!("window from {}, counted by {}", survey.window.source, survey.count_method))
     );
     if let Some(usage) = survey.usage {
-        println!(
+        writeln!(
+            page,
             "  {}",
             paint.dim(&format!("the provider counted {} for its newest prompt", grouped(usage.prompt)))
         );
     }
-    println!(
+    writeln!(
+        page,
         "  {} messages in view of {} ever said ({} tokens); {} turns, {} exchanges, {} replies\n",
         survey.context.messages,
         survey.history.messages,
@@ -58,7 +64,7 @@ fn print_window(survey: &Survey, paint: Paint) {
     );
 }
 
-fn print_kinds(sizes: &Sizes, survey: &Survey, paint: Paint) {
+fn write_kinds(page: &mut Page, sizes: &Sizes, survey: &Survey, paint: Paint) {
     let kinds = [
         ("system, tools", survey.fixed),
         ("text", sizes.text),
@@ -71,27 +77,32 @@ fn print_kinds(sizes: &Sizes, survey: &Survey, paint: Paint) {
     ];
     let most = kinds.iter().map(|(_, tokens)| tokens.0).max().unwrap_or(0);
     for (name, tokens) in kinds.into_iter().filter(|(_, tokens)| *tokens > Tokens::ZERO) {
-        println!("  {name:<14} {:>10}  {}", tokens.to_string(), paint.bar(&draw::bar(tokens.0, most)));
+        writeln!(page, "  {name:<14} {:>10}  {}", tokens.to_string(), paint.bar(&draw::bar(tokens.0, most)));
     }
 }
 
-fn print_compactions(survey: &Survey) {
+fn write_compactions(page: &mut Page, survey: &Survey) {
     for found in &survey.compactions {
-        println!("  compacted at {}: {} → {} tokens", found.id, found.tokens_before, found.tokens_after);
+        writeln!(
+            page,
+            "  compacted at {}: {} → {} tokens",
+            found.id, found.tokens_before, found.tokens_after
+        );
     }
 }
 
-fn print_largest(survey: &Survey) {
+fn write_largest(page: &mut Page, survey: &Survey) {
     let all: Vec<String> =
         survey.largest.iter().map(|large| format!("{} {}", large.id, large.tokens)).collect();
-    println!("  largest: {}", all.join(", "));
+    writeln!(page, "  largest: {}", all.join(", "));
 }
 
-fn print_ledger(survey: &Survey, paint: Paint) {
+fn write_ledger(page: &mut Page, survey: &Survey, paint: Paint) {
     let ledger = &survey.ledger;
     let changed: Vec<_> = ledger.files.iter().filter(|file| file.last != Operation::Read).collect();
     let failed = ledger.commands.iter().filter(|command| command.failed).count();
-    println!(
+    writeln!(
+        page,
         "\n  {} files read or changed, {} changed; {} commands run, {failed} failed; {} todos open",
         ledger.files.len(),
         changed.len(),
@@ -99,17 +110,18 @@ fn print_ledger(survey: &Survey, paint: Paint) {
         ledger.open_todos().count()
     );
     for file in changed.iter().rev().take(LISTED_MAX) {
-        println!("    {} {}", paint.dim(&format!("{:?}", file.last).to_lowercase()), file.path);
+        writeln!(page, "    {} {}", paint.dim(&format!("{:?}", file.last).to_lowercase()), file.path);
     }
 }
 
-fn print_problems(survey: &Survey, paint: Paint) {
+fn write_problems(page: &mut Page, survey: &Survey, paint: Paint) {
     for problem in survey.problems.iter().take(LISTED_MAX) {
         let line = problem.line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        println!("  {}", paint.warn(&format!("! {line}{}", problem.what)));
+        writeln!(page, "  {}", paint.warn(&format!("! {line}{}", problem.what)));
     }
     if survey.problems.len() > LISTED_MAX {
-        println!(
+        writeln!(
+            page,
             "  {}",
             paint.warn(&format!("! and {} more (--json lists them)", survey.problems.len() - LISTED_MAX))
         );
