@@ -6,6 +6,7 @@
 //! Correcting an estimate by what a provider reports is left to [`crate::calibrate`].
 
 mod family;
+mod lanes;
 mod script;
 mod table;
 mod weights;
@@ -59,16 +60,11 @@ impl Running {
 
     /// Takes the ASCII at the start and says how many bytes that was.
     fn push_ascii(&mut self, bytes: &[u8]) -> usize {
-        let (mut state, mut milli_tokens, mut taken) = (self.state, 0, 0);
-        for &byte in bytes.iter().take_while(|byte| byte.is_ascii()) {
-            let (next, cost) = self.table.step(state, byte);
-            milli_tokens += u64::from(cost);
-            state = next;
-            taken += 1;
-        }
+        let ascii = &bytes[..ascii_len(bytes)];
+        let (state, milli_tokens) = lanes::walk(self.table, self.state, ascii);
         self.state = state;
         self.milli_tokens += milli_tokens;
-        taken
+        ascii.len()
     }
 
     /// Takes the wide characters at the start and hands back what follows them.
@@ -82,6 +78,16 @@ impl Running {
         rest.as_str()
     }
 }
+
+/// How many bytes at the start are ASCII.
+fn ascii_len(bytes: &[u8]) -> usize {
+    let whole = bytes.chunks_exact(ASCII_STRIDE).take_while(|stride| stride.is_ascii()).count();
+    let rest = &bytes[whole * ASCII_STRIDE..];
+    whole * ASCII_STRIDE + rest.iter().take_while(|byte| byte.is_ascii()).count()
+}
+
+/// Bytes judged at once: two vector registers.
+const ASCII_STRIDE: usize = 32;
 
 /// The estimated tokens of one text.
 #[must_use]

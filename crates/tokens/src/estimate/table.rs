@@ -1,52 +1,77 @@
 //! The automaton that finds runs, unrolled into one table per family.
 //!
 //! A state is a class of byte and how far into its run we are, as far as that changes the price.
-//! Each byte costs one look-up that waits for the last one; everything else runs beside it.
+//! Each pair of bytes costs one look-up that waits for the last one; everything else runs beside it.
 
-use super::script::{SCRIPTS, Script};
+use super::script::Script;
 use super::weights::Weights;
 
 /// Before the first character, and after a wide one.
 pub(crate) const START: u8 = 0;
 
-/// For each class of byte: where it leads from each state, and what it costs in thousandths of a token.
-/// A row is as long as a state can count, so that no look-up needs a check.
+/// For each pair of classes of byte and each state: where the pair leads, and what it costs in
+/// thousandths of a token. Rows are longer than they need be, so that no look-up needs a check.
 #[derive(Debug)]
 pub(crate) struct Table {
-    next: [[u8; 256]; CLASSES],
-    cost: [[u16; 256]; CLASSES],
-    wide: [u16; SCRIPTS],
+    pairs: [u32; PAIRS],
+    weights: Weights,
 }
+
+/// Bits of a state, in an index and in an entry; the rest of an entry is its price.
+const STATE_BITS: u32 = 5;
+/// Bits of a class in an index.
+const CLASS_BITS: u32 = 3;
+/// Entries of a table: every index that two classes and a state can make.
+const PAIRS: usize = 1 << (2 * CLASS_BITS + STATE_BITS);
 
 impl Table {
     /// Unrolls a set of weights.
     pub(crate) const fn of(weights: &Weights) -> Self {
-        let mut table = Self { next: [[START; 256]; CLASSES], cost: [[0; 256]; CLASSES], wide: weights.wide };
-        let mut class = 0;
-        while class < CLASSES {
+        let mut table = Self { pairs: [0; PAIRS], weights: *weights };
+        let mut pair = 0;
+        while pair < CLASSES * CLASSES {
+            let (first, second) = (pair / CLASSES, pair % CLASSES);
             let mut state = START;
             while state < RUNS {
-                let (run, cost) = step(Run::at(state), Class::at(class as u8), weights);
-                table.next[class][state as usize] = run.state();
-                table.cost[class][state as usize] = cost;
+                let (middle, first_cost) = step(Run::at(state), Class::at(first), weights);
+                let (run, second_cost) = step(middle, Class::at(second), weights);
+                let cost = first_cost as u32 + second_cost as u32;
+                table.pairs[index(first, second, state)] = cost << STATE_BITS | run.state() as u32;
                 state += 1;
             }
-            class += 1;
+            pair += 1;
         }
         table
     }
 
-    /// The state one ASCII byte leads to, and its price in thousandths of a token.
+    /// The state a pair of ASCII bytes leads to, and its price in thousandths of a token.
     #[inline]
-    pub(crate) fn step(&self, state: u8, byte: u8) -> (u8, u16) {
-        let class = CLASS_OF[usize::from(byte)] as usize;
-        (self.next[class][usize::from(state)], self.cost[class][usize::from(state)])
+    pub(crate) fn step_pair(&self, state: u8, [first, second]: [u8; 2]) -> (u8, u32) {
+        let (first, second) = (CLASS_OF[usize::from(first)] as u8, CLASS_OF[usize::from(second)] as u8);
+        let entry = self.pairs[index(first, second, state) % PAIRS];
+        ((entry % (1 << STATE_BITS)) as u8, entry >> STATE_BITS)
+    }
+
+    /// The same for one byte.
+    pub(crate) fn step(&self, state: u8, byte: u8) -> (u8, u32) {
+        let (run, cost) = step(Run::at(state), CLASS_OF[usize::from(byte)], &self.weights);
+        (run.state(), u32::from(cost))
     }
 
     /// The price of one wide character, in thousandths of a token.
     pub(crate) const fn wide(&self, script: Script) -> u16 {
-        self.wide[script as usize]
+        self.weights.wide[script as usize]
     }
+}
+
+const fn index(first: u8, second: u8, state: u8) -> usize {
+    (first as usize) << (CLASS_BITS + STATE_BITS) | (second as usize) << STATE_BITS | state as usize
+}
+
+/// The state behind `second` where it begins a run: what came before `first` makes no difference to it.
+pub(crate) fn state_behind(first: u8, second: u8) -> Option<u8> {
+    let (first, second) = (CLASS_OF[usize::from(first)], CLASS_OF[usize::from(second)]);
+    (first as u8 != second as u8).then(|| second.begun().state())
 }
 
 /// What an ASCII byte is.
@@ -73,6 +98,18 @@ impl Class {
         }
     }
 
+    /// The run that the first byte of this class begins.
+    const fn begun(self) -> Run {
+        match self {
+            Self::Small => Run::Small(1),
+            Self::Capital => Run::Capital(1),
+            Self::Digit => Run::Digit(1),
+            Self::Punctuation => Run::Punctuation(1),
+            Self::LineEnd => Run::LineEnd,
+            Self::Blank => Run::Blank(1),
+        }
+    }
+
     const fn of(byte: u8) -> Self {
         match byte {
             b'a'..=b'z' => Self::Small,
@@ -86,7 +123,7 @@ impl Class {
 }
 
 /// How many classes there are.
-const CLASSES: usize = 6;
+const CLASSES: u8 = 6;
 
 const CLASS_OF: [Class; 256] = {
     let mut classes = [Class::Punctuation; 256];
