@@ -243,6 +243,7 @@ fn ours(
         history[first..].iter().map(|said| said.id).collect(),
     );
     let material = Material {
+        earlier: None,
         superseded: &superseded,
         visible: &visible,
         previous: &[],

@@ -1,6 +1,6 @@
 //! What a compaction is asked to do: the state it starts from, and the means it is handed.
 
-use crate::{Archive, Author, Budget, Context, Entry, EntryId, Log, Measure, Policy, fence};
+use crate::{Archive, Author, Budget, Context, Entry, EntryId, Log, Measure, Policy, fence, ledger::Ledger};
 use serde::{Deserialize, Serialize};
 
 /// Everything a plan is drafted from.
@@ -12,6 +12,8 @@ pub struct Job<'a> {
     pub history: &'a [EntryId],
     /// The compactions of the branch, oldest first.
     pub compactions: &'a [EntryId],
+    /// How many messages, oldest first, are too far back to be read again, and what is known of them.
+    pub earlier: Earlier<'a>,
     /// What the model sees of it now.
     pub context: &'a Context,
     /// Where the originals are.
@@ -30,6 +32,15 @@ pub struct Job<'a> {
     pub pins: &'a [EntryId],
     /// What the place the result is written to can say.
     pub can: Expressible,
+}
+
+/// The oldest part of a history, which a summary represents by what people said in it and by its ledger.
+#[derive(Clone, Copy)]
+pub struct Earlier<'a> {
+    /// How many messages it has.
+    pub count: usize,
+    /// Their files, commands and todos.
+    pub ledger: &'a Ledger,
 }
 
 /// Why a compaction runs.
@@ -71,13 +82,33 @@ impl<'a> Job<'a> {
         self.log.item(id).is_some_and(|item| item.author == Author::Person && item.answers.is_empty())
     }
 
-    /// Summaries the transcript's own tool left, oldest first. Ours are not among them: what they
-    /// stand for is summarised again from the originals.
-    pub fn foreign_summaries(&self) -> Vec<&'a str> {
-        let summaries = self.compactions.iter().filter_map(|&id| match self.log.get(id)? {
-            Entry::Compaction(compaction) => compaction.summary.as_ref(),
-            Entry::Message(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. } => None,
+    /// Those of `superseded` that a summary is made from: all but what is too far back, of which it
+    /// reads what people said.
+    pub(crate) fn readable(&self, superseded: &[EntryId]) -> Vec<EntryId> {
+        let first = self.history.get(self.earlier.count);
+        let is_near = |id: &EntryId| first.is_some_and(|first| id >= first);
+        superseded.iter().copied().filter(|id| is_near(id) || self.is_said(*id)).collect()
+    }
+
+    /// Summaries to be read as prose, oldest first: those of the transcript's own tool, and our newest
+    /// where it stands for messages that are not read again. What our others stand for is
+    /// summarised anew from the originals.
+    pub(crate) fn prose(&self) -> Vec<&'a str> {
+        let mut texts: Vec<&str> =
+            self.compactions.iter().filter_map(|&id| summary_text(self.log, id)).collect();
+        let ours = texts.iter().rposition(|text| fence::is_ours(text)).filter(|_| self.earlier.count > 0);
+        let mut at = 0;
+        texts.retain(|text| {
+            at += 1;
+            !fence::is_ours(text) || ours == Some(at - 1)
         });
-        summaries.map(|summary| summary.text.as_ref()).filter(|text| !fence::is_ours(text)).collect()
+        texts
+    }
+}
+
+fn summary_text(log: &Log, id: EntryId) -> Option<&str> {
+    match log.get(id)? {
+        Entry::Compaction(compaction) => compaction.summary.as_ref().map(|summary| summary.text.as_ref()),
+        Entry::Message(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. } => None,
     }
 }

@@ -1,6 +1,6 @@
 //! What a summary is made from and checked against.
 
-use crate::{Archive, EntryId, Measure};
+use crate::{Archive, EntryId, Measure, ledger::Ledger};
 
 /// The messages a compaction takes out of view, those it leaves, and the means to read and count them.
 #[derive(Clone, Copy)]
@@ -10,6 +10,8 @@ pub struct Material<'a> {
     pub superseded: &'a [EntryId],
     /// Messages that stay in view verbatim, oldest first.
     pub visible: &'a [EntryId],
+    /// Files, commands and todos of messages too far back to be read again; none where all are read.
+    pub earlier: Option<&'a Ledger>,
     /// Prose of earlier compactions by others (the transcript's own tool), oldest first.
     pub previous: &'a [&'a str],
     /// What the person asked the summary to dwell on.

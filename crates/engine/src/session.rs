@@ -2,8 +2,9 @@
 
 use crate::report::{Happened, Report};
 use epitome_core::{
-    Archive, ArchiveError, Budget, Context, Drafted, Entry, EntryId, Expressible, Floor, Job, Log, Measure,
-    Next, NoSummary, Outcome, Plan, Policy, Record, Shown, Tokens, Trigger, embedded,
+    Archive, ArchiveError, Budget, Context, Drafted, Earlier, Entry, EntryId, Expressible, Floor, Job, Log,
+    Measure, Next, NoSummary, Outcome, Plan, Policy, Record, Shown, Tokens, Trigger, embedded,
+    ledger::Ledger,
 };
 use std::time::Duration;
 
@@ -42,8 +43,20 @@ pub struct Session<'a> {
     context: Context,
     history: Vec<EntryId>,
     compactions: Vec<EntryId>,
+    earlier: Settled,
     setup: Setup<'a>,
 }
+
+/// The oldest part of a history, whose ledger is carried along so that it need not be read again.
+#[derive(Default)]
+struct Settled {
+    count: usize,
+    ledger: Ledger,
+}
+
+/// A summary is made from originals at most this far back: several windows of most models, and
+/// about a second's work. Past it a compaction would cost more the longer a session is.
+const MATERIAL_TOKENS_MAX: Tokens = Tokens(400_000);
 
 /// What a look at the context says before a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +81,14 @@ pub enum EngineError {
 impl<'a> Session<'a> {
     /// A session over `log` that has taken up none of it yet.
     pub fn new(log: Log, setup: Setup<'a>) -> Self {
-        Self { log, context: Context::default(), history: Vec::new(), compactions: Vec::new(), setup }
+        Self {
+            log,
+            context: Context::default(),
+            history: Vec::new(),
+            compactions: Vec::new(),
+            earlier: Settled::default(),
+            setup,
+        }
     }
 
     /// A session that has taken up the branch ending in `leaf`.
@@ -107,7 +127,9 @@ impl<'a> Session<'a> {
         let Setup { archive, measure, budget, policy, can, focus, pins, .. } = self.setup;
         let (log, history, compactions, context) =
             (&self.log, &self.history[..], &self.compactions[..], &self.context);
+        let earlier = Earlier { count: self.earlier.count, ledger: &self.earlier.ledger };
         Job {
+            earlier,
             log,
             history,
             compactions,
@@ -127,6 +149,7 @@ impl<'a> Session<'a> {
     pub fn compact(&mut self, trigger: Trigger) -> Result<Report, EngineError> {
         let began = self.setup.clock.now();
         let tokens_before = self.context.tokens();
+        self.settle()?;
         let outcome = self.carry_out(trigger)?;
         let report = match outcome {
             Outcome::Compacted { compaction, record } => {
@@ -144,6 +167,21 @@ impl<'a> Session<'a> {
         };
         let took = self.setup.clock.now().saturating_sub(began);
         Ok(Report { duration_ms: took.as_millis() as u64, ..report })
+    }
+
+    /// Takes the ledger of what has come to lie too far back. Each message is read for it once.
+    fn settle(&mut self) -> Result<(), EngineError> {
+        let mut tokens = Tokens::ZERO;
+        let is_near = |id: &&EntryId| {
+            tokens += self.log.item(**id).map(|item| item.sizes.total()).unwrap_or_default();
+            tokens <= MATERIAL_TOKENS_MAX
+        };
+        let count = self.history.len() - self.history.iter().rev().take_while(is_near).count();
+        for &id in self.history.get(self.earlier.count..count).unwrap_or_default() {
+            self.earlier.ledger.update(id, &*self.setup.archive.message(id)?);
+        }
+        self.earlier.count = self.earlier.count.max(count);
+        Ok(())
     }
 
     /// Asks the plan's questions until it is done. Each answer uses up a strategy, so this ends.

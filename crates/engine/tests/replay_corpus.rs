@@ -1,7 +1,9 @@
 //! Every transcript of the corpus, replayed call by call: each request fits, is valid, and extends
 //! the one before it byte for byte unless the context was rebuilt; every message is accounted for.
 
-use epitome_core::{Budget, EntryId, Expressible, Measure, Policy, Prune, Shown, Strategy, Threshold, Tokens};
+use epitome_core::{
+    Budget, EntryId, Expressible, Measure, Policy, Prune, Shown, Strategy, Threshold, Tokens,
+};
 use epitome_engine::{Call, Clock, EngineError, Gauge, Happened, Session, Setup, replay};
 use epitome_tokens::{Catalog, Counter};
 use epitome_wire::{Conversation, Format, Protocol, encode, read, validate};
@@ -77,7 +79,12 @@ impl Before {
             assert!(is_extended, "{at} does not extend the call before");
         }
         let budget = call.session.setup().budget;
-        assert!(call.tokens + budget.reserve <= WINDOW, "{at}: {} and {} do not fit", call.tokens, budget.reserve);
+        assert!(
+            call.tokens + budget.reserve <= WINDOW,
+            "{at}: {} and {} do not fit",
+            call.tokens,
+            budget.reserve
+        );
         assert_eq!(call.tokens, budget.fixed + call.session.context().tokens(), "{at}");
         // Each rebuilt context, and some of the others, on every protocol.
         if call.compaction.is_some() || call.call % 16 == 0 {
@@ -89,7 +96,12 @@ impl Before {
 
 fn parts(conversation: &Conversation) -> encode::RequestParts<'_> {
     let fixed = &conversation.fixed;
-    encode::RequestParts { system: &fixed.system, tools: &fixed.tools, model: fixed.model.as_deref(), max_tokens: Some(1) }
+    encode::RequestParts {
+        system: &fixed.system,
+        tools: &fixed.tools,
+        model: fixed.model.as_deref(),
+        max_tokens: Some(1),
+    }
 }
 
 fn assert_valid(parts: &encode::RequestParts<'_>, shown: &[Shown], at: &str) {
@@ -105,9 +117,12 @@ fn assert_valid(parts: &encode::RequestParts<'_>, shown: &[Shown], at: &str) {
 }
 
 fn assert_accounted(call: &Call<'_, '_>, name: &str) {
-    let Some(report) = call.compaction.as_ref().filter(|report| report.outcome == Happened::Compacted) else { return };
+    let Some(report) = call.compaction.as_ref().filter(|report| report.outcome == Happened::Compacted) else {
+        return;
+    };
     let Some(made) = &report.record else { return };
-    let mut places: Vec<EntryId> = made.kept.iter().chain(&made.superseded).chain(&made.dropped).copied().collect();
+    let mut places: Vec<EntryId> =
+        made.kept.iter().chain(&made.superseded).chain(&made.dropped).copied().collect();
     places.sort_unstable();
     let mut said = call.session.history().to_vec();
     said.sort_unstable();
@@ -115,7 +130,8 @@ fn assert_accounted(call: &Call<'_, '_>, name: &str) {
 }
 
 fn replay_one(conversation: &Conversation, name: &str, gauge: &Gauge, policy: &Policy) -> (usize, usize) {
-    let fixed = conversation.fixed.system.iter().chain(&conversation.fixed.tools).map(|text| gauge.text(text)).sum();
+    let fixed =
+        conversation.fixed.system.iter().chain(&conversation.fixed.tools).map(|text| gauge.text(text)).sum();
     let setup = Setup {
         archive: &conversation.originals,
         measure: gauge,

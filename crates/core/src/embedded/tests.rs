@@ -27,8 +27,15 @@ fn draft(messages: &[Message], visible: usize, budget: u64) -> Draft {
     let ids: Vec<EntryId> = (0..messages.len() as u32).map(EntryId).collect();
     ids.iter().zip(messages).for_each(|(&id, message)| shelf.put(id, message.clone()));
     let (superseded, visible) = ids.split_at(ids.len() - visible);
-    let material =
-        Material { superseded, visible, previous: &[], focus: None, archive: &shelf, measure: &Quarter };
+    let material = Material {
+        superseded,
+        visible,
+        earlier: None,
+        previous: &[],
+        focus: None,
+        archive: &shelf,
+        measure: &Quarter,
+    };
     summarize(&material, Tokens(budget)).expect("the shelf holds every message")
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Tuning {
     pub by_person: f64,
     /// Having been said by the model, outside of calls.
     pub by_model: f64,
+    /// Having last been seen in a file that the session changed.
+    pub in_changed: f64,
     /// Score of a path with no history at all; the other classes follow.
     pub path: f64,
     pub identifier: f64,
@@ -49,16 +51,17 @@ pub(super) const TUNING: Tuning = Tuning {
     seen_age: 0.35,
     by_person: 0.7,
     by_model: 0.3,
+    in_changed: 0.6,
     path: -2.6,
     identifier: -3.2,
     url: -3.8,
     id: -3.8,
     command: -3.2,
-    number: -5.0,
+    number: -3.2,
     version: -4.5,
     state: -3.8,
     error: -3.0,
-    link: 0.55,
+    link: 0.35,
     deed: 0.05,
     pointer: 2.0,
 };
@@ -79,7 +82,8 @@ pub(super) fn chance(known: &Known, table: &Table) -> f64 {
         + TUNING.mentions * f64::from(known.mentions).ln_1p()
         - TUNING.seen_age * age(known.seen)
         + if known.by_person { TUNING.by_person } else { 0.0 }
-        + if known.by_model { TUNING.by_model } else { 0.0 };
+        + if known.by_model { TUNING.by_model } else { 0.0 }
+        + if known.in_changed { TUNING.in_changed } else { 0.0 };
     1.0 / (1.0 + (-score).exp())
 }
 

@@ -80,7 +80,7 @@ pub fn screen(text: &str) -> Cow<'_, str> {
 /// Whether a value is a secret rather than a name, a type or a place to find it: code that reads
 /// `token = get_token(request)` gives nothing away.
 fn is_random(value: &str) -> bool {
-    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(|b| test(b));
+    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
     let has_digit = has(u8::is_ascii_digit);
     let has_sign = value.bytes().any(|b| b"!#$%^&*+~=".contains(&b));
     let is_reference = value.starts_with("process.") || value.starts_with("os.") || value.starts_with('$');

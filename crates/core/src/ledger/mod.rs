@@ -147,8 +147,8 @@ impl Ledger {
             return;
         }
         for effect in effects {
-            if !ending.denies(effect.path()) && !(matches!(effect, Effect::Read(_)) && ending.shows_folder())
-            {
+            let is_folder = matches!(effect, Effect::Read(_)) && ending.shows_folder();
+            if !is_folder && !ending.denies(effect.path()) {
                 self.apply(id, effect, ending);
             }
         }
@@ -269,6 +269,16 @@ impl Ledger {
                 }
             }
         }
+    }
+}
+
+/// The file a call is mainly about, if any.
+pub(crate) fn subject(call: &Call) -> Option<String> {
+    match tool::action(call) {
+        Action::Files(effects) | Action::Shell { effects, .. } => {
+            effects.first().map(|effect| effect.path().to_owned())
+        }
+        Action::Todos(_) | Action::Other => None,
     }
 }
 

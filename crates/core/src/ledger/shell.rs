@@ -100,8 +100,8 @@ impl Reader<'_> {
         }
         self.now.text.push_str(written);
         self.rest = &self.rest[len.max(1).min(self.rest.len())..];
-        let is_assignment = self.now.words.is_empty() && is_assignment(written);
-        if !is_assignment && !(self.now.words.is_empty() && is_keyword(&word)) {
+        let is_before_program = self.now.words.is_empty() && (is_assignment(written) || is_keyword(&word));
+        if !is_before_program {
             self.now.words.push(word);
         }
     }

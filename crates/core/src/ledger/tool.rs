@@ -90,46 +90,42 @@ fn patch_text(fields: &Map<String, Value>) -> Option<&str> {
     patch.contains("*** Begin Patch").then_some(patch)
 }
 
+/// Arguments that name the file a tool works on.
+const PATHS: [&str; 9] = [
+    "file_path",
+    "filePath",
+    "path",
+    "filename",
+    "file",
+    "notebook_path",
+    "absolute_path",
+    "target_file",
+    "target",
+];
+/// Arguments that only an edit has.
+const EDITS: [&str; 8] =
+    ["old_string", "oldString", "old_str", "oldText", "old_text", "edits", "diff", "new_source"];
+/// Arguments that hold a whole file.
+const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "text"];
+
 fn file_effects(name: &str, fields: &Map<String, Value>) -> Vec<Effect> {
-    const PATHS: [&str; 9] = [
-        "file_path",
-        "filePath",
-        "path",
-        "filename",
-        "file",
-        "notebook_path",
-        "absolute_path",
-        "target_file",
-        "target",
-    ];
     let Some(path) = text(fields, &PATHS) else { return many_reads(name, fields) };
     let path = join("", path);
-    let has = |names: &[&str]| names.iter().any(|name| fields.contains_key(*name));
     let command = text(fields, &["command", "action", "operation"]).unwrap_or_default();
+    let has = |names: &[&str]| names.iter().any(|name| fields.contains_key(*name));
     let is = |words: &[&str]| words.iter().any(|word| name.contains(word) || command == *word);
+    let is_edit_command =
+        is(&["insert", "undo_edit", "strreplace", "str_replace"]) && !matches!(command, "view" | "create");
+    let is_search = name.contains("grep") && looks_like_file(&path);
     if is(&["delete", "remove", "unlink"]) {
         vec![Effect::Delete(path)]
     } else if is(&["move", "rename"]) {
         moved(path, fields)
-    } else if has(&[
-        "old_string",
-        "oldString",
-        "old_str",
-        "oldText",
-        "old_text",
-        "edits",
-        "diff",
-        "new_source",
-    ]) || is(&["insert", "undo_edit", "strreplace", "str_replace"])
-        && command != "view"
-        && command != "create"
-    {
+    } else if has(&EDITS) || is_edit_command {
         vec![edited(path, fields)]
-    } else if has(&["content", "contents", "file_text", "text"]) && !is(&["read", "view"]) {
+    } else if has(&CONTENTS) && !is(&["read", "view"]) {
         vec![Effect::Write(path)]
-    } else if command == "view" || is(&["read", "view", "open", "cat"]) {
-        vec![Effect::Read(path)]
-    } else if name.contains("grep") && looks_like_file(&path) {
+    } else if is_search || is(&["read", "view", "open", "cat"]) {
         vec![Effect::Read(path)]
     } else {
         Vec::new()

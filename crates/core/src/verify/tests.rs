@@ -26,6 +26,7 @@ fn check(person: &str, tool: &str, shown: &str, budget: u64) -> (LossReport, Vec
     shelf.put(EntryId(1), Message::text(Role::Tool, Author::Tool, tool));
     let superseded = [EntryId(0), EntryId(1)];
     let material = Material {
+        earlier: None,
         superseded: &superseded,
         visible: &[],
         previous: &[],

@@ -1,9 +1,9 @@
 //! A small world for properties: random histories, a gauge, and a session that answers a plan's questions.
 
 use epitome_core::{
-    Author, Block, Budget, Call, CallId, Context, Drafted, Entry, EntryId, Expressible, Image, Job, Measure,
-    Message, Next, NoSummary, Outcome, Part, Plan, Policy, Prune, Record, Role, Shelf, Strategy, Threshold,
-    Tokens, ToolResult, Trigger, embedded,
+    Author, Block, Budget, Call, CallId, Context, Drafted, Earlier, Entry, EntryId, Expressible, Image, Job,
+    Measure, Message, Next, NoSummary, Outcome, Part, Plan, Policy, Prune, Record, Role, Shelf, Strategy,
+    Threshold, Tokens, ToolResult, Trigger, embedded, ledger::Ledger,
 };
 use proptest::prelude::{Just, Strategy as Generate, prop, prop_oneof};
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ pub(crate) enum Order {
     Interrupted,
 }
 
-/// Histories of up to forty acts.
+/// Histories of up to thirty acts.
 pub(crate) fn histories() -> impl Generate<Value = Vec<Act>> {
     let size = prop_oneof![40 => 0usize..200, 8 => 200usize..2_000, 1 => 2_000usize..16_000];
     let result = prop_oneof![9 => size.clone().prop_map(Some), 1 => Just(None)];
@@ -58,7 +58,7 @@ pub(crate) fn histories() -> impl Generate<Value = Vec<Act>> {
         2 => (size.clone(), size).prop_map(|(text, thinking)| Act::Answers(text, thinking)),
         5 => (prop::collection::vec(result, 1..4), order).prop_map(|(results, order)| Act::Calls(results, order)),
     ];
-    prop::collection::vec(act, 1..40)
+    prop::collection::vec(act, 1..32)
 }
 
 /// What a compaction is asked for.
@@ -178,6 +178,7 @@ impl Session {
             log: &self.log,
             history: &self.history,
             compactions: &self.compactions,
+            earlier: Earlier { count: 0, ledger: &Ledger::default() },
             context: &self.context,
             archive: &self.shelf,
             measure: &Gauge,
