@@ -1,5 +1,7 @@
 //! The command line: what can be asked, and how it is spelled.
 
+mod examples;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use epitome_core::{Strategy, Threshold};
 use epitome_wire::Format;
@@ -11,9 +13,7 @@ use std::path::PathBuf;
 /// survived. No key and no network needed.
 #[derive(Parser, Debug)]
 #[command(name = "epitome", version, propagate_version = true, arg_required_else_help = true)]
-#[command(
-    after_help = "Start here:\n  epitome demo                                  a real session, compacted before your eyes\n  epitome inspect ~/.claude/projects/*/*.jsonl  what fills your own sessions\n  epitome compact FILE -o OUT --window 64000    make one fit"
-)]
+#[command(after_help = examples::START)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -22,28 +22,40 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Show what fills the context: tokens by kind and over time, turns, files, problems
+    #[command(after_help = examples::INSPECT)]
     Inspect(InspectArgs),
     /// Print what the model would see now, as a request body
+    #[command(after_help = examples::CONTEXT)]
     Context(ContextArgs),
     /// Make a transcript fit, keeping every original
+    #[command(after_help = examples::COMPACT)]
     Compact(CompactArgs),
     /// Feed a transcript through the engine call by call
+    #[command(after_help = examples::REPLAY)]
     Replay(ReplayArgs),
     /// Count tokens
+    #[command(after_help = examples::TOKENS)]
     Tokens(TokensArgs),
     /// Print the original behind a pointer such as m0123
+    #[command(after_help = examples::RECALL)]
     Recall(RecallArgs),
     /// Take the last compaction of a transcript back
+    #[command(after_help = examples::UNDO)]
     Undo(UndoArgs),
     /// List models: windows, output limits, prices, and where each figure comes from
+    #[command(after_help = examples::MODELS)]
     Models(ListArgs),
     /// List presets, or print one
+    #[command(after_help = examples::PRESETS)]
     Presets(ListArgs),
     /// Compact a bundled real session and show what happened
+    #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
     /// Print a completion script for your shell
+    #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
     /// Print the manual page
+    #[command(after_help = examples::MAN)]
     Man,
 }
 

@@ -96,7 +96,7 @@ pub enum ReadError {
         bytes_max: usize,
     },
     /// Not what it was said to be.
-    #[error("this is not a {format} transcript: {why}; try --from auto, or name the right format")]
+    #[error("this is no {format} transcript: {why}; try --from auto, or name the right format")]
     NotThis {
         /// What was expected.
         format: Format,

@@ -48,5 +48,5 @@ pub fn body(
         max_tokens: fixed.max_tokens.or(max_tokens),
     };
     encode::body(to, &parts, shown)
-        .with_context(|| format!("cannot write {} as a {to} request", opened.path.display()))
+        .with_context(|| format!("cannot write {} as a request of {to}", opened.path.display()))
 }

@@ -52,7 +52,7 @@ fn take_back(source: &Arc<dyn Source>, from: Option<Format>) -> Result<Without> 
     }
     if format.is_protocol() {
         bail!(
-            "a {format} body keeps no originals to go back to; compact with --to native to be able to undo"
+            "a body of {format} keeps no originals to go back to; compact with --to native to be able to undo"
         );
     }
     if !format.is_resumable() {

@@ -80,14 +80,14 @@ impl Target {
         let Self::Body(format) = self else { return Ok(()) };
         if opened.transcript.conversations.len() > 1 {
             bail!(
-                "{} holds {} conversations, a {format} body only one; use --to native",
+                "{} holds {} conversations, a body of {format} only one; use --to native",
                 opened.path.display(),
                 opened.transcript.conversations.len()
             );
         }
         if out.is_some_and(|out| is_same(out, &opened.path)) {
             bail!(
-                "a {format} body keeps no originals, so it cannot take the place of {}; write elsewhere, or use --to native",
+                "a body of {format} keeps no originals, so it cannot take the place of {}; write elsewhere, or use --to native",
                 opened.path.display()
             );
         }

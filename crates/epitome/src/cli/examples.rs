@@ -1,0 +1,62 @@
+//! What stands below each command's help: how it is used, line by line.
+
+pub const START: &str = "Start here:
+  epitome demo                                  a real session, compacted before your eyes
+  epitome inspect ~/.claude/projects/*/*.jsonl  what fills your own sessions
+  epitome compact FILE -o OUT --window 64000    make one fit
+
+Exit status: 0 done (nothing to do included), 1 failed, 2 not understood";
+
+pub const INSPECT: &str = "Examples:
+  epitome inspect session.jsonl                 a picture of it
+  epitome inspect ~/.codex/sessions             every transcript in a folder
+  epitome inspect session.jsonl --json          all figures, for a script
+  curl -s URL | epitome inspect -               from standard input";
+
+pub const CONTEXT: &str = "Examples:
+  epitome context session.jsonl                             as an Anthropic Messages body
+  epitome context session.jsonl --to openai-chat            as a Chat Completions body
+  epitome context batch.json --conversation 3 --max-tokens 1024";
+
+pub const COMPACT: &str = "Examples:
+  epitome compact session.jsonl -o small.jsonl --window 64000   its own tool resumes from small.jsonl
+  epitome compact session.jsonl --dry-run                       the plan, and nothing written
+  epitome compact session.jsonl --target 16000 --json           the record alone
+  epitome compact run.traj --to native -o run.epitome           originals inside; `undo` gives them back
+  epitome compact sessions/ -o smaller/ --window 64000          a folder of them";
+
+pub const REPLAY: &str = "Examples:
+  epitome replay session.jsonl --window 64000             when it would have been compacted, and how
+  epitome replay session.jsonl --window 64000 --json      one JSON document per model call
+  epitome replay session.jsonl --json --contexts --to openai-chat";
+
+pub const TOKENS: &str = "Examples:
+  epitome tokens README.md --model gpt-5
+  git diff | epitome tokens --model claude-sonnet-4-5 --json";
+
+pub const RECALL: &str = "Examples:
+  epitome recall small.jsonl m0123              what was said there, word for word
+  epitome recall small.jsonl m0123 --json";
+
+pub const UNDO: &str = "Examples:
+  epitome undo small.jsonl -o session.jsonl     the original, byte for byte
+  epitome undo small.jsonl -o small.jsonl       in place";
+
+pub const MODELS: &str = "Examples:
+  epitome models                                all of them
+  epitome models gpt-5 --json                   one, with the source of each figure";
+
+pub const PRESETS: &str = "Examples:
+  epitome presets                               all of them
+  epitome presets default                       one, as its file says it";
+
+pub const DEMO: &str = "Examples:
+  epitome demo
+  epitome demo --window 32000 --json";
+
+pub const COMPLETIONS: &str = "Examples:
+  epitome completions bash > ~/.local/share/bash-completion/completions/epitome
+  epitome completions zsh > ~/.zfunc/_epitome";
+
+pub const MAN: &str = "Example:
+  epitome man | man -l -";
