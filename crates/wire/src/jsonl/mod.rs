@@ -2,13 +2,17 @@
 //!
 //! What an object means is left to the reader of each format.
 
+mod ahead;
 mod problems;
+mod raw;
 mod text;
 
 pub(crate) use problems::Problems;
+pub(crate) use raw::RawText;
 pub(crate) use text::{Content, Text};
 
-use crate::{Lines, ReadError, Source, Span};
+use crate::{Line, Lines, ReadError, Source, Span};
+use ahead::{Found, each_line_ahead};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -35,19 +39,65 @@ pub(crate) fn each_object(
 ) -> Result<(), ReadError> {
     let mut lines = Lines::of(source);
     while let Some(line) = lines.next()? {
-        if line.bytes.trim_ascii_start().is_empty() {
-            continue;
-        }
-        let text = decoded(line.bytes);
-        if matches!(text, Cow::Owned(_)) {
-            problems.add(line.number, "is not UTF-8 throughout; what cannot be read is shown as \u{fffd}");
-        }
-        let whole = Object { line: line.number, span: line.span, text: &text };
-        if let Err(error) = take(whole, problems) {
-            take_apart(whole, &error, line.is_ended, problems, &mut take);
+        if !line.bytes.trim_ascii_start().is_empty() {
+            take_line(line, problems, &mut take);
         }
     }
     Ok(())
+}
+
+/// One object of a file, or what was made of its line ahead.
+pub(crate) enum Met<'a, T> {
+    /// As it stands.
+    Object(Object<'a>),
+    /// Parsed ahead.
+    Parsed {
+        /// The line it stands on, from 1.
+        line: u64,
+        /// Where it stands.
+        span: Span,
+        /// What parsing gave.
+        parsed: T,
+    },
+}
+
+/// The same as [`each_object`], with lines parsed ahead on several threads. `begin` makes a parser of
+/// lines for each; lines it makes nothing of come as they are.
+pub(crate) fn each_object_ahead<T: Send, P: FnMut(&str) -> Option<T>>(
+    source: &dyn Source,
+    problems: &mut Problems,
+    begin: impl Fn() -> P + Sync,
+    mut take: impl FnMut(Met<'_, T>, &mut Problems) -> serde_json::Result<()>,
+) -> Result<(), ReadError> {
+    each_line_ahead(source, begin, |ahead| {
+        let (line, span) = (ahead.line, ahead.span);
+        match ahead.found {
+            Found::Parsed(parsed) => {
+                let taken = take(Met::Parsed { line, span, parsed }, problems);
+                debug_assert!(taken.is_ok(), "what was parsed is not refused");
+            }
+            Found::Bytes { bytes, is_ended } => {
+                let line = Line { number: line, span, bytes: &bytes, is_ended };
+                take_line(line, problems, &mut |object, problems| take(Met::Object(object), problems));
+            }
+        }
+    })
+}
+
+/// Takes a line that is not blank: one object, or whatever else it holds.
+fn take_line(
+    line: Line<'_>,
+    problems: &mut Problems,
+    take: &mut impl FnMut(Object<'_>, &mut Problems) -> serde_json::Result<()>,
+) {
+    let text = decoded(line.bytes);
+    if matches!(text, Cow::Owned(_)) {
+        problems.add(line.number, "is not UTF-8 throughout; what cannot be read is shown as \u{fffd}");
+    }
+    let whole = Object { line: line.number, span: line.span, text: &text };
+    if let Err(error) = take(whole, problems) {
+        take_apart(whole, &error, line.is_ended, problems, take);
+    }
 }
 
 /// The text of a line; bytes that are no text become the replacement character.

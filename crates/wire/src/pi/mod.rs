@@ -9,6 +9,7 @@ mod read;
 mod record;
 mod session;
 mod undo;
+mod weigh;
 mod write;
 
 pub use message::shown_summary;

@@ -3,7 +3,8 @@
 use super::message::decode;
 use super::record::Record;
 use super::session::Session;
-use crate::jsonl::{Object, Problems, each_object};
+use super::weigh::scale;
+use crate::jsonl::{Met, Object, Problems, each_object_ahead};
 use crate::{Format, Originals, ReadError, Source, Transcript};
 use epitome_core::Measure;
 use std::sync::Arc;
@@ -20,10 +21,21 @@ pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript
     let mut problems = Problems::default();
     let mut session = Session::new(measure, Originals::new(source.clone(), decode));
     let mut known = 0_u64;
-    each_object(&*source, &mut problems, |object, problems| {
-        known += u64::from(take(&mut session, object, problems)?);
-        Ok(())
-    })?;
+    each_object_ahead(
+        &*source,
+        &mut problems,
+        || scale(measure),
+        |met, problems| {
+            known += match met {
+                Met::Object(object) => u64::from(take(&mut session, object, problems)?),
+                Met::Parsed { line, span, parsed } => {
+                    session.take_weighed(parsed, line, span, problems);
+                    1
+                }
+            };
+            Ok(())
+        },
+    )?;
     if known == 0 {
         let why = "no line is a `session` header or an entry of a `type` it writes".into();
         return Err(ReadError::NotThis { format: Format::Pi, why });

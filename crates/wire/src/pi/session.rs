@@ -5,9 +5,10 @@
 
 use super::message::{Reading, message_of, shown_summary};
 use super::record::{Record, UsageLine};
+use super::weigh::Weighed;
 use crate::jsonl::{Object, Problems};
-use crate::{Conversation, Fixed, Originals, Place, Reply, Usage};
-use epitome_core::{CallId, Compaction, Entry, EntryId, Item, Log, Measure, Role, Summary, Tail};
+use crate::{Conversation, Fixed, Originals, Place, Reply, Span, Usage};
+use epitome_core::{Archive, Compaction, Entry, EntryId, Item, Log, Measure, Role, Summary, Tail};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ pub(super) struct Session<'m> {
     leaf: Option<EntryId>,
     /// The first entry that the newest compaction keeps.
     kept_from: EntryId,
-    calls: HashSet<CallId>,
+    calls: HashSet<Arc<str>>,
     fixed: Fixed,
     replies: Vec<Reply>,
 }
@@ -39,6 +40,23 @@ struct Stand {
     at: Option<EntryId>,
     /// Itself, or whatever comes next.
     from: EntryId,
+}
+
+/// What an entry calls itself, and what it says it follows.
+#[derive(Clone, Copy)]
+struct Ids<'a> {
+    id: Option<&'a str>,
+    parent_id: Option<&'a str>,
+}
+
+impl<'a> Ids<'a> {
+    fn of(record: &'a Record<'_>) -> Self {
+        Self { id: record.id.as_deref(), parent_id: record.parent_id.as_deref() }
+    }
+}
+
+fn place_of(span: Span, reading: Reading) -> Place {
+    Place::Spans { spans: [span].into(), part: reading as u32 }
 }
 
 impl<'m> Session<'m> {
@@ -71,13 +89,15 @@ impl<'m> Session<'m> {
         if let Some(model) = &record.model_id {
             self.fixed.model = Some(model.into());
         }
-        if let Some(above) = self.place(record, object, problems) {
-            self.settle(record, above, None);
+        if let Some(above) = self.place(Ids::of(record), object.line, problems) {
+            self.settle(record.id.as_ref().map(Arc::from), above, None);
         }
     }
 
     pub(super) fn take_message(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
-        let reading = self.reading(record, object, problems);
+        let call = record.message.as_ref().filter(|body| &*body.role == "toolResult");
+        let call = call.and_then(|body| body.tool_call_id.as_deref());
+        let reading = self.reading(call, object.line, problems);
         let Some(message) = message_of(record, object.text, reading) else {
             return self.take_aside(record, object, problems);
         };
@@ -85,30 +105,53 @@ impl<'m> Session<'m> {
             self.fixed.system.push(message.said().into());
             return self.take_aside(record, object, problems);
         }
-        let Some(above) = self.place(record, object, problems) else { return };
+        let Some(above) = self.place(Ids::of(record), object.line, problems) else { return };
         let item = self.measure.weigh(&message);
-        self.calls.extend(item.calls.iter().cloned());
-        self.note_reply(record, &item);
-        let id = self.settle(record, above, Some(Entry::Message(item)));
-        self.originals.put(id, Place::Spans { spans: [object.span].into(), part: reading as u32 });
+        if let Some(body) = record.message.as_ref().filter(|_| item.role == Role::Assistant) {
+            self.note_reply(body.model.as_deref(), body.usage);
+        }
+        self.originals.put(self.next_id(), place_of(object.span, reading));
+        self.settle_message(record.id.as_ref().map(Arc::from), above, item);
     }
 
-    /// Whether a result can be shown as one: its call has been made.
-    fn reading(&self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) -> Reading {
-        let call = record.message.as_ref().filter(|body| &*body.role == "toolResult");
-        let Some(call) = call.and_then(|body| body.tool_call_id.as_ref()) else { return Reading::Plain };
-        if self.calls.contains(&CallId(call.into())) {
-            return Reading::Plain;
+    /// A message that was weighed ahead, as it is.
+    pub(super) fn take_weighed(&mut self, weighed: Weighed, line: u64, span: Span, problems: &mut Problems) {
+        let Weighed { id: name, parent_id, model, usage, mut item } = weighed;
+        let reading = self.reading(item.answers.first().map(|call| &*call.0), line, problems);
+        let ids = Ids { id: name.as_deref(), parent_id: parent_id.as_deref() };
+        let Some(above) = self.place(ids, line, problems) else { return };
+        self.originals.put(self.next_id(), place_of(span, reading));
+        if reading == Reading::Unpaired {
+            // Shown as text after all, it has to be weighed again.
+            match self.originals.message(self.next_id()) {
+                Ok(message) => item = self.measure.weigh(&message),
+                Err(error) => problems.add(line, error.to_string()),
+            }
         }
-        problems.add(object.line, format!("answers {}, which was never called; read as text", &**call));
+        if item.role == Role::Assistant {
+            self.note_reply(model.as_deref(), usage);
+        }
+        self.settle_message(name, above, item);
+    }
+
+    fn settle_message(&mut self, name: Option<Arc<str>>, above: Option<EntryId>, item: Item) {
+        self.calls.extend(item.calls.iter().map(|call| call.0.clone()));
+        self.settle(name, above, Some(Entry::Message(item)));
+    }
+
+    /// Whether the result of `call`, if it is one, can be shown as one: its call has been made.
+    fn reading(&self, call: Option<&str>, line: u64, problems: &mut Problems) -> Reading {
+        let Some(call) = call.filter(|call| !self.calls.contains(*call)) else { return Reading::Plain };
+        problems.add(line, format!("answers {call}, which was never called; read as text"));
         Reading::Unpaired
     }
 
-    fn note_reply(&mut self, record: &Record<'_>, item: &Item) {
-        let Some(body) = record.message.as_ref().filter(|_| item.role == Role::Assistant) else { return };
-        let model: Option<Arc<str>> = body.model.as_ref().map(Arc::from);
+    fn note_reply(&mut self, model: Option<&str>, usage: Option<UsageLine>) {
+        // Replies mostly name one model: they share the name.
+        let same = self.fixed.model.clone().filter(|newest| Some(&**newest) == model);
+        let model = same.or_else(|| model.map(Arc::from));
         self.fixed.model = model.clone().or(self.fixed.model.take());
-        self.replies.push(Reply { entry: self.next_id(), model, usage: body.usage.and_then(usage_of) });
+        self.replies.push(Reply { entry: self.next_id(), model, usage: usage.and_then(usage_of) });
     }
 
     pub(super) fn take_compaction(
@@ -120,12 +163,13 @@ impl<'m> Session<'m> {
         if record.system_message.is_some() {
             problems.add(object.line, "carries a system message of its own, which is passed over");
         }
-        let Some(above) = self.place(record, object, problems) else { return };
+        let Some(above) = self.place(Ids::of(record), object.line, problems) else { return };
         let text: Arc<str> = shown_summary(record.summary.as_deref().unwrap_or_default()).into();
         let summary = Summary { tokens: self.measure.text(&text) + self.measure.framing(), text };
         let tail = self.tail_of(record, above);
         let compaction = Compaction { summary: Some(summary), tail, ..Compaction::default() };
-        self.settle(record, above, Some(Entry::Compaction(Box::new(compaction))));
+        let name = record.id.as_ref().map(Arc::from);
+        self.settle(name, above, Some(Entry::Compaction(Box::new(compaction))));
     }
 
     /// What a compaction keeps: everything on its branch from the entry it names. Nothing, where that
@@ -149,22 +193,17 @@ impl<'m> Session<'m> {
     }
 
     /// What an entry hangs off; none where it repeats an id, and does not count.
-    fn place(
-        &self,
-        record: &Record<'_>,
-        object: Object<'_>,
-        problems: &mut Problems,
-    ) -> Option<Option<EntryId>> {
-        let Some(id) = record.id.as_deref().filter(|_| self.has_ids) else { return Some(self.leaf) };
+    fn place(&self, ids: Ids<'_>, line: u64, problems: &mut Problems) -> Option<Option<EntryId>> {
+        let Some(id) = ids.id.filter(|_| self.has_ids) else { return Some(self.leaf) };
         if self.stands.contains_key(id) {
-            problems.add(object.line, format!("repeats the id {id}; the first entry of that id counts"));
+            problems.add(line, format!("repeats the id {id}; the first entry of that id counts"));
             return None;
         }
-        let Some(parent) = record.parent_id.as_deref() else { return Some(None) };
+        let Some(parent) = ids.parent_id else { return Some(None) };
         let found = self.stands.get(parent).map(|stand| stand.at);
         if found.is_none() {
             problems.add(
-                object.line,
+                line,
                 format!("hangs off {parent}, which is not before it; taken to follow the entry before"),
             );
         }
@@ -172,9 +211,8 @@ impl<'m> Session<'m> {
     }
 
     /// Gives an entry its place, and remembers it.
-    fn settle(&mut self, record: &Record<'_>, above: Option<EntryId>, entry: Option<Entry>) -> EntryId {
+    fn settle(&mut self, name: Option<Arc<str>>, above: Option<EntryId>, entry: Option<Entry>) {
         let from = self.next_id();
-        let name: Option<Arc<str>> = record.id.as_ref().map(Arc::from);
         self.positions.push(from);
         self.is_line &= above == self.leaf;
         self.leaf = above;
@@ -183,7 +221,6 @@ impl<'m> Session<'m> {
             self.names.push(name.clone());
         }
         self.stands.extend(name.map(|name| (name, Stand { at: self.leaf, from })));
-        from
     }
 
     fn next_id(&self) -> EntryId {
