@@ -12,6 +12,7 @@ run:
 test: lint
 	$(CARGO) test --workspace
 	./tests/deny.sh
+	./tests/pi/run.sh
 
 lint:
 	$(CARGO) fmt --check

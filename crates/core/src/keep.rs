@@ -1,7 +1,7 @@
 //! What stays in view: the always-keep set, the newest exchanges, and the forms they take.
 
 use crate::context::shown_tokens;
-use crate::{ArchiveError, Context, Cut, EntryId, Form, Job, Keep, Role, Slot, Tail, Tokens, find_cut};
+use crate::{ArchiveError, Context, EntryId, Form, Job, Keep, Role, Slot, Tail, Tokens, find_cut};
 
 /// What a plan keeps, in the order the model will see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,10 +32,10 @@ impl Kept {
         let always = always(job);
         let limit = limit_of(job, &always, room);
         // Messages that the tail shows anyway cost no room in front of it.
-        let tail = Self::tail(job, Self::tail_budget(job, room, &always, limit));
+        let tail = Self::tail(job, TailRoom::of(job, room, &always, limit));
         let outside: Vec<EntryId> = always.iter().copied().filter(|id| !tail.contains(id)).collect();
-        let most = Self::tail_budget(job, room, &outside, limit);
-        let mut tail = Self::tail(job, most);
+        let tail_room = TailRoom::of(job, room, &outside, limit);
+        let mut tail = Self::tail(job, tail_room);
         let (share, of) = OPEN_SHARE;
         if !job.can.forms && job.context.newest_tokens(tail.len()) > job.budget.room().share(share, of) {
             // Only an open exchange can be this large, and it cannot be shown shortened here: the summary covers it.
@@ -45,14 +45,8 @@ impl Kept {
         for id in always.into_iter().filter(|id| !tail.contains(id)) {
             kept.put_before(job, id)?;
         }
-        kept.take_tail(job, tail, most)?;
+        kept.take_tail(job, tail, tail_room.most)?;
         Ok(kept)
-    }
-
-    fn tail_budget(job: &Job<'_>, room: Tokens, always: &[EntryId], limit: Tokens) -> Tokens {
-        let sizes =
-            always.iter().filter_map(|&id| job.log.item(id)).map(|item| item.sizes.total().min(limit));
-        room.less(sizes.sum()).share(job.policy.tail_percent.into(), 100)
     }
 
     fn put_before(&mut self, job: &Job<'_>, id: EntryId) -> Result<(), ArchiveError> {
@@ -75,15 +69,17 @@ impl Kept {
         Ok(())
     }
 
-    /// The newest whole exchanges within `most`; at least the newest one where it can be shown shortened or is still open.
-    fn tail(job: &Job<'_>, most: Tokens) -> Vec<EntryId> {
+    /// The newest whole exchanges that fit; the newest one even where it does not, if it can be shown
+    /// shortened, is still open, or leaves the summary some room.
+    fn tail(job: &Job<'_>, room: TailRoom) -> Vec<EntryId> {
         let context = job.context;
+        let slots = context.slots().len();
         let first = first_after_summary(context);
-        let cut = find_cut(context, Keep::Tokens(most));
-        let mut start = cut.map_or(0, |cut: Cut| cut.slot(context.slots().len())).max(first);
-        let newest_unit = context.units().last().map_or(0, |&unit| unit as usize);
-        if start > newest_unit && job.can.forms {
-            start = newest_unit.max(first);
+        let mut start =
+            find_cut(context, Keep::Tokens(room.most)).map_or(0, |cut| cut.slot(slots)).max(first);
+        let newest = context.units().last().map_or(0, |&unit| unit as usize);
+        if start > newest && (job.can.forms || context.tokens_between(newest, slots) <= room.stretched) {
+            start = newest.max(first);
         }
         context.slots().get(start..).unwrap_or_default().iter().map(Slot::id).collect()
     }
@@ -112,6 +108,28 @@ impl Kept {
     /// The tail as an entry says it.
     pub fn tail_entry(&self) -> Tail {
         if self.tail.is_empty() { Tail::Nothing } else { Tail::These(self.tail.clone()) }
+    }
+}
+
+/// What the newest messages may take.
+#[derive(Clone, Copy)]
+struct TailRoom {
+    /// By the policy.
+    most: Tokens,
+    /// At the very most, for a newest exchange that cannot be shortened.
+    stretched: Tokens,
+}
+
+/// The summary keeps at least a quarter of what tail and summary share.
+const STRETCH_SHARE: (u64, u64) = (3, 4);
+
+impl TailRoom {
+    fn of(job: &Job<'_>, room: Tokens, always: &[EntryId], limit: Tokens) -> Self {
+        let sizes =
+            always.iter().filter_map(|&id| job.log.item(id)).map(|item| item.sizes.total().min(limit));
+        let shared = room.less(sizes.sum());
+        let most = shared.share(job.policy.tail_percent.into(), 100);
+        Self { most, stretched: shared.share(STRETCH_SHARE.0, STRETCH_SHARE.1) }
     }
 }
 
