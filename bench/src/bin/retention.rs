@@ -60,7 +60,7 @@ fn measure(session: &Session, frequent: &HashSet<String>) -> Vec<Cell> {
         for point in walk::points(session, window) {
             let uses = future::uses(session, point, frequent);
             for method in Method::ALL {
-                let context = compact(session, point.at, window.share(1, 4), method, &counter, tail_share);
+                let context = compact(session, point.at, window.share(1, 4), method, &counter, TAIL_SHARE);
                 let score = score(session, point, &uses, &context);
                 cells.push(Cell { session: session.name.clone(), window, nth: point.nth, method, score });
             }

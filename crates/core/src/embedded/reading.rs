@@ -3,12 +3,11 @@
 use super::action::{self, Deed};
 use super::table::{Place, Table};
 use crate::facts::{
-    Class, Passage, Secrets, Sighting, Voice, block_passages, closing_question, decisions, passages, rules,
-    scan,
+    Class, Passage, Secrets, Sighting, Voice, closing_question, decisions, passages, rules, scan,
 };
-use crate::ledger::{Ledger, subject};
-use crate::{ArchiveError, Author, Block, CallId, EntryId, Material, Message, Role};
-use std::collections::{HashMap, HashSet};
+use crate::ledger::Ledger;
+use crate::{ArchiveError, Author, EntryId, Material, Message, Role};
+use std::collections::HashSet;
 
 /// A passage that is leaving view.
 pub(super) struct Doc {
@@ -68,10 +67,6 @@ pub(super) struct Reading {
     pub question: Option<Quote>,
     /// What must not be written out.
     pub secrets: Secrets,
-    /// Files that calls were about, numbered.
-    files: HashMap<String, u32>,
-    /// The file of each call that has no result yet.
-    subjects: HashMap<CallId, u32>,
     /// Bytes read so far: the clock by which things are old.
     clock: u64,
 }
@@ -98,7 +93,7 @@ impl Reading {
         for text in material.previous {
             let passage =
                 Passage { voice: Voice::Said, author: Author::Harness, tool: None, text: (*text).into() };
-            reading.take(None, &passage, None);
+            reading.take(None, &passage);
         }
         let superseded: HashSet<EntryId> = material.superseded.iter().copied().collect();
         let mut all = messages;
@@ -120,31 +115,14 @@ impl Reading {
         for result in message.results() {
             action::finish(&mut self.deeds, result);
         }
-        for block in &message.blocks {
-            let file = self.file_of(block);
-            for passage in block_passages(message.author, block) {
-                self.take(Some(id), &passage, file);
-            }
+        for passage in passages(message) {
+            self.take(Some(id), &passage);
         }
         let said = message.said();
         match (message.role, message.author) {
             (Role::User, Author::Person) => self.hear(id, &said),
             (Role::Assistant, _) if !said.trim().is_empty() => self.note(id, &said),
             (Role::System | Role::User | Role::Assistant | Role::Tool, _) => {}
-        }
-    }
-
-    /// The number of the file that a call, or the call behind a result, is about.
-    fn file_of(&mut self, block: &Block) -> Option<u32> {
-        match block {
-            Block::Call(call) => {
-                let next = self.files.len() as u32;
-                let file = *self.files.entry(subject(call)?).or_insert(next);
-                self.subjects.insert(call.id.clone(), file);
-                Some(file)
-            }
-            Block::Result(result) => self.subjects.remove(&result.call),
-            Block::Text { .. } | Block::Thinking { .. } | Block::Image(_) | Block::Opaque(_) => None,
         }
     }
 
@@ -157,14 +135,7 @@ impl Reading {
             scan(&passage, |Sighting { mention, .. }| {
                 self.table.see(
                     mention,
-                    Place {
-                        clock,
-                        is_action,
-                        is_person: false,
-                        is_model: false,
-                        is_visible: true,
-                        file: None,
-                    },
+                    Place { clock, is_action, is_person: false, is_model: false, is_visible: true },
                 );
             });
         }
@@ -173,7 +144,7 @@ impl Reading {
         }
     }
 
-    fn take(&mut self, id: Option<EntryId>, passage: &Passage<'_>, file: Option<u32>) {
+    fn take(&mut self, id: Option<EntryId>, passage: &Passage<'_>) {
         let doc = self.docs.len() as u32;
         let (voice, author) = (passage.voice, passage.author);
         let text = self.secrets.screen(shorten(&passage.text)).into_owned();
@@ -184,7 +155,6 @@ impl Reading {
             is_person: author == Author::Person,
             is_model: voice == Voice::Said && author == Author::Model,
             is_visible: false,
-            file,
         };
         let clean = Passage { voice, author, tool: None, text: text.as_str().into() };
         // The ledger shows the todo list as it stands; its history would only confuse.
@@ -231,15 +201,9 @@ impl Reading {
         self.reports.push(Quote { id, text: said });
     }
 
-    /// What is known only at the end: which files were changed.
+    /// What is known only at the end: which values are outdated.
     fn settle(&mut self) {
-        let mut changed = vec![false; self.files.len()];
-        for file in self.ledger.files.iter().filter(|file| file.changed.is_some()) {
-            if let Some(&number) = self.files.get(&*file.path) {
-                changed[number as usize] = true;
-            }
-        }
-        self.table.settle(self.clock, &changed);
+        self.table.settle(self.clock);
     }
 }
 

@@ -16,8 +16,6 @@ pub(super) struct Place {
     pub is_model: bool,
     /// In a message that stays in view.
     pub is_visible: bool,
-    /// In what was written to or shown of this file.
-    pub file: Option<u32>,
 }
 
 /// What is known of one fact.
@@ -41,10 +39,6 @@ pub(super) struct Known {
     pub is_visible: bool,
     /// Whether a newer value has taken its place.
     pub is_outdated: bool,
-    /// The file it was last seen in.
-    file: Option<u32>,
-    /// Whether that file was changed in this session.
-    pub in_changed: bool,
 }
 
 /// The facts, numbered.
@@ -73,7 +67,6 @@ impl Table {
         known.by_person |= place.is_person;
         known.by_model |= place.is_model;
         known.is_visible |= place.is_visible;
-        known.file = place.file.or(known.file);
         if mention.class.latest_wins() {
             let key = (mention.class, mention.key.to_lowercase().into_boxed_str());
             if let Some(old) = self.newest.insert(key, number)
@@ -105,19 +98,14 @@ impl Table {
                 by_model: false,
                 is_visible: false,
                 is_outdated: false,
-                file: None,
-                in_changed: false,
             });
         }
         number
     }
 
-    /// Stops the clock; `changed` tells of each file whether the session changed it.
-    pub(super) fn settle(&mut self, clock: u64, changed: &[bool]) {
+    /// Stops the clock.
+    pub(super) fn settle(&mut self, clock: u64) {
         self.end = clock;
-        for known in &mut self.facts {
-            known.in_changed = known.file.is_some_and(|file| changed.get(file as usize) == Some(&true));
-        }
     }
 }
 

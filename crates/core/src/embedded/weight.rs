@@ -22,8 +22,6 @@ pub(super) struct Tuning {
     pub by_person: f64,
     /// Having been said by the model, outside of calls.
     pub by_model: f64,
-    /// Having last been seen in a file that the session changed.
-    pub in_changed: f64,
     /// Score of a path with no history at all; the other classes follow.
     pub path: f64,
     pub identifier: f64,
@@ -51,7 +49,6 @@ pub(super) const TUNING: Tuning = Tuning {
     seen_age: 0.35,
     by_person: 0.7,
     by_model: 0.3,
-    in_changed: 0.6,
     path: -2.6,
     identifier: -3.2,
     url: -3.8,
@@ -82,8 +79,7 @@ pub(super) fn chance(known: &Known, table: &Table) -> f64 {
         + TUNING.mentions * f64::from(known.mentions).ln_1p()
         - TUNING.seen_age * age(known.seen)
         + if known.by_person { TUNING.by_person } else { 0.0 }
-        + if known.by_model { TUNING.by_model } else { 0.0 }
-        + if known.in_changed { TUNING.in_changed } else { 0.0 };
+        + if known.by_model { TUNING.by_model } else { 0.0 };
     1.0 / (1.0 + (-score).exp())
 }
 

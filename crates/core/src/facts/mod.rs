@@ -19,7 +19,7 @@ pub use class::{Class, Fact};
 pub use decision::{closing_question, decisions};
 pub use error::{ERROR_CHARS_MAX, first_error};
 pub use number::scan_pairs;
-pub use passage::{Passage, Voice, block_passages, passages, unfold};
+pub use passage::{Passage, Voice, passages, unfold};
 pub use rule::{Rule, list_item, rules, sentences};
 pub use secret::{SECRET, Secrets, screen};
 pub use token::{Mention, VALUE_BYTES_MIN, cut_line_suffix, has_known_extension, is_code_like, scan_line};

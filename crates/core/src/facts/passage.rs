@@ -32,11 +32,10 @@ pub struct Passage<'m> {
 
 /// The passages of a message, in order. Pictures and blocks we do not read have none.
 pub fn passages(message: &Message) -> Vec<Passage<'_>> {
-    message.blocks.iter().flat_map(|block| block_passages(message.author, block)).collect()
+    message.blocks.iter().flat_map(|block| of_block(message.author, block)).collect()
 }
 
-/// The passages of one block of a message that `author` wrote.
-pub fn block_passages(author: Author, block: &Block) -> Vec<Passage<'_>> {
+fn of_block(author: Author, block: &Block) -> Vec<Passage<'_>> {
     let text = |voice, author, text| Passage { voice, author, tool: None, text: Cow::Borrowed(text) };
     match block {
         Block::Text { text: said } => vec![text(Voice::Said, author, said)],

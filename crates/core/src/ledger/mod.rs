@@ -272,16 +272,6 @@ impl Ledger {
     }
 }
 
-/// The file a call is mainly about, if any.
-pub(crate) fn subject(call: &Call) -> Option<String> {
-    match tool::action(call) {
-        Action::Files(effects) | Action::Shell { effects, .. } => {
-            effects.first().map(|effect| effect.path().to_owned())
-        }
-        Action::Todos(_) | Action::Other => None,
-    }
-}
-
 /// The number in "Task #3 created".
 fn number_in(text: &str) -> Option<String> {
     let (_, after) = text.split_once('#')?;
