@@ -53,8 +53,6 @@ fn measure_all(sessions: &[Session], frequent: &HashSet<String>) -> Vec<Cell> {
 
 fn measure(session: &Session, frequent: &HashSet<String>) -> Vec<Cell> {
     let counter = O200k::default();
-    let tail_share =
-        std::env::var("TAIL_SHARE").ok().and_then(|share| share.parse().ok()).unwrap_or(TAIL_SHARE);
     let mut cells = Vec::new();
     for window in WINDOWS {
         for point in walk::points(session, window) {
