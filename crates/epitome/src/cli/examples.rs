@@ -19,16 +19,16 @@ pub const CONTEXT: &str = "Examples:
   epitome context batch.json --conversation 3 --max-tokens 1024";
 
 pub const COMPACT: &str = "Examples:
-  epitome compact session.jsonl -o small.jsonl --window 64000   its own tool resumes from small.jsonl
-  epitome compact session.jsonl --dry-run                       the plan, and nothing written
-  epitome compact session.jsonl --target 16000 --json           the record alone
-  epitome compact run.traj --to native -o run.epitome           originals inside; `undo` gives them back
-  epitome compact sessions/ -o smaller/ --window 64000          a folder of them";
+  epitome compact s.jsonl -o small.jsonl --window 64000   its tool resumes from small.jsonl
+  epitome compact s.jsonl --dry-run                       the plan, and nothing written
+  epitome compact s.jsonl --target 16000 --json           the record alone
+  epitome compact run.traj -o run.epitome                 originals inside; `undo` gives them back
+  epitome compact sessions/ -o smaller/ --window 64000    a folder of them";
 
 pub const REPLAY: &str = "Examples:
-  epitome replay session.jsonl --window 64000             when it would have been compacted, and how
-  epitome replay session.jsonl --window 64000 --json      one JSON document per model call
-  epitome replay session.jsonl --json --contexts --to openai-chat";
+  epitome replay s.jsonl --window 64000              when it is compacted, and how
+  epitome replay s.jsonl --window 64000 --json       one JSON document per model call
+  epitome replay s.jsonl --json --contexts --to openai-chat";
 
 pub const TOKENS: &str = "Examples:
   epitome tokens README.md --model gpt-5

@@ -78,6 +78,16 @@ fn plain_name(file: &Path) -> PathBuf {
     if is_packed { name.with_extension("") } else { name }
 }
 
+/// Says so where the budget allowed another target than the one asked for.
+fn note_target(report: &mut Report, policy: &Policy) {
+    let wanted = policy.target.of(report.budget.window).less(report.budget.fixed);
+    let Some(made) = report.record.as_mut().filter(|made| made.target != wanted) else { return };
+    made.notes.push(format!(
+        "the target of {wanted} for the history became {}: it gets at least a quarter and at most three quarters of its room",
+        made.target
+    ));
+}
+
 fn compact_file(path: &Path, out: Option<&Path>, policy: &Policy, args: &CompactArgs) -> Result<Vec<Line>> {
     let opened = Opened::new(path, &args.read)?;
     let target = Target::of(&opened, args.to)?;
@@ -97,7 +107,8 @@ fn compact_file(path: &Path, out: Option<&Path>, policy: &Policy, args: &Compact
         let failed = || format!("cannot compact {}", path.display());
         let mut session = work.open(&opened, number)?;
         let known = session.log().len();
-        let report = session.compact(Trigger::Manual).with_context(failed)?;
+        let mut report = session.compact(Trigger::Manual).with_context(failed)?;
+        note_target(&mut report, policy);
         let output = out.filter(|_| !args.dry_run).map(|out| out.display().to_string());
         added.push(Added { number, known, report: report.clone(), session });
         lines.push(Line { file: path.display().to_string(), conversation: number, output, report });

@@ -12,6 +12,8 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
+/// Real sessions, seen from this package. The fuzz targets use the same seeds, seen from theirs.
+const CORPUS: &str = "../../corpus";
 /// Damaged files made from each seed.
 const DAMAGED: u64 = 120;
 /// How often a reader may go over a file's bytes, or weigh them, before it is called slow. A damaged

@@ -1,6 +1,6 @@
 //! Small files of every format, cut from real ones.
 
-use crate::{Quarter, read_as};
+use crate::{CORPUS, Quarter, read_as};
 use epitome_core::{Author, Measure, Message, Role};
 use epitome_core::{Compaction, Context, Edit, Entry, EntryId, Form, Shown, Summary, Tail, Tokens};
 use epitome_wire::encode::{self, RequestParts};
@@ -51,7 +51,7 @@ pub(crate) fn seeds() -> Vec<Seed> {
 
 #[expect(clippy::disallowed_methods, reason = "the crate reads no files; its tests read the corpus")]
 fn unpack(path: &str) -> Vec<u8> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join(CORPUS);
     let packed = std::fs::read(corpus.join(path)).expect("the corpus is committed");
     zstd::decode_all(&packed[..]).expect("the corpus is zstd")
 }
