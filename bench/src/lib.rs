@@ -1,3 +1,4 @@
 //! Benchmarks.
 
 pub mod retention;
+pub mod speed;

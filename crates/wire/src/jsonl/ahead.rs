@@ -39,11 +39,10 @@ struct Batch<T> {
     ahead: Vec<Ahead<T>>,
 }
 
-/// Hands each line of `source` that is not blank to `take`, in order, parsed where a parser could.
-/// `begin` makes a parser for each thread.
-pub(super) fn each_line_ahead<T: Send, P: FnMut(&str) -> Option<T>>(
+/// Hands each line of `source` that is not blank to `take`, in order, with what `parse` made of it.
+pub(super) fn each_line_ahead<T: Send>(
     source: &dyn Source,
-    begin: impl Fn() -> P + Sync,
+    parse: &(impl Fn(&str) -> Option<T> + Sync),
     mut take: impl FnMut(Ahead<T>),
 ) -> Result<(), ReadError> {
     let mut lines = 0;
@@ -57,7 +56,7 @@ pub(super) fn each_line_ahead<T: Send, P: FnMut(&str) -> Option<T>>(
     if source.len() <= CHUNK_BYTES as u64 {
         let mut chunk = Vec::new();
         while let Some(offset) = cutter.cut(&mut chunk)? {
-            take_batch(Ok(parse(offset, &chunk, &mut begin())))?;
+            take_batch(Ok(parse_chunk(offset, &chunk, parse)))?;
         }
         return Ok(());
     }
@@ -67,7 +66,7 @@ pub(super) fn each_line_ahead<T: Send, P: FnMut(&str) -> Option<T>>(
         let parsers: [Receiver<_>; PARSERS] = std::array::from_fn(|number| {
             let (batch, batches) = sync_channel(CHUNKS_AHEAD);
             let parser = Parser { number, cutter: &cutter, turn: turn.clone(), batch };
-            scope.spawn(|| parser.run(begin()));
+            scope.spawn(|| parser.run(parse));
             batches
         });
         drop(turn);
@@ -97,10 +96,10 @@ struct Parser<'s, T> {
 
 impl<T> Parser<'_, T> {
     /// Cuts and parses until the source ends, it cannot be read, or nobody takes any more.
-    fn run(self, mut parse_line: impl FnMut(&str) -> Option<T>) {
+    fn run(self, parse: &impl Fn(&str) -> Option<T>) {
         let mut chunk = Vec::new();
         while let Some(cut) = self.cut(&mut chunk) {
-            let batch = cut.map(|offset| parse(offset, &chunk, &mut parse_line));
+            let batch = cut.map(|offset| parse_chunk(offset, &chunk, parse));
             if self.batch.send(batch).is_err() {
                 return;
             }
@@ -148,7 +147,7 @@ impl Cutter<'_> {
 }
 
 /// Parses the lines of a chunk that begins at `offset`.
-fn parse<T>(offset: u64, chunk: &[u8], parse_line: &mut impl FnMut(&str) -> Option<T>) -> Batch<T> {
+fn parse_chunk<T>(offset: u64, chunk: &[u8], parse: &impl Fn(&str) -> Option<T>) -> Batch<T> {
     let text = str::from_utf8(chunk).ok();
     let (mut start, mut batch) = (0, Batch { lines: 0, ahead: Vec::new() });
     while start < chunk.len() {
@@ -158,7 +157,7 @@ fn parse<T>(offset: u64, chunk: &[u8], parse_line: &mut impl FnMut(&str) -> Opti
         batch.lines += 1;
         if !bytes.trim_ascii_start().is_empty() {
             let line = text.map_or_else(|| str::from_utf8(bytes).ok(), |text| text.get(start..end));
-            let found = match line.and_then(&mut *parse_line) {
+            let found = match line.and_then(parse) {
                 Some(parsed) => Found::Parsed(parsed),
                 None => Found::Bytes { bytes: bytes.into(), is_ended: newline.is_some() },
             };
@@ -177,9 +176,9 @@ mod tests {
 
     /// Lines as they were met: number, offset, length, and what parsing gave where it gave anything.
     fn ahead(bytes: &Vec<u8>) -> Vec<(u64, u64, u32, Option<usize>)> {
-        let parser = || |line: &str| line.starts_with('{').then_some(line.len());
+        let parse = |line: &str| line.starts_with('{').then_some(line.len());
         let mut all = Vec::new();
-        each_line_ahead(bytes, parser, |ahead: Ahead<usize>| {
+        each_line_ahead(bytes, &parse, |ahead: Ahead<usize>| {
             let parsed = match ahead.found {
                 Found::Parsed(len) => Some(len),
                 Found::Bytes { .. } => None,
@@ -234,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_source_that_breaks_off_ends_the_reading() {
-        let read = each_line_ahead(&Broken, || |_: &str| None::<()>, |_| {});
+        let read = each_line_ahead(&Broken, &|_: &str| None::<()>, |_| {});
         assert!(matches!(read, Err(ReadError::Read(_))));
     }
 }

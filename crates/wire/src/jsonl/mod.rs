@@ -4,11 +4,9 @@
 
 mod ahead;
 mod problems;
-mod raw;
 mod text;
 
 pub(crate) use problems::Problems;
-pub(crate) use raw::RawText;
 pub(crate) use text::{Content, Text};
 
 use crate::{Line, Lines, ReadError, Source, Span};
@@ -61,15 +59,15 @@ pub(crate) enum Met<'a, T> {
     },
 }
 
-/// The same as [`each_object`], with lines parsed ahead on several threads. `begin` makes a parser of
-/// lines for each; lines it makes nothing of come as they are.
-pub(crate) fn each_object_ahead<T: Send, P: FnMut(&str) -> Option<T>>(
+/// The same as [`each_object`], with lines parsed ahead on several threads. A line that `parse` makes
+/// nothing of comes as it is.
+pub(crate) fn each_object_ahead<T: Send>(
     source: &dyn Source,
     problems: &mut Problems,
-    begin: impl Fn() -> P + Sync,
+    parse: impl Fn(&str) -> Option<T> + Sync,
     mut take: impl FnMut(Met<'_, T>, &mut Problems) -> serde_json::Result<()>,
 ) -> Result<(), ReadError> {
-    each_line_ahead(source, begin, |ahead| {
+    each_line_ahead(source, &parse, |ahead| {
         let (line, span) = (ahead.line, ahead.span);
         match ahead.found {
             Found::Parsed(parsed) => {

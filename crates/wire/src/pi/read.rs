@@ -3,7 +3,7 @@
 use super::message::decode;
 use super::record::Record;
 use super::session::Session;
-use super::weigh::scale;
+use super::weigh::weigh;
 use crate::jsonl::{Met, Object, Problems, each_object_ahead};
 use crate::{Format, Originals, ReadError, Source, Transcript};
 use epitome_core::Measure;
@@ -24,7 +24,7 @@ pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript
     each_object_ahead(
         &*source,
         &mut problems,
-        || scale(measure),
+        |line| weigh(line, measure),
         |met, problems| {
             known += match met {
                 Met::Object(object) => u64::from(take(&mut session, object, problems)?),

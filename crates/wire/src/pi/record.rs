@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-/// One entry, of any type: each type has some of these fields. `T` is how long texts are read.
+/// One entry, of any type: each type has some of these fields.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de>"))]
-pub(super) struct Record<'a, T = Text<'a>> {
+#[serde(rename_all = "camelCase")]
+pub(super) struct Record<'a> {
     #[serde(borrow, rename = "type")]
     pub kind: Text<'a>,
     #[serde(default)]
@@ -18,10 +18,10 @@ pub(super) struct Record<'a, T = Text<'a>> {
     #[serde(borrow, default)]
     pub parent_id: Option<Text<'a>>,
     #[serde(borrow, default)]
-    pub message: Option<Body<'a, T>>,
+    pub message: Option<Body<'a>>,
     /// What a `custom_message` says.
     #[serde(borrow, default)]
-    pub content: Content<'a, BlockLine<'a, T>>,
+    pub content: Content<'a, BlockLine<'a>>,
     #[serde(borrow, default)]
     pub summary: Option<Text<'a>>,
     #[serde(borrow, default)]
@@ -36,12 +36,12 @@ pub(super) struct Record<'a, T = Text<'a>> {
 
 /// A message of any role.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de>"))]
-pub(super) struct Body<'a, T = Text<'a>> {
+#[serde(rename_all = "camelCase")]
+pub(super) struct Body<'a> {
     #[serde(borrow)]
     pub role: Text<'a>,
     #[serde(borrow, default)]
-    pub content: Content<'a, BlockLine<'a, T>>,
+    pub content: Content<'a, BlockLine<'a>>,
     #[serde(borrow, default)]
     pub model: Option<Text<'a>>,
     #[serde(default)]
@@ -68,14 +68,14 @@ pub(super) struct Body<'a, T = Text<'a>> {
 
 /// A block of any type.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de>"))]
-pub(super) struct BlockLine<'a, T = Text<'a>> {
+#[serde(rename_all = "camelCase")]
+pub(super) struct BlockLine<'a> {
     #[serde(borrow, rename = "type", default)]
     pub kind: Option<Text<'a>>,
-    #[serde(default)]
-    pub text: Option<T>,
-    #[serde(default)]
-    pub thinking: Option<T>,
+    #[serde(borrow, default)]
+    pub text: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub thinking: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub thinking_signature: Option<Text<'a>>,
     #[serde(default)]
@@ -86,8 +86,8 @@ pub(super) struct BlockLine<'a, T = Text<'a>> {
     pub name: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub arguments: Option<&'a RawValue>,
-    #[serde(default)]
-    pub data: Option<T>,
+    #[serde(borrow, default)]
+    pub data: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub mime_type: Option<Text<'a>>,
 }

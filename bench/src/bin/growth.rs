@@ -1,0 +1,155 @@
+//! How the cost of a check, a cut, a new message, a plan and a rebuild grows with the session.
+//!
+//!     growth [REPS]
+//!
+//! The sessions are made up, in memory: 1,000, 10,000 and 100,000 messages of a few kilobytes. Prints
+//! one JSON object per size, times in milliseconds, and what 100,000 cost beside 1,000 on the last line.
+
+use epitome_bench::speed::figures::{Figures, median};
+use epitome_bench::speed::session::{Watch, policy, setup};
+use epitome_core::{
+    Archive, ArchiveError, Author, Block, Call, CallId, Compaction, Context, Entry, EntryId, Keep, Log,
+    Measure, Message, Part, Role, Summary, Tail, Tokens, ToolResult, Trigger, find_cut,
+};
+use epitome_engine::{EngineError, Gauge, Session, Setup};
+use epitome_tokens::{Catalog, Counter};
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Instant;
+
+const SIZES: [u32; 3] = [1_000, 10_000, 100_000];
+/// Messages that come after the session has its size; each call with its result is one step.
+const STEPS: u32 = 1_000;
+/// Phases of nanoseconds are timed this many at once.
+const MANY: u32 = 10_000;
+/// What stays verbatim behind a cut, and how many messages a rebuild shows.
+const KEEP: Tokens = Tokens(20_000);
+const REBUILD_ENTRIES: u32 = 40;
+/// The length of a tool result: the mean of real sessions.
+const RESULT_WORDS: u32 = 600;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let reps = std::env::args().nth(1).map_or(Ok(5), |reps| reps.parse())?;
+    let gauge = Gauge(Counter::for_model(&Catalog::built_in().find("claude-sonnet-4-5")));
+    let mut all = Vec::new();
+    for size in SIZES {
+        let figures = measure(size, reps, &gauge)?;
+        println!("{}", serde_json::json!({"peer": "epitome", "entries": size, "ms": figures}));
+        all.push(figures);
+    }
+    let (small, large) = (&all[0], &all[SIZES.len() - 1]);
+    let ratio = |phase: &str| (large.ms(phase) / small.ms(phase) * 100.0).round() / 100.0;
+    let phases = ["step", "check", "find_cut", "prepare_compaction", "rebuild_after_compaction"];
+    let ratios: serde_json::Map<_, _> =
+        phases.into_iter().map(|phase| (phase.to_owned(), ratio(phase).into())).collect();
+    println!("{}", serde_json::json!({"peer": "epitome", "times_100000_over_1000": ratios}));
+    Ok(())
+}
+
+fn measure(size: u32, reps: usize, gauge: &Gauge) -> Result<Figures, Box<dyn Error>> {
+    let mut log = Log::default();
+    for id in (0..size + STEPS).map(EntryId) {
+        log.push(Entry::Message(gauge.weigh(&message(id))));
+    }
+    let (policy, clock, mut figures) = (policy(), Watch::default(), Figures::default());
+    let setup = setup(&MadeUp, gauge, &policy, &clock);
+    let mut steps = Vec::new();
+    let mut session = session_of(&log, size, setup)?;
+    for _ in 0..reps {
+        session = session_of(&log, size, setup)?;
+        steps.push(median_step(&mut session, size, gauge)?);
+    }
+    figures.put("step", median(steps));
+    figures.time_many("check", reps, MANY, || session.check());
+    figures.time_many("find_cut", reps, MANY, || find_cut(session.context(), Keep::Tokens(KEEP)));
+    figures.time("prepare_compaction", reps, || session.draft(Trigger::Threshold).map(drop))?;
+    rebuild(session.context(), log, size, gauge, reps, &mut figures)?;
+    Ok(figures)
+}
+
+fn session_of<'a>(log: &Log, size: u32, setup: Setup<'a>) -> Result<Session<'a>, EngineError> {
+    let mut session = Session::new(log.clone(), setup);
+    (0..size).map(EntryId).try_for_each(|id| session.absorb(id))?;
+    Ok(session)
+}
+
+/// What stands between a reply and the next call: its message and the result of its call are counted
+/// and taken up, and the session says whether a compaction is due.
+fn median_step(session: &mut Session<'_>, size: u32, gauge: &Gauge) -> Result<f64, EngineError> {
+    let mut times = Vec::new();
+    for first in (size..size + STEPS).filter(|first| first % TURN % 2 == 1) {
+        let exchange = [first, first + 1].map(EntryId).map(|id| (id, message(id)));
+        let began = Instant::now();
+        for (id, message) in &exchange {
+            std::hint::black_box(gauge.weigh(message));
+            session.absorb(*id)?;
+        }
+        std::hint::black_box(session.check());
+        times.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(median(times))
+}
+
+fn rebuild(
+    context: &Context,
+    mut log: Log,
+    size: u32,
+    gauge: &Gauge,
+    reps: usize,
+    figures: &mut Figures,
+) -> Result<(), Box<dyn Error>> {
+    let summary = Summary { text: "summary".into(), tokens: Tokens(5) };
+    let tail = Tail::From(EntryId(size + STEPS - REBUILD_ENTRIES));
+    let compaction = Compaction { summary: Some(summary), tail, ..Compaction::default() };
+    let id = log.push(Entry::Compaction(Box::new(compaction)));
+    let mut contexts = (0..reps).map(|_| context.clone()).collect::<Vec<_>>().into_iter();
+    figures.time("rebuild_after_compaction", reps, || {
+        let mut context = contexts.next().expect("there is a context for each repetition");
+        context.take(&log, id, gauge, &MadeUp)?;
+        context.shown(&log, gauge, &MadeUp)
+    })?;
+    Ok(())
+}
+
+/// Messages made up when they are asked for: a question, then calls and results by turns.
+struct MadeUp;
+
+impl Archive for MadeUp {
+    fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
+        Ok(Arc::new(message(id)))
+    }
+}
+
+/// A turn is this long: a question, and nineteen calls with their results.
+const TURN: u32 = 39;
+
+fn message(EntryId(number): EntryId) -> Message {
+    match number % TURN {
+        0 => Message::text(Role::User, Author::Person, words(number, 40)),
+        place if place % 2 == 1 => {
+            let input = format!(r#"{{"path":"src/part{number}.rs"}}"#).into();
+            let call = Call { id: call_id(number), name: "read".into(), input, freeform: false };
+            let blocks = vec![Block::text(words(number, 30)), Block::Call(call)];
+            Message { role: Role::Assistant, author: Author::Model, blocks }
+        }
+        _ => {
+            let parts = vec![Part::Text { text: words(number, RESULT_WORDS).into() }];
+            let result = ToolResult { call: call_id(number - 1), parts, is_error: false };
+            Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }
+        }
+    }
+}
+
+fn call_id(number: u32) -> CallId {
+    CallId(format!("toolu_{number:024}").into())
+}
+
+/// Text of this many words, another for each seed.
+fn words(seed: u32, count: u32) -> String {
+    const WORDS: [&str; 8] =
+        ["request", "fn main()", "let", "0x1f", "because", "Error:", "path/to", "\n    "];
+    let pick = |at: u32| {
+        WORDS[(seed.wrapping_mul(31).wrapping_add(at.wrapping_mul(2_654_435_761)) >> 24) as usize % 8]
+    };
+    (0..count).map(pick).collect::<Vec<_>>().join(" ")
+}
