@@ -71,8 +71,8 @@ pub(super) struct Reading {
     clock: u64,
 }
 
-/// A passage longer than this is read at its head and tail only: one giant result must not eat the
-/// time of all others.
+/// Of a longer passage only the first part is read: one giant result must not eat the time of all
+/// others.
 const DOC_BYTES_MAX: usize = 2 << 20;
 /// Lines are cut into pieces of at most this many bytes; more is no line but data.
 const LINE_BYTES_MAX: usize = 220;

@@ -3,6 +3,8 @@
 //! Hand-written because it reads every byte of a session: no allocation, no backtracking.
 
 use super::Class;
+use super::form::{is_given_id, is_hash, is_ulid, is_uuid, is_version};
+use super::path::{cut_line_suffix, is_path};
 
 /// A fact by its form, as a slice of the line it stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,45 +204,6 @@ fn trim_chunk(text: &str) -> &str {
     text.trim_end_matches(['.', ':', '-', '@', '#', '~', '\\', '$']).trim_start_matches([':', '-', '$'])
 }
 
-/// `src/lib.rs:12:5` and `src/lib.rs#L3-9` name the same file as `src/lib.rs`.
-pub fn cut_line_suffix(path: &str) -> &str {
-    let path = match path.rfind("#L") {
-        Some(at) => &path[..at],
-        None => path,
-    };
-    let Some(colon) = path.find(':') else { return path };
-    let is_place = path[colon + 1..].bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'-'));
-    if is_place { &path[..colon] } else { path }
-}
-
-fn is_path(path: &str) -> bool {
-    if path.contains("::") || path.starts_with("//") {
-        return false;
-    }
-    let parts = path.split('/').filter(|part| !part.is_empty() && *part != "." && *part != "..");
-    let (mut count, mut has_letter, mut longest) = (0, false, 0);
-    for part in parts {
-        count += 1;
-        longest = longest.max(part.len());
-        has_letter |= part.chars().any(char::is_alphabetic);
-    }
-    has_letter && longest >= 2 && (count >= 2 || (count == 1 && has_known_extension(path)))
-}
-
-/// Endings by which a single name is taken for a file.
-const EXTENSIONS: [&str; 64] = [
-    "rs", "py", "ts", "tsx", "js", "jsx", "mjs", "cjs", "go", "java", "kt", "kts", "c", "h", "cc", "cpp",
-    "hpp", "cs", "rb", "php", "swift", "scala", "lua", "pl", "sh", "bash", "zsh", "fish", "ps1", "sql",
-    "html", "css", "scss", "vue", "svelte", "md", "mdx", "rst", "txt", "json", "jsonl", "json5", "yaml",
-    "yml", "toml", "ini", "cfg", "conf", "env", "lock", "xml", "svg", "png", "jpg", "csv", "tsv", "log",
-    "proto", "ex", "exs", "pony", "patch", "diff", "ipynb",
-];
-
-/// Whether the name ends like a source, text or data file.
-pub fn has_known_extension(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && EXTENSIONS.contains(&end))
-}
-
 fn classify_backslashed<'t>(text: &'t str, found: &mut impl FnMut(Mention<'t>)) {
     let is_drive = text.as_bytes().get(1) == Some(&b':') && text.as_bytes().get(2) == Some(&b'\\');
     if is_drive {
@@ -250,53 +213,6 @@ fn classify_backslashed<'t>(text: &'t str, found: &mut impl FnMut(Mention<'t>)) 
         // What follows a backslash may be the letter of an escape (`\nname`); the rest is still a name.
         scan_names(trim_chunk(part), false, found);
     }
-}
-
-fn is_version(text: &str) -> bool {
-    let digits = text.strip_prefix('v').unwrap_or(text);
-    let mut parts = digits.splitn(3, '.');
-    let is_number =
-        |part: Option<&str>| part.is_some_and(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit()));
-    is_number(parts.next())
-        && is_number(parts.next())
-        && parts.next().is_none_or(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-}
-
-fn is_hash(text: &str) -> bool {
-    let (mut digits, mut lower, mut upper) = (0, 0, 0);
-    for byte in text.bytes() {
-        match byte {
-            b'0'..=b'9' => digits += 1,
-            b'a'..=b'f' => lower += 1,
-            b'A'..=b'F' => upper += 1,
-            _ => return false,
-        }
-    }
-    text.len() >= 7 && digits > 0 && (lower > 0) != (upper > 0)
-}
-
-fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(i, b)| match i {
-            8 | 13 | 18 | 23 => b == b'-',
-            _ => b.is_ascii_hexdigit(),
-        })
-}
-
-fn is_ulid(text: &str) -> bool {
-    let is_letter =
-        |b: u8| b.is_ascii_digit() || (b.is_ascii_uppercase() && !matches!(b, b'I' | b'L' | b'O' | b'U'));
-    text.len() == 26 && text.bytes().all(is_letter) && text.bytes().any(|b| b.is_ascii_digit())
-}
-
-/// Prefixes under which services give out ids.
-const ID_PREFIXES: [&str; 9] = ["toolu_", "call_", "req_", "msg_", "resp_", "run_", "task_", "ses_", "cus_"];
-
-fn is_given_id(text: &str) -> bool {
-    ID_PREFIXES.iter().any(|prefix| {
-        text.strip_prefix(prefix)
-            .is_some_and(|rest| rest.len() >= 6 && rest.bytes().any(|b| b.is_ascii_digit()))
-    })
 }
 
 /// Names in code inside a run: `a::b`, `a.b(`, and each part that is written like code.

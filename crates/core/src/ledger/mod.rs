@@ -12,6 +12,7 @@ mod script;
 pub mod shell;
 mod todo;
 mod tool;
+mod word;
 
 pub use reads::{Reads, Touched};
 pub use todo::{Todo, TodoState, checklist};

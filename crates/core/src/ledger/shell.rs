@@ -3,6 +3,8 @@
 //! It knows quoting, operators, heredocs and comments, and expands nothing: a word that holds a
 //! variable or a substitution is given as written.
 
+use super::word::word;
+
 /// One simple command of a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Simple {
@@ -217,88 +219,6 @@ fn is_keyword(word: &str) -> bool {
 fn is_assignment(written: &str) -> bool {
     let Some((name, _)) = written.split_once('=') else { return false };
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-}
-
-/// One word from the start of `text`, unquoted, and how many bytes it took.
-fn word(text: &str) -> (String, usize) {
-    let mut out = String::new();
-    let mut at = 0;
-    while let Some(c) = text[at..].chars().next() {
-        match c {
-            '\'' => {
-                let end = text[at + 1..].find('\'').map_or(text.len(), |n| at + 1 + n);
-                out.push_str(&text[at + 1..end]);
-                at = (end + 1).min(text.len());
-            }
-            '"' => at = double_quoted(text, at, &mut out),
-            '\\' => {
-                let next = text[at + 1..].chars().next();
-                if let Some(next) = next.filter(|&next| next != '\n') {
-                    out.push(next);
-                }
-                at += 1 + next.map_or(0, char::len_utf8);
-            }
-            '$' if text[at..].starts_with("$(") => {
-                let end = closing(text, at + 1);
-                out.push_str(&text[at..end]);
-                at = end;
-            }
-            '`' => {
-                let end = text[at + 1..].find('`').map_or(text.len(), |n| at + n + 2);
-                out.push_str(&text[at..end]);
-                at = end;
-            }
-            c if c.is_whitespace() || matches!(c, ';' | '&' | '|' | '<' | '>' | ')') => break,
-            c => {
-                out.push(c);
-                at += c.len_utf8();
-            }
-        }
-    }
-    (out, at)
-}
-
-fn double_quoted(text: &str, from: usize, out: &mut String) -> usize {
-    let mut at = from + 1;
-    while let Some(c) = text[at..].chars().next() {
-        match c {
-            '"' => return at + 1,
-            '\\' => {
-                let next = text[at + 1..].chars().next();
-                match next {
-                    Some('"' | '\\' | '$' | '`') => out.extend(next),
-                    Some('\n') => {}
-                    Some(other) => out.extend(['\\', other]),
-                    None => {}
-                }
-                at += 1 + next.map_or(0, char::len_utf8);
-            }
-            '$' if text[at..].starts_with("$(") => {
-                let end = closing(text, at + 1);
-                out.push_str(&text[at..end]);
-                at = end;
-            }
-            c => {
-                out.push(c);
-                at += c.len_utf8();
-            }
-        }
-    }
-    at
-}
-
-/// Just past the bracket that closes the one at `open`; the end of the text where none does.
-fn closing(text: &str, open: usize) -> usize {
-    let mut depth = 0_u32;
-    for (at, byte) in text.bytes().enumerate().skip(open) {
-        match byte {
-            b'(' => depth += 1,
-            b')' if depth == 1 => return at + 1,
-            b')' => depth -= 1,
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]

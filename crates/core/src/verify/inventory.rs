@@ -3,7 +3,7 @@
 use crate::facts::{Class, Fact, Sighting, passages, scan};
 use crate::ledger::{Ledger, Operation};
 use crate::{ArchiveError, Author, EntryId, Material};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Lines are kept to this length beside their fact.
@@ -65,7 +65,8 @@ impl Inventory {
     }
 
     fn take_ledger(&mut self, ledger: &Ledger, superseded: &[EntryId]) {
-        let is_ours = |entry: &EntryId| superseded.binary_search(entry).is_ok() || superseded.contains(entry);
+        let superseded: HashSet<&EntryId> = superseded.iter().collect();
+        let is_ours = |entry: &EntryId| superseded.contains(entry);
         for file in ledger.files.iter().filter(|file| is_ours(&file.entry)) {
             let word = match file.last {
                 Operation::Read => "read",
