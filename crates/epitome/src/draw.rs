@@ -11,7 +11,7 @@ const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 
 /// A bar for `part` of `whole`.
 pub fn bar(part: u64, whole: u64) -> String {
-    let eighths = if whole == 0 { 0 } else { (part * BAR_CELLS as u64 * 8 / whole) as usize };
+    let eighths = (part * BAR_CELLS as u64 * 8).checked_div(whole).unwrap_or(0) as usize;
     let shown = if part > 0 { eighths.max(1) } else { 0 };
     format!("{}{}", "█".repeat(shown / 8), EIGHTHS[shown % 8])
 }
