@@ -43,6 +43,10 @@ pub struct Earlier<'a> {
     pub ledger: &'a Ledger,
 }
 
+/// Of messages too far back, as many of a person's are read all the same, the newest: their rules still
+/// hold, and this many fill any summary.
+const FAR_SAID_MAX: usize = 300;
+
 /// Why a compaction runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -86,8 +90,12 @@ impl<'a> Job<'a> {
     /// reads what people said.
     pub(crate) fn readable(&self, superseded: &[EntryId]) -> Vec<EntryId> {
         let first = self.history.get(self.earlier.count);
-        let is_near = |id: &EntryId| first.is_some_and(|first| id >= first);
-        superseded.iter().copied().filter(|id| is_near(id) || self.is_said(*id)).collect()
+        let far = first.map_or(0, |first| superseded.partition_point(|id| id < first));
+        let said = superseded[..far].iter().rev().copied().filter(|&id| self.is_said(id));
+        let mut readable: Vec<EntryId> = said.take(FAR_SAID_MAX).collect();
+        readable.reverse();
+        readable.extend(&superseded[far..]);
+        readable
     }
 
     /// Summaries to be read as prose, oldest first: those of the transcript's own tool, and our newest

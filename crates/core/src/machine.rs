@@ -46,6 +46,13 @@ impl<'a> Plan<'a> {
         while !self.rungs.is_empty() {
             let strategy = self.rungs.remove(0);
             let made = match strategy {
+                Strategy::Trim | Strategy::Prune if !self.job.can.forms => {
+                    self.give_up(
+                        strategy,
+                        "where this is written, a message cannot be shown otherwise than it was said",
+                    );
+                    continue;
+                }
                 Strategy::Trim => prune::trim(&self.job)?,
                 Strategy::Prune => prune::prune(&self.job)?,
                 Strategy::Summarize => return Ok(Next::Summarize(Box::new(Ask::new(self)?))),

@@ -93,11 +93,9 @@ fn floor_of(job: &Job<'_>, kept: Tokens) -> Floor {
     Floor { window: job.budget.window, fixed: job.budget.fixed, reserve: job.budget.reserve, kept }
 }
 
-/// The policy's strategies, and the one that needs nothing behind them. Forms are left out where
-/// the result cannot express them.
+/// The policy's strategies, and the one that needs nothing behind them.
 fn rungs_of(job: &Job<'_>) -> Vec<Strategy> {
-    let works = |strategy: &Strategy| job.can.forms || !matches!(strategy, Strategy::Trim | Strategy::Prune);
-    let mut rungs: Vec<Strategy> = job.policy.strategy.iter().copied().filter(works).collect();
+    let mut rungs = job.policy.strategy.clone();
     if rungs.last() != Some(&Strategy::Drop) {
         rungs.push(Strategy::Drop);
     }

@@ -56,7 +56,7 @@ struct Settled {
 
 /// A summary is made from originals at most this far back: several windows of most models, and
 /// about a second's work. Past it a compaction would cost more the longer a session is.
-const MATERIAL_TOKENS_MAX: Tokens = Tokens(400_000);
+const MATERIAL_TOKENS_MAX: Tokens = Tokens(300_000);
 
 /// What a look at the context says before a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
