@@ -4,6 +4,7 @@ use super::session::{FactId, Session};
 use super::walk::Point;
 use super::words::beside;
 use epitome_core::Role;
+use epitome_core::facts::Class;
 use std::collections::{HashMap, HashSet};
 
 /// A fact of the past that a later action uses without having been told it again.
@@ -34,7 +35,23 @@ pub fn uses(session: &Session, point: Point, frequent: &HashSet<String>) -> Vec<
         past.remove(fact);
     }
     past.retain(|&fact, _| !frequent.contains(session.facts[fact as usize].value.as_str()));
+    drop_outdated(session, point, &mut past);
     first_uses(session, point, past)
+}
+
+/// Where the newest value wins, an older one is no longer true and nobody should be asked for it.
+fn drop_outdated(session: &Session, point: Point, past: &mut HashMap<FactId, Vec<usize>>) {
+    let mut newest: HashMap<(Class, &str), usize> = HashMap::new();
+    for (at, said) in session.messages[..point.at].iter().enumerate() {
+        let facts = said.facts.iter().map(|&fact| &session.facts[fact as usize]);
+        newest.extend(
+            facts.filter(|fact| fact.class.latest_wins()).map(|fact| ((fact.class, fact.key.as_str()), at)),
+        );
+    }
+    past.retain(|&fact, sources| {
+        let fact = &session.facts[fact as usize];
+        !fact.class.latest_wins() || newest.get(&(fact.class, fact.key.as_str())) == sources.last()
+    });
 }
 
 fn first_uses(session: &Session, point: Point, mut past: HashMap<FactId, Vec<usize>>) -> Vec<Use> {

@@ -13,8 +13,8 @@ impl Shares {
     const RULES: u64 = 25;
     const GOAL: u64 = 6;
     const ASKED: u64 = 8;
-    const CHANGED: u64 = 10;
-    const READ: u64 = 4;
+    const CHANGED: u64 = 12;
+    const READ: u64 = 7;
     const DECISIONS: u64 = 3;
     const REPORTS: u64 = 4;
 }
