@@ -63,7 +63,8 @@ struct Case {
 impl Case {
     fn of(packed: &Path) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
-        let original = zstd::decode_all(&*std::fs::read(packed).expect("it can be read")).expect("it unpacks");
+        let original =
+            zstd::decode_all(&*std::fs::read(packed).expect("it can be read")).expect("it unpacks");
         let file = folder.path().join(packed.file_stem().expect("it has a name"));
         std::fs::write(&file, &original).expect("it can be written");
         let (out, undone) = (folder.path().join("out"), folder.path().join("undone"));
@@ -71,14 +72,19 @@ impl Case {
     }
 
     fn check(&self, window: &str) {
-        let [file, out, undone] = [&self.file, &self.out, &self.undone].map(|path| path.to_str().expect("UTF-8"));
+        let [file, out, undone] =
+            [&self.file, &self.out, &self.undone].map(|path| path.to_str().expect("UTF-8"));
         json(&["inspect", file, "--json"]);
         json(&["compact", file, "--window", window, "--json", "-o", out]);
         self.check_bytes(window);
         self.check_fits(window);
         self.check_contexts(window);
         printed(&["undo", out, "-o", undone]);
-        assert!(std::fs::read(undone).expect("it was written") == self.original, "{}: undo gives other bytes", self.name);
+        assert!(
+            std::fs::read(undone).expect("it was written") == self.original,
+            "{}: undo gives other bytes",
+            self.name
+        );
         self.check_settled(window);
     }
 
@@ -87,7 +93,11 @@ impl Case {
         let written = std::fs::read(&self.out).expect("it was written");
         let is_native = written.starts_with(b"{\"epitome\"");
         let header = written.iter().position(|&byte| is_native && byte == b'\n').map_or(0, |at| at + 1);
-        assert!(written[header..].starts_with(&self.original), "{} at {window}: an original line changed", self.name);
+        assert!(
+            written[header..].starts_with(&self.original),
+            "{} at {window}: an original line changed",
+            self.name
+        );
     }
 
     fn check_fits(&self, window: &str) {
@@ -95,15 +105,21 @@ impl Case {
         let surveys = json(&["inspect", out, "--window", window, "--json"]);
         let number = |value: &Value, key: &str| value[key].as_u64().expect("a number");
         for survey in surveys.as_array().unwrap_or(&vec![surveys.clone()]) {
-            let taken = number(survey, "fixed") + number(survey, "reserve") + number(&survey["context"], "tokens");
-            assert!(taken <= window.parse().expect("a number"), "{}: {taken} does not fit {window}", self.name);
+            let taken =
+                number(survey, "fixed") + number(survey, "reserve") + number(&survey["context"], "tokens");
+            assert!(
+                taken <= window.parse().expect("a number"),
+                "{}: {taken} does not fit {window}",
+                self.name
+            );
         }
     }
 
     fn check_contexts(&self, window: &str) {
         let out = self.out.to_str().expect("UTF-8");
         let transcript = read(Arc::new(self.original.clone()), None, &NoMeasure).expect("it is a transcript");
-        let again = read(Arc::new(std::fs::read(out).expect("it was written")), None, &NoMeasure).expect("so is the result");
+        let again = read(Arc::new(std::fs::read(out).expect("it was written")), None, &NoMeasure)
+            .expect("so is the result");
         let number = longest(&transcript);
         for protocol in [Protocol::Anthropic, Protocol::OpenaiChat, Protocol::OpenaiResponses] {
             let name = match protocol {
@@ -135,7 +151,9 @@ impl Case {
 /// The conversation the program takes where none is named.
 fn longest(transcript: &Transcript) -> usize {
     let count = transcript.conversations.len();
-    (0..count).max_by_key(|&number| (transcript.conversations[number].log.len(), count - number)).expect("there is one")
+    (0..count)
+        .max_by_key(|&number| (transcript.conversations[number].log.len(), count - number))
+        .expect("there is one")
 }
 
 /// Every string of a body, joined.
@@ -152,7 +170,10 @@ fn texts(value: &Value) -> String {
 fn check_kept(conversation: &Conversation, shown: &str, at: &str) {
     let branch = conversation.log.branch(conversation.leaf.expect("something was said"));
     let is_said = |id: &&EntryId| {
-        conversation.log.item(**id).is_some_and(|item| item.author == Author::Person && item.answers.is_empty())
+        conversation
+            .log
+            .item(**id)
+            .is_some_and(|item| item.author == Author::Person && item.answers.is_empty())
     };
     let first = branch.iter().find(is_said);
     let newest = branch.iter().rev().find(is_said);

@@ -101,7 +101,8 @@ pub fn messages(
     parts: &RequestParts<'_>,
     shown: &[Shown],
 ) -> Result<Vec<Box<RawValue>>, EncodeError> {
-    let nobody = [Shown { id: None, message: Message::text(Role::User, Author::Harness, NO_USER_MESSAGE).into() }];
+    let nobody =
+        [Shown { id: None, message: Message::text(Role::User, Author::Harness, NO_USER_MESSAGE).into() }];
     let arranged = arrange::arrange(if shown.is_empty() { &nobody } else { shown });
     Ok(match protocol(to)? {
         Protocol::Anthropic => anthropic::messages(&arranged),

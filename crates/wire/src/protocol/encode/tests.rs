@@ -330,7 +330,8 @@ fn a_body_holds_what_is_known_and_nothing_else() {
 
 #[test]
 fn a_request_needs_a_protocol() {
-    let refused = body(Format::Pi, &RequestParts::default(), &shown(&[user("go")])).expect_err("it cannot be");
+    let refused =
+        body(Format::Pi, &RequestParts::default(), &shown(&[user("go")])).expect_err("it cannot be");
     assert!(matches!(refused, EncodeError::NotAProtocol { format: Format::Pi }));
 }
 
