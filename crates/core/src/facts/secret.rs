@@ -1,9 +1,9 @@
 //! Secrets, by the forms they are known by, and their removal from what we write.
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// What stands where a secret stood.
 pub const SECRET: &str = "[secret]";
@@ -43,11 +43,14 @@ fn compile(pattern: &str) -> Regex {
 #[derive(Clone, Debug, Default)]
 pub struct Secrets {
     values: BTreeSet<String>,
+    /// Finds any of them in one pass, however many there are; made when first needed.
+    matcher: OnceLock<Option<Regex>>,
 }
 
 impl Secrets {
     /// Remembers the secrets of a text.
     pub fn learn(&mut self, text: &str) {
+        let known = self.values.len();
         for found in BY_FORM.find_iter(text) {
             self.values.extend(found.as_str().lines().filter(|line| line.len() >= 8).map(str::to_owned));
         }
@@ -56,19 +59,34 @@ impl Secrets {
                 self.values.insert(found.as_str().to_owned());
             }
         }
+        if self.values.len() > known {
+            self.matcher = OnceLock::new();
+        }
     }
 
     /// The text with each known secret replaced by [`SECRET`].
     pub fn screen<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut clean = Cow::Borrowed(text);
-        for value in &self.values {
-            if clean.contains(value.as_str()) {
-                clean = Cow::Owned(clean.replace(value.as_str(), SECRET));
-            }
+        match self.matcher.get_or_init(|| self.matcher()) {
+            Some(matcher) => matcher.replace_all(text, SECRET),
+            None => Cow::Borrowed(text),
         }
-        clean
+    }
+
+    /// None where there is nothing to look for.
+    fn matcher(&self) -> Option<Regex> {
+        if self.values.is_empty() {
+            return None;
+        }
+        // Longest first: one secret may be the beginning of another.
+        let mut values: Vec<String> = self.values.iter().map(|value| regex::escape(value)).collect();
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        let built = RegexBuilder::new(&values.join("|")).size_limit(MATCHER_BYTES_MAX).build();
+        Some(built.unwrap_or_else(|_| BY_FORM.clone()))
     }
 }
+
+/// A matcher beyond this would hold more secrets than any session has; then their forms must do.
+const MATCHER_BYTES_MAX: usize = 256 << 20;
 
 /// One text without its secrets.
 pub fn screen(text: &str) -> Cow<'_, str> {
