@@ -19,7 +19,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match run(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::tell(format_args!("epitome: {error:#}"));
             ExitCode::FAILURE
@@ -42,13 +42,4 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man => commands::shell::man(),
     }
-}
-
-/// Whoever read our output has seen enough (`epitome inspect | head`): no failure of ours.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        let io = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-        let json = || cause.downcast_ref::<serde_json::Error>()?.io_error_kind();
-        io.or_else(json) == Some(std::io::ErrorKind::BrokenPipe)
-    })
 }

@@ -58,6 +58,15 @@ pub fn tell(line: impl fmt::Display) {
     page.tell();
 }
 
+/// Whoever read our output has seen enough (`epitome inspect | head`): no failure of ours.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        let json = || cause.downcast_ref::<serde_json::Error>()?.io_error_kind();
+        io.or_else(json) == Some(io::ErrorKind::BrokenPipe)
+    })
+}
+
 /// A new file is readable as others the person makes; one that takes another's place keeps its mode.
 #[cfg(unix)]
 fn match_mode(file: &tempfile::NamedTempFile, path: &Path) -> Result<()> {

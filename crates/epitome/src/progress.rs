@@ -1,20 +1,55 @@
 //! Progress on long work: on a terminal only, on standard error only.
 
+use crate::output;
+use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// How many of several files could not be worked on.
+#[must_use]
+pub struct Failed {
+    count: usize,
+    of: usize,
+}
+
+impl Failed {
+    /// A failure where there was one; each has been told already.
+    pub fn result(self) -> Result<()> {
+        let Self { count, of } = self;
+        if count == 0 { Ok(()) } else { bail!("{count} of {of} transcripts failed; the others are done") }
+    }
+}
+
+/// Works on each file in turn. Where there are several, one that fails is told and passed over: a
+/// folder of sessions has all kinds of files in it.
+pub fn over(
+    files: &[PathBuf],
+    mut work: impl FnMut(usize, &Path, &ProgressBar) -> Result<()>,
+) -> Result<Failed> {
+    let bar = bar(files.len());
+    let mut failed = Failed { count: 0, of: files.len() };
+    for (number, path) in files.iter().enumerate() {
+        bar.set_message(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        match work(number, path, &bar) {
+            Ok(()) => {}
+            Err(error) if files.len() == 1 || output::is_closed_pipe(&error) => return Err(error),
+            Err(error) => {
+                failed.count += 1;
+                bar.suspend(|| output::tell(format_args!("epitome: {error:#}")));
+            }
+        }
+        bar.inc(1);
+    }
+    Ok(failed)
+}
 
 /// A bar over several files; nothing where there is one, or nobody watches.
-pub fn over_files(count: usize) -> ProgressBar {
+fn bar(count: usize) -> ProgressBar {
     if count < 2 || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(count as u64).with_style(style)
-}
-
-/// Says which file is being worked on.
-pub fn at(bar: &ProgressBar, path: &Path) {
-    bar.set_message(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
 }

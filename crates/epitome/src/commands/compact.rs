@@ -31,20 +31,17 @@ pub fn run(args: &CompactArgs) -> Result<()> {
     let policy = preset::policy(&args.policy)?;
     let files = input::expand(&args.files)?;
     let outputs = outputs(&files, args)?;
-    let bar = progress::over_files(files.len());
     let mut lines = Vec::new();
-    for (path, out) in files.iter().zip(&outputs) {
-        progress::at(&bar, path);
-        lines.extend(compact_file(path, out.as_deref(), &policy, args)?);
-        bar.inc(1);
-    }
+    let failed = progress::over(&files, |number, path, _| {
+        lines.extend(compact_file(path, outputs[number].as_deref(), &policy, args)?);
+        Ok(())
+    })?;
     if args.read.json {
-        return print_json_each(&lines);
+        print_json_each(&lines)?;
+    } else {
+        lines.iter().for_each(|line| story::tell(line, args));
     }
-    for line in &lines {
-        story::tell(line, args);
-    }
-    Ok(())
+    failed.result()
 }
 
 /// Where each file's result goes.

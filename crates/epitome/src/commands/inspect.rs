@@ -12,10 +12,8 @@ use anyhow::Result;
 /// Looks at each conversation of each file.
 pub fn run(args: &InspectArgs) -> Result<()> {
     let files = input::expand(&args.files)?;
-    let bar = progress::over_files(files.len());
     let mut surveys = Vec::new();
-    for path in &files {
-        progress::at(&bar, path);
+    let failed = progress::over(&files, |_, path, bar| {
         let opened = Opened::new(path, &args.read)?;
         for number in 0..opened.transcript.conversations.len() {
             let survey = survey::Survey::of(&opened, number)?;
@@ -25,7 +23,10 @@ pub fn run(args: &InspectArgs) -> Result<()> {
                 bar.suspend(|| picture::page(&survey).print())?;
             }
         }
-        bar.inc(1);
+        Ok(())
+    })?;
+    if args.read.json {
+        print_json_each(&surveys)?;
     }
-    if args.read.json { print_json_each(&surveys) } else { Ok(()) }
+    failed.result()
 }

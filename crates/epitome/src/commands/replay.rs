@@ -41,17 +41,15 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
     }
     let policy = preset::policy(&args.policy)?;
     let files = input::expand(&args.files)?;
-    let bar = progress::over_files(files.len());
-    for path in &files {
-        progress::at(&bar, path);
+    let failed = progress::over(&files, |_, path, _| {
         let opened = Opened::new(path, &args.read)?;
         for number in 0..opened.transcript.conversations.len() {
             replay_one(&opened, number, &policy, args)
                 .with_context(|| format!("cannot replay {}", path.display()))?;
         }
-        bar.inc(1);
-    }
-    Ok(())
+        Ok(())
+    })?;
+    failed.result()
 }
 
 fn replay_one(opened: &Opened, number: usize, policy: &Policy, args: &ReplayArgs) -> Result<()> {

@@ -230,6 +230,24 @@ fn a_folder_stands_for_its_transcripts() {
     assert_eq!((ran.code, files), (Some(0), vec!["full/deep/two.json", "full/one.jsonl"]));
 }
 
+/// A folder of sessions has other files in it; they do not stop the rest.
+#[test]
+fn one_bad_file_of_several_is_told_and_passed_over() {
+    let desk = Desk::with("all/one.jsonl", PI);
+    desk.put("all/settings.json", r#"{"theme":"dark"}"#);
+    desk.put("all/two.json", BODY);
+    let ran = desk.run(&["inspect", "all", "--json"]);
+    let surveys: serde_json::Value = serde_json::from_str(&ran.out).expect("--json prints JSON");
+    assert_eq!((ran.code, surveys.as_array().map(Vec::len)), (Some(1), Some(2)));
+    let why =
+        "it is JSON, but its fields are those of no transcript (it begins \"{\\\"theme\\\":\\\"dark\\\"}\")";
+    let told = [
+        format!("epitome: cannot read all/settings.json: no known format fits: {why}; {CHECK}\n"),
+        "epitome: 1 of 3 transcripts failed; the others are done\n".to_owned(),
+    ];
+    assert_eq!(ran.err, told.concat());
+}
+
 #[test]
 fn a_packed_file_is_known_by_its_bytes() {
     let desk = Desk::with("plain.jsonl.zst", PI);
