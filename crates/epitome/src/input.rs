@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_wire::Source;
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,21 +49,29 @@ const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 /// Opens a transcript. `-` is standard input.
 pub fn open(path: &Path) -> Result<Arc<dyn Source>> {
     if path == Path::new("-") {
-        return unpacked(io::stdin().lock(), path);
+        return streamed(io::stdin().lock(), path);
     }
     let (file, about) =
         opened(path).map_err(|error| anyhow!("cannot read {}: {}", path.display(), reason(&error)))?;
     if about.is_dir() {
         bail!("cannot read {}: it is a folder; name a transcript in it", path.display());
     }
-    match packing(&file, &about) {
-        Packing::Gzip => unpacked(flate2::read::MultiGzDecoder::new(file), path),
-        Packing::Zstd => {
-            let decoder = zstd::Decoder::new(file).map_err(|error| damaged(path, &error))?;
-            unpacked(decoder, path)
-        }
+    let mut beginning = [0; 4];
+    let got = if about.is_file() { read_at(&file, &mut beginning, 0).unwrap_or(0) } else { 0 };
+    match packing(&beginning[..got]) {
         Packing::None if about.is_file() => Ok(Arc::new(OpenFile { file, len: about.len() })),
-        Packing::None => unpacked(file, path),
+        Packing::None | Packing::Gzip | Packing::Zstd => streamed(io::BufReader::new(file), path),
+    }
+}
+
+/// Reads what can be read only once, or has to be unpacked.
+fn streamed(mut from: impl BufRead, path: &Path) -> Result<Arc<dyn Source>> {
+    match packing(from.fill_buf().map_err(|error| damaged(path, &error))?) {
+        Packing::None => unpacked(from, path),
+        Packing::Gzip => unpacked(flate2::bufread::MultiGzDecoder::new(from), path),
+        Packing::Zstd => {
+            unpacked(zstd::Decoder::with_buffer(from).map_err(|error| damaged(path, &error))?, path)
+        }
     }
 }
 
@@ -91,13 +99,10 @@ enum Packing {
 }
 
 /// How a file is packed, by its first bytes: an ending only says what someone meant.
-fn packing(file: &File, about: &Metadata) -> Packing {
-    let mut magic = [0; 4];
-    // A pipe cannot be read twice, so it is taken as it comes.
-    let got = if about.is_file() { read_at(file, &mut magic, 0).unwrap_or(0) } else { 0 };
-    match &magic[..got] {
+fn packing(beginning: &[u8]) -> Packing {
+    match beginning {
         [0x1f, 0x8b, ..] => Packing::Gzip,
-        [0x28, 0xb5, 0x2f, 0xfd] => Packing::Zstd,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Packing::Zstd,
         _ => Packing::None,
     }
 }

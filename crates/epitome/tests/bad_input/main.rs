@@ -256,6 +256,9 @@ fn a_packed_file_is_known_by_its_bytes() {
     for file in ["plain.jsonl.zst", "packed.jsonl"] {
         assert_eq!(desk.run(&["inspect", file]).code, Some(0), "{file}");
     }
+    let packed = fs::File::open(desk.path().join("packed.jsonl")).expect("it is there");
+    let piped = desk.command().args(["inspect", "-"]).stdin(packed).output().expect("the program runs");
+    assert_eq!(Ran::of(piped).code, Some(0), "standard input");
 }
 
 #[test]
