@@ -54,7 +54,6 @@ def main():
         r = "5" if n < 100 else "3"
         files = [gen(f"{data}/s{n}k.jsonl", "--format", "pi", "--entries", str(n * 1000)),
                  gen(f"{data}/sc{n}k.jsonl", "--format", "pi", "--entries", str(n * 1000), "--compact-every", "180000")]
-        body = gen(f"{data}/on{n}k.json", "--format", "openai", "--entries", str(n * 1000))
         for f in files:
             if E("PI_DIRS") and "pi" not in skip:
                 for d in E("PI_DIRS").split(":"):
@@ -63,9 +62,12 @@ def main():
                 jobs.append(([E("BENCH_FLOOR"), f, r], {}))
             if E("BENCH_PRODUCT_PLAN"):
                 jobs.append((shlex.split(E("BENCH_PRODUCT_PLAN").format(file=f)), {}))
+        if "main" in skip:
+            continue
+        body = gen(f"{data}/on{n}k.json", "--format", "openai", "--entries", str(n * 1000))
         if E("BENCH_FLOOR") and "floor" not in skip:
             jobs.append(([E("BENCH_FLOOR"), body, "3"], {}))
-        if E("BENCH_PY_MAIN") and "main" not in skip:
+        if E("BENCH_PY_MAIN"):
             for p in ("langchain", "strands", "semantic-kernel"):
                 jobs.append(([E("BENCH_PY_MAIN"), f"{HERE}/plan_py.py", p, body, "3" if n < 100 else "1"], {}))
         if E("BENCH_PRODUCT_PLAN_BODY"):

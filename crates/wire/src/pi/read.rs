@@ -19,7 +19,7 @@ pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript
         return Err(ReadError::Empty);
     }
     let mut problems = Problems::default();
-    let mut session = Session::new(measure, Originals::new(source.clone(), decode));
+    let mut session = Session::new(measure, Originals::new(source.clone(), decode), source.len());
     let mut known = 0_u64;
     each_object_ahead(
         &*source,

@@ -20,6 +20,8 @@ pub(super) struct Session<'m> {
     names: Vec<Option<Arc<str>>>,
     /// Where pi's entries stand, by id.
     stands: HashMap<Arc<str>, Stand>,
+    /// The newest of them: the next entry mostly hangs off it.
+    newest: Option<(Arc<str>, Stand)>,
     /// The same by position in the file, header included, as version 1 counts.
     positions: Vec<EntryId>,
     has_ids: bool,
@@ -32,6 +34,9 @@ pub(super) struct Session<'m> {
     fixed: Fixed,
     replies: Vec<Reply>,
 }
+
+/// About what a line of a long session takes: room is made for so many entries at once.
+const ENTRY_BYTES: u64 = 2048;
 
 /// Where an entry of pi's stands in the log, which holds messages and compactions only.
 #[derive(Clone, Copy)]
@@ -60,13 +65,15 @@ fn place_of(span: Span, reading: Reading) -> Place {
 }
 
 impl<'m> Session<'m> {
-    pub(super) fn new(measure: &'m dyn Measure, originals: Originals) -> Self {
+    /// A session of which nothing has been read; there are `bytes` to read.
+    pub(super) fn new(measure: &'m dyn Measure, originals: Originals, bytes: u64) -> Self {
         Self {
             measure,
             log: Log::default(),
             originals,
             names: Vec::new(),
-            stands: HashMap::new(),
+            stands: HashMap::with_capacity((bytes / ENTRY_BYTES) as usize),
+            newest: None,
             positions: Vec::new(),
             has_ids: false,
             is_line: true,
@@ -200,7 +207,8 @@ impl<'m> Session<'m> {
             return None;
         }
         let Some(parent) = ids.parent_id else { return Some(None) };
-        let found = self.stands.get(parent).map(|stand| stand.at);
+        let newest = self.newest.as_ref().filter(|(name, _)| **name == *parent).map(|(_, stand)| stand);
+        let found = newest.or_else(|| self.stands.get(parent)).map(|stand| stand.at);
         if found.is_none() {
             problems.add(
                 line,
@@ -220,7 +228,8 @@ impl<'m> Session<'m> {
             self.leaf = Some(self.log.append(above, entry).expect("what it hangs off is in the log"));
             self.names.push(name.clone());
         }
-        self.stands.extend(name.map(|name| (name, Stand { at: self.leaf, from })));
+        self.newest = name.map(|name| (name, Stand { at: self.leaf, from }));
+        self.stands.extend(self.newest.clone());
     }
 
     fn next_id(&self) -> EntryId {
