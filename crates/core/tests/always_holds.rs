@@ -13,6 +13,7 @@ use std::collections::HashSet;
 use world::{Asked, Session, histories};
 
 /// In all ten properties together the ordinary run sees ten thousand histories.
+#[expect(clippy::disallowed_methods, reason = "whoever runs the tests says how many cases")]
 fn cases() -> ProptestConfig {
     let cases = std::env::var("EPITOME_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000) / 8;
     ProptestConfig { cases, ..ProptestConfig::default() }

@@ -74,8 +74,8 @@ impl Before {
         let sent = encode::messages(Format::Anthropic, &parts, &shown).expect("there is something to send");
         let at = format!("{name} call {}", call.call);
         if call.compaction.is_none() {
-            let is_same = |(old, new): (&Box<RawValue>, &Box<RawValue>)| old.get() == new.get();
-            let is_extended = sent.len() >= self.sent.len() && self.sent.iter().zip(&sent).all(is_same);
+            let is_same = self.sent.iter().zip(&sent).all(|(old, new)| old.get() == new.get());
+            let is_extended = sent.len() >= self.sent.len() && is_same;
             assert!(is_extended, "{at} does not extend the call before");
         }
         let budget = call.session.setup().budget;
@@ -87,7 +87,7 @@ impl Before {
         );
         assert_eq!(call.tokens, budget.fixed + call.session.context().tokens(), "{at}");
         // Each rebuilt context, and some of the others, on every protocol.
-        if call.compaction.is_some() || call.call % 16 == 0 {
+        if call.compaction.is_some() || call.call.is_multiple_of(16) {
             assert_valid(&parts, &shown, &at);
         }
         self.sent = sent;
