@@ -69,7 +69,8 @@ impl<'s> Lines<'s> {
         if old > LINE_BYTES_MAX {
             return Err(ReadError::LineTooLong { line: self.number + 1, bytes_max: LINE_BYTES_MAX });
         }
-        let chunk = CHUNK_BYTES.max(old);
+        let left = self.source.len().saturating_sub(self.base + old as u64);
+        let chunk = left.min(CHUNK_BYTES.max(old) as u64) as usize;
         self.buffer.resize(old + chunk, 0);
         let got =
             self.source.read_at(self.base + old as u64, &mut self.buffer[old..]).map_err(ReadError::Read)?;

@@ -136,6 +136,25 @@ fn a_damaged_file_is_survived() {
     }
 }
 
+/// Files that are written line by line are read on several threads once they are large.
+#[test]
+fn a_large_damaged_file_is_survived() {
+    for (number, seed) in SEEDS.iter().enumerate().filter(|(_, seed)| is_of_lines(seed)) {
+        let large = seed.bytes.repeat(LARGE_BYTES.div_ceil(seed.bytes.len()));
+        for round in 0..3 {
+            let bytes = damage(&large, &mut Dice((number as u64) << 40 | round));
+            with(seed, &format!("large damage {round}"), &bytes, || survive(seed.format, &bytes));
+        }
+    }
+}
+
+/// More than readers take at once.
+const LARGE_BYTES: usize = 3 << 19;
+
+fn is_of_lines(seed: &Seed) -> bool {
+    seed.format.is_resumable() || seed.format == Format::CopilotCli
+}
+
 #[test]
 fn nothing_where_anything_was_is_survived() {
     for seed in &*SEEDS {
