@@ -1,7 +1,7 @@
 //! What stays in view: the always-keep set, the newest exchanges, and the forms they take.
 
 use crate::context::shown_tokens;
-use crate::{ArchiveError, Context, EntryId, Form, Job, Keep, Role, Slot, Tail, Tokens, find_cut};
+use crate::{ArchiveError, Context, EntryId, Form, Job, Keep, Role, Slot, Strategy, Tail, Tokens, find_cut};
 
 /// What a plan keeps, in the order the model will see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -120,6 +120,8 @@ struct TailRoom {
     stretched: Tokens,
 }
 
+/// Where no summary is meant to be written, the line that stands for it needs little.
+const DROP_TAIL_PERCENT: u32 = 90;
 /// The summary keeps at least a quarter of what tail and summary share.
 const STRETCH_SHARE: (u64, u64) = (3, 4);
 
@@ -128,7 +130,11 @@ impl TailRoom {
         let sizes =
             always.iter().filter_map(|&id| job.log.item(id)).map(|item| item.sizes.total().min(limit));
         let shared = room.less(sizes.sum());
-        let most = shared.share(job.policy.tail_percent.into(), 100);
+        let percent = match job.policy.strategy.first() {
+            Some(Strategy::Drop) => DROP_TAIL_PERCENT,
+            Some(Strategy::Trim | Strategy::Prune | Strategy::Summarize) | None => job.policy.tail_percent,
+        };
+        let most = shared.share(percent.into(), 100);
         Self { most, stretched: shared.share(STRETCH_SHARE.0, STRETCH_SHARE.1) }
     }
 }

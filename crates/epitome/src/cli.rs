@@ -112,7 +112,7 @@ pub struct PolicyArgs {
     /// What to come down to: 25%, 16000, or -48000 (that much below the window)
     #[arg(long, value_name = "T")]
     pub target: Option<Threshold>,
-    /// Only this way of making room: trim, prune, summarize or drop
+    /// The way of making room to try first: trim, prune, summarize or drop
     #[arg(long, value_name = "S")]
     pub strategy: Option<Strategy>,
     /// Who writes the summary; `embedded` needs no model

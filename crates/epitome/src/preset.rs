@@ -2,7 +2,7 @@
 
 use crate::cli::PolicyArgs;
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{Policy, Settings};
+use epitome_core::{Policy, Settings, Strategy};
 
 /// Every preset that comes with the program: its name and its file.
 pub const BUILT_IN: [(&str, &str); 1] = [("default", include_str!("../../../presets/default.toml"))];
@@ -22,9 +22,17 @@ pub fn policy(args: &PolicyArgs) -> Result<Policy> {
         settings.target = target;
     }
     if let Some(strategy) = args.strategy {
-        settings.strategy = vec![strategy];
+        settings.strategy = first(strategy);
     }
     Ok(Policy::try_from(settings)?)
+}
+
+/// A strategy, and what follows where it does not make enough room: nothing is dropped that could be summarised.
+fn first(strategy: Strategy) -> Vec<Strategy> {
+    match strategy {
+        Strategy::Trim | Strategy::Prune => vec![strategy, Strategy::Summarize],
+        Strategy::Summarize | Strategy::Drop => vec![strategy],
+    }
 }
 
 #[cfg(test)]

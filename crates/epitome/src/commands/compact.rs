@@ -87,7 +87,7 @@ fn note_target(report: &mut Report, policy: &Policy) {
 
 fn compact_file(path: &Path, out: Option<&Path>, policy: &Policy, args: &CompactArgs) -> Result<Vec<Line>> {
     let opened = Opened::new(path, &args.read)?;
-    let target = Target::of(&opened, args.to, policy)?;
+    let target = Target::of(&opened, args.to)?;
     target.check(&opened, out)?;
     let (clock, method) = (WallClock::start(), opened.method());
     let work = Work {

@@ -5,9 +5,7 @@ use crate::clock::timestamp;
 use crate::opened::Opened;
 use crate::output;
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{
-    Compaction, Entry, EntryId, Expressible, Log, Policy, Strategy, Trigger, ledger::Operation,
-};
+use epitome_core::{Compaction, Entry, EntryId, Expressible, Log, Trigger, ledger::Operation};
 use epitome_engine::{Happened, Report, Session};
 use epitome_wire::{Boundary, Format, Source, append, can_express, native};
 use std::io::Write;
@@ -54,13 +52,9 @@ impl Pieces {
 
 impl Target {
     /// The same format where it can be written, else our own, unless the command line says otherwise.
-    /// A policy that only edits needs a form that can say so.
-    pub(super) fn of(opened: &Opened, to: Option<Format>, policy: &Policy) -> Result<Self> {
+    pub(super) fn of(opened: &Opened, to: Option<Format>) -> Result<Self> {
         let from = opened.transcript.format;
-        let only_edits =
-            policy.strategy.iter().all(|strategy| matches!(strategy, Strategy::Trim | Strategy::Prune));
         match to {
-            None if only_edits && !from.is_protocol() => Ok(Self::Native),
             None if from.is_resumable() => Ok(Self::Resumable(from)),
             None if from.is_protocol() && opened.transcript.conversations.len() == 1 => Ok(Self::Body(from)),
             None | Some(Format::Native) => Ok(Self::Native),
