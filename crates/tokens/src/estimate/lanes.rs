@@ -4,7 +4,7 @@
 //! text can be taken up in its middle: behind the first byte of a run the state is known, whatever
 //! came before. The parts' prices add up to exactly what one walk would give.
 
-use super::table::{Table, state_behind};
+use super::table::{Entry, Table, state_behind};
 
 /// Walks done at once; more of them compete for the same look-ups.
 const LANES: usize = 4;
@@ -41,34 +41,34 @@ fn split(state: u8, ascii: &[u8]) -> Option<[(u8, &[u8]); LANES]> {
 }
 
 fn walk_together(table: &Table, parts: [(u8, &[u8]); LANES]) -> (u8, u64) {
-    let mut states = parts.map(|(state, _)| state);
+    let [mut at_a, mut at_b, mut at_c, mut at_d] = parts.map(|(state, _)| Entry::at(state));
     let [a, b, c, d] = parts.map(|(_, part)| part.as_chunks::<2>().0);
     let mut milli_tokens = 0;
     for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
-        for (state, pair) in states.iter_mut().zip([a, b, c, d]) {
-            let (next, cost) = table.step_pair(*state, pair);
-            *state = next;
-            milli_tokens += u64::from(cost);
-        }
+        at_a = table.step_pair(at_a, a);
+        at_b = table.step_pair(at_b, b);
+        at_c = table.step_pair(at_c, c);
+        at_d = table.step_pair(at_d, d);
+        milli_tokens += u64::from(at_a.cost() + at_b.cost() + at_c.cost() + at_d.cost());
     }
     let together = 2 * a.len().min(b.len()).min(c.len()).min(d.len());
-    let mut last = states[LANES - 1];
-    for (state, (_, part)) in states.into_iter().zip(parts) {
-        let (end, cost) = walk_alone(table, state, &part[together..]);
+    let mut last = at_d.state();
+    for (at, (_, part)) in [at_a, at_b, at_c, at_d].into_iter().zip(parts) {
+        let (end, cost) = walk_alone(table, at.state(), &part[together..]);
         milli_tokens += cost;
         last = end;
     }
     (last, milli_tokens)
 }
 
-fn walk_alone(table: &Table, mut state: u8, ascii: &[u8]) -> (u8, u64) {
+fn walk_alone(table: &Table, state: u8, ascii: &[u8]) -> (u8, u64) {
     let (pairs, odd) = ascii.as_chunks::<2>();
-    let mut milli_tokens = 0;
+    let (mut at, mut milli_tokens) = (Entry::at(state), 0);
     for &pair in pairs {
-        let (next, cost) = table.step_pair(state, pair);
-        state = next;
-        milli_tokens += u64::from(cost);
+        at = table.step_pair(at, pair);
+        milli_tokens += u64::from(at.cost());
     }
+    let mut state = at.state();
     for &byte in odd {
         let (next, cost) = table.step(state, byte);
         state = next;

@@ -24,6 +24,29 @@ const CLASS_BITS: u32 = 3;
 /// Entries of a table: every index that two classes and a state can make.
 const PAIRS: usize = 1 << (2 * CLASS_BITS + STATE_BITS);
 
+/// What a table holds: the state a pair leads to, and its price in thousandths of a token.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry(u32);
+
+impl Entry {
+    /// Stands for a state alone, at no price.
+    pub(crate) const fn at(state: u8) -> Self {
+        Self(state as u32)
+    }
+
+    /// The state.
+    #[inline]
+    pub(crate) const fn state(self) -> u8 {
+        (self.0 % (1 << STATE_BITS)) as u8
+    }
+
+    /// The price.
+    #[inline]
+    pub(crate) const fn cost(self) -> u32 {
+        self.0 >> STATE_BITS
+    }
+}
+
 impl Table {
     /// Unrolls a set of weights.
     pub(crate) const fn of(weights: &Weights) -> Self {
@@ -44,15 +67,14 @@ impl Table {
         table
     }
 
-    /// The state a pair of ASCII bytes leads to, and its price in thousandths of a token.
+    /// The entry that a pair of ASCII bytes leads to from another, or from a state.
     #[inline]
-    pub(crate) fn step_pair(&self, state: u8, [first, second]: [u8; 2]) -> (u8, u32) {
-        let (first, second) = (CLASS_OF[usize::from(first)] as u8, CLASS_OF[usize::from(second)] as u8);
-        let entry = self.pairs[index(first, second, state) % PAIRS];
-        ((entry % (1 << STATE_BITS)) as u8, entry >> STATE_BITS)
+    pub(crate) fn step_pair(&self, from: Entry, [first, second]: [u8; 2]) -> Entry {
+        let classes = FIRST[usize::from(first)] | SECOND[usize::from(second)];
+        Entry(self.pairs[(usize::from(classes) | usize::from(from.state())) % PAIRS])
     }
 
-    /// The same for one byte.
+    /// The state one ASCII byte leads to, and its price in thousandths of a token.
     pub(crate) fn step(&self, state: u8, byte: u8) -> (u8, u32) {
         let (run, cost) = step(Run::at(state), CLASS_OF[usize::from(byte)], &self.weights);
         (run.state(), u32::from(cost))
@@ -66,6 +88,20 @@ impl Table {
 
 const fn index(first: u8, second: u8, state: u8) -> usize {
     (first as usize) << (CLASS_BITS + STATE_BITS) | (second as usize) << STATE_BITS | state as usize
+}
+
+/// The parts of an index that the first and the second byte of a pair give.
+static FIRST: [u16; 256] = parts(CLASS_BITS + STATE_BITS);
+static SECOND: [u16; 256] = parts(STATE_BITS);
+
+const fn parts(shift: u32) -> [u16; 256] {
+    let mut parts = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        parts[byte] = (CLASS_OF[byte] as u16) << shift;
+        byte += 1;
+    }
+    parts
 }
 
 /// The state behind `second` where it begins a run: what came before `first` makes no difference to it.

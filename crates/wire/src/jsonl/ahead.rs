@@ -13,8 +13,8 @@ use std::thread;
 const CHUNK_BYTES: usize = 512 << 10;
 /// The longest line we take. A tool result with several images comes near a tenth of it.
 const LINE_BYTES_MAX: usize = 512 << 20;
-/// Threads that parse. More than there are cores do no harm; more than this, and the one that takes up waits for none.
-const PARSERS: usize = 4;
+/// Threads that parse. More than there are cores do no harm; more than this would wait for the one that takes up.
+const PARSERS: usize = 8;
 /// Chunks a parser may be ahead of the taker, so that neither waits for a moment's delay of the other.
 const CHUNKS_AHEAD: usize = 2;
 
