@@ -43,6 +43,9 @@ pub struct Fixed {
     pub model: Option<Arc<str>>,
     /// The output limit asked for.
     pub max_tokens: Option<u64>,
+    /// The other fields of a request body, in order: each one's key, and its value as it came, JSON text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rest: Vec<(Arc<str>, Arc<str>)>,
 }
 
 /// One recorded answer of the model.
@@ -102,6 +105,16 @@ pub enum ReadError {
         format: Format,
         /// What was found instead.
         why: String,
+    },
+    /// A file of ours, written by an epitome newer than this one.
+    #[error(
+        "the file is written in version {version} of epitome's own form, and this epitome reads up to {version_max}; use a newer epitome"
+    )]
+    Newer {
+        /// The file's version.
+        version: u32,
+        /// The newest one read here.
+        version_max: u32,
     },
     /// Not recognised as anything.
     #[error(

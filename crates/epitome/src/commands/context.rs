@@ -47,6 +47,8 @@ pub fn body(
         model: named,
         max_tokens: fixed.max_tokens.or(max_tokens),
     };
-    encode::body(to, &parts, shown)
+    // What we do not read has a place only in a body of the protocol it came in.
+    let rest = if opened.transcript.format == to { fixed.rest.as_slice() } else { &[] };
+    encode::body_with_rest(to, &parts, rest, shown)
         .with_context(|| format!("cannot write {} as a request of {to}", opened.path.display()))
 }

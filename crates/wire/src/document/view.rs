@@ -109,6 +109,12 @@ impl<'a> Object<'a> {
         self.get(key).and_then(View::list).unwrap_or_default()
     }
 
+    /// The fields that are none of `known`, as they came, `null` included.
+    pub(crate) fn rest(&self, known: &[&str]) -> Vec<(Arc<str>, Arc<str>)> {
+        let unknown = self.0.iter().filter(|(key, _)| !known.contains(&key.as_ref()));
+        unknown.map(|(key, raw)| (key.as_ref().into(), raw.get().into())).collect()
+    }
+
     /// Whether a field is there.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()

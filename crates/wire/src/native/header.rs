@@ -116,8 +116,7 @@ fn parse(line: &[u8]) -> Result<Header, ReadError> {
     let unreadable = |error: serde_json::Error| not_native(format!("its header cannot be read ({error})"));
     let Versioned { version } = serde_json::from_slice(line).map_err(unreadable)?;
     if version > VERSION {
-        let why = format!("it is version {version}, and this epitome reads up to {VERSION}; use a newer one");
-        return Err(not_native(why));
+        return Err(ReadError::Newer { version, version_max: VERSION });
     }
     let header: Header = serde_json::from_slice(line).map_err(unreadable)?;
     if header.from == Format::Native && header.original_bytes > 0 {
@@ -152,7 +151,7 @@ mod tests {
     #[test]
     fn a_newer_version_is_refused_by_number() {
         let newer = "{\"epitome\":\"native\",\"version\":2,\"parts\":[]}\n";
-        assert!(refusal(newer).contains("it is version 2, and this epitome reads up to 1; use a newer one"));
+        insta::assert_snapshot!(refusal(newer), @"the file is written in version 2 of epitome's own form, and this epitome reads up to 1; use a newer epitome");
     }
 
     #[test]

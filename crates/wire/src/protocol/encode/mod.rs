@@ -13,6 +13,7 @@ mod openai_chat;
 mod openai_responses;
 mod picture;
 mod piece;
+mod rest;
 mod sealed;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ mod tools;
 use super::Protocol;
 use crate::Format;
 use epitome_core::{Author, Message, Role, Shown};
+use rest::Rest;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -56,6 +58,15 @@ pub enum EncodeError {
         #[source]
         source: serde_json::Error,
     },
+    /// A field to be passed through whose value is no JSON.
+    #[error("the value of the field `{key}` is not JSON; correct it or leave it out")]
+    Field {
+        /// Its name.
+        key: Arc<str>,
+        /// What the parser met.
+        #[source]
+        source: serde_json::Error,
+    },
 }
 
 /// Stands where the user's side must speak and nothing is recorded.
@@ -82,13 +93,24 @@ const BETWEEN_TEXTS: &str = "\n\n";
 /// # Ok::<(), encode::EncodeError>(())
 /// ```
 pub fn body(to: Format, parts: &RequestParts<'_>, shown: &[Shown]) -> Result<Vec<u8>, EncodeError> {
+    body_with_rest(to, parts, &[], shown)
+}
+
+/// The same with `rest` at its end: fields that a body of the same protocol came with and we do not
+/// read, as [`Fixed::rest`](crate::Fixed::rest) holds them. Another protocol's have no place in it.
+pub fn body_with_rest(
+    to: Format,
+    parts: &RequestParts<'_>,
+    rest: &[(Arc<str>, Arc<str>)],
+    shown: &[Shown],
+) -> Result<Vec<u8>, EncodeError> {
     let messages = messages(to, parts, shown)?;
     let to = protocol(to)?;
-    let tools = tools::convert(to, parts.tools)?;
+    let (tools, rest) = (tools::convert(to, parts.tools)?, Rest::of(rest)?);
     let body = match to {
-        Protocol::Anthropic => raw(&anthropic::frame(parts, &tools, &messages)),
-        Protocol::OpenaiChat => raw(&openai_chat::frame(parts, &tools, &messages)),
-        Protocol::OpenaiResponses => raw(&openai_responses::frame(parts, &tools, &messages)),
+        Protocol::Anthropic => rest.behind(&anthropic::frame(parts, &tools, &messages)),
+        Protocol::OpenaiChat => rest.behind(&openai_chat::frame(parts, &rest, &tools, &messages)),
+        Protocol::OpenaiResponses => rest.behind(&openai_responses::frame(parts, &tools, &messages)),
     };
     Ok(Box::<str>::from(body).into_string().into_bytes())
 }

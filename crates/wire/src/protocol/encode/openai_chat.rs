@@ -4,6 +4,7 @@
 use super::arrange::{Answer, Arranged, Pair, Said, Spoken, remnant};
 use super::ids::{Ids, Naming};
 use super::piece::{self, Piece, note_text};
+use super::rest::Rest;
 use super::{BETWEEN_TEXTS, EMPTY_RESULT, NO_RESULT, RequestParts, input, raw, spoken_system};
 use crate::validate::is_blank;
 use epitome_core::ToolResult;
@@ -26,10 +27,13 @@ pub(super) struct Frame<'a> {
 
 pub(super) fn frame<'a>(
     parts: &RequestParts<'a>,
+    rest: &Rest<'a>,
     tools: &'a [Box<RawValue>],
     messages: &'a [Box<RawValue>],
 ) -> Frame<'a> {
-    Frame { model: parts.model, max_tokens: parts.max_tokens, tools, messages }
+    // The newer name of the same limit: reasoning models take only it, and nobody takes both.
+    let is_limited = rest.has("max_completion_tokens");
+    Frame { model: parts.model, max_tokens: parts.max_tokens.filter(|_| !is_limited), tools, messages }
 }
 
 #[derive(Serialize)]

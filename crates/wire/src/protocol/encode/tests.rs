@@ -2,7 +2,9 @@
 
 use super::{EncodeError, RequestParts, body, messages};
 use crate::Format::{self, Anthropic, OpenaiChat, OpenaiResponses};
-use epitome_core::{Author, Block, Call, Image, Message, Opaque, Part, Role, Shown, ToolResult};
+use epitome_core::{
+    Author, Block, Call, Image, Measure, Message, Opaque, Part, Role, Shown, Tokens, ToolResult,
+};
 use insta::assert_snapshot;
 
 /// The elements for these messages, a line each.
@@ -339,4 +341,62 @@ fn a_request_needs_a_protocol() {
 fn a_request_before_anything_was_said_says_so() {
     let sent = body(Format::OpenaiChat, &RequestParts::default(), &[]).expect("a protocol can be written");
     assert_eq!(sent, br#"{"messages":[{"role":"user","content":"[no user message was recorded here]"}]}"#);
+}
+
+struct Letters;
+
+impl Measure for Letters {
+    fn text(&self, text: &str) -> Tokens {
+        Tokens(text.len() as u64)
+    }
+    fn image(&self, _: &Image) -> Tokens {
+        Tokens(1)
+    }
+    fn framing(&self) -> Tokens {
+        Tokens::ZERO
+    }
+}
+
+/// A body read and written again in the same protocol.
+fn resent(format: Format, body: &str) -> String {
+    let source = std::sync::Arc::new(body.as_bytes().to_vec());
+    let transcript = crate::read(source, Some(format), &Letters).expect("it is a body");
+    let fixed = &transcript.conversations[0].fixed;
+    let parts = RequestParts {
+        system: &fixed.system,
+        tools: &fixed.tools,
+        model: fixed.model.as_deref(),
+        max_tokens: fixed.max_tokens,
+    };
+    let sent = super::body_with_rest(format, &parts, &fixed.rest, &shown(&[user("go")]));
+    String::from_utf8(sent.expect("the fields are JSON")).expect("JSON is text")
+}
+
+#[test]
+fn fields_we_do_not_read_go_out_as_they_came() {
+    let anthropic = r#"{"temperature": 1.0, "model":"m","max_tokens":8,"messages":[{"role":"user","content":"go"}],"thinking":{"type": "enabled"},"stop_sequences":null}"#;
+    assert_snapshot!(resent(Anthropic, anthropic), @r#"{"model":"m","max_tokens":8,"messages":[{"role":"user","content":[{"type":"text","text":"go"}]}],"temperature":1.0,"thinking":{"type": "enabled"},"stop_sequences":null}"#);
+    let chat = r#"{"messages":[{"role":"user","content":"go"}],"seed":7e0,"stream":true,"max_tokens":8}"#;
+    assert_snapshot!(resent(OpenaiChat, chat), @r#"{"max_tokens":8,"messages":[{"role":"user","content":"go"}],"seed":7e0,"stream":true}"#);
+    let responses = r#"{"store":false,"input":"go","reasoning":{"effort":"low"},"max_output_tokens":8}"#;
+    assert_snapshot!(resent(OpenaiResponses, responses), @r#"{"max_output_tokens":8,"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}],"store":false,"reasoning":{"effort":"low"}}"#);
+}
+
+#[test]
+fn what_a_stored_response_says_of_itself_is_not_asked_for() {
+    let stored = r#"{"id":"r","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"ok"}]}]}"#;
+    assert_snapshot!(resent(OpenaiResponses, stored), @r#"{"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}]}"#);
+}
+
+#[test]
+fn an_output_limit_keeps_the_name_it_came_with() {
+    let chat = r#"{"messages":[{"role":"user","content":"go"}],"max_completion_tokens":8}"#;
+    assert_snapshot!(resent(OpenaiChat, chat), @r#"{"messages":[{"role":"user","content":"go"}],"max_completion_tokens":8}"#);
+}
+
+#[test]
+fn a_field_that_is_no_json_is_refused_by_name() {
+    let rest = [("seed".into(), "{".into())];
+    let refused = super::body_with_rest(OpenaiChat, &RequestParts::default(), &rest, &shown(&[user("go")]));
+    assert!(matches!(refused, Err(EncodeError::Field { key, .. }) if &*key == "seed"));
 }

@@ -169,5 +169,6 @@ fn fixed(around: &Object<'_>) -> Fixed {
         tools: around.list("tools").into_iter().map(|tool| tool.json().into()).collect(),
         model: around.text("model").map(Into::into),
         max_tokens: around.number("max_tokens"),
+        rest: around.rest(&["messages", "system", "tools", "model", "max_tokens"]),
     }
 }

@@ -150,5 +150,7 @@ fn fixed(around: &Object<'_>) -> Fixed {
         tools: around.list("tools").into_iter().map(|tool| tool.json().into()).collect(),
         model: around.text("model").map(Into::into),
         max_tokens: around.number("max_completion_tokens").or_else(|| around.number("max_tokens")),
+        // `max_completion_tokens` stays among the rest, for the body to go out with the name it came with.
+        rest: around.rest(&["messages", "traj", "tools", "model", "max_tokens"]),
     }
 }

@@ -164,11 +164,15 @@ fn answer(item: &Object<'_>) -> Result<Message, String> {
     Ok(Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] })
 }
 
+/// The fields of a request that are read. What a stored response says about itself is no request's field.
+const KNOWN: [&str; 6] = ["input", "output", "instructions", "tools", "model", "max_output_tokens"];
+
 fn fixed(around: &Object<'_>) -> Fixed {
     Fixed {
         system: around.text("instructions").map(Into::into).into_iter().collect(),
         tools: around.list("tools").into_iter().map(|tool| tool.json().into()).collect(),
         model: around.text("model").map(Into::into),
         max_tokens: around.number("max_output_tokens"),
+        rest: if around.has("output") { Vec::new() } else { around.rest(&KNOWN) },
     }
 }
