@@ -245,6 +245,7 @@ fn ours(
     let material = Material {
         earlier: None,
         superseded: &superseded,
+        addressable: &superseded,
         visible: &visible,
         previous: &[],
         focus: None,

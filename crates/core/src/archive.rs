@@ -2,7 +2,7 @@
 
 use crate::{Block, EntryId, Image, Item, Message, Part, Sizes, Tokens};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Where the originals are. Asked for one message at a time, so that what is superseded need not
 /// stay in memory.
@@ -21,22 +21,24 @@ pub struct ArchiveError {
     pub why: String,
 }
 
-/// Originals held in memory.
-#[derive(Clone, Debug, Default)]
+/// Originals held in memory. More can be put on it while others read.
+#[derive(Debug, Default)]
 pub struct Shelf {
-    messages: HashMap<EntryId, Arc<Message>>,
+    messages: RwLock<HashMap<EntryId, Arc<Message>>>,
 }
 
 impl Shelf {
     /// Puts a message on the shelf under its entry's id.
-    pub fn put(&mut self, id: EntryId, message: Message) {
-        self.messages.insert(id, Arc::new(message));
+    pub fn put(&self, id: EntryId, message: Message) {
+        let mut messages = self.messages.write().unwrap_or_else(PoisonError::into_inner);
+        messages.insert(id, Arc::new(message));
     }
 }
 
 impl Archive for Shelf {
     fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
-        let found = self.messages.get(&id).cloned();
+        let messages = self.messages.read().unwrap_or_else(PoisonError::into_inner);
+        let found = messages.get(&id).cloned();
         found.ok_or_else(|| ArchiveError { id, why: "no message is kept under this id".into() })
     }
 }

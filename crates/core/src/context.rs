@@ -53,8 +53,10 @@ pub struct Context {
     open: HashSet<CallId>,
     /// Messages in view that are not whole, with what they take.
     edited: HashMap<EntryId, (Form, Tokens)>,
-    /// How many messages came since the newest compaction.
+    /// How many messages came since the newest compaction or edit.
     fresh: usize,
+    /// Whether the newest of these was an edit.
+    is_edited: bool,
 }
 
 impl Context {
@@ -91,7 +93,10 @@ impl Context {
         match log.get(id) {
             Some(Entry::Message(item)) => self.push(id, item),
             Some(Entry::Compaction(compaction)) => self.compact(log, id, compaction, measure, archive)?,
-            Some(Entry::Edit(edit)) => self.show(log, &edit.forms, measure, archive)?,
+            Some(Entry::Edit(edit)) => {
+                self.show(log, &edit.forms, measure, archive)?;
+                (self.fresh, self.is_edited) = (0, true);
+            }
             Some(Entry::Undo { of }) => {
                 debug_assert!(log.get(*of).is_some(), "an undo names what it takes back");
                 *self = Self::of(log, id, measure, archive)?;
@@ -254,9 +259,14 @@ impl Context {
         &self.turns
     }
 
-    /// How many messages came since the newest compaction; all of them where there is none.
+    /// How many messages came since the newest compaction or edit; all of them where there is none.
     pub fn fresh(&self) -> usize {
         self.fresh
+    }
+
+    /// Whether the newest pass over the context edited it in place.
+    pub fn is_edited(&self) -> bool {
+        self.is_edited
     }
 
     /// Where the exchange begins that still waits for results, if one does.

@@ -1,10 +1,13 @@
 //! From a plan to its outcome: the entry that is appended, and the record that is kept.
 
 use crate::fence::{self, Provenance};
+use crate::plan::floor_of;
 use crate::record::{Outcome, Record};
 use crate::{
-    ArchiveError, Compaction, EntryId, Kept, Plan, Strategy, Summary, Tokens, facts, ledger, prune, verify,
+    ArchiveError, Compaction, EntryId, Form, Job, Kept, Material, Message, Plan, Strategy, Summary, Tokens,
+    facts, ledger, prune, verify,
 };
+use std::sync::Arc;
 
 impl Plan<'_> {
     /// A record of what this plan keeps; what became of the rest is filled in by the strategy.
@@ -28,8 +31,23 @@ impl Plan<'_> {
             summary: None,
             ledger: ledger::Ledger::default(),
             loss: verify::LossReport::default(),
-            notes: Vec::new(),
+            notes: self.target_note().into_iter().collect(),
         }
+    }
+
+    /// Says so where the target is not the policy's own.
+    fn target_note(&self) -> Option<String> {
+        let Job { budget, policy, .. } = &self.job;
+        let wanted = policy.target.of(budget.window).less(budget.fixed);
+        if self.target == wanted {
+            return None;
+        }
+        let why = if self.target == budget.target(policy) {
+            "a history gets at least a quarter and at most three quarters of its room"
+        } else {
+            "it was below that already and, being asked to, was halved"
+        };
+        Some(format!("the target of {wanted} for the history became {}: {why}", self.target))
     }
 
     /// Messages in other forms, and none gone.
@@ -50,12 +68,38 @@ impl Plan<'_> {
         if tokens_after > tokens_before && self.job.budget.fits(tokens_before) {
             return Ok(Outcome::Unneeded { why: "compacting would not make the context smaller" });
         }
+        if !self.job.budget.fits(tokens_after) {
+            return Ok(Outcome::Impossible(floor_of(&self.job, tokens_after)));
+        }
         let record = Record {
             dropped: self.superseded.clone(),
             summary: Some(summary.text.to_string()),
+            loss: self.loss(&summary)?,
             ..self.record(Strategy::Drop, tokens_after)
         };
         Ok(Outcome::Compacted { compaction: self.compaction(summary), record: Box::new(record) })
+    }
+
+    /// What of the dropped messages can still be seen or looked up.
+    fn loss(&self, summary: &Summary) -> Result<verify::LossReport, ArchiveError> {
+        let readable = self.job.readable(&self.superseded);
+        let shown = format!("{}\n{}", summary.text, self.visible_text()?);
+        verify::verify(&self.material(&readable, &[]), &shown, &self.superseded)
+    }
+
+    /// What a summary of this plan is made from, and checked against.
+    pub(crate) fn material<'m>(&'m self, readable: &'m [EntryId], prose: &'m [&'m str]) -> Material<'m> {
+        let job = &self.job;
+        Material {
+            superseded: readable,
+            addressable: &self.superseded,
+            visible: &self.kept.tail,
+            earlier: Some(job.earlier.ledger),
+            previous: prose,
+            focus: job.focus,
+            archive: job.archive,
+            measure: job.measure,
+        }
     }
 
     /// The entry to append.
@@ -77,12 +121,20 @@ impl Plan<'_> {
     pub(crate) fn visible_text(&self) -> Result<String, ArchiveError> {
         let mut text = String::new();
         for &id in self.kept.before.iter().chain(&self.kept.tail) {
-            for passage in facts::passages(&*self.job.archive.message(id)?) {
+            for passage in facts::passages(&*self.shown(id)?) {
                 text.push_str(&passage.text);
                 text.push('\n');
             }
         }
         Ok(text)
+    }
+
+    /// A kept message in the form it will be shown in.
+    fn shown(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
+        let Job { context, log, archive, measure, .. } = self.job;
+        let now = context.form_of(log, id).map_or(Form::WHOLE, |(form, _)| form);
+        let new = self.kept.forms.iter().filter(|(kept, _)| *kept == id).map(|&(_, form)| form);
+        Ok(new.fold(now, Form::and).apply(id, &archive.message(id)?, measure))
     }
 
     /// A summary in its frame.

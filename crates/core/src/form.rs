@@ -1,7 +1,7 @@
 //! How a message in view is shown: whole, without its thinking, with a pointer for its bulk, or
 //! shortened to head and tail. The original stays in the archive.
 
-use crate::{Block, Call, EntryId, Measure, Message, Part, Tokens, ToolResult};
+use crate::{Block, Call, EntryId, Image, Measure, Message, Opaque, Part, Tokens, ToolResult};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -84,7 +84,11 @@ impl Form {
         if blocks.is_empty() {
             blocks.push(Block::text(format!("[thinking left out; recall {id}]")));
         }
-        Arc::new(Message { blocks, ..Message::clone(message) })
+        let shown = Message { blocks, ..Message::clone(message) };
+        match self.shorten {
+            Some(all) if measure.sizes(&shown).total() > all => Arc::new(only_pointers(message, id)),
+            Some(_) | None => Arc::new(shown),
+        }
     }
 
     fn apply_to_block(
@@ -100,11 +104,10 @@ impl Form {
         };
         Some(match block {
             Block::Thinking { .. } if self.thinking || share.is_some() => return None,
+            Block::Opaque(opaque) if share.is_some() => Block::text(opaque_pointer(opaque, id)),
             Block::Thinking { .. } | Block::Opaque(_) => block.clone(),
             Block::Text { text } => Block::Text { text: short(text) },
-            Block::Image(image) if self.images => {
-                Block::text(format!("[image {}; recall {id}]", image.media_type))
-            }
+            Block::Image(image) if self.images || share.is_some() => Block::text(image_pointer(image, id)),
             Block::Image(_) => block.clone(),
             Block::Call(call) if self.arguments || share.is_some() => Block::Call(trim_arguments(call, id)),
             Block::Call(_) => block.clone(),
@@ -121,8 +124,11 @@ impl Form {
     ) -> ToolResult {
         let parts = result.parts.iter().map(|part| match part {
             Part::Text { text } => Part::Text { text: short(text) },
-            Part::Image(image) if self.images => {
-                Part::Text { text: format!("[image {}; recall {id}]", image.media_type).into() }
+            Part::Image(image) if self.images || self.shorten.is_some() => {
+                Part::Text { text: image_pointer(image, id).into() }
+            }
+            Part::Opaque(opaque) if self.shorten.is_some() => {
+                Part::Text { text: opaque_pointer(opaque, id).into() }
             }
             Part::Image(_) | Part::Opaque(_) => part.clone(),
         });
@@ -139,6 +145,38 @@ impl Form {
             Block::Thinking { .. } | Block::Call(_) | Block::Image(_) | Block::Opaque(_) => 0,
         });
         Tokens(all.less(measure.framing()).0 / texts.sum::<u64>().max(1))
+    }
+}
+
+fn image_pointer(image: &Image, id: EntryId) -> String {
+    format!("[image {}; recall {id}]", image.media_type)
+}
+
+fn opaque_pointer(opaque: &Opaque, id: EntryId) -> String {
+    format!("[{}; recall {id}]", opaque.kind)
+}
+
+/// The last form there is: pairs stay pairs, and a pointer stands for all the rest.
+fn only_pointers(message: &Message, id: EntryId) -> Message {
+    let mut blocks: Vec<Block> = message.blocks.iter().filter_map(|block| bare(block, id)).collect();
+    if blocks.is_empty() {
+        blocks.push(Block::text(format!("[recall {id}]")));
+    }
+    Message { blocks, ..message.clone() }
+}
+
+/// A call or result with nothing in it but the pointer; none for any other block.
+fn bare(block: &Block, id: EntryId) -> Option<Block> {
+    match block {
+        Block::Call(call) => {
+            let input = format!("{{\"left_out\":\"recall {id}\"}}").into();
+            Some(Block::Call(Call { input, freeform: false, ..call.clone() }))
+        }
+        Block::Result(result) => {
+            let parts = vec![Part::Text { text: format!("[recall {id}]").into() }];
+            Some(Block::Result(ToolResult { parts, ..result.clone() }))
+        }
+        Block::Text { .. } | Block::Thinking { .. } | Block::Image(_) | Block::Opaque(_) => None,
     }
 }
 

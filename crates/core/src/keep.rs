@@ -1,7 +1,9 @@
 //! What stays in view: the always-keep set, the newest exchanges, and the forms they take.
 
 use crate::context::shown_tokens;
-use crate::{ArchiveError, Context, EntryId, Form, Job, Keep, Role, Slot, Strategy, Tail, Tokens, find_cut};
+use crate::{
+    ArchiveError, Context, EntryId, Form, Item, Job, Keep, Role, Slot, Strategy, Tail, Tokens, find_cut,
+};
 
 /// What a plan keeps, in the order the model will see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -141,7 +143,10 @@ impl TailRoom {
 
 /// The first message someone wrote, the newest, and the pins: oldest first, each once.
 fn always(job: &Job<'_>) -> Vec<EntryId> {
-    let pinned = job.pins.iter().flat_map(|&pin| unit_of(job.context, pin));
+    let pinned = job.pins.iter().flat_map(|&pin| match unit_of(job.context, pin) {
+        unit if unit.is_empty() => exchange_of(job, pin),
+        unit => unit,
+    });
     let mut ids: Vec<EntryId> = job.first_said().into_iter().chain(pinned).chain(job.newest_said()).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -155,6 +160,29 @@ fn unit_of(context: &Context, id: EntryId) -> Vec<EntryId> {
     let after = context.units().partition_point(|&start| start as usize <= at);
     let end = context.units().get(after).map_or(slots.len(), |&start| start as usize);
     slots[context.units()[after - 1] as usize..end].iter().map(Slot::id).collect()
+}
+
+/// The exchange of a message that an earlier compaction took out of view: the call nearest before it,
+/// and what answers that before the model speaks again.
+fn exchange_of(job: &Job<'_>, id: EntryId) -> Vec<EntryId> {
+    let Some((at, item)) = job.history.binary_search(&id).ok().zip(job.log.item(id)) else {
+        return Vec::new();
+    };
+    let items = |ids: &[EntryId]| {
+        ids.iter().filter_map(|&id| job.log.item(id).map(|item| (id, item))).collect::<Vec<_>>()
+    };
+    let is_caller =
+        |(_, other): &&(EntryId, &Item)| item.answers.iter().any(|call| other.calls.contains(call));
+    let before = items(&job.history[..at]);
+    let (first, calls) = match before.iter().rev().find(is_caller) {
+        Some(&(caller, other)) => (caller, &other.calls),
+        None => (id, &item.calls),
+    };
+    let start = job.history.partition_point(|&known| known <= first);
+    let rest = items(&job.history[start..]);
+    let until_reply = rest.iter().take_while(|(_, other)| other.role != Role::Assistant);
+    let answers = until_reply.filter(|(_, other)| other.answers.iter().any(|call| calls.contains(call)));
+    std::iter::once(first).chain(answers.map(|&(id, _)| id)).collect()
 }
 
 /// What one always-kept message may take: half of the room, less where there are many large ones.

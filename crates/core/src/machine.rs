@@ -87,16 +87,7 @@ impl<'a> Ask<'a> {
 
     /// What the summary is to be made from.
     pub fn material(&self) -> Material<'_> {
-        let job = &self.plan.job;
-        Material {
-            superseded: &self.readable,
-            visible: &self.plan.kept.tail,
-            earlier: Some(job.earlier.ledger),
-            previous: &self.prose,
-            focus: job.focus,
-            archive: job.archive,
-            measure: job.measure,
-        }
+        self.plan.material(&self.readable, &self.prose)
     }
 
     /// What the summary may take: the room left, without its frame, what is folded into it, and repairs.
@@ -133,14 +124,17 @@ impl<'a> Ask<'a> {
         if tokens_after >= plan.job.context.tokens() {
             return Err(NoSummary::Failed("the summary takes more than what it replaces".into()));
         }
-        let record = Record {
+        if !plan.job.budget.fits(tokens_after) {
+            return Err(NoSummary::Failed("with the summary the context would not fit its window".into()));
+        }
+        let mut record = Record {
             superseded: plan.superseded.clone(),
             summary: Some(summary.text.to_string()),
             ledger: draft.ledger,
-            notes: draft.notes.into_iter().chain(self.note()).collect(),
             loss,
             ..plan.record(Strategy::Summarize, tokens_after)
         };
+        record.notes.extend(draft.notes.into_iter().chain(self.note()));
         Ok(Outcome::Compacted { compaction: plan.compaction(summary), record: Box::new(record) })
     }
 
@@ -159,9 +153,7 @@ impl<'a> Ask<'a> {
     fn note(&self) -> Option<String> {
         let unread = self.plan.superseded.len() - self.readable.len();
         (unread > 0).then(|| {
-            format!(
-                "{unread} messages far back were not read again: the ledger and the summary before this one stand for them"
-            )
+            format!("{unread} messages far back were not read again, and are not in the loss report: their ledger stands for them")
         })
     }
 }

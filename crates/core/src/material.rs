@@ -8,6 +8,8 @@ pub struct Material<'a> {
     /// Messages that will not be shown verbatim, oldest first. Those that earlier compactions took
     /// out of view are among them: a summary is made from originals, never from a summary of ours.
     pub superseded: &'a [EntryId],
+    /// Every message that left view, read again or not: what pointers may name.
+    pub addressable: &'a [EntryId],
     /// Messages that stay in view verbatim, oldest first.
     pub visible: &'a [EntryId],
     /// Files, commands and todos of messages too far back to be read again; none where all are read.

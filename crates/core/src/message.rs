@@ -33,7 +33,7 @@ pub enum Author {
 }
 
 /// One message, whole.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Message {
     /// On which side it stands.
     pub role: Role,
@@ -44,7 +44,7 @@ pub struct Message {
 }
 
 /// A piece of a message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "block", rename_all = "lowercase")]
 pub enum Block {
     /// Plain text.
@@ -74,7 +74,7 @@ pub enum Block {
 }
 
 /// A call of a tool by the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Call {
     /// Shared with the result.
     pub id: CallId,
@@ -88,7 +88,7 @@ pub struct Call {
 }
 
 /// The answer to a call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The call it answers.
     pub call: CallId,
@@ -100,7 +100,7 @@ pub struct ToolResult {
 }
 
 /// A piece of a tool result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "lowercase")]
 pub enum Part {
     /// Plain text.
@@ -115,7 +115,7 @@ pub enum Part {
 }
 
 /// A picture, by reference or inline.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Image {
     /// Such as `image/png`; empty where unknown.
     pub media_type: Arc<str>,
@@ -127,7 +127,7 @@ pub struct Image {
 }
 
 /// A block in a provider's own form that we pass on and do not interpret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Opaque {
     /// Its `type` there.
     pub kind: Arc<str>,

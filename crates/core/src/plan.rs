@@ -37,7 +37,7 @@ impl<'a> Plan<'a> {
     pub fn draft(job: Job<'a>) -> Result<Drafted<'a>, ArchiveError> {
         let before = job.context.tokens();
         let is_ours = job.context.summary(job.log).is_some_and(|(_, summary)| fence::is_ours(&summary.text));
-        if job.context.fresh() == 0 && is_ours && job.budget.fits(before) {
+        if job.context.fresh() == 0 && (is_ours || job.context.is_edited()) && job.budget.fits(before) {
             return Ok(Drafted::Settled(Outcome::Unneeded {
                 why: "nothing was said since the last compaction",
             }));
@@ -73,23 +73,18 @@ impl<'a> Plan<'a> {
     pub fn summary_room(&self) -> Tokens {
         self.target.less(self.kept.tokens)
     }
-
-    /// The strategy to be tried next.
-    pub fn strategy(&self) -> Strategy {
-        self.rungs.first().copied().unwrap_or(Strategy::Drop)
-    }
 }
 
-/// The policy's target. Asked by hand, a history that is below it already is halved.
+/// The policy's target. Asked by hand, a history that is not above it is halved.
 fn target_of(job: &Job<'_>) -> Tokens {
     let target = job.budget.target(job.policy);
     match job.trigger {
-        Trigger::Manual => target.min(job.context.tokens().share(1, 2)),
-        Trigger::Threshold => target,
+        Trigger::Manual if job.context.tokens() <= target => job.context.tokens().share(1, 2),
+        Trigger::Manual | Trigger::Threshold => target,
     }
 }
 
-fn floor_of(job: &Job<'_>, kept: Tokens) -> Floor {
+pub(crate) fn floor_of(job: &Job<'_>, kept: Tokens) -> Floor {
     Floor { window: job.budget.window, fixed: job.budget.fixed, reserve: job.budget.reserve, kept }
 }
 

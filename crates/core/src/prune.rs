@@ -2,8 +2,8 @@
 //! texts said again later give way to their newest copy.
 
 use crate::context::shown_tokens;
-use crate::{ArchiveError, Author, Edit, EntryId, Form, Job, Prune, Role, Slot, Tokens, ledger};
-use std::collections::HashMap;
+use crate::{ArchiveError, Author, Block, Edit, EntryId, Form, Job, Prune, Role, Slot, Tokens, ledger};
+use std::collections::{HashMap, HashSet};
 
 /// An edit and what the context takes after it.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,15 +16,16 @@ pub(crate) struct Pruning {
 
 /// Repeated harness texts: all but the newest copy give way to a pointer.
 pub(crate) fn trim(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
-    let mut newest: HashMap<String, EntryId> = HashMap::new();
+    let mut newest: HashMap<Vec<Block>, EntryId> = HashMap::new();
     let mut forms = Vec::new();
     for (id, form, tokens) in job.context.message_slots() {
-        let is_harness =
-            job.log.item(id).is_some_and(|item| item.author == Author::Harness && item.answers.is_empty());
+        let is_harness = job.log.item(id).is_some_and(|item| {
+            item.author == Author::Harness && item.answers.is_empty() && item.calls.is_empty()
+        });
         if !is_harness || form.repeated || tokens < job.policy.prune.size_min || job.pins.contains(&id) {
             continue;
         }
-        if let Some(older) = newest.insert(job.archive.message(id)?.said(), id) {
+        if let Some(older) = newest.insert(job.archive.message(id)?.blocks.clone(), id) {
             forms.push((older, Form { repeated: true, ..Form::WHOLE }));
         }
     }
@@ -35,11 +36,12 @@ pub(crate) fn trim(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
 pub(crate) fn prune(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
     let rules = &job.policy.prune;
     let protected = protected_from(job);
-    let stale = if rules.superseded_reads { stale_reads(job)? } else { Vec::new() };
+    let stale = if rules.superseded_reads { stale_reads(job)? } else { HashSet::new() };
+    let untouched = [job.first_said(), job.newest_said()];
     let mut forms = Vec::new();
     for (at, slot) in job.context.slots().iter().enumerate() {
         let Slot::Message { id, form } = slot else { continue };
-        if Some(*id) == job.first_said() || Some(*id) == job.newest_said() || job.pins.contains(id) {
+        if untouched.contains(&Some(*id)) || job.pins.contains(id) {
             continue;
         }
         let wanted = if at < protected { old_form(job, *id, rules) } else { Form::WHOLE };
@@ -73,9 +75,9 @@ fn old_form(job: &Job<'_>, id: EntryId, rules: &Prune) -> Form {
 }
 
 /// Results of reading a file that was read again whole, or written, later on.
-fn stale_reads(job: &Job<'_>) -> Result<Vec<EntryId>, ArchiveError> {
+fn stale_reads(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
     let mut reads: HashMap<String, Vec<EntryId>> = HashMap::new();
-    let mut stale = Vec::new();
+    let mut stale = HashSet::new();
     let mut ledger = ledger::Reads::default();
     for (id, ..) in job.context.message_slots() {
         for touched in ledger.take(id, &*job.archive.message(id)?) {

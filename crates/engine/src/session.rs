@@ -3,8 +3,8 @@
 use crate::report::{Happened, Report};
 use epitome_core::{
     Archive, ArchiveError, Budget, Context, Drafted, Earlier, Entry, EntryId, Expressible, Floor, Job, Log,
-    Measure, Next, NoSummary, Outcome, Plan, Policy, Record, Shown, Tokens, Trigger, embedded,
-    ledger::Ledger,
+    LogError, Measure, Message, Next, NoSummary, Outcome, Plan, Policy, Record, Shelf, Shown, Tokens,
+    Trigger, embedded, ledger::Ledger,
 };
 use std::time::Duration;
 
@@ -44,6 +44,8 @@ pub struct Session<'a> {
     history: Vec<EntryId>,
     compactions: Vec<EntryId>,
     earlier: Settled,
+    /// The newest entry taken up.
+    leaf: Option<EntryId>,
     setup: Setup<'a>,
 }
 
@@ -57,6 +59,8 @@ struct Settled {
 /// A summary is made from originals at most this far back: several windows of most models, and
 /// about a second's work. Past it a compaction would cost more the longer a session is.
 const MATERIAL_TOKENS_MAX: Tokens = Tokens(300_000);
+/// One giant message counts as at most this much of it: it must not hide all that came before.
+const MESSAGE_TOKENS_MAX: Tokens = Tokens(30_000);
 
 /// What a look at the context says before a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +77,9 @@ pub enum EngineError {
     /// An original could not be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// An entry could not be appended.
+    #[error(transparent)]
+    Log(#[from] LogError),
     /// Nothing we may do would make it fit.
     #[error(transparent)]
     CannotFit(#[from] Box<Floor>),
@@ -87,6 +94,7 @@ impl<'a> Session<'a> {
             history: Vec::new(),
             compactions: Vec::new(),
             earlier: Settled::default(),
+            leaf: None,
             setup,
         }
     }
@@ -109,7 +117,17 @@ impl<'a> Session<'a> {
             Some(Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. }) | None => {}
         }
         self.context.take(&self.log, id, self.setup.measure, self.setup.archive)?;
+        self.leaf = Some(id);
         Ok(())
+    }
+
+    /// Takes up something that was just said. `shelf` must be the archive the session was given, or feed it.
+    pub fn say(&mut self, shelf: &Shelf, message: Message) -> Result<EntryId, EngineError> {
+        let entry = Entry::Message(self.setup.measure.weigh(&message));
+        let id = self.log.append(self.leaf, entry)?;
+        shelf.put(id, message);
+        self.absorb(id)?;
+        Ok(id)
     }
 
     /// Looks at the context before a call. Costs the same however long the session is.
@@ -173,7 +191,8 @@ impl<'a> Session<'a> {
     fn settle(&mut self) -> Result<(), EngineError> {
         let mut tokens = Tokens::ZERO;
         let is_near = |id: &&EntryId| {
-            tokens += self.log.item(**id).map(|item| item.sizes.total()).unwrap_or_default();
+            let size = self.log.item(**id).map(|item| item.sizes.total()).unwrap_or_default();
+            tokens += size.min(MESSAGE_TOKENS_MAX);
             tokens <= MATERIAL_TOKENS_MAX
         };
         let count = self.history.len() - self.history.iter().rev().take_while(is_near).count();
@@ -202,7 +221,7 @@ impl<'a> Session<'a> {
     }
 
     fn append(&mut self, entry: Entry) -> Result<EntryId, EngineError> {
-        let id = self.log.push(entry);
+        let id = self.log.append(self.leaf, entry)?;
         self.absorb(id)?;
         Ok(id)
     }

@@ -29,6 +29,7 @@ fn draft(messages: &[Message], visible: usize, budget: u64) -> Draft {
     let (superseded, visible) = ids.split_at(ids.len() - visible);
     let material = Material {
         superseded,
+        addressable: superseded,
         visible,
         earlier: None,
         previous: &[],

@@ -28,6 +28,7 @@ fn check(person: &str, tool: &str, shown: &str, budget: u64) -> (LossReport, Vec
     let material = Material {
         earlier: None,
         superseded: &superseded,
+        addressable: &superseded,
         visible: &[],
         previous: &[],
         focus: None,
