@@ -40,6 +40,18 @@ pub enum Operation {
     Deleted,
 }
 
+impl Operation {
+    /// The word for it, as summaries and reports show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Created => "created",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
 /// What was done to one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRecord {

@@ -1,8 +1,8 @@
 //! Every fact of the superseded range that still holds, once.
 
 use crate::facts::{Class, Fact, Sighting, passages, scan};
-use crate::ledger::{Ledger, Operation};
-use crate::{ArchiveError, Author, EntryId, Material};
+use crate::ledger::Ledger;
+use crate::{ArchiveError, Author, EntryId, Material, Message};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ const LINE_CHARS_MAX: usize = 200;
 pub(super) struct Inventory {
     pub facts: Vec<Fact>,
     places: HashMap<(Class, Box<str>), usize>,
+    /// When a person last spoke.
+    heard: Option<EntryId>,
 }
 
 impl Inventory {
@@ -24,22 +26,34 @@ impl Inventory {
         for &id in material.superseded {
             let message = material.archive.message(id)?;
             ledger.update(id, &message);
+            inventory.hear(id, &message);
             for passage in passages(&message) {
                 scan(&passage, |sighting| inventory.see(id, passage.author, sighting));
             }
         }
         for &id in material.visible {
-            ledger.update(id, &*material.archive.message(id)?);
+            let message = material.archive.message(id)?;
+            ledger.update(id, &message);
+            inventory.hear(id, &message);
         }
         inventory.take_ledger(&ledger, material.superseded);
-        // Only the last question can still be open.
-        let last = inventory.facts.iter().rposition(|fact| fact.class == Class::Question);
-        let mut at = 0;
-        inventory.facts.retain(|fact| {
-            at += 1;
-            fact.class != Class::Question || last == Some(at - 1)
-        });
+        inventory.close_questions();
         Ok(inventory)
+    }
+
+    /// Takes down when a person last spoke.
+    fn hear(&mut self, id: EntryId, message: &Message) {
+        if message.author == Author::Person {
+            self.heard = self.heard.max(Some(id));
+        }
+    }
+
+    /// Only the last question can still be open, and only where nobody has spoken since.
+    fn close_questions(&mut self) {
+        let questions = self.facts.iter().filter(|fact| fact.class == Class::Question);
+        let last = questions.map(|fact| fact.source).max();
+        let open = last.filter(|&asked| self.heard.is_none_or(|heard| heard < asked));
+        self.facts.retain(|fact| fact.class != Class::Question || Some(fact.source) == open);
     }
 
     fn see(&mut self, id: EntryId, author: Author, Sighting { mention, line }: Sighting<'_>) {
@@ -68,12 +82,7 @@ impl Inventory {
         let superseded: HashSet<&EntryId> = superseded.iter().collect();
         let is_ours = |entry: &EntryId| superseded.contains(entry);
         for file in ledger.files.iter().filter(|file| is_ours(&file.entry)) {
-            let word = match file.last {
-                Operation::Read => "read",
-                Operation::Created => "created",
-                Operation::Modified => "modified",
-                Operation::Deleted => "deleted",
-            };
+            let word = file.last.name();
             self.push(Class::Operation, &file.path, word, file.entry, format!("{word} {}", file.path));
         }
         for todo in ledger.open_todos().filter(|todo| is_ours(&todo.entry)) {

@@ -6,6 +6,7 @@
 mod inventory;
 mod repair;
 mod shown;
+mod words;
 
 pub use repair::repair;
 
@@ -13,8 +14,8 @@ use crate::facts::{Class, Fact};
 use crate::{ArchiveError, EntryId, Material};
 use inventory::Inventory;
 use serde::{Deserialize, Serialize};
-use shown::Shown;
-use std::collections::{BTreeMap, HashSet};
+use shown::{Shown, flat, pointers};
+use std::collections::BTreeMap;
 
 /// As many lost facts are named in a report: enough to judge it, few enough to read.
 const EXAMPLES_MAX: usize = 20;
@@ -79,11 +80,11 @@ pub fn verify(
     resolvable: &[EntryId],
 ) -> Result<LossReport, ArchiveError> {
     let inventory = Inventory::of(material)?;
-    let resolvable: HashSet<EntryId> = resolvable.iter().copied().collect();
-    let shown = Shown::of(shown_text, &resolvable);
+    let flat = flat(shown_text);
+    let (shown, pointers) = (Shown::of(shown_text, &flat), pointers(shown_text, resolvable));
     let mut report = LossReport::default();
     for fact in inventory.facts {
-        let fate = shown.fate(&fact);
+        let fate = shown.fate(&fact, &pointers);
         report.count(fact.class, fate);
         if fate != Fate::Kept {
             report.missing.push(Missing { fact, fate });
@@ -91,8 +92,7 @@ pub fn verify(
     }
     report.missing.sort_by_cached_key(|missing| (tier(missing), std::cmp::Reverse(missing.fact.source)));
     report.missing.truncate(MISSING_MAX);
-    let lost = report.missing.iter().filter(|missing| missing.fate != Fate::Recoverable);
-    report.lost_examples = lost.take(EXAMPLES_MAX).map(|missing| missing.fact.clone()).collect();
+    report.name_lost();
     Ok(report)
 }
 
@@ -111,6 +111,12 @@ impl LossReport {
                 tally.wrong += 1;
             }
         }
+    }
+
+    /// Names the most important of what is lost as it stands now.
+    fn name_lost(&mut self) {
+        let lost = self.missing.iter().filter(|missing| missing.fate != Fate::Recoverable);
+        self.lost_examples = lost.take(EXAMPLES_MAX).map(|missing| missing.fact.clone()).collect();
     }
 
     /// Counts a fact as put back.

@@ -1,5 +1,6 @@
 //! Putting lost facts back, each with the line it stood in.
 
+use super::shown::{Shown, flat};
 use super::{LossReport, Missing};
 use crate::embedded::harmless;
 use crate::facts::Class;
@@ -16,33 +17,32 @@ pub fn repair(
     let escape = harmless(material)?;
     let (mut lines, mut spent) = (Vec::<String>::new(), Tokens::ZERO);
     let mut written = HashSet::new();
-    let mut unmended = Vec::new();
     for missing in missing {
-        let line = escape(&line_of(&missing));
-        if written.contains(&line) {
-            report.mend(&missing);
-            continue;
-        }
-        let tokens = material.measure.text(&line) + Tokens(1);
-        if spent + tokens > budget || !holds(&line, &missing) {
-            unmended.push(missing);
+        let line = flat(&escape(&line_of(&missing)));
+        let is_written = written.contains(&line);
+        let tokens = if is_written { Tokens::ZERO } else { material.measure.text(&line) + Tokens(1) };
+        // Shortened and made harmless, the line may no longer state the fact.
+        if spent + tokens > budget || !Shown::of(&line, &line).holds(&missing.fact) {
+            report.missing.push(missing);
             continue;
         }
         spent += tokens;
         report.mend(&missing);
-        written.insert(line.clone());
-        lines.push(line);
+        if !is_written {
+            written.insert(line.clone());
+            lines.push(line);
+        }
     }
-    report.missing = unmended;
+    report.name_lost();
     Ok(lines)
 }
 
 fn line_of(missing: &Missing) -> String {
     let fact = &missing.fact;
-    let line = fact.line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = &fact.line;
     match fact.class {
         Class::Requirement | Class::Prohibition => format!("- rule: {line}"),
-        Class::Todo | Class::Operation => line,
+        Class::Todo | Class::Operation => line.to_string(),
         Class::Question => format!("- unanswered: {line}"),
         Class::Path
         | Class::Identifier
@@ -57,10 +57,4 @@ fn line_of(missing: &Missing) -> String {
         | Class::UserMessage
         | Class::LiveWork => format!("{}: {line}", fact.source),
     }
-}
-
-/// Whether the line still states the fact after it was shortened and made harmless.
-fn holds(line: &str, missing: &Missing) -> bool {
-    let value = missing.fact.value.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.contains(&value)
 }

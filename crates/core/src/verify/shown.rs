@@ -1,72 +1,71 @@
 //! The text of the new context, indexed so that a fact is looked up in it quickly.
 
 use super::Fate;
+use super::words::{Words, places};
 use crate::EntryId;
 use crate::facts::{Class, Fact, Mention, scan_line, scan_pairs};
 use std::collections::{HashMap, HashSet};
 
 /// What the model will see.
-pub(super) struct Shown {
+pub(super) struct Shown<'s> {
     /// All of it, every run of white space one space.
-    text: String,
+    words: Words<'s>,
     /// Facts by their form.
-    tokens: HashSet<Box<str>>,
+    tokens: HashSet<&'s str>,
     /// Values by key, where the newest wins.
-    values: HashMap<Box<str>, Vec<Box<str>>>,
+    values: HashMap<Box<str>, Vec<&'s str>>,
     /// Lines by each path in them.
-    lines: HashMap<Box<str>, Vec<Box<str>>>,
-    /// Entries that pointers in it lead to.
-    pointers: HashSet<EntryId>,
+    lines: HashMap<&'s str, Vec<&'s str>>,
 }
 
-impl Shown {
-    pub(super) fn of(shown: &str, resolvable: &HashSet<EntryId>) -> Self {
+impl<'s> Shown<'s> {
+    /// Indexes a text; `flat` is the same text [flattened](flat).
+    pub(super) fn of(shown: &'s str, flat: &'s str) -> Self {
         let mut index = Self {
-            text: flat(shown),
+            words: Words::of(flat),
             tokens: HashSet::new(),
             values: HashMap::new(),
             lines: HashMap::new(),
-            pointers: HashSet::new(),
         };
         for line in shown.lines().map(str::trim).filter(|line| !line.is_empty()) {
             index.take(line);
         }
-        let words = shown.split(|c: char| !c.is_ascii_alphanumeric());
-        index.pointers =
-            words.filter_map(|word| word.parse().ok()).filter(|id| resolvable.contains(id)).collect();
         index
     }
 
-    fn take(&mut self, line: &str) {
-        let mut look = |mention: Mention<'_>| {
+    fn take(&mut self, line: &'s str) {
+        let mut look = |mention: Mention<'s>| {
             if mention.class.latest_wins() {
-                self.values.entry(mention.key.to_lowercase().into()).or_default().push(mention.value.into());
+                self.values.entry(mention.key.to_lowercase().into()).or_default().push(mention.value);
             }
             if mention.class == Class::Path {
-                self.lines.entry(mention.value.into()).or_default().push(line.into());
+                self.lines.entry(mention.value).or_default().push(line);
             }
-            self.tokens.insert(mention.value.into());
+            self.tokens.insert(mention.value);
         };
         scan_line(line, &mut look);
         scan_pairs(line, &mut look);
     }
 
-    /// What became of the fact.
-    pub(super) fn fate(&self, fact: &Fact) -> Fate {
+    /// What became of the fact, where these pointers are in view.
+    pub(super) fn fate(&self, fact: &Fact, pointers: &HashSet<EntryId>) -> Fate {
         if self.holds(fact) {
             return Fate::Kept;
         }
-        if self.pointers.contains(&fact.source) {
+        if pointers.contains(&fact.source) {
             return Fate::Recoverable;
         }
         let is_contradicted = fact.class.latest_wins() && self.values.contains_key(&*fact.key.to_lowercase());
         if is_contradicted { Fate::Wrong } else { Fate::Lost }
     }
 
-    fn holds(&self, fact: &Fact) -> bool {
+    /// Whether the fact is in view, literally.
+    pub(super) fn holds(&self, fact: &Fact) -> bool {
         match fact.class {
+            // A URL is known by its form wherever it stands, and goes on past what ends a name.
+            Class::Url if fact.value.contains("://") => self.tokens.contains(&*fact.value),
             Class::Path | Class::Identifier | Class::Url | Class::Id => {
-                self.tokens.contains(&*fact.value) || self.text.contains(&*fact.value)
+                self.tokens.contains(&*fact.value) || self.words.hold(&fact.value)
             }
             Class::Number | Class::Version | Class::State => {
                 let values = self.values.get(&*fact.key.to_lowercase());
@@ -81,19 +80,43 @@ impl Shown {
             | Class::Todo
             | Class::UserMessage
             | Class::Question
-            | Class::LiveWork => self.text.contains(flat(&fact.value).as_str()),
+            | Class::LiveWork => self.words.hold(&flat(&fact.value)),
         }
     }
 
+    /// Whether the operation is the word next to its path.
     fn names_operation(&self, path: &str, operation: &str) -> bool {
-        match self.lines.get(path) {
-            Some(lines) => lines.iter().any(|line| line.contains(operation)),
+        let lines = self.lines.get(path).map_or(&[][..], Vec::as_slice);
+        lines.iter().any(|line| places(line, path).any(|at| is_beside(line, at, path, operation)))
             // A name without a slash is no path by its form.
-            None => self.text.contains(&format!("{operation} {path}")),
-        }
+            || self.words.hold(&flat(&format!("{operation} {path}")))
     }
 }
 
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+fn is_beside(line: &str, at: usize, path: &str, operation: &str) -> bool {
+    // A comma or a full stop parts the path from what is said of the next one.
+    let is_gap = |c: char| !c.is_alphanumeric() && !matches!(c, ',' | ';' | '.');
+    let is_edge = |c: char| !c.is_alphanumeric();
+    let before = line[..at].trim_end_matches(is_gap).rsplit(is_edge).next();
+    let after = line[at + path.len()..].trim_start_matches(is_gap).split(is_edge).next();
+    [before, after].into_iter().flatten().any(|word| word.eq_ignore_ascii_case(operation))
+}
+
+/// Entries that pointers in the text lead to.
+pub(super) fn pointers(shown: &str, resolvable: &[EntryId]) -> HashSet<EntryId> {
+    let resolvable: HashSet<EntryId> = resolvable.iter().copied().collect();
+    let words = shown.split(|c: char| !c.is_ascii_alphanumeric());
+    words.filter_map(|word| word.parse().ok()).filter(|id| resolvable.contains(id)).collect()
+}
+
+/// The text with every run of white space one space.
+pub(super) fn flat(text: &str) -> String {
+    let mut flat = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !flat.is_empty() {
+            flat.push(' ');
+        }
+        flat.push_str(word);
+    }
+    flat
 }

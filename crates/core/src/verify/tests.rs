@@ -2,7 +2,9 @@
 
 use super::{LossReport, repair, verify};
 use crate::facts::Class;
-use crate::{Author, EntryId, Image, Material, Measure, Message, Role, Shelf, Tokens};
+use crate::{
+    Author, Block, Call, EntryId, Image, Material, Measure, Message, Part, Role, Shelf, Tokens, ToolResult,
+};
 
 /// Words are tokens.
 struct Words;
@@ -21,22 +23,34 @@ impl Measure for Words {
 
 /// The report on a context that shows `shown` of what a person and a tool said, and what a repair adds.
 fn check(person: &str, tool: &str, shown: &str, budget: u64) -> (LossReport, Vec<String>) {
-    let mut shelf = Shelf::default();
-    shelf.put(EntryId(0), Message::text(Role::User, Author::Person, person));
-    shelf.put(EntryId(1), Message::text(Role::Tool, Author::Tool, tool));
-    let superseded = [EntryId(0), EntryId(1)];
+    let messages =
+        [Message::text(Role::User, Author::Person, person), Message::text(Role::Tool, Author::Tool, tool)];
+    check_all(&messages, &[], shown, budget)
+}
+
+/// The same for any messages; those of `visible` come last and stay.
+fn check_all(
+    messages: &[Message],
+    visible: &[Message],
+    shown: &str,
+    budget: u64,
+) -> (LossReport, Vec<String>) {
+    let shelf = Shelf::default();
+    let ids: Vec<EntryId> = (0..(messages.len() + visible.len()) as u32).map(EntryId).collect();
+    ids.iter().zip(messages.iter().chain(visible)).for_each(|(&id, message)| shelf.put(id, message.clone()));
+    let (superseded, visible) = ids.split_at(messages.len());
     let material = Material {
         earlier: None,
-        superseded: &superseded,
-        addressable: &superseded,
-        visible: &[],
+        superseded,
+        addressable: superseded,
+        visible,
         previous: &[],
         focus: None,
         archive: &shelf,
         measure: &Words,
     };
-    let mut report = verify(&material, shown, &superseded).expect("the shelf holds both");
-    let lines = repair(&material, &mut report, Tokens(budget)).expect("the shelf holds both");
+    let mut report = verify(&material, shown, superseded).expect("the shelf holds all");
+    let lines = repair(&material, &mut report, Tokens(budget)).expect("the shelf holds all");
     (report, lines)
 }
 
@@ -80,4 +94,65 @@ fn a_report_reads_as_plain_numbers() {
     let (report, _) = check("hi", "see src/a.rs", "src/a.rs", 0);
     let json = serde_json::to_value(&report).expect("plain data");
     assert_eq!(json["by_class"]["path"]["kept"], 1);
+}
+
+#[test]
+fn a_part_of_a_longer_name_does_not_keep_it() {
+    let tool = "see #123 and foo_bar and src/a.rs";
+    let shown = "#1234 foo_bar_baz src/a.rs.orig";
+    let report = check("hi", tool, shown, 0).0;
+    assert_eq!(class(&report, Class::Id), (0, 0, 1, 0));
+    assert_eq!(class(&report, Class::Identifier), (0, 0, 1, 0));
+    assert_eq!(class(&report, Class::Path), (0, 0, 1, 0));
+}
+
+#[test]
+fn an_operation_is_the_word_beside_its_path() {
+    let call = Call {
+        id: "1".into(),
+        name: "Read".into(),
+        input: r#"{"file_path":"src/a.rs"}"#.into(),
+        freeform: false,
+    };
+    let parts = vec![Part::Text { text: "fn main".into() }];
+    let result = ToolResult { call: "1".into(), parts, is_error: false };
+    let messages = [
+        Message { role: Role::Assistant, author: Author::Model, blocks: vec![Block::Call(call)] },
+        Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] },
+    ];
+    let kept = |shown| class(&check_all(&messages, &[], shown, 0).0, Class::Operation).0;
+    assert_eq!(kept("already changed src/a.rs, read src/b.rs"), 0);
+    assert_eq!((kept("read src/a.rs"), kept("- `src/a.rs` (read)"), kept("Read: src/a.rs")), (1, 1, 1));
+}
+
+#[test]
+fn what_was_put_back_is_no_example_of_loss() {
+    let (report, _) = check("Never push to main.", "see src/a.rs", "nothing", 8);
+    let lost: Vec<Class> = report.lost_examples.iter().map(|fact| fact.class).collect();
+    assert_eq!(lost, [Class::Path, Class::UserMessage]);
+}
+
+#[test]
+fn a_line_cut_short_mends_only_what_it_holds() {
+    let tool = format!("src/a.rs {}src/b.rs", "word ".repeat(50));
+    let (report, lines) = check("hi", &tool, "nothing", 1000);
+    assert!(lines.iter().any(|line| line.contains("src/a.rs")), "{lines:?}");
+    assert_eq!(class(&report, Class::Path), (1, 0, 1, 0));
+}
+
+#[test]
+fn an_answered_question_is_not_put_back() {
+    let asked = Message::text(Role::Assistant, Author::Model, "Done. Shall I push it?");
+    let answer = Message::text(Role::User, Author::Person, "yes");
+    let questions = |messages: &[Message], visible: &[Message]| {
+        check_all(messages, visible, "nothing", 1000)
+            .1
+            .into_iter()
+            .filter(|line| line.starts_with("- unanswered"))
+            .count()
+    };
+    assert_eq!(questions(std::slice::from_ref(&asked), &[]), 1);
+    assert_eq!(questions(std::slice::from_ref(&asked), std::slice::from_ref(&answer)), 0);
+    assert_eq!(questions(&[asked.clone(), answer.clone()], &[]), 0);
+    assert_eq!(questions(&[answer, asked], &[]), 1);
 }
