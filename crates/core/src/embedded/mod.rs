@@ -36,7 +36,7 @@ pub struct Draft {
 pub fn summarize(material: &Material<'_>, budget: Tokens) -> Result<Draft, ArchiveError> {
     let mut reading = Reading::of(material)?;
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
-    let pointers = material.superseded.iter().copied().collect();
+    let pointers = material.addressable.iter().copied().collect();
     let escape = Escape { pointers: &pointers, secrets: &secrets };
     let mut page = Page::new(material.measure, escape, budget);
     let notes = write::fixed_parts(&mut page, &reading, budget);
@@ -52,7 +52,7 @@ pub(crate) fn harmless(material: &Material<'_>) -> Result<impl Fn(&str) -> Strin
     for &id in material.superseded {
         passages(&*material.archive.message(id)?).iter().for_each(|passage| secrets.learn(&passage.text));
     }
-    let pointers: HashSet<EntryId> = material.superseded.iter().copied().collect();
+    let pointers: HashSet<EntryId> = material.addressable.iter().copied().collect();
     Ok(move |text: &str| Escape { pointers: &pointers, secrets: &secrets }.apply(text))
 }
 

@@ -132,11 +132,11 @@ impl Reading {
             self.clock += passage.text.len() as u64;
             let clock = self.clock;
             let is_action = passage.voice == Voice::Called;
+            // Thinking may be left out where its message is shown.
+            let is_visible = passage.voice != Voice::Thought;
             scan(&passage, |Sighting { mention, .. }| {
-                self.table.see(
-                    mention,
-                    Place { clock, is_action, is_person: false, is_model: false, is_visible: true },
-                );
+                let place = Place { clock, is_action, is_person: false, is_model: false, is_visible };
+                self.table.see(mention, place);
             });
         }
         if message.author == Author::Person {

@@ -23,7 +23,7 @@ impl Measure for Quarter {
 
 /// The summary of messages of which the newest `visible` stay.
 fn draft(messages: &[Message], visible: usize, budget: u64) -> Draft {
-    let mut shelf = Shelf::default();
+    let shelf = Shelf::default();
     let ids: Vec<EntryId> = (0..messages.len() as u32).map(EntryId).collect();
     ids.iter().zip(messages).for_each(|(&id, message)| shelf.put(id, message.clone()));
     let (superseded, visible) = ids.split_at(ids.len() - visible);
@@ -138,6 +138,50 @@ fn what_stays_in_view_is_not_said_again() {
     let [_, told] = exchange(1, "Read", "{}", "the value lives in config_loader near here");
     let messages = [told, model("config_loader is the place")];
     assert!(!draft(&messages, 1, 300).text.contains("config_loader"));
+}
+
+#[test]
+fn what_is_only_thought_in_view_is_said() {
+    let [_, told] = exchange(1, "Read", "{}", "the value lives in config_loader near here");
+    let thought =
+        Block::Thinking { text: "config_loader is the place".into(), signature: None, redacted: false };
+    let thinking = Message { role: Role::Assistant, author: Author::Model, blocks: vec![thought] };
+    assert!(draft(&[told, thinking], 1, 300).text.contains("config_loader"));
+}
+
+#[test]
+fn the_newest_todos_are_kept_and_leave_rules_their_room() {
+    let mut messages = vec![person("Never touch the tests.")];
+    for n in 0..40 {
+        let input = format!(r#"{{"subject":"look after item number {n} of the long list"}}"#);
+        messages.extend(exchange(n, "TaskCreate", &input, &format!("Task #{n} created")));
+    }
+    let Draft { text, notes, .. } = draft(&messages, 0, 400);
+    assert!(text.contains("- Never touch the tests."), "{text}");
+    assert!(
+        text.contains("- [ ] look after item number 39 of")
+            && !text.contains("- [ ] look after item number 0 of"),
+        "{text}"
+    );
+    assert!(notes.iter().any(|note| note.contains("open todos did not fit")), "{notes:?}");
+}
+
+#[test]
+fn a_pointer_to_a_message_not_read_again_stays_whole() {
+    let shelf = Shelf::default();
+    shelf.put(EntryId(7), person("You must keep m0003 and m0009 apart."));
+    let material = Material {
+        superseded: &[EntryId(7)],
+        addressable: &[EntryId(3), EntryId(7)],
+        visible: &[],
+        earlier: None,
+        previous: &[],
+        focus: None,
+        archive: &shelf,
+        measure: &Quarter,
+    };
+    let text = summarize(&material, Tokens(300)).expect("the shelf holds the message").text;
+    assert!(text.contains("m0003 and m-0009"), "{text}");
 }
 
 const SECRET: &str = "ghp_abcdefghijklmnopqrstuvwxyz012345";

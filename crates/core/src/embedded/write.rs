@@ -4,13 +4,16 @@ use super::page::{Page, Section};
 use super::reading::{Quote, Reading};
 use crate::Tokens;
 use crate::ledger::{Operation, TodoState};
+use std::cmp::Reverse;
 
 /// Shares of the budget, in hundredths: what a part may take at most.
 struct Shares;
 
 impl Shares {
-    /// Rules and open todos together; beyond it the newest are kept, and a note says so.
+    /// Beyond it the newest rules are kept, and a note says so.
     const RULES: u64 = 25;
+    /// What rules leave of their share is added to it; beyond it the newest are kept, and a note says so.
+    const TODOS: u64 = 5;
     const GOAL: u64 = 6;
     const ASKED: u64 = 8;
     const CHANGED: u64 = 12;
@@ -27,8 +30,8 @@ fn share(budget: Tokens, hundredths: u64) -> Tokens {
 pub(super) fn fixed_parts(page: &mut Page<'_>, reading: &Reading, budget: Tokens) -> Vec<String> {
     let mut notes = Vec::new();
     let mut quota = share(budget, Shares::RULES);
-    write_todos(page, reading, &mut quota, &mut notes);
     write_rules(page, reading, &mut quota, &mut notes);
+    write_todos(page, reading, &mut (quota + share(budget, Shares::TODOS)), &mut notes);
     write_goal(page, reading, &mut share(budget, Shares::GOAL));
     write_question(page, reading, &mut share(budget, Shares::DECISIONS));
     write_files(page, reading, budget);
@@ -48,7 +51,11 @@ pub(super) fn second_helping(page: &mut Page<'_>, reading: &Reading) {
 
 fn write_todos(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens, notes: &mut Vec<String>) {
     let mut left_out = 0;
-    for (order, todo) in reading.ledger.todos.iter().enumerate().filter(|(_, todo)| todo.state.is_open()) {
+    let mut todos: Vec<_> =
+        reading.ledger.todos.iter().enumerate().filter(|(_, todo)| todo.state.is_open()).collect();
+    // Of those written down together, the one being done comes first, then the order they are listed in.
+    todos.sort_by_key(|(_, todo)| (Reverse(todo.entry), todo.state != TodoState::InProgress));
+    for (order, todo) in todos {
         let section = match todo.state {
             TodoState::InProgress => Section::InProgress,
             TodoState::Open | TodoState::Done | TodoState::Dropped => Section::NextSteps,
@@ -76,19 +83,17 @@ fn write_rules(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens, notes
     }
 }
 
+/// The oldest and the newest request among what leaves view; the session's first and those after
+/// the cut stay in view themselves.
 fn write_goal(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
-    let mut half = quota.share(1, 2);
-    if let Some(first) = reading.asked.first() {
-        page.add_head(
-            Section::Goal,
-            &format!("At first ({}): {}", first.id, one_line(&first.text)),
-            0,
-            &mut half,
-        );
-    }
-    if let [_, .., last] = reading.asked.as_slice() {
-        let mut half = quota.share(1, 2);
-        page.add_head(Section::Goal, &format!("Last ({}): {}", last.id, one_line(&last.text)), 1, &mut half);
+    let ends = match reading.asked.as_slice() {
+        [] => vec![],
+        [only] => vec![only],
+        [first, .., last] => vec![first, last],
+    };
+    for (order, asked) in ends.into_iter().enumerate() {
+        let text = format!("Asked ({}): {}", asked.id, one_line(&asked.text));
+        page.add_head(Section::Goal, &text, order as u64, &mut quota.share(1, 2));
     }
 }
 
@@ -103,16 +108,17 @@ fn write_question(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
 fn write_files(page: &mut Page<'_>, reading: &Reading, budget: Tokens) {
     let (mut changed, mut read) = (share(budget, Shares::CHANGED), share(budget, Shares::READ));
     let mut files: Vec<_> = reading.ledger.files.iter().collect();
-    files.sort_by_key(|file| std::cmp::Reverse((file.changed, file.entry)));
+    files.sort_by_key(|file| Reverse((file.changed, file.entry)));
     for (order, file) in files.into_iter().enumerate() {
         let quota = if file.changed.is_some() { &mut changed } else { &mut read };
-        let (group, word) = match file.last {
-            Operation::Modified => (0, "modified"),
-            Operation::Created => (1, "created"),
-            Operation::Deleted => (2, "deleted"),
-            Operation::Read => (3, "read"),
+        let group = match file.last {
+            Operation::Modified => 0,
+            Operation::Created => 1,
+            Operation::Deleted => 2,
+            Operation::Read => 3,
         };
-        page.add(Section::Files, &format!("{word} {}", file.path), (group << 32) | order as u64, quota);
+        let text = format!("{} {}", file.last.name(), file.path);
+        page.add(Section::Files, &text, (group << 32) | order as u64, quota);
     }
 }
 
