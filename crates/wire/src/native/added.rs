@@ -12,6 +12,9 @@ use std::sync::Arc;
 pub struct Added {
     /// The conversation it belongs to.
     pub conversation: usize,
+    /// Which pass of compaction left it, counted from 1; older files do not say.
+    #[serde(default)]
+    pub pass: Option<u64>,
     /// An entry below that conversation's leaf.
     #[serde(default)]
     pub entry: Option<Entry>,
@@ -29,6 +32,8 @@ pub struct Added {
 #[derive(Serialize)]
 struct EntryLine<'a> {
     conversation: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pass: Option<u64>,
     entry: &'a Entry,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a Message>,
@@ -49,7 +54,12 @@ pub fn entry_line(
     message: Option<&Message>,
     record: Option<&Value>,
 ) -> Vec<u8> {
-    line(&EntryLine { conversation, entry, message, record })
+    line(&EntryLine { conversation, pass: None, entry, message, record })
+}
+
+/// The line of an entry that a pass of compaction left, newline included; [`next_pass`] numbers passes.
+pub fn pass_line(pass: u64, conversation: usize, entry: &Entry, record: Option<&Value>) -> Vec<u8> {
+    line(&EntryLine { conversation, pass: Some(pass), entry, message: None, record })
 }
 
 /// The line that says what is sent before the history, newline included; for sessions born here.
@@ -69,6 +79,14 @@ pub fn added(source: Arc<dyn Source>) -> Result<Vec<Added>, ReadError> {
     let mut all = Vec::new();
     each(&source, &layout, |_, added| all.push(added))?;
     Ok(all)
+}
+
+/// The number of the next pass over a file of ours.
+pub fn next_pass(source: Arc<dyn Source>) -> Result<u64, ReadError> {
+    let layout = Layout::of(&*source)?;
+    let mut last = 0;
+    each(&source, &layout, |_, added| last = last.max(added.pass.unwrap_or_default()))?;
+    Ok(last.saturating_add(1))
 }
 
 /// Hands out each added line with where it stands in the file; a problem where they end badly.

@@ -4,7 +4,7 @@
 //! ```text
 //! {"epitome":"native","version":1,"from":"opencode","original_bytes":N,"conversations":K}
 //! the N bytes of the original, then a newline
-//! {"conversation":0,"entry":{"entry":"compaction",…},"record":{…}}
+//! {"conversation":0,"pass":1,"entry":{"entry":"compaction",…},"record":{…}}
 //! {"conversation":0,"entry":{"entry":"message",…},"message":{…}}
 //! ```
 //!
@@ -18,7 +18,7 @@ mod read;
 mod tests;
 mod undo;
 
-pub use added::{Added, added, entry_line, fixed_line};
+pub use added::{Added, added, entry_line, fixed_line, next_pass, pass_line};
 pub use header::{Header, VERSION, header, is_native, original, wrap};
 pub use read::read;
 pub use undo::{Undo, undo};

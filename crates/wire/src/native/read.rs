@@ -2,6 +2,7 @@
 
 use super::added::{self, Added};
 use super::header::Layout;
+use crate::jsonl::Problems;
 use crate::{
     Conversation, Fixed, Format, Originals, Place, Problem, ReadError, Reply, Source, Span, Transcript,
 };
@@ -21,10 +22,12 @@ pub fn read(
     };
     transcript.format = Format::Native;
     transcript.problems.extend(differing_count(&transcript, &layout));
-    let mut growth = Growth { transcript, measure, is_born_native: layout.is_born_native() };
+    let is_born_native = layout.is_born_native();
+    let mut growth = Growth { transcript, measure, is_born_native, problems: Problems::default() };
     let problem = added::each(&source, &layout, |span, added| growth.take(span, added))?;
-    growth.transcript.problems.extend(problem);
-    Ok(growth.transcript)
+    let Growth { mut transcript, problems, .. } = growth;
+    transcript.problems.extend(problems.told().into_iter().chain(problem));
+    Ok(transcript)
 }
 
 /// A transcript of empty conversations, to be filled from lines alone.
@@ -62,6 +65,7 @@ struct Growth<'m> {
     transcript: Transcript,
     measure: &'m dyn Measure,
     is_born_native: bool,
+    problems: Problems,
 }
 
 impl Growth<'_> {
@@ -69,7 +73,7 @@ impl Growth<'_> {
         let Some(conversation) = self.transcript.conversations.get_mut(added.conversation) else {
             let what =
                 format!("something was added to conversation {}, which is not there", added.conversation);
-            return self.transcript.problems.push(Problem { line: None, what });
+            return self.problems.add_overall(what);
         };
         if let Some(fixed) = added.fixed {
             conversation.fixed = fixed;
@@ -86,7 +90,7 @@ impl Growth<'_> {
             (Entry::Message(_), None) => {
                 let id = push(conversation, Entry::Note { kind: "message without text".into() });
                 let what = format!("the message of added entry {id} is missing; a note stands in its place");
-                self.transcript.problems.push(Problem { line: None, what });
+                self.problems.add_overall(what);
             }
             (
                 entry @ (Entry::Compaction(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. }),
@@ -101,7 +105,7 @@ impl Growth<'_> {
         if let Some(unknown) = named(&entry).into_iter().find(|id| id.index() >= conversation.log.len()) {
             let id = push(conversation, Entry::Note { kind: "names what is not there".into() });
             let what = format!("added entry {id} names {unknown}, which is not before it; it is passed over");
-            return self.transcript.problems.push(Problem { line: None, what });
+            return self.problems.add_overall(what);
         }
         if let Entry::Compaction(compaction) = &mut entry
             && let Some(summary) = &mut compaction.summary

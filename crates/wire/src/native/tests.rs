@@ -1,6 +1,6 @@
 //! A file is wrapped, grows, and comes back: the original exactly, the additions as they were made.
 
-use super::{Undo, added, entry_line, fixed_line, original, read, undo, wrap};
+use super::{Undo, added, entry_line, fixed_line, next_pass, original, pass_line, read, undo, wrap};
 use crate::{Conversation, Fixed, Format, Originals, Place, Problem, ReadError, Source, Span, Transcript};
 use epitome_core::{
     Archive, Author, Compaction, Edit, Entry, EntryId, Form, Image, Log, Measure, Message, Role, Summary,
@@ -204,6 +204,21 @@ fn undoing_a_later_pass_leaves_the_earlier_ones() {
     let once = wrapped(b"x", &pass);
     assert_eq!(undone(&wrapped(b"x", &[pass.concat(), pass.concat()])), ("shorter", once.clone()));
     assert_eq!(undone(&[once.clone(), pass[0].clone()].concat()), ("shorter", once));
+}
+
+#[test]
+fn undoing_takes_back_one_pass_whichever_conversations_it_touched() {
+    let once = wrapped(b"x", &[pass_line(1, 0, &compaction("a"), None)]);
+    let second = [pass_line(2, 1, &pruning(), None), pass_line(2, 1, &compaction("b"), None)];
+    assert_eq!(undone(&[once.clone(), second.concat()].concat()), ("shorter", once));
+}
+
+#[test]
+fn passes_are_numbered_on_from_the_last() {
+    let next = |lines: &[Vec<u8>]| next_pass(Arc::new(wrapped(b"x", lines))).expect("the file is ours");
+    assert_eq!(next(&[]), 1);
+    let lines = [pass_line(4, 0, &pruning(), None), entry_line(0, &compaction("a"), None, None)];
+    assert_eq!(next(&lines), 5);
 }
 
 #[test]

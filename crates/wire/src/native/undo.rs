@@ -27,14 +27,14 @@ pub enum Undo {
 }
 
 /// The file behind `source` without its last pass: the newest compaction or pruning, and those right
-/// before it in conversations of lower number, since one pass takes the conversations in turn.
+/// before it that the same pass left.
 pub fn undo(source: Arc<dyn Source>) -> Result<Undo, ReadError> {
     let layout = Layout::of(&*source)?;
     let mut lines = Vec::new();
     added::each(&source, &layout, |span, added| lines.push(Placed::of(span, &added)))?;
     let Some(last) = lines.iter().rposition(|line| line.is_pass) else { return Ok(Undo::Nothing) };
     let mut first = last;
-    while first > 0 && lines[first - 1].is_pass && lines[first - 1].conversation < lines[first].conversation {
+    while first > 0 && lines[first - 1].is_pass && lines[first - 1].is_left_with(&lines[first]) {
         first -= 1;
     }
     let before = Window::new(source.clone(), 0, lines[first].span.offset);
@@ -53,6 +53,7 @@ pub fn undo(source: Arc<dyn Source>) -> Result<Undo, ReadError> {
 struct Placed {
     span: Span,
     conversation: usize,
+    pass: Option<u64>,
     is_pass: bool,
 }
 
@@ -62,7 +63,16 @@ impl Placed {
             Some(Entry::Compaction(_) | Entry::Edit(_)) => true,
             Some(Entry::Message(_) | Entry::Undo { .. } | Entry::Note { .. }) | None => false,
         };
-        Self { span, conversation: added.conversation, is_pass }
+        Self { span, conversation: added.conversation, pass: added.pass, is_pass }
+    }
+
+    /// Whether one pass left this and the `next` line. Where the file does not say, a lower conversation
+    /// does: one pass takes the conversations in turn.
+    fn is_left_with(&self, next: &Self) -> bool {
+        match (self.pass, next.pass) {
+            (None, None) => self.conversation < next.conversation,
+            (Some(_), _) | (None, Some(_)) => self.pass == next.pass,
+        }
     }
 
     fn note(&self) -> Vec<u8> {
