@@ -12,7 +12,7 @@ pub(crate) use mark::{Mark, begin_line, derive};
 pub(crate) use take_back::{Found, take_back};
 
 use crate::{Format, ReadError, Source, Transcript, claude_code, codex, pi};
-use epitome_core::{EntryId, Expressible, Tail, Tokens, Trigger};
+use epitome_core::{ArchiveError, EntryId, Expressible, Tail, Tokens, Trigger};
 use std::io;
 use std::sync::Arc;
 
@@ -85,6 +85,9 @@ pub enum WriteError {
     /// The original could not be read again.
     #[error("cannot read the transcript again to append to it")]
     Read(#[source] io::Error),
+    /// A message that is shown shortened could not be read again.
+    #[error("cannot tell which messages are in view; read the file again")]
+    Original(#[from] ArchiveError),
     /// A line is not what it was when the transcript was read.
     #[error("the line of {id} has changed since it was read ({why}); read the file again")]
     Changed {
@@ -118,7 +121,17 @@ pub fn append(
         Format::ClaudeCode => claude_code::append(transcript, conversation, source, boundary),
         Format::Codex => codex::append(transcript, conversation, source, boundary),
         Format::Pi => pi::append(transcript, conversation, source, boundary),
-        other => Err(WriteError::NotResumable(other)),
+        format @ (Format::Opencode
+        | Format::GeminiCli
+        | Format::CopilotCli
+        | Format::SweAgent
+        | Format::MiniSweAgent
+        | Format::Openhands
+        | Format::Langgraph
+        | Format::Anthropic
+        | Format::OpenaiChat
+        | Format::OpenaiResponses
+        | Format::Native) => Err(WriteError::NotResumable(format)),
     }
 }
 
@@ -128,9 +141,18 @@ pub fn undo(format: Format, source: &dyn Source) -> Result<Undo, ReadError> {
         Format::ClaudeCode => claude_code::undo(source),
         Format::Codex => codex::undo(source),
         Format::Pi => pi::undo(source),
-        other => Err(ReadError::NotThis {
-            format: other,
-            why: "only claude-code, codex and pi are taken back".into(),
-        }),
+        Format::Opencode
+        | Format::GeminiCli
+        | Format::CopilotCli
+        | Format::SweAgent
+        | Format::MiniSweAgent
+        | Format::Openhands
+        | Format::Langgraph
+        | Format::Anthropic
+        | Format::OpenaiChat
+        | Format::OpenaiResponses
+        | Format::Native => {
+            Err(ReadError::NotThis { format, why: "only claude-code, codex and pi are taken back".into() })
+        }
     }
 }

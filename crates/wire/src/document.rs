@@ -11,6 +11,7 @@ mod view;
 pub(crate) use draft::Draft;
 pub(crate) use view::{Object, View};
 
+use crate::jsonl::Problems;
 use crate::{Format, Problem, ReadError, Source, Span, Transcript};
 use epitome_core::{Measure, Message};
 use serde_json::value::RawValue;
@@ -74,15 +75,14 @@ pub(crate) fn read<D: Dialect>(
         return Err(ReadError::Empty);
     }
     let bodies = D::bodies(&roots).map_err(not_this)?;
-    let (mut conversations, mut problems) = (Vec::with_capacity(bodies.len()), Vec::new());
+    let (mut conversations, mut problems) = (Vec::with_capacity(bodies.len()), Problems::default());
     for (index, body) in bodies.iter().enumerate() {
         let label = if bodies.len() > 1 { format!("conversation {}, ", index + 1) } else { String::new() };
-        let mut draft = Draft::<D>::new(&document, source.clone(), measure, label);
+        let mut draft = Draft::<D>::new(&document, source.clone(), measure, label, &mut problems);
         D::tell(body, &mut draft);
-        let (conversation, odd) = draft.finish();
-        conversations.push(conversation);
-        problems.extend(odd);
+        conversations.push(draft.finish());
     }
+    let mut problems = problems.told();
     problems.extend(broken.map(|what| Problem { line: None, what }));
     Ok(Transcript { format: D::FORMAT, conversations, problems })
 }

@@ -5,6 +5,7 @@ use crate::jsonl::{Problems, each_object, part_of};
 use crate::{ReadError, Source, Span};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::io;
 
 /// The last compaction of a file.
 pub(crate) struct Found {
@@ -107,6 +108,35 @@ fn copy(source: &dyn Source, from: u64, to: u64, bytes: &mut Vec<u8>) -> Result<
     let old = bytes.len();
     bytes.resize(old + to.saturating_sub(from) as usize, 0);
     let got = source.read_at(from, &mut bytes[old..]).map_err(ReadError::Read)?;
-    bytes.truncate(old + got);
+    if old + got < bytes.len() {
+        let why = "the file is shorter than it was";
+        return Err(ReadError::Read(io::Error::new(io::ErrorKind::UnexpectedEof, why)));
+    }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Edit, rewrite};
+    use crate::{ReadError, Source};
+    use std::io;
+
+    /// A file that lost its end after its length was asked.
+    struct Shrunk;
+
+    impl Source for Shrunk {
+        fn len(&self) -> u64 {
+            8
+        }
+        fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+            b"1234".to_vec().read_at(offset, into)
+        }
+    }
+
+    #[test]
+    fn a_file_that_shrinks_meanwhile_is_not_written_short() {
+        let edits = [Edit { offset: 1, len: 1, by: "x".into() }];
+        let error = rewrite(&Shrunk, &edits).expect_err("half of it is gone");
+        assert!(matches!(error, ReadError::Read(why) if why.kind() == io::ErrorKind::UnexpectedEof));
+    }
 }

@@ -77,7 +77,7 @@ fn kept_uuids(
     boundary: &Boundary,
 ) -> Result<Vec<String>, WriteError> {
     let mut spans: Vec<(EntryId, Span)> = Vec::new();
-    for id in kept_tail(conversation, boundary) {
+    for id in kept_tail(conversation, boundary)? {
         let own = conversation.originals.spans(id).ok_or(WriteError::NotInFile(id))?;
         spans.extend(own.iter().map(|span| (id, *span)));
     }

@@ -21,7 +21,7 @@ pub fn append(
     let nothing_said = WriteError::NothingSaid(conversation);
     let conversation =
         transcript.conversations.get(conversation).filter(|c| c.leaf.is_some()).ok_or(nothing_said)?;
-    let tail = kept_tail(conversation, boundary);
+    let tail = kept_tail(conversation, boundary)?;
     let mut history = items_of(conversation, source, &boundary.before)?;
     history.push(user_item(&boundary.summary));
     history.extend(items_of(conversation, source, &tail)?);

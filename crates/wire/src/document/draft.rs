@@ -2,7 +2,8 @@
 
 use super::pairs::Pairs;
 use super::{Dialect, Document, Side, View, decode};
-use crate::{Conversation, Fixed, Originals, Place, Problem, Reply, Source, Span, Usage};
+use crate::jsonl::Problems;
+use crate::{Conversation, Fixed, Originals, Place, Reply, Source, Span, Usage};
 use epitome_core::{Compaction, Entry, EntryId, Log, Measure, Message, Summary};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub(crate) struct Draft<'d, D> {
     replies: Vec<Reply>,
     names: Vec<Option<Arc<str>>>,
     pairs: Pairs,
-    problems: Vec<Problem>,
+    problems: &'d mut Problems,
     /// Which conversation of the file it is, where there are several.
     label: String,
     /// The element being read, counted from 1 as people do.
@@ -32,6 +33,7 @@ impl<'d, D: Dialect> Draft<'d, D> {
         source: Arc<dyn Source>,
         measure: &'d dyn Measure,
         label: String,
+        problems: &'d mut Problems,
     ) -> Self {
         Self {
             fixed: Fixed::default(),
@@ -42,7 +44,7 @@ impl<'d, D: Dialect> Draft<'d, D> {
             replies: Vec::new(),
             names: Vec::new(),
             pairs: Pairs::default(),
-            problems: Vec::new(),
+            problems,
             label,
             element: 0,
             dialect: PhantomData,
@@ -120,22 +122,21 @@ impl<'d, D: Dialect> Draft<'d, D> {
 
     /// Remembers something odd that was survived.
     pub(crate) fn odd(&mut self, what: &str) {
-        self.problems.push(Problem { line: None, what: format!("{}{what}", self.label) });
+        self.problems.add_overall(format!("{}{what}", self.label));
     }
 
-    /// The conversation, and what was odd about it.
-    pub(super) fn finish(mut self) -> (Conversation, Vec<Problem>) {
+    /// The conversation.
+    pub(super) fn finish(mut self) -> Conversation {
         for fault in std::mem::take(&mut self.pairs).finish() {
             self.odd(&fault);
         }
-        let conversation = Conversation {
+        Conversation {
             leaf: self.log.leaf(),
             log: self.log,
             fixed: self.fixed,
             replies: self.replies,
             originals: self.originals,
             names: self.names,
-        };
-        (conversation, self.problems)
+        }
     }
 }

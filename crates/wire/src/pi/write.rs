@@ -45,7 +45,7 @@ fn read_again(error: ReadError) -> WriteError {
 
 /// The first message kept; none where nothing is. Everything on the branch behind it comes along.
 fn first_kept(conversation: &Conversation, boundary: &Boundary) -> Result<Option<EntryId>, WriteError> {
-    let kept: BTreeSet<EntryId> = kept_tail(conversation, boundary).into_iter().collect();
+    let kept: BTreeSet<EntryId> = kept_tail(conversation, boundary)?.into_iter().collect();
     let Some(&first) = kept.first() else { return Ok(None) };
     let mut behind = branch_messages(conversation).into_iter().filter(|id| *id >= first);
     if let Some(id) = behind.find(|id| !kept.contains(id)) {

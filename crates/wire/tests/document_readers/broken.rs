@@ -211,3 +211,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_file_with_endless_problems_tells_some_and_counts_the_rest() {
+    let orphan = json!({"role": "tool", "tool_call_id": "a", "content": "x"});
+    let body = json!({"messages": vec![orphan; 5000]}).to_string();
+    let problems = read_as(Some(Format::OpenaiChat), body.as_bytes()).expect("it is a body").problems;
+    assert!(problems.len() <= 1001, "{} problems are told", problems.len());
+    assert!(problems.last().is_some_and(|last| last.what.ends_with("more problems, not listed")));
+}
