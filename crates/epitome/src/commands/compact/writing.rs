@@ -128,14 +128,16 @@ fn resumable(opened: &Opened, added: &Added<'_>) -> Result<Pieces> {
 }
 
 fn wrapped(opened: &Opened, added: &[Added<'_>]) -> Result<Pieces> {
+    let is_ours = opened.transcript.format == Format::Native;
+    let pass = if is_ours { native::next_pass(opened.source.clone())? } else { 1 };
     let mut behind = Vec::new();
     for added in added {
         let record = serde_json::to_value(&added.report)?;
         for entry in new_entries(added.session.log(), added.known) {
-            behind.extend(native::entry_line(added.number, entry, None, Some(&record)));
+            behind.extend(native::pass_line(pass, added.number, entry, Some(&record)));
         }
     }
-    let front = if opened.transcript.format == Format::Native {
+    let front = if is_ours {
         Vec::new()
     } else {
         behind.insert(0, b'\n');
