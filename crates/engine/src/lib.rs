@@ -10,5 +10,5 @@ mod session;
 
 pub use gauge::Gauge;
 pub use replay::{Call, replay};
-pub use report::{Happened, Report};
+pub use report::{Happened, Made, Report};
 pub use session::{Check, Clock, EngineError, Session, Setup};

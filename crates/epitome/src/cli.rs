@@ -44,7 +44,7 @@ pub enum Command {
     Undo(UndoArgs),
     /// List models: windows, output limits, prices, and where each figure comes from
     #[command(after_help = examples::MODELS)]
-    Models(ListArgs),
+    Models(ModelsArgs),
     /// List presets, or print one
     #[command(after_help = examples::PRESETS)]
     Presets(ListArgs),
@@ -72,6 +72,9 @@ pub struct ReadArgs {
     /// The context window in tokens; the model's if left out
     #[arg(long, value_name = "TOKENS", value_parser = window)]
     pub window: Option<u64>,
+    /// A file of your own figures for models, on top of the catalog (see docs/reference/tokens.md)
+    #[arg(long, value_name = "FILE", env = "EPITOME_MODELS")]
+    pub models: Option<PathBuf>,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
@@ -203,6 +206,18 @@ pub struct UndoArgs {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub read: ReadArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct ModelsArgs {
+    /// Only this one, whole
+    pub name: Option<String>,
+    /// A file of your own figures for models, on top of the catalog (see docs/reference/tokens.md)
+    #[arg(long, value_name = "FILE", env = "EPITOME_MODELS")]
+    pub models: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args, Debug)]

@@ -148,6 +148,14 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Where `file` lies below the folder it was found in; its name alone where it was named itself.
+pub fn below(named: &[PathBuf], file: &Path) -> PathBuf {
+    let inside = named
+        .iter()
+        .find_map(|root| file.strip_prefix(root).ok().filter(|rest| !rest.as_os_str().is_empty()));
+    inside.unwrap_or(Path::new(file.file_name().unwrap_or_default())).to_owned()
+}
+
 fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();

@@ -26,6 +26,8 @@ pub struct Opened {
     pub gauge: Gauge,
     /// The window.
     pub window: Window,
+    /// Whether the file is not the bytes themselves.
+    is_packed: bool,
 }
 
 /// A window and where the figure comes from.
@@ -53,7 +55,7 @@ impl Opened {
     pub fn of(path: &Path, source: Arc<dyn Source>, args: &ReadArgs) -> Result<Self> {
         let failed = || format!("cannot read {}", path.display());
         let name = args.model.clone().or(hinted_model(&*source)?).unwrap_or_default();
-        let model = Catalog::built_in().find(&name);
+        let model = catalog(args.models.as_deref())?.find(&name);
         let gauge = Gauge(Counter::for_model(&model));
         let transcript = read(source.clone(), args.from.0, &gauge).with_context(failed)?;
         if transcript.conversations.is_empty() {
@@ -68,7 +70,8 @@ impl Opened {
                 Window { tokens: model.window_tokens.value, source: told(model.window_tokens.source).into() }
             }
         };
-        Ok(Self { path: path.to_owned(), source, transcript, model, gauge, window })
+        let is_packed = std::fs::metadata(path).map_or(true, |about| about.len() != source.len());
+        Ok(Self { path: path.to_owned(), source, transcript, model, gauge, window, is_packed })
     }
 
     /// How tokens are counted.
@@ -80,7 +83,9 @@ impl Opened {
     pub fn budget(&self, conversation: &Conversation) -> Budget {
         let catalog = self.model.output_tokens_max.as_ref().map_or(OUTPUT_TOKENS, |most| most.value);
         let output = conversation.fixed.max_tokens.unwrap_or(catalog).min(catalog.max(1));
+        let prompt_max = self.model.input_tokens_max.as_ref().map(|most| Tokens(most.value));
         Budget::new(Tokens(self.window.tokens), self.fixed_tokens(conversation), Tokens(output))
+            .with_prompt_max(prompt_max)
     }
 
     /// What a conversation's system prompt and tools take.
@@ -88,6 +93,20 @@ impl Opened {
         let system: Tokens = conversation.fixed.system.iter().map(|text| self.gauge.text(text)).sum();
         let tools: Vec<&str> = conversation.fixed.tools.iter().map(AsRef::as_ref).collect();
         system + Tokens(self.gauge.0.count_tools(&tools))
+    }
+
+    /// Refuses to take the transcript's own place where it has grown since it was read.
+    pub fn check_unchanged(&self, out: Option<&Path>) -> Result<()> {
+        let is_same =
+            |out: &&Path| matches!((out.canonicalize(), self.path.canonicalize()), (Ok(a), Ok(b)) if a == b);
+        let Some(out) = out.filter(is_same) else { return Ok(()) };
+        if std::fs::metadata(out).is_ok_and(|about| about.len() != self.source.len() && !self.is_packed) {
+            bail!(
+                "{} has grown since it was read; nothing was written, run again when its tool is idle",
+                out.display()
+            );
+        }
+        Ok(())
     }
 
     /// The conversation asked for, or the longest.
@@ -142,6 +161,15 @@ fn value_after(text: &str) -> Option<&str> {
     let name = &rest[..rest.find('"')?];
     let is_name = (2..80).contains(&name.len()) && !name.starts_with('<') && !name.contains([' ', '\\']);
     is_name.then_some(name)
+}
+
+/// The catalog, with the operator's own figures on top where a file of them is named.
+pub fn catalog(overrides: Option<&Path>) -> Result<Catalog> {
+    let Some(path) = overrides else { return Ok(Catalog::built_in().clone()) };
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Catalog::built_in()
+        .with_overrides(&text)
+        .with_context(|| format!("{} is no list of models", path.display()))
 }
 
 /// Where a figure of the catalog comes from, in words.

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use epitome_wire::Source;
 use std::fmt;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -13,12 +14,19 @@ pub fn write(path: Option<&Path>, fill: impl FnOnce(&mut dyn Write) -> Result<()
         fill(&mut out)?;
         return out.flush().context("cannot write to standard output");
     };
+    if path.exists() && !path.is_file() {
+        // A device or a pipe is written to, not replaced.
+        let mut out =
+            BufWriter::new(File::create(path).with_context(|| format!("cannot write {}", path.display()))?);
+        fill(&mut out)?;
+        return out.flush().with_context(|| format!("cannot write {}", path.display()));
+    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = || format!("cannot write {}", path.display());
     if !folder.is_dir() {
         bail!("{}: there is no folder {}; make it first", failed(), folder.display());
     }
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
+    let mut file = new_beside(folder).with_context(failed)?;
     let mut out = BufWriter::new(&mut file);
     fill(&mut out)?;
     out.flush().with_context(failed)?;
@@ -67,19 +75,18 @@ pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// A new file is readable as others the person makes; one that takes another's place keeps its mode.
-#[cfg(unix)]
-fn match_mode(file: &tempfile::NamedTempFile, path: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::metadata(path).map_or(0o644, |about| about.permissions().mode());
-    file.as_file()
-        .set_permissions(std::fs::Permissions::from_mode(mode))
-        .context("cannot set the file's mode")
+/// A new file with the mode the person's other new files have.
+fn new_beside(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
 }
 
-#[cfg(not(unix))]
-fn match_mode(_: &tempfile::NamedTempFile, _: &Path) -> Result<()> {
-    Ok(())
+/// A file that takes another's place keeps its mode.
+fn match_mode(file: &tempfile::NamedTempFile, path: &Path) -> Result<()> {
+    let Ok(about) = std::fs::metadata(path) else { return Ok(()) };
+    file.as_file().set_permissions(about.permissions()).context("cannot set the file's mode")
 }
 
 /// Copied at once.

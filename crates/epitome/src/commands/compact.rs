@@ -9,7 +9,7 @@ use crate::clock::WallClock;
 use crate::opened::Opened;
 use crate::{input, output, preset, progress};
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{Policy, Trigger};
+use epitome_core::{EntryId, Policy, Trigger};
 use epitome_engine::Report;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,10 @@ struct Line {
     conversation: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
+    /// Where the window's figure comes from.
+    window_source: String,
+    /// How many oddities of the file reading survived; `inspect` lists them.
+    problems: usize,
     #[serde(flatten)]
     report: Report,
 }
@@ -60,35 +64,39 @@ fn outputs(files: &[PathBuf], args: &CompactArgs) -> Result<Vec<Option<PathBuf>>
     if !out.is_dir() {
         bail!("{} is no folder; several transcripts need one to go to", out.display());
     }
-    let name = |file: &PathBuf| out.join(plain_name(file));
-    let named: Vec<PathBuf> = files.iter().map(name).collect();
+    let named: Vec<PathBuf> =
+        files.iter().map(|file| out.join(plain(input::below(&args.files, file)))).collect();
     if let Some(twice) = named.iter().enumerate().find(|(at, path)| named[..*at].contains(path)) {
         bail!("two transcripts would both be written to {}; compact them one by one", twice.1.display());
+    }
+    for folder in named.iter().filter_map(|path| path.parent()).filter(|_| !args.dry_run) {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
     Ok(named.into_iter().map(Some).collect())
 }
 
-/// A file's name without the ending of its packing: what is written is not packed.
-fn plain_name(file: &Path) -> PathBuf {
-    let name = PathBuf::from(file.file_name().unwrap_or_default());
-    let is_packed = name.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
-    if is_packed { name.with_extension("") } else { name }
+/// A path without the ending of its packing: what is written is not packed.
+fn plain(file: PathBuf) -> PathBuf {
+    let is_packed = file.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
+    if is_packed { file.with_extension("") } else { file }
 }
 
-/// Says so where the budget allowed another target than the one asked for.
-fn note_target(report: &mut Report, policy: &Policy) {
-    let wanted = policy.target.of(report.budget.window).less(report.budget.fixed);
-    let Some(made) = report.record.as_mut().filter(|made| made.target != wanted) else { return };
-    made.notes.push(format!(
-        "the target of {wanted} for the history became {}: it gets at least a quarter and at most three quarters of its room",
-        made.target
-    ));
+/// Refuses pins that name no message.
+fn check_pins(opened: &Opened, pins: &[EntryId]) -> Result<()> {
+    let is_known =
+        |pin: &EntryId| opened.transcript.conversations.iter().any(|one| one.log.item(*pin).is_some());
+    match pins.iter().find(|pin| !is_known(pin)) {
+        Some(pin) => bail!("cannot pin {pin}: no message of {} has this name", opened.path.display()),
+        None => Ok(()),
+    }
 }
 
 fn compact_file(path: &Path, out: Option<&Path>, policy: &Policy, args: &CompactArgs) -> Result<Vec<Line>> {
     let opened = Opened::new(path, &args.read)?;
     let target = Target::of(&opened, args.to)?;
     target.check(&opened, out)?;
+    check_pins(&opened, &args.pins)?;
     let (clock, method) = (WallClock::start(), opened.method());
     let work = Work {
         policy,
@@ -104,16 +112,25 @@ fn compact_file(path: &Path, out: Option<&Path>, policy: &Policy, args: &Compact
         let failed = || format!("cannot compact {}", path.display());
         let mut session = work.open(&opened, number)?;
         let known = session.log().len();
-        let mut report = session.compact(Trigger::Manual).with_context(failed)?;
-        note_target(&mut report, policy);
+        let report = session.compact(Trigger::Manual).with_context(failed)?;
         let output = out.filter(|_| !args.dry_run).map(|out| out.display().to_string());
         added.push(Added { number, known, report: report.clone(), session });
-        lines.push(Line { file: path.display().to_string(), conversation: number, output, report });
+        lines.push(Line {
+            file: path.display().to_string(),
+            conversation: number,
+            output,
+            window_source: opened.window.source.clone(),
+            problems: opened.transcript.problems.len(),
+            report,
+        });
     }
     let is_wanted = out.is_some() || !args.read.json;
     if is_wanted && !args.dry_run {
         let pieces = target.pieces(&opened, &added)?;
-        output::write(out, |to| pieces.write(&*opened.source, to))?;
+        output::write(out, |to| {
+            pieces.write(&*opened.source, to)?;
+            opened.check_unchanged(out)
+        })?;
     }
     Ok(lines)
 }

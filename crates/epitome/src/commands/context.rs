@@ -40,7 +40,8 @@ pub fn body(
     max_tokens: Option<u64>,
 ) -> Result<Vec<u8>> {
     let fixed = &conversation.fixed;
-    let named = fixed.model.as_deref().or(opened.model.row.as_ref().map(|_| opened.model.id.as_str()));
+    let asked = (!opened.model.id.is_empty()).then_some(opened.model.id.as_str());
+    let named = fixed.model.as_deref().or(asked);
     let parts = encode::RequestParts {
         system: &fixed.system,
         tools: &fixed.tools,

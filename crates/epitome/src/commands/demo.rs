@@ -23,7 +23,13 @@ const LISTED_MAX: usize = 6;
 /// Compacts the bundled session and shows what happened.
 pub fn run(args: &DemoArgs) -> Result<()> {
     let bytes = zstd::decode_all(SESSION).context("the bundled session is damaged")?;
-    let read = ReadArgs { from: FromFormat(None), model: None, window: Some(args.window), json: args.json };
+    let read = ReadArgs {
+        from: FromFormat(None),
+        model: None,
+        window: Some(args.window),
+        models: None,
+        json: args.json,
+    };
     let opened = Opened::of(Path::new("pi-mono-large-session.jsonl"), Arc::new(bytes), &read)?;
     let policy = Policy::try_from(preset::settings("default")?)?;
     let (clock, method) = (WallClock::start(), opened.method());

@@ -1,17 +1,18 @@
 //! `epitome models`: what is known of models, and from where.
 
 use super::print_json_each;
-use crate::cli::ListArgs;
+use crate::cli::ModelsArgs;
 use crate::draw::grouped;
 use crate::output::{Page, tell};
 use anyhow::Result;
-use epitome_tokens::{Catalog, Model};
+use epitome_tokens::Model;
 
 /// Lists the catalog, or prints what is known of one model.
-pub fn run(args: &ListArgs) -> Result<()> {
+pub fn run(args: &ModelsArgs) -> Result<()> {
+    let catalog = crate::opened::catalog(args.models.as_deref())?;
     let models: Vec<Model> = match &args.name {
-        Some(name) => vec![Catalog::built_in().find(name)],
-        None => Catalog::built_in().models().collect(),
+        Some(name) => vec![catalog.find(name)],
+        None => catalog.models().collect(),
     };
     if args.json {
         return print_json_each(&models);

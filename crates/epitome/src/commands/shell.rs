@@ -15,7 +15,14 @@ pub fn completions(args: &CompletionsArgs) -> Result<()> {
 /// Prints the manual page.
 pub fn man() -> Result<()> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command()).render(&mut page).context("cannot write the manual page")?;
+    let command = Cli::command();
+    let subcommands: Vec<clap::Command> = command.get_subcommands().cloned().collect();
+    clap_mangen::Man::new(command).render(&mut page).context("cannot write the manual page")?;
+    for subcommand in subcommands {
+        let name = format!("epitome-{}", subcommand.get_name());
+        let part = clap_mangen::Man::new(subcommand.display_name(name));
+        part.render(&mut page).context("cannot write the manual page")?;
+    }
     print(&page)
 }
 

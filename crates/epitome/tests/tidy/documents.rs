@@ -32,7 +32,7 @@ fn every_command_and_flag_is_documented() {
         let help = printed(&[&command, "--help"]);
         let flags = help.split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2);
         let flags = flags.map(|flag| flag.trim_end_matches([',', ';', ')', ']']));
-        let shared = ["--help", "--version", "--from", "--model", "--json"];
+        let shared = ["--help", "--version", "--from", "--model", "--models", "--json"];
         let missing = flags.filter(|flag| !shared.contains(flag) && !section.contains(flag));
         faults.extend(missing.map(|flag| format!("docs/reference/cli.md: `{command}` lacks {flag}")));
     }

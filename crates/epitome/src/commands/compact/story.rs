@@ -25,6 +25,16 @@ fn write(page: &mut Page, line: &Line, args: &CompactArgs) {
         "{which}: {verb} from {} to {} tokens (window {}, counted by {})",
         report.tokens_before, report.tokens_after, report.budget.window, report.count_method
     );
+    if line.window_source.starts_with("a guess") {
+        writeln!(page, "  note: the window is {}; name it with --window", line.window_source);
+    }
+    if line.problems > 0 {
+        writeln!(
+            page,
+            "  note: {} oddities of the file were survived; `epitome inspect` lists them",
+            line.problems
+        );
+    }
     let Some(made) = &report.record else { return };
     writeln!(
         page,
@@ -38,11 +48,14 @@ fn write(page: &mut Page, line: &Line, args: &CompactArgs) {
         report.cost
     );
     let loss = &made.loss;
-    writeln!(
-        page,
-        "  facts: {} kept, {} recoverable, {} lost, {} put back",
-        loss.kept, loss.recoverable, loss.lost, loss.repaired
-    );
+    let has_left = !made.superseded.is_empty() || !made.dropped.is_empty();
+    if has_left {
+        writeln!(
+            page,
+            "  facts: {} kept, {} recoverable, {} lost, {} put back",
+            loss.kept, loss.recoverable, loss.lost, loss.repaired
+        );
+    }
     for note in &made.notes {
         writeln!(page, "  note: {note}");
     }

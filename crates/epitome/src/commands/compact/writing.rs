@@ -6,7 +6,7 @@ use crate::opened::Opened;
 use crate::output;
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{Compaction, Entry, EntryId, Expressible, Log, Trigger, ledger::Operation};
-use epitome_engine::{Happened, Report, Session};
+use epitome_engine::{Happened, Made, Report, Session};
 use epitome_wire::{Boundary, Format, Source, append, can_express, native};
 use std::io::Write;
 use std::path::Path;
@@ -98,6 +98,9 @@ impl Target {
     pub(super) fn pieces(self, opened: &Opened, added: &[Added<'_>]) -> Result<Pieces> {
         let is_changed = added.iter().any(|added| added.report.outcome != Happened::Noop);
         match self {
+            Self::Body(format) if !is_changed && format == opened.transcript.format => {
+                Ok(Pieces::unchanged(&*opened.source))
+            }
             Self::Body(format) => body(opened, format, &added[0]),
             Self::Resumable(_) | Self::Native if !is_changed => Ok(Pieces::unchanged(&*opened.source)),
             Self::Resumable(_) => resumable(opened, &added[0]),
@@ -169,7 +172,20 @@ fn boundary(added: &Added<'_>) -> Option<Boundary> {
         read_files: paths(|last| last == Operation::Read),
         modified_files: paths(|last| last != Operation::Read),
         duration_ms: added.report.duration_ms,
-        record: None,
+        record: Some(brief(&added.report, made).to_string().into()),
+    })
+}
+
+/// What a file of another tool's keeps of the record: its figures, not its lists.
+fn brief(report: &Report, made: &Made) -> serde_json::Value {
+    let loss = &made.loss;
+    serde_json::json!({
+        "strategy": made.strategy,
+        "tokens_before": report.tokens_before,
+        "tokens_after": report.tokens_after,
+        "count_method": report.count_method,
+        "loss": { "kept": loss.kept, "recoverable": loss.recoverable, "lost": loss.lost, "repaired": loss.repaired },
+        "notes": made.notes,
     })
 }
 
