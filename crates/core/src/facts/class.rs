@@ -85,6 +85,29 @@ impl Class {
         }
     }
 
+    /// The word for it, as reports show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::Operation => "operation",
+            Self::Identifier => "identifier",
+            Self::Url => "url",
+            Self::Id => "id",
+            Self::Command => "command",
+            Self::Number => "number",
+            Self::Version => "version",
+            Self::Error => "error",
+            Self::Requirement => "requirement",
+            Self::Prohibition => "prohibition",
+            Self::Decision => "decision",
+            Self::Todo => "todo",
+            Self::State => "state",
+            Self::UserMessage => "user-message",
+            Self::Question => "question",
+            Self::LiveWork => "live-work",
+        }
+    }
+
     /// Whether its facts are the person's own rules.
     pub fn is_rule(self) -> bool {
         matches!(self, Self::Requirement | Self::Prohibition)
@@ -106,4 +129,16 @@ pub struct Fact {
     pub line: Arc<str>,
     /// Who wrote it.
     pub author: Author,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Class;
+
+    #[test]
+    fn a_class_is_called_the_same_everywhere() {
+        for class in Class::ALL {
+            assert_eq!(serde_json::to_value(class).expect("a plain word"), class.name());
+        }
+    }
 }

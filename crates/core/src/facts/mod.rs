@@ -9,6 +9,8 @@ mod class;
 mod decision;
 mod error;
 mod form;
+mod key;
+mod live;
 mod number;
 mod passage;
 mod path;
@@ -20,6 +22,7 @@ pub use argument::scan_commands;
 pub use class::{Class, Fact};
 pub use decision::{closing_question, decisions};
 pub use error::{ERROR_CHARS_MAX, first_error};
+pub use live::{live_work, tells_of_an_end};
 pub use number::scan_pairs;
 pub use passage::{Passage, Voice, passages, unfold};
 pub use path::{cut_line_suffix, has_known_extension};
@@ -27,12 +30,7 @@ pub use rule::{Rule, list_item, rules, sentences};
 pub use secret::{SECRET, Secrets, screen};
 pub use token::{Mention, VALUE_BYTES_MIN, is_code_like, scan_line};
 
-use crate::{Author, EntryId, Message};
-use std::collections::HashMap;
-use std::sync::Arc;
-
-/// Lines longer than this are cut before they are kept beside a fact.
-const LINE_CHARS_MAX: usize = 300;
+use crate::Author;
 
 /// A fact in a passage: borrowed, with the line it stands in.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +74,7 @@ fn scan_statements<'t>(passage: &Passage<'_>, text: &'t str, found: &mut impl Fn
             if let Some(mention) = first_error(text) {
                 found(Sighting { mention, line: mention.value });
             }
+            live_work(text, found);
         }
         (Voice::Said, Author::Person) => {
             rules(text).into_iter().for_each(|rule| say(rule.class, rule.text));
@@ -90,63 +89,32 @@ fn scan_statements<'t>(passage: &Passage<'_>, text: &'t str, found: &mut impl Fn
     }
 }
 
-/// The facts of a message, in the order they stand in it.
-pub fn facts_of(id: EntryId, message: &Message) -> Vec<Fact> {
-    let mut all = Vec::new();
-    for passage in passages(message) {
-        scan(&passage, |Sighting { mention, line }| {
-            let cut = line.char_indices().nth(LINE_CHARS_MAX).map_or(line.len(), |(at, _)| at);
-            all.push(Fact {
-                class: mention.class,
-                key: Arc::from(mention.key),
-                value: Arc::from(mention.value),
-                source: id,
-                line: Arc::from(&line[..cut]),
-                author: passage.author,
-            });
-        });
-    }
-    all
-}
-
-/// The facts that still hold: of the classes whose newest value wins, the newest per key; of the
-/// others each value once, where it was last seen.
-pub fn latest(facts: impl IntoIterator<Item = Fact>) -> Vec<Fact> {
-    let mut all: Vec<Fact> = Vec::new();
-    let mut places: HashMap<(Class, Arc<str>), usize> = HashMap::new();
-    for fact in facts {
-        let key = if fact.class.latest_wins() { fact.key.clone() } else { fact.value.clone() };
-        match places.entry((fact.class, key)) {
-            std::collections::hash_map::Entry::Occupied(place) => all[*place.get()] = fact,
-            std::collections::hash_map::Entry::Vacant(place) => {
-                place.insert(all.len());
-                all.push(fact);
-            }
-        }
-    }
-    all
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Class, facts_of, latest};
-    use crate::{Author, EntryId, Message, Role};
+    use super::{Class, Passage, Voice, scan};
+    use crate::Author;
 
-    fn facts(author: Author, text: &str) -> Vec<(Class, String, String)> {
-        let all = facts_of(EntryId(1), &Message::text(Role::User, author, text));
-        latest(all).into_iter().map(|f| (f.class, f.key.to_string(), f.value.to_string())).collect()
-    }
-
-    #[test]
-    fn the_newest_value_of_a_key_wins() {
-        let found = facts(Author::Harness, "timeout: 30 ms\nlater\ntimeout: 45 ms");
-        assert_eq!(found, vec![(Class::Number, "timeout".into(), "45 ms".into())]);
+    fn facts(voice: Voice, author: Author, text: &str) -> Vec<(Class, String, String)> {
+        let mut all = Vec::new();
+        scan(&Passage { voice, author, tool: None, text: text.into() }, |sighting| {
+            let mention = sighting.mention;
+            all.push((mention.class, mention.key.to_owned(), mention.value.to_owned()));
+        });
+        all
     }
 
     #[test]
     fn only_a_person_makes_rules() {
         let is_rule = |(class, ..): &(Class, String, String)| class.is_rule();
-        assert!(facts(Author::Person, "Never delete it.").iter().any(is_rule));
-        assert!(!facts(Author::Harness, "Never delete it.").iter().any(is_rule));
+        assert!(facts(Voice::Said, Author::Person, "Never delete it.").iter().any(is_rule));
+        assert!(!facts(Voice::Said, Author::Harness, "Never delete it.").iter().any(is_rule));
+    }
+
+    #[test]
+    fn only_a_tool_tells_of_live_work() {
+        let text = "Command running in background with ID: bash_7";
+        let live = (Class::LiveWork, "bash_7".to_owned(), "bash_7".to_owned());
+        assert!(facts(Voice::Answered, Author::Tool, text).contains(&live));
+        assert!(!facts(Voice::Said, Author::Model, text).contains(&live));
     }
 }

@@ -1,5 +1,6 @@
 //! Secrets, by the forms they are known by, and their removal from what we write.
 
+use super::key::private_key_lines;
 use regex::{Regex, RegexBuilder};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -17,8 +18,7 @@ static BY_FORM: LazyLock<Regex> = LazyLock::new(|| {
       | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b | \bAIza[A-Za-z0-9_-]{30,} | \bxox[abposr]-[A-Za-z0-9-]{10,}
       | \bya29\.[A-Za-z0-9_-]{20,} | \bnpm_[A-Za-z0-9]{30,} | \bhf_[A-Za-z0-9]{30,} | \bpypi-[A-Za-z0-9_-]{30,}
       | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}
-      | \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,} | \bdop_v1_[a-f0-9]{40,}
-      | -----BEGIN\ [A-Z\ ]*PRIVATE\ KEY-----[\x00-\x7F]*?(?:-----END\ [A-Z\ ]*PRIVATE\ KEY-----|\z)",
+      | \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,} | \bdop_v1_[a-f0-9]{40,}",
     )
 });
 
@@ -52,8 +52,11 @@ impl Secrets {
     pub fn learn(&mut self, text: &str) {
         let known = self.values.len();
         for found in BY_FORM.find_iter(text) {
-            self.values.extend(found.as_str().lines().filter(|line| line.len() >= 8).map(str::to_owned));
+            self.values.insert(found.as_str().to_owned());
         }
+        private_key_lines(text, |line| {
+            self.values.insert(line.to_owned());
+        });
         for found in BY_NAME.captures_iter(text).filter_map(|captures| captures.get(1)) {
             if is_random(found.as_str()) {
                 self.values.insert(found.as_str().to_owned());

@@ -14,10 +14,6 @@ pub struct Simple {
     pub writes: Vec<String>,
     /// Bodies of heredocs, in order.
     pub heredocs: Vec<String>,
-    /// Whether its output goes on into a pipe.
-    pub is_piped: bool,
-    /// Whether it reads what the command before it wrote.
-    pub reads_pipe: bool,
     /// The command as written, without heredoc bodies.
     pub text: String,
 }
@@ -31,7 +27,7 @@ pub fn parse(script: &str) -> Vec<Simple> {
     while !reader.rest.is_empty() && reader.all.len() < COMMANDS_MAX {
         reader.step();
     }
-    reader.finish(false);
+    reader.finish();
     reader.all
 }
 
@@ -50,33 +46,33 @@ impl Reader<'_> {
             '\n' => {
                 self.skip(1);
                 self.take_heredocs();
-                self.finish(false);
+                self.finish();
             }
             ';' => {
                 self.skip(1);
-                self.finish(false);
+                self.finish();
             }
             '&' if self.rest.starts_with("&>") => self.redirect(2),
             '&' if self.rest.starts_with("&&") => {
                 self.skip(2);
-                self.finish(false);
+                self.finish();
             }
             '|' if self.rest.starts_with("||") => {
                 self.skip(2);
-                self.finish(false);
+                self.finish();
             }
             '&' => {
                 self.skip(1);
-                self.finish(false);
+                self.finish();
             }
             '|' => {
                 self.skip(1);
-                self.finish(true);
+                self.finish();
             }
             '(' | ')' | '{' | '}' if self.now.words.is_empty() => self.skip(1),
             ')' => {
                 self.skip(1);
-                self.finish(false);
+                self.finish();
             }
             '#' => self.rest = self.rest.find('\n').map_or("", |at| &self.rest[at..]),
             '<' => self.input(),
@@ -172,7 +168,7 @@ impl Reader<'_> {
         }
     }
 
-    fn finish(&mut self, is_piped: bool) {
+    fn finish(&mut self) {
         // A heredoc belongs to its command even where the line goes on with `&&` or a pipe.
         if !self.waiting.is_empty()
             && let Some(line_end) = self.rest.find('\n')
@@ -187,24 +183,20 @@ impl Reader<'_> {
             below.take_heredocs();
             self.now.heredocs.append(&mut below.now.heredocs);
             let (line, after) = (line.to_owned(), below.rest);
-            self.close(is_piped);
+            self.close();
             for simple in parse(&line) {
                 self.all.push(simple);
-            }
-            if is_piped && let Some(last) = self.all.last_mut() {
-                last.reads_pipe = true;
             }
             self.rest = after;
             return;
         }
-        self.close(is_piped);
+        self.close();
     }
 
-    fn close(&mut self, is_piped: bool) {
-        let reads_pipe = self.all.last().is_some_and(|last| last.is_piped);
+    fn close(&mut self) {
         let done = std::mem::take(&mut self.now);
         if !done.words.is_empty() || !done.writes.is_empty() {
-            self.all.push(Simple { is_piped, reads_pipe, ..done });
+            self.all.push(done);
         }
     }
 }
@@ -223,7 +215,7 @@ fn is_assignment(written: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Simple, parse};
+    use super::parse;
 
     fn words(script: &str) -> Vec<Vec<String>> {
         parse(script).into_iter().map(|simple| simple.words).collect()
@@ -252,14 +244,5 @@ mod tests {
             words("git commit -m \"$(cat <<'EOF'\nhi; there\nEOF\n)\""),
             [vec!["git", "commit", "-m", "$(cat <<'EOF'\nhi; there\nEOF\n)"]]
         );
-    }
-
-    #[test]
-    fn pipes_are_known_on_both_sides() {
-        let sides: Vec<(bool, bool)> = parse("cat a | wc -l; ls")
-            .iter()
-            .map(|&Simple { is_piped, reads_pipe, .. }| (is_piped, reads_pipe))
-            .collect();
-        assert_eq!(sides, [(true, false), (false, true), (false, false)]);
     }
 }

@@ -1,6 +1,7 @@
 //! Every fact of the superseded range that still holds, once.
 
-use crate::facts::{Class, Fact, Sighting, passages, scan};
+use super::words::places;
+use crate::facts::{Class, Fact, Passage, Sighting, passages, scan, tells_of_an_end};
 use crate::ledger::Ledger;
 use crate::{ArchiveError, Author, EntryId, Material, Message};
 use std::collections::{HashMap, HashSet};
@@ -9,6 +10,9 @@ use std::sync::Arc;
 /// Lines are kept to this length beside their fact.
 const LINE_CHARS_MAX: usize = 200;
 
+/// More names than this are a log of processes, not work somebody waits for.
+const LIVE_MAX: usize = 64;
+
 /// The facts, in the order they were first seen.
 #[derive(Default)]
 pub(super) struct Inventory {
@@ -16,6 +20,8 @@ pub(super) struct Inventory {
     places: HashMap<(Class, Box<str>), usize>,
     /// When a person last spoke.
     heard: Option<EntryId>,
+    /// Work that goes on, by name.
+    live: HashSet<Box<str>>,
 }
 
 impl Inventory {
@@ -29,15 +35,19 @@ impl Inventory {
             inventory.hear(id, &message);
             for passage in passages(&message) {
                 scan(&passage, |sighting| inventory.see(id, passage.author, sighting));
+                inventory.end_work(&passage);
             }
         }
         for &id in material.visible {
             let message = material.archive.message(id)?;
             ledger.update(id, &message);
             inventory.hear(id, &message);
+            passages(&message).iter().for_each(|passage| inventory.end_work(passage));
         }
         inventory.take_ledger(&ledger, material.superseded);
         inventory.close_questions();
+        let live = std::mem::take(&mut inventory.live);
+        inventory.facts.retain(|fact| fact.class != Class::LiveWork || live.contains(&*fact.value));
         Ok(inventory)
     }
 
@@ -45,6 +55,14 @@ impl Inventory {
     fn hear(&mut self, id: EntryId, message: &Message) {
         if message.author == Author::Person {
             self.heard = self.heard.max(Some(id));
+        }
+    }
+
+    /// Forgets work that a tool or the harness says has come to its end.
+    fn end_work(&mut self, passage: &Passage<'_>) {
+        let is_report = matches!(passage.author, Author::Tool | Author::Harness);
+        if !self.live.is_empty() && is_report && tells_of_an_end(&passage.text) {
+            self.live.retain(|name| places(&passage.text, name).next().is_none());
         }
     }
 
@@ -57,6 +75,9 @@ impl Inventory {
     }
 
     fn see(&mut self, id: EntryId, author: Author, Sighting { mention, line }: Sighting<'_>) {
+        if mention.class == Class::LiveWork && self.live.len() < LIVE_MAX {
+            self.live.insert(mention.value.into());
+        }
         let name: Box<str> = match mention.class.latest_wins() {
             true => mention.key.to_lowercase().into(),
             false => mention.value.into(),

@@ -156,3 +156,19 @@ fn an_answered_question_is_not_put_back() {
     assert_eq!(questions(&[asked.clone(), answer.clone()], &[]), 0);
     assert_eq!(questions(&[answer, asked], &[]), 1);
 }
+
+#[test]
+fn work_still_going_on_is_put_back() {
+    let result = |text: &str| {
+        let parts = vec![Part::Text { text: text.into() }];
+        let block = Block::Result(ToolResult { call: "1".into(), parts, is_error: false });
+        Message { role: Role::Tool, author: Author::Tool, blocks: vec![block] }
+    };
+    let started = result("Command running in background with ID: b3f9");
+    let (report, lines) = check_all(std::slice::from_ref(&started), &[], "nothing", 1000);
+    assert_eq!(class(&report, Class::LiveWork), (1, 0, 0, 0));
+    assert_eq!(lines, ["m0000: Command running in background with ID: b3f9"]);
+    let ended = result("<task_id>b3f9</task_id>\n<status>completed</status>");
+    let (report, _) = check_all(&[started], &[ended], "nothing", 1000);
+    assert_eq!(class(&report, Class::LiveWork), (0, 0, 0, 0));
+}
