@@ -26,6 +26,7 @@ mod read;
 mod source;
 pub mod swe_agent;
 mod transcript;
+mod unpaired;
 pub mod validate;
 
 pub use boundary::{Boundary, Undo, WriteError, append, can_express, undo};

@@ -3,6 +3,7 @@
 use super::attachment;
 use super::record::{BlockLine, Body, ImageLine, PartLine, Record};
 use crate::jsonl::{Content, Text, decoded, raw_content};
+use crate::unpaired::{UNPAIRED, unpaired};
 use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, Part, Role, ToolResult};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -171,13 +172,10 @@ fn parts_of<'a>(lines: &[PartLine<'_>], raw: impl FnOnce() -> Option<&'a RawValu
     lines.iter().enumerate().map(part).collect()
 }
 
-/// How a result begins that is shown as text, its call being gone.
-const UNPAIRED: &str = "[a tool's result, without its call";
-
 /// A result whose call is closed or absent, as text: a result without a call is refused by providers.
 fn unpaired_blocks<'a>(line: &BlockLine<'_>, raw: impl FnOnce() -> Option<&'a RawValue>) -> Vec<Block> {
     let result = result_of(line, raw);
-    let text = format!("{UNPAIRED} {}]\n{}", result.call, result.text());
+    let text = unpaired(&result.call, &result.text());
     let images = result.parts.into_iter().filter_map(|part| match part {
         Part::Image(image) => Some(Block::Image(image)),
         Part::Text { .. } | Part::Opaque(_) => None,

@@ -2,7 +2,9 @@
 
 use super::item::{Item, Line, Piece};
 use crate::jsonl::{Content, Text, decoded};
-use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, Part, Role, ToolResult};
+use crate::protocol::read::image_at;
+use crate::unpaired::{UNPAIRED, unpaired};
+use epitome_core::{Author, Block, Call, CallId, Message, Opaque, Part, Role, ToolResult};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,8 +23,6 @@ const HARNESS_BEGINNINGS: [&str; 11] = [
     "<skill>",
     UNPAIRED,
 ];
-/// How a result begins that is shown as text, its call being gone.
-const UNPAIRED: &str = "[a tool's result, without its call";
 
 /// Set in a place's part where the span is an item itself, from a compaction's new history.
 pub(super) const BARE: u32 = 1;
@@ -138,7 +138,7 @@ fn output_message(item: &Item<'_>, no_call: bool) -> Message {
     let result =
         ToolResult { call: CallId(owned(&item.call_id)), parts: output_parts(item), is_error: false };
     if no_call {
-        let text = format!("{UNPAIRED} {}]\n{}", result.call, result.text());
+        let text = unpaired(&result.call, &result.text());
         return Message::text(Role::User, Author::Harness, text);
     }
     Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }
@@ -157,7 +157,7 @@ fn output_parts(item: &Item<'_>) -> Vec<Part> {
 
 fn part_of(piece: &Piece<'_>) -> Part {
     match &piece.image_url {
-        Some(url) => Part::Image(image_of(url)),
+        Some(url) => Part::Image(image_at(url)),
         None => Part::Text { text: owned(&piece.text) },
     }
 }
@@ -195,16 +195,8 @@ fn blocks_of(content: &Content<'_, Piece<'_>>) -> Vec<Block> {
 
 fn block_of(piece: &Piece<'_>) -> Block {
     match &piece.image_url {
-        Some(url) => Block::Image(image_of(url)),
+        Some(url) => Block::Image(image_at(url)),
         None => Block::text(owned(&piece.text)),
-    }
-}
-
-/// A picture by its URL; a `data:` URL holds it.
-fn image_of(url: &str) -> Image {
-    match url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")) {
-        Some((media_type, data)) => Image { media_type: media_type.into(), data: data.into(), is_url: false },
-        None => Image { media_type: "".into(), data: url.into(), is_url: true },
     }
 }
 

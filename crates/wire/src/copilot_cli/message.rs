@@ -2,14 +2,12 @@
 
 use super::event::{Data, Event, Request};
 use crate::jsonl::{Text, decoded};
+use crate::unpaired::unpaired;
 use epitome_core::{Author, Block, Call, CallId, Message, Part, Role, ToolResult};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// How a result begins that is shown as text, its call being gone.
-const UNPAIRED: &str = "[a tool's result, without its call";
 
 /// Set as a place's part where the message is a result without its call.
 pub(super) const NO_CALL: u32 = 1;
@@ -66,7 +64,7 @@ fn result_message(data: &Data<'_>, no_call: bool) -> Message {
     let text: Arc<str> = content.or_else(|| data.error.map(error_text)).unwrap_or_default();
     let call = CallId(owned(&data.tool_call_id));
     if no_call {
-        return Message::text(Role::User, Author::Harness, format!("{UNPAIRED} {call}]\n{text}"));
+        return Message::text(Role::User, Author::Harness, unpaired(call, &text));
     }
     let result = ToolResult { call, parts: vec![Part::Text { text }], is_error: data.success == Some(false) };
     Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }

@@ -2,6 +2,7 @@
 
 use super::record::{BlockLine, Body, Record};
 use crate::jsonl::{Content, Text, decoded, raw_content};
+use crate::unpaired::unpaired;
 use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, Part, Role, ToolResult};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -17,8 +18,6 @@ const BRANCH_FRAME: [&str; 2] = [
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n",
     "</summary>",
 ];
-/// How a result begins that is shown as text, its call being gone.
-const UNPAIRED: &str = "[a tool's result, without its call";
 
 /// How a message of an entry is to be read again; kept as the part of its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,7 +112,7 @@ fn result_message(body: &Body<'_>, line: &str, reading: Reading) -> Message {
             Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }
         }
         Reading::Unpaired => {
-            let text = format!("{UNPAIRED} {}]\n{}", result.call, result.text());
+            let text = unpaired(&result.call, &result.text());
             Message::text(Role::User, Author::Harness, text)
         }
     }

@@ -27,6 +27,11 @@ pub(crate) fn is_web_url(url: &str) -> bool {
     url.starts_with("https://") || url.starts_with("http://")
 }
 
+/// The type and the base64 data that a `data:` URL holds.
+pub(crate) fn inline_data(url: &str) -> Option<(&str, &str)> {
+    url.strip_prefix("data:")?.split_once(";base64,")
+}
+
 #[cfg(test)]
 mod tests {
     use super::{is_base64, is_blank};

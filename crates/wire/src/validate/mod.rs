@@ -13,7 +13,7 @@ pub use anthropic::anthropic;
 pub use openai_chat::openai_chat;
 pub use openai_responses::openai_responses;
 
-pub(crate) use content::{IMAGE_TYPES, is_base64, is_blank, is_plain_id, is_web_url};
+pub(crate) use content::{IMAGE_TYPES, inline_data, is_base64, is_blank, is_plain_id, is_web_url};
 pub(crate) use openai_responses::{LONE_ITEMS, PAIRED_ITEMS};
 
 use crate::protocol::Protocol;

@@ -1,6 +1,6 @@
 //! Pictures as providers take them, or the marker that stands for one they would refuse.
 
-use crate::validate::{IMAGE_TYPES, is_base64, is_web_url};
+use crate::validate::{IMAGE_TYPES, inline_data, is_base64, is_web_url};
 use epitome_core::Image;
 
 /// Stands for a picture no provider could read.
@@ -22,7 +22,7 @@ impl<'a> Picture<'a> {
         if !image.is_url {
             return Self::inline(&image.media_type, &image.data);
         }
-        match image.data.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")) {
+        match inline_data(&image.data) {
             Some((media_type, data)) => Self::inline(media_type, data),
             None => is_web_url(&image.data).then_some(Self::Url(&image.data)),
         }

@@ -1,12 +1,12 @@
 //! Pieces of content as OpenAI's protocols write them: texts, pictures by URL or inside one, and the rest.
 
 use crate::document::View;
+use crate::validate::inline_data;
 use epitome_core::{Block, Image, Opaque, Part};
 
 /// The picture a URL stands for; a `data:` URL holds it.
 pub(crate) fn image_at(url: &str) -> Image {
-    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    match inline {
+    match inline_data(url) {
         Some((media_type, data)) => Image { media_type: media_type.into(), data: data.into(), is_url: false },
         None => Image { media_type: "".into(), data: url.into(), is_url: true },
     }

@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Findings, Violation, is_base64, is_blank, is_web_url, list_of, text_of, type_of};
+use super::{Findings, Violation, inline_data, is_base64, is_blank, is_web_url, list_of, text_of, type_of};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -172,6 +172,6 @@ fn check_part(part: &Value, role: &str, path: &str, found: &mut Findings) {
 
 /// Whether `url` leads to a picture, or holds one.
 pub(super) fn is_image_url(url: &str) -> bool {
-    let data = url.strip_prefix("data:image/").and_then(|rest| rest.split_once(";base64,"));
-    is_web_url(url) || data.is_some_and(|(_, data)| is_base64(data))
+    let holds_image = |(kind, data): (&str, &str)| kind.starts_with("image/") && is_base64(data);
+    is_web_url(url) || inline_data(url).is_some_and(holds_image)
 }
