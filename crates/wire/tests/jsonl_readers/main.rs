@@ -1,6 +1,8 @@
 //! The readers of line-by-line formats on real sessions: what they find, and what always holds.
 #![expect(clippy::disallowed_methods, reason = "tests read the corpus; the crate itself touches no file")]
 
+mod shapes;
+
 use epitome_core::{
     Archive, Author, CallId, Compaction, Context, Cut, Entry, EntryId, Image, Keep, Measure, Message, Role,
     Summary, Tail, Tokens, Trigger, find_cut,
