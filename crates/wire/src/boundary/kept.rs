@@ -35,3 +35,46 @@ impl Measure for Uncounted {
         Tokens::ZERO
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Uncounted, kept_tail};
+    use crate::{Boundary, Conversation, Fixed, Originals};
+    use epitome_core::{
+        Author, Compaction, Entry, EntryId, Log, Measure, Message, Role, Summary, Tail, Tokens, Trigger,
+    };
+    use std::sync::Arc;
+
+    fn boundary(tail: Tail) -> Boundary {
+        Boundary {
+            summary: "so far".into(),
+            before: Vec::new(),
+            tail,
+            tokens_before: Tokens(9),
+            tokens_after: Tokens(7),
+            trigger: Trigger::Manual,
+            timestamp: "2026-01-31T09:30:00.000Z".into(),
+            read_files: Vec::new(),
+            modified_files: Vec::new(),
+            duration_ms: 0,
+            record: None,
+        }
+    }
+
+    #[test]
+    fn a_tail_does_not_reach_past_an_earlier_summary() {
+        let message = || Entry::Message(Uncounted.weigh(&Message::text(Role::User, Author::Person, "go")));
+        let summary = Some(Summary { text: "earlier".into(), tokens: Tokens(1) });
+        let earlier = Compaction { before: vec![EntryId(1)], summary, ..Compaction::default() };
+        let mut log = Log::default();
+        for entry in [message(), message(), Entry::Compaction(Box::new(earlier)), message()] {
+            log.push(entry);
+        }
+        let originals = Originals::new(Arc::new(Vec::new()), |_, _| Err("not asked for".into()));
+        let (leaf, fixed) = (log.leaf(), Fixed::default());
+        let names = Vec::new();
+        let conversation = Conversation { log, leaf, fixed, replies: Vec::new(), originals, names };
+        let kept = kept_tail(&conversation, &boundary(Tail::From(EntryId(1))));
+        assert_eq!(kept.expect("no original is needed"), [EntryId(3)]);
+    }
+}
