@@ -91,3 +91,92 @@ fn cut_at(context: &Context, slot: usize) -> Cut {
     let turn = at_or_before(context.turns(), slot);
     Cut::Within { turn: context.slots()[turn].id(), keep_from, slot }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Cut, Keep, find_cut};
+    use crate::{Author, Context, Entry, Image, Item, Log, Measure, Role, Shelf, Sizes, Tokens};
+
+    struct Nothing;
+
+    impl Measure for Nothing {
+        fn text(&self, _: &str) -> Tokens {
+            Tokens::ZERO
+        }
+        fn image(&self, _: &Image) -> Tokens {
+            Tokens::ZERO
+        }
+        fn framing(&self) -> Tokens {
+            Tokens::ZERO
+        }
+    }
+
+    /// A message of one token: `user`, `text`, `call 1 2` or `result 1`.
+    fn item(word: &str) -> Item {
+        let (kind, ids) = word.split_once(' ').unwrap_or((word, ""));
+        let ids = ids.split_whitespace().map(Into::into).collect();
+        let (role, author) = match kind {
+            "user" => (Role::User, Author::Person),
+            "result" => (Role::Tool, Author::Tool),
+            _ => (Role::Assistant, Author::Model),
+        };
+        let (calls, answers) = match kind {
+            "call" => (ids, Box::default()),
+            "result" => (Box::default(), ids),
+            _ => (Box::default(), Box::default()),
+        };
+        Item { role, author, sizes: Sizes { text: Tokens(1), ..Sizes::default() }, calls, answers }
+    }
+
+    /// The transcript with its cut: ` / ` between turns, ` // ` inside one.
+    fn cut(transcript: &str, keep: Keep) -> String {
+        let words: Vec<&str> = transcript.split(", ").collect();
+        let (mut log, mut context) = (Log::default(), Context::default());
+        for word in &words {
+            let id = log.push(Entry::Message(item(word)));
+            context.take(&log, id, &Nothing, &Shelf::default()).expect("messages need no archive");
+        }
+        let (at, mark) = match find_cut(&context, keep) {
+            None => return words.join(", "),
+            Some(Cut::Between { slot, .. }) => (slot, " / "),
+            Some(Cut::Within { slot, .. }) => (slot, " // "),
+            Some(Cut::After) => (words.len(), " /"),
+        };
+        format!("{}{mark}{}", words[..at].join(", "), words[at..].join(", "))
+    }
+
+    #[test]
+    fn a_result_stays_with_its_call() {
+        let cut = |keep| cut("user, call 1, result 1, text", Keep::Tokens(Tokens(keep)));
+        assert_eq!(
+            [cut(1), cut(2), cut(3), cut(4)],
+            [
+                "user, call 1, result 1 // text",
+                "user, call 1, result 1 // text",
+                "user // call 1, result 1, text",
+                "user, call 1, result 1, text",
+            ]
+        );
+    }
+
+    #[test]
+    fn parallel_results_stay_together_in_any_order() {
+        let transcript = "user, call 1 2, result 2, user, result 1, text";
+        assert_eq!(cut(transcript, Keep::Messages(2)), "user // call 1 2, result 2, user, result 1, text");
+    }
+
+    #[test]
+    fn a_call_that_waits_is_kept_whatever_the_limit() {
+        assert_eq!(cut("user, text, call 1", Keep::Tokens(Tokens(0))), "user, text // call 1");
+        assert_eq!(cut("user, text", Keep::Tokens(Tokens(0))), "user, text /");
+    }
+
+    #[test]
+    fn turns_are_counted_from_the_newest() {
+        let transcript = "user, text, user, call 1, result 1, user, text";
+        assert_eq!(cut(transcript, Keep::Turns(1)), "user, text, user, call 1, result 1 / user, text");
+        assert_eq!(cut(transcript, Keep::Turns(2)), "user, text / user, call 1, result 1, user, text");
+        let within = Keep::TurnsWithin(Tokens(4));
+        assert_eq!(cut(transcript, within), "user, text, user, call 1, result 1 / user, text");
+    }
+}

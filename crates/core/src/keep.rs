@@ -20,6 +20,8 @@ pub struct Kept {
     pub tokens: Tokens,
     /// What one always-kept message may take.
     pub limit: Tokens,
+    /// Whether some always-kept exchange is too large to be shown where it cannot be shortened.
+    folds_exchanges: bool,
 }
 
 /// Always-kept messages together take at most this part of the room; past it the large ones are cut to head and tail.
@@ -43,7 +45,12 @@ impl Kept {
             // Only an open exchange can be this large, and it cannot be shown shortened here: the summary covers it.
             tail.clear();
         }
-        let mut kept = Self { limit, ..Self::default() };
+        let is_too_large = |id: &EntryId| {
+            job.log.item(*id).is_some_and(|item| {
+                item.sizes.total() > limit && !(item.calls.is_empty() && item.answers.is_empty())
+            })
+        };
+        let mut kept = Self { limit, folds_exchanges: always.iter().any(is_too_large), ..Self::default() };
         for id in always.into_iter().filter(|id| !tail.contains(id)) {
             kept.put_before(job, id)?;
         }
@@ -54,7 +61,10 @@ impl Kept {
     fn put_before(&mut self, job: &Job<'_>, id: EntryId) -> Result<(), ArchiveError> {
         let Some(item) = job.log.item(id) else { return Ok(()) };
         let is_large = item.sizes.total() > self.limit;
-        if !job.can.before || (is_large && !job.can.forms) {
+        let is_exchange = !item.calls.is_empty() || !item.answers.is_empty();
+        // An exchange that cannot be shown whole is told whole: its halves must not part.
+        let must_fold = !job.can.forms && (is_large || (is_exchange && self.folds_exchanges));
+        if !job.can.before || must_fold {
             self.folded.push(id);
             return Ok(());
         }

@@ -1,9 +1,9 @@
 //! A small world for properties: random histories, a gauge, and a session that answers a plan's questions.
 
 use epitome_core::{
-    Author, Block, Budget, Call, CallId, Context, Drafted, Earlier, Entry, EntryId, Expressible, Image, Job,
-    Measure, Message, Next, NoSummary, Outcome, Part, Plan, Policy, Prune, Record, Role, Shelf, Strategy,
-    Threshold, Tokens, ToolResult, Trigger, embedded, ledger::Ledger,
+    Author, Block, Budget, Call, CallId, Compaction, Context, Drafted, Earlier, Entry, EntryId, Expressible,
+    Image, Job, Measure, Message, Next, NoSummary, Outcome, Part, Plan, Policy, Prune, Record, Role, Shelf,
+    Strategy, Summary, Threshold, Tokens, ToolResult, Trigger, embedded, ledger::Ledger,
 };
 use proptest::prelude::{Just, Strategy as Generate, prop, prop_oneof};
 use std::collections::HashMap;
@@ -32,6 +32,10 @@ pub(crate) enum Act {
     Reminds(u8),
     /// The model answers, with thinking of so many bytes in front.
     Answers(usize, usize),
+    /// A person shows a picture.
+    Shows,
+    /// The harness's own tool compacts everything away.
+    Summarizes,
     /// The model makes calls whose results have these sizes; none for a result that never comes.
     Calls(Vec<Option<usize>>, Order),
 }
@@ -45,18 +49,27 @@ pub(crate) enum Order {
     Reversed,
     /// With a message of a person in between.
     Interrupted,
+    /// All in one message.
+    Together,
 }
 
 /// Histories of up to thirty acts.
 pub(crate) fn histories() -> impl Generate<Value = Vec<Act>> {
     let size = prop_oneof![40 => 0usize..200, 8 => 200usize..2_000, 1 => 2_000usize..16_000];
     let result = prop_oneof![9 => size.clone().prop_map(Some), 1 => Just(None)];
-    let order = prop_oneof![Just(Order::Straight), Just(Order::Reversed), Just(Order::Interrupted)];
+    let order = prop_oneof![
+        Just(Order::Straight),
+        Just(Order::Reversed),
+        Just(Order::Interrupted),
+        Just(Order::Together)
+    ];
     let act = prop_oneof![
-        3 => size.clone().prop_map(Act::Says),
-        1 => (0u8..3).prop_map(Act::Reminds),
-        2 => (size.clone(), size).prop_map(|(text, thinking)| Act::Answers(text, thinking)),
-        5 => (prop::collection::vec(result, 1..4), order).prop_map(|(results, order)| Act::Calls(results, order)),
+        60 => size.clone().prop_map(Act::Says),
+        20 => Just(Act::Shows),
+        5 => Just(Act::Summarizes),
+        20 => (0u8..3).prop_map(Act::Reminds),
+        40 => (size.clone(), size).prop_map(|(text, thinking)| Act::Answers(text, thinking)),
+        100 => (prop::collection::vec(result, 1..4), order).prop_map(|(results, order)| Act::Calls(results, order)),
     ];
     prop::collection::vec(act, 1..32)
 }
@@ -69,6 +82,10 @@ pub(crate) struct Asked {
     pub(crate) tail_percent: u32,
     pub(crate) can: Expressible,
     pub(crate) trigger: Trigger,
+    /// Messages pinned, by their place in the history; those beyond its end are left out.
+    pub(crate) pins: Vec<usize>,
+    /// Whether the older half is too far back to be read again.
+    pub(crate) is_long: bool,
 }
 
 /// A session in memory.
@@ -81,6 +98,8 @@ pub(crate) struct Session {
     compactions: Vec<EntryId>,
     messages: Vec<Message>,
     called: usize,
+    /// How many messages there were when the harness's own tool compacted last.
+    summarized: usize,
 }
 
 impl Session {
@@ -103,10 +122,27 @@ impl Session {
                     Author::Harness,
                     words("remind", 200, usize::from(*which)),
                 )),
+                Act::Shows => self.show(),
+                Act::Summarizes => self.summarize(),
                 Act::Answers(len, thinking) => self.answer(*len, *thinking),
                 Act::Calls(results, order) => self.call(results, *order),
             }
         }
+    }
+
+    fn show(&mut self) {
+        let picture = Image { media_type: "image/png".into(), data: "AAAA".into(), is_url: false };
+        let blocks = vec![Block::text("look"), Block::Image(picture)];
+        self.put(Message { role: Role::User, author: Author::Person, blocks });
+    }
+
+    fn summarize(&mut self) {
+        let summary = Summary { text: "what the tool made of it".into(), tokens: Tokens(10) };
+        self.append(Entry::Compaction(Box::new(Compaction {
+            summary: Some(summary),
+            ..Compaction::default()
+        })));
+        self.summarized = self.messages.len();
     }
 
     fn answer(&mut self, len: usize, thinking: usize) {
@@ -137,13 +173,17 @@ impl Session {
         if matches!(order, Order::Reversed) {
             answers.reverse();
         }
+        if matches!(order, Order::Together) {
+            let blocks = answers.drain(..).map(|(call, size)| result(call, size)).collect::<Vec<_>>();
+            if !blocks.is_empty() {
+                self.put(Message { role: Role::Tool, author: Author::Tool, blocks });
+            }
+        }
         for (call, size) in answers {
             if matches!(order, Order::Interrupted) {
                 self.put(Message::text(Role::User, Author::Person, "wait"));
             }
-            let parts = vec![Part::Text { text: words("result", size, 0).into() }];
-            let blocks = vec![Block::Result(ToolResult { call, parts, is_error: false })];
-            self.put(Message { role: Role::Tool, author: Author::Tool, blocks });
+            self.put(Message { role: Role::Tool, author: Author::Tool, blocks: vec![result(call, size)] });
         }
     }
 
@@ -178,7 +218,10 @@ impl Session {
             log: &self.log,
             history: &self.history,
             compactions: &self.compactions,
-            earlier: Earlier { count: 0, ledger: &Ledger::default() },
+            earlier: Earlier {
+                count: if asked.is_long { self.history.len() / 2 } else { 0 },
+                ledger: &Ledger::default(),
+            },
             context: &self.context,
             archive: &self.shelf,
             measure: &Gauge,
@@ -186,7 +229,7 @@ impl Session {
             policy: &policy,
             trigger: asked.trigger,
             focus: None,
-            pins: &[],
+            pins: &self.pins(asked),
             can: asked.can,
         };
         let plan = match Plan::draft(job).expect("all is in memory") {
@@ -242,6 +285,11 @@ impl Session {
         pairs
     }
 
+    /// The messages pinned.
+    pub(crate) fn pins(&self, asked: &Asked) -> Vec<EntryId> {
+        asked.pins.iter().filter_map(|&at| self.history.get(at).copied()).collect()
+    }
+
     /// The first and the newest message of a person.
     pub(crate) fn always(&self) -> Vec<EntryId> {
         let said: Vec<EntryId> = self
@@ -254,6 +302,18 @@ impl Session {
         said.first().into_iter().chain(said.last()).copied().collect()
     }
 
+    /// Everything that is always kept: what people said first and last, and pins with their exchanges.
+    pub(crate) fn kept(&self, asked: &Asked) -> Vec<EntryId> {
+        let mut kept: Vec<EntryId> = self.always().into_iter().chain(self.pins(asked)).collect();
+        let pairs = self.pairs();
+        // Twice: from a result to its call, and from there to the call's other results.
+        for _ in 0..2 {
+            let partners = pairs.iter().filter(|(call, result)| kept.contains(call) || kept.contains(result));
+            kept.extend(partners.flat_map(|&(call, result)| [call, result]).collect::<Vec<_>>());
+        }
+        kept
+    }
+
     /// The newest exchange, where it still waits for results.
     pub(crate) fn open_exchange(&self) -> Vec<EntryId> {
         let Some(from) = self.messages.iter().rposition(|message| message.role == Role::Assistant) else {
@@ -261,13 +321,13 @@ impl Session {
         };
         let calls = self.messages[from].calls().count();
         let answered: usize = self.messages[from..].iter().map(|message| message.results().count()).sum();
-        if answered < calls { self.history[from..].to_vec() } else { Vec::new() }
+        if answered < calls && from >= self.summarized { self.history[from..].to_vec() } else { Vec::new() }
     }
 
     /// How a message begins.
     pub(crate) fn begins(&self, id: EntryId) -> String {
         let at = self.history.iter().position(|&known| known == id).expect("it was said");
-        self.messages[at].said().chars().take(12).collect()
+        self.messages[at].said().chars().take(40).collect()
     }
 }
 
@@ -287,6 +347,11 @@ fn policy(asked: &Asked) -> Policy {
             size_min: Tokens(20),
         },
     }
+}
+
+fn result(call: CallId, size: usize) -> Block {
+    let parts = vec![Part::Text { text: words("result", size, 0).into() }];
+    Block::Result(ToolResult { call, parts, is_error: false })
 }
 
 fn words(kind: &str, len: usize, which: usize) -> String {
