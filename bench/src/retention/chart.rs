@@ -104,8 +104,8 @@ pub fn class_table(cells: &[Cell], windows: &[Tokens]) -> String {
         });
         for (class, (used, _)) in &pooled[0] {
             let row = [0, 1, 2].map(|at| show(pooled[at].get(class).copied().and_then(share)));
-            let _infallible =
-                writeln!(text, "| {class:?} | {}k | {used} | {} |", window.0 / 1000, row.join(" | "));
+            let (class, window) = (class.name(), window.0 / 1000);
+            let _infallible = writeln!(text, "| {class} | {window}k | {used} | {} |", row.join(" | "));
         }
     }
     text

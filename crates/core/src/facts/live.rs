@@ -31,14 +31,15 @@ fn compile(pattern: &str) -> Regex {
 pub fn live_work<'t>(answer: &'t str, found: &mut impl FnMut(Sighting<'t>)) {
     for name in STARTED.captures_iter(answer).filter_map(|captures| captures.get(1)) {
         let value = name.as_str().trim_end_matches(['.', '-']);
-        // A name somebody gave out has a digit in it; a word after "task id" has none.
-        if value.len() < 2 || !value.bytes().any(|b| b.is_ascii_digit()) {
-            continue;
-        }
         let start = answer[..name.start()].rfind('\n').map_or(0, |at| at + 1);
         let end = answer[name.end()..].find('\n').map_or(answer.len(), |at| name.end() + at);
-        let mention = Mention { class: Class::LiveWork, key: value, value };
-        found(Sighting { mention, line: answer[start..end].trim() });
+        let line = answer[start..end].trim();
+        // A name somebody gave out has a digit in it; a word after "task id" has none. An agent that
+        // can be resumed has come to its end.
+        let is_given = value.len() >= 2 && value.bytes().any(|b| b.is_ascii_digit());
+        if is_given && !line.contains("for resuming") {
+            found(Sighting { mention: Mention { class: Class::LiveWork, key: value, value }, line });
+        }
     }
 }
 
@@ -67,5 +68,6 @@ mod tests {
     #[test]
     fn talk_of_work_names_none() {
         assert!(found("fn run(task_id: TaskId) -> pid; the task id is unknown").is_empty());
+        assert!(found("agentId: a3bd746 (for resuming to continue this agent's work if needed)").is_empty());
     }
 }

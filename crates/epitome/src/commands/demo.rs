@@ -109,7 +109,7 @@ fn tell_loss(page: &mut Page, report: &Report, paint: Paint) {
         writeln!(
             page,
             "  {:<14} {:>5} of {:<5} kept  {}",
-            class_name(*class),
+            class.name(),
             count.kept,
             all,
             paint.bar(&draw::bar(count.kept, all))
@@ -131,12 +131,6 @@ fn tell_ledger(page: &mut Page, report: &Report, paint: Paint) {
         ledger.open_todos().count()
     );
     for file in changed.iter().rev().take(LISTED_MAX) {
-        writeln!(page, "    {} {}", paint.dim(&format!("{:?}", file.last).to_lowercase()), file.path);
+        writeln!(page, "    {} {}", paint.dim(file.last.name()), file.path);
     }
-}
-
-/// A class as reports write it.
-fn class_name(class: epitome_core::facts::Class) -> String {
-    let name = serde_json::to_value(class).ok();
-    name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -110,7 +110,7 @@ fn write_ledger(page: &mut Page, survey: &Survey, paint: Paint) {
         ledger.open_todos().count()
     );
     for file in changed.iter().rev().take(LISTED_MAX) {
-        writeln!(page, "    {} {}", paint.dim(&format!("{:?}", file.last).to_lowercase()), file.path);
+        writeln!(page, "    {} {}", paint.dim(file.last.name()), file.path);
     }
 }
 
