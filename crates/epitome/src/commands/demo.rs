@@ -1,6 +1,6 @@
 //! `epitome demo`: a real session, compacted with no key and no network.
 
-use super::{Work, print_json};
+use super::{Work, print_json, write_ledger};
 use crate::cli::{DemoArgs, FromFormat, ReadArgs};
 use crate::clock::WallClock;
 use crate::draw::{self, Paint};
@@ -8,7 +8,7 @@ use crate::opened::Opened;
 use crate::output::Page;
 use crate::preset;
 use anyhow::{Context as _, Result};
-use epitome_core::{Expressible, Policy, Trigger, ledger::Operation};
+use epitome_core::{Expressible, Policy, Trigger};
 use epitome_engine::{Report, Session};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,8 +17,6 @@ use std::sync::Arc;
 const SESSION: &[u8] = include_bytes!("../../../../corpus/pi/pi-mono-large-session.jsonl.zst");
 /// How much of the summary is shown.
 const SUMMARY_LINES: usize = 24;
-/// How many lines of a list are shown.
-const LISTED_MAX: usize = 6;
 
 /// Compacts the bundled session and shows what happened.
 pub fn run(args: &DemoArgs) -> Result<()> {
@@ -119,18 +117,6 @@ fn tell_loss(page: &mut Page, report: &Report, paint: Paint) {
 
 fn tell_ledger(page: &mut Page, report: &Report, paint: Paint) {
     let Some(made) = &report.record else { return };
-    let ledger = &made.ledger;
-    let changed: Vec<_> = ledger.files.iter().filter(|file| file.last != Operation::Read).collect();
     writeln!(page, "\n{}", paint.bold("The ledger, from tool calls alone"));
-    writeln!(
-        page,
-        "  {} files, {} of them changed; {} commands; {} todos open",
-        ledger.files.len(),
-        changed.len(),
-        ledger.commands.len(),
-        ledger.open_todos().count()
-    );
-    for file in changed.iter().rev().take(LISTED_MAX) {
-        writeln!(page, "    {} {}", paint.dim(file.last.name()), file.path);
-    }
+    write_ledger(page, &made.ledger, paint);
 }

@@ -12,9 +12,12 @@ pub mod shell;
 pub mod tokens;
 pub mod undo;
 
+use crate::draw::Paint;
 use crate::opened::Opened;
-use crate::output;
+use crate::output::{self, Page};
+
 use anyhow::{Context as _, Result};
+use epitome_core::ledger::{Ledger, Operation};
 use epitome_core::{EntryId, Expressible, Policy};
 use epitome_engine::{Session, Setup};
 use serde::Serialize;
@@ -66,5 +69,25 @@ impl<'a> Work<'a> {
     pub fn open(&self, opened: &'a Opened, number: usize) -> Result<Session<'a>> {
         let conversation = &opened.transcript.conversations[number];
         Ok(Session::open(conversation.log.clone(), conversation.leaf, self.setup(opened, number))?)
+    }
+}
+
+/// How many changed files are listed.
+const FILES_MAX: usize = 8;
+
+/// Tells what a ledger holds, the files changed last first.
+pub fn write_ledger(page: &mut Page, ledger: &Ledger, paint: Paint) {
+    let changed: Vec<_> = ledger.files.iter().filter(|file| file.last != Operation::Read).collect();
+    let failed = ledger.commands.iter().filter(|command| command.failed).count();
+    writeln!(
+        page,
+        "  {} files read or changed, {} changed; {} commands run, {failed} failed; {} todos open",
+        ledger.files.len(),
+        changed.len(),
+        ledger.commands.len(),
+        ledger.open_todos().count()
+    );
+    for file in changed.iter().rev().take(FILES_MAX) {
+        writeln!(page, "    {} {}", paint.dim(file.last.name()), file.path);
     }
 }

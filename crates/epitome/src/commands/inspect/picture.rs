@@ -1,9 +1,10 @@
 //! A survey as a person looks at it.
 
 use super::survey::Survey;
+use crate::commands::write_ledger;
 use crate::draw::{self, Paint, grouped};
 use crate::output::Page;
-use epitome_core::{Sizes, Tokens, ledger::Operation};
+use epitome_core::{Sizes, Tokens};
 
 /// How many files, commands and problems are listed before the rest is only counted.
 const LISTED_MAX: usize = 8;
@@ -18,7 +19,8 @@ pub fn page(survey: &Survey) -> Page {
     writeln!(page, "  {}", paint.bar(&draw::line(&survey.over_time, 72)));
     write_compactions(&mut page, survey);
     write_largest(&mut page, survey);
-    write_ledger(&mut page, survey, paint);
+    writeln!(page);
+    write_ledger(&mut page, &survey.ledger, paint);
     write_problems(&mut page, survey, paint);
     writeln!(page);
     page
@@ -95,23 +97,6 @@ fn write_largest(page: &mut Page, survey: &Survey) {
     let all: Vec<String> =
         survey.largest.iter().map(|large| format!("{} {}", large.id, large.tokens)).collect();
     writeln!(page, "  largest: {}", all.join(", "));
-}
-
-fn write_ledger(page: &mut Page, survey: &Survey, paint: Paint) {
-    let ledger = &survey.ledger;
-    let changed: Vec<_> = ledger.files.iter().filter(|file| file.last != Operation::Read).collect();
-    let failed = ledger.commands.iter().filter(|command| command.failed).count();
-    writeln!(
-        page,
-        "\n  {} files read or changed, {} changed; {} commands run, {failed} failed; {} todos open",
-        ledger.files.len(),
-        changed.len(),
-        ledger.commands.len(),
-        ledger.open_todos().count()
-    );
-    for file in changed.iter().rev().take(LISTED_MAX) {
-        writeln!(page, "    {} {}", paint.dim(file.last.name()), file.path);
-    }
 }
 
 fn write_problems(page: &mut Page, survey: &Survey, paint: Paint) {
