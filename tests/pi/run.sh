@@ -3,7 +3,8 @@
 # compacted, opened by pi's own session manager, and compared with what we say the model sees.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-epitome=${EPITOME:-target/debug/epitome}
+cargo build -q -p epitome
+epitome=${EPITOME:-${CARGO_TARGET_DIR:-target}/debug/epitome}
 pi=target/pi-0.87.1
 if [ ! -d "$pi/node_modules/@earendil-works/pi-coding-agent" ] || [ ! -x "$pi/node_modules/.bin/node" ]; then
     mkdir -p "$pi"

@@ -42,7 +42,9 @@ impl Plan<'_> {
         if self.target == wanted {
             return None;
         }
-        let why = if self.target == budget.target(policy) {
+        let why = if wanted == Tokens::ZERO {
+            "system prompt and tools alone take as much as the target"
+        } else if self.target == budget.target(policy) {
             "a history gets at least a quarter and at most three quarters of its room"
         } else {
             "it was below that already and, being asked to, was halved"

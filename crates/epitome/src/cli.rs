@@ -113,7 +113,7 @@ pub struct PolicyArgs {
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
     /// What to come down to: 25%, 16000, or -48000 (that much below the window)
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub target: Option<Threshold>,
     /// The way of making room to try first: trim, prune, summarize or drop
     #[arg(long, value_name = "S")]

@@ -64,9 +64,11 @@ impl Opened {
                 path.display()
             );
         }
-        let window = match args.window {
-            Some(tokens) => Window { tokens, source: "flag".into() },
-            None => {
+        let recorded = transcript.conversations.iter().find_map(|conversation| conversation.fixed.window);
+        let window = match (args.window, recorded) {
+            (Some(tokens), _) => Window { tokens, source: "flag".into() },
+            (None, Some(tokens)) => Window { tokens, source: "the transcript".into() },
+            (None, None) => {
                 Window { tokens: model.window_tokens.value, source: told(model.window_tokens.source).into() }
             }
         };

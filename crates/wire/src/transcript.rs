@@ -43,6 +43,9 @@ pub struct Fixed {
     pub model: Option<Arc<str>>,
     /// The output limit asked for.
     pub max_tokens: Option<u64>,
+    /// The window the tool worked with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
     /// The other fields of a request body, in order: each one's key, and its value as it came, JSON text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rest: Vec<(Arc<str>, Arc<str>)>,

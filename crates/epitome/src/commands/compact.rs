@@ -26,6 +26,9 @@ struct Line {
     window_source: String,
     /// How many oddities of the file reading survived; `inspect` lists them.
     problems: usize,
+    /// Whether it went to a request body, which keeps no originals.
+    #[serde(skip)]
+    is_body: bool,
     #[serde(flatten)]
     report: Report,
 }
@@ -121,6 +124,7 @@ fn compact_file(path: &Path, out: Option<&Path>, policy: &Policy, args: &Compact
             output,
             window_source: opened.window.source.clone(),
             problems: opened.transcript.problems.len(),
+            is_body: matches!(target, Target::Body(_)),
             report,
         });
     }

@@ -50,11 +50,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
 
 fn tell(report: &Report, session: &Session<'_>, messages: usize) -> Page {
     let (paint, mut page) = (Paint::stdout(), Page::default());
-    writeln!(
-        page,
-        "{}",
-        paint.bold("A real coding session, recorded by pi's developers, and a window it does not fit")
-    );
+    writeln!(page, "{}", paint.bold("A real coding session, recorded by pi's developers, and a window"));
     writeln!(
         page,
         "  {messages} messages, {} tokens; the window holds {}\n",

@@ -35,6 +35,9 @@ pub fn run(args: &UndoArgs) -> Result<()> {
             &serde_json::json!({ "outcome": outcome, "file": args.file, "output": args.output }),
         );
     }
+    if is_changed && args.output.is_some() {
+        output::tell(format_args!("{}: its last compaction was taken back", args.file.display()));
+    }
     if !is_changed {
         let file = args.file.display();
         output::tell(format_args!("{file}: no compaction to take back; nothing changed"));

@@ -91,6 +91,8 @@ pub(super) struct Event<'a> {
 pub(super) struct TokenInfo {
     #[serde(default)]
     pub last_token_usage: Option<UsageLine>,
+    #[serde(default)]
+    pub model_context_window: Option<u64>,
 }
 
 /// Usage as OpenAI reports it: the input includes what was cached.

@@ -102,7 +102,9 @@ impl<'m> Rollout<'m> {
         if event.kind.as_deref() != Some("token_count") {
             return;
         }
-        let Some(usage) = event.info.as_ref().and_then(|info| info.last_token_usage) else { return };
+        let Some(info) = &event.info else { return };
+        self.fixed.window = info.model_context_window.or(self.fixed.window);
+        let Some(usage) = info.last_token_usage else { return };
         self.open = None;
         if let Some(reply) = self.replies.last_mut() {
             reply.usage = reply.usage.or_else(|| usage_of(usage));

@@ -25,28 +25,38 @@ fn write(page: &mut Page, line: &Line, args: &CompactArgs) {
         "{which}: {verb} from {} to {} tokens (window {}, counted by {})",
         report.tokens_before, report.tokens_after, report.budget.window, report.count_method
     );
+    if line.is_body {
+        writeln!(
+            page,
+            "  note: a request body keeps no originals; its pointers lead to {}, and it cannot be undone",
+            line.file
+        );
+    }
     if line.window_source.starts_with("a guess") {
         writeln!(page, "  note: the window is {}; name it with --window", line.window_source);
     }
-    if line.problems > 0 {
+    if line.problems > 0 && line.conversation == 0 {
         writeln!(
             page,
-            "  note: {} oddities of the file were survived; `epitome inspect` lists them",
+            "  note: oddities of the file survived: {}; `epitome inspect` lists them",
             line.problems
         );
     }
     let Some(made) = &report.record else { return };
     writeln!(
         page,
-        "  {}: {} messages superseded, {} dropped, {} pruned, {} kept; {} ms, cost ${:.4}",
+        "  {}: {} messages superseded, {} dropped, {} pruned, {} kept, {} of them cut short; {} ms",
         made.strategy,
         made.superseded.len(),
         made.dropped.len(),
         made.pruned.len(),
         made.kept.len(),
-        report.duration_ms,
-        report.cost
+        made.reduced.len(),
+        report.duration_ms
     );
+    if report.cost > 0.0 {
+        writeln!(page, "  cost: ${:.4}", report.cost);
+    }
     let loss = &made.loss;
     let has_left = !made.superseded.is_empty() || !made.dropped.is_empty();
     if has_left {

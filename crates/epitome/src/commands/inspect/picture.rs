@@ -51,7 +51,10 @@ fn write_window(page: &mut Page, survey: &Survey, paint: Paint) {
         writeln!(
             page,
             "  {}",
-            paint.dim(&format!("the provider counted {} for its newest prompt", grouped(usage.prompt)))
+            paint.dim(&format!(
+                "the provider counted {} for its newest prompt, with whatever it sent that this file does not record",
+                grouped(usage.prompt)
+            ))
         );
     }
     writeln!(

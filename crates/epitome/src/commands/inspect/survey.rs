@@ -62,6 +62,9 @@ pub struct Found {
     pub tokens_before: Tokens,
     pub tokens_after: Tokens,
     pub summary: Option<Tokens>,
+    /// Whether the call after it has been seen.
+    #[serde(skip)]
+    is_settled: bool,
 }
 
 /// How many of the largest messages are named.
@@ -120,6 +123,9 @@ impl Walk {
         for &id in branch {
             let before = walk.context.tokens();
             walk.over_time.push(before.0);
+            if conversation.log.item(id).is_some_and(|item| item.role == Role::Assistant) {
+                walk.settle(before);
+            }
             walk.context.take(&conversation.log, id, &opened.gauge, &conversation.originals)?;
             if let Some(Entry::Compaction(compaction)) = conversation.log.get(id) {
                 let summary = compaction.summary.as_ref().map(|summary| summary.tokens);
@@ -128,10 +134,19 @@ impl Walk {
                     tokens_before: before,
                     tokens_after: walk.context.tokens(),
                     summary,
+                    is_settled: false,
                 });
             }
         }
+        walk.settle(walk.context.tokens());
         Ok(walk)
+    }
+
+    /// What a compaction came down to is what the next call sent: some tools write the kept messages behind it.
+    fn settle(&mut self, tokens: Tokens) {
+        if let Some(found) = self.compactions.last_mut().filter(|found| !found.is_settled) {
+            (found.tokens_after, found.is_settled) = (tokens, true);
+        }
     }
 }
 

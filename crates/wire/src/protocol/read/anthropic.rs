@@ -170,5 +170,6 @@ fn fixed(around: &Object<'_>) -> Fixed {
         model: around.text("model").map(Into::into),
         max_tokens: around.number("max_tokens"),
         rest: around.rest(&["messages", "system", "tools", "model", "max_tokens"]),
+        window: None,
     }
 }

@@ -152,5 +152,6 @@ fn fixed(around: &Object<'_>) -> Fixed {
         max_tokens: around.number("max_completion_tokens").or_else(|| around.number("max_tokens")),
         // `max_completion_tokens` stays among the rest, for the body to go out with the name it came with.
         rest: around.rest(&["messages", "traj", "tools", "model", "max_tokens"]),
+        window: None,
     }
 }

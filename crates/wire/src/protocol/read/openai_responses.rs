@@ -174,5 +174,6 @@ fn fixed(around: &Object<'_>) -> Fixed {
         model: around.text("model").map(Into::into),
         max_tokens: around.number("max_output_tokens"),
         rest: if around.has("output") { Vec::new() } else { around.rest(&KNOWN) },
+        window: None,
     }
 }
