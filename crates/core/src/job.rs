@@ -45,7 +45,7 @@ pub struct Earlier<'a> {
 
 /// Of messages too far back, as many of a person's are read all the same, the newest: their rules still
 /// hold, and this many fill any summary.
-const FAR_SAID_MAX: usize = 300;
+const FAR_SAID_MAX: usize = 120;
 
 /// Why a compaction runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
