@@ -95,7 +95,7 @@ impl Plan<'_> {
         Material {
             superseded: readable,
             addressable: &self.superseded,
-            visible: &self.kept.tail,
+            visible: &self.visible,
             earlier: Some(job.earlier.ledger),
             previous: prose,
             focus: job.focus,

@@ -13,6 +13,8 @@ pub struct Plan<'a> {
     pub target: Tokens,
     /// What stays in view.
     pub kept: Kept,
+    /// The ids of all that, told inside the summary or not, oldest first.
+    pub(crate) visible: Vec<EntryId>,
     /// Every message of the history that does not, oldest first.
     pub superseded: Vec<EntryId>,
     /// Strategies still to try, the first one next.
@@ -66,7 +68,10 @@ impl<'a> Plan<'a> {
         let is_superseded = |id: &EntryId| !in_view.contains(id) && !kept.folded.contains(id);
         let superseded = job.history.iter().copied().filter(is_superseded).collect();
         let rungs = rungs_of(&job);
-        Ok(Drafted::Plan(Box::new(Self { job, target, kept, superseded, rungs, fallbacks: Vec::new() })))
+        let mut visible: Vec<EntryId> = in_view.into_iter().chain(kept.folded.iter().copied()).collect();
+        visible.sort_unstable();
+        let fallbacks = Vec::new();
+        Ok(Drafted::Plan(Box::new(Self { job, target, kept, visible, superseded, rungs, fallbacks })))
     }
 
     /// What is left of the target for a summary, its frame included.

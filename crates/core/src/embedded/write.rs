@@ -122,13 +122,17 @@ fn write_files(page: &mut Page<'_>, reading: &Reading, budget: Tokens) {
     }
 }
 
+/// Programs whose failure says "no" rather than "blocked".
+const LOOKS: [&str; 8] = ["grep", "rg", "diff", "test", "ls", "find", "sleep", "which"];
+
 /// Failures nothing like them has succeeded after.
 fn write_blocked(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
     let mut settled = std::collections::HashSet::new();
     for (order, command) in reading.ledger.commands.iter().enumerate().rev() {
         let program: Vec<&str> = command.command.split_whitespace().take(2).collect();
+        let is_look = program.first().is_some_and(|name| LOOKS.contains(name));
         let is_newest = settled.insert(program);
-        if is_newest && command.failed {
+        if is_newest && command.failed && !is_look {
             let code = command.exit.map_or("failed".to_owned(), |code| format!("exit {code}"));
             let text: String = one_line(&command.command).chars().take(120).collect();
             page.add(Section::Blocked, &format!("- {text} → {code}"), order as u64, quota);
