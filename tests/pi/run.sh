@@ -10,7 +10,8 @@ if [ ! -d "$pi/node_modules/@earendil-works/pi-coding-agent" ] || [ ! -x "$pi/no
     mkdir -p "$pi"
     echo '{"private":true}' >"$pi/package.json"
     # pi wants Node 22; the npm package of that name carries it.
-    npm install --prefix "$pi" --no-audit --no-fund --loglevel=error node@22 @earendil-works/pi-coding-agent@0.87.1
+    install() { npm install --prefix "$pi" --no-audit --no-fund --loglevel=error node@22 @earendil-works/pi-coding-agent@0.87.1; }
+    install || install # a registry may fail to answer once
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
