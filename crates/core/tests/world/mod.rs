@@ -323,12 +323,6 @@ impl Session {
         let answered: usize = self.messages[from..].iter().map(|message| message.results().count()).sum();
         if answered < calls && from >= self.summarized { self.history[from..].to_vec() } else { Vec::new() }
     }
-
-    /// How a message begins.
-    pub(crate) fn begins(&self, id: EntryId) -> String {
-        let at = self.history.iter().position(|&known| known == id).expect("it was said");
-        self.messages[at].said().chars().take(40).collect()
-    }
 }
 
 fn policy(asked: &Asked) -> Policy {
