@@ -6,7 +6,7 @@
 //! one JSON object per size, times in milliseconds, and what 100,000 cost beside 1,000 on the last line.
 
 use epitome_bench::speed::figures::{Figures, median};
-use epitome_bench::speed::session::{Watch, policy, setup};
+use epitome_bench::speed::session::setup;
 use epitome_core::{
     Archive, ArchiveError, Author, Block, Call, CallId, Compaction, Context, Entry, EntryId, Keep, Log,
     Measure, Message, Part, Role, Summary, Tail, Tokens, ToolResult, Trigger, find_cut,
@@ -51,12 +51,12 @@ fn measure(size: u32, reps: usize, gauge: &Gauge) -> Result<Figures, Box<dyn Err
     for id in (0..size + STEPS).map(EntryId) {
         log.push(Entry::Message(gauge.weigh(&message(id))));
     }
-    let (policy, clock, mut figures) = (policy(), Watch::default(), Figures::default());
-    let setup = setup(&MadeUp, gauge, &policy, &clock);
+    let mut figures = Figures::default();
+    let setup = setup(MadeUp, gauge);
     let mut steps = Vec::new();
-    let mut session = session_of(&log, size, setup)?;
+    let mut session = session_of(&log, size, &setup)?;
     for _ in 0..reps {
-        session = session_of(&log, size, setup)?;
+        session = session_of(&log, size, &setup)?;
         steps.push(median_step(&mut session, size, gauge)?);
     }
     figures.put("step", median(steps));
@@ -67,15 +67,15 @@ fn measure(size: u32, reps: usize, gauge: &Gauge) -> Result<Figures, Box<dyn Err
     Ok(figures)
 }
 
-fn session_of<'a>(log: &Log, size: u32, setup: Setup<'a>) -> Result<Session<'a>, EngineError> {
-    let mut session = Session::new(log.clone(), setup);
+fn session_of(log: &Log, size: u32, setup: &Setup) -> Result<Session, EngineError> {
+    let mut session = Session::new(log.clone(), setup.clone());
     (0..size).map(EntryId).try_for_each(|id| session.absorb(id))?;
     Ok(session)
 }
 
 /// What stands between a reply and the next call: its message and the result of its call are counted
 /// and taken up, and the session says whether a compaction is due.
-fn median_step(session: &mut Session<'_>, size: u32, gauge: &Gauge) -> Result<f64, EngineError> {
+fn median_step(session: &mut Session, size: u32, gauge: &Gauge) -> Result<f64, EngineError> {
     let mut times = Vec::new();
     for first in (size..size + STEPS).filter(|first| first % TURN % 2 == 1) {
         let exchange = [first, first + 1].map(EntryId).map(|id| (id, message(id)));

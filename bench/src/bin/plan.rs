@@ -6,7 +6,7 @@
 
 use epitome_bench::speed::figures::{Figures, peak_rss_mb};
 use epitome_bench::speed::file::OpenFile;
-use epitome_bench::speed::session::{Watch, policy, setup};
+use epitome_bench::speed::session::setup;
 use epitome_core::{
     Compaction, Context, Entry, EntryId, Keep, Log, Summary, Tail, Tokens, Trigger, find_cut,
 };
@@ -66,13 +66,12 @@ fn plan(
     reps: usize,
     figures: &mut Figures,
 ) -> Result<usize, Box<dyn Error>> {
-    let (policy, clock) = (policy(), Watch::default());
-    let setup = setup(&conversation.originals, gauge, &policy, &clock);
+    let setup = setup(conversation.originals.clone(), gauge);
     let logs: Vec<Log> = (0..reps).map(|_| conversation.log.clone()).collect();
     let mut logs = logs.into_iter();
     let mut session = figures.time("build_context", reps, || {
         let log = logs.next().expect("there is a log for each repetition");
-        Session::open(log, conversation.leaf, setup)
+        Session::open(log, conversation.leaf, setup.clone())
     })?;
     figures.time_many("check", reps, MANY, || session.check());
     figures.time_many("find_cut", reps, MANY, || find_cut(session.context(), Keep::Tokens(KEEP)));

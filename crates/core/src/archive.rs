@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// Where the originals are. Asked for one message at a time, so that what is superseded need not
 /// stay in memory.
-pub trait Archive {
+pub trait Archive: Send + Sync {
     /// The message of this entry, as it was first said.
     fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError>;
 }
@@ -44,7 +44,7 @@ impl Archive for Shelf {
 }
 
 /// Counts tokens the way the session's model does, as well as that is known.
-pub trait Measure: Sync {
+pub trait Measure: Send + Sync {
     /// Tokens of a text.
     fn text(&self, text: &str) -> Tokens;
     /// Tokens of a picture.

@@ -25,6 +25,7 @@ mod plan;
 mod policy;
 mod prune;
 mod record;
+mod request;
 pub mod verify;
 
 pub use amount::{Sizes, Tokens};
@@ -43,3 +44,4 @@ pub use message::{Author, Block, Call, Image, Message, Opaque, Part, Role, ToolR
 pub use plan::{Drafted, Plan};
 pub use policy::{Policy, PolicyError, Prune, Settings, Strategy, Threshold};
 pub use record::{Fallback, Floor, Outcome, Record};
+pub use request::{Body, Called, Failure, Purpose, Reply, Request, Spent, Stop};

@@ -5,32 +5,26 @@
 //!
 //! ```
 //! use epitome_core::{Author, Budget, Expressible, Log, Message, Policy, Role, Settings, Shelf, Tokens, Trigger};
-//! use epitome_engine::{Clock, Gauge, Session, Setup};
+//! use epitome_engine::{Gauge, Session, Setup, Stopped};
 //! use epitome_tokens::{Catalog, Counter};
-//!
-//! struct Stopped;
-//! impl Clock for Stopped {
-//!     fn now(&self) -> std::time::Duration {
-//!         std::time::Duration::ZERO
-//!     }
-//! }
+//! use std::sync::Arc;
 //!
 //! let settings: Settings = toml::from_str(include_str!("../../../presets/default.toml"))?;
 //! let policy = Policy::try_from(settings)?;
 //! let gauge = Gauge(Counter::for_model(&Catalog::built_in().find("gpt-5")));
-//! let shelf = Shelf::default();
+//! let shelf = Arc::new(Shelf::default());
 //! let mut session = Session::new(
 //!     Log::default(),
 //!     Setup {
-//!         archive: &shelf,
-//!         measure: &gauge,
-//!         count_method: "o200k_base",
+//!         archive: shelf.clone(),
+//!         measure: Arc::new(gauge),
+//!         count_method: "o200k_base".into(),
 //!         budget: Budget::new(Tokens(4_000), Tokens(0), Tokens(500)),
-//!         policy: &policy,
+//!         policy: Arc::new(policy),
 //!         can: Expressible::ALL,
 //!         focus: None,
-//!         pins: &[],
-//!         clock: &Stopped,
+//!         pins: Vec::new(),
+//!         clock: Arc::new(Stopped),
 //!     },
 //! );
 //! while !session.check().is_due {
@@ -45,11 +39,13 @@
 //! ```
 
 mod gauge;
+mod port;
 mod replay;
 mod report;
 mod session;
 
 pub use gauge::Gauge;
+pub use port::{Clock, Model, Pending, Stopped};
 pub use replay::{Call, replay};
 pub use report::{Happened, Made, Report};
-pub use session::{Check, Clock, EngineError, Session, Setup};
+pub use session::{Check, EngineError, Session, Setup};

@@ -5,7 +5,7 @@ use crate::session::{EngineError, Session};
 use epitome_core::{Author, Entry, EntryId, Role, Slot, Tokens, Trigger};
 
 /// One model call of a replay, as it stands before the recorded reply is taken up.
-pub struct Call<'s, 'a> {
+pub struct Call<'s> {
     /// Its number, from 0.
     pub call: usize,
     /// The reply's number among the transcript's messages, from 0.
@@ -19,7 +19,7 @@ pub struct Call<'s, 'a> {
     /// What rebuilt the context since the call before, if anything did.
     pub compaction: Option<Report>,
     /// The session at this moment.
-    pub session: &'s Session<'a>,
+    pub session: &'s Session,
 }
 
 /// How far a request agrees with the one before it.
@@ -33,10 +33,10 @@ struct Sent {
 
 /// Feeds `branch` through `session`, handing each model call to `each`. Compactions that the
 /// transcript records are taken up where they stand.
-pub fn replay<'a, E: From<EngineError>>(
-    session: &mut Session<'a>,
+pub fn replay<E: From<EngineError>>(
+    session: &mut Session,
     branch: &[EntryId],
-    mut each: impl FnMut(Call<'_, 'a>) -> Result<(), E>,
+    mut each: impl FnMut(Call<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let (mut calls, mut messages) = (0, 0);
     let mut sent = Sent::default();
@@ -57,24 +57,24 @@ pub fn replay<'a, E: From<EngineError>>(
     Ok(())
 }
 
-fn is_reply(session: &Session<'_>, id: EntryId) -> bool {
+fn is_reply(session: &Session, id: EntryId) -> bool {
     session.log().item(id).is_some_and(|item| item.role == Role::Assistant && item.author == Author::Model)
 }
 
-fn call<'s, 'a>(
-    session: &'s Session<'a>,
+fn call<'s>(
+    session: &'s Session,
     call: usize,
     message: usize,
     sent: &Sent,
     compaction: Option<Report>,
-) -> Call<'s, 'a> {
+) -> Call<'s> {
     let fixed = session.setup().budget.fixed;
     let same = session.context().tokens_between(0, sent.same);
     let cached = if sent.any { fixed + same } else { Tokens::ZERO };
     Call { call, message, tokens: fixed + session.context().tokens(), fixed, cached, compaction, session }
 }
 
-fn compact(session: &mut Session<'_>, sent: &mut Sent) -> Result<Option<Report>, EngineError> {
+fn compact(session: &mut Session, sent: &mut Sent) -> Result<Option<Report>, EngineError> {
     let before = session.context().slots().to_vec();
     let report = session.compact(Trigger::Threshold)?;
     sent.keep_common(&before, session);
@@ -82,7 +82,7 @@ fn compact(session: &mut Session<'_>, sent: &mut Sent) -> Result<Option<Report>,
 }
 
 /// Takes up an entry; a report where it is a compaction of the transcript's own tool.
-fn absorb(session: &mut Session<'_>, id: EntryId, sent: &mut Sent) -> Result<Option<Report>, EngineError> {
+fn absorb(session: &mut Session, id: EntryId, sent: &mut Sent) -> Result<Option<Report>, EngineError> {
     if session.log().item(id).is_some() || matches!(session.log().get(id), Some(Entry::Note { .. }) | None) {
         session.absorb(id)?;
         return Ok(None);
@@ -95,7 +95,7 @@ fn absorb(session: &mut Session<'_>, id: EntryId, sent: &mut Sent) -> Result<Opt
 }
 
 impl Sent {
-    fn keep_common(&mut self, before: &[Slot], session: &Session<'_>) {
+    fn keep_common(&mut self, before: &[Slot], session: &Session) {
         let after = session.context().slots();
         let common = before.iter().zip(after).take_while(|(old, new)| old == new).count();
         self.same = self.same.min(common);

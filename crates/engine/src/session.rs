@@ -1,44 +1,39 @@
 //! A session: a log that grows, the context derived from it, and compaction when that is due.
 
+use crate::port::Clock;
 use crate::report::{Happened, Report};
 use epitome_core::{
     Archive, ArchiveError, Budget, Context, Drafted, Earlier, Entry, EntryId, Expressible, Floor, Job, Log,
     LogError, Measure, Message, Next, NoSummary, Outcome, Plan, Policy, Record, Shelf, Shown, Tokens,
     Trigger, embedded, ledger::Ledger,
 };
-use std::time::Duration;
-
-/// Where time comes from.
-pub trait Clock {
-    /// Time since some fixed moment.
-    fn now(&self) -> Duration;
-}
+use std::sync::Arc;
 
 /// What a session is given to work with.
-#[derive(Clone, Copy)]
-pub struct Setup<'a> {
+#[derive(Clone)]
+pub struct Setup {
     /// Where the originals are.
-    pub archive: &'a dyn Archive,
+    pub archive: Arc<dyn Archive>,
     /// How to count.
-    pub measure: &'a dyn Measure,
+    pub measure: Arc<dyn Measure>,
     /// The name of that way of counting.
-    pub count_method: &'a str,
+    pub count_method: Arc<str>,
     /// How much room there is.
     pub budget: Budget,
     /// How to compact.
-    pub policy: &'a Policy,
+    pub policy: Arc<Policy>,
     /// What the place the result goes to can say.
     pub can: Expressible,
     /// What a summary is to dwell on.
-    pub focus: Option<&'a str>,
+    pub focus: Option<Arc<str>>,
     /// Messages never to be superseded.
-    pub pins: &'a [EntryId],
+    pub pins: Vec<EntryId>,
     /// What time it is.
-    pub clock: &'a dyn Clock,
+    pub clock: Arc<dyn Clock>,
 }
 
 /// A session in the making.
-pub struct Session<'a> {
+pub struct Session {
     log: Log,
     context: Context,
     history: Vec<EntryId>,
@@ -46,7 +41,7 @@ pub struct Session<'a> {
     earlier: Settled,
     /// The newest entry taken up.
     leaf: Option<EntryId>,
-    setup: Setup<'a>,
+    setup: Setup,
 }
 
 /// The oldest part of a history, whose ledger is carried along so that it need not be read again.
@@ -85,9 +80,9 @@ pub enum EngineError {
     CannotFit(#[from] Box<Floor>),
 }
 
-impl<'a> Session<'a> {
+impl Session {
     /// A session over `log` that has taken up none of it yet.
-    pub fn new(log: Log, setup: Setup<'a>) -> Self {
+    pub fn new(log: Log, setup: Setup) -> Self {
         Self {
             log,
             context: Context::default(),
@@ -100,7 +95,7 @@ impl<'a> Session<'a> {
     }
 
     /// A session that has taken up the branch ending in `leaf`.
-    pub fn open(log: Log, leaf: Option<EntryId>, setup: Setup<'a>) -> Result<Self, EngineError> {
+    pub fn open(log: Log, leaf: Option<EntryId>, setup: Setup) -> Result<Self, EngineError> {
         let branch = leaf.map(|leaf| log.branch(leaf)).unwrap_or_default();
         let mut session = Self::new(log, setup);
         for id in branch {
@@ -116,7 +111,7 @@ impl<'a> Session<'a> {
             Some(Entry::Compaction(_)) => self.compactions.push(id),
             Some(Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. }) | None => {}
         }
-        self.context.take(&self.log, id, self.setup.measure, self.setup.archive)?;
+        self.context.take(&self.log, id, &*self.setup.measure, &*self.setup.archive)?;
         self.leaf = Some(id);
         Ok(())
     }
@@ -133,7 +128,7 @@ impl<'a> Session<'a> {
     /// Looks at the context before a call. Costs the same however long the session is.
     pub fn check(&self) -> Check {
         let tokens = self.context.tokens();
-        Check { tokens, is_due: self.setup.budget.is_due(tokens, self.setup.policy) }
+        Check { tokens, is_due: self.setup.budget.is_due(tokens, &self.setup.policy) }
     }
 
     /// What would be done, and nothing more.
@@ -142,7 +137,7 @@ impl<'a> Session<'a> {
     }
 
     fn job(&self, trigger: Trigger) -> Job<'_> {
-        let Setup { archive, measure, budget, policy, can, focus, pins, .. } = self.setup;
+        let Setup { archive, measure, budget, policy, can, focus, pins, .. } = &self.setup;
         let (log, history, compactions, context) =
             (&self.log, &self.history[..], &self.compactions[..], &self.context);
         let earlier = Earlier { count: self.earlier.count, ledger: &self.earlier.ledger };
@@ -152,14 +147,14 @@ impl<'a> Session<'a> {
             history,
             compactions,
             context,
-            archive,
-            measure,
-            budget,
+            archive: &**archive,
+            measure: &**measure,
+            budget: *budget,
             policy,
             trigger,
-            focus,
+            focus: focus.as_deref(),
             pins,
-            can,
+            can: *can,
         }
     }
 
@@ -242,7 +237,7 @@ impl<'a> Session<'a> {
             budget: self.setup.budget,
             tokens_before: fixed + tokens_before,
             tokens_after: fixed + self.context.tokens(),
-            count_method: self.setup.count_method.to_owned(),
+            count_method: self.setup.count_method.to_string(),
             record: record.map(Into::into),
             cost: 0.0,
             duration_ms: 0,
@@ -251,7 +246,7 @@ impl<'a> Session<'a> {
 
     /// Everything in view, as messages.
     pub fn shown(&self) -> Result<Vec<Shown>, EngineError> {
-        Ok(self.context.shown(&self.log, self.setup.measure, self.setup.archive)?)
+        Ok(self.context.shown(&self.log, &*self.setup.measure, &*self.setup.archive)?)
     }
 
     /// What the model sees.
@@ -270,7 +265,7 @@ impl<'a> Session<'a> {
     }
 
     /// What the session was given.
-    pub fn setup(&self) -> &Setup<'a> {
+    pub fn setup(&self) -> &Setup {
         &self.setup
     }
 }

@@ -4,25 +4,16 @@
 use epitome_core::{
     Budget, EntryId, Expressible, Measure, Policy, Prune, Shown, Strategy, Threshold, Tokens,
 };
-use epitome_engine::{Call, Clock, EngineError, Gauge, Happened, Session, Setup, replay};
+use epitome_engine::{Call, EngineError, Gauge, Happened, Session, Setup, Stopped, replay};
 use epitome_tokens::{Catalog, Counter};
 use epitome_wire::{Conversation, Format, Protocol, encode, read, validate};
 use serde_json::value::RawValue;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 const WINDOW: Tokens = Tokens(64_000);
 /// Of the many small conversations in one file, these many from its start.
 const CONVERSATIONS_MAX: usize = 10;
-
-struct NoTime;
-
-impl Clock for NoTime {
-    fn now(&self) -> Duration {
-        Duration::ZERO
-    }
-}
 
 fn policy() -> Policy {
     let prune = Prune {
@@ -68,7 +59,7 @@ struct Before {
 }
 
 impl Before {
-    fn check(&mut self, call: &Call<'_, '_>, conversation: &Conversation, name: &str) {
+    fn check(&mut self, call: &Call<'_>, conversation: &Conversation, name: &str) {
         let shown = call.session.shown().expect("originals can be read");
         let parts = parts(conversation);
         let sent = encode::messages(Format::Anthropic, &parts, &shown).expect("there is something to send");
@@ -116,7 +107,7 @@ fn assert_valid(parts: &encode::RequestParts<'_>, shown: &[Shown], at: &str) {
     }
 }
 
-fn assert_accounted(call: &Call<'_, '_>, name: &str) {
+fn assert_accounted(call: &Call<'_>, name: &str) {
     let Some(report) = call.compaction.as_ref().filter(|report| report.outcome == Happened::Compacted) else {
         return;
     };
@@ -133,15 +124,15 @@ fn replay_one(conversation: &Conversation, name: &str, gauge: &Gauge, policy: &P
     let fixed =
         conversation.fixed.system.iter().chain(&conversation.fixed.tools).map(|text| gauge.text(text)).sum();
     let setup = Setup {
-        archive: &conversation.originals,
-        measure: gauge,
-        count_method: "test",
+        archive: Arc::new(conversation.originals.clone()),
+        measure: Arc::new(gauge.clone()),
+        count_method: "test".into(),
         budget: Budget::new(WINDOW, fixed, Tokens(8_192)),
-        policy,
+        policy: Arc::new(policy.clone()),
         can: Expressible::ALL,
         focus: None,
-        pins: &[],
-        clock: &NoTime,
+        pins: Vec::new(),
+        clock: Arc::new(Stopped),
     };
     let mut session = Session::new(conversation.log.clone(), setup);
     let branch = conversation.leaf.map(|leaf| conversation.log.branch(leaf)).unwrap_or_default();

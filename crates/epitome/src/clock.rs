@@ -1,6 +1,6 @@
 //! The clock on the wall, for the one crate that may look at it.
 
-use epitome_engine::Clock;
+use epitome_engine::{Clock, Pending};
 use std::time::{Duration, Instant};
 
 /// Time since the program began to care.
@@ -16,6 +16,10 @@ impl WallClock {
 impl Clock for WallClock {
     fn now(&self) -> Duration {
         self.0.elapsed()
+    }
+
+    fn sleep(&self, time: Duration) -> Pending<'_, ()> {
+        Box::pin(tokio::time::sleep(time))
     }
 }
 

@@ -5,7 +5,6 @@ mod writing;
 
 use super::{Work, print_json_each};
 use crate::cli::CompactArgs;
-use crate::clock::WallClock;
 use crate::opened::Opened;
 use crate::{input, output, preset, progress};
 use anyhow::{Context as _, Result, bail};
@@ -13,6 +12,7 @@ use epitome_core::{EntryId, Policy, Trigger};
 use epitome_engine::Report;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use writing::{Added, Target};
 
 /// The report of one conversation, with where it was found and where it went.
@@ -35,7 +35,7 @@ struct Line {
 
 /// Compacts each conversation of each file.
 pub fn run(args: &CompactArgs) -> Result<()> {
-    let policy = preset::policy(&args.policy)?;
+    let policy = Arc::new(preset::policy(&args.policy)?);
     let files = input::expand(&args.files)?;
     let outputs = outputs(&files, args)?;
     let mut lines = Vec::new();
@@ -95,19 +95,21 @@ fn check_pins(opened: &Opened, pins: &[EntryId]) -> Result<()> {
     }
 }
 
-fn compact_file(path: &Path, out: Option<&Path>, policy: &Policy, args: &CompactArgs) -> Result<Vec<Line>> {
+fn compact_file(
+    path: &Path,
+    out: Option<&Path>,
+    policy: &Arc<Policy>,
+    args: &CompactArgs,
+) -> Result<Vec<Line>> {
     let opened = Opened::new(path, &args.read)?;
     let target = Target::of(&opened, args.to)?;
     target.check(&opened, out)?;
     check_pins(&opened, &args.pins)?;
-    let (clock, method) = (WallClock::start(), opened.method());
     let work = Work {
-        policy,
+        policy: policy.clone(),
         can: target.can(),
-        focus: args.focus.as_deref(),
-        pins: &args.pins,
-        clock: &clock,
-        method: &method,
+        focus: args.focus.as_deref().map(Into::into),
+        pins: args.pins.clone(),
     };
     let mut lines = Vec::new();
     let mut added = Vec::new();

@@ -2,11 +2,10 @@
 
 use super::Work;
 use crate::cli::ContextArgs;
-use crate::clock::WallClock;
 use crate::opened::Opened;
 use crate::{output, preset};
 use anyhow::{Context as _, Result};
-use epitome_core::{Expressible, Policy, Shown};
+use epitome_core::{Policy, Shown};
 use epitome_wire::{Conversation, Format, encode};
 
 /// Prints the request body.
@@ -14,15 +13,7 @@ pub fn run(args: &ContextArgs) -> Result<()> {
     let opened = Opened::new(&args.file, &args.read)?;
     let number = opened.conversation(args.conversation)?;
     let policy = Policy::try_from(preset::settings("default")?)?;
-    let (clock, method) = (WallClock::start(), opened.method());
-    let work = Work {
-        policy: &policy,
-        can: Expressible::ALL,
-        focus: None,
-        pins: &[],
-        clock: &clock,
-        method: &method,
-    };
+    let work = Work::plain(policy);
     let shown = work.open(&opened, number)?.shown()?;
     let body = body(&opened, &opened.transcript.conversations[number], &shown, args.to, args.max_tokens)?;
     output::write(None, |out| {

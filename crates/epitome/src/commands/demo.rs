@@ -2,13 +2,12 @@
 
 use super::{Work, print_json, write_ledger};
 use crate::cli::{DemoArgs, FromFormat, ReadArgs};
-use crate::clock::WallClock;
 use crate::draw::{self, Paint};
 use crate::opened::Opened;
 use crate::output::Page;
 use crate::preset;
 use anyhow::{Context as _, Result};
-use epitome_core::{Expressible, Policy, Trigger};
+use epitome_core::{Policy, Trigger};
 use epitome_engine::{Report, Session};
 use std::path::Path;
 use std::sync::Arc;
@@ -30,15 +29,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     };
     let opened = Opened::of(Path::new("pi-mono-large-session.jsonl"), Arc::new(bytes), &read)?;
     let policy = Policy::try_from(preset::settings("default")?)?;
-    let (clock, method) = (WallClock::start(), opened.method());
-    let work = Work {
-        policy: &policy,
-        can: Expressible::ALL,
-        focus: None,
-        pins: &[],
-        clock: &clock,
-        method: &method,
-    };
+    let work = Work::plain(policy);
     let mut session = work.open(&opened, 0)?;
     let messages = session.history().len();
     let report = session.compact(Trigger::Manual)?;
@@ -48,7 +39,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     tell(&report, &session, messages).print()
 }
 
-fn tell(report: &Report, session: &Session<'_>, messages: usize) -> Page {
+fn tell(report: &Report, session: &Session, messages: usize) -> Page {
     let (paint, mut page) = (Paint::stdout(), Page::default());
     writeln!(page, "{}", paint.bold("A real coding session, recorded by pi's developers, and a window"));
     writeln!(

@@ -12,6 +12,7 @@ pub mod shell;
 pub mod tokens;
 pub mod undo;
 
+use crate::clock::WallClock;
 use crate::draw::Paint;
 use crate::opened::Opened;
 use crate::output::{self, Page};
@@ -21,6 +22,7 @@ use epitome_core::ledger::{Ledger, Operation};
 use epitome_core::{EntryId, Expressible, Policy};
 use epitome_engine::{Session, Setup};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// Prints one JSON document and a newline.
 pub fn print_json(value: &impl Serialize) -> Result<()> {
@@ -39,34 +41,37 @@ pub fn print_json_each<T: Serialize>(values: &[T]) -> Result<()> {
 }
 
 /// What a session on one conversation is given, beside the file itself.
-pub struct Work<'a> {
-    pub policy: &'a Policy,
+pub struct Work {
+    pub policy: Arc<Policy>,
     pub can: Expressible,
-    pub focus: Option<&'a str>,
-    pub pins: &'a [EntryId],
-    pub clock: &'a crate::clock::WallClock,
-    pub method: &'a str,
+    pub focus: Option<Arc<str>>,
+    pub pins: Vec<EntryId>,
 }
 
-impl<'a> Work<'a> {
+impl Work {
+    /// Work that asks for nothing in particular.
+    pub fn plain(policy: Policy) -> Self {
+        Self { policy: Arc::new(policy), can: Expressible::ALL, focus: None, pins: Vec::new() }
+    }
+
     /// The setup of a session on conversation `number` of `opened`.
-    pub fn setup(&self, opened: &'a Opened, number: usize) -> Setup<'a> {
+    pub fn setup(&self, opened: &Opened, number: usize) -> Setup {
         let conversation = &opened.transcript.conversations[number];
         Setup {
-            archive: &conversation.originals,
-            measure: &opened.gauge,
-            count_method: self.method,
+            archive: Arc::new(conversation.originals.clone()),
+            measure: Arc::new(opened.gauge.clone()),
+            count_method: opened.method().into(),
             budget: opened.budget(conversation),
-            policy: self.policy,
+            policy: self.policy.clone(),
             can: self.can,
-            focus: self.focus,
-            pins: self.pins,
-            clock: self.clock,
+            focus: self.focus.clone(),
+            pins: self.pins.clone(),
+            clock: Arc::new(WallClock::start()),
         }
     }
 
     /// A session that has taken up all of conversation `number`.
-    pub fn open(&self, opened: &'a Opened, number: usize) -> Result<Session<'a>> {
+    pub fn open(&self, opened: &Opened, number: usize) -> Result<Session> {
         let conversation = &opened.transcript.conversations[number];
         Ok(Session::open(conversation.log.clone(), conversation.leaf, self.setup(opened, number))?)
     }

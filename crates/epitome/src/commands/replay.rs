@@ -2,13 +2,12 @@
 
 use super::Work;
 use crate::cli::ReplayArgs;
-use crate::clock::WallClock;
 use crate::draw::{self, Paint};
 use crate::opened::Opened;
 use crate::output::Page;
 use crate::{input, preset, progress};
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{EntryId, Expressible, Policy};
+use epitome_core::{EntryId, Policy};
 use epitome_engine::{Call, Happened, Report, Session, replay};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -54,8 +53,7 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
 
 fn replay_one(opened: &Opened, number: usize, policy: &Policy, args: &ReplayArgs) -> Result<()> {
     let conversation = &opened.transcript.conversations[number];
-    let (clock, method) = (WallClock::start(), opened.method());
-    let work = Work { policy, can: Expressible::ALL, focus: None, pins: &[], clock: &clock, method: &method };
+    let work = Work::plain(policy.clone());
     let mut session = Session::new(conversation.log.clone(), work.setup(opened, number));
     let branch: Vec<EntryId> =
         conversation.leaf.map(|leaf| conversation.log.branch(leaf)).unwrap_or_default();
@@ -78,7 +76,7 @@ fn print_line(
     out: &mut impl Write,
     opened: &Opened,
     number: usize,
-    call: &Call<'_, '_>,
+    call: &Call<'_>,
     args: &ReplayArgs,
 ) -> Result<()> {
     let context = if args.contexts { Some(body_of(opened, number, call, args)?) } else { None };
@@ -100,7 +98,7 @@ fn print_line(
     out.write_all(b"\n").context("cannot write to standard output")
 }
 
-fn body_of(opened: &Opened, number: usize, call: &Call<'_, '_>, args: &ReplayArgs) -> Result<Box<RawValue>> {
+fn body_of(opened: &Opened, number: usize, call: &Call<'_>, args: &ReplayArgs) -> Result<Box<RawValue>> {
     let conversation = &opened.transcript.conversations[number];
     let body = super::context::body(opened, conversation, &call.session.shown()?, args.to, None)?;
     RawValue::from_string(String::from_utf8(body)?).context("the request body is not JSON")
@@ -109,7 +107,7 @@ fn body_of(opened: &Opened, number: usize, call: &Call<'_, '_>, args: &ReplayArg
 fn print_story(
     opened: &Opened,
     number: usize,
-    session: &Session<'_>,
+    session: &Session,
     seen: &[(u64, u64, Option<Report>)],
 ) -> Result<()> {
     let (paint, mut page) = (Paint::stdout(), Page::default());

@@ -23,12 +23,12 @@ pub(super) enum Target {
 }
 
 /// One conversation after its compaction.
-pub(super) struct Added<'a> {
+pub(super) struct Added {
     pub number: usize,
     /// How many entries there were before.
     pub known: usize,
     pub report: Report,
-    pub session: Session<'a>,
+    pub session: Session,
 }
 
 /// A file in the making: bytes in front, bytes of the original, bytes behind.
@@ -95,7 +95,7 @@ impl Target {
     }
 
     /// The file to write.
-    pub(super) fn pieces(self, opened: &Opened, added: &[Added<'_>]) -> Result<Pieces> {
+    pub(super) fn pieces(self, opened: &Opened, added: &[Added]) -> Result<Pieces> {
         let is_changed = added.iter().any(|added| added.report.outcome != Happened::Noop);
         match self {
             Self::Body(format) if !is_changed && format == opened.transcript.format => {
@@ -116,7 +116,7 @@ fn is_same(out: &Path, path: &Path) -> bool {
     }
 }
 
-fn body(opened: &Opened, format: Format, added: &Added<'_>) -> Result<Pieces> {
+fn body(opened: &Opened, format: Format, added: &Added) -> Result<Pieces> {
     let conversation = &opened.transcript.conversations[added.number];
     let mut front =
         crate::commands::context::body(opened, conversation, &added.session.shown()?, format, None)?;
@@ -124,13 +124,13 @@ fn body(opened: &Opened, format: Format, added: &Added<'_>) -> Result<Pieces> {
     Ok(Pieces { front, original_len: 0, behind: Vec::new() })
 }
 
-fn resumable(opened: &Opened, added: &Added<'_>) -> Result<Pieces> {
+fn resumable(opened: &Opened, added: &Added) -> Result<Pieces> {
     let boundary = boundary(added).context("the compaction left no boundary to write")?;
     let behind = append(&opened.transcript, added.number, &*opened.source, &boundary)?;
     Ok(Pieces { front: Vec::new(), original_len: opened.source.len(), behind })
 }
 
-fn wrapped(opened: &Opened, added: &[Added<'_>]) -> Result<Pieces> {
+fn wrapped(opened: &Opened, added: &[Added]) -> Result<Pieces> {
     let is_ours = opened.transcript.format == Format::Native;
     let pass = if is_ours { native::next_pass(opened.source.clone())? } else { 1 };
     let mut behind = Vec::new();
@@ -154,7 +154,7 @@ fn new_entries(log: &Log, known: usize) -> impl Iterator<Item = &Entry> {
 }
 
 /// The compaction as the transcript's own tool would write it.
-fn boundary(added: &Added<'_>) -> Option<Boundary> {
+fn boundary(added: &Added) -> Option<Boundary> {
     let compaction = new_entries(added.session.log(), added.known).find_map(compaction_of)?;
     let made = added.report.record.as_ref()?;
     let paths = |is_wanted: fn(Operation) -> bool| {
