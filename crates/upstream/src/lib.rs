@@ -1,0 +1,1 @@
+//! A scripted stand-in for model providers.

@@ -1,0 +1,3 @@
+//! The scripted upstream as a program.
+
+fn main() {}
