@@ -1,6 +1,7 @@
 //! How much room there is: the window, and what is taken before the history gets its share.
 
-use crate::{Policy, Tokens};
+use crate::policy::Output;
+use crate::{Policy, Threshold, Tokens};
 use serde::{Deserialize, Serialize};
 
 /// The window of one request and the parts of it that are not history.
@@ -22,6 +23,9 @@ pub struct Budget {
 const RESERVE_SHARE: (u64, u64) = (1, 4);
 /// Of the room that is really there, a compaction leaves at most this part taken, so that the next turns have a runway.
 const RUNWAY_SHARE: (u64, u64) = (3, 4);
+/// A reserve that nobody asked for gives way to the rule's least free share where it is more than this
+/// part of the window.
+const UNASKED_SHARE: (u64, u64) = (1, 2);
 
 impl Budget {
     /// A budget whose reserve is `output_max`, or a quarter of the window where that is less.
@@ -35,6 +39,16 @@ impl Budget {
         Self { prompt_max, ..self }
     }
 
+    /// The budget as `policy` sees it: its own window, and no reserve where the trigger leaves enough.
+    pub fn under(self, policy: &Policy) -> Self {
+        let window = policy.window.most.map_or(self.window, |most| most.min(self.window));
+        let reserve = match policy.trigger.output {
+            Output::Room | Output::Reserved | Output::Capped(_) => self.reserve,
+            Output::None => Tokens::ZERO,
+        };
+        Self { window, reserve, ..self }
+    }
+
     /// What the history may take at the very most.
     pub fn room(&self) -> Tokens {
         let room = self.window.less(self.fixed + self.reserve);
@@ -46,18 +60,54 @@ impl Budget {
         tokens <= self.room()
     }
 
-    /// Whether `policy` wants a history of `tokens` compacted. Large fixed parts bring the trigger
-    /// down only half-way to the target: below that each call would compact again.
+    /// The request at which `policy` wants to compact, fixed parts included.
+    pub fn limit(&self, policy: &Policy) -> Tokens {
+        let rule = &policy.trigger;
+        let answer = match rule.output {
+            Output::Room | Output::None => Tokens::ZERO,
+            Output::Reserved => self.reserve,
+            Output::Capped(most) => self.reserve.min(most),
+        };
+        let wanted = rule.absolute.unwrap_or_else(|| self.point(rule.at, rule.free_min)).less(answer);
+        let lower = rule.only_lower.map(|lower| lower.of(self.window.less(answer)));
+        lower.map_or(wanted, |lower| lower.min(wanted))
+    }
+
+    /// `at`, with at least `free_min` left free. Where `at` is a reserve of most of a small window,
+    /// the free share alone decides.
+    fn point(&self, at: Threshold, free_min: Option<Threshold>) -> Tokens {
+        let Some(free) = free_min.map(|share| share.of(self.window)) else { return at.of(self.window) };
+        let is_most = match at {
+            Threshold::Remaining(reserve) => reserve > self.window.share(UNASKED_SHARE.0, UNASKED_SHARE.1),
+            Threshold::Share(_) | Threshold::Absolute(_) => false,
+        };
+        let most = self.window.less(free);
+        if is_most { most } else { at.of(self.window).min(most) }
+    }
+
+    /// Whether `policy` wants a history of `tokens` compacted. Where the policy minds the answer's
+    /// room, large fixed parts bring the trigger down only half-way to the target: below that each
+    /// call would compact again.
     pub fn is_due(&self, tokens: Tokens, policy: &Policy) -> bool {
-        let half_way = Tokens(self.target(policy).0.midpoint(self.room().0));
-        !self.fits(tokens) || tokens >= policy.trigger.of(self.window).less(self.fixed).max(half_way)
+        let limit = self.limit(policy);
+        let holds = |limit| policy.trigger.compare.holds(self.fixed + tokens, limit);
+        match policy.trigger.output {
+            Output::Room => {
+                let half_way = Tokens(self.target(policy).0.midpoint(self.room().0));
+                !self.fits(tokens) || holds(limit.max(self.fixed + half_way))
+            }
+            Output::None | Output::Reserved | Output::Capped(_) => {
+                self.fixed + tokens > self.prompt_max.unwrap_or(self.window).min(self.window) || holds(limit)
+            }
+        }
     }
 
     /// What the history is compacted to. The fixed parts count towards the target, but where they
     /// leave the history less than its runway allows, the runway decides.
     pub fn target(&self, policy: &Policy) -> Tokens {
         let runway = self.room().share(RUNWAY_SHARE.0, RUNWAY_SHARE.1);
-        let wanted = policy.target.of(self.window).less(self.fixed);
+        let Some(target) = policy.trigger.target else { return runway };
+        let wanted = target.of(self.window).less(self.fixed);
         let floor = self.room().share(1, 4);
         wanted.max(floor).min(runway)
     }
@@ -66,21 +116,8 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::Budget;
-    use crate::{Policy, Prune, Strategy, Threshold, Tokens};
-
-    fn policy() -> Policy {
-        let prune = Prune {
-            results: false,
-            arguments: false,
-            superseded_reads: false,
-            thinking: false,
-            images: false,
-            protect: Threshold::Share(1_000),
-            size_min: Tokens(0),
-        };
-        let (trigger, target) = (Threshold::Share(8_000), Threshold::Share(2_500));
-        Policy { trigger, target, strategy: vec![Strategy::Summarize], tail_percent: 40, prune }
-    }
+    use crate::Tokens;
+    use crate::policy::default_preset;
 
     #[test]
     fn a_prompt_limit_below_the_window_counts() {
@@ -91,9 +128,10 @@ mod tests {
 
     #[test]
     fn large_fixed_parts_do_not_make_every_call_compact() {
+        let policy = default_preset();
         let budget = Budget::new(Tokens(100_000), Tokens(85_000), Tokens(1_000));
-        let target = budget.target(&policy());
-        assert!(!budget.is_due(target, &policy()));
-        assert!(budget.is_due(budget.room(), &policy()));
+        let target = budget.target(&policy);
+        assert!(!budget.is_due(target, &policy));
+        assert!(budget.is_due(budget.room(), &policy));
     }
 }

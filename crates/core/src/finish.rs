@@ -38,7 +38,7 @@ impl Plan<'_> {
     /// Says so where the target is not the policy's own.
     fn target_note(&self) -> Option<String> {
         let Job { budget, policy, .. } = &self.job;
-        let wanted = policy.target.of(budget.window).less(budget.fixed);
+        let wanted = policy.trigger.target?.of(budget.window).less(budget.fixed);
         if self.target == wanted {
             return None;
         }

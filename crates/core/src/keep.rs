@@ -144,7 +144,10 @@ impl TailRoom {
         let shared = room.less(sizes.sum());
         let percent = match job.policy.strategy.first() {
             Some(Strategy::Drop) => DROP_TAIL_PERCENT,
-            Some(Strategy::Trim | Strategy::Prune | Strategy::Summarize) | None => job.policy.tail_percent,
+            _ => match job.policy.keep.newest {
+                crate::policy::Newest::Percent(p) => p,
+                _ => 40,
+            },
         };
         let most = shared.share(percent.into(), 100);
         Self { most, stretched: shared.share(STRETCH_SHARE.0, STRETCH_SHARE.1) }

@@ -57,6 +57,7 @@ impl<'a> Plan<'a> {
                 Strategy::Prune => prune::prune(&self.job)?,
                 Strategy::Summarize => return Ok(Next::Summarize(Box::new(Ask::new(self)?))),
                 Strategy::Drop => break,
+                Strategy::Native | Strategy::Delegate | Strategy::Checkpoint => continue,
             };
             if self.is_enough(made.tokens) {
                 return Ok(Next::Done(self.edited(strategy, made)));

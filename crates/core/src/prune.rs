@@ -2,7 +2,8 @@
 //! texts said again later give way to their newest copy.
 
 use crate::context::shown_tokens;
-use crate::{ArchiveError, Author, Block, Edit, EntryId, Form, Job, Prune, Role, Slot, Tokens, ledger};
+use crate::policy::Prune;
+use crate::{ArchiveError, Author, Block, Edit, EntryId, Form, Job, Role, Slot, Tokens, ledger};
 use std::collections::{HashMap, HashSet};
 
 /// An edit and what the context takes after it.
@@ -57,7 +58,7 @@ pub(crate) fn prune(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
 /// The first slot that pruning leaves alone: what is newer takes at most the protected amount, and
 /// an exchange is protected whole.
 fn protected_from(job: &Job<'_>) -> usize {
-    let most = job.policy.prune.protect.of(job.budget.window);
+    let most = job.policy.prune.protect.map(|protect| protect.of(job.budget.window)).unwrap_or_default();
     crate::find_cut(job.context, crate::Keep::Tokens(most))
         .map_or(0, |cut| cut.slot(job.context.slots().len()))
 }

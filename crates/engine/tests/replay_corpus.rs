@@ -1,9 +1,7 @@
 //! Every transcript of the corpus, replayed call by call: each request fits, is valid, and extends
 //! the one before it byte for byte unless the context was rebuilt; every message is accounted for.
 
-use epitome_core::{
-    Budget, EntryId, Expressible, Measure, Policy, Prune, Shown, Strategy, Threshold, Tokens,
-};
+use epitome_core::{Budget, EntryId, Expressible, Measure, Policy, Settings, Shown, Tokens};
 use epitome_engine::{Call, EngineError, Gauge, Happened, Session, Setup, Stopped, replay};
 use epitome_tokens::{Catalog, Counter};
 use epitome_wire::{Conversation, Format, Protocol, encode, read, validate};
@@ -16,22 +14,9 @@ const WINDOW: Tokens = Tokens(64_000);
 const CONVERSATIONS_MAX: usize = 10;
 
 fn policy() -> Policy {
-    let prune = Prune {
-        results: true,
-        arguments: true,
-        superseded_reads: true,
-        thinking: true,
-        images: true,
-        protect: Threshold::Share(1_000),
-        size_min: Tokens(200),
-    };
-    Policy {
-        trigger: Threshold::Share(8_000),
-        target: Threshold::Share(2_500),
-        strategy: vec![Strategy::Summarize],
-        tail_percent: 40,
-        prune,
-    }
+    let preset = include_str!("../../../presets/default.toml");
+    let settings: Settings = toml::from_str(preset).expect("the preset is in order");
+    Policy::try_from(settings).expect("the settings are sound")
 }
 
 fn transcripts(folder: &str) -> Vec<PathBuf> {

@@ -19,7 +19,7 @@ pub fn settings(name: &str) -> Result<Settings> {
 pub fn policy(args: &PolicyArgs) -> Result<Policy> {
     let mut settings = settings(&args.preset)?;
     if let Some(target) = args.target {
-        settings.target = target;
+        settings.trigger.target = Some(target);
     }
     if let Some(strategy) = args.strategy {
         settings.strategy = first(strategy);
@@ -31,6 +31,7 @@ pub fn policy(args: &PolicyArgs) -> Result<Policy> {
 fn first(strategy: Strategy) -> Vec<Strategy> {
     match strategy {
         Strategy::Trim | Strategy::Prune => vec![strategy, Strategy::Summarize],
+        Strategy::Native | Strategy::Delegate | Strategy::Checkpoint => vec![strategy, Strategy::Summarize],
         Strategy::Summarize | Strategy::Drop => vec![strategy],
     }
 }

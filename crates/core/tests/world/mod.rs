@@ -2,8 +2,8 @@
 
 use epitome_core::{
     Author, Block, Budget, Call, CallId, Compaction, Context, Drafted, Earlier, Entry, EntryId, Expressible,
-    Image, Job, Measure, Message, Next, NoSummary, Outcome, Part, Plan, Policy, Prune, Record, Role, Shelf,
-    Strategy, Summary, Threshold, Tokens, ToolResult, Trigger, embedded, ledger::Ledger,
+    Image, Job, Measure, Message, Next, NoSummary, Outcome, Part, Plan, Policy, Record, Role, Settings,
+    Shelf, Strategy, Summary, Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
 };
 use proptest::prelude::{Just, Strategy as Generate, prop, prop_oneof};
 use std::collections::HashMap;
@@ -326,21 +326,12 @@ impl Session {
 }
 
 fn policy(asked: &Asked) -> Policy {
-    Policy {
-        trigger: Threshold::Share(8_000),
-        target: Threshold::Share(2_500),
-        strategy: asked.strategy.clone(),
-        tail_percent: asked.tail_percent,
-        prune: Prune {
-            results: true,
-            arguments: true,
-            superseded_reads: true,
-            thinking: true,
-            images: true,
-            protect: Threshold::Share(1_000),
-            size_min: Tokens(20),
-        },
-    }
+    let preset = include_str!("../../../../presets/default.toml");
+    let mut settings: Settings = toml::from_str(preset).expect("the preset is in order");
+    settings.strategy = asked.strategy.clone();
+    settings.keep.newest = Newest::Percent(asked.tail_percent);
+    settings.prune.size_min = Tokens(20);
+    Policy::try_from(settings).expect("the settings are sound")
 }
 
 fn result(call: CallId, size: usize) -> Block {

@@ -1,0 +1,48 @@
+//! What stays in view, word for word.
+
+use crate::Tokens;
+use serde::{Deserialize, Serialize};
+
+/// What of the newest messages stays in view, and what stays in any case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeepRule {
+    /// How the newest part is measured.
+    pub newest: Newest,
+    /// Whether a turn may be cut where it is too large to keep.
+    pub within_turn: bool,
+    /// What is kept in any case, beside the system prompt and an exchange that is still open.
+    pub always: Vec<Always>,
+}
+
+/// How much of the newest part of a context is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Newest {
+    /// This share of the target, in percent; the rest of it is the summary's.
+    Percent(u32),
+    /// So many messages, and the call of a result among them.
+    Messages(u32),
+    /// The fewest messages that take at least so many tokens.
+    TokensAtLeast(Tokens),
+    /// From the first place to cut at or after the message with which so many tokens are reached.
+    TokensReached(Tokens),
+    /// The most messages that take at most so many tokens.
+    TokensAtMost(Tokens),
+    /// So many turns.
+    Turns(u32),
+    /// None.
+    Nothing,
+}
+
+/// What is kept in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Always {
+    /// The first message a person wrote.
+    First,
+    /// The newest one.
+    Newest,
+    /// What people, hooks and predicates have pinned.
+    Pins,
+}

@@ -1,0 +1,202 @@
+//! How to compact, as data: a checked [`Policy`], made from [`Settings`] at the door.
+
+mod keep;
+mod prepass;
+mod rebuild;
+mod strategy;
+mod summary;
+mod threshold;
+mod trigger;
+
+pub use keep::{Always, KeepRule, Newest};
+pub use prepass::{Prune, PruneWhen, Trim};
+pub use rebuild::{Compat, FileList, Guard, LargerFile, Last, Rebuild, Restore, Resume, Verify};
+pub use strategy::Strategy;
+pub use summary::{
+    BranchRule, Clip, Input, Markers, Oversize, Pictures, Previous, Split, SummaryRule, Writer,
+};
+pub use threshold::Threshold;
+pub use trigger::{CheckPoints, Compare, MeasureBy, Mode, Output, Speculate, TriggerRule, WindowRule};
+
+use serde::{Deserialize, Serialize};
+
+/// Settings of a policy as people write them. An unknown key is an error.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// One sentence for the list of presets.
+    pub about: String,
+    /// What an automatic compaction may do without being asked.
+    pub mode: Mode,
+    /// What to try, in order.
+    pub strategy: Vec<Strategy>,
+    /// How full is full.
+    pub trigger: TriggerRule,
+    /// The window, where it is not the model's own.
+    pub window: WindowRule,
+    /// At which points a look is taken.
+    pub check: CheckPoints,
+    /// How tokens are counted.
+    pub count: Count,
+    /// Repeated harness messages.
+    pub trim: Trim,
+    /// What pruning touches.
+    pub prune: Prune,
+    /// What stays in view.
+    pub keep: KeepRule,
+    /// How a summary is asked for.
+    pub summary: SummaryRule,
+    /// What the machine adds to it.
+    pub rebuild: Rebuild,
+    /// What is brought back after it.
+    pub restore: Restore,
+    /// What stops a loop.
+    pub guard: Guard,
+    /// The making of a summary before it is needed.
+    pub speculate: Speculate,
+    /// How a branch that is left is summarised.
+    pub branch: BranchRule,
+    /// Known defects of others.
+    #[serde(default)]
+    pub compat: Compat,
+}
+
+/// How tokens are counted. `model` is the session's model's own way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Count {
+    /// How text is counted.
+    pub text: CountText,
+    /// What a picture counts as; the model's own rule where it is not set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_tokens: Option<u64>,
+}
+
+/// How text is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CountText {
+    /// As the session's model does, as well as that is known.
+    #[serde(rename = "model")]
+    Model,
+    /// A quarter of the characters.
+    #[serde(rename = "chars/4")]
+    QuarterChars,
+    /// A quarter of the UTF-16 units, rounded up for each message.
+    #[serde(rename = "utf16/4")]
+    QuarterUtf16,
+    /// The larger of a quarter of the characters and a `cl100k` count.
+    #[serde(rename = "larger")]
+    Larger,
+    /// A `cl100k` count.
+    #[serde(rename = "cl100k")]
+    Cl100k,
+}
+
+/// A policy, checked: past this point its values are right by their type and by each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    settings: Settings,
+}
+
+impl std::ops::Deref for Policy {
+    type Target = Settings;
+    fn deref(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+/// Settings that make no policy.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// No way to make room is named.
+    #[error(
+        "`strategy` is empty; name at least one of trim, prune, summarize, native, delegate, checkpoint, drop"
+    )]
+    NoStrategy,
+    /// A strategy is named twice.
+    #[error("`strategy` names {0} twice; what failed once is not tried again")]
+    Twice(Strategy),
+    /// The newest part takes all or nothing of the target.
+    #[error(
+        "`keep.newest` is {0} percent; it must lie between 5 and 90 so that tail and summary both have room"
+    )]
+    TailPercent(u32),
+    /// A share of a target that is not there.
+    #[error(
+        "`keep.newest` is a share of `trigger.target`, which is not set; set it, or keep messages, tokens or turns"
+    )]
+    NoTarget,
+    /// Something must be split into parts.
+    #[error("`summary.chunks` is 0; 1 is one call for all")]
+    NoChunks,
+    /// A compaction that may call nobody cannot be asked to call.
+    #[error("`guard.calls_max` is {calls_max}, fewer than the {needed} calls that `summary` asks for")]
+    Fuel {
+        /// What is allowed.
+        calls_max: u32,
+        /// What one compaction can need.
+        needed: u32,
+    },
+    /// A lead with its ends the wrong way round.
+    #[error("`speculate.lead_min` is above `speculate.lead_max`")]
+    Lead,
+}
+
+impl TryFrom<Settings> for Policy {
+    type Error = PolicyError;
+    fn try_from(settings: Settings) -> Result<Self, PolicyError> {
+        check_strategy(&settings.strategy)?;
+        check_keep(&settings)?;
+        check_summary(&settings)?;
+        if settings.speculate.lead_min > settings.speculate.lead_max {
+            return Err(PolicyError::Lead);
+        }
+        Ok(Self { settings })
+    }
+}
+
+fn check_strategy(chain: &[Strategy]) -> Result<(), PolicyError> {
+    if chain.is_empty() {
+        return Err(PolicyError::NoStrategy);
+    }
+    let twice = chain.iter().enumerate().find(|(at, strategy)| chain[..*at].contains(strategy));
+    twice.map_or(Ok(()), |(_, strategy)| Err(PolicyError::Twice(*strategy)))
+}
+
+fn check_keep(settings: &Settings) -> Result<(), PolicyError> {
+    match settings.keep.newest {
+        Newest::Percent(percent) if !(5..=90).contains(&percent) => Err(PolicyError::TailPercent(percent)),
+        Newest::Percent(_) if settings.trigger.target.is_none() => Err(PolicyError::NoTarget),
+        Newest::Percent(_)
+        | Newest::Messages(_)
+        | Newest::TokensAtLeast(_)
+        | Newest::TokensReached(_)
+        | Newest::TokensAtMost(_)
+        | Newest::Turns(_)
+        | Newest::Nothing => Ok(()),
+    }
+}
+
+fn check_summary(settings: &Settings) -> Result<(), PolicyError> {
+    let SummaryRule { chunks, retries, .. } = settings.summary;
+    if chunks == 0 {
+        return Err(PolicyError::NoChunks);
+    }
+    let (calls_max, needed) = (settings.guard.calls_max, chunks.saturating_add(retries));
+    if calls_max < needed { Err(PolicyError::Fuel { calls_max, needed }) } else { Ok(()) }
+}
+
+impl Policy {
+    /// The settings it was made from.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+/// The preset of those who set nothing.
+#[cfg(test)]
+pub(crate) fn default_preset() -> Policy {
+    let settings: Settings =
+        toml::from_str(include_str!("../../../../presets/default.toml")).expect("the preset is in order");
+    Policy::try_from(settings).expect("the preset is in order")
+}

@@ -1,0 +1,72 @@
+//! Making room without a cut: what may be shown shorter, when, and what is left alone.
+
+use super::{Compare, Threshold};
+use crate::Tokens;
+use serde::{Deserialize, Serialize};
+
+/// Repeated harness messages: only the newest copy stays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trim {
+    /// Whether to.
+    pub enabled: bool,
+    /// When the request comes to this.
+    pub at: Threshold,
+    /// Tokens that replace `at` where they are set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub absolute: Option<Tokens>,
+}
+
+/// What pruning touches, when, and what it leaves alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prune {
+    /// When it is done, apart from a `prune` named among the strategies.
+    pub when: PruneWhen,
+    /// Tool results.
+    pub results: bool,
+    /// Long values in tool-call arguments.
+    pub arguments: bool,
+    /// Results of reading a file that was read again, or written, later. Protection does not apply.
+    pub superseded_reads: bool,
+    /// Thinking.
+    pub thinking: bool,
+    /// Pictures.
+    pub images: bool,
+    /// The newest part of the context that pruning leaves alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protect: Option<Threshold>,
+    /// The newest tool results, by their tokens, that pruning leaves alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protect_results: Option<Tokens>,
+    /// A message smaller than this is not worth a pointer.
+    pub size_min: Tokens,
+    /// A pass that saves less is not worth its price.
+    pub saving_min: Tokens,
+    /// Whether the saving must reach that or pass it.
+    pub saving_compare: Compare,
+    /// Results of these tools are left alone.
+    pub tools_kept: Vec<String>,
+    /// Whether results that report an error are left alone.
+    pub errors_kept: bool,
+    /// A result is touched only while at most this much follows it, so that the prompt cache is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_tokens_max: Option<Tokens>,
+    /// After so many minutes without a word the cache is cold, and the rule above does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_cold_minutes: Option<u64>,
+}
+
+/// When pruning is done by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PruneWhen {
+    /// Never.
+    Never,
+    /// After each round of tools.
+    ToolRound,
+    /// Before each look at the context's size.
+    Check,
+    /// In the kept part of a compaction.
+    Compaction,
+}
