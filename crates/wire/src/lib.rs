@@ -24,6 +24,7 @@ pub mod pi;
 pub mod protocol;
 mod read;
 mod source;
+pub mod sse;
 pub mod swe_agent;
 mod transcript;
 mod unpaired;

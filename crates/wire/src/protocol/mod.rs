@@ -2,6 +2,9 @@
 
 pub mod encode;
 pub mod read;
+mod reply;
+
+pub use reply::{Answer, Stop, Taken, reply};
 
 use crate::Format;
 

@@ -11,4 +11,4 @@ mod usage;
 
 pub(crate) use author::author_of;
 pub(crate) use part::{block_of, image_at, parts_of};
-pub(crate) use usage::chat_usage;
+pub(crate) use usage::{anthropic_usage, chat_usage, responses_usage};

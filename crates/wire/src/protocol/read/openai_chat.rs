@@ -87,7 +87,8 @@ pub(crate) fn chat_message(message: &Object<'_>) -> Result<Message, String> {
     Ok(Message { role, author, blocks })
 }
 
-fn reply_blocks(message: &Object<'_>, said: Vec<Block>) -> Vec<Block> {
+/// What a reply consists of, its words given.
+pub(crate) fn reply_blocks(message: &Object<'_>, said: Vec<Block>) -> Vec<Block> {
     let refusal = message.text("refusal").filter(|text| !text.is_empty()).map(Block::text);
     let called = message.list("tool_calls").into_iter().map(call);
     let legacy = message.get("function_call").and_then(legacy_call);

@@ -121,7 +121,8 @@ fn asked(view: View<'_>) -> Result<Message, String> {
     Ok(Message { role, author, blocks })
 }
 
-fn reply_blocks(view: View<'_>) -> Vec<Block> {
+/// What one item of the model's side says.
+pub(crate) fn reply_blocks(view: View<'_>) -> Vec<Block> {
     let item = view.object().unwrap_or_default();
     match &*item.shared("type") {
         "message" | "" => parts_of(item.get("content")).into_iter().map(block_of).collect(),

@@ -1,0 +1,117 @@
+//! What providers answer: a reply's message, why it stopped and what it took, on one basis.
+//!
+//! Streams are put together in [`sse`](crate::sse) and then read here. What an error means is left to
+//! the classifier of overflows.
+
+mod anthropic;
+mod openai_chat;
+mod openai_responses;
+mod stop;
+#[cfg(test)]
+mod tests;
+
+pub use stop::Stop;
+
+use super::Protocol;
+use crate::Usage;
+use crate::document::View;
+use epitome_core::{Author, Block, Message, Role};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What came back for a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The provider's id of it.
+    pub id: Option<Arc<str>>,
+    /// The model that says it answered.
+    pub model: Option<Arc<str>>,
+    /// What it said: no blocks where nothing came.
+    pub message: Message,
+    /// Why it stopped; none where the reply broke off before it said so.
+    pub stop: Option<Stop>,
+    /// What it took, where that was reported.
+    pub usage: Option<Taken>,
+    /// The error in its place or in its midst, as the provider wrote it: what
+    /// the classifier of overflows is to look at.
+    pub error: Option<Arc<str>>,
+    /// Whether all of it came, and no error.
+    pub is_whole: bool,
+}
+
+/// What a reply took, as the provider reported it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// The call itself.
+    pub usage: Usage,
+    /// The part of the output that was reasoning, where the provider tells it apart.
+    pub reasoning: u64,
+    /// What the provider's own compaction inside the call took on top of it; charged as well.
+    pub compaction: Usage,
+}
+
+impl Taken {
+    /// All that is charged: the call and the provider's own compaction in it.
+    pub fn charged(&self) -> Usage {
+        add(self.usage, self.compaction)
+    }
+}
+
+fn add(a: Usage, b: Usage) -> Usage {
+    Usage {
+        prompt: a.prompt.saturating_add(b.prompt),
+        output: a.output.saturating_add(b.output),
+        cache_read: a.cache_read.saturating_add(b.cache_read),
+        cache_write: a.cache_write.saturating_add(b.cache_write),
+    }
+}
+
+/// Reads a reply that came in one piece, whatever its status was.
+///
+/// ```
+/// use epitome_wire::Protocol;
+/// use epitome_wire::protocol::{Stop, reply};
+///
+/// let body = br#"{"content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn"}"#;
+/// let answer = reply(Protocol::Anthropic, body);
+/// assert_eq!((answer.message.said().as_str(), answer.stop), ("hello", Some(Stop::End)));
+/// ```
+pub fn reply(protocol: Protocol, body: &[u8]) -> Answer {
+    let text = String::from_utf8_lossy(body);
+    let Some(root) = View::parse(text.trim()).ok().and_then(View::object) else {
+        return Answer { error: Some(text.as_ref().into()), ..Answer::nothing() };
+    };
+    let is_error = root.has("error") || root.text("type").as_deref() == Some("error");
+    if is_error && !root.has("output") {
+        return Answer { error: Some(text.as_ref().into()), ..Answer::nothing() };
+    }
+    match protocol {
+        Protocol::Anthropic => anthropic::answer(&root),
+        Protocol::OpenaiChat => openai_chat::answer(&root),
+        Protocol::OpenaiResponses => openai_responses::answer(&root),
+    }
+}
+
+impl Answer {
+    /// An answer in which nothing came.
+    fn nothing() -> Self {
+        Self {
+            id: None,
+            model: None,
+            message: said(Vec::new()),
+            stop: None,
+            usage: None,
+            error: None,
+            is_whole: false,
+        }
+    }
+
+    /// Whether it calls a tool of the client.
+    pub fn has_calls(&self) -> bool {
+        self.message.calls().next().is_some()
+    }
+}
+
+fn said(blocks: Vec<Block>) -> Message {
+    Message { role: Role::Assistant, author: Author::Model, blocks }
+}

@@ -1,0 +1,97 @@
+//! Streams of Anthropic Messages: blocks that start, grow by deltas and stop.
+//!
+//! A delta's text is added to the block's field of the same name, whatever the delta is called, so that
+//! kinds of blocks we have not met come out whole.
+
+use super::fields::{Fields, entries, raw, string};
+use super::{Event, Kind, Progress};
+use crate::document::{Object, View};
+use std::collections::BTreeMap;
+
+/// A message that is coming in.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    message: Fields,
+    blocks: BTreeMap<u64, Block>,
+    pub(super) progress: Progress,
+}
+
+/// A content block, and the arguments of its call as far as they came.
+#[derive(Debug, Default)]
+struct Block {
+    fields: Fields,
+    input: String,
+}
+
+/// More blocks than a reply has; a stream that numbers them higher is broken.
+const BLOCKS_MAX: usize = 10_000;
+
+impl Draft {
+    pub(super) fn take(&mut self, event: &Event) -> Kind {
+        let Some(data) = View::parse(&event.data).ok().and_then(View::object) else { return Kind::Piece };
+        match &*data.shared("type") {
+            "message_start" => self.message.set_all(data.get("message").map_or("{}", View::json)),
+            "content_block_start" => self.start(&data),
+            "content_block_delta" => self.grow(&data),
+            "message_delta" => self.change(&data),
+            "message_stop" => return Kind::Last,
+            "error" => return Kind::Error,
+            // Pings, stops of blocks, and what comes to be.
+            _ => {}
+        }
+        Kind::Piece
+    }
+
+    fn start(&mut self, data: &Object<'_>) {
+        if let Some(block) = self.block(data) {
+            block.fields = Fields::of(data.get("content_block").map_or("{}", View::json));
+            self.progress.has_output = true;
+        }
+    }
+
+    fn grow(&mut self, data: &Object<'_>) {
+        let delta = data.get("delta").map_or("{}", View::json);
+        let Some(block) = self.block(data) else { return };
+        for (key, value) in entries(delta) {
+            let text = View::from(&*value).text();
+            match (key.as_str(), text) {
+                ("type", _) => {}
+                ("partial_json", Some(piece)) => block.input.push_str(&piece),
+                ("citation", _) => block.fields.extend("citations", [value]),
+                (_, Some(piece)) => block.fields.append(&key, &piece),
+                (_, None) => block.fields.set(&key, value),
+            }
+        }
+    }
+
+    fn change(&mut self, data: &Object<'_>) {
+        self.message.set_all(data.get("delta").map_or("{}", View::json));
+        if let Some(usage) = data.get("usage") {
+            self.message.inner("usage").set_all(usage.json());
+        }
+    }
+
+    fn block(&mut self, data: &Object<'_>) -> Option<&mut Block> {
+        let index = data.number("index")?;
+        let has_room = self.blocks.len() < BLOCKS_MAX || self.blocks.contains_key(&index);
+        has_room.then(|| self.blocks.entry(index).or_default())
+    }
+
+    pub(super) fn body(&self) -> String {
+        let mut message = self.message.clone();
+        message.set("content", raw("[]").expect("an empty list is JSON"));
+        message.extend("content", self.blocks.values().map(|block| block.whole().raw()));
+        message.raw().get().to_owned()
+    }
+}
+
+impl Block {
+    /// The block with its arguments in place, as text where they broke off.
+    fn whole(&self) -> Fields {
+        let mut fields = self.fields.clone();
+        if !self.input.is_empty() {
+            fields.set("input", raw(&self.input).unwrap_or_else(|| string(&self.input)));
+        }
+        fields
+    }
+}

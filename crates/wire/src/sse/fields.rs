@@ -1,0 +1,170 @@
+//! A JSON object that comes in pieces: its fields in order, texts growing, everything else as it came.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
+
+/// The fields of an object that is being put together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fields(Vec<(String, Field)>);
+
+/// What a field holds so far.
+#[derive(Clone, Debug)]
+enum Field {
+    /// A value that came whole.
+    Whole(Box<RawValue>),
+    /// A text that grows.
+    Text(String),
+    /// A list that grows.
+    List(Vec<Box<RawValue>>),
+    /// An object with fields of its own.
+    Inner(Fields),
+}
+
+impl Serialize for Field {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Whole(raw) => raw.serialize(to),
+            Self::Text(text) => text.serialize(to),
+            Self::List(list) => list.serialize(to),
+            Self::Inner(fields) => fields.serialize(to),
+        }
+    }
+}
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(self.0.len()))?;
+        for (key, field) in &self.0 {
+            map.serialize_entry(key, field)?;
+        }
+        map.end()
+    }
+}
+
+impl Fields {
+    /// The fields of a JSON object; none where it is something else.
+    pub(super) fn of(json: &str) -> Self {
+        let mut fields = Self::default();
+        fields.set_all(json);
+        fields
+    }
+
+    /// Puts the fields of a JSON object over these. A `null` replaces nothing.
+    pub(super) fn set_all(&mut self, json: &str) {
+        for (key, raw) in entries(json) {
+            if raw.get() != "null" || !self.has(&key) {
+                self.set(&key, raw);
+            }
+        }
+    }
+
+    /// Puts a whole value in a field.
+    pub(super) fn set(&mut self, key: &str, raw: Box<RawValue>) {
+        *self.slot(key) = Field::Whole(raw);
+    }
+
+    /// Puts a value in a field that has none, or an empty text.
+    pub(super) fn set_once(&mut self, key: &str, raw: Box<RawValue>) {
+        let is_open = self.get(key).is_none_or(|field| match field {
+            Field::Whole(now) => matches!(now.get(), "null" | "\"\""),
+            Field::Text(_) | Field::List(_) | Field::Inner(_) => false,
+        });
+        if is_open {
+            self.set(key, raw);
+        }
+    }
+
+    /// Adds to a field's text.
+    pub(super) fn append(&mut self, key: &str, piece: &str) {
+        let slot = self.slot(key);
+        match slot {
+            Field::Text(text) => text.push_str(piece),
+            Field::Whole(raw) => {
+                let mut text: String = serde_json::from_str(raw.get()).unwrap_or_default();
+                text.push_str(piece);
+                *slot = Field::Text(text);
+            }
+            Field::List(_) | Field::Inner(_) => {}
+        }
+    }
+
+    /// Adds elements to a field's list.
+    pub(super) fn extend(&mut self, key: &str, elements: impl IntoIterator<Item = Box<RawValue>>) {
+        let slot = self.slot(key);
+        if let Field::Whole(raw) = slot {
+            *slot = Field::List(serde_json::from_str(raw.get()).unwrap_or_default());
+        }
+        if let Field::List(list) = slot {
+            list.extend(elements);
+        }
+    }
+
+    /// The object in a field, to be added to.
+    pub(super) fn inner(&mut self, key: &str) -> &mut Fields {
+        let slot = self.slot(key);
+        if let Field::Whole(raw) = slot {
+            *slot = Field::Inner(Self::of(raw.get()));
+        } else if !matches!(slot, Field::Inner(_)) {
+            *slot = Field::Inner(Self::default());
+        }
+        let Field::Inner(fields) = slot else { unreachable!("an object was put there just now") };
+        fields
+    }
+
+    /// The object as JSON.
+    pub(super) fn raw(&self) -> Box<RawValue> {
+        serde_json::value::to_raw_value(self).expect("texts and JSON can be written as JSON")
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    fn get(&self, key: &str) -> Option<&Field> {
+        self.0.iter().find(|(name, _)| name == key).map(|(_, field)| field)
+    }
+
+    fn slot(&mut self, key: &str) -> &mut Field {
+        let at = self.0.iter().position(|(name, _)| name == key).unwrap_or_else(|| {
+            self.0.push((key.to_owned(), Field::Whole(RawValue::NULL.to_owned())));
+            self.0.len() - 1
+        });
+        &mut self.0[at].1
+    }
+}
+
+/// The entries of a JSON object, in order.
+pub(super) fn entries(json: &str) -> Vec<(String, Box<RawValue>)> {
+    let object = crate::document::View::parse(json).ok().and_then(crate::document::View::object);
+    let fields = object.map(|object| object.rest(&[])).unwrap_or_default();
+    let owned = fields.into_iter().filter_map(|(key, text)| Some((key.to_string(), raw(&text)?)));
+    owned.collect()
+}
+
+/// A text that is JSON, as a value.
+pub(super) fn raw(json: &str) -> Option<Box<RawValue>> {
+    RawValue::from_string(json.to_owned()).ok()
+}
+
+/// A text as a JSON string.
+pub(super) fn string(text: &str) -> Box<RawValue> {
+    serde_json::value::to_raw_value(text).expect("a text can be written as JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fields, raw};
+
+    #[test]
+    fn fields_grow_where_they_stand() {
+        let mut fields = Fields::of(r#"{"type":"text","text":"a","n":1.50,"list":[1],"gone":null}"#);
+        fields.append("text", "b");
+        fields.append("new", "c");
+        fields.extend("list", raw("2"));
+        fields.inner("usage").set_all(r#"{"out":2}"#);
+        fields.set_all(r#"{"n":null,"type":"other"}"#);
+        let whole =
+            r#"{"type":"other","text":"ab","n":1.50,"list":[1,2],"gone":null,"new":"c","usage":{"out":2}}"#;
+        assert_eq!(fields.raw().get(), whole);
+    }
+}
