@@ -1,6 +1,6 @@
 //! How much room there is: the window, and what is taken before the history gets its share.
 
-use crate::policy::Output;
+use crate::policy::{Output, TriggerRule};
 use crate::{Policy, Threshold, Tokens};
 use serde::{Deserialize, Serialize};
 
@@ -68,21 +68,22 @@ impl Budget {
             Output::Reserved => self.reserve,
             Output::Capped(most) => self.reserve.min(most),
         };
-        let wanted = rule.absolute.unwrap_or_else(|| self.point(rule.at, rule.free_min)).less(answer);
+        let wanted = rule.absolute.unwrap_or_else(|| self.point(rule)).less(answer);
         let lower = rule.only_lower.map(|lower| lower.of(self.window.less(answer)));
         lower.map_or(wanted, |lower| lower.min(wanted))
     }
 
-    /// `at`, with at least `free_min` left free. Where `at` is a reserve of most of a small window,
-    /// the free share alone decides.
-    fn point(&self, at: Threshold, free_min: Option<Threshold>) -> Tokens {
-        let Some(free) = free_min.map(|share| share.of(self.window)) else { return at.of(self.window) };
+    /// `at`, with at least `free_min` left free. Where `at` is a reserve of most of a small window that
+    /// nobody asked for, the free share alone decides.
+    fn point(&self, rule: &TriggerRule) -> Tokens {
+        let at = rule.at;
+        let Some(free) = rule.free_min.map(|share| share.of(self.window)) else { return at.of(self.window) };
         let is_most = match at {
             Threshold::Remaining(reserve) => reserve > self.window.share(UNASKED_SHARE.0, UNASKED_SHARE.1),
             Threshold::Share(_) | Threshold::Absolute(_) => false,
         };
         let most = self.window.less(free);
-        if is_most { most } else { at.of(self.window).min(most) }
+        if is_most && rule.yields { most } else { at.of(self.window).min(most) }
     }
 
     /// Whether `policy` wants a history of `tokens` compacted. Where the policy minds the answer's

@@ -34,6 +34,10 @@ pub struct TriggerRule {
     /// At least this share of the window stays free, whatever `at` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_min: Option<Threshold>,
+    /// Whether a reserve in `at` that is most of a small window gives way to `free_min`: so it does
+    /// where nobody asked for it.
+    #[serde(default)]
+    pub yields: bool,
     /// A point in the window without the answer's part that may bring the trigger forward, never back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_lower: Option<Threshold>,
@@ -128,6 +132,9 @@ pub struct CheckPoints {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WindowRule {
+    /// The window as an operator states it, whatever is known of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
     /// An operator's window; the smaller of this and the model's counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<Tokens>,
