@@ -20,6 +20,7 @@ pub mod native;
 pub mod opencode;
 pub mod openhands;
 mod originals;
+pub mod overflow;
 pub mod pi;
 pub mod protocol;
 mod read;

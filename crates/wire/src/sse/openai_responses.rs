@@ -30,7 +30,7 @@ impl Draft {
     pub(super) fn take(&mut self, event: &Event) -> Kind {
         let Some(data) = View::parse(&event.data).ok().and_then(View::object) else { return Kind::Piece };
         match &*data.shared("type") {
-            "response.output_item.added" => self.put(&data, |json| Item::open(json)),
+            "response.output_item.added" => self.put(&data, Item::open),
             "response.output_item.done" => self.put(&data, |json| raw(json).map(Item::Done)),
             "response.output_text.delta"
             | "response.refusal.delta"

@@ -1,7 +1,7 @@
 //! What providers answer: a reply's message, why it stopped and what it took, on one basis.
 //!
 //! Streams are put together in [`sse`](crate::sse) and then read here. What an error means is left to
-//! the classifier of overflows.
+//! [`overflow`](crate::overflow).
 
 mod anthropic;
 mod openai_chat;
@@ -33,7 +33,7 @@ pub struct Answer {
     /// What it took, where that was reported.
     pub usage: Option<Taken>,
     /// The error in its place or in its midst, as the provider wrote it: what
-    /// the classifier of overflows is to look at.
+    /// [`classify`](crate::overflow::classify) is to look at.
     pub error: Option<Arc<str>>,
     /// Whether all of it came, and no error.
     pub is_whole: bool,

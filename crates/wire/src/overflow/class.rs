@@ -1,0 +1,151 @@
+//! What a failed call turns out to be, and the numbers its text gives away.
+
+use epitome_core::Tokens;
+use serde::{Deserialize, Serialize};
+
+/// What a provider's answer means for the size of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// The prompt alone does not fit: learn the window, compact, send once more.
+    TokenOverflow,
+    /// Prompt and requested output together do not fit: ask for less output first.
+    OutputReserve,
+    /// The body has too many bytes: shrink media and large results; tokens are not the problem.
+    PayloadBytes,
+    /// A picture or document is too large or one too many; compacting text never cures it.
+    Media,
+    /// One request is larger than an allowance by the minute: waiting does not help, compaction does.
+    SizeRate,
+    /// Too much over time: wait, and never compact.
+    Throttle,
+    /// A reply that stopped because the window is full: compact, then go on.
+    SoftStop,
+    /// A reply to a prompt of which the provider dropped a part: compact, warn, correct the window.
+    SilentTruncation,
+    /// Calls and results, or roles, do not match: repair the history.
+    Pairing,
+    /// Signed thinking no longer matches what stands before it: leave it out, or ask for its being dropped.
+    ThinkingBinding,
+    /// The provider cannot read an encrypted item of its own: rebuild it from its readable twin.
+    Undecryptable,
+    /// Perhaps an overflow, without proof: one only where our estimate is near the window.
+    Suspect,
+    /// Anything else: passed on as it came.
+    Other,
+}
+
+/// What was decided, and by what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// What it is.
+    pub class: Class,
+    /// What its text told.
+    pub numbers: Numbers,
+    /// The rule that decided.
+    pub rule: Rule,
+}
+
+/// What decided a class. The numbers are those of `docs/reference/overflow.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// The HTTP status alone.
+    Status,
+    /// A code the provider names its error by.
+    Code,
+    /// An exclusion, `X1` to `X12`.
+    Exclusion(u8),
+    /// A row of the table of errors.
+    Row(u8),
+    /// A detector on a reply that succeeded, `D1` to `D5`.
+    Detector(u8),
+    /// The numbers in the text contradict what it seemed to be.
+    Numbers,
+    /// Our own estimate of the request.
+    Estimate,
+    /// Nothing known fits.
+    Nothing,
+}
+
+/// What the text of an error tells of limits and sizes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Numbers {
+    /// All the model holds, prompt and output.
+    pub window: Option<Tokens>,
+    /// The longest prompt, where that is another limit than the window.
+    pub input_max: Option<Tokens>,
+    /// The prompt as the provider counted it, or prompt and output where it counted them as one.
+    pub requested: Option<Tokens>,
+    /// The output that was asked for.
+    pub output: Option<Tokens>,
+    /// By how much the prompt is too long, where that alone is said.
+    pub over: Option<Tokens>,
+    /// Tokens allowed by the minute; no window, and never learned as one.
+    pub rate: Option<Tokens>,
+    /// The largest body, in megabytes.
+    pub megabytes_max: Option<u64>,
+    /// The longest side of a picture, in pixels.
+    pub pixels_max: Option<u64>,
+}
+
+impl Numbers {
+    /// The limit the prompt is held against.
+    pub fn limit(&self) -> Option<Tokens> {
+        self.input_max.or(self.window)
+    }
+
+    /// By how much the request was over its limit, where the text says.
+    pub fn gap(&self) -> Option<Tokens> {
+        let counted = || {
+            let asked = self.requested? + self.output.unwrap_or_default();
+            Some(asked.less(self.limit().or(self.rate)?)).filter(|&gap| gap > Tokens::ZERO)
+        };
+        self.over.or_else(counted)
+    }
+
+    /// What a first plan must free: a tenth more than the gap, since counts on both sides are estimates.
+    pub fn to_free(&self) -> Option<Tokens> {
+        self.gap().map(|gap| Tokens(gap.0.saturating_add(gap.0.div_ceil(10))))
+    }
+}
+
+/// What we know of the request and of the model it went to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Our estimate of the prompt.
+    pub estimate: Option<Tokens>,
+    /// The window as we believe it.
+    pub window: Option<Tokens>,
+    /// The largest prompt that succeeded with this model; a limit below it is out of date.
+    pub largest: Option<Tokens>,
+}
+
+impl Known {
+    /// Whether our estimate is at nine tenths of the window or beyond; none where one is not known.
+    pub fn is_near(&self) -> Option<bool> {
+        Some(self.estimate?.0.saturating_mul(10) >= self.window?.0.saturating_mul(9))
+    }
+}
+
+impl Verdict {
+    pub(super) fn new(class: Class, rule: Rule) -> Self {
+        Self { class, rule, numbers: Numbers::default() }
+    }
+
+    /// Whether a smaller context would help, and nothing milder.
+    pub fn needs_compaction(&self, known: &Known) -> bool {
+        match self.class {
+            Class::TokenOverflow | Class::SizeRate | Class::SoftStop | Class::SilentTruncation => true,
+            Class::Suspect => known.is_near() == Some(true),
+            Class::OutputReserve
+            | Class::PayloadBytes
+            | Class::Media
+            | Class::Throttle
+            | Class::Pairing
+            | Class::ThinkingBinding
+            | Class::Undecryptable
+            | Class::Other => false,
+        }
+    }
+}

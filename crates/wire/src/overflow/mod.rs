@@ -1,0 +1,178 @@
+//! Errors that mean a request is too large, told apart from those that only look like it.
+//!
+//! [`classify`] looks at a failed call, [`notice`] at one that succeeded; both are pure, and say by which
+//! rule they decided. [`Windows`] keeps what they learn of limits. The rows, exclusions and look-alikes
+//! they follow are listed in `docs/reference/overflow.md`. What to do about a class is the caller's.
+
+mod class;
+mod exclusion;
+mod pattern;
+mod rows;
+mod silent;
+mod walk;
+mod windows;
+
+pub use class::{Class, Known, Numbers, Rule, Verdict};
+pub use silent::{notice, truncates_silently};
+pub use windows::{Endpoint, LEARNED_FOR, Learned, Limit, Windows};
+
+use epitome_core::Tokens;
+use walk::Told;
+
+/// Where an error was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// As the answer itself, with this HTTP status.
+    Status(u16),
+    /// Inside a stream that had begun well.
+    InStream,
+}
+
+/// What a failed call means for the size of its request.
+///
+/// ```
+/// use epitome_core::Tokens;
+/// use epitome_wire::overflow::{Class, Known, Seen, classify};
+///
+/// let body = br#"{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#;
+/// let verdict = classify(Seen::Status(400), body, &Known::default());
+/// assert_eq!((verdict.class, verdict.numbers.gap()), (Class::TokenOverflow, Some(Tokens(10_000))));
+/// ```
+pub fn classify(seen: Seen, body: &[u8], known: &Known) -> Verdict {
+    let told = Told::of(body);
+    let status = match seen {
+        Seen::Status(status) => Some(status),
+        Seen::InStream => told.status,
+    };
+    if !is_classified(status) {
+        return Verdict::new(Class::Other, Rule::Status);
+    }
+    let mut verdict = decide(&told, status, known);
+    verdict.numbers = without_stale(verdict.numbers, known);
+    verdict
+}
+
+/// The statuses errors of size and of rate come with. Others are about something else.
+fn is_classified(status: Option<u16>) -> bool {
+    status.is_none_or(|status| matches!(status, 400 | 413 | 422 | 429 | 500 | 503 | exclusion::OVERLOADED))
+}
+
+fn decide(told: &Told, status: Option<u16>, known: &Known) -> Verdict {
+    if told.is_empty && matches!(status, Some(400 | 413)) {
+        return without_body(status, known);
+    }
+    let verdict = by_rate(told, known)
+        .or_else(|| by_code(told))
+        .or_else(|| by_exclusion(told, status))
+        .or_else(|| by_text(told))
+        .unwrap_or_else(|| match status {
+            Some(413) => Verdict::new(Class::PayloadBytes, Rule::Status),
+            Some(_) | None => Verdict::new(Class::Other, Rule::Nothing),
+        });
+    if status == Some(413) { with_proof(verdict, told, known) } else { verdict }
+}
+
+/// An answer that says nothing: perhaps an overflow, unless we know that the request was small.
+fn without_body(status: Option<u16>, known: &Known) -> Verdict {
+    match (known.is_near(), status) {
+        (Some(false), Some(413)) => Verdict::new(Class::PayloadBytes, Rule::Status),
+        (Some(false), Some(_) | None) => Verdict::new(Class::Other, Rule::Estimate),
+        (Some(true) | None, _) => Verdict::new(Class::Suspect, Rule::Row(31)),
+    }
+}
+
+/// One request over an allowance by the minute: by the text's own numbers, or by our estimate.
+fn by_rate(told: &Told, known: &Known) -> Option<Verdict> {
+    if let Some((row, numbers)) = rows::look(&rows::BY_RATE, told) {
+        let fits = numbers.rate.zip(numbers.requested).is_some_and(|(rate, requested)| requested <= rate);
+        let class = if fits { Class::Throttle } else { row.class };
+        return Some(Verdict { class, numbers, rule: Rule::Row(row.number) });
+    }
+    let numbers = told.texts.iter().find_map(|text| pattern::find(rows::ALLOWANCE, text))?;
+    let is_over = known.estimate > numbers.rate;
+    is_over.then_some(Verdict { class: Class::SizeRate, numbers, rule: Rule::Estimate })
+}
+
+/// The codes that settle it. Numbers come from the text all the same, and may contradict the code.
+fn by_code(told: &Told) -> Option<Verdict> {
+    let class = told.codes.iter().find_map(|code| class_of_code(code))?;
+    let found = rows::look(&rows::ROWS, told).map(|(_, numbers)| numbers).unwrap_or_default();
+    let numbers = counted(found, told);
+    Some(contradicted(Verdict { class, numbers, rule: Rule::Code }))
+}
+
+fn class_of_code(code: &str) -> Option<Class> {
+    let name = code.rsplit(['#', '.']).next().unwrap_or(code);
+    match name {
+        "context_length_exceeded"
+        | "exceed_context_size_error"
+        | "model_context_window_exceeded"
+        | "model_max_prompt_tokens_exceeded" => Some(Class::TokenOverflow),
+        "request_too_large" => Some(Class::PayloadBytes),
+        "rate_limit_exceeded" | "throttlingexception" => Some(Class::Throttle),
+        "invalid_encrypted_content" => Some(Class::Undecryptable),
+        _ => None,
+    }
+}
+
+fn by_exclusion(told: &Told, status: Option<u16>) -> Option<Verdict> {
+    let (number, class) = exclusion::find(told, status)?;
+    let numbers = if class == Class::Media { rows::picture_limit(told) } else { Numbers::default() };
+    Some(Verdict { class, numbers, rule: Rule::Exclusion(number) })
+}
+
+fn by_text(told: &Told) -> Option<Verdict> {
+    let (row, numbers) = rows::look(&rows::ROWS, told)?;
+    let numbers = counted(numbers, told);
+    Some(contradicted(Verdict { class: row.class, numbers, rule: Rule::Row(row.number) }))
+}
+
+/// With the counts a server gives in fields of their own.
+fn counted(numbers: Numbers, told: &Told) -> Numbers {
+    Numbers {
+        requested: told.prompt_tokens.map(Tokens).or(numbers.requested),
+        window: told.window_tokens.map(Tokens).or(numbers.window),
+        ..numbers
+    }
+}
+
+/// A prompt within its limit is not too long: either its output was, or the text means something else.
+fn contradicted(verdict: Verdict) -> Verdict {
+    let numbers = verdict.numbers;
+    let (Class::TokenOverflow, Some((requested, limit))) =
+        (verdict.class, numbers.requested.zip(numbers.limit()))
+    else {
+        return verdict;
+    };
+    match numbers.output {
+        _ if requested > limit => verdict,
+        // vLLM counts no further than the limit: a prompt at it does not fit.
+        Some(_) if requested == limit => verdict,
+        Some(output) if requested + output > limit => Verdict { class: Class::OutputReserve, ..verdict },
+        Some(_) | None => Verdict { class: Class::Other, numbers, rule: Rule::Numbers },
+    }
+}
+
+/// Too many bytes, unless tokens are spoken of or our own count says that they were too many.
+fn with_proof(verdict: Verdict, told: &Told, known: &Known) -> Verdict {
+    if verdict.class != Class::PayloadBytes {
+        return verdict;
+    }
+    let speaks_of_tokens = told.texts.iter().any(|text| is_count_of_tokens(text));
+    match (speaks_of_tokens, known.is_near()) {
+        (true, _) => Verdict { class: Class::TokenOverflow, rule: Rule::Numbers, ..verdict },
+        (false, Some(true)) => Verdict { class: Class::TokenOverflow, rule: Rule::Estimate, ..verdict },
+        (false, Some(false) | None) => verdict,
+    }
+}
+
+fn is_count_of_tokens(text: &str) -> bool {
+    let before = text.match_indices(" tokens").map(|(at, _)| text[..at].bytes().next_back());
+    before.take(16).any(|byte| byte.is_some_and(|byte| byte.is_ascii_digit()))
+}
+
+/// A limit below a prompt that has succeeded is out of date.
+fn without_stale(numbers: Numbers, known: &Known) -> Numbers {
+    let believed = |limit: Option<Tokens>| limit.filter(|&limit| known.largest.is_none_or(|it| limit >= it));
+    Numbers { window: believed(numbers.window), input_max: believed(numbers.input_max), ..numbers }
+}

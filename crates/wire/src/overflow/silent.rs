@@ -1,0 +1,59 @@
+//! Replies that succeeded and yet tell of a full window.
+
+use super::class::{Class, Known, Numbers, Rule, Verdict};
+use crate::document::View;
+use crate::protocol::{Answer, Stop};
+use epitome_core::Tokens;
+
+/// The smallest window servers cut prompts to; the others are its doubles.
+const ROUND_WINDOW_MIN: u64 = 2_048;
+/// And the largest that is looked for.
+const ROUND_WINDOW_MAX: u64 = 1 << 20;
+
+/// What a reply that succeeded tells of the window, if anything. Its text is never looked at.
+pub fn notice(answer: &Answer, known: &Known) -> Option<Verdict> {
+    let usage = answer.usage.map(|taken| taken.usage);
+    let prompt = usage.map(|usage| Tokens(usage.prompt)).filter(|&prompt| prompt > Tokens::ZERO);
+    let output = usage.map(|usage| Tokens(usage.output));
+    let is_silent = answer.message.blocks.is_empty() && answer.error.is_none();
+    if answer.stop == Some(Stop::Window) {
+        let total = prompt.zip(output).map(|(prompt, output)| prompt + output);
+        return Some(verdict(5, Class::SoftStop, total));
+    }
+    if answer.stop.is_none() && is_silent {
+        return Some(verdict(4, Class::Suspect, None));
+    }
+    let prompt = prompt?;
+    let is_beyond = known.window.is_some_and(|window| prompt > window);
+    if is_beyond {
+        return Some(verdict(1, Class::SilentTruncation, Some(prompt)));
+    }
+    let wrote_nothing = answer.stop == Some(Stop::Length) && output == Some(Tokens::ZERO);
+    if wrote_nothing && known.window.is_none_or(|window| prompt.0 * 100 >= window.0 * 99) {
+        return Some(verdict(2, Class::SilentTruncation, Some(prompt)));
+    }
+    let window = round_window(prompt)?;
+    let was_cut = known.estimate.is_some_and(|estimate| prompt.0 * 10 < estimate.0 * 8);
+    was_cut.then(|| verdict(3, Class::SilentTruncation, Some(window)))
+}
+
+fn verdict(detector: u8, class: Class, window: Option<Tokens>) -> Verdict {
+    let numbers = Numbers { window, ..Numbers::default() };
+    Verdict { class, numbers, rule: Rule::Detector(detector) }
+}
+
+/// The round window a prompt lies within two percent of.
+fn round_window(prompt: Tokens) -> Option<Tokens> {
+    let doubles = std::iter::successors(Some(ROUND_WINDOW_MIN), |window| Some(window * 2));
+    let mut windows = doubles.take_while(|&window| window <= ROUND_WINDOW_MAX);
+    windows.find(|&window| prompt.0.abs_diff(window) * 50 <= window).map(Tokens)
+}
+
+/// Whether a request of OpenAI Responses asks the provider to drop what does not fit. That cannot be
+/// seen in its reply, so it is worth noting.
+pub fn truncates_silently(request: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(request);
+    let asked =
+        View::parse(&text).ok().and_then(|body| body.at(&["truncation"])?.text().map(|it| it == "auto"));
+    asked.unwrap_or(false)
+}

@@ -1,0 +1,118 @@
+//! Limits learned from providers' own words, for each model at each address.
+//!
+//! A value to keep and to hand around; storing it, and saying what time it is, is left to others.
+
+use super::class::{Class, Verdict};
+use epitome_core::Tokens;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Less is no window, but a number that was read wrong.
+const WINDOW_MIN: Tokens = Tokens(1_024);
+/// More is none either.
+const WINDOW_MAX: Tokens = Tokens(10_000_000);
+/// Names of models move from one model to the next, so what was learned under a name wears out.
+pub const LEARNED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Endpoints kept; whoever uses more of them loses what was learned longest ago.
+const ENDPOINTS_MAX: usize = 1_024;
+
+/// A model at an address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// Who serves it.
+    pub provider: Arc<str>,
+    /// Where.
+    pub base_url: Arc<str>,
+    /// The model's name there.
+    pub model: Arc<str>,
+}
+
+/// What was learned of one endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Learned {
+    /// Prompt and output together.
+    pub window: Option<Limit>,
+    /// The prompt alone, where it has a limit of its own.
+    pub input_max: Option<Limit>,
+    /// The largest prompt that succeeded.
+    pub largest: Tokens,
+}
+
+/// A limit, and when it was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limit {
+    /// The limit.
+    pub tokens: Tokens,
+    /// When, since the epoch.
+    pub told_at: Duration,
+}
+
+/// What was learned of all endpoints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Windows(Vec<(Endpoint, Learned)>);
+
+impl Windows {
+    /// What is still believed of an endpoint at this time.
+    pub fn of(&self, endpoint: &Endpoint, now: Duration) -> Learned {
+        let learned = self.0.iter().find(|(of, _)| of == endpoint).map(|(_, learned)| *learned);
+        let learned = learned.unwrap_or_default();
+        let fresh = |limit: Option<Limit>| limit.filter(|it| now.saturating_sub(it.told_at) < LEARNED_FOR);
+        Learned { window: fresh(learned.window), input_max: fresh(learned.input_max), ..learned }
+    }
+
+    /// Takes in what an error told; says whether anything was learned. A rate is no window, and neither is
+    /// a number of bytes.
+    pub fn learn(&mut self, endpoint: &Endpoint, verdict: &Verdict, now: Duration) -> bool {
+        let tells = match verdict.class {
+            Class::TokenOverflow | Class::OutputReserve | Class::SoftStop | Class::SilentTruncation => true,
+            Class::PayloadBytes
+            | Class::Media
+            | Class::SizeRate
+            | Class::Throttle
+            | Class::Pairing
+            | Class::ThinkingBinding
+            | Class::Undecryptable
+            | Class::Suspect
+            | Class::Other => false,
+        };
+        let largest = self.of(endpoint, now).largest;
+        let is_sound = |tokens: &Tokens| (WINDOW_MIN..=WINDOW_MAX).contains(tokens) && *tokens >= largest;
+        let limit = |tokens: Option<Tokens>| {
+            tokens.filter(is_sound).filter(|_| tells).map(|tokens| Limit { tokens, told_at: now })
+        };
+        let (window, input_max) = (limit(verdict.numbers.window), limit(verdict.numbers.input_max));
+        if window.is_none() && input_max.is_none() {
+            return false;
+        }
+        let learned = self.entry(endpoint);
+        learned.window = window.or(learned.window);
+        learned.input_max = input_max.or(learned.input_max);
+        true
+    }
+
+    /// Notes a prompt that succeeded. Limits below it were wrong, or are no longer true.
+    pub fn succeeded(&mut self, endpoint: &Endpoint, prompt: Tokens) {
+        let learned = self.entry(endpoint);
+        learned.largest = learned.largest.max(prompt);
+        let holds = |limit: Option<Limit>| limit.filter(|limit| limit.tokens >= prompt);
+        (learned.window, learned.input_max) = (holds(learned.window), holds(learned.input_max));
+    }
+
+    /// Forgets an endpoint, whose name now means another model.
+    pub fn forget(&mut self, endpoint: &Endpoint) {
+        self.0.retain(|(of, _)| of != endpoint);
+    }
+
+    /// The endpoint's row, put at the end: the rows are in the order they were last written.
+    fn entry(&mut self, endpoint: &Endpoint) -> &mut Learned {
+        let at = self.0.iter().position(|(of, _)| of == endpoint);
+        let row = at.map_or_else(|| (endpoint.clone(), Learned::default()), |at| self.0.remove(at));
+        if self.0.len() >= ENDPOINTS_MAX {
+            self.0.remove(0);
+        }
+        self.0.push(row);
+        &mut self.0.last_mut().expect("a row was put there just now").1
+    }
+}
