@@ -1,0 +1,57 @@
+//! Replies that come back well-formed and are of no use.
+
+use crate::Script;
+use crate::agent;
+use crate::asked::Asked;
+use crate::dice::Dice;
+use crate::order::Fault;
+use crate::reply::{Reply, Said, Stop};
+use crate::tool::Tool;
+use serde_json::json;
+
+/// The reply a fault makes of this request; none where the fault is not in the reply.
+pub(crate) fn reply(fault: Fault, asked: &Asked, script: &Script) -> Option<Reply> {
+    let mut dice = Dice::new(script.seed, &asked.prompt.digest());
+    Some(match fault {
+        Fault::Empty => Reply { parts: Vec::new(), stop: Stop::End },
+        Fault::Truncate => truncated(asked, script, &mut dice),
+        Fault::ToolCall => called(asked, &mut dice),
+        Fault::Nonsense => Reply::text(nonsense(&mut dice)),
+        Fault::ErrorText => Reply::text(ERROR_TEXT),
+        Fault::ReasoningOnly => {
+            Reply { parts: vec![agent::thought(&mut dice, &asked.counter)], stop: Stop::End }
+        }
+        Fault::Status { .. } | Fault::Timeout | Fault::Cut | Fault::StreamError | Fault::Overflow => {
+            return None;
+        }
+    })
+}
+
+/// What clients have been seen to store as if a model had said it.
+const ERROR_TEXT: &str = "API Error: 429 {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\
+    \"message\":\"This request would exceed your account's rate limit. Please try again later.\"}}";
+
+/// Prose that stops at the cap.
+fn truncated(asked: &Asked, script: &Script, dice: &mut Dice) -> Reply {
+    let cap = asked.output_max().unwrap_or(script.reply_tokens);
+    let text = agent::prose(dice, cap, &asked.counter);
+    Reply { parts: vec![Said::Text(text)], stop: Stop::Length }
+}
+
+/// A call where none is wanted: of a tool offered, else of one nobody knows.
+fn called(asked: &Asked, dice: &mut Dice) -> Reply {
+    let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+    let unknown = Tool { name: "read_file".into(), schema };
+    let tool = asked.tools().into_iter().next().unwrap_or(unknown);
+    Reply { parts: vec![agent::call(asked.protocol(), &tool, 1, dice)], stop: Stop::Calls }
+}
+
+/// Letters without a word among them.
+const SYLLABLES: [&str; 6] = ["zqx", "vrt", "plk", "wqw", "jjh", "xxn"];
+/// As long as a short summary.
+const NONSENSE_WORDS: usize = 40;
+
+fn nonsense(dice: &mut Dice) -> String {
+    let word = |_| format!("{}{}", dice.pick(&SYLLABLES), dice.pick(&SYLLABLES));
+    (0..NONSENSE_WORDS).map(word).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,202 @@
+//! Answering a request that passed the door: by its order, by the window, by the script.
+
+use crate::answer::{Answer, Content, Ending};
+use crate::asked::Asked;
+use crate::complaint::Complaint;
+use crate::endpoint::Endpoint;
+use crate::order::Fault;
+use crate::overflow::{Overflow, Style};
+use crate::provider::{Provider, Ready};
+use crate::reply::{Reply, Stop, seal};
+use crate::script::Place;
+use crate::write::{self, Draft};
+use crate::{Kind, agent, mishap, summary};
+use epitome_tokens::Usage;
+use epitome_wire::Protocol;
+use serde_json::json;
+
+impl Provider {
+    /// The answer to a request that passed the door.
+    pub(crate) fn serve(&self, number: u64, ready: Ready) -> Answer {
+        let Ready { asked, kind, order } = ready;
+        {
+            let report = &mut self.state().report;
+            report.largest_prompt_tokens = report.largest_prompt_tokens.max(asked.prompt.tokens);
+            report.faults += u64::from(order.fault.is_some());
+        }
+        let answer = match order.fault {
+            Some(Fault::Status { code, retry_after }) => {
+                let failed = Answer::complaint(&Complaint::of_status(code), asked.protocol(), number);
+                Answer { retry_after, ..failed }
+            }
+            Some(Fault::Timeout) => Answer::never(),
+            Some(
+                Fault::Cut
+                | Fault::StreamError
+                | Fault::Empty
+                | Fault::Truncate
+                | Fault::ToolCall
+                | Fault::Nonsense
+                | Fault::ErrorText
+                | Fault::ReasoningOnly
+                | Fault::Overflow,
+            )
+            | None => self.reply(number, &asked, kind, order.fault),
+        };
+        Answer { pause: order.pause, ..answer }
+    }
+
+    fn reply(&self, number: u64, asked: &Asked, kind: Kind, fault: Option<Fault>) -> Answer {
+        match kind {
+            Kind::Count => return Answer::good(Content::Json(counted(asked))),
+            Kind::Chat | Kind::Summary | Kind::Compact | Kind::Models => {}
+        }
+        let window = self.window(asked);
+        let overflow = Overflow {
+            model: &asked.envelope.model,
+            prompt: asked.prompt.tokens,
+            window: if fault == Some(Fault::Overflow) { window.min(asked.prompt.tokens - 1) } else { window },
+            output: asked.output_max().unwrap_or(0),
+        };
+        if overflow.is_one(self.script.overflow_style) {
+            return self.overflow(number, asked, &overflow);
+        }
+        let reply = self.compose(asked, kind, fault, window);
+        let usage = self.usage(asked, &reply);
+        self.write(&Draft { asked, number, reply: &reply, usage }, fault)
+    }
+
+    fn window(&self, asked: &Asked) -> u64 {
+        let longest = asked.model.usable_tokens(0);
+        self.script.window_tokens.unwrap_or(longest)
+    }
+
+    /// What the model says, within its limits.
+    fn compose(&self, asked: &Asked, kind: Kind, fault: Option<Fault>, window: u64) -> Reply {
+        let spoiled = fault.and_then(|fault| mishap::reply(fault, asked, &self.script));
+        let reply = spoiled.unwrap_or_else(|| match kind {
+            Kind::Summary | Kind::Compact => summary::write(asked),
+            Kind::Chat | Kind::Count | Kind::Models => self.step(asked),
+        });
+        let reply = match asked.output_max() {
+            Some(output_max) => reply.within(output_max, Stop::Length, &asked.counter),
+            None => reply,
+        };
+        reply.within(window.saturating_sub(asked.prompt.tokens), Stop::Window, &asked.counter)
+    }
+
+    fn step(&self, asked: &Asked) -> Reply {
+        let Some(recording) = &self.script.replay else { return agent::step(asked, &self.script) };
+        let mut state = self.state();
+        let (reply, place) = recording.next(&asked.messages, state.replayed);
+        state.replayed = Some(place);
+        reply
+    }
+
+    fn usage(&self, asked: &Asked, reply: &Reply) -> Usage {
+        let (output, reasoning) = reply.tokens(&asked.counter);
+        let prompt = asked.prompt.tokens;
+        let mut state = self.state();
+        let cache_read = state.cache.read(&asked.envelope.model, &asked.prompt);
+        let cache_write = asked.marked_tokens().saturating_sub(cache_read);
+        let usage = Usage { prompt, output, cache_read, cache_write, reasoning };
+        state.report.spend(usage);
+        usage
+    }
+
+    /// The answer with a reply in it, and what the fault makes of it.
+    fn write(&self, draft: &Draft<'_>, fault: Option<Fault>) -> Answer {
+        self.store(draft);
+        let is_broken_off = fault == Some(Fault::StreamError);
+        let content = match (draft.asked.envelope.endpoint, draft.asked.envelope.is_streamed()) {
+            (Endpoint::Compact, _) => {
+                Content::Json(write::compaction(draft, &seal(&summary_text(draft.reply))))
+            }
+            (_, false) if is_broken_off => {
+                let complaint = overloaded(draft.asked.protocol());
+                return Answer::complaint(&complaint, draft.asked.protocol(), draft.number);
+            }
+            (_, false) => Content::Json(draft.body()),
+            (_, true) if is_broken_off => {
+                let mut frames = draft.frames().all();
+                frames.truncate(frames.len() / 2);
+                Content::Events(broken_off(draft, frames, &overloaded(draft.asked.protocol())))
+            }
+            (_, true) => Content::Events(draft.frames().all()),
+        };
+        let ending = if fault == Some(Fault::Cut) { Ending::Cut } else { Ending::Whole };
+        Answer { ending, usage: Some(draft.usage), ..Answer::good(content) }
+    }
+
+    fn store(&self, draft: &Draft<'_>) {
+        if draft.asked.envelope.endpoint == Endpoint::Responses {
+            let id = write::response_id(draft.number);
+            self.state().chains.store(id, &draft.asked.envelope.body, write::output(draft));
+        }
+    }
+
+    fn overflow(&self, number: u64, asked: &Asked, overflow: &Overflow<'_>) -> Answer {
+        self.state().report.overflows += 1;
+        let style = self.script.overflow_style;
+        let protocol = asked.protocol();
+        match (overflow.refusal(style, protocol, number), self.script.overflow_place) {
+            (Some(refusal), Place::Stream) if asked.envelope.is_streamed() => {
+                let reply = Reply { parts: Vec::new(), stop: Stop::End };
+                let usage = Usage { prompt: overflow.prompt, ..Usage::default() };
+                let draft = Draft { asked, number, reply: &reply, usage };
+                let frames = draft.frames().opening;
+                let complaint = overflow.complaint(protocol);
+                let failure = refusal
+                    .body
+                    .json()
+                    .map_or_else(String::new, |body| draft.failure(&complaint, body, frames.len()));
+                Answer::good(Content::Events([frames, vec![failure]].concat()))
+            }
+            (Some(refusal), Place::Status | Place::Stream) => Answer::refusal(refusal),
+            (None, Place::Status | Place::Stream) => self.unsaid(number, asked, overflow),
+        }
+    }
+
+    /// An overflow nobody tells of: the prompt was cut, or the reply has no room.
+    fn unsaid(&self, number: u64, asked: &Asked, overflow: &Overflow<'_>) -> Answer {
+        let (reply, prompt) = if self.script.overflow_style == Style::Silent {
+            (agent::step(asked, &self.script), overflow.window)
+        } else {
+            (Reply { parts: Vec::new(), stop: Stop::Window }, overflow.prompt)
+        };
+        let (output, reasoning) = reply.tokens(&asked.counter);
+        let usage = Usage { prompt, output, reasoning, ..Usage::default() };
+        self.state().report.spend(usage);
+        self.write(&Draft { asked, number, reply: &reply, usage }, None)
+    }
+}
+
+/// The length of a prompt, in the provider's shape.
+fn counted(asked: &Asked) -> serde_json::Value {
+    let tokens = asked.prompt.tokens;
+    match asked.protocol() {
+        Protocol::Anthropic => json!({"input_tokens": tokens}),
+        Protocol::OpenaiChat | Protocol::OpenaiResponses => {
+            json!({"object": "response.input_tokens", "input_tokens": tokens})
+        }
+    }
+}
+
+/// What each provider says when it has too much to do.
+fn overloaded(protocol: Protocol) -> Complaint {
+    match protocol {
+        Protocol::Anthropic => Complaint::of_status(529),
+        Protocol::OpenaiChat | Protocol::OpenaiResponses => Complaint::of_status(503),
+    }
+}
+
+/// A stream that ends in an error.
+fn broken_off(draft: &Draft<'_>, frames: Vec<String>, complaint: &Complaint) -> Vec<String> {
+    let body = complaint.body(draft.asked.protocol(), draft.number);
+    let failure = draft.failure(complaint, &body, frames.len());
+    [frames, vec![failure]].concat()
+}
+
+fn summary_text(reply: &Reply) -> String {
+    reply.parts.iter().filter_map(|part| part.as_text()).collect()
+}

@@ -1,0 +1,133 @@
+//! Summaries: recognising that one is asked for, and writing one from the lines of the request.
+//!
+//! What is written is taken from what was read, so that summaries differ as their conversations do. It is
+//! no good summariser: it stands in for one.
+
+use crate::Script;
+use crate::asked::Asked;
+use crate::reply::{Reply, Stop};
+use epitome_core::{Block, Message, Part, Role};
+use epitome_tokens::Counter;
+use std::collections::HashSet;
+
+/// A summary's length where the request names none: what most prompts ask for.
+const SUMMARY_TOKENS: u64 = 1_200;
+/// A line is quoted up to here.
+const LINE_CHARS_MAX: usize = 180;
+/// Shorter lines say too little to be worth quoting.
+const LINE_CHARS_MIN: usize = 12;
+/// No section is a transcript.
+const SECTION_LINES_MAX: usize = 10;
+
+/// Whether a request asks for a summary: by the script's markers, or, where it has none, by the word in the
+/// last user message of a request that offers no tools.
+pub(crate) fn is_asked(asked: &Asked, script: &Script) -> bool {
+    let last = asked.messages.iter().rev().find(|message| message.role == Role::User);
+    let last = last.map(|message| message.said()).unwrap_or_default();
+    if script.summary_markers.is_empty() {
+        return asked.fixed.tools.is_empty() && last.to_lowercase().contains("summary");
+    }
+    let is_in = |text: &str| script.summary_markers.iter().any(|marker| text.contains(marker.as_str()));
+    is_in(&last) || asked.fixed.system.iter().any(|piece| is_in(piece))
+}
+
+/// A section: its title, and the words that put a line under it.
+struct Section {
+    title: &'static str,
+    words: &'static [&'static str],
+}
+
+const SECTIONS: [Section; 6] = [
+    Section { title: "## Goal", words: &["goal", "task", "want", "please", "implement", "fix", "build"] },
+    Section {
+        title: "## Constraints & Preferences",
+        words: &["must", "never", "always", "do not", "don't", "prefer", "only", "should not"],
+    },
+    Section {
+        title: "## Progress",
+        words: &["done", "fixed", "added", "created", "passed", "wrote", "error", "failed", "blocked"],
+    },
+    Section {
+        title: "## Key Decisions",
+        words: &["decided", "because", "instead", "chose", "agreed", "rather"],
+    },
+    Section {
+        title: "## Next Steps",
+        words: &["next", "todo", "remain", "need to", "still", "open", "later"],
+    },
+    Section { title: "## Critical Context", words: &["/", ".rs", ".py", ".ts", "::", "="] },
+];
+
+/// A summary of the request's conversation, within its limit.
+pub(crate) fn write(asked: &Asked) -> Reply {
+    let budget = asked.output_max().unwrap_or(SUMMARY_TOKENS).min(SUMMARY_TOKENS);
+    let lines = lines(&asked.messages);
+    let mut left: Vec<&str> = lines.iter().map(String::as_str).collect();
+    // What was asked first is the goal, whatever its words.
+    let goal = if left.is_empty() { None } else { Some(left.remove(0)) };
+    let mut chosen: Vec<Vec<&str>> = SECTIONS.iter().map(|section| choose(section, &mut left)).collect();
+    chosen[0].splice(0..0, goal);
+    Reply::text(page(&chosen, budget, &asked.counter)).within(budget, Stop::Length, &asked.counter)
+}
+
+/// Takes the newest lines with one of the section's words out of `left`.
+fn choose<'l>(section: &Section, left: &mut Vec<&'l str>) -> Vec<&'l str> {
+    let belongs = |line: &str| {
+        let line = line.to_lowercase();
+        section.words.iter().any(|word| line.contains(word))
+    };
+    let mut chosen: Vec<&str> =
+        left.iter().rev().copied().filter(|line| belongs(line)).take(SECTION_LINES_MAX).collect();
+    chosen.reverse();
+    left.retain(|line| !chosen.contains(line));
+    chosen
+}
+
+/// The sections with as many lines each as the budget has room for, the newest first to be let in.
+fn page(chosen: &[Vec<&str>], budget: u64, counter: &Counter) -> String {
+    let cost = |text: &str| counter.count_text(text) + 2;
+    let mut room = budget.saturating_sub(SECTIONS.iter().map(|section| cost(section.title) + 4).sum());
+    let mut kept: Vec<usize> = vec![0; chosen.len()];
+    for depth in 1..=SECTION_LINES_MAX + 1 {
+        for (section, lines) in chosen.iter().enumerate().filter(|(_, lines)| lines.len() >= depth) {
+            let tokens = cost(lines[lines.len() - depth]);
+            if tokens <= room && kept[section] == depth - 1 {
+                kept[section] = depth;
+                room -= tokens;
+            }
+        }
+    }
+    let section = |((section, lines), kept): ((&Section, &Vec<&str>), usize)| {
+        let lines: Vec<String> = lines[lines.len() - kept..].iter().map(|line| format!("- {line}")).collect();
+        let said = if lines.is_empty() { "- (none)".into() } else { lines.join("\n") };
+        format!("{}\n{said}", section.title)
+    };
+    SECTIONS.iter().zip(chosen).zip(kept).map(section).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The lines of a conversation that can be quoted, oldest first, each once. The last message is the
+/// instruction, unless it is all there is.
+fn lines(messages: &[std::sync::Arc<Message>]) -> Vec<String> {
+    let history = if messages.len() > 1 { &messages[..messages.len() - 1] } else { messages };
+    let mut seen = HashSet::new();
+    let texts = history.iter().flat_map(|message| message.blocks.iter()).flat_map(texts_of);
+    let lines = texts.flat_map(|text| text.lines().filter_map(quotable).collect::<Vec<_>>());
+    lines.filter(|line| seen.insert(line.clone())).collect()
+}
+
+fn texts_of(block: &Block) -> Vec<String> {
+    match block {
+        Block::Text { text } => vec![text.to_string()],
+        Block::Call(call) => vec![format!("called {} with {}", call.name, call.input)],
+        Block::Result(result) => result.parts.iter().filter_map(Part::as_text).map(str::to_owned).collect(),
+        Block::Thinking { .. } | Block::Image(_) | Block::Opaque(_) => Vec::new(),
+    }
+}
+
+/// A line as it is quoted; none for headings, fences, tags and scraps.
+fn quotable(line: &str) -> Option<String> {
+    let line = line.trim().trim_start_matches(['-', '*', ' ']);
+    let is_frame = line.starts_with(['#', '<', '`', '{', '}', '[']);
+    let says_something = line.chars().count() >= LINE_CHARS_MIN && line.contains(' ');
+    (says_something && !is_frame).then(|| line.chars().take(LINE_CHARS_MAX).collect())
+}
