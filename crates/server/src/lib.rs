@@ -1,1 +1,31 @@
 //! The proxy: agents point their base URL at it, and their contexts fit.
+//!
+//! A request of Anthropic Messages or OpenAI Chat Completions is recognised by what it says, taken up by a
+//! session of the engine, and compacted where that is due; what is kept goes out as the client's own bytes, and
+//! the reply comes back byte for byte. Everything else passes through untouched. Conversations are held in
+//! memory; compaction itself is the engine's.
+
+mod body;
+mod chain;
+mod conversation;
+mod element;
+mod fault;
+mod guard;
+mod headers;
+mod layers;
+mod listing;
+mod memory;
+mod notice;
+mod outward;
+mod reading;
+mod reply;
+mod router;
+mod serve;
+mod settings;
+mod tally;
+mod view;
+mod walk;
+
+pub use notice::Notice;
+pub use serve::{ServeError, Server};
+pub use settings::{Settings, SettingsError, Upstream, Upstreams};

@@ -1,0 +1,389 @@
+//! One conversation in memory: the engine's session, and how its entries and the client's messages
+//! belong together. Nothing else here speaks to the engine.
+
+use crate::body::Body;
+use crate::chain::Link;
+use crate::layers::Layers;
+use crate::reading;
+use crate::settings::Settings;
+use crate::tally::Tally;
+use crate::view::{Origin, Seen};
+use epitome_core::{
+    Archive, Author, Budget, Entry, EntryId, Expressible, Form, Log, Measure, Message, Role, Slot, Tokens,
+    Trigger,
+};
+use epitome_engine::{EngineError, Gauge, Happened, Report, Session, Setup};
+use epitome_tokens::{Counter, Model};
+use epitome_wire::overflow::{Known, Numbers};
+use epitome_wire::{Fixed, Protocol};
+use std::sync::{Arc, Mutex};
+
+/// A conversation.
+pub(crate) struct Conversation {
+    protocol: Protocol,
+    model: Model,
+    gauge: Gauge,
+    layers: Layers,
+    session: Session,
+    places: Vec<Place>,
+    /// By entry; none for entries that are no messages.
+    origins: Vec<Option<Origin>>,
+    spared: Vec<Spared>,
+    /// What the parts around the history take, and the hash of the bytes they were counted in.
+    fixed: Option<(blake3::Hash, Tokens)>,
+    window: Tokens,
+    records: Vec<Report>,
+    tally: Arc<Mutex<Tally>>,
+}
+
+/// One message of the client's.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    link: Link,
+    /// How many entries there were once it was taken up, and compacted where that was due.
+    entries: usize,
+}
+
+/// A reply whose thinking stays for as long as a compaction lasts: the results of its calls were the newest
+/// thing said, and providers want such a reply to begin as it began.
+#[derive(Clone, Copy, Debug)]
+struct Spared {
+    /// The compaction.
+    since: EntryId,
+    element: usize,
+}
+
+/// A request, as far as a conversation looks at it.
+pub(crate) struct Asked<'r> {
+    /// Its bytes.
+    pub(crate) body: &'r Body,
+    /// How many instructions open its list.
+    pub(crate) opening: usize,
+    /// The links of the messages behind them.
+    pub(crate) links: &'r [Link],
+}
+
+/// What a compaction did to the size of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rebuilt {
+    /// Before it.
+    pub(crate) before: Tokens,
+    /// After it.
+    pub(crate) after: Tokens,
+}
+
+/// The answer's length where neither request nor catalog limit it.
+const OUTPUT_TOKENS: u64 = 8_192;
+/// After an overflow that tells no numbers, what did not fit is taken to be a third more than what does.
+const SHRINK_SHARE: (u64, u64) = (3, 4);
+/// So many records are kept of a conversation, the newest; each holds a summary.
+const RECORDS_MAX: usize = 100;
+
+impl Conversation {
+    /// A conversation in which nothing was said yet.
+    pub(crate) fn new(settings: &Settings, protocol: Protocol, model: &str) -> Self {
+        let model = settings.catalog.find(model);
+        let gauge = Gauge(Counter::for_model(&model));
+        let window = settings.window.unwrap_or(Tokens(model.window_tokens.value));
+        let layers = Layers::new();
+        let setup = Setup {
+            archive: Arc::new(layers.clone()),
+            measure: Arc::new(gauge.clone()),
+            count_method: gauge.0.method().to_string().into(),
+            budget: Budget::new(window, Tokens::ZERO, Tokens::ZERO),
+            policy: settings.policy.clone(),
+            can: Expressible::ALL,
+            focus: None,
+            pins: Vec::new(),
+            clock: settings.clock.clone(),
+        };
+        Self {
+            protocol,
+            model,
+            gauge,
+            layers,
+            session: Session::new(Log::default(), setup),
+            places: Vec::new(),
+            origins: Vec::new(),
+            spared: Vec::new(),
+            fixed: None,
+            window,
+            records: Vec::new(),
+            tally: Arc::default(),
+        }
+    }
+
+    /// A conversation that shares the first `count` messages with this one and goes its own way from there.
+    pub(crate) fn branch(&self, count: usize) -> Result<Self, EngineError> {
+        let entries = count.checked_sub(1).map_or(0, |last| self.places[last].entries);
+        let mut log = Log::default();
+        (0..entries).filter_map(|at| self.session.log().get(EntryId(at as u32))).for_each(|entry| {
+            log.push(entry.clone());
+        });
+        let layers = self.layers.branch(EntryId(entries as u32));
+        let setup = Setup { archive: Arc::new(layers.clone()), ..self.session.setup().clone() };
+        let leaf = log.leaf();
+        Ok(Self {
+            protocol: self.protocol,
+            model: self.model.clone(),
+            gauge: self.gauge.clone(),
+            layers,
+            session: Session::open(log, leaf, setup)?,
+            places: self.places[..count].to_vec(),
+            origins: self.origins[..entries].to_vec(),
+            spared: self.spared.iter().copied().filter(|spared| spared.since.index() < entries).collect(),
+            fixed: self.fixed,
+            window: self.window,
+            records: Vec::new(),
+            tally: Arc::default(),
+        })
+    }
+
+    /// How many of these links are known here, from the first.
+    pub(crate) fn count_known(&self, links: &[Link]) -> usize {
+        self.places.iter().zip(links).take_while(|(place, link)| place.link == **link).count()
+    }
+
+    /// How many messages of the client's it has taken up.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Takes up what is new in a request, whose beginning this conversation is.
+    pub(crate) fn take(&mut self, asked: &Asked<'_>) -> Result<(), TakeError> {
+        let first = self.places.len();
+        let messages = reading::messages(self.protocol, asked.body, asked.opening, first)?;
+        self.give_room(asked)?;
+        let mut messages = messages.into_iter().peekable();
+        for (element, &link) in asked.links.iter().enumerate().skip(first) {
+            while let Some((origin, message)) = messages.next_if(|(origin, _)| origin.element == element) {
+                self.session.say(self.layers.top(), message)?;
+                self.origins.push(Some(origin));
+            }
+            self.places.push(Place { link, entries: self.origins.len() });
+        }
+        Ok(())
+    }
+
+    /// Sets the budget by what this request brings beside its messages.
+    fn give_room(&mut self, asked: &Asked<'_>) -> Result<(), EngineError> {
+        let fixed = reading::fixed(self.protocol, asked.body, asked.opening);
+        let most = self.model.output_tokens_max.map_or(OUTPUT_TOKENS, |most| most.value);
+        let output = fixed.max_tokens.unwrap_or(most).min(most.max(1));
+        let prompt_max = self.model.input_tokens_max.map(|most| Tokens(most.value));
+        let tokens = self.count_fixed(&fixed);
+        self.give_budget(Budget::new(self.window, tokens, Tokens(output)).with_prompt_max(prompt_max))
+    }
+
+    /// What system prompt and tools take; counted anew only where they changed.
+    fn count_fixed(&mut self, fixed: &Fixed) -> Tokens {
+        let mut hasher = blake3::Hasher::new();
+        for part in fixed.system.iter().chain(&fixed.tools) {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        }
+        let hash = hasher.finalize();
+        if let Some((_, tokens)) = self.fixed.filter(|(known, _)| *known == hash) {
+            return tokens;
+        }
+        let tools: Vec<&str> = fixed.tools.iter().map(AsRef::as_ref).collect();
+        let system: Tokens = fixed.system.iter().map(|text| self.gauge.text(text)).sum();
+        let tokens = system + Tokens(self.gauge.0.count_tools(&tools));
+        self.fixed = Some((hash, tokens));
+        tokens
+    }
+
+    fn give_budget(&mut self, budget: Budget) -> Result<(), EngineError> {
+        if self.session.setup().budget == budget {
+            return Ok(());
+        }
+        let setup = Setup { budget, ..self.session.setup().clone() };
+        let log = self.session.log().clone();
+        let leaf = log.leaf();
+        self.session = Session::open(log, leaf, setup)?;
+        Ok(())
+    }
+
+    /// Compacts where the policy says it is time.
+    pub(crate) fn fit(&mut self) -> Result<Option<Rebuilt>, EngineError> {
+        if self.session.check().is_due { self.compact(Trigger::Threshold) } else { Ok(None) }
+    }
+
+    /// Makes room after the provider refused a request as too long; none where no more can be done.
+    pub(crate) fn recover(&mut self, told: Numbers) -> Result<Option<Rebuilt>, EngineError> {
+        let budget = self.session.setup().budget;
+        let ours = budget.fixed + self.session.context().tokens();
+        self.window = learned_window(self.window, ours, told);
+        self.give_budget(Budget {
+            window: self.window,
+            reserve: budget.reserve.min(self.window.share(1, 4)),
+            ..budget
+        })?;
+        let rebuilt = self.compact(Trigger::Manual)?;
+        self.tally().recoveries += u64::from(rebuilt.is_some());
+        Ok(rebuilt)
+    }
+
+    /// Compacts; none where that changed nothing.
+    fn compact(&mut self, trigger: Trigger) -> Result<Option<Rebuilt>, EngineError> {
+        let report = self.session.compact(trigger)?;
+        let rebuilt = Rebuilt { before: report.tokens_before, after: report.tokens_after };
+        let is_rebuilt = report.outcome != Happened::Noop;
+        if is_rebuilt {
+            self.note_rebuilt();
+        }
+        self.keep_record(report);
+        Ok(is_rebuilt.then_some(rebuilt))
+    }
+
+    /// Brings the books up to date with an entry the session itself appended.
+    fn note_rebuilt(&mut self) {
+        let entries = self.session.log().len();
+        self.origins.resize(entries, None);
+        if let Some(place) = self.places.last_mut() {
+            place.entries = entries;
+        }
+        if let Some((since, element)) = self.session.log().leaf().zip(self.newest_caller()) {
+            self.spared.push(Spared { since, element });
+        }
+    }
+
+    /// Keeps a record. Of looks in a row that found nothing to do, the newest is enough.
+    fn keep_record(&mut self, report: Report) {
+        let is_noop = |report: &Report| report.outcome == Happened::Noop;
+        if is_noop(&report) {
+            self.records.pop_if(|last| is_noop(last));
+        }
+        if self.records.len() == RECORDS_MAX {
+            self.records.remove(0);
+        }
+        self.records.push(report);
+    }
+
+    /// The reply whose results are the newest thing said, where that is so.
+    fn newest_caller(&self) -> Option<usize> {
+        let (log, history) = (self.session.log(), self.session.history());
+        let newest_first = history.iter().rev().filter_map(|&id| Some((id, log.item(id)?)));
+        let mut before = newest_first.skip_while(|(_, item)| item.role == Role::Tool);
+        let (id, _) =
+            before.next().filter(|(_, item)| item.role == Role::Assistant && !item.calls.is_empty())?;
+        self.origins.get(id.index()).copied().flatten().map(|origin| origin.element)
+    }
+
+    /// What the model is to see, slot by slot; none where that is all of it, as the client sent it.
+    pub(crate) fn seen(&self) -> Result<Option<Vec<Seen>>, EngineError> {
+        let slots = self.session.context().slots();
+        let is_whole = |slot: &Slot| matches!(slot, Slot::Message { form, .. } if *form == Form::WHOLE);
+        if slots.len() == self.session.history().len() && slots.iter().all(is_whole) {
+            return Ok(None);
+        }
+        let seen: Result<Vec<Option<Seen>>, EngineError> =
+            slots.iter().map(|slot| self.seen_in(slot)).collect();
+        Ok(Some(seen?.into_iter().flatten().collect()))
+    }
+
+    fn seen_in(&self, slot: &Slot) -> Result<Option<Seen>, EngineError> {
+        let (id, form) = match slot {
+            Slot::Summary { id } => return Ok(self.summary(*id).map(Seen::Summary)),
+            Slot::Message { id, form } => (*id, *form),
+        };
+        let Some(origin) = self.origins.get(id.index()).copied().flatten() else { return Ok(None) };
+        let is_spared = self.spared.last().is_some_and(|spared| spared.element == origin.element);
+        let form = Form { thinking: form.thinking && !is_spared, ..form };
+        let message = self.layers.message(id)?;
+        let is_cut = Form { thinking: false, ..form } == Form::WHOLE && !is_all_thinking(&message, form);
+        let shown = (!is_cut).then(|| form.apply(id, &message, &self.gauge));
+        Ok(Some(Seen::Message { origin, form, shown }))
+    }
+
+    fn summary(&self, id: EntryId) -> Option<Arc<Message>> {
+        let Some(Entry::Compaction(compaction)) = self.session.log().get(id) else { return None };
+        let text = compaction.summary.as_ref()?.text.clone();
+        Some(Arc::new(Message::text(Role::User, Author::Harness, text)))
+    }
+
+    /// What was counted of it.
+    pub(crate) fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// The same, to be kept while a reply streams.
+    pub(crate) fn shared_tally(&self) -> Arc<Mutex<Tally>> {
+        self.tally.clone()
+    }
+
+    /// The newest compactions, oldest first.
+    pub(crate) fn records(&self) -> &[Report] {
+        &self.records
+    }
+
+    /// The model's name, as the request gave it.
+    pub(crate) fn model(&self) -> &str {
+        &self.model.id
+    }
+
+    /// The protocol it is held in.
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// What we know of the size of its next request.
+    pub(crate) fn known(&self) -> Known {
+        let (budget, tokens) = self.room();
+        Known { estimate: Some(budget.fixed + tokens), window: Some(budget.window), largest: None }
+    }
+
+    /// The room there is, and what the history takes of it.
+    pub(crate) fn room(&self) -> (Budget, Tokens) {
+        (self.session.setup().budget, self.session.context().tokens())
+    }
+}
+
+/// Whether leaving out thinking leaves nothing of a message.
+fn is_all_thinking(message: &Message, form: Form) -> bool {
+    let is_thinking = |block: &epitome_core::Block| matches!(block, epitome_core::Block::Thinking { .. });
+    form.thinking && message.blocks.iter().all(is_thinking)
+}
+
+/// The window on our scale: what the provider calls its limit, as much smaller as our count of the refused
+/// request was below the provider's.
+fn learned_window(window: Tokens, ours: Tokens, told: Numbers) -> Tokens {
+    let limit = told.limit().unwrap_or(window);
+    let scaled = match told.requested.filter(|requested| *requested > Tokens::ZERO) {
+        Some(requested) => limit.share(ours.0, requested.0),
+        None => ours.share(SHRINK_SHARE.0, SHRINK_SHARE.1),
+    };
+    scaled.min(limit).min(window)
+}
+
+/// A request that could not be taken up.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TakeError {
+    /// Its messages are none we know.
+    #[error(transparent)]
+    Unreadable(#[from] reading::Unreadable),
+    /// The session failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::learned_window;
+    use epitome_core::Tokens;
+    use epitome_wire::overflow::Numbers;
+
+    #[test]
+    fn a_window_is_learned_on_our_own_scale() {
+        let told = |window: Option<u64>, requested: Option<u64>| {
+            let (window, requested) = (window.map(Tokens), requested.map(Tokens));
+            learned_window(
+                Tokens(32_000),
+                Tokens(24_000),
+                Numbers { window, requested, ..Numbers::default() },
+            )
+        };
+        let (limit, asked) = (Some(30_000), Some(36_000));
+        let learned = [told(limit, asked), told(None, asked), told(limit, None), told(None, None)];
+        assert_eq!(learned, [20_000, 21_333, 18_000, 18_000].map(Tokens));
+    }
+}

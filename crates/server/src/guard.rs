@@ -1,0 +1,55 @@
+//! Who may ask: programs on this machine. A page in a browser can make the browser ask for it, under a name
+//! that leads to this machine; such requests carry a foreign host or origin, and are refused.
+
+use axum::extract::Request;
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+/// The names under which this machine is asked for.
+const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// Lets requests to this machine through.
+pub(crate) async fn check(request: Request, next: Next) -> Response {
+    match refusal(request.headers(), request.uri()) {
+        Some(why) => (StatusCode::FORBIDDEN, why).into_response(),
+        None => next.run(request).await,
+    }
+}
+
+fn refusal(headers: &HeaderMap, uri: &Uri) -> Option<&'static str> {
+    let host = headers
+        .get(HOST)
+        .and_then(|host| host.to_str().ok())
+        .or_else(|| uri.authority().map(|all| all.as_str()));
+    if !host.is_some_and(is_here) {
+        return Some("the Host header names another machine; ask for localhost or 127.0.0.1");
+    }
+    let is_foreign = |origin: &str| !origin.split_once("://").is_some_and(|(_, host)| is_here(host));
+    let origins = headers.get_all(ORIGIN).iter().map(|origin| origin.to_str().unwrap_or_default());
+    let mut foreign = origins.filter(|origin| is_foreign(origin));
+    foreign.next().map(|_| "the Origin header names another site; only pages of this machine may ask")
+}
+
+/// Whether a host, with or without a port, is this machine by name.
+fn is_here(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
+        Some(_) | None => host,
+    };
+    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_here;
+
+    #[test]
+    fn this_machine_has_few_names() {
+        let here = ["localhost", "localhost:7117", "LOCALHOST:1", "127.0.0.1:7117", "[::1]:7117", "[::1]"];
+        let elsewhere =
+            ["", "evil.example", "evil.example:7117", "127.0.0.1.evil.example", "localhost.evil.example:1"];
+        assert_eq!((here.map(is_here), elsewhere.map(is_here)), ([true; 6], [false; 5]));
+    }
+}

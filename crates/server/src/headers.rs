@@ -1,0 +1,122 @@
+//! Which headers travel, and whose request it is by them.
+
+use crate::chain::Tenant;
+use axum::http::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST,
+    HeaderName, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use axum::http::{HeaderMap, HeaderValue};
+
+/// Headers that belong to one connection and not to what travels over it.
+const HOP_BY_HOP: [HeaderName; 8] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-authenticate"),
+    HeaderName::from_static("proxy-authorization"),
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+/// Where credentials are.
+const CREDENTIALS: [HeaderName; 3] =
+    [AUTHORIZATION, HeaderName::from_static("x-api-key"), HeaderName::from_static("api-key")];
+
+/// How the tokens of an Anthropic subscription begin.
+const SUBSCRIPTION_TOKEN: &[u8] = b"Bearer sk-ant-oat";
+
+/// The headers to send on: all but those of the connection, which includes those it names itself.
+pub(crate) fn passed_on(headers: &HeaderMap) -> HeaderMap {
+    let mut passed = headers.clone();
+    let named = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|all| all.split(','));
+    for name in named.filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok()) {
+        passed.remove(name);
+    }
+    for name in &HOP_BY_HOP {
+        passed.remove(name);
+    }
+    passed
+}
+
+/// The headers of a request to the provider.
+pub(crate) fn to_upstream(headers: &HeaderMap) -> HeaderMap {
+    let mut passed = passed_on(headers);
+    passed.remove(HOST);
+    passed.remove(CONTENT_LENGTH);
+    passed
+}
+
+/// The same for a request whose reply we read while it passes: packed bytes could not be.
+pub(crate) fn to_upstream_readable(headers: &HeaderMap) -> HeaderMap {
+    let mut passed = to_upstream(headers);
+    passed.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    passed
+}
+
+/// Whose request it is.
+pub(crate) fn tenant(headers: &HeaderMap) -> Tenant {
+    let held = CREDENTIALS.into_iter().flat_map(|name| headers.get_all(name));
+    Tenant::of(held.map(HeaderValue::as_bytes))
+}
+
+/// Whether a body may be read and changed: it is not packed, and it is not paid for by a subscription, whose
+/// terms say nothing of programs between the client and the provider.
+pub(crate) fn is_ours_to_change(headers: &HeaderMap) -> bool {
+    let is_subscription = |value: &HeaderValue| value.as_bytes().starts_with(SUBSCRIPTION_TOKEN);
+    let is_plain = headers.get(CONTENT_ENCODING).is_none_or(|value| value == "identity");
+    is_plain && !headers.get_all(AUTHORIZATION).iter().any(is_subscription)
+}
+
+/// Whether a reply is a stream of events.
+pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_ours_to_change, tenant, to_upstream};
+    use axum::http::{HeaderMap, HeaderName, HeaderValue};
+
+    fn headers(all: &[(&'static str, &'static str)]) -> HeaderMap {
+        all.iter()
+            .map(|&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .collect()
+    }
+
+    #[test]
+    fn headers_of_the_connection_stay_behind_and_all_others_travel() {
+        let came = headers(&[
+            ("host", "127.0.0.1:7117"),
+            ("connection", "keep-alive, x-mine"),
+            ("x-mine", "1"),
+            ("transfer-encoding", "chunked"),
+            ("content-length", "7"),
+            ("anthropic-beta", "a,b"),
+            ("x-api-key", "k"),
+        ]);
+        assert_eq!(to_upstream(&came), headers(&[("anthropic-beta", "a,b"), ("x-api-key", "k")]));
+    }
+
+    #[test]
+    fn each_credential_is_a_tenant() {
+        let of = |name, value| tenant(&headers(&[(name, value)]));
+        assert_eq!(of("x-api-key", "a"), of("x-api-key", "a"));
+        assert_ne!(of("x-api-key", "a"), of("x-api-key", "b"));
+    }
+
+    #[test]
+    fn packed_bodies_and_subscriptions_are_left_alone() {
+        let is_ours = |all: &[(&'static str, &'static str)]| is_ours_to_change(&headers(all));
+        assert!(is_ours(&[("authorization", "Bearer sk-1")]) && is_ours(&[]));
+        assert!(
+            !is_ours(&[("authorization", "Bearer sk-ant-oat01-x")])
+                && !is_ours(&[("content-encoding", "zstd")])
+        );
+    }
+}

@@ -1,0 +1,56 @@
+//! The sessions in memory, for people and scripts.
+
+use crate::memory::{Memory, SessionId};
+use crate::tally::Tally;
+use epitome_core::{Budget, Tokens};
+use epitome_engine::Report;
+use epitome_wire::Protocol;
+use serde::Serialize;
+
+/// One session.
+#[derive(Serialize)]
+pub(crate) struct Listed {
+    session: SessionId,
+    /// The session it branched off, where its client went back and said something else.
+    branched_from: Option<SessionId>,
+    protocol: &'static str,
+    model: String,
+    messages: usize,
+    /// What the history takes in the context, by our count.
+    tokens: Tokens,
+    #[serde(flatten)]
+    budget: Budget,
+    #[serde(flatten)]
+    tally: Tally,
+    compactions: Vec<Report>,
+}
+
+/// All sessions, oldest first.
+pub(crate) async fn sessions(memory: &Memory) -> Vec<Listed> {
+    let mut all = Vec::new();
+    for (session, branched_from, conversation) in memory.all() {
+        let conversation = conversation.lock().await;
+        let (budget, tokens) = conversation.room();
+        let (tally, compactions) = (*conversation.tally(), conversation.records().to_vec());
+        all.push(Listed {
+            session,
+            branched_from,
+            protocol: name_of(conversation.protocol()),
+            model: conversation.model().to_owned(),
+            messages: conversation.len(),
+            tokens,
+            budget,
+            tally,
+            compactions,
+        });
+    }
+    all
+}
+
+fn name_of(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Anthropic => "anthropic",
+        Protocol::OpenaiChat => "openai-chat",
+        Protocol::OpenaiResponses => "openai-responses",
+    }
+}

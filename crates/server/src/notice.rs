@@ -1,0 +1,45 @@
+//! What an operator is told while the server runs.
+
+use crate::memory::SessionId;
+use epitome_core::Tokens;
+use std::fmt;
+
+/// Something that happened to a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice(What);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// Its context was rebuilt.
+    Compacted { session: SessionId, before: Tokens, after: Tokens },
+    /// The same, because the provider had refused it as too long.
+    Recovered { session: SessionId, before: Tokens, after: Tokens },
+    /// It could not be compacted.
+    Failed { session: SessionId, why: String },
+    /// A request went out as it came, because something in it was not understood or failed.
+    PassedOn { why: String },
+}
+
+impl From<What> for Notice {
+    fn from(what: What) -> Self {
+        Self(what)
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            What::Compacted { session, before, after } => {
+                write!(f, "{session}: compacted from {before} to {after} tokens")
+            }
+            What::Recovered { session, before, after } => {
+                write!(
+                    f,
+                    "{session}: the provider found it too long; compacted from {before} to {after} tokens and sent again"
+                )
+            }
+            What::Failed { session, why } => write!(f, "{session}: not compacted: {why}"),
+            What::PassedOn { why } => write!(f, "passed on untouched: {why}"),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Which path means what. Handlers decode, make one call, and encode.
+
+use crate::fault::Fault;
+use crate::outward::Path;
+use crate::reply::{Opened, Reply, open};
+use crate::walk::{Attempt, House, Prepared, Request, prepare};
+use crate::{guard, headers, listing};
+use axum::body::{Body, to_bytes};
+use axum::extract::State;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use epitome_wire::Protocol;
+use serde_json::json;
+use std::sync::Arc;
+
+/// Twice what the most generous provider takes.
+const BODY_BYTES_MAX: usize = 64 << 20;
+
+type Incoming = axum::extract::Request;
+
+/// All paths of the server.
+pub(crate) fn router(house: Arc<House>) -> Router {
+    let anthropic = post(|state, request| converse(state, Protocol::Anthropic, request));
+    let chat = post(|state, request| converse(state, Protocol::OpenaiChat, request));
+    Router::new()
+        .route("/healthz", get(health))
+        .route("/api/v1/sessions", get(sessions))
+        .route("/api/v1/{*rest}", get(unknown))
+        .route("/anthropic/v1/messages", anthropic.clone().fallback(pass))
+        .route("/v1/messages", anthropic.fallback(pass))
+        .route("/openai/v1/chat/completions", chat.clone().fallback(pass))
+        .route("/v1/chat/completions", chat.fallback(pass))
+        .fallback(pass)
+        .layer(middleware::from_fn(guard::check))
+        .with_state(house)
+}
+
+async fn health() -> impl IntoResponse {
+    Json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
+}
+
+async fn unknown() -> impl IntoResponse {
+    (StatusCode::NOT_FOUND, Json(json!({"error": "there is no such path; see docs/reference/proxy.md"})))
+}
+
+async fn sessions(State(house): State<Arc<House>>) -> impl IntoResponse {
+    Json(listing::sessions(&house.memory).await)
+}
+
+/// A request of a conversation.
+async fn converse(State(house): State<Arc<House>>, protocol: Protocol, request: Incoming) -> Response {
+    let (parts, body) = request.into_parts();
+    if !headers::is_ours_to_change(&parts.headers) {
+        return pass_on(&house, &parts, body).await;
+    }
+    let bytes = match to_bytes(body, BODY_BYTES_MAX).await {
+        Ok(bytes) => bytes,
+        Err(error) => return unread(&error).response(protocol),
+    };
+    match Request::read(protocol, &headers::tenant(&parts.headers), bytes.clone()) {
+        None => pass_on(&house, &parts, bytes.into()).await,
+        Some(request) => match answer(&house, &parts, protocol, Arc::new(request)).await {
+            Ok(response) => response,
+            Err(fault) => fault.response(protocol),
+        },
+    }
+}
+
+/// Sends a request that was made to fit; once more, where the provider finds it too long all the same.
+async fn answer(
+    house: &Arc<House>,
+    parts: &Parts,
+    protocol: Protocol,
+    request: Arc<Request>,
+) -> Result<Response, Fault> {
+    let Some(first) = prepare(house, &request, Attempt::First).await else { return Err(Fault::BrokenOff) };
+    let tally = first.tally.clone();
+    let (refused, numbers) = match send(house, parts, protocol, first).await? {
+        Opened::Reply(reply) => return Ok(reply.relay(protocol, tally)),
+        Opened::TooLong(refused, numbers) => (refused, numbers),
+    };
+    match prepare(house, &request, Attempt::AfterOverflow(numbers)).await {
+        None => Ok(refused.relay(protocol, tally)),
+        Some(second) => {
+            let tally = second.tally.clone();
+            Ok(reply_of(send(house, parts, protocol, second).await?).relay(protocol, tally))
+        }
+    }
+}
+
+/// A second refusal is the client's to see, as the provider wrote it.
+fn reply_of(opened: Opened) -> Reply {
+    match opened {
+        Opened::Reply(reply) | Opened::TooLong(reply, _) => reply,
+    }
+}
+
+async fn send(house: &House, parts: &Parts, protocol: Protocol, prepared: Prepared) -> Result<Opened, Fault> {
+    let (_, path) = split(parts.uri.path());
+    let path = Path { path, query: parts.uri.query(), headers: &parts.headers };
+    let response = house.outward.send(house.settings.upstreams.of(protocol), &path, prepared.body).await?;
+    open(protocol, response, &prepared.known).await
+}
+
+fn unread(error: &axum::Error) -> Fault {
+    let is_too_large = crate::fault::told(error).contains("length limit exceeded");
+    if is_too_large { Fault::TooLarge { bytes_max: BODY_BYTES_MAX } } else { Fault::BrokenOff }
+}
+
+/// Everything that is no conversation of ours goes through untouched.
+async fn pass(State(house): State<Arc<House>>, request: Incoming) -> Response {
+    let (parts, body) = request.into_parts();
+    pass_on(&house, &parts, body).await
+}
+
+async fn pass_on(house: &House, parts: &Parts, body: Body) -> Response {
+    let (named, path) = split(parts.uri.path());
+    let protocol = named.unwrap_or_else(|| guess(path, &parts.headers));
+    let upstream = house.settings.upstreams.of(protocol);
+    let url = upstream.join(path, parts.uri.query());
+    let passed = house.outward.pass(upstream, url, parts, body).await;
+    passed.unwrap_or_else(|fault| fault.response(protocol))
+}
+
+/// The provider a path names, and the path there.
+fn split(path: &str) -> (Option<Protocol>, &str) {
+    for (name, protocol) in [("/anthropic", Protocol::Anthropic), ("/openai", Protocol::OpenaiChat)] {
+        if let Some(rest) = path.strip_prefix(name).filter(|rest| rest.starts_with('/')) {
+            return (Some(protocol), rest);
+        }
+    }
+    (None, path)
+}
+
+/// Whose path it is where it does not say: Anthropic's own paths, and requests with Anthropic's own headers.
+fn guess(path: &str, headers: &HeaderMap) -> Protocol {
+    let is_anthropic = path.starts_with("/v1/messages")
+        || path.starts_with("/v1/complete")
+        || headers.contains_key("anthropic-version")
+        || headers.contains_key("x-api-key");
+    if is_anthropic { Protocol::Anthropic } else { Protocol::OpenaiChat }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{guess, split};
+    use axum::http::{HeaderMap, HeaderValue};
+    use epitome_wire::Protocol;
+
+    #[test]
+    fn a_path_may_name_its_provider() {
+        assert_eq!(split("/anthropic/v1/models"), (Some(Protocol::Anthropic), "/v1/models"));
+        assert_eq!(split("/openai/v1/responses"), (Some(Protocol::OpenaiChat), "/v1/responses"));
+        assert_eq!(
+            [split("/v1/models"), split("/openaix/v1")],
+            [(None, "/v1/models"), (None, "/openaix/v1")]
+        );
+    }
+
+    #[test]
+    fn a_path_that_both_have_goes_by_its_headers() {
+        let anthropic = HeaderMap::from_iter([(
+            axum::http::HeaderName::from_static("anthropic-version"),
+            HeaderValue::from_static("2023-06-01"),
+        )]);
+        assert_eq!(guess("/v1/models", &anthropic), Protocol::Anthropic);
+        assert_eq!(guess("/v1/models", &HeaderMap::new()), Protocol::OpenaiChat);
+    }
+}

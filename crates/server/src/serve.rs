@@ -1,0 +1,70 @@
+//! A server from its address to its end.
+
+use crate::memory::Memory;
+use crate::outward::Outward;
+use crate::router::router;
+use crate::settings::{Settings, SettingsError, check_loopback};
+use crate::walk::House;
+use axum::Router;
+use axum::serve::ListenerExt;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+/// A server that has its address and serves nobody yet.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    router: Router,
+}
+
+/// A server that cannot be started, or that stopped serving.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// It was told what it cannot do.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The address is not to be had.
+    #[error("cannot listen on {address}; choose another port, or stop what listens there")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// Secure connections cannot be made.
+    #[error("cannot prepare connections to the providers")]
+    Outward(#[source] reqwest::Error),
+    /// The listener broke.
+    #[error("the server stopped listening")]
+    Broken(#[source] io::Error),
+}
+
+impl Server {
+    /// Takes an address of this machine.
+    pub async fn bind(address: SocketAddr, settings: Settings) -> Result<Self, ServeError> {
+        check_loopback(address)?;
+        let failed = |source| ServeError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let outward = Outward::new().map_err(ServeError::Outward)?;
+        let house = House { settings, memory: Memory::default(), outward };
+        Ok(Self { listener, address, router: router(Arc::new(house)) })
+    }
+
+    /// The address it has; the port is the system's choice where 0 was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `stop` ends; requests under way are finished.
+    pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
+        // Small events must not wait for the acknowledgement of the ones before. A socket that refuses is slower, no more.
+        let listener = self.listener.tap_io(|socket| drop(socket.set_nodelay(true)));
+        let serving = axum::serve(listener, self.router).with_graceful_shutdown(stop);
+        serving.await.map_err(ServeError::Broken)
+    }
+}

@@ -1,0 +1,163 @@
+//! What a server is told at its start.
+
+use crate::notice::Notice;
+use epitome_core::{Policy, Tokens};
+use epitome_engine::Clock;
+use epitome_tokens::Catalog;
+use epitome_wire::Protocol;
+use reqwest::Url;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+/// Everything a server works by.
+#[derive(Clone)]
+pub struct Settings {
+    /// Where requests go.
+    pub upstreams: Upstreams,
+    /// How to compact.
+    pub policy: Arc<Policy>,
+    /// The window of every model, where the operator says so; each model's own otherwise.
+    pub window: Option<Tokens>,
+    /// What is known of models.
+    pub catalog: Arc<Catalog>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Who is told what happens.
+    pub tell: Arc<dyn Fn(&Notice) + Send + Sync>,
+}
+
+#[cfg(test)]
+impl Settings {
+    /// The default preset, and nobody told.
+    pub(crate) fn for_tests() -> Self {
+        let preset: epitome_core::Settings =
+            toml::from_str(include_str!("../../../presets/default.toml")).expect("the preset is sound");
+        Self {
+            upstreams: Upstreams::default(),
+            policy: Arc::new(Policy::try_from(preset).expect("the preset is sound")),
+            window: None,
+            catalog: Arc::new(Catalog::built_in().clone()),
+            clock: Arc::new(epitome_engine::Stopped),
+            tell: Arc::new(|_| {}),
+        }
+    }
+}
+
+/// The base URL of each provider: what stands in front of `/v1/…`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstreams {
+    /// For Anthropic Messages, and what goes with it.
+    pub anthropic: Upstream,
+    /// For everything of OpenAI's.
+    pub openai: Upstream,
+}
+
+/// A base URL that requests can be sent to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstream(Url);
+
+/// Settings that cannot be worked by.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// No address of a server.
+    #[error("`{given}` is no base URL; write one such as https://api.anthropic.com")]
+    Upstream {
+        /// What was written.
+        given: String,
+    },
+    /// An address others can reach.
+    #[error(
+        "{address} can be reached from other machines, and there are no access tokens yet; listen on 127.0.0.1 or [::1]"
+    )]
+    NotLoopback {
+        /// The address asked for.
+        address: SocketAddr,
+    },
+}
+
+impl Default for Upstreams {
+    /// The providers' public addresses.
+    fn default() -> Self {
+        let public = |url: &str| url.parse().expect("the public addresses are base URLs");
+        Self { anthropic: public("https://api.anthropic.com"), openai: public("https://api.openai.com") }
+    }
+}
+
+impl Upstreams {
+    /// Where requests of a protocol go.
+    pub(crate) fn of(&self, protocol: Protocol) -> &Upstream {
+        match protocol {
+            Protocol::Anthropic => &self.anthropic,
+            Protocol::OpenaiChat | Protocol::OpenaiResponses => &self.openai,
+        }
+    }
+}
+
+impl std::str::FromStr for Upstream {
+    type Err = SettingsError;
+    fn from_str(text: &str) -> Result<Self, SettingsError> {
+        let refused = || SettingsError::Upstream { given: text.to_owned() };
+        let url: Url = text.parse().map_err(|_| refused())?;
+        let is_base =
+            matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none();
+        is_base.then_some(Self(url)).ok_or_else(refused)
+    }
+}
+
+impl Upstream {
+    /// The URL of a path and query below it. A base that ends in `/v1` and a path that begins with it
+    /// mean the same `/v1`.
+    pub(crate) fn join(&self, path: &str, query: Option<&str>) -> Url {
+        let mut url = self.0.clone();
+        let base = url.path().trim_end_matches('/');
+        let base = base.strip_suffix("/v1").filter(|_| path.starts_with("/v1/")).unwrap_or(base);
+        let whole = format!("{base}{path}");
+        url.set_path(&whole);
+        url.set_query(query);
+        url
+    }
+}
+
+impl std::fmt::Display for Upstream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.as_str().trim_end_matches('/'))
+    }
+}
+
+/// Refuses an address that other machines can reach.
+pub(crate) fn check_loopback(address: SocketAddr) -> Result<(), SettingsError> {
+    let is_loopback = match address.ip() {
+        IpAddr::V4(ip) => ip.is_loopback(),
+        IpAddr::V6(ip) => ip.is_loopback(),
+    };
+    is_loopback.then_some(()).ok_or(SettingsError::NotLoopback { address })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Upstream, check_loopback};
+
+    #[test]
+    fn a_path_is_put_below_the_base_once() {
+        for base in ["https://host/x", "https://host/x/", "https://host/x/v1/"] {
+            let base: Upstream = base.parse().expect("a base URL");
+            assert_eq!(base.join("/v1/models", Some("a=b")).as_str(), "https://host/x/v1/models?a=b");
+        }
+    }
+
+    #[test]
+    fn what_is_no_base_url_is_refused() {
+        for given in ["", "api.openai.com", "ftp://host", "https://host?key=1"] {
+            assert!(given.parse::<Upstream>().is_err(), "{given}");
+        }
+    }
+
+    #[test]
+    fn only_this_machine_is_listened_to() {
+        let is_taken = |address: &str| check_loopback(address.parse().expect("an address")).is_ok();
+        assert_eq!(
+            ["127.0.0.1:1", "[::1]:1", "0.0.0.0:1", "192.168.0.7:1"].map(is_taken),
+            [true, true, false, false]
+        );
+    }
+}

@@ -1,0 +1,36 @@
+//! What is counted of a conversation: requests, recoveries, and what the provider says they took.
+
+use epitome_wire::protocol::Answer;
+use serde::Serialize;
+
+/// Sums over the requests of one conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Tally {
+    /// Requests sent on.
+    pub(crate) requests: u64,
+    /// Replies that came whole.
+    pub(crate) replies: u64,
+    /// Overflows that a second, smaller request made good.
+    pub(crate) recoveries: u64,
+    /// Tokens of all prompts, by the provider's count.
+    pub(crate) prompt_tokens: u64,
+    /// The part of them read from the provider's cache.
+    pub(crate) cache_read_tokens: u64,
+    /// The part of them written to it.
+    pub(crate) cache_write_tokens: u64,
+    /// Tokens of all replies.
+    pub(crate) output_tokens: u64,
+}
+
+impl Tally {
+    /// Adds what one reply took.
+    pub(crate) fn add(&mut self, answer: &Answer) {
+        self.replies += u64::from(answer.is_whole);
+        let Some(taken) = answer.usage else { return };
+        let usage = taken.charged();
+        self.prompt_tokens = self.prompt_tokens.saturating_add(usage.prompt);
+        self.cache_read_tokens = self.cache_read_tokens.saturating_add(usage.cache_read);
+        self.cache_write_tokens = self.cache_write_tokens.saturating_add(usage.cache_write);
+        self.output_tokens = self.output_tokens.saturating_add(usage.output);
+    }
+}

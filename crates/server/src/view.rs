@@ -1,0 +1,177 @@
+//! A context as messages on the wire: the client's own bytes for what is kept, ours for the rest.
+
+use crate::body::Body;
+use crate::element;
+use epitome_core::{Author, Block, Call, Form, Message, Role, Shown};
+use epitome_wire::protocol::encode::{self, EncodeError, RequestParts};
+use epitome_wire::{Format, Protocol};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Where a message of the history stands in the client's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// Its place in the list, behind the instructions that open it.
+    pub(crate) element: usize,
+    /// Which part of that element it is.
+    pub(crate) part: Part,
+}
+
+/// An element of the list may hold two messages: results of tools, and what was said beside them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The element is this message and no other.
+    All,
+    /// Its results.
+    Results,
+    /// Everything else in it.
+    Said,
+}
+
+/// One thing the model is to see.
+#[derive(Clone, Debug)]
+pub(crate) enum Seen {
+    /// A message the client sent.
+    Message {
+        /// Where it stands.
+        origin: Origin,
+        /// How it is shown.
+        form: Form,
+        /// It in that form; only where the form leaves out more than thinking.
+        shown: Option<Arc<Message>>,
+    },
+    /// A summary.
+    Summary(Arc<Message>),
+}
+
+/// A message on its way out.
+struct Piece<'b> {
+    json: Cow<'b, str>,
+    /// The client's elements it is made of, first and last; none once something of ours is in it.
+    from: Option<(usize, usize)>,
+}
+
+/// The list of messages that shows `seen`, behind the `opening` elements that are instructions.
+pub(crate) fn messages<'b>(
+    protocol: Protocol,
+    body: &'b Body,
+    opening: usize,
+    seen: &[Seen],
+) -> Result<Vec<Cow<'b, str>>, EncodeError> {
+    let mut pieces: Vec<Piece<'b>> = (0..opening).map(|at| whole(body, at)).collect();
+    for one in whole_again(seen) {
+        for piece in pieces_of(protocol, body, opening, &one)? {
+            put(protocol, &mut pieces, piece);
+        }
+    }
+    Ok(pieces.into_iter().map(|piece| piece.json).collect())
+}
+
+fn whole(body: &Body, at: usize) -> Piece<'_> {
+    Piece { json: Cow::Borrowed(body.element(at)), from: Some((at, at)) }
+}
+
+/// Both parts of an element, where both are shown as they came, are the element again.
+fn whole_again(seen: &[Seen]) -> Vec<Seen> {
+    let mut all: Vec<Seen> = Vec::with_capacity(seen.len());
+    for one in seen {
+        if let Some(Seen::Message { origin: last, shown: None, .. }) = all.last_mut()
+            && let Seen::Message { origin, shown: None, .. } = one
+            && last.element == origin.element
+        {
+            last.part = Part::All;
+        } else {
+            all.push(one.clone());
+        }
+    }
+    all
+}
+
+fn pieces_of<'b>(
+    protocol: Protocol,
+    body: &'b Body,
+    opening: usize,
+    seen: &Seen,
+) -> Result<Vec<Piece<'b>>, EncodeError> {
+    match seen {
+        Seen::Summary(message) | Seen::Message { shown: Some(message), .. } => ours(protocol, message),
+        Seen::Message { origin, form, shown: None } => {
+            let place = Origin { element: opening + origin.element, ..*origin };
+            Ok(cut(protocol, body, place, *form).into_iter().collect())
+        }
+    }
+}
+
+/// The client's own bytes, without what this part and form leave out.
+fn cut<'b>(protocol: Protocol, body: &'b Body, origin: Origin, form: Form) -> Option<Piece<'b>> {
+    let at = origin.element;
+    let is_wanted = |kind: &str| {
+        let is_part = match origin.part {
+            Part::All => true,
+            Part::Results => kind == "tool_result",
+            Part::Said => kind != "tool_result",
+        };
+        is_part && !(form.thinking && element::is_thinking(kind))
+    };
+    match protocol {
+        Protocol::Anthropic => {
+            let json = element::keep_blocks(body.element(at), is_wanted)?;
+            Some(Piece { json, from: Some((at, at)) })
+        }
+        // Reasoning beside a message is not signed there, and some servers ask for it back.
+        Protocol::OpenaiChat | Protocol::OpenaiResponses => Some(whole(body, at)),
+    }
+}
+
+/// Adds a piece. Where it and the one before are the user's and were not neighbours in the client's own
+/// list, they become one message: user and assistant speak in turn.
+fn put<'b>(protocol: Protocol, pieces: &mut Vec<Piece<'b>>, piece: Piece<'b>) {
+    if let Some(last) = pieces.last_mut()
+        && must_join(last, &piece)
+        && let Some(json) = element::join(protocol, &last.json, &piece.json)
+    {
+        let from = last.from.zip(piece.from).filter(|((_, a), (b, _))| a == b);
+        *last = Piece { json: json.into(), from: from.map(|((first, _), (_, last))| (first, last)) };
+        return;
+    }
+    pieces.push(piece);
+}
+
+fn must_join(before: &Piece<'_>, after: &Piece<'_>) -> bool {
+    let are_neighbours = matches!((before.from, after.from), (Some((_, a)), Some((b, _))) if a + 1 == b);
+    let is_users = |piece: &Piece<'_>| element::role(&piece.json) == "user";
+    !are_neighbours && is_users(before) && is_users(after)
+}
+
+/// A message as we write it.
+fn ours<'b>(protocol: Protocol, message: &Arc<Message>) -> Result<Vec<Piece<'b>>, EncodeError> {
+    // The writer answers whole conversations, so each message is given the company it needs.
+    let (before, range) = match message.role {
+        Role::User | Role::System => (None, 0..1),
+        Role::Assistant => (None, 1..2),
+        Role::Tool => (Some(caller_of(message)), 2..usize::MAX),
+    };
+    let shown: Vec<Shown> =
+        before.into_iter().chain([message.clone()]).map(|message| Shown { id: None, message }).collect();
+    let written = encode::messages(format_of(protocol), &RequestParts::default(), &shown)?;
+    let wanted = written.into_iter().skip(range.start).take(range.len());
+    Ok(wanted.map(|json| Piece { json: Box::<str>::from(json).into_string().into(), from: None }).collect())
+}
+
+/// A reply that makes the calls these results answer.
+fn caller_of(message: &Message) -> Arc<Message> {
+    let call = |id: &epitome_core::CallId| {
+        Block::Call(Call { id: id.clone(), name: "call".into(), input: "{}".into(), freeform: false })
+    };
+    let blocks = message.results().map(|result| call(&result.call)).collect();
+    Arc::new(Message { role: Role::Assistant, author: Author::Model, blocks })
+}
+
+/// The format whose bodies a protocol takes.
+pub(crate) fn format_of(protocol: Protocol) -> Format {
+    match protocol {
+        Protocol::Anthropic => Format::Anthropic,
+        Protocol::OpenaiChat => Format::OpenaiChat,
+        Protocol::OpenaiResponses => Format::OpenaiResponses,
+    }
+}

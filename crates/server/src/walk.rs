@@ -1,0 +1,194 @@
+//! The walk of one request, from the client's body to the body that is sent: found, taken up, made to
+//! fit, written.
+
+use crate::body::Body;
+use crate::chain::{Link, Tenant};
+use crate::conversation::{Asked, Conversation, Rebuilt, TakeError};
+use crate::memory::{Found, Memory, SessionId};
+use crate::notice::What;
+use crate::outward::Outward;
+use crate::reading;
+use crate::settings::Settings;
+use crate::tally::Tally;
+use crate::view;
+use bytes::Bytes;
+use epitome_engine::EngineError;
+use epitome_wire::Protocol;
+use epitome_wire::overflow::{Known, Numbers};
+use epitome_wire::protocol::encode::EncodeError;
+use std::sync::{Arc, Mutex};
+use tokio::sync::OwnedMutexGuard;
+
+/// A request whose conversation can be told.
+pub(crate) struct Request {
+    protocol: Protocol,
+    body: Body,
+    opening: usize,
+    links: Vec<Link>,
+}
+
+/// A body ready to be sent.
+pub(crate) struct Prepared {
+    /// Its bytes.
+    pub(crate) body: Bytes,
+    /// Where its reply is to be counted; none where it is nobody's.
+    pub(crate) tally: Option<Arc<Mutex<Tally>>>,
+    /// What we know of its size.
+    pub(crate) known: Known,
+}
+
+/// What every request is served from.
+pub(crate) struct House {
+    /// What the operator said.
+    pub(crate) settings: Settings,
+    /// The conversations.
+    pub(crate) memory: Memory,
+    /// The way to the providers.
+    pub(crate) outward: Outward,
+}
+
+impl House {
+    /// Tells the operator.
+    pub(crate) fn tell(&self, what: What) {
+        (self.settings.tell)(&what.into());
+    }
+}
+
+/// Why a request is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// Because the client sent it.
+    First,
+    /// Because the provider refused it as too long, and it can be made shorter.
+    AfterOverflow(Numbers),
+}
+
+impl Request {
+    /// The request in `body`; none where we do not understand it.
+    pub(crate) fn read(protocol: Protocol, tenant: &Tenant, body: Bytes) -> Option<Self> {
+        let body = Body::read(body)?;
+        let opening = reading::opening(protocol, &body);
+        let mut link = Link::seed(tenant, protocol, body.model());
+        let mut links = Vec::with_capacity(body.len() - opening);
+        for at in opening..body.len() {
+            link = link.next(body.element(at))?;
+            links.push(link);
+        }
+        (!links.is_empty()).then_some(Self { protocol, body, opening, links })
+    }
+}
+
+/// Makes a request fit; none where after an overflow nothing can be made shorter. What goes wrong here is
+/// no reason to fail the client's call: then the body goes out as it came, and the provider is the judge.
+pub(crate) async fn prepare(
+    house: &Arc<House>,
+    request: &Arc<Request>,
+    attempt: Attempt,
+) -> Option<Prepared> {
+    match try_prepare(house, request, attempt).await {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            house.tell(What::PassedOn { why: error.to_string() });
+            let untouched =
+                Prepared { body: request.body.bytes().clone(), tally: None, known: Known::default() };
+            (attempt == Attempt::First).then_some(untouched)
+        }
+    }
+}
+
+async fn try_prepare(
+    house: &Arc<House>,
+    request: &Arc<Request>,
+    attempt: Attempt,
+) -> Result<Option<Prepared>, WalkError> {
+    let (id, conversation) = place(house, request).await?;
+    let (house, request) = (house.clone(), request.clone());
+    // Counting and compacting take the processor for a while; others are served meanwhile.
+    let worked = tokio::task::spawn_blocking(move || work(&house, id, conversation, &request, attempt));
+    worked.await.map_err(|_| WalkError::Stopped)?
+}
+
+/// The conversation whose newest message is one of the request's, with nobody else at work on it: the one
+/// known, a branch of it where that went another way, or a new one.
+async fn place(
+    house: &House,
+    request: &Request,
+) -> Result<(SessionId, OwnedMutexGuard<Conversation>), WalkError> {
+    let House { settings, memory, .. } = house;
+    let Some(Found { id, conversation }) = memory.find(&request.links) else {
+        let new = Conversation::new(settings, request.protocol, request.body.model());
+        return Ok(lock(memory.insert(new, None)).await);
+    };
+    let conversation = conversation.lock_owned().await;
+    let known = conversation.count_known(&request.links);
+    if known == conversation.len() {
+        return Ok((id, conversation));
+    }
+    let branch = conversation.branch(known)?;
+    drop(conversation);
+    Ok(lock(memory.insert(branch, Some(id))).await)
+}
+
+async fn lock(found: Found) -> (SessionId, OwnedMutexGuard<Conversation>) {
+    (found.id, found.conversation.lock_owned().await)
+}
+
+fn work(
+    house: &House,
+    id: SessionId,
+    mut conversation: OwnedMutexGuard<Conversation>,
+    request: &Request,
+    attempt: Attempt,
+) -> Result<Option<Prepared>, WalkError> {
+    let Request { protocol, body, opening, links } = request;
+    let known = conversation.len();
+    let taken = conversation.take(&Asked { body, opening: *opening, links });
+    if conversation.len() == 0 {
+        house.memory.forget(id);
+    }
+    taken?;
+    house.memory.note(id, links, known, body.bytes().len());
+    if !make_room(house, id, &mut conversation, attempt) && attempt != Attempt::First {
+        return Ok(None);
+    }
+    conversation.tally().requests += 1;
+    let body = match conversation.seen()? {
+        Some(seen) => body.with_messages(&view::messages(*protocol, body, *opening, &seen)?),
+        None => body.bytes().clone(),
+    };
+    Ok(Some(Prepared { body, tally: Some(conversation.shared_tally()), known: conversation.known() }))
+}
+
+/// Compacts where that is due or was asked for by an overflow; whether it did anything. A compaction that
+/// fails leaves the context as it was: whether that fits is the provider's to say.
+fn make_room(house: &House, session: SessionId, conversation: &mut Conversation, attempt: Attempt) -> bool {
+    let rebuilt = match attempt {
+        Attempt::First => conversation.fit(),
+        Attempt::AfterOverflow(told) => conversation.recover(told),
+    };
+    let is_rebuilt = matches!(rebuilt, Ok(Some(_)));
+    match (rebuilt, attempt) {
+        (Ok(None), _) => {}
+        (Ok(Some(Rebuilt { before, after })), Attempt::First) => {
+            house.tell(What::Compacted { session, before, after });
+        }
+        (Ok(Some(Rebuilt { before, after })), Attempt::AfterOverflow(_)) => {
+            house.tell(What::Recovered { session, before, after });
+        }
+        (Err(error), _) => house.tell(What::Failed { session, why: error.to_string() }),
+    }
+    is_rebuilt
+}
+
+/// A walk that could not be finished.
+#[derive(Debug, thiserror::Error)]
+enum WalkError {
+    #[error(transparent)]
+    Take(#[from] TakeError),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    #[error("the work on this request was stopped; send it again")]
+    Stopped,
+}
