@@ -1,0 +1,44 @@
+//! Settings in the environment: `EPITOME_TRIGGER__AT=70%`, and the variables Claude Code knows.
+
+use super::error::SettingsError;
+use super::foreign::VARIABLES;
+use super::layer::{Layer, Leaf, Names, Origin, Source};
+use super::schema;
+
+/// What our variables begin with.
+const PREFIX: &str = "EPITOME_";
+/// What stands between a table and a key of it.
+const STEP: &str = "__";
+
+/// What `variables` say. Those of ours without a step in their name can be anybody's (`EPITOME_MODEL` is a
+/// flag's), so they count only where they name a setting.
+pub(super) fn read(variables: &[(String, String)]) -> Result<Layer, SettingsError> {
+    let mut layer = Layer::default();
+    for (name, text) in variables {
+        let source = Source { origin: Origin::Environment, key: name.clone() };
+        if VARIABLES.1.contains(&name.as_str()) {
+            layer.foreign.push(Leaf { key: name.clone(), value: text.as_str().into(), source });
+        } else if let Some(named) = name.strip_prefix(PREFIX) {
+            read_ours(&mut layer, named, text, source)?;
+        }
+    }
+    Ok(layer)
+}
+
+fn read_ours(layer: &mut Layer, named: &str, text: &str, source: Source) -> Result<(), SettingsError> {
+    let key = named.replace(STEP, ".").to_lowercase();
+    if key == "preset" {
+        layer.preset = Some(text.to_owned());
+        return Ok(());
+    }
+    match schema::find(&key) {
+        Some(known) => {
+            let parsed = known.parse(text);
+            let value = parsed.map_err(|allowed| SettingsError::value(&source, &text.into(), &allowed))?;
+            layer.native.push(Leaf { key, value, source });
+            Ok(())
+        }
+        None if named.contains(STEP) => Err(SettingsError::unknown(source, &key, Names::Ours)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,129 @@
+//! `epitome.toml`: settings, tables for some models, and what is passed on to others.
+
+use super::error::SettingsError;
+use super::layer::{Layer, Names, Origin, Source};
+use std::sync::Arc;
+use toml::{Table, Value};
+
+/// A file that was read: its name for people, and its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Its name, as people are told it.
+    pub name: Arc<str>,
+    /// What it holds.
+    pub text: String,
+}
+
+/// What an `epitome.toml` says.
+#[derive(Debug, Default)]
+pub(super) struct File {
+    pub(super) layer: Layer,
+    /// Tables for the models that a pattern matches.
+    pub(super) models: Vec<(String, Layer)>,
+    /// `[alias.NAME]`: models by the operator's own names. The provider crate reads them.
+    pub(super) aliases: Table,
+    /// `[agents]`: paths of agents' files by name.
+    pub(super) agents: Table,
+}
+
+/// Where other systems keep their settings; they can be written so here.
+const BLOCKS: [&[&str]; 2] = [&["compaction"], &["features", "compaction"]];
+/// A table of pi's that stands beside its `compaction`.
+const BRANCH_BLOCK: &str = "branchSummary";
+
+/// Reads an `epitome.toml`. `origin` says whose it is.
+pub(super) fn read(origin: &Origin, file: &Text) -> Result<File, SettingsError> {
+    let mut table: Table = file.text.parse().map_err(|error| SettingsError::syntax(&file.name, error))?;
+    let mut read = File::default();
+    for (pattern, inner) in take(&mut table, origin, "model")? {
+        let origin = Origin::Model { file: file.name.clone(), pattern: pattern.as_str().into() };
+        let mut layer = Layer::default();
+        layer.gather(&origin, &into_table(&origin, &pattern, inner)?, "", Names::Any)?;
+        read.models.push((pattern, layer));
+    }
+    read.aliases = take(&mut table, origin, "alias")?;
+    read.agents = take(&mut table, origin, "agents")?;
+    take_blocks(&mut read.layer, origin, &mut table)?;
+    read.layer.gather(origin, &table, "", Names::Ours)?;
+    Ok(read)
+}
+
+/// Takes the table called `key` out of `table`; an empty one where there is none.
+fn take(table: &mut Table, origin: &Origin, key: &str) -> Result<Table, SettingsError> {
+    table.remove(key).map_or_else(|| Ok(Table::new()), |value| into_table(origin, key, value))
+}
+
+fn into_table(origin: &Origin, key: &str, value: Value) -> Result<Table, SettingsError> {
+    match value {
+        Value::Table(table) => Ok(table),
+        value => {
+            let at = Source { origin: origin.clone(), key: key.to_owned() };
+            Err(SettingsError::value(&at, &value, "write a table"))
+        }
+    }
+}
+
+/// Takes the blocks in which other systems keep their settings out of `table`, and up into `layer`.
+pub(super) fn take_blocks(
+    layer: &mut Layer,
+    origin: &Origin,
+    table: &mut Table,
+) -> Result<(), SettingsError> {
+    for steps in BLOCKS {
+        let Some(block) = take_at(table, steps) else { continue };
+        let place = steps.join(".");
+        layer.gather(origin, &into_table(origin, &place, block)?, &place, Names::Any)?;
+    }
+    if let Some(block) = table.remove(BRANCH_BLOCK) {
+        let alone = [(BRANCH_BLOCK.to_owned(), block)].into_iter().collect();
+        layer.gather(origin, &alone, "", Names::Any)?;
+    }
+    Ok(())
+}
+
+/// Takes out what stands at the end of `steps`, and a table that this leaves empty.
+fn take_at(table: &mut Table, steps: &[&str]) -> Option<Value> {
+    let (first, rest) = steps.split_first()?;
+    if rest.is_empty() {
+        return table.remove(*first);
+    }
+    let inner = table.get_mut(*first)?.as_table_mut()?;
+    let found = take_at(inner, rest);
+    if inner.is_empty() {
+        table.remove(*first);
+    }
+    found
+}
+
+/// Whether a pattern with `*` for any letters is a model's name, with or without its provider in front.
+pub(super) fn is_match(pattern: &str, model: &str) -> bool {
+    let (pattern, model) = (pattern.to_lowercase(), model.to_lowercase());
+    let short = model.rsplit('/').next().unwrap_or(&model);
+    [model.as_str(), short].into_iter().any(|name| matches(&pattern, name))
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let Some(last) = parts.next_back() else { return rest.is_empty() };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_match;
+
+    #[test]
+    fn a_star_stands_for_any_letters() {
+        let of = |pattern| is_match(pattern, "anthropic/claude-opus-4.5");
+        assert_eq!(
+            ["claude-*", "claude-opus-4.5", "*opus*", "gpt-*", "claude", "claude-*-4.5", "*"].map(of),
+            [true, true, true, false, false, true, true]
+        );
+    }
+}

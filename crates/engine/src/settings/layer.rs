@@ -1,0 +1,208 @@
+//! What one source says: values by key, each with where it was written.
+
+use super::error::SettingsError;
+use super::{foreign, schema};
+use serde::Serialize;
+use std::fmt;
+use std::sync::Arc;
+use toml::{Table, Value};
+
+/// Who said something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase", tag = "from")]
+pub enum Origin {
+    /// Nobody: what the program does where no source says otherwise.
+    Program,
+    /// A preset, by the name of its file.
+    Preset {
+        /// The file that says it; a preset may rest on others.
+        name: Arc<str>,
+    },
+    /// The user's `epitome.toml`.
+    User {
+        /// Its path.
+        file: Arc<str>,
+    },
+    /// The project's `epitome.toml`.
+    Project {
+        /// Its path.
+        file: Arc<str>,
+    },
+    /// An agent's own file.
+    Agent {
+        /// Its path.
+        file: Arc<str>,
+    },
+    /// A table for some models in either `epitome.toml`.
+    Model {
+        /// Its path.
+        file: Arc<str>,
+        /// The models it is for.
+        pattern: Arc<str>,
+    },
+    /// The environment.
+    Environment,
+    /// A flag of the command line.
+    Flag,
+    /// An override for one call.
+    Override,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program => f.write_str("the program"),
+            Self::Preset { name } => write!(f, "preset {name}"),
+            Self::User { file } | Self::Project { file } | Self::Agent { file } => f.write_str(file),
+            Self::Model { file, pattern } => write!(f, "{file} [model.\"{pattern}\"]"),
+            Self::Environment => f.write_str("environment"),
+            Self::Flag => f.write_str("command line"),
+            Self::Override => f.write_str("this call"),
+        }
+    }
+}
+
+/// Where a value was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// By whom.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// Under which name, which can be another system's.
+    #[serde(rename = "as")]
+    pub key: String,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.origin {
+            Origin::Program | Origin::Preset { .. } => write!(f, "{}", self.origin),
+            Origin::User { .. }
+            | Origin::Project { .. }
+            | Origin::Agent { .. }
+            | Origin::Model { .. }
+            | Origin::Environment
+            | Origin::Flag
+            | Origin::Override => write!(f, "{}: {}", self.origin, self.key),
+        }
+    }
+}
+
+/// One value and where it was written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Leaf {
+    /// The setting: `trigger.at`.
+    pub key: String,
+    /// Its value.
+    pub value: Value,
+    /// Where it was written.
+    pub source: Source,
+}
+
+/// What one source says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Layer {
+    /// The preset it asks for.
+    pub(super) preset: Option<String>,
+    /// Settings of ours.
+    pub(super) native: Vec<Leaf>,
+    /// Settings by other systems' names, not translated yet.
+    pub(super) foreign: Vec<Leaf>,
+}
+
+/// Which names a table may use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// Ours.
+    Ours,
+    /// Ours, and those of the systems that presets are named after.
+    Any,
+}
+
+/// The settings of `table`, all of them ours.
+pub(super) fn native(origin: &Origin, table: &Table) -> Result<Vec<Leaf>, SettingsError> {
+    let mut layer = Layer::default();
+    layer.gather(origin, table, "", Names::Ours)?;
+    Ok(layer.native)
+}
+
+impl Layer {
+    /// Takes up what `table` says. It stands at `place` of what was written: `features.compaction`.
+    pub(super) fn gather(
+        &mut self,
+        origin: &Origin,
+        table: &Table,
+        place: &str,
+        names: Names,
+    ) -> Result<(), SettingsError> {
+        self.gather_below(origin, table, place, "", names)
+    }
+
+    fn gather_below(
+        &mut self,
+        origin: &Origin,
+        table: &Table,
+        place: &str,
+        above: &str,
+        names: Names,
+    ) -> Result<(), SettingsError> {
+        for (name, value) in table {
+            let key = join(above, name);
+            let source = Source { origin: origin.clone(), key: join(place, &key) };
+            if key == "preset" {
+                let named = value
+                    .as_str()
+                    .ok_or_else(|| SettingsError::value(&source, value, "write a preset's name"))?;
+                self.preset = Some(named.to_owned());
+            } else if names == Names::Any && foreign::is_meant(&key, value) {
+                self.foreign.push(Leaf { key, value: value.clone(), source });
+            } else if let Some(known) = schema::find(&key) {
+                let checked = known.check(value.clone());
+                let value = checked.map_err(|allowed| SettingsError::value(&source, value, &allowed))?;
+                self.native.push(Leaf { key, value, source });
+            } else if let Some(inner) = value.as_table().filter(|_| is_table(&key, names)) {
+                self.gather_below(origin, inner, place, &key, names)?;
+            } else {
+                return Err(SettingsError::unknown(source, &key, names));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_table(key: &str, names: Names) -> bool {
+    schema::is_table(key) || (names == Names::Any && foreign::is_table(key))
+}
+
+/// `above.name`, or `name` alone.
+pub(super) fn join(above: &str, name: &str) -> String {
+    if above.is_empty() { name.to_owned() } else { format!("{above}.{name}") }
+}
+
+/// Leaves as a table; of several with one key the last counts, and what is unset is left out. Tables are
+/// there even where nothing in them is set.
+pub(super) fn table_of<'l>(leaves: impl Iterator<Item = &'l Leaf>) -> Table {
+    let tables = schema::KEYS.iter().filter_map(|key| key.name.split_once('.'));
+    let mut table: Table = tables.map(|(above, _)| (above.to_owned(), Table::new().into())).collect();
+    for leaf in leaves {
+        let (inner, name) = match leaf.key.split_once('.') {
+            Some((above, name)) => (table.get_mut(above).and_then(Value::as_table_mut), name),
+            None => (Some(&mut table), leaf.key.as_str()),
+        };
+        let inner = inner.expect("every table was put in above");
+        if leaf.is_unset() {
+            inner.remove(name);
+        } else {
+            inner.insert(name.to_owned(), leaf.value.clone());
+        }
+    }
+    table
+}
+
+impl Leaf {
+    /// Whether it takes back what a weaker source set.
+    pub fn is_unset(&self) -> bool {
+        let is_optional = schema::find(&self.key).is_some_and(|key| key.optional);
+        is_optional && self.value.as_str() == Some(schema::UNSET)
+    }
+}

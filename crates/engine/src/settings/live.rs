@@ -1,0 +1,110 @@
+//! Settings that change while the program runs: files are read again when they have changed.
+
+use super::error::SettingsError;
+use super::file::Text;
+use super::resolve::{Resolved, Sources, resolve};
+use epitome_core::Policy;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where files come from.
+pub trait Files: Send + Sync {
+    /// When `path` was last written and how long it is; nothing where there is no such file.
+    fn stamp(&self, path: &Path) -> Option<Stamp>;
+    /// What it holds.
+    ///
+    /// # Errors
+    /// What the system said.
+    fn read(&self, path: &Path) -> Result<String, String>;
+}
+
+/// What tells one state of a file from another without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// When it was written, since some fixed moment.
+    pub written: Duration,
+    /// How long it is.
+    pub bytes: u64,
+}
+
+/// The files behind a policy. The two `epitome.toml` need not be there; agents' files must.
+#[derive(Clone, Debug, Default)]
+pub struct Watched {
+    /// The user's `epitome.toml`.
+    pub user: Option<PathBuf>,
+    /// The project's.
+    pub project: Option<PathBuf>,
+    /// The agent's file, after those of the agents it inherits from.
+    pub agents: Vec<PathBuf>,
+}
+
+/// A policy that follows its files. A file that cannot be used leaves the last good policy in force.
+pub struct Live {
+    files: Arc<dyn Files>,
+    watched: Watched,
+    /// What does not come from files.
+    rest: Sources,
+    stamps: Vec<Option<Stamp>>,
+    resolved: Arc<Resolved>,
+    fault: Option<SettingsError>,
+}
+
+impl Live {
+    /// Reads the files for the first time; `rest` is what is said elsewhere.
+    ///
+    /// # Errors
+    /// Where they cannot be used: there is no last good policy yet.
+    pub fn open(files: Arc<dyn Files>, watched: Watched, rest: Sources) -> Result<Self, SettingsError> {
+        let stamps = watched.stamps(&*files);
+        let resolved = Arc::new(resolve(&watched.read(&*files, &rest)?)?);
+        Ok(Self { files, watched, rest, stamps, resolved, fault: None })
+    }
+
+    /// The policy as the files are now.
+    pub fn policy(&mut self) -> Arc<Policy> {
+        self.check().policy.clone()
+    }
+
+    /// The same with how it came about.
+    pub fn check(&mut self) -> &Arc<Resolved> {
+        let stamps = self.watched.stamps(&*self.files);
+        if stamps != self.stamps {
+            self.stamps = stamps;
+            match self.watched.read(&*self.files, &self.rest).and_then(|sources| resolve(&sources)) {
+                Ok(resolved) => (self.resolved, self.fault) = (Arc::new(resolved), None),
+                Err(error) => self.fault = Some(error),
+            }
+        }
+        &self.resolved
+    }
+
+    /// Why the newest state of the files is not in force, where it is not.
+    pub fn fault(&self) -> Option<&SettingsError> {
+        self.fault.as_ref()
+    }
+}
+
+impl Watched {
+    fn stamps(&self, files: &dyn Files) -> Vec<Option<Stamp>> {
+        let all = self.user.iter().chain(&self.project).chain(&self.agents);
+        all.map(|path| files.stamp(path)).collect()
+    }
+
+    /// `rest` with the files as they are now.
+    ///
+    /// # Errors
+    /// Where a file is there and cannot be read, or an agent's is not there.
+    pub fn read(&self, files: &dyn Files, rest: &Sources) -> Result<Sources, SettingsError> {
+        let text = |path: &PathBuf| -> Result<Text, SettingsError> {
+            let file = path.display().to_string();
+            let text = files.read(path).map_err(|why| SettingsError::Read { file: file.clone(), why })?;
+            Ok(Text { name: file.into(), text })
+        };
+        let open = |path: &Option<PathBuf>| {
+            path.as_ref().filter(|path| files.stamp(path).is_some()).map(text).transpose()
+        };
+        let agents = self.agents.iter().map(text).collect::<Result<_, _>>()?;
+        Ok(Sources { user: open(&self.user)?, project: open(&self.project)?, agents, ..rest.clone() })
+    }
+}

@@ -1,0 +1,45 @@
+//! The name someone meant.
+
+/// A name is taken for another where at most a third of its letters must change.
+const LETTERS_PER_CHANGE: usize = 3;
+
+/// The name most like `asked`, where one is like it at all.
+pub(super) fn nearest<'n>(asked: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let changes_max = (asked.chars().count() / LETTERS_PER_CHANGE).max(1);
+    let counted = names.map(|name| (changes(&fold(asked), &fold(name)), name));
+    counted.filter(|(count, _)| *count <= changes_max).min().map(|(_, name)| name)
+}
+
+/// Without what spellings differ in: case, and what joins words.
+fn fold(name: &str) -> Vec<char> {
+    name.chars().filter(|letter| !"_- ".contains(*letter)).map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+/// How many letters must be put in, taken out or changed to make one name of the other.
+fn changes(from: &[char], to: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, letter) in from.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = at + 1;
+        for (other, wanted) in to.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != wanted);
+            diagonal = row[other + 1];
+            row[other + 1] = changed.min(row[other] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_slip_is_understood_and_a_stranger_is_not() {
+        let of = |asked| nearest(asked, ["trigger.at", "trigger.target", "keep.newest"].into_iter());
+        assert_eq!(
+            [of("triger.at"), of("trigger.Targt"), of("keepnewest"), of("colour")],
+            [Some("trigger.at"), Some("trigger.target"), Some("keep.newest"), None]
+        );
+    }
+}

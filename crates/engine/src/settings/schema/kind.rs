@@ -1,0 +1,138 @@
+//! What may be written for a setting, and how a text becomes it.
+
+use epitome_core::Threshold;
+use toml::Value;
+
+/// What may be written for a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// Yes or no.
+    Flag,
+    /// A whole number, 0 or more.
+    Number,
+    /// A point in a window: `80%`, `160000` or `-20000`.
+    Threshold,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// One of the first words, or one of the second with a number.
+    Amount(&'static [&'static str], &'static [&'static str]),
+    /// A list of these words.
+    Choices(&'static [&'static str]),
+    /// A list of texts.
+    Texts,
+    /// A list of whole numbers.
+    Numbers,
+}
+
+/// Numbers are counted in 32 bits where they are no tokens; nothing here comes near that.
+const NUMBER_MAX: i64 = u32::MAX as i64;
+
+impl Kind {
+    /// What `text` means as a value of this kind; whether it is one is for [`Kind::check`].
+    pub(super) fn parse(self, text: &str) -> Result<Value, String> {
+        match self {
+            Self::Text | Self::Threshold | Self::Choice(_) => Ok(text.into()),
+            Self::Flag => text.parse::<bool>().map(Value::Boolean).map_err(|_| self.allowed()),
+            Self::Number => self.number(text),
+            Self::Amount(..) => match text.split_once('=') {
+                Some((word, number)) => {
+                    let one = [(word.trim().to_owned(), self.number(number)?)];
+                    Ok(Value::Table(one.into_iter().collect()))
+                }
+                None => Ok(text.into()),
+            },
+            Self::Choices(_) | Self::Texts => Ok(Value::Array(split(text).map(Value::from).collect())),
+            Self::Numbers => {
+                split(text).map(|one| self.number(one)).collect::<Result<_, _>>().map(Value::Array)
+            }
+        }
+    }
+
+    fn number(self, text: &str) -> Result<Value, String> {
+        let digits = text.trim().replace('_', "");
+        digits.parse::<i64>().map(Value::Integer).map_err(|_| self.allowed())
+    }
+
+    /// `value` as the types want it, or what is allowed instead.
+    pub(super) fn check(self, value: Value) -> Result<Value, String> {
+        let is_fine = match (self, &value) {
+            (Self::Threshold, Value::Integer(tokens)) => return self.check(tokens.to_string().into()),
+            (Self::Threshold, Value::String(text)) => return text.parse::<Threshold>().map(|_| value),
+            (Self::Text, Value::String(_)) | (Self::Flag, Value::Boolean(_)) => true,
+            (Self::Number, number) => is_number(number),
+            (Self::Choice(words) | Self::Amount(words, _), Value::String(word)) => {
+                words.contains(&word.as_str())
+            }
+            (Self::Amount(_, words), Value::Table(table)) => {
+                table.len() == 1
+                    && table.iter().all(|(word, n)| words.contains(&word.as_str()) && is_number(n))
+            }
+            (Self::Choices(words), Value::Array(all)) => {
+                all.iter().all(|one| one.as_str().is_some_and(|word| words.contains(&word)))
+            }
+            (Self::Texts, Value::Array(all)) => all.iter().all(Value::is_str),
+            (Self::Numbers, Value::Array(all)) => all.iter().all(is_number),
+            (
+                Self::Text
+                | Self::Flag
+                | Self::Threshold
+                | Self::Choice(_)
+                | Self::Amount(..)
+                | Self::Choices(_)
+                | Self::Texts
+                | Self::Numbers,
+                _,
+            ) => false,
+        };
+        if is_fine { Ok(value) } else { Err(self.allowed()) }
+    }
+
+    /// What may be written, in words.
+    pub fn allowed(self) -> String {
+        match self {
+            Self::Text => "write a text".into(),
+            Self::Flag => "write true or false".into(),
+            Self::Number => "write a whole number, 0 or more".into(),
+            Self::Threshold => "write 80%, 160000 or -20000".into(),
+            Self::Choice(words) => format!("write one of {}", words.join(", ")),
+            Self::Amount(words, amounts) => {
+                let amounts = amounts.iter().map(|word| format!("{{ {word} = N }}"));
+                let all: Vec<String> = words.iter().map(|word| (*word).to_owned()).chain(amounts).collect();
+                format!("write one of {}", all.join(", "))
+            }
+            Self::Choices(words) => format!("write a list of {}", words.join(", ")),
+            Self::Texts => "write a list of texts".into(),
+            Self::Numbers => "write a list of whole numbers".into(),
+        }
+    }
+
+    /// Texts of every form this kind has.
+    #[cfg(test)]
+    pub(super) fn examples(self) -> Vec<String> {
+        let texts = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        match self {
+            Self::Text => texts(&["a text"]),
+            Self::Flag => texts(&["true", "false"]),
+            Self::Number => texts(&["1", "12_000"]),
+            Self::Threshold => texts(&["80%", "160000", "-20000"]),
+            Self::Choice(words) | Self::Choices(words) => texts(words),
+            Self::Amount(words, amounts) => words
+                .iter()
+                .map(|word| (*word).to_owned())
+                .chain(amounts.iter().map(|word| format!("{word}=7")))
+                .collect(),
+            Self::Texts => texts(&["", "one", "one,two"]),
+            Self::Numbers => texts(&["", "1000", "1000, 200"]),
+        }
+    }
+}
+
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|one| !one.is_empty())
+}
+
+fn is_number(value: &Value) -> bool {
+    value.as_integer().is_some_and(|number| (0..=NUMBER_MAX).contains(&number))
+}
