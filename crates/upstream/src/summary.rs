@@ -9,6 +9,7 @@ use crate::reply::{Reply, Stop};
 use epitome_core::{Block, Message, Part, Role};
 use epitome_tokens::Counter;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// A summary's length where the request names none: what most prompts ask for.
 const SUMMARY_TOKENS: u64 = 1_200;
@@ -20,15 +21,30 @@ const LINE_CHARS_MIN: usize = 12;
 const SECTION_LINES_MAX: usize = 10;
 
 /// Whether a request asks for a summary: by the script's markers, or, where it has none, by the word in the
-/// last user message of a request that offers no tools.
+/// user message it ends with, where no tools are offered.
 pub(crate) fn is_asked(asked: &Asked, script: &Script) -> bool {
-    let last = asked.messages.iter().rev().find(|message| message.role == Role::User);
-    let last = last.map(|message| message.said()).unwrap_or_default();
+    let instruction = instruction(&asked.messages);
     if script.summary_markers.is_empty() {
-        return asked.fixed.tools.is_empty() && last.to_lowercase().contains("summary");
+        return asked.fixed.tools.is_empty() && instruction.to_lowercase().contains("summary");
     }
     let is_in = |text: &str| script.summary_markers.iter().any(|marker| text.contains(marker.as_str()));
-    is_in(&last) || asked.fixed.system.iter().any(|piece| is_in(piece))
+    is_in(instruction) || asked.fixed.system.iter().any(|piece| is_in(piece))
+}
+
+/// The text a request ends with; empty where a tool spoke last. What stands before it in the same message
+/// may be an earlier summary, which asks for nothing.
+fn instruction(messages: &[Arc<Message>]) -> &str {
+    let last = messages.last().filter(|message| message.role == Role::User);
+    let mut texts =
+        last.into_iter().flat_map(|message| message.blocks.iter().rev()).filter_map(|block| match block {
+            Block::Text { text } => Some(text.as_ref()),
+            Block::Thinking { .. }
+            | Block::Call(_)
+            | Block::Result(_)
+            | Block::Image(_)
+            | Block::Opaque(_) => None,
+        });
+    texts.next().unwrap_or_default()
 }
 
 /// A section: its title, and the words that put a line under it.
@@ -107,7 +123,7 @@ fn page(chosen: &[Vec<&str>], budget: u64, counter: &Counter) -> String {
 
 /// The lines of a conversation that can be quoted, oldest first, each once. The last message is the
 /// instruction, unless it is all there is.
-fn lines(messages: &[std::sync::Arc<Message>]) -> Vec<String> {
+fn lines(messages: &[Arc<Message>]) -> Vec<String> {
     let history = if messages.len() > 1 { &messages[..messages.len() - 1] } else { messages };
     let mut seen = HashSet::new();
     let texts = history.iter().flat_map(|message| message.blocks.iter()).flat_map(texts_of);

@@ -102,7 +102,7 @@ mod tests {
                 "lines": {"type": "array", "items": {"type": "object", "properties": {"at": {"type": "integer"}}}}}}});
         let tool = parse(&definition.to_string()).expect("a tool");
         let arguments = tool.arguments(&mut Dice::new(1, &blake3::hash(b"")));
-        assert_eq!(arguments, json!({"path": "src/session.rs", "mode": "fast", "lines": [{"at": 96}]}));
+        assert_eq!(arguments, json!({"path": "src/session.rs", "mode": "fast", "lines": [{"at": 45}]}));
     }
 
     #[test]
