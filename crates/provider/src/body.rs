@@ -1,0 +1,139 @@
+//! What is sent: a summary request as a body of its protocol, with the address it goes to.
+
+use crate::options::{Field, Options, field};
+use crate::prefix;
+use crate::service::format_of;
+use epitome_core::{Author, Body, Failure, Message, Purpose, Request, Role, Shown};
+use epitome_wire::Protocol;
+use epitome_wire::encode::{self, RequestParts};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A request on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outgoing {
+    pub(crate) place: Place,
+    pub(crate) body: Vec<u8>,
+    /// Features the provider wants named in a header.
+    pub(crate) beta: Option<&'static str>,
+}
+
+/// Where a request goes, at the provider's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Where replies are made.
+    Replies,
+    /// Where OpenAI compacts.
+    Compactions,
+}
+
+/// What is known beside the request itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Frame<'a> {
+    pub(crate) protocol: Protocol,
+    pub(crate) model: &'a str,
+    pub(crate) cap_tokens: u64,
+    pub(crate) options: Options,
+    /// The session's last request, where there is one.
+    pub(crate) last: Option<&'a [u8]>,
+}
+
+/// Anthropic's name for compacting on demand.
+const COMPACTION_BETA: &str = "compact-2026-09-04";
+
+pub(crate) fn outgoing(request: &Request, frame: &Frame<'_>) -> Result<Outgoing, Failure> {
+    if request.purpose == Purpose::Native {
+        return native(request, frame);
+    }
+    let extended = match (&request.body, frame.last) {
+        (Body::Prefix { instruction, .. }, Some(last)) => {
+            prefix::extend(last, frame.protocol, frame.model, instruction)
+        }
+        (Body::Prefix { .. }, None) | (Body::Text(_) | Body::Messages { .. }, _) => None,
+    };
+    let body = match extended {
+        Some(body) => body,
+        None => write(request, frame, frame.options.fields(frame.protocol, frame.cap_tokens), true)?,
+    };
+    Ok(Outgoing { place: Place::Replies, body, beta: None })
+}
+
+/// The provider's own compaction. What is to be compacted stands alone; what to do goes beside it.
+fn native(request: &Request, frame: &Frame<'_>) -> Result<Outgoing, Failure> {
+    match frame.protocol {
+        Protocol::Anthropic => {
+            let how = compaction(request);
+            let extended = match (&request.body, frame.last) {
+                (Body::Prefix { .. }, Some(last)) => {
+                    prefix::with_field(last, frame.model, "compaction", &how)
+                }
+                (Body::Prefix { .. }, None) | (Body::Text(_) | Body::Messages { .. }, _) => None,
+            };
+            let fields = || vec![field("stream", "true"), field("compaction", how.as_str())];
+            let body = extended.map_or_else(|| write(request, frame, fields(), false), Ok)?;
+            Ok(Outgoing { place: Place::Replies, body, beta: Some(COMPACTION_BETA) })
+        }
+        Protocol::OpenaiResponses => {
+            let body = write(request, &Frame { cap_tokens: 0, ..*frame }, Vec::new(), false)?;
+            Ok(Outgoing { place: Place::Compactions, body, beta: None })
+        }
+        Protocol::OpenaiChat => Err(Failure::Unavailable(
+            "chat completions have no compaction of their own; use `summarize`".into(),
+        )),
+    }
+}
+
+fn compaction(request: &Request) -> String {
+    let instruction = match &request.body {
+        Body::Messages { instruction, .. } | Body::Prefix { instruction, .. } => instruction.trim(),
+        Body::Text(_) => "",
+    };
+    if instruction.is_empty() {
+        return json!({"type": "summarize"}).to_string();
+    }
+    json!({"type": "summarize", "instructions": instruction}).to_string()
+}
+
+fn write(
+    request: &Request,
+    frame: &Frame<'_>,
+    mut fields: Vec<Field>,
+    has_instruction: bool,
+) -> Result<Vec<u8>, Failure> {
+    let shown = shown(&request.body, has_instruction);
+    let system: &[Arc<str>] =
+        if request.system.is_empty() { &[] } else { std::slice::from_ref(&request.system) };
+    let tools = if frame.protocol == Protocol::Anthropic { stubs(&shown) } else { Vec::new() };
+    if !tools.is_empty() {
+        fields.push(field("tool_choice", r#"{"type":"none"}"#));
+    }
+    let max_tokens = Some(frame.cap_tokens).filter(|&cap| cap > 0);
+    let parts = RequestParts { system, tools: &tools, model: Some(frame.model), max_tokens };
+    encode::body_with_rest(format_of(frame.protocol), &parts, &fields, &shown)
+        .map_err(|error| Failure::Refused(format!("the request could not be written: {error}")))
+}
+
+fn shown(body: &Body, has_instruction: bool) -> Vec<Shown> {
+    let user = |text: &Arc<str>| Arc::new(Message::text(Role::User, Author::Harness, text.clone()));
+    let messages = match body {
+        Body::Text(text) => vec![user(text)],
+        Body::Messages { messages, instruction } | Body::Prefix { messages, instruction } => {
+            let last = has_instruction.then(|| user(instruction));
+            messages.iter().cloned().chain(last).collect()
+        }
+    };
+    messages.into_iter().map(|message| Shown { id: None, message }).collect()
+}
+
+/// Anthropic wants every tool that is called in a history defined. They are, and may not be used.
+fn stubs(shown: &[Shown]) -> Vec<Arc<str>> {
+    let names: BTreeSet<&str> =
+        shown.iter().flat_map(|it| it.message.calls()).map(|call| call.name.as_ref()).collect();
+    let stub =
+        |name: &str| -> Value { json!({"name": name, "input_schema": {"type": "object", "properties": {}}}) };
+    names.into_iter().map(|name| stub(name).to_string().into()).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! A summary call from beginning to end: tries, waits and changes, all counted, all paid for.
+
+use crate::Provider;
+use crate::attempt::{Came, attempt};
+use crate::body::{self, Frame};
+use crate::judge::{Asked, Change, OUTPUT_MIN, Step, judge, judge_lost};
+use crate::options::Options;
+use epitome_core::{Body, Called, Failure, Measure, Purpose, Reply, Request, Spent, Tokens};
+use epitome_tokens::{Prices, Usage};
+use epitome_wire::overflow::Known;
+use epitome_wire::protocol::Taken;
+use tokio::time::{sleep, timeout};
+
+/// One for each option a provider may not take, and one for the output limit.
+const CHANGES_MAX: u32 = 4;
+
+/// What has been tried so far.
+struct Tries {
+    options: Options,
+    cap_tokens: u64,
+    retries: u32,
+    changes: u32,
+}
+
+/// Makes the call. What was spent is told however it ends, by its deadline too.
+pub(crate) async fn call(provider: &Provider, request: Request) -> Called {
+    let mut spent = Spent::default();
+    let result = timeout(provider.limits().whole, pursue(provider, &request, &mut spent)).await;
+    Called { result: result.unwrap_or(Err(Failure::TimedOut)), spent }
+}
+
+async fn pursue(provider: &Provider, request: &Request, spent: &mut Spent) -> Result<Reply, Failure> {
+    let known = provider.known(estimate(provider, request));
+    let mut tries = Tries::new(provider, request, &known);
+    // Ends: every turn of it uses up a retry or a change, and there are few of both.
+    loop {
+        let asked = Asked {
+            known,
+            options: tries.options,
+            cap_tokens: tries.cap_tokens,
+            is_native: request.purpose == Purpose::Native,
+            key: provider.key(),
+        };
+        let step = send(provider, request, &asked, spent).await?;
+        match step {
+            Step::Done(result) => return result,
+            Step::Differently { change, failure } => tries.change(change).ok_or(failure)?,
+            Step::Again { asked, failure } => {
+                let wait = tries.retry(provider, asked).ok_or(failure)?;
+                sleep(wait).await;
+            }
+        }
+    }
+}
+
+/// One attempt: sent, paid for, judged and learned from.
+async fn send(
+    provider: &Provider,
+    request: &Request,
+    asked: &Asked<'_>,
+    spent: &mut Spent,
+) -> Result<Step, Failure> {
+    let last = provider.last();
+    let frame = Frame {
+        protocol: provider.protocol(),
+        model: provider.model_id(),
+        cap_tokens: asked.cap_tokens,
+        options: asked.options,
+        last: last.as_deref(),
+    };
+    let outgoing = body::outgoing(request, &frame)?;
+    spent.calls += 1;
+    let came = attempt(provider.post(outgoing), provider.protocol(), provider.limits()).await;
+    let prices = provider.prices();
+    match came {
+        Ok(came) => {
+            let usage = usage_of(&came);
+            pay(spent, usage.as_ref(), prices);
+            let (step, verdict) = judge(came, asked);
+            if let Some(verdict) = verdict {
+                provider.learn(&verdict);
+            }
+            if let (Step::Done(Ok(_)), Some(taken)) = (&step, usage) {
+                provider.succeeded(Tokens(taken.usage.prompt));
+            }
+            Ok(step)
+        }
+        Err(lost) => {
+            pay(spent, lost.usage.as_ref(), prices);
+            Ok(judge_lost(lost.why, asked))
+        }
+    }
+}
+
+fn usage_of(came: &Came) -> Option<Taken> {
+    match came {
+        Came::Reply(answer) => answer.usage,
+        Came::Refusal { .. } => None,
+    }
+}
+
+fn pay(spent: &mut Spent, taken: Option<&Taken>, prices: Option<Prices>) {
+    let Some(taken) = taken else { return };
+    let charged = taken.charged();
+    let usage = Usage {
+        prompt: charged.prompt,
+        output: charged.output,
+        cache_read: charged.cache_read,
+        cache_write: charged.cache_write,
+        reasoning: taken.reasoning,
+    };
+    spent.add(&Spent {
+        calls: 0,
+        input: Tokens(usage.prompt),
+        cache_read: Tokens(usage.cache_read),
+        cache_write: Tokens(usage.cache_write),
+        output: Tokens(usage.output),
+        reasoning: Tokens(usage.reasoning),
+        dollars: prices.map_or(0.0, |prices| prices.cost(&usage)),
+    });
+}
+
+/// The prompt by our own count.
+fn estimate(provider: &Provider, request: &Request) -> Tokens {
+    let gauge = provider.gauge();
+    let body = match &request.body {
+        Body::Text(text) => gauge.text(text),
+        Body::Messages { messages, instruction } | Body::Prefix { messages, instruction } => {
+            let said: Tokens = messages.iter().map(|message| gauge.sizes(message).total()).sum();
+            said + gauge.text(instruction)
+        }
+    };
+    gauge.text(&request.system) + body
+}
+
+impl Tries {
+    /// The answer's limit: what was asked for and room to think, within the model's maximum and what its
+    /// window has left.
+    fn new(provider: &Provider, request: &Request, known: &Known) -> Self {
+        let options = provider.options();
+        let thinking = options.reasoning.map_or(0, crate::Effort::budget_tokens);
+        let wanted = request.output_max.0.saturating_add(thinking);
+        let room = known.window.unwrap_or_default().less(known.estimate.unwrap_or_default());
+        let cap_tokens = wanted.min(provider.output_limit()).min(room.0).max(OUTPUT_MIN);
+        Self { options, cap_tokens, retries: 0, changes: 0 }
+    }
+
+    fn change(&mut self, change: Change) -> Option<()> {
+        self.changes += 1;
+        match change {
+            Change::Options(options) => self.options = options,
+            Change::Cap(cap_tokens) => self.cap_tokens = cap_tokens,
+        }
+        (self.changes <= CHANGES_MAX).then_some(())
+    }
+
+    /// The wait before the next try; none where there is none left, or the provider asks for too long.
+    fn retry(
+        &mut self,
+        provider: &Provider,
+        asked: Option<std::time::Duration>,
+    ) -> Option<std::time::Duration> {
+        self.retries += 1;
+        let limits = provider.limits();
+        let wait = limits.wait_before(self.retries, asked, provider.roll());
+        wait.filter(|_| self.retries <= limits.retries_max)
+    }
+}

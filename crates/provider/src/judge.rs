@@ -1,0 +1,223 @@
+//! What an attempt means: an answer, a reason to try again, or to ask differently, or to give up.
+
+use crate::Key;
+use crate::attempt::{Came, Why};
+use crate::explain::explain;
+use crate::options::Options;
+use epitome_core::{Block, Failure, Opaque, Reply, Stop, Tokens};
+use epitome_wire::overflow::{Class, Known, Rule, Seen, Verdict, classify, notice};
+use epitome_wire::protocol::{self, Answer};
+use std::time::Duration;
+
+/// What to do next.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Step {
+    /// It is settled.
+    Done(Result<Reply, Failure>),
+    /// The same once more, after a wait; the failure stands if there are no tries left.
+    Again {
+        /// The wait the provider asks for.
+        asked: Option<Duration>,
+        /// What it was.
+        failure: Failure,
+    },
+    /// Once more, otherwise; the failure stands if enough was changed already.
+    Differently {
+        /// How.
+        change: Change,
+        /// What it was.
+        failure: Failure,
+    },
+}
+
+/// What is changed about a request that was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Its options.
+    Options(Options),
+    /// Its output limit.
+    Cap(u64),
+}
+
+/// What the request was, as far as judging needs it.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) known: Known,
+    pub(crate) options: Options,
+    pub(crate) cap_tokens: u64,
+    pub(crate) is_native: bool,
+    pub(crate) key: Option<&'a Key>,
+}
+
+/// Less room than this for an answer is none: a summary's headings alone take more.
+pub(crate) const OUTPUT_MIN: u64 = 256;
+/// Left free beside an answer, since the provider's next count may differ by a few tokens.
+const OUTPUT_MARGIN: u64 = 64;
+
+/// What came back, judged; with the verdict there is to learn from.
+pub(crate) fn judge(came: Came, asked: &Asked<'_>) -> (Step, Option<Verdict>) {
+    match came {
+        Came::Refusal { status, body, retry_after } => {
+            let verdict = classify(Seen::Status(status), body.as_bytes(), &asked.known);
+            (asked.refused(Some(status), &body, retry_after, &verdict), Some(verdict))
+        }
+        Came::Reply(answer) => match &answer.error {
+            Some(error) => {
+                let verdict = classify(Seen::InStream, error.as_bytes(), &asked.known);
+                (asked.refused(None, error, None, &verdict), Some(verdict))
+            }
+            None => asked.replied(answer),
+        },
+    }
+}
+
+/// A request on which nothing came back, or not all.
+pub(crate) fn judge_lost(why: Why, asked: &Asked<'_>) -> Step {
+    let failure = match why {
+        Why::Broken(text) => Failure::Broken(explain(None, &text, asked.key)),
+        Why::Silence => Failure::TimedOut,
+    };
+    Step::Again { asked: None, failure }
+}
+
+impl Asked<'_> {
+    fn refused(
+        &self,
+        status: Option<u16>,
+        body: &str,
+        retry_after: Option<Duration>,
+        verdict: &Verdict,
+    ) -> Step {
+        let told = || explain(status, body, self.key);
+        let too_long = || Step::Done(Err(Failure::TooLong { over: verdict.numbers.gap() }));
+        match verdict.class {
+            Class::TokenOverflow | Class::SizeRate | Class::SoftStop | Class::SilentTruncation => too_long(),
+            Class::PayloadBytes => Step::Done(Err(Failure::TooLong { over: None })),
+            Class::Suspect if verdict.needs_compaction(&self.known) => too_long(),
+            Class::OutputReserve => self.with_less_output(verdict),
+            Class::Throttle => Step::Again { asked: retry_after, failure: Failure::Throttled(told()) },
+            Class::Media | Class::Pairing | Class::ThinkingBinding | Class::Undecryptable => {
+                Step::Done(Err(Failure::Refused(told())))
+            }
+            Class::Other | Class::Suspect => self.refused_otherwise(status, body, retry_after, verdict),
+        }
+    }
+
+    fn with_less_output(&self, verdict: &Verdict) -> Step {
+        let failure = Failure::TooLong { over: verdict.numbers.gap() };
+        let room = verdict
+            .numbers
+            .limit()
+            .zip(verdict.numbers.requested)
+            .map(|(limit, prompt)| limit.less(prompt).0);
+        let cap = room.map_or(self.cap_tokens / 2, |room| room.saturating_sub(OUTPUT_MARGIN));
+        if (OUTPUT_MIN..self.cap_tokens).contains(&cap) {
+            Step::Differently { change: Change::Cap(cap), failure }
+        } else {
+            Step::Done(Err(failure))
+        }
+    }
+
+    /// Nothing about size: a server's hiccup, a setting it does not take, or a plain no.
+    fn refused_otherwise(
+        &self,
+        status: Option<u16>,
+        body: &str,
+        retry_after: Option<Duration>,
+        verdict: &Verdict,
+    ) -> Step {
+        let told = explain(status, body, self.key);
+        if status.is_none_or(is_transient) {
+            return Step::Again { asked: retry_after, failure: Failure::Broken(told) };
+        }
+        let failure = Failure::Refused(told);
+        let lower = || lower_cap(body, self.cap_tokens).map(Change::Cap);
+        let change = match verdict.rule {
+            Rule::Exclusion(7) => lower(),
+            _ if matches!(status, Some(400 | 422)) => self.options.without(body).map(Change::Options),
+            _ => None,
+        };
+        match change {
+            Some(change) => Step::Differently { change, failure },
+            None => Step::Done(Err(failure)),
+        }
+    }
+
+    fn replied(&self, answer: Answer) -> (Step, Option<Verdict>) {
+        let verdict = notice(&answer, &self.known);
+        let broken = |text: &str| Step::Again { asked: None, failure: Failure::Broken(text.to_owned()) };
+        let step = match verdict {
+            // The window was wrong and the prompt is all there: the answer stands.
+            Some(Verdict { rule: Rule::Detector(1), .. }) => self.answered(answer),
+            Some(Verdict { class: Class::SilentTruncation, numbers, .. }) => {
+                let over =
+                    self.known.estimate.zip(numbers.window).map(|(estimate, window)| estimate.less(window));
+                Step::Done(Err(Failure::TooLong { over: over.filter(|&over| over > Tokens::ZERO) }))
+            }
+            Some(Verdict { class: Class::Suspect, .. }) if self.known.is_near() == Some(true) => {
+                Step::Done(Err(Failure::TooLong { over: None }))
+            }
+            Some(Verdict { class: Class::Suspect, .. }) => broken("the stream ended without a word"),
+            _ if !answer.is_whole => broken("the stream broke off"),
+            Some(_) | None => self.answered(answer),
+        };
+        (step, verdict)
+    }
+
+    fn answered(&self, answer: Answer) -> Step {
+        let native = answer.message.blocks.iter().find_map(compaction).cloned();
+        if self.is_native && native.is_none() {
+            return Step::Done(Err(Failure::Broken(
+                "the provider's compaction brought no compaction back".into(),
+            )));
+        }
+        let said = answer.message.said();
+        let text = native.as_ref().map_or(said, |native| readable(native));
+        let stop = if answer.has_calls() { Stop::Call } else { stop_of(answer.stop.as_ref()) };
+        Step::Done(Ok(Reply { text, stop, native: native.filter(|_| self.is_native) }))
+    }
+}
+
+fn is_transient(status: u16) -> bool {
+    matches!(status, 408 | 425 | 500..=599)
+}
+
+/// The output limit an error names: its smallest number that is a limit at all.
+fn lower_cap(body: &str, cap_tokens: u64) -> Option<u64> {
+    let numbers = body.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok());
+    numbers.filter(|number| (OUTPUT_MIN..cap_tokens).contains(number)).min()
+}
+
+fn compaction(block: &Block) -> Option<&Opaque> {
+    match block {
+        Block::Opaque(opaque) if opaque.kind.starts_with("compaction") => Some(opaque),
+        Block::Opaque(_)
+        | Block::Text { .. }
+        | Block::Thinking { .. }
+        | Block::Call(_)
+        | Block::Result(_)
+        | Block::Image(_) => None,
+    }
+}
+
+/// What can be read of a provider's compaction; an encrypted one has nothing.
+fn readable(native: &Opaque) -> String {
+    let json: serde_json::Value = serde_json::from_str(&native.json).unwrap_or_default();
+    json.get("content").and_then(|content| content.as_str()).unwrap_or_default().to_owned()
+}
+
+fn stop_of(stop: Option<&protocol::Stop>) -> Stop {
+    match stop {
+        Some(protocol::Stop::Length) => Stop::Length,
+        Some(protocol::Stop::Call) => Stop::Call,
+        Some(protocol::Stop::Refusal) => Stop::Refusal,
+        Some(protocol::Stop::Window) => Stop::Window,
+        Some(
+            protocol::Stop::End
+            | protocol::Stop::Pause
+            | protocol::Stop::Compaction
+            | protocol::Stop::Other(_),
+        )
+        | None => Stop::End,
+    }
+}
