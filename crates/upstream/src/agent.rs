@@ -3,7 +3,7 @@
 use crate::Script;
 use crate::asked::Asked;
 use crate::dice::Dice;
-use crate::reply::{Reply, Said, Stop, seal};
+use crate::reply::{Reply, Said, Stop};
 use crate::tool::Tool;
 use epitome_core::{Author, Message, Role};
 use epitome_tokens::Counter;
@@ -22,7 +22,7 @@ pub(crate) fn step(asked: &Asked, script: &Script) -> Reply {
     let mut dice = Dice::new(script.seed, &asked.prompt.digest());
     let mut parts = Vec::new();
     if asked.wants_reasoning() {
-        parts.push(thought(&mut dice, &asked.counter));
+        parts.push(thought(asked, script, &mut dice));
     }
     let round = rounds_made(asked) + 1;
     let tools = callable(asked, round <= script.tool_rounds);
@@ -51,9 +51,9 @@ pub(crate) fn call(protocol: Protocol, tool: &Tool, round: u32, dice: &mut Dice)
 }
 
 /// Sealed reasoning.
-pub(crate) fn thought(dice: &mut Dice, counter: &Counter) -> Said {
-    let text = prose(dice, THOUGHT_TOKENS, counter);
-    Said::Thinking { seal: seal(&text), text }
+pub(crate) fn thought(asked: &Asked, script: &Script, dice: &mut Dice) -> Said {
+    let text = prose(dice, THOUGHT_TOKENS, &asked.counter);
+    Said::Thinking { seal: script.binding.seal(&text, &asked.prompt.digest()), text }
 }
 
 /// The rounds of calls made since a person last spoke.

@@ -40,7 +40,7 @@ impl Chains {
 }
 
 /// The items of an input; a bare text is one message.
-fn items_of(input: &Value) -> Vec<Value> {
+pub(crate) fn items_of(input: &Value) -> Vec<Value> {
     match input {
         Value::String(text) => vec![json!({"type": "message", "role": "user", "content": text})],
         Value::Array(items) => items.clone(),

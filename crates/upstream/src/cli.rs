@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use epitome_upstream::{Keep, Place, Plan, Recording, Script, Strictness, Style};
+use epitome_upstream::{Binding, Keep, Place, Plan, Recording, Script, Strictness, Style};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -50,6 +50,9 @@ pub(crate) struct Cli {
     /// Check only what the providers themselves check
     #[arg(long)]
     lenient: bool,
+    /// Seal reasoning together with everything before it, as newer Anthropic models do
+    #[arg(long)]
+    bind_thinking: bool,
     /// Keep requests for the report
     #[arg(long)]
     record: bool,
@@ -75,6 +78,7 @@ impl Cli {
             replay: self.replay.map(opened).transpose()?,
             plan: self.fail.into_iter().fold(Plan::default(), Plan::and),
             strictness: if self.lenient { Strictness::Lenient } else { Strictness::Strict },
+            binding: if self.bind_thinking { Binding::Conversation } else { Binding::Text },
             keep: if self.record { Keep::Bodies } else { Keep::Nothing },
             body_bytes_max: self.body_bytes,
         })

@@ -19,7 +19,7 @@ pub(crate) fn reply(fault: Fault, asked: &Asked, script: &Script) -> Option<Repl
         Fault::Nonsense => Reply::text(nonsense(&mut dice)),
         Fault::ErrorText => Reply::text(ERROR_TEXT),
         Fault::ReasoningOnly => {
-            Reply { parts: vec![agent::thought(&mut dice, &asked.counter)], stop: Stop::End }
+            Reply { parts: vec![agent::thought(asked, script, &mut dice)], stop: Stop::End }
         }
         Fault::Status { .. } | Fault::Timeout | Fault::Cut | Fault::StreamError | Fault::Overflow => {
             return None;

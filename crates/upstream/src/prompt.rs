@@ -8,8 +8,8 @@ use epitome_wire::Fixed;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The model's counter, as readers want it.
-pub(crate) struct Scale<'a>(pub(crate) &'a Counter);
+/// The model's counter, as messages are weighed with it.
+struct Scale<'a>(&'a Counter);
 
 impl Measure for Scale<'_> {
     fn text(&self, text: &str) -> Tokens {
@@ -32,6 +32,23 @@ impl Measure for Scale<'_> {
 
     fn result_framing(&self) -> Tokens {
         Tokens(self.0.framing().result_tokens)
+    }
+}
+
+/// Counts nothing, for reading what is weighed later or not at all.
+pub(crate) struct Unweighed;
+
+impl Measure for Unweighed {
+    fn text(&self, _: &str) -> Tokens {
+        Tokens::ZERO
+    }
+
+    fn image(&self, _: &Image) -> Tokens {
+        Tokens::ZERO
+    }
+
+    fn framing(&self) -> Tokens {
+        Tokens::ZERO
     }
 }
 
@@ -78,12 +95,21 @@ impl Prompt {
 
     /// What tells this prompt from others.
     pub(crate) fn digest(&self) -> blake3::Hash {
-        let mut hasher = blake3::Hasher::new();
-        for part in &self.parts {
-            hasher.update(&(part.text.len() as u64).to_le_bytes()).update(part.text.as_bytes());
-        }
-        hasher.finalize()
+        digest(&self.parts)
     }
+
+    /// The same of what stands before a message.
+    pub(crate) fn digest_before(&self, message: usize) -> blake3::Hash {
+        digest(&self.parts[..self.fixed + message])
+    }
+}
+
+fn digest(parts: &[Part]) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.text.len() as u64).to_le_bytes()).update(part.text.as_bytes());
+    }
+    hasher.finalize()
 }
 
 /// The tools, the first with what having any costs.

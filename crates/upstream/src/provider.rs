@@ -7,13 +7,12 @@ use crate::chain::Chains;
 use crate::complaint::Complaint;
 use crate::endpoint::Endpoint;
 use crate::order::{Fault, Order};
+use crate::recording::Cursor;
 use crate::refusal::{self, LAST_ITEM};
-use crate::reply::is_broken;
 use crate::report::{Breach, Recorded, Report};
 use crate::script::Keep;
 use crate::{Kind, Plan, Script, models, summary};
 use bytes::Bytes;
-use epitome_core::{Block, Message};
 use epitome_wire::{Protocol, validate};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -32,8 +31,8 @@ pub(crate) struct State {
     pub(crate) plan: Plan,
     pub(crate) cache: PrefixCache,
     pub(crate) chains: Chains,
-    /// The place of the reply last replayed.
-    pub(crate) replayed: Option<usize>,
+    /// How far the recording has been replayed.
+    pub(crate) cursor: Cursor,
 }
 
 /// A request as it came in.
@@ -110,7 +109,7 @@ impl Provider {
         self.state().chains.extend(&mut envelope.body)?;
         self.check_rules(&envelope)?;
         let asked = envelope.read()?;
-        check_seals(&asked.messages)?;
+        self.script.binding.check(&asked)?;
         let kind = self.kind(&asked);
         let order = self.order(kind, incoming, &asked)?;
         Ok(Ready { asked, kind, order })
@@ -170,22 +169,6 @@ impl Provider {
         let ending = if order.fault == Some(Fault::Timeout) { Ending::Never } else { Ending::Whole };
         Answer { number, pause: order.pause, ending, ..Answer::good(content) }
     }
-}
-
-/// Reasoning sealed here comes back as it was, or not at all.
-fn check_seals(messages: &[std::sync::Arc<Message>]) -> Result<(), Complaint> {
-    for (at, message) in messages.iter().enumerate() {
-        for block in &message.blocks {
-            if let Block::Thinking { text, signature: Some(signature), redacted: false } = block
-                && is_broken(text, signature)
-            {
-                return Err(Complaint::invalid(format!(
-                    "messages.{at}.content.0: Invalid `signature` in `thinking` block"
-                )));
-            }
-        }
-    }
-    Ok(())
 }
 
 fn recorded(number: u64, kind: Kind, incoming: &Incoming, answer: &Answer) -> Recorded {

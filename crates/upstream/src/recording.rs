@@ -3,11 +3,11 @@
 //! A request is placed in the recording by its newest assistant message that the recording knows, whatever
 //! was compacted before it, and gets the reply recorded after that.
 
-use crate::asked::messages;
-use crate::prompt::Scale;
+use crate::asked::{Asked, messages};
+use crate::prompt::Unweighed;
 use crate::reply::{Reply, Said, Stop};
+use blake3::Hash;
 use epitome_core::{Block, Message, Role};
-use epitome_tokens::{Counter, Family};
 use epitome_wire::{ReadError, read};
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -20,6 +20,15 @@ pub struct Recording {
     replies: Vec<Reply>,
     /// Where each reply stands, by what it says; several where it was said more than once.
     places: HashMap<String, Vec<usize>>,
+}
+
+/// How far a recording has been replayed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cursor {
+    /// The place of the reply last given.
+    last: Option<usize>,
+    /// The request that got the first one: when it comes again, so does everything.
+    opening: Option<Hash>,
 }
 
 /// A transcript that cannot be replayed.
@@ -50,8 +59,7 @@ impl Recording {
 
     /// Reads a transcript.
     pub fn of(bytes: Vec<u8>) -> Result<Self, RecordingError> {
-        let counter = Counter::estimate(Family::Unknown);
-        let transcript = read(Arc::new(bytes), None, &Scale(&counter))?;
+        let transcript = read(Arc::new(bytes), None, &Unweighed)?;
         let longest = transcript.conversations.iter().max_by_key(|conversation| conversation.log.len());
         let said = longest.map(messages).transpose().map_err(RecordingError::Damaged)?;
         Self::of_messages(&said.unwrap_or_default())
@@ -78,19 +86,26 @@ impl Recording {
         self.replies.is_empty()
     }
 
-    /// The reply to a request, and its place. `last` is the place of the reply given before, where one was.
-    pub(crate) fn next(&self, messages: &[Arc<Message>], last: Option<usize>) -> (Reply, usize) {
-        let runs: Vec<&[Arc<Message>]> = messages.chunk_by(|one, other| one.role == other.role).collect();
+    /// The reply to a request.
+    pub(crate) fn next(&self, asked: &Asked, cursor: &mut Cursor) -> Reply {
+        let digest = asked.prompt.digest();
+        let runs: Vec<&[Arc<Message>]> =
+            asked.messages.chunk_by(|one, other| one.role == other.role).collect();
         let spoken = runs.iter().rev().filter(|run| run[0].role == Role::Assistant);
-        let known = spoken.map(|run| print_of(&parts_of(run))).find_map(|print| self.place(&print, last));
-        let is_fresh = messages.iter().all(|message| message.role != Role::Assistant);
-        let next = match (known, last) {
+        let known =
+            spoken.map(|run| print_of(&parts_of(run))).find_map(|print| self.place(&print, cursor.last));
+        let next = match (known, cursor.last) {
             (Some(place), _) => place + 1,
+            (None, Some(_)) if cursor.opening == Some(digest) => 0,
             // Nothing of what it said is left in view: go on from what was said last.
-            (None, Some(last)) if !is_fresh => last + 1,
-            (None, _) => 0,
+            (None, Some(last)) => last + 1,
+            (None, None) => 0,
         };
-        (self.replies.get(next).cloned().unwrap_or_else(|| Reply::text(OVER)), next)
+        if next == 0 {
+            cursor.opening = Some(digest);
+        }
+        cursor.last = Some(next);
+        self.replies.get(next).cloned().unwrap_or_else(|| Reply::text(OVER))
     }
 
     /// Where this was said; of several places the first from `last` on.

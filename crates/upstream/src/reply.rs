@@ -128,18 +128,3 @@ fn object_text(input: &str) -> String {
     let is_object = serde_json::from_str::<serde_json::Value>(input).is_ok_and(|value| value.is_object());
     if is_object { input.to_owned() } else { serde_json::json!({"input": input}).to_string() }
 }
-
-/// Marks the seals made here; others are let pass as they are.
-const SEAL: &str = "5c21b7ed";
-/// A seal is its mark and the hash of what it seals, in hexadecimal digits.
-const SEAL_CHARS: usize = SEAL.len() + 2 * blake3::OUT_LEN;
-
-/// The seal of a reasoning text.
-pub(crate) fn seal(text: &str) -> String {
-    format!("{SEAL}{}", blake3::hash(text.as_bytes()).to_hex())
-}
-
-/// Whether a seal made here is on another text than it was made for.
-pub(crate) fn is_broken(text: &str, signature: &str) -> bool {
-    signature.starts_with(SEAL) && signature.len() == SEAL_CHARS && signature != seal(text)
-}

@@ -1,6 +1,6 @@
 //! What the upstream is told before it starts.
 
-use crate::{Plan, Recording, Strictness, Style};
+use crate::{Binding, Plan, Recording, Strictness, Style};
 use std::sync::Arc;
 
 /// How an upstream answers. The default is an agent that calls tools for three rounds, then says a little.
@@ -26,6 +26,8 @@ pub struct Script {
     pub plan: Plan,
     /// How requests are checked.
     pub strictness: Strictness,
+    /// What the seal on reasoning covers.
+    pub binding: Binding,
     /// Whether requests are kept for the report.
     pub keep: Keep,
     /// The largest body taken, in bytes.
@@ -68,6 +70,7 @@ impl Default for Script {
             replay: None,
             plan: Plan::default(),
             strictness: Strictness::Strict,
+            binding: Binding::Text,
             keep: Keep::Nothing,
             body_bytes_max: BODY_BYTES_MAX,
         }

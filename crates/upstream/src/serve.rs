@@ -7,7 +7,7 @@ use crate::endpoint::Endpoint;
 use crate::order::Fault;
 use crate::overflow::{Overflow, Style};
 use crate::provider::{Provider, Ready};
-use crate::reply::{Reply, Stop, seal};
+use crate::reply::{Reply, Stop};
 use crate::script::Place;
 use crate::write::{self, Draft};
 use crate::{Kind, agent, mishap, summary};
@@ -57,6 +57,7 @@ impl Provider {
             prompt: asked.prompt.tokens,
             window: if fault == Some(Fault::Overflow) { window.min(asked.prompt.tokens - 1) } else { window },
             output: asked.output_max().unwrap_or(0),
+            is_streamed: asked.envelope.is_streamed(),
         };
         if overflow.is_one(self.script.overflow_style) {
             return self.overflow(number, asked, &overflow);
@@ -87,10 +88,7 @@ impl Provider {
 
     fn step(&self, asked: &Asked) -> Reply {
         let Some(recording) = &self.script.replay else { return agent::step(asked, &self.script) };
-        let mut state = self.state();
-        let (reply, place) = recording.next(&asked.messages, state.replayed);
-        state.replayed = Some(place);
-        reply
+        recording.next(asked, &mut self.state().cursor)
     }
 
     fn usage(&self, asked: &Asked, reply: &Reply) -> Usage {
@@ -107,22 +105,19 @@ impl Provider {
     /// The answer with a reply in it, and what the fault makes of it.
     fn write(&self, draft: &Draft<'_>, fault: Option<Fault>) -> Answer {
         self.store(draft);
-        let is_broken_off = fault == Some(Fault::StreamError);
-        let content = match (draft.asked.envelope.endpoint, draft.asked.envelope.is_streamed()) {
-            (Endpoint::Compact, _) => {
-                Content::Json(write::compaction(draft, &seal(&summary_text(draft.reply))))
+        let protocol = draft.asked.protocol();
+        let is_failing = fault == Some(Fault::StreamError);
+        let content = if draft.asked.envelope.endpoint == Endpoint::Compact {
+            Content::Json(write::compaction(draft))
+        } else if !draft.asked.envelope.is_streamed() {
+            if is_failing {
+                return Answer::complaint(&overloaded(protocol), protocol, draft.number);
             }
-            (_, false) if is_broken_off => {
-                let complaint = overloaded(draft.asked.protocol());
-                return Answer::complaint(&complaint, draft.asked.protocol(), draft.number);
-            }
-            (_, false) => Content::Json(draft.body()),
-            (_, true) if is_broken_off => {
-                let mut frames = draft.frames().all();
-                frames.truncate(frames.len() / 2);
-                Content::Events(broken_off(draft, frames, &overloaded(draft.asked.protocol())))
-            }
-            (_, true) => Content::Events(draft.frames().all()),
+            Content::Json(draft.body())
+        } else if is_failing {
+            Content::Events(broken_off(draft, &overloaded(protocol)))
+        } else {
+            Content::Events(draft.frames().all())
         };
         let ending = if fault == Some(Fault::Cut) { Ending::Cut } else { Ending::Whole };
         Answer { ending, usage: Some(draft.usage), ..Answer::good(content) }
@@ -190,13 +185,11 @@ fn overloaded(protocol: Protocol) -> Complaint {
     }
 }
 
-/// A stream that ends in an error.
-fn broken_off(draft: &Draft<'_>, frames: Vec<String>, complaint: &Complaint) -> Vec<String> {
+/// A stream that ends half way in an error.
+fn broken_off(draft: &Draft<'_>, complaint: &Complaint) -> Vec<String> {
+    let mut frames = draft.frames().all();
+    frames.truncate(frames.len() / 2);
     let body = complaint.body(draft.asked.protocol(), draft.number);
     let failure = draft.failure(complaint, &body, frames.len());
     [frames, vec![failure]].concat()
-}
-
-fn summary_text(reply: &Reply) -> String {
-    reply.parts.iter().filter_map(|part| part.as_text()).collect()
 }

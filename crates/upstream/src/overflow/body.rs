@@ -55,13 +55,14 @@ impl Overflow<'_> {
         json!({"__type": "ValidationException", "message": "Input is too long for requested model."})
     }
 
-    /// In a list, as Gemini has it in streams.
+    /// In a list where a stream was asked for.
     pub(super) fn gemini(&self) -> Value {
         let message = format!(
             "The input token count ({}) exceeds the maximum number of tokens allowed ({}).",
             self.prompt, self.window
         );
-        json!([{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}])
+        let body = json!({"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}});
+        if self.is_streamed { json!([body]) } else { body }
     }
 
     pub(super) fn litellm(&self) -> Value {

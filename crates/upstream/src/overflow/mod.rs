@@ -75,6 +75,7 @@ pub(crate) struct Overflow<'a> {
     pub(crate) window: u64,
     /// The output asked for.
     pub(crate) output: u64,
+    pub(crate) is_streamed: bool,
 }
 
 /// An error as it goes out.

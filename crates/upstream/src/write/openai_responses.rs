@@ -1,6 +1,8 @@
 //! OpenAI Responses, and the provider's own compaction of its items.
 
 use super::{CREATED, Draft, Frames, deltas, event};
+use crate::Binding;
+use crate::chain::items_of;
 use crate::complaint::Complaint;
 use crate::reply::{Said, Stop};
 use serde_json::{Value, json};
@@ -215,9 +217,12 @@ pub(super) fn failed(draft: &Draft<'_>, complaint: &Complaint, sent: usize) -> S
 }
 
 /// The answer of the provider's own compaction: the user's messages, and one sealed item for the rest.
-pub(crate) fn compaction(draft: &Draft<'_>, seal: &str) -> Value {
-    let items = draft.asked.envelope.body["input"].as_array().cloned().unwrap_or_default();
-    let mut output: Vec<Value> = items.into_iter().filter(|item| item["role"] == "user").collect();
+pub(crate) fn compaction(draft: &Draft<'_>) -> Value {
+    let items = items_of(&draft.asked.envelope.body["input"]);
+    let users = items.into_iter().filter(|item| item["role"] == "user");
+    let mut output: Vec<Value> =
+        users.enumerate().map(|(index, item)| user_item(draft, index, &item)).collect();
+    let seal = Binding::Conversation.seal("", &draft.asked.prompt.digest());
     let id = format!("cmp_scripted{:06}", draft.number);
     output.push(json!({"id": id, "type": "compaction", "encrypted_content": seal}));
     json!({
@@ -226,5 +231,20 @@ pub(crate) fn compaction(draft: &Draft<'_>, seal: &str) -> Value {
         "created_at": CREATED,
         "output": output,
         "usage": usage(draft),
+    })
+}
+
+/// A user's message as the provider gives it back.
+fn user_item(draft: &Draft<'_>, index: usize, item: &Value) -> Value {
+    let content = match &item["content"] {
+        Value::String(text) => json!([{"type": "input_text", "text": text}]),
+        parts => parts.clone(),
+    };
+    json!({
+        "id": format!("msg_scripted{:06}_{index}", draft.number),
+        "type": "message",
+        "status": "completed",
+        "role": "user",
+        "content": content,
     })
 }

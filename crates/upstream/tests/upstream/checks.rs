@@ -1,7 +1,7 @@
 //! What is refused at the door, and in which words.
 
 use crate::client::{CHAT, Client, MESSAGES, RESPONSES, anthropic, chat, responses};
-use epitome_upstream::{Keep, Kind, Script, Strictness};
+use epitome_upstream::{Binding, Keep, Kind, Script, Strictness};
 use serde_json::{Value, json};
 
 async fn refused(path: &str, body: &Value) -> (u16, String) {
@@ -146,4 +146,25 @@ async fn thinking_comes_back_as_it_was_or_is_refused() {
 async fn an_unknown_path_is_not_found() {
     let got = Client::usual().await.get("/v2/tea").await;
     assert_eq!((got.status, &got.body["error"]["type"]), (404, &json!("invalid_request_error")));
+}
+
+#[tokio::test]
+async fn thinking_can_be_bound_to_all_that_went_before_it() {
+    let client = Client::of(Script { binding: Binding::Conversation, ..Script::default() }).await;
+    let mut body = anthropic("Hello");
+    body["thinking"] = json!({"type": "enabled", "budget_tokens": 1024});
+    let content = client.post(MESSAGES, &body).await.body["content"].clone();
+    said(
+        &mut body,
+        "messages",
+        json!([{"role": "assistant", "content": content}, {"role": "user", "content": "Go on"}]),
+    );
+    assert_eq!(client.post(MESSAGES, &body).await.status, 200);
+    body["messages"][0]["content"] = json!("A summary");
+    let got = client.post(MESSAGES, &body).await;
+    let told = "messages.1.content.0: Invalid `signature` in `thinking` block: the block is bound to a different \
+        conversation";
+    assert_eq!((got.status, &got.body["error"]["message"]), (400, &json!(told)));
+    body["thinking"]["block_binding"] = json!({"prefix_mismatch_behavior": "drop_block"});
+    assert_eq!(client.post(MESSAGES, &body).await.status, 200);
 }

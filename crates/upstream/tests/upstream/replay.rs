@@ -107,3 +107,19 @@ async fn a_compacted_conversation_goes_on_where_it_was() {
     let got = client.post(MESSAGES, &compacted).await.body;
     assert_eq!(got["content"], replies[4]["content"]);
 }
+
+#[tokio::test]
+async fn where_nothing_is_left_in_view_the_next_reply_follows_the_last() {
+    let (client, _) = replaying(SUBAGENT).await;
+    let start = json!({"model": "claude-sonnet-4-5", "max_tokens": 8000, "messages": [{"role": "user", "content": "Begin"}]});
+    let mut compacted = start.clone();
+    compacted["messages"][0]["content"] = json!("All so far in brief, and go on");
+    let replies = walk(&client, MESSAGES, start.clone(), 4).await;
+    let (client, _) = replaying(SUBAGENT).await;
+    let mut contents = Vec::new();
+    for body in [&start, &compacted, &compacted, &start] {
+        contents.push(client.post(MESSAGES, body).await.body["content"].clone());
+    }
+    let expected = [0, 1, 2, 0].map(|at| replies[at]["content"].clone());
+    assert_eq!(contents, expected);
+}

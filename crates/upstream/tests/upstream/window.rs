@@ -87,7 +87,7 @@ async fn other_servers_can_be_played() {
         format!("The input token count ({prompt}) exceeds the maximum number of tokens allowed (100).");
     assert_eq!(
         (status, body),
-        (400, json!([{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}]))
+        (400, json!({"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}))
     );
 
     let (status, body) = told(Style::GroqRate).await;
