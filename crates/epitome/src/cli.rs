@@ -4,7 +4,9 @@ mod examples;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use epitome_core::{Strategy, Threshold};
+use epitome_server::Upstream;
 use epitome_wire::Format;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Owns the moment an agent's context window is full.
@@ -48,6 +50,9 @@ pub enum Command {
     /// List presets, or print one
     #[command(after_help = examples::PRESETS)]
     Presets(ListArgs),
+    /// Serve agents: a proxy that makes their contexts fit
+    #[command(after_help = examples::SERVE)]
+    Serve(ServeArgs),
     /// Compact a bundled real session and show what happened
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
@@ -237,6 +242,31 @@ pub struct DemoArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ServeArgs {
+    /// The address to listen on; this machine's own only, port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7117")]
+    pub listen: SocketAddr,
+    /// Where all requests go: a base URL in front of /v1; the providers' public ones if left out
+    #[arg(long, value_name = "URL", env = "EPITOME_UPSTREAM")]
+    pub upstream: Option<Upstream>,
+    /// Where Anthropic's requests go
+    #[arg(long, value_name = "URL", env = "EPITOME_UPSTREAM_ANTHROPIC")]
+    pub upstream_anthropic: Option<Upstream>,
+    /// Where OpenAI's requests go
+    #[arg(long, value_name = "URL", env = "EPITOME_UPSTREAM_OPENAI")]
+    pub upstream_openai: Option<Upstream>,
+    /// A preset (`epitome presets` lists them)
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub preset: String,
+    /// The context window of every model, in tokens; each model's own if left out
+    #[arg(long, value_name = "TOKENS", value_parser = window)]
+    pub window: Option<u64>,
+    /// A file of your own figures for models, on top of the catalog (see docs/reference/tokens.md)
+    #[arg(long, value_name = "FILE", env = "EPITOME_MODELS")]
+    pub models: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -38,6 +38,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Undo(args) => commands::undo::run(&args),
         Command::Models(args) => commands::models::run(&args),
         Command::Presets(args) => commands::presets::run(&args),
+        Command::Serve(args) => commands::serve::run(args),
         Command::Demo(args) => commands::demo::run(&args),
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man => commands::shell::man(),

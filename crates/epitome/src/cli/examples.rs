@@ -50,6 +50,11 @@ pub const PRESETS: &str = "Examples:
   epitome presets                               all of them
   epitome presets default                       one, as its file says it";
 
+pub const SERVE: &str = "Examples:
+  epitome serve                                 then set ANTHROPIC_BASE_URL=http://127.0.0.1:7117
+  epitome serve --window 64000                  keep every context within 64000 tokens
+  epitome serve --upstream http://127.0.0.1:8000 --listen 127.0.0.1:0";
+
 pub const DEMO: &str = "Examples:
   epitome demo
   epitome demo --window 32000 --json";

@@ -1,0 +1,71 @@
+//! `epitome serve`: the proxy, until it is told to stop.
+
+use crate::cli::ServeArgs;
+use crate::clock::WallClock;
+use crate::opened::catalog;
+use crate::output::{self, Page};
+use crate::preset;
+use anyhow::{Context as _, Result};
+use epitome_core::{Policy, Tokens};
+use epitome_server::{Server, Settings, Upstreams};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// Serves until ctrl-c, or until the process is asked to terminate.
+pub fn run(args: ServeArgs) -> Result<()> {
+    let (address, settings) = (args.listen, settings(args)?);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.context("cannot start serving")?.block_on(async {
+        let upstreams = settings.upstreams.clone();
+        let server = Server::bind(address, settings).await?;
+        welcome(server.address(), &upstreams).print()?;
+        server.run(interrupted()).await?;
+        Ok(())
+    })
+}
+
+fn settings(args: ServeArgs) -> Result<Settings> {
+    let public = Upstreams::default();
+    let or_all = |own: Option<_>, public| own.or_else(|| args.upstream.clone()).unwrap_or(public);
+    Ok(Settings {
+        upstreams: Upstreams {
+            anthropic: or_all(args.upstream_anthropic, public.anthropic),
+            openai: or_all(args.upstream_openai, public.openai),
+        },
+        policy: Arc::new(Policy::try_from(preset::settings(&args.preset)?)?),
+        window: args.window.map(Tokens),
+        catalog: Arc::new(catalog(args.models.as_deref())?),
+        clock: Arc::new(WallClock::start()),
+        tell: Arc::new(|notice| output::tell(notice)),
+    })
+}
+
+/// What to set in an agent.
+fn welcome(address: SocketAddr, upstreams: &Upstreams) -> Page {
+    let mut page = Page::default();
+    writeln!(page, "listening on http://{address}\n");
+    writeln!(page, "Point your agent at it; its own key goes along to the provider:");
+    writeln!(page, "  export ANTHROPIC_BASE_URL=http://{address}     # to {}", upstreams.anthropic);
+    writeln!(page, "  export OPENAI_BASE_URL=http://{address}/v1     # to {}", upstreams.openai);
+    writeln!(page, "\nSee what it does: http://{address}/api/v1/sessions   Stop: ctrl-c");
+    page
+}
+
+#[cfg(unix)]
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+        }
+        Err(_) => drop(tokio::signal::ctrl_c().await),
+    }
+}
+
+#[cfg(not(unix))]
+async fn interrupted() {
+    drop(tokio::signal::ctrl_c().await);
+}
