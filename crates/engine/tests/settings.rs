@@ -394,7 +394,6 @@ fn l79_what_cannot_be_used_is_refused_with_its_place_and_what_may_be_written() {
             of("[trigger]\ncompare = \"above\""),
             of("[keep]\nnewest = { message = 3 }"),
             of("[summary]\nretries = -1"),
-            of("preset = \"py\""),
             of("colour = 3"),
         ],
         [
@@ -405,7 +404,6 @@ fn l79_what_cannot_be_used_is_refused_with_its_place_and_what_may_be_written() {
              { percent = N }, { messages = N }, { tokens-at-least = N }, { tokens-reached = N }, \
              { tokens-at-most = N }, { turns = N }",
             "epitome.toml: `summary.retries` is -1, which it cannot be; write a whole number, 0 or more",
-            "there is no preset `py`; did you mean `pi`? `epitome presets` lists them",
             "epitome.toml: `colour` is no setting; docs/reference/settings.md lists them",
         ]
     );

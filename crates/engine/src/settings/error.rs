@@ -2,7 +2,7 @@
 
 use super::foreign;
 use super::layer::{Names, Source};
-use super::schema;
+use super::{preset, schema};
 use epitome_core::PolicyError;
 use toml::Value;
 
@@ -44,7 +44,7 @@ pub enum SettingsError {
         allowed: String,
     },
     /// A preset that is not there.
-    #[error("there is no preset `{name}`; {}`epitome presets` lists them", instead(*nearest))]
+    #[error("there is no preset `{name}`; {}use one of {}", instead(*nearest), listed())]
     UnknownPreset {
         /// What was asked for.
         name: String,
@@ -65,6 +65,10 @@ fn meant(nearest: Option<&str>) -> String {
 
 fn instead(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("did you mean `{name}`? "))
+}
+
+fn listed() -> String {
+    preset::names().collect::<Vec<_>>().join(", ")
 }
 
 impl SettingsError {

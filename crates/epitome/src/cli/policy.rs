@@ -1,0 +1,73 @@
+//! How to compact, as the command line says it.
+
+use super::window;
+use clap::Args;
+use epitome_core::{Strategy, Threshold};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// How to compact.
+#[derive(Args, Debug, Clone, Default)]
+pub struct PolicyArgs {
+    /// A preset (`epitome presets` lists them); the one epitome.toml names if left out, else `default`
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// What to come down to: 25%, 16000, or -48000 (that much below the window)
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub target: Option<Threshold>,
+    /// The way of making room to try first: trim, prune, summarize, native, delegate, checkpoint or drop
+    #[arg(long, value_name = "S")]
+    pub strategy: Option<Strategy>,
+    /// Who writes the summary: `embedded` needs no model; else a name from [alias] of epitome.toml
+    #[arg(long, value_name = "WHO")]
+    pub summarizer: Option<String>,
+    /// Any other setting, as `trigger.at=70%`; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Set>,
+}
+
+/// One setting by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Set {
+    pub key: String,
+    pub value: String,
+}
+
+impl FromStr for Set {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, such as trigger.at=70%")?;
+        Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned() })
+    }
+}
+
+#[derive(Args, Debug)]
+pub struct ConfigArgs {
+    /// An agent whose settings to show: a name from [agents] of epitome.toml, or its file
+    #[arg(long, value_name = "FILE")]
+    pub agent: Option<String>,
+    /// The model at work
+    #[arg(long, value_name = "MODEL", env = "EPITOME_MODEL")]
+    pub model: Option<String>,
+    /// The context window in tokens; the model's if left out
+    #[arg(long, value_name = "TOKENS", value_parser = window)]
+    pub window: Option<u64>,
+    /// A file of your own figures for models, on top of the catalog (see docs/reference/tokens.md)
+    #[arg(long, value_name = "FILE", env = "EPITOME_MODELS")]
+    pub models: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct InitArgs {
+    /// The project's folder
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub dir: PathBuf,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+}
