@@ -9,7 +9,7 @@ use crate::reply::{Reply, Said, Stop};
 use blake3::Hash;
 use epitome_core::{Block, Message, Role};
 use epitome_wire::{ReadError, read};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -68,7 +68,8 @@ impl Recording {
     fn of_messages(messages: &[Arc<Message>]) -> Result<Self, RecordingError> {
         let runs = messages.chunk_by(|one, other| one.role == other.role);
         let spoken = runs.filter(|run| run[0].role == Role::Assistant).map(reply_of);
-        let replies: Vec<Reply> = spoken.filter(|reply| !reply.parts.is_empty()).collect();
+        let mut replies: Vec<Reply> = spoken.filter(|reply| !reply.parts.is_empty()).collect();
+        name_calls(&mut replies);
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
         for (place, reply) in replies.iter().enumerate() {
             places.entry(print_of(&reply.parts)).or_default().push(place);
@@ -133,6 +134,26 @@ fn is_blank(block: &Block) -> bool {
         Block::Text { text } => text.trim().is_empty(),
         Block::Thinking { .. } | Block::Call(_) | Block::Result(_) | Block::Image(_) | Block::Opaque(_) => {
             false
+        }
+    }
+}
+
+/// Every protocol takes an id of so many letters, digits, `_` and `-`.
+const ID_CHARS_MAX: usize = 40;
+
+/// Gives calls other ids where theirs came twice, or would be refused when they come back.
+fn name_calls(replies: &mut [Reply]) {
+    let mut used = HashSet::new();
+    for (place, reply) in replies.iter_mut().enumerate() {
+        for (index, part) in reply.parts.iter_mut().enumerate() {
+            if let Said::Call { id, .. } = part {
+                let is_plain = id.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+                let is_fit = is_plain && !id.is_empty() && id.len() <= ID_CHARS_MAX;
+                if !is_fit || used.contains(id) {
+                    *id = format!("call_replayed{place:05}_{index}");
+                }
+                used.insert(id.clone());
+            }
         }
     }
 }

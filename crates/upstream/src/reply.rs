@@ -110,7 +110,7 @@ impl Said {
     pub(crate) fn of(block: &Block) -> Option<Self> {
         match block {
             Block::Text { text } => Some(Self::Text(text.to_string())),
-            Block::Thinking { text, signature: Some(seal), redacted: false } => {
+            Block::Thinking { text, signature: Some(seal), redacted: false } if !seal.is_empty() => {
                 Some(Self::Thinking { text: text.to_string(), seal: seal.to_string() })
             }
             Block::Call(call) => Some(Self::Call {
