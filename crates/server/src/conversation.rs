@@ -1,5 +1,8 @@
 //! One conversation in memory: the engine's session, and how its entries and the client's messages
-//! belong together. Nothing else here speaks to the engine.
+//! belong together. Nothing outside this module speaks to the engine.
+
+mod room;
+mod seeing;
 
 use crate::body::Body;
 use crate::chain::Link;
@@ -7,15 +10,11 @@ use crate::layers::Layers;
 use crate::reading;
 use crate::settings::Settings;
 use crate::tally::Tally;
-use crate::view::{Origin, Seen};
-use epitome_core::{
-    Archive, Author, Budget, Entry, EntryId, Expressible, Form, Log, Measure, Message, Role, Slot, Tokens,
-    Trigger,
-};
+use crate::view::Origin;
+use epitome_core::{Budget, EntryId, Expressible, Log, Role, Tokens, Trigger};
 use epitome_engine::{EngineError, Gauge, Happened, Report, Session, Setup};
 use epitome_tokens::{Counter, Model};
-use epitome_wire::overflow::{Known, Numbers};
-use epitome_wire::{Fixed, Protocol};
+use epitome_wire::Protocol;
 use std::sync::{Arc, Mutex};
 
 /// A conversation.
@@ -72,10 +71,6 @@ pub(crate) struct Rebuilt {
     pub(crate) after: Tokens,
 }
 
-/// The answer's length where neither request nor catalog limit it.
-const OUTPUT_TOKENS: u64 = 8_192;
-/// After an overflow that tells no numbers, what did not fit is taken to be a third more than what does.
-const SHRINK_SHARE: (u64, u64) = (3, 4);
 /// So many records are kept of a conversation, the newest; each holds a summary.
 const RECORDS_MAX: usize = 100;
 
@@ -165,62 +160,9 @@ impl Conversation {
         Ok(())
     }
 
-    /// Sets the budget by what this request brings beside its messages.
-    fn give_room(&mut self, asked: &Asked<'_>) -> Result<(), EngineError> {
-        let fixed = reading::fixed(self.protocol, asked.body, asked.opening);
-        let most = self.model.output_tokens_max.map_or(OUTPUT_TOKENS, |most| most.value);
-        let output = fixed.max_tokens.unwrap_or(most).min(most.max(1));
-        let prompt_max = self.model.input_tokens_max.map(|most| Tokens(most.value));
-        let tokens = self.count_fixed(&fixed);
-        self.give_budget(Budget::new(self.window, tokens, Tokens(output)).with_prompt_max(prompt_max))
-    }
-
-    /// What system prompt and tools take; counted anew only where they changed.
-    fn count_fixed(&mut self, fixed: &Fixed) -> Tokens {
-        let mut hasher = blake3::Hasher::new();
-        for part in fixed.system.iter().chain(&fixed.tools) {
-            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
-        }
-        let hash = hasher.finalize();
-        if let Some((_, tokens)) = self.fixed.filter(|(known, _)| *known == hash) {
-            return tokens;
-        }
-        let tools: Vec<&str> = fixed.tools.iter().map(AsRef::as_ref).collect();
-        let system: Tokens = fixed.system.iter().map(|text| self.gauge.text(text)).sum();
-        let tokens = system + Tokens(self.gauge.0.count_tools(&tools));
-        self.fixed = Some((hash, tokens));
-        tokens
-    }
-
-    fn give_budget(&mut self, budget: Budget) -> Result<(), EngineError> {
-        if self.session.setup().budget == budget {
-            return Ok(());
-        }
-        let setup = Setup { budget, ..self.session.setup().clone() };
-        let log = self.session.log().clone();
-        let leaf = log.leaf();
-        self.session = Session::open(log, leaf, setup)?;
-        Ok(())
-    }
-
     /// Compacts where the policy says it is time.
     pub(crate) fn fit(&mut self) -> Result<Option<Rebuilt>, EngineError> {
         if self.session.check().is_due { self.compact(Trigger::Threshold) } else { Ok(None) }
-    }
-
-    /// Makes room after the provider refused a request as too long; none where no more can be done.
-    pub(crate) fn recover(&mut self, told: Numbers) -> Result<Option<Rebuilt>, EngineError> {
-        let budget = self.session.setup().budget;
-        let ours = budget.fixed + self.session.context().tokens();
-        self.window = learned_window(self.window, ours, told);
-        self.give_budget(Budget {
-            window: self.window,
-            reserve: budget.reserve.min(self.window.share(1, 4)),
-            ..budget
-        })?;
-        let rebuilt = self.compact(Trigger::Manual)?;
-        self.tally().recoveries += u64::from(rebuilt.is_some());
-        Ok(rebuilt)
     }
 
     /// Compacts; none where that changed nothing.
@@ -269,38 +211,6 @@ impl Conversation {
         self.origins.get(id.index()).copied().flatten().map(|origin| origin.element)
     }
 
-    /// What the model is to see, slot by slot; none where that is all of it, as the client sent it.
-    pub(crate) fn seen(&self) -> Result<Option<Vec<Seen>>, EngineError> {
-        let slots = self.session.context().slots();
-        let is_whole = |slot: &Slot| matches!(slot, Slot::Message { form, .. } if *form == Form::WHOLE);
-        if slots.len() == self.session.history().len() && slots.iter().all(is_whole) {
-            return Ok(None);
-        }
-        let seen: Result<Vec<Option<Seen>>, EngineError> =
-            slots.iter().map(|slot| self.seen_in(slot)).collect();
-        Ok(Some(seen?.into_iter().flatten().collect()))
-    }
-
-    fn seen_in(&self, slot: &Slot) -> Result<Option<Seen>, EngineError> {
-        let (id, form) = match slot {
-            Slot::Summary { id } => return Ok(self.summary(*id).map(Seen::Summary)),
-            Slot::Message { id, form } => (*id, *form),
-        };
-        let Some(origin) = self.origins.get(id.index()).copied().flatten() else { return Ok(None) };
-        let is_spared = self.spared.last().is_some_and(|spared| spared.element == origin.element);
-        let form = Form { thinking: form.thinking && !is_spared, ..form };
-        let message = self.layers.message(id)?;
-        let is_cut = Form { thinking: false, ..form } == Form::WHOLE && !is_all_thinking(&message, form);
-        let shown = (!is_cut).then(|| form.apply(id, &message, &self.gauge));
-        Ok(Some(Seen::Message { origin, form, shown }))
-    }
-
-    fn summary(&self, id: EntryId) -> Option<Arc<Message>> {
-        let Some(Entry::Compaction(compaction)) = self.session.log().get(id) else { return None };
-        let text = compaction.summary.as_ref()?.text.clone();
-        Some(Arc::new(Message::text(Role::User, Author::Harness, text)))
-    }
-
     /// What was counted of it.
     pub(crate) fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
         self.tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -326,33 +236,10 @@ impl Conversation {
         self.protocol
     }
 
-    /// What we know of the size of its next request.
-    pub(crate) fn known(&self) -> Known {
-        let (budget, tokens) = self.room();
-        Known { estimate: Some(budget.fixed + tokens), window: Some(budget.window), largest: None }
-    }
-
     /// The room there is, and what the history takes of it.
     pub(crate) fn room(&self) -> (Budget, Tokens) {
         (self.session.setup().budget, self.session.context().tokens())
     }
-}
-
-/// Whether leaving out thinking leaves nothing of a message.
-fn is_all_thinking(message: &Message, form: Form) -> bool {
-    let is_thinking = |block: &epitome_core::Block| matches!(block, epitome_core::Block::Thinking { .. });
-    form.thinking && message.blocks.iter().all(is_thinking)
-}
-
-/// The window on our scale: what the provider calls its limit, as much smaller as our count of the refused
-/// request was below the provider's.
-fn learned_window(window: Tokens, ours: Tokens, told: Numbers) -> Tokens {
-    let limit = told.limit().unwrap_or(window);
-    let scaled = match told.requested.filter(|requested| *requested > Tokens::ZERO) {
-        Some(requested) => limit.share(ours.0, requested.0),
-        None => ours.share(SHRINK_SHARE.0, SHRINK_SHARE.1),
-    };
-    scaled.min(limit).min(window)
 }
 
 /// A request that could not be taken up.
@@ -364,26 +251,4 @@ pub(crate) enum TakeError {
     /// The session failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::learned_window;
-    use epitome_core::Tokens;
-    use epitome_wire::overflow::Numbers;
-
-    #[test]
-    fn a_window_is_learned_on_our_own_scale() {
-        let told = |window: Option<u64>, requested: Option<u64>| {
-            let (window, requested) = (window.map(Tokens), requested.map(Tokens));
-            learned_window(
-                Tokens(32_000),
-                Tokens(24_000),
-                Numbers { window, requested, ..Numbers::default() },
-            )
-        };
-        let (limit, asked) = (Some(30_000), Some(36_000));
-        let learned = [told(limit, asked), told(None, asked), told(limit, None), told(None, None)];
-        assert_eq!(learned, [20_000, 21_333, 18_000, 18_000].map(Tokens));
-    }
 }

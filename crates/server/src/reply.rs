@@ -26,6 +26,15 @@ pub(crate) struct Reply {
     rest: BoxStream<'static, Result<Bytes, reqwest::Error>>,
 }
 
+/// Where a request came from.
+#[derive(Clone, Default)]
+pub(crate) struct Sender {
+    /// Where its reply is to be counted; none where it is nobody's.
+    pub(crate) tally: Option<Arc<Mutex<Tally>>>,
+    /// What we know of its size.
+    pub(crate) known: Known,
+}
+
 /// What a first look at a reply says.
 pub(crate) enum Opened {
     /// It can be passed on.
@@ -99,15 +108,16 @@ impl Reply {
         Ok(assembler.error().map(|error| error.as_bytes().to_vec()))
     }
 
-    /// Passes it on. What it took is added to `tally`.
-    pub(crate) fn relay(self, protocol: Protocol, tally: Option<Arc<Mutex<Tally>>>) -> Response {
+    /// Passes it on. What it took is added where its request came from.
+    pub(crate) fn relay(self, protocol: Protocol, from: Sender) -> Response {
+        let Sender { tally, known } = from;
         let listener = tally.filter(|_| self.status.is_success()).map(|tally| {
             let heard = if headers::is_stream(&self.headers) {
                 Heard::Events(Box::new(Assembler::new(protocol)))
             } else {
                 Heard::Body(protocol, Vec::new())
             };
-            Listener { heard, tally }
+            Listener { heard, tally, known }
         });
         let held = stream::iter(self.held.into_iter().map(Ok));
         let body = Body::from_stream(Tee { bytes: held.chain(self.rest).boxed(), listener });
@@ -126,6 +136,7 @@ struct Tee {
 struct Listener {
     heard: Heard,
     tally: Arc<Mutex<Tally>>,
+    known: Known,
 }
 
 /// What was heard of a reply so far.
@@ -155,12 +166,12 @@ impl Stream for Tee {
 
 impl Tee {
     fn finish(&mut self) {
-        if let Some(Listener { heard, tally }) = self.listener.take() {
+        if let Some(Listener { heard, tally, known }) = self.listener.take() {
             let answer = match heard {
                 Heard::Events(assembler) => assembler.finish(),
                 Heard::Body(protocol, body) => reply(protocol, &body),
             };
-            tally.lock().unwrap_or_else(PoisonError::into_inner).add(&answer);
+            tally.lock().unwrap_or_else(PoisonError::into_inner).add(&answer, &known);
         }
     }
 }

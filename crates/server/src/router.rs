@@ -77,16 +77,16 @@ async fn answer(
     request: Arc<Request>,
 ) -> Result<Response, Fault> {
     let Some(first) = prepare(house, &request, Attempt::First).await else { return Err(Fault::BrokenOff) };
-    let tally = first.tally.clone();
+    let from = first.from.clone();
     let (refused, numbers) = match send(house, parts, protocol, first).await? {
-        Opened::Reply(reply) => return Ok(reply.relay(protocol, tally)),
+        Opened::Reply(reply) => return Ok(reply.relay(protocol, from)),
         Opened::TooLong(refused, numbers) => (refused, numbers),
     };
     match prepare(house, &request, Attempt::AfterOverflow(numbers)).await {
-        None => Ok(refused.relay(protocol, tally)),
+        None => Ok(refused.relay(protocol, from)),
         Some(second) => {
-            let tally = second.tally.clone();
-            Ok(reply_of(send(house, parts, protocol, second).await?).relay(protocol, tally))
+            let from = second.from.clone();
+            Ok(reply_of(send(house, parts, protocol, second).await?).relay(protocol, from))
         }
     }
 }
@@ -102,7 +102,7 @@ async fn send(house: &House, parts: &Parts, protocol: Protocol, prepared: Prepar
     let (_, path) = split(parts.uri.path());
     let path = Path { path, query: parts.uri.query(), headers: &parts.headers };
     let response = house.outward.send(house.settings.upstreams.of(protocol), &path, prepared.body).await?;
-    open(protocol, response, &prepared.known).await
+    open(protocol, response, &prepared.from.known).await
 }
 
 fn unread(error: &axum::Error) -> Fault {

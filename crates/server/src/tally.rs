@@ -1,5 +1,7 @@
 //! What is counted of a conversation: requests, recoveries, and what the provider says they took.
 
+use epitome_core::Tokens;
+use epitome_wire::overflow::{Class, Known, notice};
 use epitome_wire::protocol::Answer;
 use serde::Serialize;
 
@@ -20,12 +22,18 @@ pub(crate) struct Tally {
     pub(crate) cache_write_tokens: u64,
     /// Tokens of all replies.
     pub(crate) output_tokens: u64,
+    /// What we counted of a request whose reply ended because the window was full, until that is acted upon.
+    #[serde(skip)]
+    pub(crate) full_at: Option<Tokens>,
 }
 
 impl Tally {
-    /// Adds what one reply took.
-    pub(crate) fn add(&mut self, answer: &Answer) {
+    /// Adds what one reply took; `known` is what we knew of its request.
+    pub(crate) fn add(&mut self, answer: &Answer, known: &Known) {
         self.replies += u64::from(answer.is_whole);
+        if notice(answer, known).is_some_and(|verdict| verdict.class == Class::SoftStop) {
+            self.full_at = known.estimate;
+        }
         let Some(taken) = answer.usage else { return };
         let usage = taken.charged();
         self.prompt_tokens = self.prompt_tokens.saturating_add(usage.prompt);

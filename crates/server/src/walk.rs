@@ -8,15 +8,15 @@ use crate::memory::{Found, Memory, SessionId};
 use crate::notice::What;
 use crate::outward::Outward;
 use crate::reading;
+use crate::reply::Sender;
 use crate::settings::Settings;
-use crate::tally::Tally;
 use crate::view;
 use bytes::Bytes;
 use epitome_engine::EngineError;
 use epitome_wire::Protocol;
-use epitome_wire::overflow::{Known, Numbers};
+use epitome_wire::overflow::Numbers;
 use epitome_wire::protocol::encode::EncodeError;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::sync::OwnedMutexGuard;
 
 /// A request whose conversation can be told.
@@ -31,10 +31,8 @@ pub(crate) struct Request {
 pub(crate) struct Prepared {
     /// Its bytes.
     pub(crate) body: Bytes,
-    /// Where its reply is to be counted; none where it is nobody's.
-    pub(crate) tally: Option<Arc<Mutex<Tally>>>,
-    /// What we know of its size.
-    pub(crate) known: Known,
+    /// Where it comes from.
+    pub(crate) from: Sender,
 }
 
 /// What every request is served from.
@@ -89,8 +87,7 @@ pub(crate) async fn prepare(
         Ok(prepared) => prepared,
         Err(error) => {
             house.tell(What::PassedOn { why: error.to_string() });
-            let untouched =
-                Prepared { body: request.body.bytes().clone(), tally: None, known: Known::default() };
+            let untouched = Prepared { body: request.body.bytes().clone(), from: Sender::default() };
             (attempt == Attempt::First).then_some(untouched)
         }
     }
@@ -156,7 +153,8 @@ fn work(
         Some(seen) => body.with_messages(&view::messages(*protocol, body, *opening, &seen)?),
         None => body.bytes().clone(),
     };
-    Ok(Some(Prepared { body, tally: Some(conversation.shared_tally()), known: conversation.known() }))
+    let from = Sender { tally: Some(conversation.shared_tally()), known: conversation.known() };
+    Ok(Some(Prepared { body, from }))
 }
 
 /// Compacts where that is due or was asked for by an overflow; whether it did anything. A compaction that

@@ -1,0 +1,125 @@
+"""Agents written with the official SDKs, through `epitome serve`, against a window of 32k tokens."""
+
+import time
+
+from agents import AnthropicAgent, OpenaiAgent
+from checks import Seen, check_report
+from processes import upstream_and_proxy
+
+WINDOW = 32_000
+TURNS = 300
+# The upstream keeps the last 500 requests; a turn takes two.
+TURNS_PER_LOOK = 200
+
+
+class Watch:
+    """Brings together what the client sent and what the upstream got."""
+
+    def __init__(self, upstream):
+        self.upstream, self.sent, self.looked = upstream, [], 0
+
+    def look(self):
+        """The pairs since the last look. A request that was refused was sent again, and that one counts."""
+        report = self.upstream.get("/scripted/report")
+        check_report(report)
+        new = [one for one in report.get("recorded", []) if one["request"] > self.looked]
+        self.looked = report["requests"]
+        got = [one["body"] for one in new if one["status"] == 200]
+        sent, self.sent[:] = list(self.sent), []
+        assert len(sent) == len(got), f"{len(sent)} requests were sent, {len(got)} were answered"
+        return zip(sent, got)
+
+
+def long_session(kind, name):
+    """Hundreds of turns with tools: none of them too long, each an extension of the one before."""
+    with upstream_and_proxy(WINDOW, "--window", str(WINDOW)) as (upstream, proxy):
+        watch, seen = Watch(upstream), Seen(name)
+        agent = kind(proxy.url, watch.sent)
+        for turn in range(TURNS):
+            agent.turn(streamed=turn % 2 == 1)
+            if turn % TURNS_PER_LOOK == TURNS_PER_LOOK - 1 or turn == TURNS - 1:
+                for sent, got in watch.look():
+                    seen.check(sent, got)
+        sessions = proxy.get("/api/v1/sessions")
+        compactions = [record for session in sessions for record in session["compactions"]]
+        report = upstream.get("/scripted/report")
+        assert len(sessions) == 1, f"one conversation became {len(sessions)} sessions"
+        assert 0 < seen.rebuilt == len(compactions), f"{seen.rebuilt} rebuilt, {len(compactions)} recorded"
+        assert sessions[0]["replies"] == seen.requests, (sessions[0]["replies"], seen.requests)
+        assert report["largest_prompt_tokens"] <= WINDOW, report["largest_prompt_tokens"]
+        if kind is AnthropicAgent:
+            assert seen.unthought > 0, "thinking in front of a summary was never left out"
+        print(f"{name}: {TURNS} turns, {seen.requests} requests, {seen.rebuilt} compactions, "
+              f"{seen.kept} messages passed byte for byte, {report['overflows']} overflows recovered")
+
+
+def twins(kind, name):
+    """Two conversations that begin alike, in turn; then one of them goes back and starts over from there."""
+    with upstream_and_proxy(WINDOW, "--window", str(WINDOW)) as (upstream, proxy):
+        watch = Watch(upstream)
+        agents = [kind(proxy.url, watch.sent, words="the parser") for _ in range(2)]
+        marks = ["ALPHA-7391", "BRAVO-2846"]
+        rewound = None
+        for turn in range(60):
+            for agent, mark in zip(agents, marks):
+                agent.words = mark if turn >= 3 else "the parser"
+                agent.turn(streamed=turn % 2 == 0)
+            if turn == 5:
+                rewound = len(agents[1].history)
+        agents[1].history[rewound:], agents[1].words, marks[1:] = [], "CHARLIE-5120", ["BRAVO-2846"]
+        for turn in range(20):
+            agents[1].turn(streamed=turn % 2 == 0)
+        check_apart(watch, name)
+
+
+def check_apart(watch, name):
+    """No request holds words its client did not send."""
+    count = 0
+    for sent, got in watch.look():
+        for mark in ("ALPHA-7391", "BRAVO-2846", "CHARLIE-5120"):
+            assert mark in sent or mark not in got, f"{name}: {mark} crossed into another conversation"
+        count += 1
+    print(f"{name}: {count} requests of conversations with the same opening, none mixed")
+
+
+def tenants(name):
+    """The same words under another key are another conversation."""
+    with upstream_and_proxy(WINDOW, "--window", str(WINDOW)) as (upstream, proxy):
+        sent = []
+        for key in ("key-of-one", "key-of-another"):
+            AnthropicAgent(proxy.url, sent, key=key).turn(streamed=False)
+        count = len(proxy.get("/api/v1/sessions"))
+        assert count == 2, f"two keys share {count} sessions"
+        check_report(upstream.get("/scripted/report"))
+        print(f"{name}: two keys, two sessions")
+
+
+def recovered(kind, name):
+    """Where the window is smaller than we believe, the provider's refusal never reaches the client."""
+    with upstream_and_proxy(WINDOW, "--window", str(2 * WINDOW)) as (upstream, proxy):
+        watch = Watch(upstream)
+        agent = kind(proxy.url, watch.sent)
+        agent.lines = 150
+        for turn in range(30):
+            agent.turn(streamed=turn % 2 == 1)
+        requests = len(list(watch.look()))
+        overflows = upstream.get("/scripted/report")["overflows"]
+        recoveries = sum(session["recoveries"] for session in proxy.get("/api/v1/sessions"))
+        assert 0 < recoveries <= overflows, (recoveries, overflows)
+        print(f"{name}: {requests} requests against half the window we believed in, {recoveries} overflows recovered")
+
+
+def main():
+    began = time.monotonic()
+    long_session(AnthropicAgent, "anthropic")
+    long_session(OpenaiAgent, "openai")
+    twins(AnthropicAgent, "anthropic twins")
+    twins(OpenaiAgent, "openai twins")
+    recovered(AnthropicAgent, "anthropic overflow")
+    recovered(OpenaiAgent, "openai overflow")
+    tenants("tenants")
+    print(f"sdk tests passed in {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""The two programs under test, started on free ports and stopped again."""
+
+import json
+import os
+import subprocess
+import tempfile
+import urllib.request
+from contextlib import contextmanager
+
+
+class Running:
+    """A program that has said where it listens."""
+
+    def __init__(self, process, url):
+        self.process, self.url = process, url
+
+    def get(self, path):
+        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+            return json.load(answer)
+
+
+@contextmanager
+def running(*command):
+    """Starts a program whose first line ends in the URL it listens on."""
+    with tempfile.TemporaryFile("w+") as told:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=told, text=True)
+        try:
+            first = process.stdout.readline().split()
+            if not first:
+                told.seek(0)
+                raise SystemExit(f"{command[0]} did not start: {told.read()}")
+            yield Running(process, first[-1])
+        finally:
+            process.terminate()
+            process.wait(timeout=10)
+
+
+@contextmanager
+def upstream_and_proxy(window, *serve_flags):
+    """The scripted upstream with a window, and `epitome serve` in front of it."""
+    scripted = [os.environ["SCRIPTED_UPSTREAM"], "--window", str(window), "--record", "--tool-rounds", "1"]
+    with running(*scripted) as upstream:
+        serve = [os.environ["EPITOME"], "serve", "--listen", "127.0.0.1:0", "--upstream", upstream.url]
+        with running(*serve, *serve_flags) as proxy:
+            yield upstream, proxy
