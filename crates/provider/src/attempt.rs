@@ -84,13 +84,17 @@ async fn take_in(mut response: Response, protocol: Protocol, limits: &Limits) ->
 
 /// An answer that is coming in.
 enum Incoming {
-    Stream(Assembler),
+    Stream(Box<Assembler>),
     Whole(Protocol, Vec<u8>),
 }
 
 impl Incoming {
     fn new(protocol: Protocol, is_stream: bool) -> Self {
-        if is_stream { Self::Stream(Assembler::new(protocol)) } else { Self::Whole(protocol, Vec::new()) }
+        if is_stream {
+            Self::Stream(Box::new(Assembler::new(protocol)))
+        } else {
+            Self::Whole(protocol, Vec::new())
+        }
     }
 
     fn push(&mut self, bytes: &Bytes) {

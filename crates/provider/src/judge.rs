@@ -54,6 +54,11 @@ pub(crate) const OUTPUT_MIN: u64 = 256;
 /// Left free beside an answer, since the provider's next count may differ by a few tokens.
 const OUTPUT_MARGIN: u64 = 64;
 
+/// What decides that an error is about the output limit asked for.
+const ABOUT_OUTPUT_LIMIT: Rule = Rule::Exclusion(7);
+/// What decides that a prompt was beyond the window we believed in and yet taken whole.
+const WINDOW_WAS_WRONG: Rule = Rule::Detector(1);
+
 /// What came back, judged; with the verdict there is to learn from.
 pub(crate) fn judge(came: Came, asked: &Asked<'_>) -> (Step, Option<Verdict>) {
     match came {
@@ -130,13 +135,14 @@ impl Asked<'_> {
         if status.is_none_or(is_transient) {
             return Step::Again { asked: retry_after, failure: Failure::Broken(told) };
         }
-        let failure = Failure::Refused(told);
-        let lower = || lower_cap(body, self.cap_tokens).map(Change::Cap);
-        let change = match verdict.rule {
-            Rule::Exclusion(7) => lower(),
-            _ if matches!(status, Some(400 | 422)) => self.options.without(body).map(Change::Options),
-            _ => None,
+        let change = if verdict.rule == ABOUT_OUTPUT_LIMIT {
+            lower_cap(&explain(None, body, self.key), self.cap_tokens).map(Change::Cap)
+        } else if matches!(status, Some(400 | 422)) {
+            self.options.without(&told).map(Change::Options)
+        } else {
+            None
         };
+        let failure = Failure::Refused(told);
         match change {
             Some(change) => Step::Differently { change, failure },
             None => Step::Done(Err(failure)),
@@ -145,23 +151,40 @@ impl Asked<'_> {
 
     fn replied(&self, answer: Answer) -> (Step, Option<Verdict>) {
         let verdict = notice(&answer, &self.known);
-        let broken = |text: &str| Step::Again { asked: None, failure: Failure::Broken(text.to_owned()) };
-        let step = match verdict {
-            // The window was wrong and the prompt is all there: the answer stands.
-            Some(Verdict { rule: Rule::Detector(1), .. }) => self.answered(answer),
-            Some(Verdict { class: Class::SilentTruncation, numbers, .. }) => {
-                let over =
-                    self.known.estimate.zip(numbers.window).map(|(estimate, window)| estimate.less(window));
-                Step::Done(Err(Failure::TooLong { over: over.filter(|&over| over > Tokens::ZERO) }))
-            }
-            Some(Verdict { class: Class::Suspect, .. }) if self.known.is_near() == Some(true) => {
-                Step::Done(Err(Failure::TooLong { over: None }))
-            }
-            Some(Verdict { class: Class::Suspect, .. }) => broken("the stream ended without a word"),
-            _ if !answer.is_whole => broken("the stream broke off"),
-            Some(_) | None => self.answered(answer),
+        let step = match verdict.and_then(|verdict| self.noticed(&verdict)) {
+            Some(step) => step,
+            None if answer.is_whole => self.answered(answer),
+            None => again("the stream broke off"),
         };
         (step, verdict)
+    }
+
+    /// What a detector makes of a reply; none where the reply stands all the same.
+    fn noticed(&self, verdict: &Verdict) -> Option<Step> {
+        match verdict.class {
+            Class::SilentTruncation if verdict.rule != WINDOW_WAS_WRONG => {
+                let sizes = self.known.estimate.zip(verdict.numbers.window);
+                let over = sizes.map(|(estimate, window)| estimate.less(window));
+                let over = over.filter(|&over| over > Tokens::ZERO);
+                Some(Step::Done(Err(Failure::TooLong { over })))
+            }
+            Class::Suspect if verdict.needs_compaction(&self.known) => {
+                Some(Step::Done(Err(Failure::TooLong { over: None })))
+            }
+            Class::Suspect => Some(again("the stream ended without a word")),
+            Class::SilentTruncation
+            | Class::SoftStop
+            | Class::TokenOverflow
+            | Class::OutputReserve
+            | Class::PayloadBytes
+            | Class::Media
+            | Class::SizeRate
+            | Class::Throttle
+            | Class::Pairing
+            | Class::ThinkingBinding
+            | Class::Undecryptable
+            | Class::Other => None,
+        }
     }
 
     fn answered(&self, answer: Answer) -> Step {
@@ -172,10 +195,14 @@ impl Asked<'_> {
             )));
         }
         let said = answer.message.said();
-        let text = native.as_ref().map_or(said, |native| readable(native));
+        let text = native.as_ref().map_or(said, readable);
         let stop = if answer.has_calls() { Stop::Call } else { stop_of(answer.stop.as_ref()) };
         Step::Done(Ok(Reply { text, stop, native: native.filter(|_| self.is_native) }))
     }
+}
+
+fn again(why: &str) -> Step {
+    Step::Again { asked: None, failure: Failure::Broken(why.to_owned()) }
 }
 
 fn is_transient(status: u16) -> bool {

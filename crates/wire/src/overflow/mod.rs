@@ -144,8 +144,10 @@ fn contradicted(verdict: Verdict) -> Verdict {
     else {
         return verdict;
     };
+    if requested > limit {
+        return verdict;
+    }
     match numbers.output {
-        _ if requested > limit => verdict,
         // vLLM counts no further than the limit: a prompt at it does not fit.
         Some(_) if requested == limit => verdict,
         Some(output) if requested + output > limit => Verdict { class: Class::OutputReserve, ..verdict },
