@@ -66,7 +66,7 @@ fn flags(args: &PolicyArgs) -> Vec<Flag> {
     let target = args.target.map(|target| flag("--target", "trigger.target", target.to_string()));
     let strategy = args.strategy.map(|strategy| flag("--strategy", "strategy", first(strategy)));
     let by = args.summarizer.as_ref().map(|who| flag("--summarizer", "summary.by", who.clone()));
-    let set = args.set.iter().map(|set| flag("--set", &set.key, set.value.clone()));
+    let set = args.set.iter().map(|set| flag(&format!("--set {}", set.key), &set.key, set.value.clone()));
     preset.into_iter().chain(target).chain(strategy).chain(by).chain(set).collect()
 }
 
