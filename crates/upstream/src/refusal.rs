@@ -63,18 +63,20 @@ fn anthropic(broken: &Violation, found: &Value) -> String {
             id("id")
         ),
         "a tool_result has its tool_use in the previous message" => format!(
-            "{path}: unexpected `tool_use_id` found in `tool_result` blocks: {}. Each `tool_result` block must \
-             have a corresponding `tool_use` block in the previous message.",
+            "{path}: unexpected `tool_use_id` found in `tool_result` blocks: {}. Each `tool_result` block \
+             must have a corresponding `tool_use` block in the previous message.",
             id("tool_use_id")
         ),
         "the first message is the user's" => "messages: first message must use the \"user\" role".into(),
         "user and assistant alternate" => {
-            "messages: roles must alternate between \"user\" and \"assistant\", but found multiple of one in a row"
+            "messages: roles must alternate between \"user\" and \"assistant\", but found several of one in \
+             a row"
                 .into()
         }
         "a text block is not empty" => "messages: text content blocks must be non-empty".into(),
         "content is not empty" => format!(
-            "{message}: all messages must have non-empty content except for the optional final assistant message"
+            "{message}: all messages must have non-empty content except for the optional final assistant \
+             message"
         ),
         "with thinking on, the reply with the last calls starts with it" => format!(
             "{path}.type: Expected `thinking` or `redacted_thinking`, but found `{}`. When `thinking` is \

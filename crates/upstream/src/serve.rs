@@ -5,7 +5,7 @@ use crate::asked::Asked;
 use crate::complaint::Complaint;
 use crate::endpoint::Endpoint;
 use crate::order::Fault;
-use crate::overflow::{Overflow, Style};
+use crate::overflow::{Overflow, Refusal, Style};
 use crate::provider::{Provider, Ready};
 use crate::reply::{Reply, Stop};
 use crate::script::Place;
@@ -30,6 +30,9 @@ impl Provider {
                 Answer { retry_after, ..failed }
             }
             Some(Fault::Timeout) => Answer::never(),
+            Some(Fault::StreamError) if !asked.envelope.is_streamed() => {
+                Answer::complaint(&overloaded(asked.protocol()), asked.protocol(), number)
+            }
             Some(
                 Fault::Cut
                 | Fault::StreamError
@@ -55,12 +58,16 @@ impl Provider {
         let overflow = Overflow {
             model: &asked.envelope.model,
             prompt: asked.prompt.tokens,
-            window: if fault == Some(Fault::Overflow) { window.min(asked.prompt.tokens - 1) } else { window },
+            window: if fault == Some(Fault::Overflow) {
+                window.min(asked.prompt.tokens.saturating_sub(1))
+            } else {
+                window
+            },
             output: asked.output_max().unwrap_or(0),
             is_streamed: asked.envelope.is_streamed(),
         };
         if overflow.is_one(self.script.overflow_style) {
-            return self.overflow(number, asked, &overflow);
+            return self.overflow(number, asked, kind, &overflow);
         }
         let reply = self.compose(asked, kind, fault, window);
         let usage = self.usage(asked, &reply);
@@ -83,7 +90,11 @@ impl Provider {
             Some(output_max) => reply.within(output_max, Stop::Length, &asked.counter),
             None => reply,
         };
-        reply.within(window.saturating_sub(asked.prompt.tokens), Stop::Window, &asked.counter)
+        let full = match asked.protocol() {
+            Protocol::Anthropic => Stop::Window,
+            Protocol::OpenaiChat | Protocol::OpenaiResponses => Stop::Length,
+        };
+        reply.within(window.saturating_sub(asked.prompt.tokens), full, &asked.counter)
     }
 
     fn step(&self, asked: &Asked) -> Reply {
@@ -105,17 +116,12 @@ impl Provider {
     /// The answer with a reply in it, and what the fault makes of it.
     fn write(&self, draft: &Draft<'_>, fault: Option<Fault>) -> Answer {
         self.store(draft);
-        let protocol = draft.asked.protocol();
-        let is_failing = fault == Some(Fault::StreamError);
         let content = if draft.asked.envelope.endpoint == Endpoint::Compact {
             Content::Json(write::compaction(draft))
         } else if !draft.asked.envelope.is_streamed() {
-            if is_failing {
-                return Answer::complaint(&overloaded(protocol), protocol, draft.number);
-            }
             Content::Json(draft.body())
-        } else if is_failing {
-            Content::Events(broken_off(draft, &overloaded(protocol)))
+        } else if fault == Some(Fault::StreamError) {
+            Content::Events(broken_off(draft))
         } else {
             Content::Events(draft.frames().all())
         };
@@ -130,32 +136,22 @@ impl Provider {
         }
     }
 
-    fn overflow(&self, number: u64, asked: &Asked, overflow: &Overflow<'_>) -> Answer {
+    fn overflow(&self, number: u64, asked: &Asked, kind: Kind, overflow: &Overflow<'_>) -> Answer {
         self.state().report.overflows += 1;
-        let style = self.script.overflow_style;
-        let protocol = asked.protocol();
-        match (overflow.refusal(style, protocol, number), self.script.overflow_place) {
+        let refusal = overflow.refusal(self.script.overflow_style, asked.protocol(), number);
+        match (refusal, self.script.overflow_place) {
             (Some(refusal), Place::Stream) if asked.envelope.is_streamed() => {
-                let reply = Reply { parts: Vec::new(), stop: Stop::End };
-                let usage = Usage { prompt: overflow.prompt, ..Usage::default() };
-                let draft = Draft { asked, number, reply: &reply, usage };
-                let frames = draft.frames().opening;
-                let complaint = overflow.complaint(protocol);
-                let failure = refusal
-                    .body
-                    .json()
-                    .map_or_else(String::new, |body| draft.failure(&complaint, body, frames.len()));
-                Answer::good(Content::Events([frames, vec![failure]].concat()))
+                told_in_stream(number, asked, overflow, &refusal)
             }
             (Some(refusal), Place::Status | Place::Stream) => Answer::refusal(refusal),
-            (None, Place::Status | Place::Stream) => self.unsaid(number, asked, overflow),
+            (None, Place::Status | Place::Stream) => self.unsaid(number, asked, kind, overflow),
         }
     }
 
     /// An overflow nobody tells of: the prompt was cut, or the reply has no room.
-    fn unsaid(&self, number: u64, asked: &Asked, overflow: &Overflow<'_>) -> Answer {
+    fn unsaid(&self, number: u64, asked: &Asked, kind: Kind, overflow: &Overflow<'_>) -> Answer {
         let (reply, prompt) = if self.script.overflow_style == Style::Silent {
-            (agent::step(asked, &self.script), overflow.window)
+            (self.compose(asked, kind, None, u64::MAX), overflow.window)
         } else {
             (Reply { parts: Vec::new(), stop: Stop::Window }, overflow.prompt)
         };
@@ -164,6 +160,18 @@ impl Provider {
         self.state().report.spend(usage);
         self.write(&Draft { asked, number, reply: &reply, usage }, None)
     }
+}
+
+/// A stream that begins well and ends with the overflow; with nothing at all where the error has no words.
+fn told_in_stream(number: u64, asked: &Asked, overflow: &Overflow<'_>, refusal: &Refusal) -> Answer {
+    let reply = Reply { parts: Vec::new(), stop: Stop::End };
+    let usage = Usage { prompt: overflow.prompt, ..Usage::default() };
+    let draft = Draft { asked, number, reply: &reply, usage };
+    let mut frames = draft.frames().opening;
+    if let Some(body) = refusal.body.json() {
+        frames.push(draft.failure(&overflow.complaint(asked.protocol()), body, frames.len()));
+    }
+    Answer::good(Content::Events(frames))
 }
 
 /// The length of a prompt, in the provider's shape.
@@ -186,10 +194,11 @@ fn overloaded(protocol: Protocol) -> Complaint {
 }
 
 /// A stream that ends half way in an error.
-fn broken_off(draft: &Draft<'_>, complaint: &Complaint) -> Vec<String> {
+fn broken_off(draft: &Draft<'_>) -> Vec<String> {
+    let complaint = overloaded(draft.asked.protocol());
+    let body = complaint.body(draft.asked.protocol(), draft.number);
     let mut frames = draft.frames().all();
     frames.truncate(frames.len() / 2);
-    let body = complaint.body(draft.asked.protocol(), draft.number);
-    let failure = draft.failure(complaint, &body, frames.len());
-    [frames, vec![failure]].concat()
+    frames.push(draft.failure(&complaint, &body, frames.len()));
+    frames
 }

@@ -97,9 +97,17 @@ mod tests {
 
     #[test]
     fn arguments_fit_the_schema() {
-        let definition = json!({"name": "edit", "input_schema": {"type": "object", "required": ["path", "mode", "lines"],
-            "properties": {"path": {"type": "string"}, "mode": {"enum": ["fast"]}, "note": {"type": "string"},
-                "lines": {"type": "array", "items": {"type": "object", "properties": {"at": {"type": "integer"}}}}}}});
+        let line = json!({"type": "object", "properties": {"at": {"type": "integer"}}});
+        let definition = json!({"name": "edit", "input_schema": {
+            "type": "object",
+            "required": ["path", "mode", "lines"],
+            "properties": {
+                "path": {"type": "string"},
+                "mode": {"enum": ["fast"]},
+                "note": {"type": "string"},
+                "lines": {"type": "array", "items": line},
+            },
+        }});
         let tool = parse(&definition.to_string()).expect("a tool");
         let arguments = tool.arguments(&mut Dice::new(1, &blake3::hash(b"")));
         assert_eq!(arguments, json!({"path": "src/session.rs", "mode": "fast", "lines": [{"at": 45}]}));

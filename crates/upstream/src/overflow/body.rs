@@ -44,8 +44,8 @@ impl Overflow<'_> {
     /// One request over a limit per minute.
     pub(super) fn rate(&self, unit: &str) -> Value {
         let message = format!(
-            "Request too large for model `{}` in organization org-scripted on {unit}: Limit {}, Requested {}. \
-             Please reduce your message size and try again.",
+            "Request too large for model `{}` in organization org-scripted on {unit}: Limit {}, \
+             Requested {}. Please reduce your message size and try again.",
             self.model, self.window, self.prompt
         );
         json!({"error": {"message": message, "type": "tokens", "param": null, "code": "rate_limit_exceeded"}})
@@ -94,7 +94,8 @@ impl Overflow<'_> {
 
     pub(super) fn mistral(&self) -> Value {
         let message = format!(
-            "Prompt contains {} tokens and 0 draft tokens, too large for model with {} maximum context length",
+            "Prompt contains {} tokens and 0 draft tokens, too large for model with {} maximum context \
+             length",
             self.prompt, self.window
         );
         json!({"object": "error", "message": message, "type": "invalid_request_error", "code": "3051"})
@@ -110,8 +111,9 @@ impl Overflow<'_> {
     pub(super) fn openrouter(&self) -> Value {
         let Self { prompt, window, output, .. } = self;
         let message = format!(
-            "This endpoint's maximum context length is {window} tokens. However, you requested about {} tokens \
-             ({prompt} of text input, {output} in the output). Please reduce the length of either one.",
+            "This endpoint's maximum context length is {window} tokens. However, you requested about {} \
+             tokens ({prompt} of text input, {output} in the output). Please reduce the length of either \
+             one.",
             prompt + output
         );
         json!({"error": {"message": message, "code": 400, "metadata": {"provider_name": "Scripted"}}})
@@ -121,7 +123,8 @@ impl Overflow<'_> {
         let Self { prompt, window, output, .. } = self;
         let message = format!(
             "This model's maximum context length is {window} tokens. However, you requested {output} output \
-             tokens and your prompt contains at least {prompt} input tokens, for a total of at least {} tokens.",
+             tokens and your prompt contains at least {prompt} input tokens, for a total of at least {} \
+             tokens.",
             prompt + output
         );
         json!({"error": {

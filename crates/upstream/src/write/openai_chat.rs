@@ -99,7 +99,10 @@ pub(super) fn frames(draft: &Draft<'_>) -> Frames {
         }
         data(&chunk)
     };
-    let choice = |delta: Value, finish: Value| json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}]);
+    let choice = |delta: Value, finish: Value| {
+        let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish});
+        json!([choice])
+    };
     let said = |delta| chunk(choice(delta, Value::Null), Value::Null);
     let opening = vec![said(json!({"role": "assistant", "content": "", "refusal": null}))];
     let mut rest: Vec<String> = all_deltas(draft).into_iter().map(said).collect();

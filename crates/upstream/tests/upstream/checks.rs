@@ -16,17 +16,18 @@ fn said(body: &mut Value, list: &str, more: Value) {
 
 #[tokio::test]
 async fn a_call_without_its_result_is_refused_by_each_provider() {
+    let call = json!({"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}});
     let mut body = anthropic("Hello");
     said(
         &mut body,
         "messages",
         json!([
-            {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}]},
+            {"role": "assistant", "content": [call]},
             {"role": "user", "content": "Well?"},
         ]),
     );
-    let told = "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each \
-        `tool_use` block must have a corresponding `tool_result` block in the next message.";
+    let told = "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: \
+        toolu_1. Each `tool_use` block must have a corresponding `tool_result` block in the next message.";
     assert_eq!(refused(MESSAGES, &body).await, (400, told.into()));
 
     let mut body = chat("Hello");
@@ -35,7 +36,8 @@ async fn a_call_without_its_result_is_refused_by_each_provider() {
         &mut body,
         "messages",
         json!([
-            {"role": "assistant", "content": null, "tool_calls": [call]}, {"role": "user", "content": "Well?"},
+            {"role": "assistant", "content": null, "tool_calls": [call]},
+            {"role": "user", "content": "Well?"},
         ]),
     );
     let told = "An assistant message with 'tool_calls' must be followed by tool messages responding to each \
@@ -162,8 +164,8 @@ async fn thinking_can_be_bound_to_all_that_went_before_it() {
     assert_eq!(client.post(MESSAGES, &body).await.status, 200);
     body["messages"][0]["content"] = json!("A summary");
     let got = client.post(MESSAGES, &body).await;
-    let told = "messages.1.content.0: Invalid `signature` in `thinking` block: the block is bound to a different \
-        conversation";
+    let told = "messages.1.content.0: Invalid `signature` in `thinking` block: the block is bound to a \
+        different conversation";
     assert_eq!((got.status, &got.body["error"]["message"]), (400, &json!(told)));
     body["thinking"]["block_binding"] = json!({"prefix_mismatch_behavior": "drop_block"});
     assert_eq!(client.post(MESSAGES, &body).await.status, 200);

@@ -11,11 +11,15 @@ async fn statuses_have_each_providers_shape() {
     let client = Client::usual().await;
     let got = client.ordered(MESSAGES, &anthropic("Hello"), "529").await;
     let body = json!({
-        "type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}, "request_id": "req_scripted000001",
+        "type": "error",
+        "error": {"type": "overloaded_error", "message": "Overloaded"},
+        "request_id": "req_scripted000001",
     });
     assert_eq!(got, Got { status: 529, retry_after: None, body });
     let got = client.ordered(CHAT, &chat("Hello"), "500").await;
-    let body = json!({"error": {"message": "Internal server error", "type": "server_error", "param": null, "code": null}});
+    let error =
+        json!({"message": "Internal server error", "type": "server_error", "param": null, "code": null});
+    let body = json!({"error": error});
     assert_eq!(got, Got { status: 500, retry_after: None, body });
     let got = client.ordered(MESSAGES, &anthropic("Hello"), "429=7").await;
     assert_eq!(

@@ -1,6 +1,7 @@
 //! The program: says where it listens, takes its flags, and stops with its input.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// The program, started, and what it said first.
@@ -31,12 +32,31 @@ async fn it_says_where_it_listens_and_stops_when_its_input_closes() {
     assert!(child.wait().expect("it ends").success());
 }
 
+/// What the program writes to either stream.
+fn told(args: &[&str]) -> (bool, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_scripted-upstream")).args(args).output();
+    let output = output.expect("the program runs");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).expect("text"))
+}
+
 #[test]
 fn a_recording_that_is_not_there_is_named() {
-    let output = Command::new(env!("CARGO_BIN_EXE_scripted-upstream"))
-        .args(["--replay", "nowhere.jsonl"])
-        .output()
-        .expect("the program runs");
-    let told = String::from_utf8(output.stderr).expect("text");
-    assert!(!output.status.success() && told.contains("cannot replay nowhere.jsonl"), "{told}");
+    let (is_well, told) = told(&["--replay", "nowhere.jsonl"]);
+    assert!(!is_well && told.contains("cannot replay nowhere.jsonl"), "{told}");
+}
+
+#[test]
+fn every_flag_and_style_is_on_its_page() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scripted-upstream.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let (_, help) = told(&["--help"]);
+    let flags = help.split_whitespace().filter(|word| word.starts_with("--"));
+    let (_, listed) = told(&["--overflow-style", "nobody"]);
+    let styles = listed.split_once("there are ").map(|(_, names)| names).unwrap_or_default();
+    let styles: Vec<&str> = styles.lines().next().unwrap_or_default().split(", ").map(str::trim).collect();
+    assert_eq!(styles.len(), 21);
+    let missing = flags.chain(styles).filter(|name| !["--help", "--version"].contains(name));
+    let missing: Vec<&str> = missing.filter(|name| !page.contains(&format!("`{name}"))).collect();
+    assert_eq!(missing, [""; 0]);
 }

@@ -1,6 +1,6 @@
 //! Replay of real transcripts.
 
-use crate::client::{CHAT, Client, MESSAGES, RESPONSES, text_of};
+use crate::client::{CHAT, Client, MESSAGES, RESPONSES, questions, text_of};
 use epitome_upstream::{Recording, Script};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -61,7 +61,10 @@ fn after(path: &str, reply: &Value) -> Vec<Value> {
         _ => {
             let items = list(&reply["output"]);
             let calls = items.iter().filter(|item| item["type"] == "function_call");
-            let result = |call: &Value| json!({"type": "function_call_output", "call_id": call["call_id"], "output": "fine"});
+            let result = |call: &Value| {
+                let id = &call["call_id"];
+                json!({"type": "function_call_output", "call_id": id, "output": "fine"})
+            };
             let mut results: Vec<Value> = calls.map(result).collect();
             if results.is_empty() {
                 results.push(json!({"role": "user", "content": "Go on"}));
@@ -76,14 +79,9 @@ const SUBAGENT: &str = "claude-code/spotter-fa812b/subagents/agent-aa84377.jsonl
 
 /// The first request on each protocol.
 fn starts() -> [(&'static str, Value); 3] {
-    [
-        (
-            MESSAGES,
-            json!({"model": "claude-sonnet-4-5", "max_tokens": 8000, "messages": [{"role": "user", "content": "Begin"}]}),
-        ),
-        (CHAT, json!({"model": "gpt-5", "messages": [{"role": "user", "content": "Begin"}]})),
-        (RESPONSES, json!({"model": "gpt-5", "input": [{"role": "user", "content": "Begin"}]})),
-    ]
+    let mut all = questions("Begin");
+    all[0].1["max_tokens"] = json!(8000);
+    all
 }
 
 #[tokio::test]
@@ -101,7 +99,7 @@ async fn a_recording_is_replayed_to_its_end_on_each_protocol() {
 #[tokio::test]
 async fn a_compacted_conversation_goes_on_where_it_was() {
     let (client, _) = replaying(SUBAGENT).await;
-    let start = json!({"model": "claude-sonnet-4-5", "max_tokens": 8000, "messages": [{"role": "user", "content": "Begin"}]});
+    let [(_, start), ..] = starts();
     let replies = walk(&client, MESSAGES, start.clone(), 6).await;
     // All but the newest exchange gave way to a summary.
     let mut compacted = start;
@@ -115,7 +113,7 @@ async fn a_compacted_conversation_goes_on_where_it_was() {
 #[tokio::test]
 async fn where_nothing_is_left_in_view_the_next_reply_follows_the_last() {
     let (client, _) = replaying(SUBAGENT).await;
-    let start = json!({"model": "claude-sonnet-4-5", "max_tokens": 8000, "messages": [{"role": "user", "content": "Begin"}]});
+    let [(_, start), ..] = starts();
     let mut compacted = start.clone();
     compacted["messages"][0]["content"] = json!("All so far in brief, and go on");
     let replies = walk(&client, MESSAGES, start.clone(), 4).await;

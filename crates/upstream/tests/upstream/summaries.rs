@@ -4,8 +4,12 @@ use crate::client::{CHAT, Client, MESSAGES, anthropic, chat, text_of};
 use epitome_upstream::Script;
 use serde_json::json;
 
-const STORY: &str = "Please fix the parser of headers\nYou must never touch the lock file\nI decided on a table because \
-    it is quicker\nI added src/header.rs with the new parser\nNext I need to run the tests\n\nWrite a summary of this.";
+const STORY: &str = "Please fix the parser of headers\n\
+    You must never touch the lock file\n\
+    I decided on a table because it is quicker\n\
+    I added src/header.rs with the new parser\n\
+    Next I need to run the tests\n\n\
+    Write a summary of this.";
 
 #[tokio::test]
 async fn a_summary_is_made_of_the_lines_of_its_request() {
@@ -49,7 +53,8 @@ async fn a_summary_already_in_the_context_asks_for_none() {
     let client = Client::usual().await;
     let mut body = anthropic("");
     body["messages"][0]["content"] = json!([
-        {"type": "text", "text": "Summary of what went before: all is well"}, {"type": "text", "text": "Go on"},
+        {"type": "text", "text": "Summary of what went before: all is well"},
+        {"type": "text", "text": "Go on"},
     ]);
     client.post(MESSAGES, &body).await;
     let call = json!({"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}});

@@ -26,14 +26,18 @@ async fn each_provider_refuses_a_long_prompt_its_own_way() {
     let counted = |body: Value| body["input_tokens"].clone();
     let prompt = counted(client.post("/v1/messages/count_tokens", &anthropic(&long())).await.body);
     let refused = client.post(MESSAGES, &anthropic(&long())).await;
-    let told = json!({"type": "invalid_request_error", "message": format!("prompt is too long: {prompt} tokens > 100 maximum")});
+    let message = format!("prompt is too long: {prompt} tokens > 100 maximum");
+    let told = json!({"type": "invalid_request_error", "message": message});
     assert_eq!((refused.status, &refused.body["error"]), (400, &told));
 
     let prompt = counted(client.post("/v1/responses/input_tokens", &responses(&long())).await.body);
     let refused = client.post(CHAT, &chat(&long())).await;
+    let message = format!(
+        "This model's maximum context length is 100 tokens. However, your messages resulted in {prompt} \
+         tokens. Please reduce the length of the messages."
+    );
     let told = json!({
-        "message": format!("This model's maximum context length is 100 tokens. However, your messages resulted in \
-            {prompt} tokens. Please reduce the length of the messages."),
+        "message": message,
         "type": "invalid_request_error",
         "param": "messages",
         "code": "context_length_exceeded",
@@ -41,8 +45,10 @@ async fn each_provider_refuses_a_long_prompt_its_own_way() {
     assert_eq!((refused.status, &refused.body["error"]), (400, &told));
 
     let refused = client.post(RESPONSES, &responses(&long())).await;
+    let message =
+        "Your input exceeds the context window of this model. Please adjust your input and try again.";
     let told = json!({
-        "message": "Your input exceeds the context window of this model. Please adjust your input and try again.",
+        "message": message,
         "type": "invalid_request_error",
         "param": "input",
         "code": "context_length_exceeded",
@@ -78,7 +84,11 @@ async fn other_servers_can_be_played() {
         "request ({prompt} tokens) exceeds the available context size (100 tokens), try increasing it"
     );
     let expected = json!({"error": {
-        "code": 400, "message": message, "type": "exceed_context_size_error", "n_prompt_tokens": prompt, "n_ctx": 100,
+        "code": 400,
+        "message": message,
+        "type": "exceed_context_size_error",
+        "n_prompt_tokens": prompt,
+        "n_ctx": 100,
     }});
     assert_eq!((status, body), (400, expected));
 
