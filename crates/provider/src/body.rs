@@ -1,7 +1,7 @@
 //! What is sent: a summary request as a body of its protocol, with the address it goes to.
 
 use crate::options::{Field, Options, field};
-use crate::prefix;
+use crate::prefix::{self, Last};
 use crate::service::format_of;
 use epitome_core::{Author, Body, Failure, Message, Purpose, Request, Role, Shown};
 use epitome_wire::Protocol;
@@ -16,7 +16,7 @@ pub(crate) struct Outgoing {
     pub(crate) place: Place,
     pub(crate) body: Vec<u8>,
     /// Features the provider wants named in a header.
-    pub(crate) beta: Option<&'static str>,
+    pub(crate) beta: Option<String>,
 }
 
 /// Where a request goes, at the provider's address.
@@ -36,7 +36,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) cap_tokens: u64,
     pub(crate) options: Options,
     /// The session's last request, where there is one.
-    pub(crate) last: Option<&'a [u8]>,
+    pub(crate) last: Option<&'a Last>,
 }
 
 /// Anthropic's name for compacting on demand.
@@ -48,32 +48,22 @@ pub(crate) fn outgoing(request: &Request, frame: &Frame<'_>) -> Result<Outgoing,
     }
     let extended = match (&request.body, frame.last) {
         (Body::Prefix { instruction, .. }, Some(last)) => {
-            prefix::extend(last, frame.protocol, frame.model, instruction)
+            prefix::extend(&last.body, frame.protocol, frame.model, instruction)
         }
         (Body::Prefix { .. }, None) | (Body::Text(_) | Body::Messages { .. }, _) => None,
     };
+    let beta = extended.as_ref().and_then(|_| beta(frame.last, None));
     let body = match extended {
         Some(body) => body,
         None => write(request, frame, frame.options.fields(frame.protocol, frame.cap_tokens), true)?,
     };
-    Ok(Outgoing { place: Place::Replies, body, beta: None })
+    Ok(Outgoing { place: Place::Replies, body, beta })
 }
 
 /// The provider's own compaction. What is to be compacted stands alone; what to do goes beside it.
 fn native(request: &Request, frame: &Frame<'_>) -> Result<Outgoing, Failure> {
     match frame.protocol {
-        Protocol::Anthropic => {
-            let how = compaction(request);
-            let extended = match (&request.body, frame.last) {
-                (Body::Prefix { .. }, Some(last)) => {
-                    prefix::with_field(last, frame.model, "compaction", &how)
-                }
-                (Body::Prefix { .. }, None) | (Body::Text(_) | Body::Messages { .. }, _) => None,
-            };
-            let fields = || vec![field("stream", "true"), field("compaction", how.as_str())];
-            let body = extended.map_or_else(|| write(request, frame, fields(), false), Ok)?;
-            Ok(Outgoing { place: Place::Replies, body, beta: Some(COMPACTION_BETA) })
-        }
+        Protocol::Anthropic => native_of_anthropic(request, frame),
         Protocol::OpenaiResponses => {
             let body = write(request, &Frame { cap_tokens: 0, ..*frame }, Vec::new(), false)?;
             Ok(Outgoing { place: Place::Compactions, body, beta: None })
@@ -82,6 +72,24 @@ fn native(request: &Request, frame: &Frame<'_>) -> Result<Outgoing, Failure> {
             "chat completions have no compaction of their own; use `summarize`".into(),
         )),
     }
+}
+
+fn native_of_anthropic(request: &Request, frame: &Frame<'_>) -> Result<Outgoing, Failure> {
+    let how = compaction(request);
+    let extended = match (&request.body, frame.last) {
+        (Body::Prefix { .. }, Some(last)) => prefix::with_field(&last.body, frame.model, "compaction", &how),
+        (Body::Prefix { .. }, None) | (Body::Text(_) | Body::Messages { .. }, _) => None,
+    };
+    let beta = beta(frame.last.filter(|_| extended.is_some()), Some(COMPACTION_BETA));
+    let fields = || vec![field("stream", "true"), field("compaction", how.as_str())];
+    let body = extended.map_or_else(|| write(request, frame, fields(), false), Ok)?;
+    Ok(Outgoing { place: Place::Replies, body, beta })
+}
+
+/// The features of the request that is gone on with, and one more.
+fn beta(last: Option<&Last>, more: Option<&str>) -> Option<String> {
+    let named: Vec<&str> = last.and_then(|last| last.beta.as_deref()).into_iter().chain(more).collect();
+    (!named.is_empty()).then(|| named.join(","))
 }
 
 fn compaction(request: &Request) -> String {

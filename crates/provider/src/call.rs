@@ -66,7 +66,7 @@ async fn send(
         model: provider.model_id(),
         cap_tokens: asked.cap_tokens,
         options: asked.options,
-        last: last.as_deref(),
+        last: last.as_ref(),
     };
     let outgoing = body::outgoing(request, &frame)?;
     spent.calls += 1;
@@ -137,7 +137,7 @@ impl Tries {
     /// The answer's limit: what was asked for and room to think, within the model's maximum and what its
     /// window has left.
     fn new(provider: &Provider, request: &Request, known: &Known) -> Self {
-        let options = provider.options();
+        let options = provider.options().on_attempt(request.attempt);
         let thinking = options.reasoning.map_or(0, crate::Effort::budget_tokens);
         let wanted = request.output_max.0.saturating_add(thinking);
         let room = known.window.unwrap_or_default().less(known.estimate.unwrap_or_default());

@@ -18,6 +18,15 @@ pub enum Effort {
 }
 
 impl Effort {
+    /// One step less; none below the least.
+    pub(crate) fn less(self) -> Option<Self> {
+        match self {
+            Self::Low => None,
+            Self::Medium => Some(Self::Low),
+            Self::High => Some(Self::Medium),
+        }
+    }
+
     fn word(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -62,6 +71,14 @@ impl Options {
         let is_openai = base_url.contains("openai.com") || base_url.contains("openai.azure.com");
         let cap = if is_openai { CapName::MaxCompletionTokens } else { CapName::MaxTokens };
         Self { reasoning, has_stream_usage: true, cap }
+    }
+
+    /// The same with less reasoning for each attempt that went before: on the first it may have eaten the
+    /// answer.
+    pub(crate) fn on_attempt(self, attempt: u32) -> Self {
+        // Past the third step there is no reasoning left to take away.
+        let reasoning = (0..attempt.min(3)).fold(self.reasoning, |effort, _| effort.and_then(Effort::less));
+        Self { reasoning, ..self }
     }
 
     /// The same without what an error complains of; none where it complains of nothing here.
@@ -135,6 +152,13 @@ mod tests {
         let newer = options.without("use 'max_completion_tokens' instead");
         assert_eq!(newer, Some(Options { cap: CapName::MaxCompletionTokens, ..options }));
         assert_eq!(options.without("the model is out of order"), None);
+    }
+
+    #[test]
+    fn each_attempt_thinks_less_than_the_one_before() {
+        let options = Options::new(Some(Effort::High), "");
+        let efforts = [0, 1, 2, 3, 9].map(|attempt| options.on_attempt(attempt).reasoning);
+        assert_eq!(efforts, [Some(Effort::High), Some(Effort::Medium), Some(Effort::Low), None, None]);
     }
 
     #[test]

@@ -1,11 +1,22 @@
 //! The session's own last request, gone on with: its bytes stay as they are, so that the provider's
 //! prompt cache still knows them, and one message is put behind the others.
 
+use bytes::Bytes;
 use epitome_tokens::Prices;
 use epitome_wire::Protocol;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// The session's last request, as it was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Last {
+    /// Its body, byte for byte.
+    pub body: Bytes,
+    /// Its `anthropic-beta` header, where it had one: fields of the body may depend on it.
+    pub beta: Option<Arc<str>>,
+}
 
 /// How a summary is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 use crate::body::{Outgoing, Place};
 use crate::call::call;
 use crate::options::Options;
-use crate::{Dice, Effort, Entropy, Key, Limits};
-use bytes::Bytes;
+use crate::{Dice, Effort, Entropy, Key, Last, Limits};
 use epitome_core::{Called, Request, Tokens};
 use epitome_engine::{Clock, Gauge, Model, Pending};
 use epitome_tokens::{self as tokens, Counter, Prices, Source};
@@ -81,7 +80,7 @@ pub struct Provider {
     world: World,
     gauge: Gauge,
     /// The session's last request, to be gone on with.
-    last: RwLock<Option<Bytes>>,
+    last: RwLock<Option<Last>>,
 }
 
 impl fmt::Debug for Provider {
@@ -105,8 +104,8 @@ impl Provider {
 
     /// Notes the session's last request, as it was sent, for [`Body::Prefix`](epitome_core::Body::Prefix)
     /// to go on with.
-    pub fn remember(&self, request_body: impl Into<Bytes>) {
-        *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(request_body.into());
+    pub fn remember(&self, last: Last) {
+        *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(last);
     }
 
     /// The prices of its model, where the catalog knows them.
@@ -157,7 +156,7 @@ impl Provider {
         self.world.dice.roll()
     }
 
-    pub(crate) fn last(&self) -> Option<Bytes> {
+    pub(crate) fn last(&self) -> Option<Last> {
         self.last.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -1,6 +1,7 @@
 //! Bodies as they leave, byte for byte.
 
 use super::{Frame, Outgoing, Place, outgoing};
+use crate::Last;
 use crate::options::{Effort, Options};
 use epitome_core::{Author, Block, Body, Call, CallId, Failure, Message, Purpose, Request, Role, Tokens};
 use epitome_wire::Protocol;
@@ -40,8 +41,9 @@ fn a_warm_prefix_is_gone_on_with_and_without_one_the_messages_are_written() {
     let said = Arc::new(Message::text(Role::User, Author::Person, "hello"));
     let asked =
         request(Purpose::History, Body::Prefix { messages: vec![said], instruction: "sum up".into() });
-    let last: &[u8] = br#"{"model":"m","messages":[{"role":"user","content":"hello"}],"max_tokens":9}"#;
-    let warm = written(&asked, &Frame { last: Some(last), ..frame(Protocol::OpenaiChat) });
+    let body = r#"{"model":"m","messages":[{"role":"user","content":"hello"}],"max_tokens":9}"#;
+    let last = Last { body: body.into(), beta: Some("context-1".into()) };
+    let warm = written(&asked, &Frame { last: Some(&last), ..frame(Protocol::OpenaiChat) });
     let whole = r#"{"model":"m","messages":[{"role":"user","content":"hello"},{"role":"user","content":"sum up"}],"max_tokens":9}"#;
     assert_eq!(warm, (Place::Replies, whole.to_owned()));
     let cold = written(&asked, &frame(Protocol::OpenaiChat)).1;
@@ -72,7 +74,7 @@ fn the_providers_own_compaction_is_asked_for_where_there_is_one() {
     let anthropic = outgoing(&asked, &frame(Protocol::Anthropic)).expect("it can be written");
     let body = r#"{"model":"m","max_tokens":1500,"system":[{"type":"text","text":"be brief"}],"messages":[{"role":"user","content":[{"type":"text","text":"hello"}]}],"stream":true,"compaction":{"type":"summarize","instructions":"keep paths"}}"#;
     assert_eq!(
-        (anthropic.beta, String::from_utf8_lossy(&anthropic.body).as_ref()),
+        (anthropic.beta.as_deref(), String::from_utf8_lossy(&anthropic.body).as_ref()),
         (Some("compact-2026-09-04"), body)
     );
     let openai = written(&asked, &frame(Protocol::OpenaiResponses));

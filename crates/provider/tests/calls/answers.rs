@@ -4,6 +4,7 @@ use crate::script::{Act, Server, stream, whole};
 use crate::{Seen, ask, ask_anthropic, provider, request, says};
 use epitome_core::{Body, Failure, Opaque, Purpose, Reply, Spent, Stop, Tokens};
 use epitome_engine::Model;
+use epitome_provider::Last;
 
 fn reply(text: &str, stop: Stop) -> Result<Reply, Failure> {
     Ok(Reply { text: text.into(), stop, native: None })
@@ -156,11 +157,12 @@ async fn a_warm_prefix_is_sent_byte_for_byte_with_one_message_more() {
     let server = Server::start(vec![says("ok", "end_turn")]).await;
     let provider = provider(&server.url, "anthropic", "");
     let last = r#"{"model":"claude-opus-4-5", "max_tokens":64,"stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
-    provider.remember(last.as_bytes());
+    provider.remember(Last { body: last.into(), beta: Some("context-1".into()) });
     let body = Body::Prefix { messages: Vec::new(), instruction: "sum up".into() };
     let called = provider.summarize(epitome_core::Request { body, ..request(Purpose::History) }).await;
     assert_eq!(called.result, reply("ok", Stop::End));
     let (before, behind) = last.split_at(last.len() - 2);
     let added = r#",{"role":"user","content":[{"type":"text","text":"sum up"}]}"#;
     assert_eq!(server.received()[0].body, format!("{before}{added}{behind}"));
+    assert!(server.received()[0].head.contains("anthropic-beta: context-1"), "{}", server.received()[0].head);
 }
