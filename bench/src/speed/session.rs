@@ -1,7 +1,7 @@
 //! What the speed benches give a session to work with.
 
 use epitome_core::{Archive, Budget, Expressible, Policy, Settings, Tokens};
-use epitome_engine::{Gauge, Setup, Stopped};
+use epitome_engine::{Asks, Gauge, Setup, Stopped};
 use std::sync::Arc;
 
 /// The window of the sessions measured: the one pi is given.
@@ -28,5 +28,6 @@ pub fn setup(archive: impl Archive + 'static, gauge: &Gauge) -> Setup {
         focus: None,
         pins: Vec::new(),
         clock: Arc::new(Stopped),
+        asks: Asks::default(),
     }
 }

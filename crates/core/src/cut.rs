@@ -32,6 +32,12 @@ pub enum Keep {
     Messages(usize),
     /// At most this many tokens, cutting inside a turn where it must be.
     Tokens(Tokens),
+    /// The fewest messages that take at least this many tokens.
+    AtLeast(Tokens),
+    /// From the first place to cut at or after the message with which this many tokens are reached.
+    Reached(Tokens),
+    /// None but a call that still waits, and what follows it.
+    Nothing,
     /// At most this many tokens, and whole turns only.
     TurnsWithin(Tokens),
     /// This many turns.
@@ -57,10 +63,21 @@ pub fn find_cut(context: &Context, keep: Keep) -> Option<Cut> {
     let start = match keep {
         Keep::Messages(count) => at_or_before(context.units(), slots.saturating_sub(count)),
         Keep::Turns(count) => {
-            context.turns().iter().rev().nth(count.max(1) - 1).map_or(0, |&slot| slot as usize)
+            // A person may speak while tools run: that turn begins inside an exchange, which stays whole.
+            let turn = context.turns().iter().rev().nth(count.max(1) - 1);
+            turn.map_or(0, |&slot| at_or_before(context.units(), slot as usize))
         }
         Keep::Tokens(most) => at_or_after(context.units(), first_within(context, most), slots),
-        Keep::TurnsWithin(most) => at_or_after(context.turns(), first_within(context, most), slots),
+        Keep::AtLeast(least) => reached(context, least).map_or(0, |slot| at_or_before(context.units(), slot)),
+        Keep::Reached(least) => {
+            let found = reached(context, least).map(|slot| at_or_after(context.units(), slot, slots));
+            found.filter(|&slot| slot < slots).unwrap_or(0)
+        }
+        Keep::Nothing => slots,
+        Keep::TurnsWithin(most) => {
+            let turn = at_or_after(context.turns(), first_within(context, most), slots);
+            at_or_after(context.units(), turn, slots)
+        }
     };
     let start = context.open_from().map_or(start, |open| start.min(open));
     (start > 0).then(|| cut_at(context, start))
@@ -70,6 +87,12 @@ pub fn find_cut(context: &Context, keep: Keep) -> Option<Cut> {
 fn first_within(context: &Context, most: Tokens) -> usize {
     let all = context.tokens();
     context.sums().partition_point(|&before| all - before > most)
+}
+
+/// The newest slot from which all that follows takes at least `least`.
+fn reached(context: &Context, least: Tokens) -> Option<usize> {
+    let all = context.tokens();
+    context.sums().partition_point(|&before| all - before >= least).checked_sub(1)
 }
 
 /// The last of `starts` at or before `slot`; the last of all where `slot` is the end.
@@ -169,6 +192,16 @@ mod tests {
     fn a_call_that_waits_is_kept_whatever_the_limit() {
         assert_eq!(cut("user, text, call 1", Keep::Tokens(Tokens(0))), "user, text // call 1");
         assert_eq!(cut("user, text", Keep::Tokens(Tokens(0))), "user, text /");
+    }
+
+    #[test]
+    fn a_least_amount_is_kept_whole_or_from_the_next_place_to_cut() {
+        let transcript = "user, text, user, call 1, result 1, text";
+        let cut = |keep| cut(transcript, keep);
+        assert_eq!(cut(Keep::AtLeast(Tokens(2))), "user, text, user // call 1, result 1, text");
+        assert_eq!(cut(Keep::Reached(Tokens(2))), "user, text, user, call 1, result 1 // text");
+        assert_eq!(cut(Keep::Reached(Tokens(7))), transcript);
+        assert_eq!(cut(Keep::Nothing), format!("{transcript} /"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The log: entries in the order they came, each below its parent, never edited and never removed.
 
-use crate::{Author, CallId, EntryId, Form, Role, Sizes, Tokens};
+use crate::{Author, CallId, EntryId, Form, Opaque, Role, Sizes, Tokens};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -61,6 +61,9 @@ pub struct Compaction {
     pub summary: Option<Summary>,
     /// What follows the summary.
     pub tail: Tail,
+    /// The provider's own item for the same; the summary is its readable twin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Opaque>,
     /// Forms that messages in view take on in the same pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forms: Vec<(EntryId, Form)>,

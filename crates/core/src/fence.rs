@@ -52,6 +52,14 @@ pub fn frame(body: &str, provenance: &Provenance<'_>, folded: &str) -> String {
     text
 }
 
+/// What stands inside a frame of ours; the whole text where there is none.
+pub fn body(text: &str) -> &str {
+    let Some(at) = text.find(OPENING) else { return text.trim() };
+    let inner = text[at..].split_once(">\n").map_or("", |(_, rest)| rest);
+    let inner = inner.split_once('\n').map_or(inner, |(_, rest)| rest);
+    inner.split(CLOSING).next().unwrap_or(inner).trim()
+}
+
 /// Always-kept messages as text, for places that cannot keep them in front of a summary.
 pub(crate) fn fold(job: &Job<'_>, ids: &[EntryId], limit: Tokens) -> Result<String, ArchiveError> {
     let mut text = String::new();

@@ -32,6 +32,8 @@ impl Plan<'_> {
             ledger: ledger::Ledger::default(),
             loss: verify::LossReport::default(),
             notes: self.target_note().into_iter().collect(),
+            short: None,
+            trail: self.trail.clone(),
         }
     }
 
@@ -61,7 +63,8 @@ impl Plan<'_> {
     }
 
     /// The last rung: what does not fit leaves, and a line says so.
-    pub(crate) fn dropped(&self) -> Result<Outcome, ArchiveError> {
+    pub(crate) fn dropped(mut self) -> Result<Outcome, ArchiveError> {
+        self.cut(Strategy::Drop, 0)?;
         let body =
             "The messages in between were dropped without a summary; each can be recalled by its pointer.";
         let summary = self.frame(body, "nobody (dropped)", &self.folded()?);
@@ -111,6 +114,7 @@ impl Plan<'_> {
             summary: Some(summary),
             tail: self.kept.tail_entry(),
             forms: self.kept.forms.clone(),
+            native: None,
         }
     }
 

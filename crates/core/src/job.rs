@@ -1,6 +1,9 @@
 //! What a compaction is asked to do: the state it starts from, and the means it is handed.
 
-use crate::{Archive, Author, Budget, Context, Entry, EntryId, Log, Measure, Policy, fence, ledger::Ledger};
+use crate::{
+    Archive, Author, Budget, Context, Entry, EntryId, Log, Measure, Policy, Prompts, Tokens, fence,
+    ledger::Ledger,
+};
 use serde::{Deserialize, Serialize};
 
 /// Everything a plan is drafted from.
@@ -32,6 +35,62 @@ pub struct Job<'a> {
     pub pins: &'a [EntryId],
     /// What the place the result is written to can say.
     pub can: Expressible,
+    /// Who can be asked, and what they are told.
+    pub means: Means<'a>,
+    /// What is known of the moment.
+    pub moment: Moment,
+}
+
+/// Who can be asked in the course of a plan.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    /// The model that writes summaries; the embedded summariser where there is none.
+    pub summarizer: Option<Summarizer<'a>>,
+    /// Whether the session's provider compacts by itself.
+    pub native: bool,
+    /// Whether hooks want to be asked first.
+    pub hooks: bool,
+    /// Whether one of them returns whole lists.
+    pub compactor: bool,
+    /// What a summariser is told.
+    pub prompts: &'a Prompts,
+}
+
+/// A model that writes summaries, as far as a plan must know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summarizer<'a> {
+    /// Its name, for the record.
+    pub name: &'a str,
+    /// All a request to it may take.
+    pub window: Tokens,
+    /// The longest answer it gives.
+    pub output_max: Tokens,
+    /// Whether it takes several calls at once.
+    pub takes_parallel: bool,
+    /// Whether it is the session's own model and still has the session's prompt in its cache.
+    pub is_warm: bool,
+}
+
+/// What is known of the moment a compaction runs in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// By how much the provider said the request was too long.
+    pub over: Option<Tokens>,
+    /// What the provider counts where we count a hundred; 0 where nothing is known.
+    pub usage_percent: u32,
+    /// Minutes since the last word; none where nobody looked at the clock.
+    pub idle_minutes: Option<u64>,
+    /// Compact only what lies before this message.
+    pub up_to: Option<EntryId>,
+    /// Compact only what lies from this message on.
+    pub from: Option<EntryId>,
+}
+
+impl<'a> Means<'a> {
+    /// Nobody: what needs a model or a hook is passed over.
+    pub fn none(prompts: &'a Prompts) -> Self {
+        Self { summarizer: None, native: false, hooks: false, compactor: false, prompts }
+    }
 }
 
 /// The oldest part of a history, which a summary represents by what people said in it and by its ledger.
@@ -55,6 +114,37 @@ pub enum Trigger {
     Manual,
     /// The context reached the policy's threshold.
     Threshold,
+    /// The provider refused a request as too long.
+    Overflow,
+    /// A hook or a tool asked for it in the middle of a turn, which has ended now.
+    Requested,
+    /// Nobody has said anything for a while.
+    Idle,
+    /// There are too many messages in view.
+    Messages,
+    /// There are too many bytes in view.
+    Bytes,
+    /// There are too many pictures in view.
+    Media,
+    /// The session's model was changed for one with a smaller window.
+    Downshift,
+}
+
+impl Trigger {
+    /// Whether a person asked for it; all others are automatic.
+    pub fn is_manual(self) -> bool {
+        match self {
+            Self::Manual => true,
+            Self::Threshold
+            | Self::Overflow
+            | Self::Requested
+            | Self::Idle
+            | Self::Messages
+            | Self::Bytes
+            | Self::Media
+            | Self::Downshift => false,
+        }
+    }
 }
 
 /// What a format can say about a compacted context. What it cannot say, the summary covers.

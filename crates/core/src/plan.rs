@@ -1,7 +1,10 @@
 //! What we mean to do, decided before anything is done. A dry run stops here.
 
-use crate::record::{Fallback, Floor, Outcome};
-use crate::{ArchiveError, EntryId, Job, Slot, Strategy, Tokens, Trigger, fence, keep::Kept};
+use crate::keep::Shape;
+use crate::policy::{Last, Newest};
+use crate::record::{Fallback, Floor, Outcome, Trail};
+use crate::verdict::Supplied;
+use crate::{ArchiveError, EntryId, Job, Slot, Strategy, Tokens, fence, keep::Kept};
 use std::collections::HashSet;
 
 /// A compaction that has been thought through and not begun.
@@ -21,6 +24,25 @@ pub struct Plan<'a> {
     pub(crate) rungs: Vec<Strategy>,
     /// Those given up.
     pub(crate) fallbacks: Vec<Fallback>,
+    /// Who was asked so far, and what that took.
+    pub(crate) trail: Trail,
+    /// What hooks and operators want of it.
+    pub(crate) wanted: Wanted,
+}
+
+/// What hooks and operators want of a plan.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    /// Whether hooks were asked.
+    pub is_asked: bool,
+    /// Messages to keep, the session's pins included.
+    pub pins: Vec<EntryId>,
+    /// Text to stand after the summary.
+    pub inject: Vec<String>,
+    /// Text for the summariser.
+    pub guidance: Vec<String>,
+    /// A finished summary, and who wrote it.
+    pub summary: Option<(String, Supplied)>,
 }
 
 /// A drafted plan, or the reason there is none.
@@ -33,70 +55,188 @@ pub enum Drafted<'a> {
 
 /// A summary, a tail and their frame need this much to say anything; asked by hand, a history below it is left alone.
 const ROOM_MIN: Tokens = Tokens(400);
+/// Where no summary is meant to be written, the line that stands for it needs little.
+const DROP_TAIL_PERCENT: u32 = 90;
+/// Where a rule keeps more than there is room for, tail and summary share the target like this.
+const CROWDED_TAIL_PERCENT: u32 = 40;
+/// What the provider said is missing is freed with a tenth more: its count and ours differ.
+const GAP_SHARE: (u64, u64) = (11, 10);
 
 impl<'a> Plan<'a> {
     /// Thinks a compaction through.
     pub fn draft(job: Job<'a>) -> Result<Drafted<'a>, ArchiveError> {
+        let settled = |why| Ok(Drafted::Settled(Outcome::Unneeded { why }));
         let before = job.context.tokens();
         let is_ours = job.context.summary(job.log).is_some_and(|(_, summary)| fence::is_ours(&summary.text));
         if job.context.fresh() == 0 && (is_ours || job.context.is_edited()) && job.budget.fits(before) {
-            return Ok(Drafted::Settled(Outcome::Unneeded {
-                why: "nothing was said since the last compaction",
-            }));
+            return settled("nothing was said since the last compaction");
         }
         let target = target_of(&job);
-        if target < ROOM_MIN && job.budget.fits(before) && job.trigger == Trigger::Manual {
-            return Ok(Drafted::Settled(Outcome::Unneeded {
-                why: "the history is too short to be worth a summary",
-            }));
+        if target < ROOM_MIN && job.budget.fits(before) && job.trigger.is_manual() {
+            return settled("the history is too short to be worth a summary");
         }
-        let kept = Kept::choose(&job, target)?;
-        if kept.tokens > job.budget.room() {
-            return Ok(Drafted::Settled(Outcome::Impossible(floor_of(&job, kept.tokens))));
+        let mut plan = Self::bare(job);
+        plan.cut(plan.first_cut(), 0)?;
+        if plan.kept.tokens > job.budget.room() {
+            return Ok(Drafted::Settled(Outcome::Impossible(floor_of(&job, plan.kept.tokens))));
         }
+        if !plan.moves_anything() && !plan.edits_first() {
+            return settled("every message in view is one that is kept");
+        }
+        Ok(Drafted::Plan(Box::new(plan)))
+    }
+
+    /// A plan that has decided nothing yet.
+    pub(crate) fn bare(job: Job<'a>) -> Self {
+        Self {
+            target: target_of(&job),
+            kept: Kept::default(),
+            visible: Vec::new(),
+            superseded: Vec::new(),
+            rungs: rungs_of(&job),
+            fallbacks: Vec::new(),
+            trail: Trail::default(),
+            wanted: Wanted { pins: job.pins.to_vec(), ..Wanted::default() },
+            job,
+        }
+    }
+
+    /// The first strategy that cuts the context; dropping stands behind all others.
+    pub(crate) fn first_cut(&self) -> Strategy {
+        let is_cut = |strategy: &&Strategy| !matches!(strategy, Strategy::Trim | Strategy::Prune);
+        self.rungs.iter().find(is_cut).copied().unwrap_or(Strategy::Drop)
+    }
+
+    fn edits_first(&self) -> bool {
+        matches!(self.rungs.first(), Some(Strategy::Trim | Strategy::Prune))
+    }
+
+    /// Chooses what stays in view when `strategy` cuts, with `fewer` messages than the rule says.
+    pub(crate) fn cut(&mut self, strategy: Strategy, fewer: u32) -> Result<(), ArchiveError> {
+        let shape = self.shape(strategy, fewer);
+        let mut kept = Kept::choose(&self.job, &self.wanted.pins, shape)?;
+        if shape == (Shape::Rule { fewer }) && self.is_crowded(&kept) {
+            let room = Shape::Room { room: self.target, percent: CROWDED_TAIL_PERCENT };
+            kept = Kept::choose(&self.job, &self.wanted.pins, room)?;
+        }
+        self.take(kept);
+        Ok(())
+    }
+
+    fn shape(&self, strategy: Strategy, fewer: u32) -> Shape {
+        if let Some(up_to) = self.job.moment.up_to {
+            return Shape::From(up_to);
+        }
+        if let Some((_, Supplied { keep_from: Some(id), .. })) = &self.wanted.summary {
+            return Shape::From(*id);
+        }
+        match (strategy, self.job.policy.keep.newest) {
+            (Strategy::Drop, _) => Shape::Room { room: self.target, percent: DROP_TAIL_PERCENT },
+            (_, Newest::Percent(percent)) => Shape::Room { room: self.target, percent },
+            (
+                _,
+                Newest::Messages(_)
+                | Newest::TokensAtLeast(_)
+                | Newest::TokensReached(_)
+                | Newest::TokensAtMost(_)
+                | Newest::Turns(_)
+                | Newest::Nothing,
+            ) => Shape::Rule { fewer },
+        }
+    }
+
+    /// Whether what a rule keeps leaves no room for anything else.
+    fn is_crowded(&self, kept: &Kept) -> bool {
+        let (job, tokens) = (&self.job, self.job.context.tokens());
+        let keeps_all = kept.tail.len() + kept.before.len() >= job.context.message_slots().count();
+        kept.tokens >= job.budget.room() || (keeps_all && !job.budget.fits(tokens))
+    }
+
+    /// Takes `kept` as what stays.
+    pub(crate) fn take(&mut self, kept: Kept) {
         let in_view: HashSet<EntryId> = kept.before.iter().chain(&kept.tail).copied().collect();
+        let is_superseded = |id: &EntryId| !in_view.contains(id) && !kept.folded.contains(id);
+        self.superseded = self.job.history.iter().copied().filter(is_superseded).collect();
+        self.visible = in_view.iter().copied().chain(kept.folded.iter().copied()).collect();
+        self.visible.sort_unstable();
+        self.kept = kept;
+    }
+
+    /// Whether anything in view would leave it or be shortened.
+    pub(crate) fn moves_anything(&self) -> bool {
+        let job = &self.job;
+        let in_view: HashSet<EntryId> = self.kept.before.iter().chain(&self.kept.tail).copied().collect();
+        let is_ours = job.context.summary(job.log).is_some_and(|(_, summary)| fence::is_ours(&summary.text));
         let leaves_view = |slot: &Slot| match slot {
             Slot::Message { id, .. } => !in_view.contains(id),
             Slot::Summary { .. } => !is_ours,
         };
-        let is_shortened = kept.forms.iter().any(|(_, form)| form.shorten.is_some());
-        if !job.context.slots().iter().any(leaves_view) && !is_shortened {
-            return Ok(Drafted::Settled(Outcome::Unneeded {
-                why: "every message in view is one that is kept",
-            }));
-        }
-        let is_superseded = |id: &EntryId| !in_view.contains(id) && !kept.folded.contains(id);
-        let superseded = job.history.iter().copied().filter(is_superseded).collect();
-        let rungs = rungs_of(&job);
-        let mut visible: Vec<EntryId> = in_view.into_iter().chain(kept.folded.iter().copied()).collect();
-        visible.sort_unstable();
-        let fallbacks = Vec::new();
-        Ok(Drafted::Plan(Box::new(Self { job, target, kept, visible, superseded, rungs, fallbacks })))
+        let is_shortened = self.kept.forms.iter().any(|(_, form)| form.shorten.is_some());
+        is_shortened || job.context.slots().iter().any(leaves_view)
+    }
+
+    /// Messages in view that leave it now, oldest first.
+    pub fn leaving(&self) -> Vec<EntryId> {
+        let stays: HashSet<EntryId> = self.kept.before.iter().chain(&self.kept.tail).copied().collect();
+        self.job.context.message_slots().map(|(id, ..)| id).filter(|id| !stays.contains(id)).collect()
+    }
+
+    /// Where a turn is cut, its first message: what leaves from it on is the turn's beginning.
+    pub fn cut_turn(&self) -> Option<EntryId> {
+        let context = self.job.context;
+        let first = *self.kept.tail.first()?;
+        let at = context.slots().iter().position(|slot| slot.id() == first)?;
+        let turn = context.turns().iter().rev().map(|&turn| turn as usize).find(|&turn| turn <= at)?;
+        (turn < at).then(|| context.slots()[turn].id())
     }
 
     /// What is left of the target for a summary, its frame included.
     pub fn summary_room(&self) -> Tokens {
-        self.target.less(self.kept.tokens)
+        match self.job.policy.keep.newest {
+            Newest::Percent(_) => self.target.less(self.kept.tokens),
+            Newest::Messages(_)
+            | Newest::TokensAtLeast(_)
+            | Newest::TokensReached(_)
+            | Newest::TokensAtMost(_)
+            | Newest::Turns(_)
+            | Newest::Nothing => {
+                let room = self.job.budget.room();
+                self.target.max(room.share(RULE_ROOM_SHARE.0, RULE_ROOM_SHARE.1)).less(self.kept.tokens)
+            }
+        }
     }
 }
 
-/// The policy's target. Asked by hand, a history that is not above it is halved.
+/// Where a rule and not the target says what is kept, tail and summary take at most this part of the room.
+const RULE_ROOM_SHARE: (u64, u64) = (3, 4);
+
+/// The policy's target. Asked by hand, a history that is not above it is halved; after an overflow at
+/// least what the provider missed is freed.
 fn target_of(job: &Job<'_>) -> Tokens {
     let target = job.budget.target(job.policy);
-    match job.trigger {
-        Trigger::Manual if job.context.tokens() <= target => job.context.tokens().share(1, 2),
-        Trigger::Manual | Trigger::Threshold => target,
+    let before = job.context.tokens();
+    if job.trigger.is_manual() && before <= target {
+        return before.share(1, 2);
     }
+    let freed = job.moment.over.map(|over| before.less(over.share(GAP_SHARE.0, GAP_SHARE.1)));
+    freed.map_or(target, |most| target.min(most))
 }
 
 pub(crate) fn floor_of(job: &Job<'_>, kept: Tokens) -> Floor {
     Floor { window: job.budget.window, fixed: job.budget.fixed, reserve: job.budget.reserve, kept }
 }
 
-/// The policy's strategies, and the one that needs nothing behind them.
+/// The policy's strategies. Behind them stands the one that needs nothing, unless the policy would
+/// rather go on as it is and can.
 fn rungs_of(job: &Job<'_>) -> Vec<Strategy> {
     let mut rungs = job.policy.strategy.clone();
-    if rungs.last() != Some(&Strategy::Drop) {
+    let is_sendable = job.budget.fits(job.context.tokens()) && job.trigger != crate::Trigger::Overflow;
+    let needs_drop = match job.policy.guard.last {
+        Last::Drop => true,
+        Last::Abandon => !is_sendable,
+    };
+    if needs_drop && rungs.last() != Some(&Strategy::Drop) {
+        rungs.retain(|strategy| *strategy != Strategy::Drop);
         rungs.push(Strategy::Drop);
     }
     rungs

@@ -3,7 +3,7 @@
 
 use crate::context::shown_tokens;
 use crate::policy::Prune;
-use crate::{ArchiveError, Author, Block, Edit, EntryId, Form, Job, Role, Slot, Tokens, ledger};
+use crate::{ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Job, Role, Slot, Tokens, ledger};
 use std::collections::{HashMap, HashSet};
 
 /// An edit and what the context takes after it.
@@ -33,34 +33,116 @@ pub(crate) fn trim(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
     weigh(job, forms)
 }
 
-/// The bulk of messages older than the protected part, by what the policy lets pruning touch.
+/// The bulk of messages older than the protected part, by what the policy lets pruning touch. Nothing
+/// where all of it together is not worth its price.
 pub(crate) fn prune(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
     let rules = &job.policy.prune;
-    let protected = protected_from(job);
+    let exempt = Exempt::of(job)?;
     let stale = if rules.superseded_reads { stale_reads(job)? } else { HashSet::new() };
-    let untouched = [job.first_said(), job.newest_said()];
     let mut forms = Vec::new();
     for (at, slot) in job.context.slots().iter().enumerate() {
         let Slot::Message { id, form } = slot else { continue };
-        if untouched.contains(&Some(*id)) || job.pins.contains(id) {
+        if exempt.messages.contains(id) || !exempt.may_break_cache(job, at) {
             continue;
         }
-        let wanted = if at < protected { old_form(job, *id, rules) } else { Form::WHOLE };
+        let wanted = if at < exempt.from { old_form(job, *id, rules) } else { Form::WHOLE };
         let wanted =
             if stale.contains(id) { wanted.and(Form { results: true, ..Form::WHOLE }) } else { wanted };
+        let wanted = if exempt.results.contains(id) { Form { results: false, ..wanted } } else { wanted };
         if form.and(wanted) != *form {
             forms.push((*id, wanted));
         }
     }
-    weigh(job, forms)
+    let made = weigh(job, forms)?;
+    let saved = job.context.tokens().less(made.tokens);
+    if rules.saving_compare.holds(saved, rules.saving_min) {
+        return Ok(made);
+    }
+    Ok(Pruning { edit: Edit::default(), tokens: job.context.tokens() })
+}
+
+/// What pruning leaves alone.
+struct Exempt {
+    /// The first slot that is too new.
+    from: usize,
+    /// Messages left alone whole.
+    messages: HashSet<EntryId>,
+    /// Messages whose results are left alone.
+    results: HashSet<EntryId>,
+    /// Whether the provider's cache is cold anyway.
+    is_cold: bool,
+}
+
+impl Exempt {
+    fn of(job: &Job<'_>) -> Result<Self, ArchiveError> {
+        let rules = &job.policy.prune;
+        let ends = [job.first_said(), job.newest_said()].into_iter().flatten();
+        let messages = ends.chain(job.pins.iter().copied()).collect();
+        let is_cold = rules
+            .cache_cold_minutes
+            .is_some_and(|least| job.moment.idle_minutes.is_some_and(|idle| idle >= least));
+        Ok(Self { from: protected_from(job), messages, results: exempt_results(job)?, is_cold })
+    }
+
+    /// Whether the message of slot `at` may be changed without losing more of the cache than allowed.
+    fn may_break_cache(&self, job: &Job<'_>, at: usize) -> bool {
+        let slots = job.context.slots().len();
+        let most = job.policy.prune.cache_tokens_max;
+        self.is_cold || most.is_none_or(|most| job.context.tokens_between(at + 1, slots) <= most)
+    }
 }
 
 /// The first slot that pruning leaves alone: what is newer takes at most the protected amount, and
 /// an exchange is protected whole.
 fn protected_from(job: &Job<'_>) -> usize {
-    let most = job.policy.prune.protect.map(|protect| protect.of(job.budget.window)).unwrap_or_default();
-    crate::find_cut(job.context, crate::Keep::Tokens(most))
-        .map_or(0, |cut| cut.slot(job.context.slots().len()))
+    let slots = job.context.slots().len();
+    let Some(protect) = job.policy.prune.protect else { return slots };
+    let most = protect.of(job.budget.window);
+    let keep = if job.policy.compat.prune_boundary_message {
+        crate::Keep::Tokens(most)
+    } else {
+        crate::Keep::AtLeast(most)
+    };
+    crate::find_cut(job.context, keep).map_or(0, |cut| cut.slot(slots))
+}
+
+/// Results that stay: the newest by their tokens, those of tools the policy names, and errors where it says so.
+fn exempt_results(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
+    let rules = &job.policy.prune;
+    let mut exempt = HashSet::new();
+    if rules.protect_results.is_none() && rules.tools_kept.is_empty() && !rules.errors_kept {
+        return Ok(exempt);
+    }
+    let mut newest = Tokens::ZERO;
+    let names = if rules.tools_kept.is_empty() { HashMap::new() } else { tool_names(job)? };
+    for (id, ..) in job.context.message_slots().rev() {
+        let Some(item) = job.log.item(id).filter(|item| !item.answers.is_empty()) else { continue };
+        newest += item.sizes.results;
+        let is_newest = rules.protect_results.is_some_and(|most| newest <= most);
+        let is_kept_tool = item
+            .answers
+            .iter()
+            .any(|call| names.get(call).is_some_and(|name| rules.tools_kept.iter().any(|kept| kept == name)));
+        if is_newest || is_kept_tool || (rules.errors_kept && has_error(job, id)?) {
+            exempt.insert(id);
+        }
+    }
+    Ok(exempt)
+}
+
+fn tool_names(job: &Job<'_>) -> Result<HashMap<CallId, String>, ArchiveError> {
+    let mut names = HashMap::new();
+    for (id, ..) in job.context.message_slots() {
+        if job.log.item(id).is_some_and(|item| !item.calls.is_empty()) {
+            let message = job.archive.message(id)?;
+            names.extend(message.calls().map(|call| (call.id.clone(), call.name.to_string())));
+        }
+    }
+    Ok(names)
+}
+
+fn has_error(job: &Job<'_>, id: EntryId) -> Result<bool, ArchiveError> {
+    Ok(job.archive.message(id)?.results().any(|result| result.is_error))
 }
 
 fn old_form(job: &Job<'_>, id: EntryId, rules: &Prune) -> Form {

@@ -1,6 +1,8 @@
 //! What came of a plan, and what is kept of that.
 
-use crate::{Compaction, Edit, EntryId, Strategy, Tokens, Trigger, ledger::Ledger, verify::LossReport};
+use crate::{
+    Compaction, Edit, EntryId, HookRun, Spent, Strategy, Tokens, Trigger, ledger::Ledger, verify::LossReport,
+};
 use serde::{Deserialize, Serialize};
 
 /// What came of a plan.
@@ -27,6 +29,51 @@ pub enum Outcome {
     },
     /// Nothing we may do would make it fit.
     Impossible(Floor),
+    /// A hook or an operator said no. Nothing was changed.
+    Vetoed {
+        /// Who.
+        by: String,
+        /// In their words.
+        why: String,
+        /// What happened up to then.
+        trail: Box<Trail>,
+    },
+    /// Nothing that was tried made room, and the session goes on as it is.
+    Abandoned {
+        /// In a few words, with what to do.
+        why: String,
+        /// What was tried, and why it was given up.
+        fallbacks: Vec<Fallback>,
+        /// What happened up to then.
+        trail: Box<Trail>,
+    },
+}
+
+/// What happened in the course of a compaction, whatever came of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trail {
+    /// Who wrote the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summarizer: Option<String>,
+    /// What calls of models took, failed ones included.
+    pub spent: Spent,
+    /// Hooks that were asked, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookRun>,
+    /// How many of the messages that left view the summariser was shown in full; less than all is no secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Seen>,
+}
+
+/// How much of its material a summariser was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Messages shown, whole or cut.
+    pub messages: usize,
+    /// Of so many.
+    pub of: usize,
+    /// Of those shown, cut.
+    pub cut: usize,
 }
 
 /// The parts that cannot be reduced, and the window they do not fit.
@@ -79,6 +126,12 @@ pub struct Record {
     pub loss: LossReport,
     /// What a person should know.
     pub notes: Vec<String>,
+    /// A line or two for lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short: Option<String>,
+    /// Who was asked, and what that took.
+    #[serde(flatten)]
+    pub trail: Trail,
 }
 
 /// A way that was tried and given up.

@@ -11,7 +11,7 @@ use proptest::prelude::{
 };
 use proptest::test_runner::RngSeed;
 use std::collections::HashSet;
-use world::{Asked, Session, histories};
+use world::{Asked, Session, histories, others};
 
 /// In all eight properties together the ordinary run sees ten thousand histories, the same ones each
 /// time so that a failure is nobody's bad luck; whoever asks for a number of cases gets new ones.
@@ -23,13 +23,13 @@ fn cases() -> ProptestConfig {
 }
 
 fn asked() -> impl Generate<Value = Asked> {
-    let strategies = prop::sample::subsequence(Strategy::ALL.to_vec(), 1..=4);
+    let strategies = prop::sample::subsequence(Strategy::ALL.to_vec(), 1..=Strategy::ALL.len());
     let windows = prop_oneof![1_000u64..4_000, 4_000u64..60_000];
     let pins = prop::collection::vec(0usize..40, 0..3);
     let can = (any::<bool>(), any::<bool>()).prop_map(|(before, forms)| Expressible { before, forms });
-    let trigger = prop::sample::select(vec![Trigger::Manual, Trigger::Threshold]);
-    (strategies, windows, 5u32..=90, can, trigger, pins, any::<bool>()).prop_map(
-        |(strategy, window, tail_percent, can, trigger, pins, is_long)| Asked {
+    let trigger = prop::sample::select(vec![Trigger::Manual, Trigger::Threshold, Trigger::Overflow]);
+    (strategies, windows, 5u32..=90, can, trigger, pins, any::<bool>(), others()).prop_map(
+        |(strategy, window, tail_percent, can, trigger, pins, is_long, others)| Asked {
             strategy,
             window,
             tail_percent,
@@ -37,6 +37,7 @@ fn asked() -> impl Generate<Value = Asked> {
             trigger,
             pins,
             is_long,
+            others,
         },
     )
 }
@@ -118,6 +119,8 @@ proptest! {
             }
             Outcome::Unneeded { .. } => prop_assert!(session.context.tokens() <= room),
             Outcome::Impossible(floor) => prop_assert!(floor.kept > room),
+            Outcome::Vetoed { .. } => {}
+            Outcome::Abandoned { why, .. } => prop_assert!(why.contains("cancelled"), "{}", why),
         }
     }
 

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use epitome_core::{Author, Budget, Expressible, Log, Message, Policy, Role, Settings, Shelf, Tokens, Trigger};
-//! use epitome_engine::{Gauge, Session, Setup, Stopped};
+//! use epitome_engine::{Asks, Gauge, Session, Setup, Stopped};
 //! use epitome_tokens::{Catalog, Counter};
 //! use std::sync::Arc;
 //!
@@ -25,6 +25,7 @@
 //!         focus: None,
 //!         pins: Vec::new(),
 //!         clock: Arc::new(Stopped),
+//!         asks: Asks::default(),
 //!     },
 //! );
 //! while !session.check().is_due {
@@ -32,20 +33,39 @@
 //!     session.say(&shelf, Message::text(Role::User, Author::Person, asked))?;
 //!     session.say(&shelf, Message::text(Role::Assistant, Author::Model, "it splits the header at each colon"))?;
 //! }
-//! let report = session.compact(Trigger::Threshold)?;
+//! let report = session.compact_now(Trigger::Threshold)?;
 //! assert!(report.tokens_after < report.tokens_before && !session.check().is_due);
 //! assert!(session.shown()?.len() < session.history().len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod breaker;
+mod compacting;
+mod event;
 mod gauge;
+mod inbox;
 mod port;
+mod prepass;
+mod recover;
 mod replay;
 mod report;
 mod session;
+pub mod settings;
+mod setup;
+mod speculate;
+mod tally;
+mod watch;
 
+pub use breaker::Breaker;
+pub use compacting::{Begun, Paused, Wish, now};
+pub use event::Event;
 pub use gauge::Gauge;
-pub use port::{Clock, Model, Pending, Stopped};
+pub use inbox::{Inbox, InboxFull};
+pub use port::{Clock, FileNow, Hook, Model, Pending, Restorer, Stopped};
+pub use recover::Recovery;
 pub use replay::{Call, replay};
 pub use report::{Happened, Made, Report};
-pub use session::{Check, EngineError, Session, Setup};
+pub use session::{EngineError, Phase, Session};
+pub use setup::{Asks, Setup, TwoCompactors};
+pub use speculate::{Ready, Speculation};
+pub use watch::{Check, FigureSource, Point};

@@ -68,7 +68,7 @@ fn call<'s>(
     sent: &Sent,
     compaction: Option<Report>,
 ) -> Call<'s> {
-    let fixed = session.setup().budget.fixed;
+    let fixed = session.budget().fixed;
     let same = session.context().tokens_between(0, sent.same);
     let cached = if sent.any { fixed + same } else { Tokens::ZERO };
     Call { call, message, tokens: fixed + session.context().tokens(), fixed, cached, compaction, session }
@@ -76,7 +76,7 @@ fn call<'s>(
 
 fn compact(session: &mut Session, sent: &mut Sent) -> Result<Option<Report>, EngineError> {
     let before = session.context().slots().to_vec();
-    let report = session.compact(Trigger::Threshold)?;
+    let report = session.compact_now(Trigger::Threshold)?;
     sent.keep_common(&before, session);
     Ok((report.outcome != Happened::Noop).then_some(report))
 }

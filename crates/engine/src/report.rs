@@ -1,6 +1,7 @@
 //! What a person or a script is told of a compaction.
 
-use epitome_core::{Budget, Record, Tokens, Trigger};
+use crate::session::Session;
+use epitome_core::{Budget, Fallback, HookRun, Record, Seen, Spent, Tokens, Trigger};
 use serde::Serialize;
 
 /// A compaction, as it is printed, stored and sent.
@@ -12,7 +13,10 @@ pub struct Report {
     pub trigger: Trigger,
     /// Why nothing was done, where nothing was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<&'static str>,
+    pub why: Option<String>,
+    /// What was tried, where nothing came of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Fallback>,
     /// The window and what is taken of it before the history.
     #[serde(flatten)]
     pub budget: Budget,
@@ -25,8 +29,13 @@ pub struct Report {
     /// The rest of the record; none where nothing was done.
     #[serde(flatten)]
     pub record: Option<Made>,
-    /// What it cost to make, in dollars. The embedded summariser is free.
+    /// What it cost to make, in dollars, failed calls included. The embedded summariser is free.
     pub cost: f64,
+    /// The calls of models it took.
+    pub spent: Spent,
+    /// Hooks that were asked or told, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookRun>,
     /// How long it took.
     pub duration_ms: u64,
 }
@@ -43,6 +52,10 @@ pub enum Happened {
     Noop,
     /// The transcript's own tool compacted here.
     Recorded,
+    /// A hook or an operator said no.
+    Vetoed,
+    /// Nothing that was tried made room; the session goes on as it is.
+    Abandoned,
 }
 
 /// The parts of a record that exist only when something was done.
@@ -72,6 +85,15 @@ pub struct Made {
     pub loss: epitome_core::verify::LossReport,
     /// What a person should know.
     pub notes: Vec<String>,
+    /// Who wrote the summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summarizer: Option<String>,
+    /// How much of the material they were shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Seen>,
+    /// A line or two for lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short: Option<String>,
 }
 
 impl From<Record> for Made {
@@ -89,6 +111,8 @@ impl From<Record> for Made {
             ledger,
             loss,
             notes,
+            short,
+            trail,
             ..
         } = record;
         Self {
@@ -104,6 +128,38 @@ impl From<Record> for Made {
             ledger,
             loss,
             notes,
+            summarizer: trail.summarizer,
+            shown: trail.shown,
+            short,
+        }
+    }
+}
+
+impl Session {
+    /// A report on one basis: system prompt, tools and history, before and after.
+    pub(crate) fn report(
+        &self,
+        outcome: Happened,
+        record: Option<Record>,
+        tokens_before: Tokens,
+        trigger: Trigger,
+    ) -> Report {
+        let budget = self.budget();
+        let trail = record.as_ref().map(|record| record.trail.clone()).unwrap_or_default();
+        Report {
+            outcome,
+            trigger,
+            why: None,
+            tried: Vec::new(),
+            tokens_before: budget.fixed + tokens_before,
+            tokens_after: budget.fixed + self.context().tokens(),
+            budget,
+            count_method: self.setup().count_method.to_string(),
+            record: record.map(Into::into),
+            cost: trail.spent.dollars,
+            spent: trail.spent,
+            hooks: trail.hooks,
+            duration_ms: 0,
         }
     }
 }

@@ -1,38 +1,20 @@
-//! A session: a log that grows, the context derived from it, and compaction when that is due.
+//! A session: a log that grows, the context derived from it, and what is known of both.
 
-use crate::port::Clock;
-use crate::report::{Happened, Report};
+use crate::breaker::Breaker;
+use crate::event::Event;
+use crate::inbox::Inbox;
+use crate::setup::Setup;
+use crate::speculate::Ready;
+use crate::tally::Tally;
+use crate::watch::Measured;
 use epitome_core::{
-    Archive, ArchiveError, Budget, Context, Drafted, Earlier, Entry, EntryId, Expressible, Floor, Job, Log,
-    LogError, Measure, Message, Next, NoSummary, Outcome, Plan, Policy, Record, Shelf, Shown, Tokens,
-    Trigger, embedded, ledger::Ledger,
+    ArchiveError, Budget, Context, Drafted, Earlier, Entry, EntryId, Floor, Job, Log, LogError, Means,
+    Message, Moment, Plan, Policy, Shelf, Shown, Summarizer, Tokens, Trigger, ledger::Ledger,
 };
 use std::sync::Arc;
 
-/// What a session is given to work with.
-#[derive(Clone)]
-pub struct Setup {
-    /// Where the originals are.
-    pub archive: Arc<dyn Archive>,
-    /// How to count.
-    pub measure: Arc<dyn Measure>,
-    /// The name of that way of counting.
-    pub count_method: Arc<str>,
-    /// How much room there is.
-    pub budget: Budget,
-    /// How to compact.
-    pub policy: Arc<Policy>,
-    /// What the place the result goes to can say.
-    pub can: Expressible,
-    /// What a summary is to dwell on.
-    pub focus: Option<Arc<str>>,
-    /// Messages never to be superseded.
-    pub pins: Vec<EntryId>,
-    /// What time it is.
-    pub clock: Arc<dyn Clock>,
-}
-
 /// A session in the making.
+#[derive(Clone)]
 pub struct Session {
     log: Log,
     context: Context,
@@ -42,10 +24,55 @@ pub struct Session {
     /// The newest entry taken up.
     leaf: Option<EntryId>,
     setup: Setup,
+    /// The budget as the policy sees it.
+    budget: Budget,
+    breaker: Breaker,
+    measured: Option<Measured>,
+    tally: Tally,
+    /// How often the context was rebuilt.
+    rebuilds: u64,
+    /// Whether someone asked for a compaction at the end of this turn.
+    is_requested: bool,
+    pub(crate) state: State,
+}
+
+/// What a session remembers beside its log.
+#[derive(Clone, Default)]
+pub(crate) struct State {
+    /// What is going on.
+    pub phase: Phase,
+    /// Recoveries of the call being made.
+    pub recoveries: u32,
+    /// Whether the warning was given since the last compaction.
+    pub is_warned: bool,
+    /// A summary made before it was needed.
+    pub ready: Option<Ready>,
+    /// Summaries made in vain since the last compaction.
+    pub wasted: u32,
+    /// Minutes without a word, where someone said so.
+    pub idle_minutes: Option<u64>,
+    /// Input that came while nobody could take it.
+    pub inbox: Inbox,
+    /// What happened and was not told yet.
+    pub events: Vec<Event>,
+}
+
+/// What a session is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing.
+    #[default]
+    Idle,
+    /// A turn runs.
+    Turn,
+    /// A compaction runs.
+    Compacting,
+    /// It waits for an operator.
+    Paused,
 }
 
 /// The oldest part of a history, whose ledger is carried along so that it need not be read again.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Settled {
     count: usize,
     ledger: Ledger,
@@ -56,15 +83,6 @@ struct Settled {
 const MATERIAL_TOKENS_MAX: Tokens = Tokens(300_000);
 /// One giant message counts as at most this much of it: it must not hide all that came before.
 const MESSAGE_TOKENS_MAX: Tokens = Tokens(30_000);
-
-/// What a look at the context says before a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Check {
-    /// The history.
-    pub tokens: Tokens,
-    /// Whether the policy wants it compacted.
-    pub is_due: bool,
-}
 
 /// A compaction that failed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +96,12 @@ pub enum EngineError {
     /// Nothing we may do would make it fit.
     #[error(transparent)]
     CannotFit(#[from] Box<Floor>),
+    /// It was asked for in the middle of something.
+    #[error("a compaction cannot run now: {0}; ask for one at the end of the turn instead")]
+    Busy(&'static str),
+    /// A place in the tree that is not there.
+    #[error("there is no entry {0} in this session; `tree` lists those there are")]
+    NoEntry(EntryId),
 }
 
 impl Session {
@@ -90,7 +114,14 @@ impl Session {
             compactions: Vec::new(),
             earlier: Settled::default(),
             leaf: None,
+            budget: setup.budget.under(&setup.policy),
             setup,
+            breaker: Breaker::default(),
+            measured: None,
+            tally: Tally::default(),
+            rebuilds: 0,
+            is_requested: false,
+            state: State::default(),
         }
     }
 
@@ -106,12 +137,24 @@ impl Session {
 
     /// Takes up one more entry of the log. Costs the same however long the session is.
     pub fn absorb(&mut self, id: EntryId) -> Result<(), EngineError> {
-        match self.log.get(id) {
-            Some(Entry::Message(_)) => self.history.push(id),
-            Some(Entry::Compaction(_)) => self.compactions.push(id),
-            Some(Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. }) | None => {}
+        let is_rebuilt = match self.log.get(id) {
+            Some(Entry::Message(_)) => {
+                self.history.push(id);
+                false
+            }
+            Some(Entry::Compaction(_)) => {
+                self.compactions.push(id);
+                true
+            }
+            Some(Entry::Edit(_) | Entry::Undo { .. }) => true,
+            Some(Entry::Note { .. }) | None => false,
+        };
+        if let Some(entry) = self.log.get(id) {
+            self.breaker.take(&self.log, entry, &self.setup.policy.guard);
         }
         self.context.take(&self.log, id, &*self.setup.measure, &*self.setup.archive)?;
+        self.rebuilds += u64::from(is_rebuilt);
+        self.tally.take(id, is_rebuilt, &self.context, &self.setup)?;
         self.leaf = Some(id);
         Ok(())
     }
@@ -120,70 +163,62 @@ impl Session {
     pub fn say(&mut self, shelf: &Shelf, message: Message) -> Result<EntryId, EngineError> {
         let entry = Entry::Message(self.setup.measure.weigh(&message));
         let id = self.log.append(self.leaf, entry)?;
+        let is_reply = message.role == epitome_core::Role::Assistant;
         shelf.put(id, message);
         self.absorb(id)?;
+        if is_reply {
+            self.state.recoveries = 0;
+        }
         Ok(id)
-    }
-
-    /// Looks at the context before a call. Costs the same however long the session is.
-    pub fn check(&self) -> Check {
-        let tokens = self.context.tokens();
-        Check { tokens, is_due: self.setup.budget.is_due(tokens, &self.setup.policy) }
     }
 
     /// What would be done, and nothing more.
     pub fn draft(&self, trigger: Trigger) -> Result<Drafted<'_>, EngineError> {
-        Ok(Plan::draft(self.job(trigger))?)
+        Ok(Plan::draft(self.job(trigger, Moment::default()))?)
     }
 
-    fn job(&self, trigger: Trigger) -> Job<'_> {
-        let Setup { archive, measure, budget, policy, can, focus, pins, .. } = &self.setup;
-        let (log, history, compactions, context) =
-            (&self.log, &self.history[..], &self.compactions[..], &self.context);
-        let earlier = Earlier { count: self.earlier.count, ledger: &self.earlier.ledger };
+    pub(crate) fn job(&self, trigger: Trigger, moment: Moment) -> Job<'_> {
+        let Setup { archive, measure, policy, can, focus, pins, .. } = &self.setup;
+        let usage_percent = self.measured_now().map_or(0, |measured| measured.percent);
         Job {
-            earlier,
-            log,
-            history,
-            compactions,
-            context,
+            earlier: Earlier { count: self.earlier.count, ledger: &self.earlier.ledger },
+            log: &self.log,
+            history: &self.history,
+            compactions: &self.compactions,
+            context: &self.context,
             archive: &**archive,
             measure: &**measure,
-            budget: *budget,
+            budget: self.budget,
             policy,
             trigger,
             focus: focus.as_deref(),
             pins,
             can: *can,
+            means: self.means(),
+            moment: Moment { usage_percent, ..moment },
         }
     }
 
-    /// Compacts and appends what came of it.
-    pub fn compact(&mut self, trigger: Trigger) -> Result<Report, EngineError> {
-        let began = self.setup.clock.now();
-        let tokens_before = self.context.tokens();
-        self.settle()?;
-        let outcome = self.carry_out(trigger)?;
-        let report = match outcome {
-            Outcome::Compacted { compaction, record } => {
-                self.append(Entry::Compaction(Box::new(compaction)))?;
-                self.report(Happened::Compacted, Some(*record), tokens_before, trigger)
-            }
-            Outcome::Edited { edit, record } => {
-                self.append(Entry::Edit(edit))?;
-                self.report(Happened::Pruned, Some(*record), tokens_before, trigger)
-            }
-            Outcome::Unneeded { why } => {
-                Report { why: Some(why), ..self.report(Happened::Noop, None, tokens_before, trigger) }
-            }
-            Outcome::Impossible(floor) => return Err(EngineError::CannotFit(Box::new(floor))),
-        };
-        let took = self.setup.clock.now().saturating_sub(began);
-        Ok(Report { duration_ms: took.as_millis() as u64, ..report })
+    fn means(&self) -> Means<'_> {
+        let asks = &self.setup.asks;
+        let summarizer = asks.model.as_deref().map(|model| Summarizer {
+            name: model.name(),
+            window: model.window(),
+            output_max: model.output_max(),
+            takes_parallel: model.takes_parallel(),
+            is_warm: asks.is_warm,
+        });
+        Means {
+            summarizer,
+            native: asks.native,
+            hooks: !asks.hooks.is_empty(),
+            compactor: asks.hooks.iter().any(|hook| hook.is_compactor()),
+            prompts: &asks.prompts,
+        }
     }
 
     /// Takes the ledger of what has come to lie too far back. Each message is read for it once.
-    fn settle(&mut self) -> Result<(), EngineError> {
+    pub(crate) fn settle(&mut self) -> Result<(), EngineError> {
         let mut tokens = Tokens::ZERO;
         let is_near = |id: &&EntryId| {
             let size = self.log.item(**id).map(|item| item.sizes.total()).unwrap_or_default();
@@ -198,50 +233,105 @@ impl Session {
         Ok(())
     }
 
-    /// Asks the plan's questions until it is done. Each answer uses up a strategy, so this ends.
-    fn carry_out(&self, trigger: Trigger) -> Result<Outcome, EngineError> {
-        let mut next = match self.draft(trigger)? {
-            Drafted::Plan(plan) => plan.begin()?,
-            Drafted::Settled(outcome) => return Ok(outcome),
-        };
-        loop {
-            next = match next {
-                Next::Summarize(ask) => {
-                    let draft = embedded::summarize(&ask.material(), ask.budget()).map_err(NoSummary::from);
-                    ask.answer(draft)?
-                }
-                Next::Done(outcome) => return Ok(outcome),
-            };
-        }
-    }
-
-    fn append(&mut self, entry: Entry) -> Result<EntryId, EngineError> {
+    pub(crate) fn append(&mut self, entry: Entry) -> Result<EntryId, EngineError> {
         let id = self.log.append(self.leaf, entry)?;
         self.absorb(id)?;
         Ok(id)
     }
 
-    /// A report on one basis: system prompt, tools and history, before and after.
-    pub(crate) fn report(
-        &self,
-        outcome: Happened,
-        record: Option<Record>,
-        tokens_before: Tokens,
-        trigger: Trigger,
-    ) -> Report {
-        let fixed = self.setup.budget.fixed;
-        Report {
-            outcome,
-            trigger,
-            why: None,
-            budget: self.setup.budget,
-            tokens_before: fixed + tokens_before,
-            tokens_after: fixed + self.context.tokens(),
-            count_method: self.setup.count_method.to_string(),
-            record: record.map(Into::into),
-            cost: 0.0,
-            duration_ms: 0,
-        }
+    /// Uses another policy from the next check on.
+    pub fn set_policy(&mut self, policy: Arc<Policy>) {
+        self.budget = self.setup.budget.under(&policy);
+        self.setup.policy = policy;
+    }
+
+    /// Uses another budget from the next check on: the model, its tools or its window have changed.
+    pub fn set_budget(&mut self, budget: Budget) {
+        self.budget = budget.under(&self.setup.policy);
+        self.setup.budget = budget;
+    }
+
+    /// Uses other means from the next compaction on.
+    pub fn set_asks(&mut self, asks: crate::setup::Asks) {
+        self.setup.asks = asks;
+    }
+
+    /// Changes what summaries are to dwell on.
+    pub fn set_focus(&mut self, focus: Option<Arc<str>>) {
+        self.setup.focus = focus;
+    }
+
+    /// Asks for a compaction at the end of the turn.
+    pub fn request_compaction(&mut self) {
+        self.is_requested = true;
+    }
+
+    /// Says how long nobody has spoken; providers' caches grow cold meanwhile.
+    pub fn set_idle_minutes(&mut self, minutes: Option<u64>) {
+        self.state.idle_minutes = minutes;
+    }
+
+    pub(crate) fn idle_minutes(&self) -> Option<u64> {
+        self.state.idle_minutes
+    }
+
+    pub(crate) fn is_requested(&self) -> bool {
+        self.is_requested
+    }
+
+    pub(crate) fn clear_request(&mut self) {
+        self.is_requested = false;
+    }
+
+    pub(crate) fn measured(&self) -> Option<Measured> {
+        self.measured
+    }
+
+    pub(crate) fn set_measured(&mut self, measured: Measured) {
+        self.measured = Some(measured);
+    }
+
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    pub(crate) fn rebuilds(&self) -> u64 {
+        self.rebuilds
+    }
+
+    /// The newest entry taken up.
+    pub fn leaf(&self) -> Option<EntryId> {
+        self.leaf
+    }
+
+    /// Compactions of this branch, oldest first.
+    pub fn compactions(&self) -> &[EntryId] {
+        &self.compactions
+    }
+
+    /// The budget as the policy sees it.
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// What stops a loop, and whether it has.
+    pub fn breaker(&self) -> &Breaker {
+        &self.breaker
+    }
+
+    /// What is going on.
+    pub fn phase(&self) -> Phase {
+        self.state.phase
+    }
+
+    /// A handle for input that may come at any time.
+    pub fn inbox(&self) -> Inbox {
+        self.state.inbox.clone()
+    }
+
+    /// What happened since this was last asked.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.state.events)
     }
 
     /// Everything in view, as messages.

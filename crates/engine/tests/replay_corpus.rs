@@ -2,7 +2,7 @@
 //! the one before it byte for byte unless the context was rebuilt; every message is accounted for.
 
 use epitome_core::{Budget, EntryId, Expressible, Measure, Policy, Settings, Shown, Tokens};
-use epitome_engine::{Call, EngineError, Gauge, Happened, Session, Setup, Stopped, replay};
+use epitome_engine::{Asks, Call, EngineError, Gauge, Happened, Session, Setup, Stopped, replay};
 use epitome_tokens::{Catalog, Counter};
 use epitome_wire::{Conversation, Format, Protocol, encode, read, validate};
 use serde_json::value::RawValue;
@@ -118,6 +118,7 @@ fn replay_one(conversation: &Conversation, name: &str, gauge: &Gauge, policy: &P
         focus: None,
         pins: Vec::new(),
         clock: Arc::new(Stopped),
+        asks: Asks::default(),
     };
     let mut session = Session::new(conversation.log.clone(), setup);
     let branch = conversation.leaf.map(|leaf| conversation.log.branch(leaf)).unwrap_or_default();

@@ -45,9 +45,31 @@ pub fn summarize(material: &Material<'_>, budget: Tokens) -> Result<Draft, Archi
     Ok(Draft { text: page.finish(), ledger: reading.ledger, notes })
 }
 
+/// Only what must be copied word for word: rules, todos, the ends of what was asked, files, decisions.
+/// For a summary whose prose somebody else wrote.
+pub fn facts_page(material: &Material<'_>, budget: Tokens) -> Result<Draft, ArchiveError> {
+    let mut reading = Reading::of(material)?;
+    let secrets: Secrets = std::mem::take(&mut reading.secrets);
+    let pointers = material.addressable.iter().copied().collect();
+    let mut page = Page::new(material.measure, Escape { pointers: &pointers, secrets: &secrets }, budget);
+    let notes = write::fixed_parts(&mut page, &reading, budget);
+    Ok(Draft { text: page.finish(), ledger: reading.ledger, notes })
+}
+
+/// Files, commands and todos of the whole history.
+pub fn ledger(material: &Material<'_>) -> Result<Ledger, ArchiveError> {
+    let mut ledger = material.earlier.cloned().unwrap_or_default();
+    let mut ids: Vec<EntryId> = material.superseded.iter().chain(material.visible).copied().collect();
+    ids.sort_unstable();
+    for id in ids {
+        ledger.update(id, &*material.archive.message(id)?);
+    }
+    Ok(ledger)
+}
+
 /// Makes a text of the material fit to be shown: secrets screened out, look-alike fences opened,
 /// pointers to nowhere broken.
-pub(crate) fn harmless(material: &Material<'_>) -> Result<impl Fn(&str) -> String, ArchiveError> {
+pub(crate) fn harmless(material: &Material<'_>) -> Result<impl Fn(&str) -> String + use<>, ArchiveError> {
     let mut secrets = Secrets::default();
     for &id in material.superseded {
         passages(&*material.archive.message(id)?).iter().for_each(|passage| secrets.learn(&passage.text));

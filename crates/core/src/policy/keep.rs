@@ -9,8 +9,11 @@ use serde::{Deserialize, Serialize};
 pub struct KeepRule {
     /// How the newest part is measured.
     pub newest: Newest,
-    /// Whether a turn may be cut where it is too large to keep.
+    /// Whether the beginning of a turn that is cut is summarised apart from what lies before it.
     pub within_turn: bool,
+    /// Whether an amount in tokens is the provider's count, where that is above ours.
+    #[serde(default)]
+    pub calibrated: bool,
     /// What is kept in any case, beside the system prompt and an exchange that is still open.
     pub always: Vec<Always>,
 }

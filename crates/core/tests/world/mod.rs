@@ -1,10 +1,14 @@
 //! A small world for properties: random histories, a gauge, and a session that answers a plan's questions.
 
+mod others;
+
 use epitome_core::{
     Author, Block, Budget, Call, CallId, Compaction, Context, Drafted, Earlier, Entry, EntryId, Expressible,
-    Image, Job, Measure, Message, Next, NoSummary, Outcome, Part, Plan, Policy, Record, Role, Settings,
-    Shelf, Strategy, Summary, Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
+    Image, Job, Measure, Message, Moment, Next, NoSummary, Outcome, Part, Plan, Policy, Prompts, Record,
+    Role, Settings, Shelf, Strategy, Summary, Tokens, ToolResult, Trigger, embedded, ledger::Ledger,
+    policy::Newest,
 };
+pub(crate) use others::{Others, others};
 use proptest::prelude::{Just, Strategy as Generate, prop, prop_oneof};
 use std::collections::HashMap;
 
@@ -86,7 +90,12 @@ pub(crate) struct Asked {
     pub(crate) pins: Vec<usize>,
     /// Whether the older half is too far back to be read again.
     pub(crate) is_long: bool,
+    /// Who else has a say.
+    pub(crate) others: Others,
 }
+
+/// More questions than any plan may ask: its calls are limited to a fraction of this.
+const QUESTIONS_MAX: usize = 100;
 
 /// A session in memory.
 #[derive(Default)]
@@ -213,7 +222,7 @@ impl Session {
 
     /// What would come of a compaction.
     pub(crate) fn outcome(&self, asked: &Asked) -> Outcome {
-        let policy = policy(asked);
+        let (policy, prompts) = (policy(asked), Prompts::default());
         let job = Job {
             log: &self.log,
             history: &self.history,
@@ -231,21 +240,39 @@ impl Session {
             focus: None,
             pins: &self.pins(asked),
             can: asked.can,
+            means: asked.others.means(&prompts),
+            moment: Moment::default(),
         };
         let plan = match Plan::draft(job).expect("all is in memory") {
             Drafted::Plan(plan) => plan,
             Drafted::Settled(outcome) => return outcome,
         };
         let mut next = plan.begin().expect("all is in memory");
-        loop {
+        let mut fates = asked.others.fates();
+        for _ in 0..QUESTIONS_MAX {
             next = match next {
                 Next::Done(outcome) => return outcome,
                 Next::Summarize(ask) => {
                     let draft = embedded::summarize(&ask.material(), ask.budget()).map_err(NoSummary::from);
-                    ask.answer(draft).expect("all is in memory")
+                    ask.answer(draft)
                 }
-            };
+                Next::Consult(consultation) => {
+                    let verdicts = fates.verdicts(&consultation.event(), &self.history);
+                    consultation.answer(verdicts)
+                }
+                Next::Call(errand) => {
+                    let called = errand.requests().iter().map(|request| fates.call(request)).collect();
+                    errand.answer(called)
+                }
+                Next::Delegate(delegation) => {
+                    let list = fates.list(&delegation.messages());
+                    delegation.answer(list)
+                }
+                Next::Await(checkpoint) => checkpoint.answer(fates.decision()),
+            }
+            .expect("all is in memory");
         }
+        panic!("a compaction asks without end");
     }
 
     /// Compacts; the record where anything was done.
@@ -259,7 +286,10 @@ impl Session {
                 self.append(Entry::Edit(edit));
                 Some(*record)
             }
-            Outcome::Unneeded { .. } | Outcome::Impossible(_) => None,
+            Outcome::Unneeded { .. }
+            | Outcome::Impossible(_)
+            | Outcome::Vetoed { .. }
+            | Outcome::Abandoned { .. } => None,
         }
     }
 
@@ -329,7 +359,8 @@ fn policy(asked: &Asked) -> Policy {
     let preset = include_str!("../../../../presets/default.toml");
     let mut settings: Settings = toml::from_str(preset).expect("the preset is in order");
     settings.strategy = asked.strategy.clone();
-    settings.keep.newest = Newest::Percent(asked.tail_percent);
+    settings.keep.newest = asked.others.newest.unwrap_or(Newest::Percent(asked.tail_percent));
+    settings.summary.short_max = asked.others.makes_short.then_some(Tokens(100));
     settings.prune.size_min = Tokens(20);
     Policy::try_from(settings).expect("the settings are sound")
 }

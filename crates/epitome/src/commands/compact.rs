@@ -117,7 +117,7 @@ fn compact_file(
         let failed = || format!("cannot compact {}", path.display());
         let mut session = work.open(&opened, number)?;
         let known = session.log().len();
-        let report = session.compact(Trigger::Manual).with_context(failed)?;
+        let report = session.compact_now(Trigger::Manual).with_context(failed)?;
         let output = out.filter(|_| !args.dry_run).map(|out| out.display().to_string());
         added.push(Added { number, known, report: report.clone(), session });
         lines.push(Line {

@@ -32,7 +32,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     let work = Work::plain(policy);
     let mut session = work.open(&opened, 0)?;
     let messages = session.history().len();
-    let report = session.compact(Trigger::Manual)?;
+    let report = session.compact_now(Trigger::Manual)?;
     if args.json {
         return print_json(&report);
     }

@@ -1,8 +1,10 @@
 //! The commands, one file each.
 
 pub mod compact;
+pub mod config;
 pub mod context;
 pub mod demo;
+pub mod init;
 pub mod inspect;
 pub mod models;
 pub mod presets;
@@ -21,7 +23,7 @@ use crate::output::{self, Page};
 use anyhow::{Context as _, Result};
 use epitome_core::ledger::{Ledger, Operation};
 use epitome_core::{EntryId, Expressible, Policy};
-use epitome_engine::{Session, Setup};
+use epitome_engine::{Asks, Session, Setup};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -68,6 +70,7 @@ impl Work {
             focus: self.focus.clone(),
             pins: self.pins.clone(),
             clock: Arc::new(WallClock::start()),
+            asks: Asks::default(),
         }
     }
 

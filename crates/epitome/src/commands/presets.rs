@@ -3,25 +3,24 @@
 use super::print_json;
 use crate::cli::ListArgs;
 use crate::output::Page;
-use crate::preset::{self, BUILT_IN};
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use epitome_engine::settings::preset;
 
-/// Lists the presets, or prints one as its file says it.
+/// Lists the presets, or prints one as the whole file it stands for.
 pub fn run(args: &ListArgs) -> Result<()> {
     if let Some(name) = &args.name {
         let settings = preset::settings(name)?;
         if args.json {
             return print_json(&settings);
         }
-        let text = BUILT_IN.iter().find(|(known, _)| known == name).map_or("", |(_, text)| text);
         let mut page = Page::default();
-        write!(page, "{text}");
+        write!(page, "{}", toml::to_string_pretty(&settings).context("cannot write the preset out")?);
         return page.print();
     }
     let (mut all, mut page) = (serde_json::Map::new(), Page::default());
-    for (name, _) in BUILT_IN {
+    for name in preset::names() {
         let settings = preset::settings(name)?;
-        writeln!(page, "{name:<16} {}", settings.about);
+        writeln!(page, "{name:<22} {}", settings.about);
         all.insert(name.to_owned(), serde_json::to_value(settings)?);
     }
     if args.json { print_json(&all) } else { page.print() }

@@ -126,10 +126,7 @@ pub(super) fn boundary_line<'a>(
 }
 
 fn trigger_name(trigger: Trigger) -> &'static str {
-    match trigger {
-        Trigger::Manual => "manual",
-        Trigger::Threshold => "auto",
-    }
+    if trigger.is_manual() { "manual" } else { "auto" }
 }
 
 /// The second.

@@ -16,7 +16,11 @@ fn write(page: &mut Page, line: &Line, args: &CompactArgs) {
     let report = &line.report;
     let which = format!("{} conversation {}", line.file, line.conversation);
     if report.outcome == Happened::Noop {
-        writeln!(page, "{which}: nothing to compact ({})", report.why.unwrap_or("no reason given"));
+        writeln!(
+            page,
+            "{which}: nothing to compact ({})",
+            report.why.as_deref().unwrap_or("no reason given")
+        );
         return;
     }
     let verb = if args.dry_run { "would go" } else { "went" };

@@ -1,9 +1,11 @@
 //! What stays in view: the always-keep set, the newest exchanges, and the forms they take.
 
+mod always;
+mod rule;
+
 use crate::context::shown_tokens;
-use crate::{
-    ArchiveError, Context, EntryId, Form, Item, Job, Keep, Role, Slot, Strategy, Tail, Tokens, find_cut,
-};
+use crate::{ArchiveError, Context, EntryId, Form, Job, Keep, Role, Slot, Tail, Tokens, find_cut};
+pub(crate) use always::always;
 
 /// What a plan keeps, in the order the model will see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,21 +32,72 @@ const ALWAYS_SHARE: (u64, u64) = (1, 2);
 /// An open exchange that cannot be shortened may take this part of all the room there is, target or not.
 const OPEN_SHARE: (u64, u64) = (1, 2);
 
+/// How the newest part is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// As the policy's rule says, with so many messages fewer.
+    Rule {
+        /// Fewer than the rule says.
+        fewer: u32,
+    },
+    /// So that all that is kept takes at most its part of a room.
+    Room {
+        /// What there is for everything kept and a summary.
+        room: Tokens,
+        /// The newest messages' part of it.
+        percent: u32,
+    },
+    /// From this message on.
+    From(EntryId),
+}
+
 impl Kept {
-    /// Chooses what stays in view of `job`'s context so that it takes at most its part of `room`.
-    pub fn choose(job: &Job<'_>, room: Tokens) -> Result<Self, ArchiveError> {
-        let always = always(job);
+    /// Chooses what stays in view of `job`'s context.
+    pub fn choose(job: &Job<'_>, pins: &[EntryId], shape: Shape) -> Result<Self, ArchiveError> {
+        let first = first_after_summary(job.context);
+        match shape {
+            Shape::Room { room, percent } => Self::within(job, pins, room, percent),
+            Shape::Rule { fewer } => Self::from_slot(job, pins, rule::start(job, first, fewer).max(first)),
+            Shape::From(id) => {
+                let at = job.context.slots().iter().position(|slot| slot.id() == id);
+                Self::from_slot(job, pins, at.unwrap_or(job.context.slots().len()).max(first))
+            }
+        }
+    }
+
+    /// Everything from `start` on, and what is kept in any case.
+    fn from_slot(job: &Job<'_>, pins: &[EntryId], start: usize) -> Result<Self, ArchiveError> {
+        let always = always(job, pins);
+        let limit = limit_of(job, &always, job.budget.room());
+        let tail: Vec<EntryId> =
+            job.context.slots().get(start..).unwrap_or_default().iter().map(Slot::id).collect();
+        Self::assemble(job, always, limit, tail, job.budget.room())
+    }
+
+    /// What takes at most its part of `room`.
+    fn within(job: &Job<'_>, pins: &[EntryId], room: Tokens, percent: u32) -> Result<Self, ArchiveError> {
+        let always = always(job, pins);
         let limit = limit_of(job, &always, room);
         // Messages that the tail shows anyway cost no room in front of it.
-        let tail = Self::tail(job, TailRoom::of(job, room, &always, limit));
+        let tail = Self::tail(job, TailRoom::of(job, room, percent, &always, limit));
         let outside: Vec<EntryId> = always.iter().copied().filter(|id| !tail.contains(id)).collect();
-        let tail_room = TailRoom::of(job, room, &outside, limit);
+        let tail_room = TailRoom::of(job, room, percent, &outside, limit);
         let mut tail = Self::tail(job, tail_room);
         let (share, of) = OPEN_SHARE;
         if !job.can.forms && job.context.newest_tokens(tail.len()) > job.budget.room().share(share, of) {
             // Only an open exchange can be this large, and it cannot be shown shortened here: the summary covers it.
             tail.clear();
         }
+        Self::assemble(job, always, limit, tail, tail_room.most)
+    }
+
+    fn assemble(
+        job: &Job<'_>,
+        always: Vec<EntryId>,
+        limit: Tokens,
+        tail: Vec<EntryId>,
+        most: Tokens,
+    ) -> Result<Self, ArchiveError> {
         let is_too_large = |id: &EntryId| {
             job.log.item(*id).is_some_and(|item| {
                 item.sizes.total() > limit && !(item.calls.is_empty() && item.answers.is_empty())
@@ -54,8 +107,23 @@ impl Kept {
         for id in always.into_iter().filter(|id| !tail.contains(id)) {
             kept.put_before(job, id)?;
         }
-        kept.take_tail(job, tail, tail_room.most)?;
+        kept.take_tail(job, tail, most)?;
         Ok(kept)
+    }
+
+    /// Puts in front what is kept in any case and is no longer in view.
+    pub(crate) fn bring_back(&mut self, job: &Job<'_>, pins: &[EntryId]) -> Result<(), ArchiveError> {
+        let always = always(job, pins);
+        self.limit = limit_of(job, &always, job.budget.room());
+        for id in always
+            .into_iter()
+            .filter(|id| !self.tail.contains(id) && !self.before.contains(id))
+            .collect::<Vec<_>>()
+        {
+            self.put_before(job, id)?;
+        }
+        self.before.sort_unstable();
+        Ok(())
     }
 
     fn put_before(&mut self, job: &Job<'_>, id: EntryId) -> Result<(), ArchiveError> {
@@ -132,70 +200,17 @@ struct TailRoom {
     stretched: Tokens,
 }
 
-/// Where no summary is meant to be written, the line that stands for it needs little.
-const DROP_TAIL_PERCENT: u32 = 90;
 /// The summary keeps at least a quarter of what tail and summary share.
 const STRETCH_SHARE: (u64, u64) = (3, 4);
 
 impl TailRoom {
-    fn of(job: &Job<'_>, room: Tokens, always: &[EntryId], limit: Tokens) -> Self {
+    fn of(job: &Job<'_>, room: Tokens, percent: u32, always: &[EntryId], limit: Tokens) -> Self {
         let sizes =
             always.iter().filter_map(|&id| job.log.item(id)).map(|item| item.sizes.total().min(limit));
         let shared = room.less(sizes.sum());
-        let percent = match job.policy.strategy.first() {
-            Some(Strategy::Drop) => DROP_TAIL_PERCENT,
-            _ => match job.policy.keep.newest {
-                crate::policy::Newest::Percent(p) => p,
-                _ => 40,
-            },
-        };
         let most = shared.share(percent.into(), 100);
         Self { most, stretched: shared.share(STRETCH_SHARE.0, STRETCH_SHARE.1) }
     }
-}
-
-/// The first message someone wrote, the newest, and the pins: oldest first, each once.
-fn always(job: &Job<'_>) -> Vec<EntryId> {
-    let pinned = job.pins.iter().flat_map(|&pin| match unit_of(job.context, pin) {
-        unit if unit.is_empty() => exchange_of(job, pin),
-        unit => unit,
-    });
-    let mut ids: Vec<EntryId> = job.first_said().into_iter().chain(pinned).chain(job.newest_said()).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    ids
-}
-
-/// The exchange a message in view belongs to, whole.
-fn unit_of(context: &Context, id: EntryId) -> Vec<EntryId> {
-    let slots = context.slots();
-    let Some(at) = slots.iter().position(|slot| slot.id() == id) else { return Vec::new() };
-    let after = context.units().partition_point(|&start| start as usize <= at);
-    let end = context.units().get(after).map_or(slots.len(), |&start| start as usize);
-    slots[context.units()[after - 1] as usize..end].iter().map(Slot::id).collect()
-}
-
-/// The exchange of a message that an earlier compaction took out of view: the call nearest before it,
-/// and what answers that before the model speaks again.
-fn exchange_of(job: &Job<'_>, id: EntryId) -> Vec<EntryId> {
-    let Some((at, item)) = job.history.binary_search(&id).ok().zip(job.log.item(id)) else {
-        return Vec::new();
-    };
-    let items = |ids: &[EntryId]| {
-        ids.iter().filter_map(|&id| job.log.item(id).map(|item| (id, item))).collect::<Vec<_>>()
-    };
-    let is_caller =
-        |(_, other): &&(EntryId, &Item)| item.answers.iter().any(|call| other.calls.contains(call));
-    let before = items(&job.history[..at]);
-    let (first, calls) = match before.iter().rev().find(is_caller) {
-        Some(&(caller, other)) => (caller, &other.calls),
-        None => (id, &item.calls),
-    };
-    let start = job.history.partition_point(|&known| known <= first);
-    let rest = items(&job.history[start..]);
-    let until_reply = rest.iter().take_while(|(_, other)| other.role != Role::Assistant);
-    let answers = until_reply.filter(|(_, other)| other.answers.iter().any(|call| calls.contains(call)));
-    std::iter::once(first).chain(answers.map(|&(id, _)| id)).collect()
 }
 
 /// What one always-kept message may take: half of the room, less where there are many large ones.

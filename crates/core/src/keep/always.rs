@@ -1,0 +1,51 @@
+//! What is kept in any case: the ends of what people said, and pins with their whole exchange.
+
+use crate::policy::Always;
+use crate::{Context, EntryId, Item, Job, Role, Slot};
+
+/// Pins, and the first and newest message a person wrote where the policy says so: oldest first, each once.
+pub(crate) fn always(job: &Job<'_>, pins: &[EntryId]) -> Vec<EntryId> {
+    let wants = |what| job.policy.keep.always.contains(&what);
+    let pinned = pins.iter().flat_map(|&pin| match unit_of(job.context, pin) {
+        unit if unit.is_empty() => exchange_of(job, pin),
+        unit => unit,
+    });
+    let first = job.first_said().filter(|_| wants(Always::First));
+    let newest = job.newest_said().filter(|_| wants(Always::Newest));
+    let mut ids: Vec<EntryId> = first.into_iter().chain(pinned).chain(newest).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// The exchange a message in view belongs to, whole.
+fn unit_of(context: &Context, id: EntryId) -> Vec<EntryId> {
+    let slots = context.slots();
+    let Some(at) = slots.iter().position(|slot| slot.id() == id) else { return Vec::new() };
+    let after = context.units().partition_point(|&start| start as usize <= at);
+    let end = context.units().get(after).map_or(slots.len(), |&start| start as usize);
+    slots[context.units()[after - 1] as usize..end].iter().map(Slot::id).collect()
+}
+
+/// The exchange of a message that an earlier compaction took out of view: the call nearest before it,
+/// and what answers that before the model speaks again.
+fn exchange_of(job: &Job<'_>, id: EntryId) -> Vec<EntryId> {
+    let Some((at, item)) = job.history.binary_search(&id).ok().zip(job.log.item(id)) else {
+        return Vec::new();
+    };
+    let items = |ids: &[EntryId]| {
+        ids.iter().filter_map(|&id| job.log.item(id).map(|item| (id, item))).collect::<Vec<_>>()
+    };
+    let is_caller =
+        |(_, other): &&(EntryId, &Item)| item.answers.iter().any(|call| other.calls.contains(call));
+    let before = items(&job.history[..at]);
+    let (first, calls) = match before.iter().rev().find(is_caller) {
+        Some(&(caller, other)) => (caller, &other.calls),
+        None => (id, &item.calls),
+    };
+    let start = job.history.partition_point(|&known| known <= first);
+    let rest = items(&job.history[start..]);
+    let until_reply = rest.iter().take_while(|(_, other)| other.role != Role::Assistant);
+    let answers = until_reply.filter(|(_, other)| other.answers.iter().any(|call| calls.contains(call)));
+    std::iter::once(first).chain(answers.map(|&(id, _)| id)).collect()
+}

@@ -1,0 +1,180 @@
+//! A question for a summary, and the gate that every summary passes, whoever wrote it.
+
+use super::{Next, compose};
+use crate::embedded::{self, Draft};
+use crate::ledger::Ledger;
+use crate::policy::Verify;
+use crate::record::{Outcome, Record};
+use crate::verify;
+use crate::{ArchiveError, EntryId, Material, Opaque, Plan, Strategy, Summary, Tokens};
+
+/// A question for a summary by the embedded summariser.
+pub struct Ask<'a> {
+    pub(super) plan: Plan<'a>,
+    strategy: Strategy,
+    /// The superseded messages the summary is made from.
+    readable: Vec<EntryId>,
+    /// Summaries to be read as prose.
+    prose: Vec<&'a str>,
+    /// Always-kept messages that stand inside the summary's frame.
+    folded: String,
+}
+
+/// Why there is no summary.
+#[derive(Debug, thiserror::Error)]
+pub enum NoSummary {
+    /// The originals could not be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// Whoever was asked failed, or what they wrote will not do.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// A summary's text on its way through the gate.
+pub(super) struct Written<'t> {
+    /// Without its frame.
+    pub text: String,
+    /// Files, commands and todos of the whole history.
+    pub ledger: Ledger,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// Who wrote it.
+    pub by: &'t str,
+    /// A line or two for lists.
+    pub short: Option<String>,
+    /// The provider's own item, which the text is the readable twin of.
+    pub native: Option<Opaque>,
+}
+
+/// Who writes summaries where no model is asked.
+const EMBEDDED: &str = "the embedded summariser";
+/// The part of the summary's room that repairs may take.
+const REPAIR_SHARE: (u64, u64) = (1, 20);
+
+impl<'a> Ask<'a> {
+    pub(super) fn new(plan: Plan<'a>) -> Result<Self, ArchiveError> {
+        Self::of(plan, Strategy::Summarize)
+    }
+
+    pub(super) fn of(plan: Plan<'a>, strategy: Strategy) -> Result<Self, ArchiveError> {
+        let (readable, prose) = (plan.job.readable(&plan.superseded), plan.job.prose());
+        let folded = plan.folded()?;
+        Ok(Self { plan, strategy, readable, prose, folded })
+    }
+
+    /// What the summary is to be made from.
+    pub fn material(&self) -> Material<'_> {
+        self.plan.material(&self.readable, &self.prose)
+    }
+
+    /// What the summary may take: the room left, without its frame, what is folded into it, what hooks
+    /// put behind it, and repairs.
+    pub fn budget(&self) -> Tokens {
+        let room = self.room().less(self.injected_tokens());
+        room.less(room.share(REPAIR_SHARE.0, REPAIR_SHARE.1))
+    }
+
+    fn injected_tokens(&self) -> Tokens {
+        self.plan.wanted.inject.iter().map(|text| self.plan.job.measure.text(text)).sum()
+    }
+
+    pub(super) fn room(&self) -> Tokens {
+        self.plan.summary_room().less(self.plan.frame("", EMBEDDED, &self.folded).tokens)
+    }
+
+    /// Takes the answer and goes on: to the outcome, or to the next strategy.
+    pub fn answer(self, draft: Result<Draft, NoSummary>) -> Result<Next<'a>, ArchiveError> {
+        let written = draft.and_then(|draft| {
+            let text = compose::with_injected(draft.text, &self.plan.wanted.inject);
+            let Draft { ledger, notes, .. } = draft;
+            self.accept(Written { text, ledger, notes, by: EMBEDDED, short: None, native: None })
+        });
+        self.settle(written)
+    }
+
+    /// A summary by a hook, a compactor or an operator.
+    pub(super) fn take_supplied(self, by: &str, text: &str) -> Result<Next<'a>, ArchiveError> {
+        let harmless = embedded::harmless(&self.material())?;
+        let text = compose::with_injected(harmless(text), &self.plan.wanted.inject);
+        let ledger = embedded::ledger(&self.material())?;
+        let written = Written { text, ledger, notes: Vec::new(), by, short: None, native: None };
+        let outcome = self.accept(written);
+        self.settle(outcome)
+    }
+
+    fn settle(self, outcome: Result<Outcome, NoSummary>) -> Result<Next<'a>, ArchiveError> {
+        match outcome {
+            Ok(outcome) => Ok(Next::Done(outcome)),
+            Err(NoSummary::Archive(error)) => Err(error),
+            Err(NoSummary::Failed(why)) => {
+                let mut plan = self.plan;
+                plan.wanted.summary = None;
+                plan.give_up(self.strategy, why);
+                plan.climb()
+            }
+        }
+    }
+
+    /// The gate: what a text becomes, or why it will not do.
+    pub(super) fn accept(&self, written: Written<'_>) -> Result<Outcome, NoSummary> {
+        if written.text.trim().is_empty() {
+            return Err(NoSummary::Failed("the summary is empty".into()));
+        }
+        let (summary, loss) = self.check(&written)?;
+        let tokens_after = self.plan.kept.tokens + summary.tokens;
+        self.check_size(tokens_after)?;
+        let plan = &self.plan;
+        let mut record = Record {
+            superseded: plan.superseded.clone(),
+            summary: Some(summary.text.to_string()),
+            ledger: written.ledger,
+            loss,
+            short: written.short,
+            ..plan.record(self.strategy, tokens_after)
+        };
+        record.trail.summarizer = Some(written.by.to_owned());
+        record.notes.extend(written.notes.into_iter().chain(self.note()));
+        let compaction = crate::Compaction { native: written.native, ..plan.compaction(summary) };
+        Ok(Outcome::Compacted { compaction, record: Box::new(record) })
+    }
+
+    /// A compaction is judged by what it leaves: shorter, fitting, and, where it ran by itself, not due again.
+    fn check_size(&self, tokens_after: Tokens) -> Result<(), NoSummary> {
+        let job = &self.plan.job;
+        let why = if tokens_after >= job.context.tokens() {
+            "the summary takes more than what it replaces"
+        } else if !job.budget.fits(tokens_after) {
+            "with the summary the context would not fit its window"
+        } else if !job.trigger.is_manual() && job.budget.is_due(tokens_after, job.policy) {
+            "with the summary the context would be due again at once"
+        } else {
+            return Ok(());
+        };
+        Err(NoSummary::Failed(why.into()))
+    }
+
+    /// Frames the text, compares it with what it replaces, and puts back what matters and is missing.
+    fn check(&self, written: &Written<'_>) -> Result<(Summary, verify::LossReport), ArchiveError> {
+        let material = self.material();
+        let shown = format!("{}\n{}{}", written.text, self.folded, self.plan.visible_text()?);
+        let mut loss = verify::verify(&material, &shown, &self.plan.superseded)?;
+        let mut lines = vec![written.text.trim_end().to_owned()];
+        match self.plan.job.policy.rebuild.verify {
+            Verify::Repair => {
+                let room = self.room().less(self.plan.job.measure.text(&written.text));
+                lines.extend(verify::repair(&material, &mut loss, room)?);
+            }
+            Verify::Report => {}
+        }
+        Ok((self.plan.frame(&lines.join("\n"), written.by, &self.folded), loss))
+    }
+
+    /// What a person should know of how the summary was made.
+    fn note(&self) -> Option<String> {
+        let unread = self.plan.superseded.len() - self.readable.len();
+        (unread > 0).then(|| {
+            format!("{unread} messages far back were not read again, and are not in the loss report: their ledger stands for them")
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! Waiting for an operator: approve, edit, reject, or nobody in time.
+
+use super::{Ask, Next};
+use crate::plan::Plan;
+use crate::record::Outcome;
+use crate::verdict::Decision;
+use crate::{ArchiveError, EntryId, Strategy, Tokens};
+use serde::{Deserialize, Serialize};
+
+/// A question for an operator.
+pub struct Checkpoint<'a> {
+    plan: Plan<'a>,
+}
+
+/// What an operator is shown, and what is stored while the session is paused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// Always `compaction_pending`.
+    pub reason: String,
+    /// The whole request now.
+    pub tokens: Tokens,
+    /// What the history would come down to.
+    pub target: Tokens,
+    /// Messages that would leave view.
+    pub leaving: Vec<EntryId>,
+    /// What would be done on approval.
+    pub then: Strategy,
+}
+
+/// Why a checkpoint stands.
+const REASON: &str = "compaction_pending";
+
+impl<'a> Checkpoint<'a> {
+    pub(super) fn new(plan: Plan<'a>) -> Self {
+        Self { plan }
+    }
+
+    /// What the operator is shown.
+    pub fn pending(&self) -> Pending {
+        let plan = &self.plan;
+        Pending {
+            reason: REASON.into(),
+            tokens: plan.job.budget.fixed + plan.job.context.tokens(),
+            target: plan.target,
+            leaving: plan.leaving(),
+            then: plan.first_cut(),
+        }
+    }
+
+    /// Takes the decision.
+    pub fn answer(self, decision: Decision) -> Result<Next<'a>, ArchiveError> {
+        let mut plan = self.plan;
+        match decision {
+            Decision::Approve => plan.climb(),
+            Decision::Edit { summary } => Ask::new(plan)?.take_supplied("the operator", &summary),
+            Decision::Reject => Ok(Next::Done(Outcome::Vetoed {
+                by: "the operator".into(),
+                why: "rejected at the checkpoint".into(),
+                trail: Box::new(plan.trail),
+            })),
+            Decision::TimedOut => {
+                plan.give_up(Strategy::Checkpoint, "nobody decided in time");
+                plan.climb()
+            }
+        }
+    }
+}

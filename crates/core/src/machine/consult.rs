@@ -1,0 +1,141 @@
+//! Asking the hooks: what they are told, and what becomes of their verdicts.
+
+use super::Next;
+use crate::plan::Plan;
+use crate::record::Outcome;
+use crate::verdict::{Before, HookAnswer, HookRun, Supplied, Verdict, Wishes};
+use crate::{ArchiveError, EntryId, Slot, Tokens, Trigger};
+
+/// A question for the hooks.
+pub struct Consultation<'a> {
+    plan: Plan<'a>,
+}
+
+impl<'a> Consultation<'a> {
+    pub(super) fn new(plan: Plan<'a>) -> Self {
+        Self { plan }
+    }
+
+    /// What hooks are told.
+    pub fn event(&self) -> Before {
+        let (plan, job) = (&self.plan, &self.plan.job);
+        let mut staying: Vec<EntryId> = plan.kept.before.iter().chain(&plan.kept.tail).copied().collect();
+        staying.sort_unstable();
+        Before {
+            ordinal: job.compactions.len() as u32 + 1,
+            trigger: job.trigger,
+            is_recovery: job.trigger == Trigger::Overflow,
+            strategy: plan.first_cut(),
+            tokens: job.budget.fixed + job.context.tokens(),
+            window: job.budget.window,
+            target: plan.target,
+            leaving: plan.leaving(),
+            staying,
+            cut_turn: plan.cut_turn(),
+            previous: job.context.summary(job.log).map(|(_, summary)| summary.text.clone()),
+            focus: job.focus.map(str::to_owned),
+        }
+    }
+
+    /// Takes what the hooks said. One veto is enough; every other verdict is checked like a plan of our own.
+    pub fn answer(self, answers: Vec<HookAnswer>) -> Result<Next<'a>, ArchiveError> {
+        let mut plan = self.plan;
+        plan.wanted.is_asked = true;
+        let mut veto = None;
+        for HookAnswer { name, duration_ms, result } in answers {
+            let told = match result {
+                Err(why) => format!("failed: {why}"),
+                Ok(None) => "nothing to say".into(),
+                Ok(Some(Verdict::Veto { why })) => {
+                    let told = format!("veto: {why}");
+                    veto.get_or_insert((name.to_string(), why));
+                    told
+                }
+                Ok(Some(Verdict::Proceed(wishes))) => plan.grant(&name, wishes),
+            };
+            plan.trail.hooks.push(HookRun { name, duration_ms, told });
+        }
+        if let Some((by, why)) = veto {
+            return Ok(Next::Done(Outcome::Vetoed { by, why, trail: Box::new(plan.trail) }));
+        }
+        plan.begin()
+    }
+}
+
+impl Plan<'_> {
+    /// Takes up what a hook wants, as far as that is sound; says what came of it.
+    fn grant(&mut self, name: &str, wishes: Wishes) -> String {
+        let Wishes { retain, inject, guidance, summary } = wishes;
+        let mut told = Vec::new();
+        if !retain.is_empty() {
+            told.push(self.retain(retain));
+        }
+        let most = self.job.policy.guard.hook_tokens_max;
+        for (text, what) in [(inject, "injects"), (guidance, "guides")] {
+            let Some(text) = text else { continue };
+            let (text, is_cut) = self.within(text, most);
+            told.push(format!("{what} text{}", if is_cut { " (cut to its limit)" } else { "" }));
+            match what {
+                "injects" => self.wanted.inject.push(text),
+                _ => self.wanted.guidance.push(text),
+            }
+        }
+        if let Some(supplied) = summary {
+            told.push(self.supply(name, supplied));
+        }
+        if told.is_empty() { "nothing to say".into() } else { told.join("; ") }
+    }
+
+    /// Hook output has a budget: it must not refill what is being emptied.
+    fn within(&self, text: String, most: Tokens) -> (String, bool) {
+        let head = self.job.measure.head(&text, most);
+        let is_cut = head.len() < text.len();
+        (if is_cut { head.to_owned() } else { text }, is_cut)
+    }
+
+    fn retain(&mut self, ids: Vec<EntryId>) -> String {
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            ids.into_iter().partition(|id| self.job.history.binary_search(id).is_ok());
+        let told = match unknown.first() {
+            Some(first) => {
+                format!(
+                    "retains {}, refused {} that are not in this history ({first}…)",
+                    known.len(),
+                    unknown.len()
+                )
+            }
+            None => format!("retains {}", known.len()),
+        };
+        self.wanted.pins.extend(known);
+        told
+    }
+
+    /// A summary of the hook's own stands, if its kept part is on the branch and splits no exchange.
+    fn supply(&mut self, name: &str, supplied: Supplied) -> String {
+        if supplied.text.trim().is_empty() {
+            return "refused: its summary is empty".into();
+        }
+        if let Some(why) = supplied.keep_from.and_then(|id| self.refusal(id)) {
+            return format!("refused: {why}");
+        }
+        if self.wanted.summary.is_none() {
+            self.wanted.summary = Some((name.to_owned(), supplied));
+            return "supplies the summary".into();
+        }
+        "its summary is not needed: another hook supplied one".into()
+    }
+
+    /// Why a context cannot be cut in front of `id`.
+    fn refusal(&self, id: EntryId) -> Option<String> {
+        let context = self.job.context;
+        let is_slot = |slot: &Slot| matches!(slot, Slot::Message { id: known, .. } if *known == id);
+        let Some(at) = context.slots().iter().position(is_slot) else {
+            return Some(format!("{id} is not in view on this branch"));
+        };
+        if self.job.policy.compat.trust_hook_ids || context.units().binary_search(&(at as u32)).is_ok() {
+            None
+        } else {
+            Some(format!("a cut at {id} would split an exchange"))
+        }
+    }
+}

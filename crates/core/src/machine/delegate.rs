@@ -1,0 +1,124 @@
+//! Leaving it to a compactor: it returns the whole new list, which is held to our own rules.
+
+use super::{Ask, Next};
+use crate::keep::{Kept, always};
+use crate::plan::Plan;
+use crate::verdict::{Piece, Transformed};
+use crate::{ArchiveError, EntryId, Slot, Strategy, fence};
+use std::collections::HashSet;
+
+/// A question for a compactor.
+pub struct Delegation<'a> {
+    plan: Plan<'a>,
+}
+
+impl<'a> Delegation<'a> {
+    pub(super) fn new(plan: Plan<'a>) -> Self {
+        Self { plan }
+    }
+
+    /// The messages in view, oldest first.
+    pub fn messages(&self) -> Vec<EntryId> {
+        self.plan.job.context.message_slots().map(|(id, ..)| id).collect()
+    }
+
+    /// The plan it is asked about.
+    pub fn plan(&self) -> &Plan<'a> {
+        &self.plan
+    }
+
+    /// Takes the list, or goes on where there is none or it breaks a rule.
+    pub fn answer(self, list: Result<Transformed, String>) -> Result<Next<'a>, ArchiveError> {
+        let mut plan = self.plan;
+        let laid = list.and_then(|list| lay_out(&plan, list));
+        match laid {
+            Ok((kept, text)) => {
+                let most = plan.job.budget.room();
+                if kept.tokens > most {
+                    plan.give_up(Strategy::Delegate, "the compactor's list does not fit");
+                    return plan.climb();
+                }
+                plan.take(kept);
+                Ask::of(plan, Strategy::Delegate)?.take_supplied("the compactor", &text)
+            }
+            Err(why) => {
+                plan.give_up(Strategy::Delegate, format!("the compactor failed: {why}"));
+                plan.climb()
+            }
+        }
+    }
+}
+
+/// The list as a compaction says it: messages, one text, messages. Several texts become one, where the first stands.
+fn lay_out(plan: &Plan<'_>, list: Transformed) -> Result<(Kept, String), String> {
+    let (mut kept, mut texts) = (Kept::default(), Vec::new());
+    let in_view: HashSet<EntryId> = plan.job.context.message_slots().map(|(id, ..)| id).collect();
+    let mut last = None;
+    for piece in list.list {
+        match piece {
+            Piece::Write(text) => texts.push(fence::escape(&text)),
+            Piece::Keep(id) if !in_view.contains(&id) => return Err(format!("{id} is not in view")),
+            Piece::Keep(id) if last.is_some_and(|last| last >= id) => {
+                return Err(format!("{id} is out of order, or named twice"));
+            }
+            Piece::Keep(id) => {
+                let (_, tokens) = plan.job.context.form_of(plan.job.log, id).unwrap_or_default();
+                kept.tokens += tokens;
+                if texts.is_empty() {
+                    kept.before.push(id)
+                } else {
+                    kept.tail.push(id)
+                }
+                last = Some(id);
+            }
+        }
+    }
+    check_exchanges(plan, &kept)?;
+    check_always(plan, &kept)?;
+    if texts.is_empty() || !plan.job.can.before {
+        // What it keeps stands behind its text, or behind the line that says there is none.
+        let before = std::mem::take(&mut kept.before);
+        kept.tail.splice(0..0, before);
+    }
+    if texts.is_empty() {
+        texts.push(
+            "The messages in between were taken out of view; each can be recalled by its pointer.".into(),
+        );
+    }
+    kept.bring_back(&plan.job, &plan.wanted.pins).map_err(|error| error.to_string())?;
+    Ok((kept, texts.join("\n\n")))
+}
+
+/// What is kept in any case is in the list.
+fn check_always(plan: &Plan<'_>, kept: &Kept) -> Result<(), String> {
+    let in_view: HashSet<EntryId> = plan.job.context.message_slots().map(|(id, ..)| id).collect();
+    let is_kept = |id: &EntryId| kept.before.contains(id) || kept.tail.contains(id) || !in_view.contains(id);
+    match always(&plan.job, &plan.wanted.pins).iter().find(|id| !is_kept(id)) {
+        Some(id) => Err(format!("it leaves out {id}, which is always kept")),
+        None => Ok(()),
+    }
+}
+
+/// Each exchange is kept whole or not at all, and an open one is kept.
+fn check_exchanges(plan: &Plan<'_>, kept: &Kept) -> Result<(), String> {
+    let context = plan.job.context;
+    let stays: HashSet<EntryId> = kept.before.iter().chain(&kept.tail).copied().collect();
+    let ends = context.units().iter().skip(1).map(|&unit| unit as usize).chain([context.slots().len()]);
+    for (start, end) in context.units().iter().map(|&unit| unit as usize).zip(ends) {
+        let ids: Vec<EntryId> = context.slots()[start..end]
+            .iter()
+            .filter_map(|slot| match slot {
+                Slot::Message { id, .. } => Some(*id),
+                Slot::Summary { .. } => None,
+            })
+            .collect();
+        let staying = ids.iter().filter(|id| stays.contains(id)).count();
+        if staying != 0 && staying != ids.len() {
+            return Err(format!("it splits the exchange at {}", ids[0]));
+        }
+        if context.open_from().is_some_and(|open| start >= open) && staying != ids.len() {
+            return Err(format!("it leaves out {}, which still waits for its result", ids[0]));
+        }
+    }
+    Ok(())
+}

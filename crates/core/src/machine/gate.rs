@@ -1,0 +1,137 @@
+//! What a model's answer must be to pass for a summary.
+
+use crate::request::{Reply, Stop};
+use crate::{Measure, Tokens};
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// An answer shorter than this may be an error message; a summary of anything is longer.
+const ERROR_CHARS_MAX: usize = 600;
+/// A source below this is too short to be outdone.
+const SOURCE_TOKENS_MIN: Tokens = Tokens(400);
+
+/// How providers and gateways word their failures.
+static ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)^\W*(?:api )?error\b|\b(?:usage|rate|spending|token|request) limit|limit (?:was |has been )?(?:reached|exceeded)|quota\b|overloaded|too many requests|internal server error|service unavailable|bad gateway|unauthorized|context[_ ]length|prompt is too long|invalid_request_error",
+    )
+});
+
+/// How models say that they have not done it.
+static DECLINED: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)nothing (?:to|that can be) summari[sz]|no (?:conversation|messages?|content|history|prior history)\b.{0,40}(?:to summari[sz]e|provided|was given|found)|^\W*(?:i'?m sorry|sorry)|\bi (?:can(?:no|')t|am unable to|won'?t) (?:help|assist|summari[sz]e|do)",
+    )
+});
+
+/// Call syntax and channels of reasoning, as models write them when they forget that they write text.
+static SYNTAX: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)</?(?:antml:)?(?:function_calls|tool_calls?|invoke|think(?:ing)?|reasoning|analysis)\b|<\|(?:channel|start|im_start|tool_call|python_tag)|\[TOOL_CALLS\]|<｜tool",
+    )
+});
+
+fn compile(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the pattern is a constant of this file")
+}
+
+/// The text of a summary, or why the answer is none. `source` is what it was made from.
+pub(super) fn judge(
+    reply: &Reply,
+    source: Tokens,
+    size_min: Option<Tokens>,
+    measure: &dyn Measure,
+) -> Result<String, String> {
+    match reply.stop {
+        Stop::Length => return Err("the summary was cut off at its limit".into()),
+        Stop::Call => return Err("the summariser called a tool instead of writing".into()),
+        Stop::Refusal => return Err("the summariser would not answer".into()),
+        Stop::Window => return Err("the summariser ran out of its window".into()),
+        Stop::End => {}
+    }
+    let text = unwrapped(reply.text.trim());
+    if text.is_empty() {
+        return Err("the summary is empty".into());
+    }
+    if let Some(found) = SYNTAX.find(text) {
+        return Err(format!("the summary holds call or reasoning syntax ({})", found.as_str()));
+    }
+    let is_short = text.chars().count() < ERROR_CHARS_MAX;
+    if is_short && !text.contains("\n#") && (ERROR.is_match(text) || DECLINED.is_match(text)) {
+        return Err(format!("what came back is no summary: {}", text.chars().take(80).collect::<String>()));
+    }
+    let size = measure.text(text);
+    if source > SOURCE_TOKENS_MIN && size >= source {
+        return Err("the summary takes more than what it replaces".into());
+    }
+    if size_min.is_some_and(|least| size < least && source > least) {
+        return Err(format!("the summary takes {size}, below the least wanted"));
+    }
+    Ok(text.to_owned())
+}
+
+/// The text without the tag that some prompts ask to put it in.
+fn unwrapped(text: &str) -> &str {
+    let inner = text.strip_prefix("<summary>").and_then(|text| text.trim_end().strip_suffix("</summary>"));
+    inner.map_or(text, str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::judge;
+    use crate::request::{Reply, Stop};
+    use crate::{Image, Measure, Tokens};
+
+    struct Quarter;
+
+    impl Measure for Quarter {
+        fn text(&self, text: &str) -> Tokens {
+            Tokens(text.len() as u64 / 4)
+        }
+        fn image(&self, _: &Image) -> Tokens {
+            Tokens::ZERO
+        }
+        fn framing(&self) -> Tokens {
+            Tokens::ZERO
+        }
+    }
+
+    fn judged(text: &str, stop: Stop) -> Result<String, String> {
+        let reply = Reply { text: text.into(), stop, native: None };
+        judge(&reply, Tokens(1_000), None, &Quarter)
+    }
+
+    #[test]
+    fn a_summary_passes_without_its_wrapping() {
+        assert_eq!(
+            judged("<summary>\n## Goal\nship it\n</summary>\n", Stop::End),
+            Ok("## Goal\nship it".into())
+        );
+    }
+
+    #[test]
+    fn each_defect_is_refused() {
+        let long = "word ".repeat(1_000);
+        for (text, stop) in [
+            ("", Stop::End),
+            ("## Goal\nship", Stop::Length),
+            ("## Goal\nship", Stop::Call),
+            ("", Stop::Refusal),
+            ("Claude usage limit reached. Your limit will reset at 3pm.", Stop::End),
+            ("API Error: 529 overloaded", Stop::End),
+            ("There is nothing to summarize.", Stop::End),
+            ("I'm sorry, I can't help with that.", Stop::End),
+            ("## Goal\nship\n<function_calls><invoke name=\"read\">", Stop::End),
+            ("<think>hm</think>## Goal\nship", Stop::End),
+            (&long, Stop::End),
+        ] {
+            assert!(judged(text, stop).is_err(), "{text:.60} {stop:?}");
+        }
+    }
+
+    #[test]
+    fn a_summary_that_speaks_of_errors_is_none() {
+        let text = "## Goal\nfix the rate limit handling\n## Progress\n- API error 429 now retried";
+        assert_eq!(judged(text, Stop::End), Ok(text.into()));
+    }
+}

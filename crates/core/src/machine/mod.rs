@@ -1,0 +1,210 @@
+//! The machine that asks. A plan that has begun hands out questions; an answer uses its question up
+//! and leads to the next one, until an outcome is reached. Each answer uses up a strategy, a try or a
+//! part of the material, and all calls together are limited, so it ends.
+
+mod ask;
+mod checkpoint;
+mod compose;
+mod consult;
+mod delegate;
+mod errand;
+mod gate;
+mod parts;
+
+pub use ask::{Ask, NoSummary};
+pub use checkpoint::{Checkpoint, Pending};
+pub use consult::Consultation;
+pub use delegate::Delegation;
+pub use errand::Errand;
+
+use crate::policy::Writer;
+use crate::record::{Fallback, Outcome};
+use crate::request::Called;
+use crate::verdict::{Decision, HookAnswer, Transformed};
+use crate::{ArchiveError, Job, Plan, Strategy, Tokens, prune};
+use serde::{Deserialize, Serialize};
+
+/// What a plan that has begun wants next.
+pub enum Next<'a> {
+    /// The verdicts of hooks.
+    Consult(Box<Consultation<'a>>),
+    /// A summary by the embedded summariser.
+    Summarize(Box<Ask<'a>>),
+    /// One or several calls of a model.
+    Call(Box<Errand<'a>>),
+    /// The whole new list, from a compactor.
+    Delegate(Box<Delegation<'a>>),
+    /// An operator's decision.
+    Await(Box<Checkpoint<'a>>),
+    /// Nothing more.
+    Done(Outcome),
+}
+
+/// An answer to a question, as it is stored while a plan waits across a restart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    /// Of hooks.
+    Verdicts(Vec<HookAnswer>),
+    /// Of a model.
+    Called(Vec<Called>),
+    /// Of a compactor.
+    Transformed(Result<Transformed, String>),
+    /// Of an operator.
+    Decided(Decision),
+}
+
+impl<'a> Next<'a> {
+    /// Answers the question at hand with a stored answer; none where it answers another question.
+    /// A question the embedded summariser answers is left as it is: it needs no storing.
+    pub fn replay(self, answer: Answer) -> Result<Option<Self>, ArchiveError> {
+        Ok(Some(match (self, answer) {
+            (Self::Consult(consultation), Answer::Verdicts(verdicts)) => consultation.answer(verdicts)?,
+            (Self::Call(errand), Answer::Called(called)) => errand.answer(called)?,
+            (Self::Delegate(delegation), Answer::Transformed(list)) => delegation.answer(list)?,
+            (Self::Await(checkpoint), Answer::Decided(decision)) => checkpoint.answer(decision)?,
+            (
+                Self::Consult(_)
+                | Self::Summarize(_)
+                | Self::Call(_)
+                | Self::Delegate(_)
+                | Self::Await(_)
+                | Self::Done(_),
+                _,
+            ) => return Ok(None),
+        }))
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// Begins: with the hooks where there are any, else with the first strategy.
+    pub fn begin(self) -> Result<Next<'a>, ArchiveError> {
+        if self.job.means.hooks && !self.wanted.is_asked {
+            return Ok(Next::Consult(Box::new(Consultation::new(self))));
+        }
+        self.climb()
+    }
+
+    /// Goes on with the next strategy.
+    fn climb(mut self) -> Result<Next<'a>, ArchiveError> {
+        while !self.rungs.is_empty() {
+            let strategy = self.rungs.remove(0);
+            match strategy {
+                Strategy::Trim | Strategy::Prune => match self.edit(strategy)? {
+                    Some(outcome) => return Ok(Next::Done(outcome)),
+                    None => continue,
+                },
+                Strategy::Drop => return Ok(Next::Done(self.dropped()?)),
+                Strategy::Summarize | Strategy::Native | Strategy::Delegate | Strategy::Checkpoint => {}
+            }
+            self.cut(strategy, 0)?;
+            if let Some(why) = self.hindrance(strategy) {
+                self.give_up(strategy, why);
+                continue;
+            }
+            return match strategy {
+                Strategy::Summarize | Strategy::Native => self.summarize(strategy),
+                Strategy::Delegate => Ok(Next::Delegate(Box::new(Delegation::new(self)))),
+                Strategy::Checkpoint => Ok(Next::Await(Box::new(Checkpoint::new(self)))),
+                Strategy::Trim | Strategy::Prune | Strategy::Drop => continue,
+            };
+        }
+        Ok(Next::Done(self.abandon()))
+    }
+
+    /// Why a strategy cannot even be tried.
+    fn hindrance(&self, strategy: Strategy) -> Option<&'static str> {
+        let means = &self.job.means;
+        match strategy {
+            Strategy::Summarize if self.wanted.summary.is_some() => None,
+            Strategy::Summarize if self.job.policy.summary.by == Writer::Nobody => {
+                Some("nobody is set to write summaries")
+            }
+            Strategy::Native if !means.native => {
+                Some("the session's provider has no compaction of its own, or it was not offered")
+            }
+            Strategy::Delegate if !means.compactor => Some("no compactor is installed"),
+            Strategy::Trim
+            | Strategy::Prune
+            | Strategy::Summarize
+            | Strategy::Native
+            | Strategy::Delegate
+            | Strategy::Checkpoint
+            | Strategy::Drop => None,
+        }
+    }
+
+    /// Asks for a summary: of the hook that has one, of the model that is set, of the embedded summariser.
+    fn summarize(self, strategy: Strategy) -> Result<Next<'a>, ArchiveError> {
+        if let Some((name, supplied)) = self.wanted.summary.clone() {
+            return Ask::new(self)?.take_supplied(&name, &supplied.text);
+        }
+        match self.job.means.summarizer {
+            Some(_) => Errand::begin(self, strategy),
+            None => Ok(Next::Summarize(Box::new(Ask::new(self)?))),
+        }
+    }
+
+    /// An edit in place; none where it alone does not make enough room.
+    fn edit(&mut self, strategy: Strategy) -> Result<Option<Outcome>, ArchiveError> {
+        if !self.job.can.forms {
+            let why = "where this is written, a message cannot be shown otherwise than it was said";
+            self.give_up(strategy, why);
+            return Ok(None);
+        }
+        let made = match strategy {
+            Strategy::Trim => prune::trim(&self.job)?,
+            Strategy::Prune
+            | Strategy::Summarize
+            | Strategy::Native
+            | Strategy::Delegate
+            | Strategy::Checkpoint
+            | Strategy::Drop => prune::prune(&self.job)?,
+        };
+        if self.is_enough(made.tokens) {
+            return Ok(Some(self.edited(strategy, made)));
+        }
+        self.give_up(strategy, "this alone does not make enough room");
+        Ok(None)
+    }
+
+    /// An edit in place that stands on its own, outside a compaction; none where it is not worth its price.
+    pub fn edit_only(job: Job<'a>, strategy: Strategy) -> Result<Option<Outcome>, ArchiveError> {
+        if !job.can.forms {
+            return Ok(None);
+        }
+        let made = match strategy {
+            Strategy::Trim => prune::trim(&job)?,
+            Strategy::Prune
+            | Strategy::Summarize
+            | Strategy::Native
+            | Strategy::Delegate
+            | Strategy::Checkpoint
+            | Strategy::Drop => prune::prune(&job)?,
+        };
+        if made.edit.forms.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self::bare(job).edited(strategy, made)))
+    }
+
+    /// Whether an edit that leaves `tokens` will do: on target, or fitting with nothing but dropping behind it.
+    fn is_enough(&self, tokens: Tokens) -> bool {
+        let is_last = self.rungs.is_empty() || self.rungs == [Strategy::Drop];
+        tokens < self.job.context.tokens()
+            && (tokens <= self.target || (is_last && self.job.budget.fits(tokens)))
+    }
+
+    pub(crate) fn give_up(&mut self, strategy: Strategy, why: impl Into<String>) {
+        self.fallbacks.push(Fallback { strategy, why: why.into() });
+    }
+
+    /// The end where nothing made room and the policy would rather go on as it is.
+    fn abandon(self) -> Outcome {
+        let last = self.fallbacks.last().map_or("nothing was tried", |fallback| &fallback.why);
+        let why = format!(
+            "no room was made ({last}); the session goes on as it is: compact by hand with another strategy or summariser, or begin a new session"
+        );
+        Outcome::Abandoned { why, fallbacks: self.fallbacks, trail: Box::new(self.trail) }
+    }
+}

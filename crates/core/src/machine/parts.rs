@@ -1,0 +1,122 @@
+//! What is to be summarised, in the parts it is handed over in.
+
+use crate::plan::Plan;
+use crate::policy::SummaryRule;
+use crate::request::Purpose;
+use crate::{EntryId, Tokens};
+use std::collections::VecDeque;
+
+/// One piece of the material, and what its call is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub purpose: Purpose,
+    pub ids: Vec<EntryId>,
+}
+
+/// The parts of what leaves view, in the order they are asked for.
+pub(super) fn parts(plan: &Plan<'_>, room: Tokens) -> VecDeque<Part> {
+    let leaving = leaving(plan);
+    let turn = plan.cut_turn().filter(|_| plan.job.policy.keep.within_turn);
+    let split = turn.map_or(leaving.len(), |turn| leaving.partition_point(|&id| id < turn));
+    let (history, prefix) = leaving.split_at(split);
+    let mut parts: VecDeque<Part> = VecDeque::new();
+    if !history.is_empty() || prefix.is_empty() {
+        parts.extend(number(pieces(plan, history, room)));
+    }
+    if !prefix.is_empty() {
+        parts.push_back(Part { purpose: Purpose::TurnPrefix, ids: prefix.to_vec() });
+    }
+    parts
+}
+
+/// Messages that leave view now; what an earlier compaction kept is among them.
+fn leaving(plan: &Plan<'_>) -> Vec<EntryId> {
+    let mut leaving = plan.leaving();
+    if plan.job.policy.compat.lose_kept_tail
+        && let Some(&last) = plan.job.compactions.last()
+    {
+        leaving.retain(|&id| id > last);
+    }
+    leaving
+}
+
+fn number(pieces: Vec<Vec<EntryId>>) -> Vec<Part> {
+    let of = pieces.len() as u32;
+    let purpose = |number: u32| if of == 1 { Purpose::History } else { Purpose::Part { number, of } };
+    pieces.into_iter().zip(1..).map(|(ids, number)| Part { purpose: purpose(number), ids }).collect()
+}
+
+/// The history in as many pieces as the policy says, or as its summariser's window needs.
+fn pieces(plan: &Plan<'_>, ids: &[EntryId], room: Tokens) -> Vec<Vec<EntryId>> {
+    let SummaryRule { chunks, .. } = plan.job.policy.summary;
+    let units = exchanges(plan, ids);
+    if chunks > 1 {
+        return equal(&units, ids.len(), chunks as usize);
+    }
+    fitting(plan, &units, room)
+}
+
+/// Each exchange, or message outside one, of `ids`.
+pub(super) fn exchanges(plan: &Plan<'_>, ids: &[EntryId]) -> Vec<Vec<EntryId>> {
+    let context = plan.job.context;
+    let mut units: Vec<Vec<EntryId>> = Vec::new();
+    let mut starts = context.units().iter().map(|&unit| context.slots()[unit as usize].id()).peekable();
+    for &id in ids {
+        let mut begins = units.is_empty();
+        while starts.next_if(|&start| start <= id).is_some() {
+            begins = true;
+        }
+        match units.last_mut().filter(|_| !begins) {
+            Some(unit) => unit.push(id),
+            None => units.push(vec![id]),
+        }
+    }
+    units
+}
+
+/// So many pieces of equal count, each boundary moved forward past results.
+fn equal(units: &[Vec<EntryId>], count: usize, chunks: usize) -> Vec<Vec<EntryId>> {
+    let each = count.div_ceil(chunks).max(1);
+    let mut pieces: Vec<Vec<EntryId>> = vec![Vec::new()];
+    for unit in units {
+        if pieces.last().is_some_and(|piece| piece.len() >= each) && pieces.len() < chunks {
+            pieces.push(Vec::new());
+        }
+        if let Some(piece) = pieces.last_mut() {
+            piece.extend(unit);
+        }
+    }
+    pieces
+}
+
+/// Pieces that each take at most `room`; an exchange larger than that is a piece of its own.
+fn fitting(plan: &Plan<'_>, units: &[Vec<EntryId>], room: Tokens) -> Vec<Vec<EntryId>> {
+    let size = |unit: &Vec<EntryId>| -> Tokens {
+        unit.iter().filter_map(|&id| plan.job.context.form_of(plan.job.log, id)).map(|(_, size)| size).sum()
+    };
+    let mut pieces: Vec<Vec<EntryId>> = vec![Vec::new()];
+    let mut taken = Tokens::ZERO;
+    for unit in units {
+        let tokens = size(unit);
+        if taken + tokens > room && pieces.last().is_some_and(|piece| !piece.is_empty()) {
+            pieces.push(Vec::new());
+            taken = Tokens::ZERO;
+        }
+        taken += tokens;
+        if let Some(piece) = pieces.last_mut() {
+            piece.extend(unit);
+        }
+    }
+    pieces
+}
+
+/// A part in two halves, at an exchange; none where it is a single one.
+pub(super) fn halves(plan: &Plan<'_>, part: &Part) -> Option<[Part; 2]> {
+    let units = exchanges(plan, &part.ids);
+    if units.len() < 2 {
+        return None;
+    }
+    let middle = units.len() / 2;
+    let half = |units: &[Vec<EntryId>]| Part { purpose: part.purpose, ids: units.concat() };
+    Some([half(&units[..middle]), half(&units[middle..])])
+}

@@ -1,0 +1,296 @@
+//! Messages as a summariser is shown them: as one text with markers, or as messages. Thinking,
+//! pictures and long results are left out as the policy says; block tags of ours are opened, so that
+//! nothing said in a session can end its own frame.
+
+use crate::policy::{Clip, Markers, Pictures, SummaryRule};
+use crate::{
+    ArchiveError, Author, Block, EntryId, Image, Job, Measure, Message, Part, Role, Tokens, ToolResult,
+};
+use std::sync::Arc;
+
+/// How messages are written down for a summariser.
+pub(crate) struct Scribe<'j, 'a> {
+    pub job: &'j Job<'a>,
+    pub rule: &'j SummaryRule,
+    /// Results longer than this many characters are cut.
+    pub result_chars_max: Option<u32>,
+    /// A message that takes more than this is cut to its ends.
+    pub message_max: Option<Tokens>,
+    /// Screens out secrets and opens look-alike fences.
+    pub harmless: &'j dyn Fn(&str) -> String,
+}
+
+/// What was written, and how many of its messages were cut.
+pub(crate) struct Script<T> {
+    pub made: T,
+    pub cut: usize,
+}
+
+/// Tags that frame parts of a request; the same in what was said are opened.
+const TAGS: [&str; 4] = ["conversation", "previous-summary", "summary", "branch"];
+
+impl Scribe<'_, '_> {
+    /// All of `ids` as one text.
+    pub(crate) fn text(&self, ids: &[EntryId]) -> Result<Script<String>, ArchiveError> {
+        let (mut pieces, mut cut) = (Vec::new(), 0);
+        for &id in ids {
+            let message = self.job.archive.message(id)?;
+            let (text, is_cut) = self.told(id, &message);
+            cut += usize::from(is_cut);
+            if !text.is_empty() {
+                pieces.push(text);
+            }
+        }
+        let between = match self.rule.markers {
+            Markers::Upper => "\n\n---\n\n",
+            Markers::Ids | Markers::Colon | Markers::Short => "\n\n",
+        };
+        Ok(Script { made: pieces.join(between), cut })
+    }
+
+    /// All of `ids` as messages. Exchanges are whole, so pairs stay pairs.
+    pub(crate) fn messages(&self, ids: &[EntryId]) -> Result<Script<Vec<Arc<Message>>>, ArchiveError> {
+        let (mut messages, mut cut) = (Vec::new(), 0);
+        for &id in ids {
+            let message = self.job.archive.message(id)?;
+            let (blocks, is_cut) = self.blocks(&message);
+            cut += usize::from(is_cut);
+            if !blocks.is_empty() {
+                messages.push(Arc::new(Message { blocks, ..Message::clone(&message) }));
+            }
+        }
+        Ok(Script { made: messages, cut })
+    }
+
+    fn told(&self, id: EntryId, message: &Message) -> (String, bool) {
+        let (mut lines, mut is_cut) = (Vec::new(), false);
+        for block in &message.blocks {
+            let (text, was_cut) = self.told_block(id, message, block);
+            is_cut |= was_cut;
+            if !text.is_empty() {
+                lines.push(text);
+            }
+        }
+        let separator = match self.rule.markers {
+            Markers::Ids => "\n",
+            Markers::Upper | Markers::Colon | Markers::Short => "\n\n",
+        };
+        let mut text = opened(&(self.harmless)(&lines.join(separator)));
+        if self.rule.markers == Markers::Ids && !text.is_empty() {
+            text = format!("[{id} {}]\n{text}", speaker(message));
+        }
+        let (text, is_shortened) = self.within(text);
+        (text, is_cut || is_shortened)
+    }
+
+    fn within(&self, text: String) -> (String, bool) {
+        match self.message_max {
+            Some(most) if self.job.measure.text(&text) > most => {
+                (ends_by_tokens(&text, most, self.job.measure), true)
+            }
+            Some(_) | None => (text, false),
+        }
+    }
+
+    fn told_block(&self, id: EntryId, message: &Message, block: &Block) -> (String, bool) {
+        let mark = |kind: Kind, text: &str| self.marked(kind, text);
+        match block {
+            Block::Text { text } => (mark(kind_of(message), text), false),
+            Block::Thinking { text, .. } if self.rule.thinking && !text.is_empty() => {
+                (mark(Kind::Thinking, text), false)
+            }
+            Block::Thinking { .. } => (String::new(), false),
+            Block::Call(call) => (self.told_call(&call.name, &call.input), false),
+            Block::Result(result) => {
+                let (text, is_cut) = self.result_text(result);
+                (mark(Kind::Result, &text), is_cut)
+            }
+            Block::Image(image) => {
+                (self.picture(image).map(|label| mark(kind_of(message), &label)).unwrap_or_default(), false)
+            }
+            Block::Opaque(opaque) => (mark(kind_of(message), &format!("[{} {id}]", opaque.kind)), false),
+        }
+    }
+
+    fn told_call(&self, name: &str, input: &str) -> String {
+        match self.rule.markers {
+            Markers::Ids => format!("(used {name} with {input})"),
+            Markers::Upper => format!("[ASSISTANT]\nused the tool {name} with {input}"),
+            Markers::Colon => format!("[Assistant tool calls]: {name}({})", fields(input)),
+            Markers::Short => format!("[Tool Call] {name}: {input}"),
+        }
+    }
+
+    fn marked(&self, kind: Kind, text: &str) -> String {
+        match self.rule.markers {
+            Markers::Ids => match kind {
+                Kind::Thinking => format!("(thought: {text})"),
+                Kind::User | Kind::Assistant | Kind::Result | Kind::System => text.to_owned(),
+            },
+            Markers::Upper => format!("[{}]\n{text}", kind.upper()),
+            Markers::Colon => format!("[{}]: {text}", kind.worded()),
+            Markers::Short => format!("[{}] {text}", kind.short()),
+        }
+    }
+
+    /// A result's text, cut as the policy says.
+    fn result_text(&self, result: &ToolResult) -> (String, bool) {
+        let mut text = result.text();
+        let pictures = result.parts.iter().filter_map(|part| match part {
+            Part::Image(image) => self.picture(image),
+            Part::Text { .. } | Part::Opaque(_) => None,
+        });
+        pictures.for_each(|label| text.push_str(&format!("\n{label}")));
+        clip(text, self.result_chars_max, self.rule.clip)
+    }
+
+    fn picture(&self, image: &Image) -> Option<String> {
+        match self.rule.images {
+            Pictures::Label | Pictures::Sent => Some(format!("[Image: {}]", image.media_type)),
+            Pictures::Dropped => None,
+        }
+    }
+
+    fn blocks(&self, message: &Message) -> (Vec<Block>, bool) {
+        let (mut blocks, mut is_cut) = (Vec::new(), false);
+        for block in &message.blocks {
+            match block {
+                Block::Text { text } => {
+                    let (text, was_cut) = self.within(opened(&(self.harmless)(text)));
+                    is_cut |= was_cut;
+                    blocks.push(Block::text(text));
+                }
+                Block::Thinking { .. } if !self.rule.thinking => {}
+                Block::Image(image) => match self.rule.images {
+                    Pictures::Sent => blocks.push(block.clone()),
+                    Pictures::Label | Pictures::Dropped => {
+                        blocks.extend(self.picture(image).map(Block::text));
+                    }
+                },
+                Block::Result(result) => {
+                    let (text, was_cut) = self.result_text(result);
+                    let (text, is_shortened) = self.within((self.harmless)(&text));
+                    is_cut |= was_cut || is_shortened;
+                    let parts = vec![Part::Text { text: text.into() }];
+                    blocks.push(Block::Result(ToolResult { parts, ..result.clone() }));
+                }
+                Block::Thinking { .. } | Block::Call(_) | Block::Opaque(_) => blocks.push(block.clone()),
+            }
+        }
+        (blocks, is_cut)
+    }
+}
+
+/// Who or what speaks in a piece of text.
+#[derive(Clone, Copy)]
+enum Kind {
+    User,
+    Assistant,
+    Thinking,
+    Result,
+    System,
+}
+
+impl Kind {
+    fn upper(self) -> &'static str {
+        match self {
+            Self::User => "USER",
+            Self::Assistant => "ASSISTANT",
+            Self::Thinking => "ASSISTANT_THINKING",
+            Self::Result => "TOOL_RESULT",
+            Self::System => "SYSTEM",
+        }
+    }
+
+    fn worded(self) -> &'static str {
+        match self {
+            Self::User => "User",
+            Self::Assistant => "Assistant",
+            Self::Thinking => "Assistant thinking",
+            Self::Result => "Tool result",
+            Self::System => "System",
+        }
+    }
+
+    fn short(self) -> &'static str {
+        match self {
+            Self::User => "User",
+            Self::Assistant => "Assistant",
+            Self::Thinking => "Think",
+            Self::Result => "Tool Result",
+            Self::System => "System",
+        }
+    }
+}
+
+fn kind_of(message: &Message) -> Kind {
+    match message.role {
+        Role::System => Kind::System,
+        Role::User => Kind::User,
+        Role::Assistant => Kind::Assistant,
+        Role::Tool => Kind::Result,
+    }
+}
+
+fn speaker(message: &Message) -> &'static str {
+    match (message.role, message.author) {
+        (Role::User, Author::Harness) => "harness",
+        (Role::User, Author::Tool) => "result",
+        (Role::User, Author::Person | Author::Model) => "user",
+        (Role::Assistant, _) => "assistant",
+        (Role::Tool, _) => "result",
+        (Role::System, _) => "system",
+    }
+}
+
+/// The fields of a call, `key=json` each.
+fn fields(input: &str) -> String {
+    match serde_json::from_str::<serde_json::Value>(input) {
+        Ok(serde_json::Value::Object(fields)) => {
+            let told: Vec<String> = fields.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            told.join(", ")
+        }
+        Ok(_) | Err(_) => input.to_owned(),
+    }
+}
+
+/// A text of at most `most` characters, with a note of what is missing.
+fn clip(text: String, most: Option<u32>, how: Clip) -> (String, bool) {
+    let Some(most) = most.map(|most| most as usize) else { return (text, false) };
+    let count = text.chars().count();
+    if count <= most {
+        return (text, false);
+    }
+    if most == 0 {
+        return (format!("[{count} characters stripped]"), true);
+    }
+    let place = |nth: usize| text.char_indices().nth(nth).map_or(text.len(), |(at, _)| at);
+    let told = match how {
+        Clip::Head => format!("{}\n[... {} more characters truncated]", &text[..place(most)], count - most),
+        Clip::Ends => {
+            let tail = most / 3;
+            let (head, rest) = (&text[..place(most - tail)], &text[place(count - tail)..]);
+            format!("{head}\n[... {} characters left out ...]\n{rest}", count - most)
+        }
+    };
+    (told, true)
+}
+
+fn ends_by_tokens(text: &str, most: Tokens, measure: &dyn Measure) -> String {
+    let (head, tail) = (measure.head(text, most.share(2, 3)), measure.tail(text, most.share(1, 4)));
+    format!("{head}\n[... cut to fit ...]\n{tail}")
+}
+
+/// Opens block tags of ours in a text, so that it cannot end or begin one.
+pub(crate) fn opened(text: &str) -> String {
+    let mut text = text.to_owned();
+    for tag in TAGS {
+        for lead in ["<", "</"] {
+            let (closed, open) = (format!("{lead}{tag}"), format!("{lead}\u{200b}{tag}"));
+            if text.contains(&closed) {
+                text = text.replace(&closed, &open);
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,158 @@
+//! Whoever else has a say in a compaction, and what they make of it: models that fail in every way,
+//! hooks that veto, lie or name what is not there, compactors that split exchanges, operators.
+
+use epitome_core::policy::Newest;
+use epitome_core::{
+    Before, Called, Decision, EntryId, Failure, HookAnswer, Means, Piece, Prompts, Reply, Request, Spent,
+    Stop, Summarizer, Supplied, Tokens, Transformed, Verdict, Wishes,
+};
+use proptest::prelude::{Just, Strategy as Generate, any, prop, prop_oneof};
+
+/// Who can be asked, and what will come of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Others {
+    has_model: bool,
+    has_hooks: bool,
+    has_compactor: bool,
+    is_native: bool,
+    pub(crate) makes_short: bool,
+    pub(crate) newest: Option<Newest>,
+    summarizer_window: u64,
+    fates: Vec<u8>,
+}
+
+/// Others of every kind; half of the time there is nobody.
+pub(crate) fn others() -> impl Generate<Value = Others> {
+    let newest = prop_oneof![
+        3 => Just(None),
+        1 => (0u32..12).prop_map(|count| Some(Newest::Messages(count))),
+        1 => (0u64..2_000).prop_map(|tokens| Some(Newest::TokensAtLeast(Tokens(tokens)))),
+        1 => (0u64..2_000).prop_map(|tokens| Some(Newest::TokensReached(Tokens(tokens)))),
+        1 => (0u64..2_000).prop_map(|tokens| Some(Newest::TokensAtMost(Tokens(tokens)))),
+        1 => (0u32..4).prop_map(|count| Some(Newest::Turns(count))),
+        1 => Just(Some(Newest::Nothing)),
+    ];
+    let has = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let fates = prop::collection::vec(any::<u8>(), 0..40);
+    (has, newest, 500u64..40_000, fates).prop_map(
+        |(
+            (has_model, has_hooks, has_compactor, is_native, makes_short),
+            newest,
+            summarizer_window,
+            fates,
+        )| {
+            Others {
+                has_model,
+                has_hooks,
+                has_compactor,
+                is_native,
+                makes_short,
+                newest,
+                summarizer_window,
+                fates,
+            }
+        },
+    )
+}
+
+impl Others {
+    pub(crate) fn means<'p>(&self, prompts: &'p Prompts) -> Means<'p> {
+        let summarizer = self.has_model.then_some(Summarizer {
+            name: "a scripted model",
+            window: Tokens(self.summarizer_window),
+            output_max: Tokens(2_000),
+            takes_parallel: self.makes_short,
+            is_warm: self.is_native,
+        });
+        let native = self.is_native && self.has_model;
+        Means { summarizer, native, hooks: self.has_hooks, compactor: self.has_compactor, prompts }
+    }
+
+    pub(crate) fn fates(&self) -> Fates {
+        Fates { left: self.fates.clone() }
+    }
+}
+
+/// What comes next, each time somebody is asked; when it runs out, all goes well.
+pub(crate) struct Fates {
+    left: Vec<u8>,
+}
+
+impl Fates {
+    fn next(&mut self) -> u8 {
+        self.left.pop().unwrap_or(0)
+    }
+
+    pub(crate) fn call(&mut self, request: &Request) -> Called {
+        let reply = |text: &str, stop| Ok(Reply { text: text.to_owned(), stop, native: None });
+        let summary =
+            format!("## Goal\nship it, as said {} times before\n## Next Steps\ngo on", request.attempt);
+        let result = match self.next() % 16 {
+            0..6 => reply(&summary, Stop::End),
+            6 => reply("", Stop::End),
+            7 => reply(&summary, Stop::Length),
+            8 => reply("", Stop::Call),
+            9 => reply(&"a summary that is longer than all it stands for ".repeat(2_000), Stop::End),
+            10 => Err(Failure::TooLong { over: Some(Tokens(500)) }),
+            11 => Err(Failure::TooLong { over: None }),
+            12 => Err(Failure::Broken("the stream broke off".into())),
+            13 => Err(Failure::TimedOut),
+            14 => reply("usage limit reached", Stop::End),
+            _ => Err(Failure::Cancelled),
+        };
+        Called { result, spent: Spent { calls: 1, ..Spent::default() } }
+    }
+
+    pub(crate) fn verdicts(&mut self, event: &Before, history: &[EntryId]) -> Vec<HookAnswer> {
+        let some = |fate: u8| history.get(usize::from(fate) % history.len().max(1)).copied();
+        let result = match self.next() % 12 {
+            0..4 => Ok(None),
+            4 => Ok(Some(Verdict::Veto { why: "not now".into() })),
+            5 => Err("it crashed".into()),
+            6 => Ok(Some(Verdict::Proceed(Wishes {
+                retain: some(self.next()).into_iter().chain([EntryId(9_999)]).collect(),
+                ..Wishes::default()
+            }))),
+            7 => Ok(Some(Verdict::Proceed(Wishes {
+                inject: Some("mind the gap ".repeat(usize::from(self.next()) * 100)),
+                ..Wishes::default()
+            }))),
+            8 | 9 => Ok(Some(Verdict::Proceed(Wishes {
+                summary: Some(Supplied { text: "the hook's own words".into(), keep_from: some(self.next()) }),
+                ..Wishes::default()
+            }))),
+            10 => Ok(Some(Verdict::Proceed(Wishes {
+                summary: Some(Supplied { text: " ".into(), keep_from: None }),
+                ..Wishes::default()
+            }))),
+            _ => Ok(Some(Verdict::Proceed(Wishes {
+                retain: event.leaving.iter().copied().take(2).collect(),
+                guidance: Some("say where we stand".into()),
+                ..Wishes::default()
+            }))),
+        };
+        vec![HookAnswer { name: "a hook".into(), duration_ms: 1, result }]
+    }
+
+    pub(crate) fn list(&mut self, messages: &[EntryId]) -> Result<Transformed, String> {
+        let fate = self.next();
+        let kept = messages.iter().copied().skip(usize::from(fate) % messages.len().max(1));
+        let text = Piece::Write("what the compactor wrote".into());
+        match fate % 5 {
+            0 => Err("it hangs".into()),
+            1 => Ok(Transformed { list: kept.map(Piece::Keep).collect() }),
+            2 => Ok(Transformed { list: kept.rev().map(Piece::Keep).chain([text]).collect() }),
+            3 => Ok(Transformed { list: vec![text, Piece::Keep(EntryId(9_999))] }),
+            _ => Ok(Transformed { list: [text].into_iter().chain(kept.map(Piece::Keep)).collect() }),
+        }
+    }
+
+    pub(crate) fn decision(&mut self) -> Decision {
+        match self.next() % 4 {
+            0 => Decision::Approve,
+            1 => Decision::Edit { summary: "the operator's own words".into() },
+            2 => Decision::Reject,
+            _ => Decision::TimedOut,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What stops a loop: failures in a row, refills in a row, a floor that cannot fit. All of it is read
+//! off the log, so a restart changes nothing.
+
+use epitome_core::policy::Guard;
+use epitome_core::{Entry, Log, Role, Tokens};
+
+/// The state of automatic compaction, as the log tells it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Breaker {
+    /// Failures since the last success.
+    failures: u32,
+    /// Compactions in a row, each of which was full again soon.
+    refills: u32,
+    /// Model replies since the last compaction; none before the first.
+    calls: Option<u32>,
+    /// What could not be made to fit last.
+    floor: Option<Tokens>,
+    is_open: bool,
+}
+
+/// The kinds of notes a session leaves in its log.
+pub(crate) const FAILED: &str = "epitome.compaction-failed";
+/// Followed by the floor in tokens.
+pub(crate) const IMPOSSIBLE: &str = "epitome.compaction-impossible ";
+/// A person closed the breaker again.
+pub(crate) const CLOSED: &str = "epitome.breaker-closed";
+
+impl Breaker {
+    /// Takes up one more entry of the branch.
+    pub(crate) fn take(&mut self, log: &Log, entry: &Entry, guard: &Guard) {
+        match entry {
+            Entry::Compaction(_) => self.compacted(guard),
+            Entry::Message(item) if item.role == Role::Assistant => {
+                self.calls = self.calls.map(|calls| calls + 1);
+            }
+            Entry::Note { kind } => self.note(kind, guard),
+            Entry::Undo { .. } => *self = Self { calls: self.calls, ..Self::default() },
+            Entry::Message(_) | Entry::Edit(_) => {}
+        }
+        debug_assert!(!log.is_empty(), "an entry stands in its log");
+    }
+
+    fn compacted(&mut self, guard: &Guard) {
+        let is_refill = self.calls.is_some_and(|calls| calls <= guard.refill_calls);
+        self.refills = if is_refill { self.refills + 1 } else { 0 };
+        (self.failures, self.calls, self.floor) = (0, Some(0), None);
+        self.is_open = guard.refills_max.is_some_and(|most| self.refills >= most);
+    }
+
+    fn note(&mut self, kind: &str, guard: &Guard) {
+        if kind == FAILED {
+            self.failures += 1;
+            self.is_open |= guard.failures_max.is_some_and(|most| self.failures >= most);
+        } else if kind == CLOSED {
+            *self = Self { calls: self.calls, ..Self::default() };
+        } else if let Some(floor) = kind.strip_prefix(IMPOSSIBLE) {
+            self.floor = floor.parse().ok().map(Tokens);
+        }
+    }
+
+    /// Whether automatic compaction has stopped.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Failures since the last success.
+    pub fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// Whether what could not be made to fit is still the same.
+    pub(crate) fn is_floor(&self, floor: Tokens) -> bool {
+        self.floor == Some(floor)
+    }
+
+    /// Why automatic compaction has stopped, and what to do.
+    pub fn why(&self, guard: &Guard) -> Option<String> {
+        if !self.is_open {
+            return None;
+        }
+        Some(if guard.refills_max.is_some_and(|most| self.refills >= most) {
+            format!(
+                "the context was full again right after {} compactions in a row; begin a new session, give it a larger window, or keep large results out of it",
+                self.refills + 1
+            )
+        } else {
+            format!(
+                "{} compactions failed in a row; compact by hand, with another summariser, or begin a new session",
+                self.failures
+            )
+        })
+    }
+}

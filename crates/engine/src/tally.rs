@@ -1,0 +1,76 @@
+//! What is in view beside tokens: messages, bytes and pictures, for policies that count them.
+
+use crate::setup::Setup;
+use epitome_core::{ArchiveError, Block, Context, EntryId, Message, Part};
+use std::collections::HashMap;
+
+/// Messages, bytes and pictures in view. Bytes and pictures are counted only where the policy asks for them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    pub messages: u64,
+    pub bytes: u64,
+    pub media: u64,
+    each: HashMap<EntryId, (u64, u64)>,
+}
+
+impl Tally {
+    /// Takes up one more entry; all that is in view again where the context was rebuilt.
+    pub(crate) fn take(
+        &mut self,
+        id: EntryId,
+        is_rebuilt: bool,
+        context: &Context,
+        setup: &Setup,
+    ) -> Result<(), ArchiveError> {
+        let rule = &setup.policy.trigger;
+        let is_weighed = rule.bytes.is_some() || rule.media.is_some();
+        if is_rebuilt {
+            (self.messages, self.bytes, self.media) = (0, 0, 0);
+            for (id, ..) in context.message_slots() {
+                self.add(id, is_weighed, setup)?;
+            }
+        } else if context.slots().last().is_some_and(|slot| slot.id() == id) {
+            self.add(id, is_weighed, setup)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, id: EntryId, is_weighed: bool, setup: &Setup) -> Result<(), ArchiveError> {
+        self.messages += 1;
+        if !is_weighed {
+            return Ok(());
+        }
+        let (bytes, media) = match self.each.get(&id) {
+            Some(&known) => known,
+            None => weigh(&*setup.archive.message(id)?),
+        };
+        self.each.insert(id, (bytes, media));
+        self.bytes += bytes;
+        self.media += media;
+        Ok(())
+    }
+}
+
+/// Bytes and pictures of a message.
+fn weigh(message: &Message) -> (u64, u64) {
+    let (mut bytes, mut media) = (0, 0);
+    let mut picture = |data: &str| {
+        bytes += data.len();
+        media += 1;
+    };
+    let mut texts = 0;
+    for block in &message.blocks {
+        match block {
+            Block::Text { text } | Block::Thinking { text, .. } => texts += text.len(),
+            Block::Call(call) => texts += call.name.len() + call.input.len(),
+            Block::Image(image) => picture(&image.data),
+            Block::Opaque(opaque) => texts += opaque.json.len(),
+            Block::Result(result) => result.parts.iter().for_each(|part| match part {
+                Part::Text { text } => texts += text.len(),
+                Part::Image(image) => picture(&image.data),
+                Part::Opaque(opaque) => texts += opaque.json.len(),
+            }),
+        }
+    }
+    ((bytes + texts) as u64, media)
+}
