@@ -6,6 +6,7 @@ mod client;
 mod faults;
 mod program;
 mod protocols;
+mod readers;
 mod replay;
 mod summaries;
 mod window;
