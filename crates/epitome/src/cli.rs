@@ -1,9 +1,11 @@
 //! The command line: what can be asked, and how it is spelled.
 
 mod examples;
+mod policy;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use epitome_core::{Strategy, Threshold};
+pub use policy::{ConfigArgs, InitArgs, PolicyArgs};
+
+use clap::{Args, Parser, Subcommand};
 use epitome_server::Upstream;
 use epitome_wire::Format;
 use std::net::SocketAddr;
@@ -50,6 +52,12 @@ pub enum Command {
     /// List presets, or print one
     #[command(after_help = examples::PRESETS)]
     Presets(ListArgs),
+    /// Show every setting that counts here, who said it, and what it comes to in the window
+    #[command(after_help = examples::CONFIG)]
+    Config(ConfigArgs),
+    /// Write epitome.toml and a prompt to begin with, where there are none
+    #[command(after_help = examples::INIT)]
+    Init(InitArgs),
     /// Serve agents: a proxy that makes their contexts fit
     #[command(after_help = examples::SERVE)]
     Serve(ServeArgs),
@@ -109,29 +117,6 @@ pub struct ContextArgs {
     pub max_tokens: Option<u64>,
     #[command(flatten)]
     pub read: ReadArgs,
-}
-
-/// How to compact.
-#[derive(Args, Debug, Clone)]
-pub struct PolicyArgs {
-    /// A preset (`epitome presets` lists them)
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    pub preset: String,
-    /// What to come down to: 25%, 16000, or -48000 (that much below the window)
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub target: Option<Threshold>,
-    /// The way of making room to try first: trim, prune, summarize or drop
-    #[arg(long, value_name = "S")]
-    pub strategy: Option<Strategy>,
-    /// Who writes the summary; `embedded` needs no model
-    #[arg(long, value_name = "WHO", default_value = "embedded")]
-    pub summarizer: Summarizer,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Summarizer {
-    /// The built-in one: no model, no network, the same answer every time
-    Embedded,
 }
 
 #[derive(Args, Debug)]

@@ -11,6 +11,7 @@ mod opened;
 mod output;
 mod preset;
 mod progress;
+mod settings;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -38,6 +39,8 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Undo(args) => commands::undo::run(&args),
         Command::Models(args) => commands::models::run(&args),
         Command::Presets(args) => commands::presets::run(&args),
+        Command::Config(args) => commands::config::run(&args),
+        Command::Init(args) => commands::init::run(&args),
         Command::Serve(args) => commands::serve::run(args),
         Command::Demo(args) => commands::demo::run(&args),
         Command::Completions(args) => commands::shell::completions(&args),

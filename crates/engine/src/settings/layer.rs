@@ -96,6 +96,7 @@ pub struct Leaf {
     /// Its value.
     pub value: Value,
     /// Where it was written.
+    #[serde(flatten)]
     pub source: Source,
 }
 

@@ -48,7 +48,17 @@ pub const MODELS: &str = "Examples:
 
 pub const PRESETS: &str = "Examples:
   epitome presets                               all of them
-  epitome presets default                       one, as its file says it";
+  epitome presets pi@0.83                       one, whole, with what it rests on";
+
+pub const CONFIG: &str = "Examples:
+  epitome config                                what counts in this folder
+  epitome config --preset kaged --model gpt-5   with another preset, for one model
+  epitome config --agent agents/reviewer.md --json
+  epitome config --set trigger.at=70% --window 200000";
+
+pub const INIT: &str = "Examples:
+  epitome init
+  epitome init --dir ~/projects/site";
 
 pub const SERVE: &str = "Examples:
   epitome serve                                 then set ANTHROPIC_BASE_URL=http://127.0.0.1:7117

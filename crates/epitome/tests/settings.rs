@@ -1,0 +1,161 @@
+//! Settings from outside: what `init` leaves, what `config` says of it, and who is heard.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A project's folder, and a user's beside it.
+struct Desk(tempfile::TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self(tempfile::tempdir().expect("there is room"));
+        fs::create_dir(desk.project()).expect("there is room");
+        desk
+    }
+
+    fn project(&self) -> std::path::PathBuf {
+        self.0.path().join("project")
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().expect("it has one")).expect("there is room");
+        fs::write(path, text).expect("there is room");
+    }
+
+    /// What the program says on either output, and whether it was content.
+    fn run(&self, args: &[&str], environment: &[(&str, &str)]) -> (bool, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_epitome"));
+        command.current_dir(self.project()).env_clear().env("XDG_CONFIG_HOME", self.0.path().join("config"));
+        let ran = command.envs(environment.iter().copied()).args(args).output().expect("the program runs");
+        let told = if ran.status.success() { ran.stdout } else { ran.stderr };
+        (ran.status.success(), String::from_utf8(told).expect("it writes UTF-8"))
+    }
+
+    fn config(&self, args: &[&str], environment: &[(&str, &str)]) -> Value {
+        let (is_done, told) = self.run(&[&["config", "--json"], args].concat(), environment);
+        assert!(is_done, "{told}");
+        serde_json::from_str(&told).expect("--json prints JSON")
+    }
+}
+
+/// One setting, as `config --json` prints it.
+fn setting(config: &Value, key: &str) -> Value {
+    let all = config["settings"].as_array().expect("a list of settings");
+    all.iter().find(|setting| setting["key"] == key).cloned().unwrap_or_default()
+}
+
+#[test]
+fn init_writes_what_is_missing_and_nothing_else() {
+    let desk = Desk::new();
+    let written = |is_new: [bool; 2]| {
+        let files = ["./epitome.toml", "./.epitome/prompts/compaction-summary.md"];
+        json!([{"file": files[0], "written": is_new[0]}, {"file": files[1], "written": is_new[1]}])
+    };
+    let init = || serde_json::from_str::<Value>(&desk.run(&["init", "--json"], &[]).1).expect("JSON");
+    assert_eq!(init(), written([true, true]));
+    desk.write("project/epitome.toml", "preset = \"pi\"\n");
+    fs::remove_file(desk.project().join(".epitome/prompts/compaction-summary.md")).expect("it was there");
+    assert_eq!(init(), written([false, true]));
+    assert_eq!(fs::read_to_string(desk.project().join("epitome.toml")).expect("text"), "preset = \"pi\"\n");
+}
+
+#[test]
+fn config_says_who_said_what_and_what_it_comes_to() {
+    let desk = Desk::new();
+    desk.write(
+        "config/epitome/epitome.toml",
+        "preset = \"kaged\"\n[trigger]\nat = \"70%\"\ntarget = \"50%\"\n",
+    );
+    desk.write("project/epitome.toml", "[trigger]\nat = \"75%\"\n");
+    let config = desk.config(&["--window", "100000"], &[("EPITOME_TRIGGER__APPROACHING", "60%")]);
+    let file = |path: &str| desk.0.path().join(path).display().to_string();
+    assert_eq!(
+        [
+            setting(&config, "trigger.at"),
+            setting(&config, "trigger.target"),
+            setting(&config, "trigger.approaching")
+        ],
+        [
+            json!({"key": "trigger.at", "value": "75%", "from": "project", "file": file("project/epitome.toml"), "as": "trigger.at"}),
+            json!({"key": "trigger.target", "value": "50%", "from": "user", "file": file("config/epitome/epitome.toml"), "as": "trigger.target"}),
+            json!({"key": "trigger.approaching", "value": "60%", "from": "environment", "as": "EPITOME_TRIGGER__APPROACHING"}),
+        ]
+    );
+    assert_eq!(
+        config["thresholds"],
+        json!({
+            "window": 100_000, "reserve": 0, "trigger": 75_000, "target": 50_000, "approaching": 60_000,
+            "speculate": null, "protect": null, "protect_results": 40_000,
+        })
+    );
+    let prompt = desk.0.path().join("config/epitome/prompts/compaction-summary.md");
+    assert_eq!(config["prompt_file"], prompt.display().to_string());
+    assert_eq!(config["notes"], json!([format!("{} was missing and was written", prompt.display())]));
+}
+
+#[test]
+fn an_agent_has_its_parents_values_and_its_own() {
+    let desk = Desk::new();
+    desk.write("project/epitome.toml", "preset = \"aura\"\n[agents]\nchild = \"agents/child.md\"\n");
+    desk.write("project/agents/base.md", "---\nfeatures: {compaction: {threshold: 60, chunks: 3}}\n---\n");
+    desk.write(
+        "project/agents/child.md",
+        "---\nparent: base.md\nfeatures: {compaction: {threshold: 95}}\n---\n",
+    );
+    let config = desk.config(&["--agent", "child", "--window", "100000"], &[]);
+    let said = |key: &str| {
+        let setting = setting(&config, key);
+        let file = setting["file"].as_str().map(|file| Path::new(file).file_name().map(ToOwned::to_owned));
+        (setting["value"].clone(), file.flatten(), setting["as"].clone())
+    };
+    assert_eq!(
+        said("trigger.at"),
+        (json!("95%"), Some("child.md".into()), json!("features.compaction.threshold"))
+    );
+    assert_eq!(
+        said("summary.chunks"),
+        (json!(3), Some("base.md".into()), json!("features.compaction.chunks"))
+    );
+}
+
+#[test]
+fn what_cannot_be_used_is_told_in_one_line() {
+    let desk = Desk::new();
+    let told = |args: &[&str], environment: &[(&str, &str)]| {
+        let (is_done, told) = desk.run(&[&["config"], args].concat(), environment);
+        assert!(!is_done, "{told}");
+        told
+    };
+    assert_eq!(
+        told(&["--set", "triger.at=70%"], &[]),
+        "epitome: command line: `triger.at` is no setting; did you mean `trigger.at`?\n"
+    );
+    assert_eq!(
+        told(&["--set", "mode=never"], &[]),
+        "epitome: command line: `--set mode` is \"never\", which it cannot be; write one of auto, ask, remind, off\n"
+    );
+    assert_eq!(
+        told(&[], &[("EPITOME_KEEP__NEWST", "messages=3")]),
+        "epitome: environment: `EPITOME_KEEP__NEWST` is no setting; did you mean `keep.newest`?\n"
+    );
+    let place = desk.project().join("no.md");
+    assert!(
+        told(&["--set", "summary.prompt=project:/no.md"], &[]).starts_with(&format!(
+            "epitome: cannot read the prompt `project:/no.md` at {}: ",
+            place.display()
+        ))
+    );
+}
+
+#[test]
+fn a_preset_is_printed_as_the_whole_file_it_stands_for() {
+    let desk = Desk::new();
+    let whole: toml::Table = desk.run(&["presets", "omp@18.x"], &[]).1.parse().expect("TOML");
+    let json: Value =
+        serde_json::from_str(&desk.run(&["presets", "omp@18.x", "--json"], &[]).1).expect("JSON");
+    assert_eq!(serde_json::to_value(whole).expect("a table is JSON"), json);
+    assert_eq!(json["trigger"]["free_min"], "15%");
+}
