@@ -1,0 +1,247 @@
+//! A session under a preset, and the means to fill it.
+
+use crate::clock::TestClock;
+use crate::gauge::Quarter;
+use crate::model::TestModel;
+use epitome_core::{
+    Author, Block, Budget, Call, EntryId, Expressible, Log, Message, Part, Policy, Role, Settings, Shelf,
+    Tokens, ToolResult, Trigger,
+};
+use epitome_engine::settings::{preset, prompts};
+use epitome_engine::{Asks, EngineError, Hook, Recovery, Report, Session, Setup, now};
+use std::sync::Arc;
+
+/// A session in a test.
+pub struct Bed {
+    /// The session.
+    pub session: Session,
+    /// Its originals.
+    pub shelf: Arc<Shelf>,
+    /// Its summariser.
+    pub model: Arc<TestModel>,
+    /// Its time.
+    pub clock: Arc<TestClock>,
+    /// Number of messages said, for texts that differ.
+    said: usize,
+}
+
+/// What a bed is made with.
+pub struct Maker {
+    settings: Settings,
+    budget: Budget,
+    clock: Arc<TestClock>,
+    model: Option<TestModel>,
+    hooks: Vec<Arc<dyn Hook>>,
+    asks: Asks,
+}
+
+impl Maker {
+    /// The settings of a preset, in a window of so many tokens and no answer's reserve.
+    pub fn new(preset_name: &str, window: u64) -> Self {
+        let settings = preset::settings(preset_name).expect("the preset is in order");
+        let clock = Arc::new(TestClock::default());
+        let prompts = prompts::built_in(&settings.summary.prompt).unwrap_or_default();
+        Self {
+            settings,
+            budget: Budget::new(Tokens(window), Tokens::ZERO, Tokens::ZERO),
+            model: Some(TestModel::new(clock.clone())),
+            clock,
+            hooks: Vec::new(),
+            asks: Asks { prompts: Arc::new(prompts), ..Asks::default() },
+        }
+    }
+
+    /// With other settings.
+    #[must_use]
+    pub fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// With another budget.
+    #[must_use]
+    pub fn budget(self, change: impl FnOnce(&mut Budget)) -> Self {
+        let mut budget = self.budget;
+        change(&mut budget);
+        Self { budget, ..self }
+    }
+
+    /// With another model.
+    #[must_use]
+    pub fn model(self, change: impl FnOnce(TestModel) -> TestModel) -> Self {
+        let model = change(TestModel::new(self.clock.clone()));
+        Self { model: Some(model), ..self }
+    }
+
+    /// With nobody to write summaries but the embedded summariser.
+    #[must_use]
+    pub fn no_model(self) -> Self {
+        Self { model: None, ..self }
+    }
+
+    /// With a hook.
+    #[must_use]
+    pub fn hook(mut self, hook: Arc<dyn Hook>) -> Self {
+        self.hooks.push(hook);
+        self
+    }
+
+    /// With other means.
+    #[must_use]
+    pub fn asks(mut self, change: impl FnOnce(&mut Asks)) -> Self {
+        change(&mut self.asks);
+        self
+    }
+
+    /// The bed.
+    pub fn bed(self) -> Bed {
+        let Self { settings, budget, clock, model, hooks, mut asks } = self;
+        let shelf = Arc::new(Shelf::default());
+        let has_model = model.is_some();
+        let model = Arc::new(model.unwrap_or_else(|| TestModel::new(clock.clone())));
+        if has_model {
+            asks.model = Some(model.clone());
+        }
+        for hook in hooks {
+            asks.add_hook(hook).expect("a test has one compactor at most");
+        }
+        let setup = Setup {
+            archive: shelf.clone(),
+            measure: Arc::new(Quarter),
+            count_method: "a quarter of the bytes".into(),
+            budget,
+            policy: Arc::new(Policy::try_from(settings).expect("the settings are sound")),
+            can: Expressible::ALL,
+            focus: None,
+            pins: Vec::new(),
+            clock: clock.clone(),
+            asks,
+        };
+        Bed { session: Session::new(Log::default(), setup), shelf, model, clock, said: 0 }
+    }
+}
+
+impl Bed {
+    /// A session under a preset in a window of so many tokens.
+    pub fn new(preset: &str, window: u64) -> Self {
+        Maker::new(preset, window).bed()
+    }
+
+    /// Says a message.
+    pub fn say(&mut self, message: Message) -> EntryId {
+        self.said += 1;
+        self.session.say(&self.shelf, message).expect("all is in memory")
+    }
+
+    /// A person speaks.
+    pub fn user(&mut self, text: &str) -> EntryId {
+        self.say(Message::text(Role::User, Author::Person, text))
+    }
+
+    /// The model answers.
+    pub fn assistant(&mut self, text: &str) -> EntryId {
+        self.say(Message::text(Role::Assistant, Author::Model, text))
+    }
+
+    /// The harness puts something in.
+    pub fn harness(&mut self, text: &str) -> EntryId {
+        self.say(Message::text(Role::User, Author::Harness, text))
+    }
+
+    /// A text of exactly so many tokens, unlike any other of this bed.
+    pub fn filler(&self, tokens: u64) -> String {
+        let bytes = tokens as usize * 4;
+        let mut text = format!("{:06} ", self.said);
+        while text.len() < bytes {
+            text.push_str("lorem ipsum dolor sit amet ");
+        }
+        text.truncate(bytes);
+        text
+    }
+
+    /// So many messages of so many tokens, a person and the model in turn.
+    pub fn talk(&mut self, messages: usize, tokens: u64) -> Vec<EntryId> {
+        let mut ids = Vec::new();
+        for number in 0..messages {
+            let text = self.filler(tokens);
+            ids.push(if number % 2 == 0 { self.user(&text) } else { self.assistant(&text) });
+        }
+        ids
+    }
+
+    /// The model calls a tool: the ids of the call and of its result.
+    pub fn exchange(&mut self, tool: &str, input: &str, result: &str) -> (EntryId, EntryId) {
+        let call = self.call(&[(tool, input)]);
+        (call, self.results(&[result]))
+    }
+
+    /// The model calls tools, which have not answered yet.
+    pub fn call(&mut self, calls: &[(&str, &str)]) -> EntryId {
+        let number = self.said;
+        let blocks = calls.iter().enumerate().map(|(at, (tool, input))| {
+            let (name, input) = ((*tool).into(), (*input).into());
+            Block::Call(Call {
+                id: format!("call-{number}-{at}").as_str().into(),
+                name,
+                input,
+                freeform: false,
+            })
+        });
+        self.say(Message { role: Role::Assistant, author: Author::Model, blocks: blocks.collect() })
+    }
+
+    /// The tools of the newest call answer, in one message.
+    pub fn results(&mut self, results: &[&str]) -> EntryId {
+        let number = self.said - 1;
+        let blocks = results.iter().enumerate().map(|(at, text)| {
+            let parts = vec![Part::Text { text: (*text).into() }];
+            let call = format!("call-{number}-{at}").as_str().into();
+            Block::Result(ToolResult { call, parts, is_error: false })
+        });
+        self.say(Message { role: Role::Tool, author: Author::Tool, blocks: blocks.collect() })
+    }
+
+    /// Compacts.
+    pub fn compact(&mut self, trigger: Trigger) -> Report {
+        self.try_compact(trigger).expect("the compaction completes")
+    }
+
+    /// Compacts, or fails.
+    pub fn try_compact(&mut self, trigger: Trigger) -> Result<Report, EngineError> {
+        now(self.session.compact(trigger))
+    }
+
+    /// What is done before a call.
+    pub fn prepare(&mut self) -> Option<Report> {
+        now(self.session.prepare()).expect("all is in memory")
+    }
+
+    /// What is done after an overflow.
+    pub fn recover(&mut self, over: Option<u64>) -> Recovery {
+        now(self.session.recover(over.map(Tokens))).expect("all is in memory")
+    }
+
+    /// What the model sees, one text for each message.
+    pub fn shown(&self) -> Vec<String> {
+        let shown = self.session.shown().expect("all is in memory");
+        shown.iter().map(|shown| told(&shown.message)).collect()
+    }
+
+    /// The ids of the messages in view.
+    pub fn in_view(&self) -> Vec<EntryId> {
+        self.session.context().message_slots().map(|(id, ..)| id).collect()
+    }
+}
+
+/// A message as text: what was said, calls and results.
+fn told(message: &Message) -> String {
+    let pieces = message.blocks.iter().map(|block| match block {
+        Block::Text { text } => text.to_string(),
+        Block::Thinking { text, .. } => format!("(thinking {text})"),
+        Block::Call(call) => format!("(call {} {})", call.name, call.input),
+        Block::Result(result) => format!("(result {})", result.text()),
+        Block::Image(image) => format!("(image {})", image.media_type),
+        Block::Opaque(opaque) => format!("({})", opaque.kind),
+    });
+    pieces.collect::<Vec<_>>().join("\n")
+}

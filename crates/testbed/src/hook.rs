@@ -1,0 +1,94 @@
+//! A hook that answers by script and remembers what it was told.
+
+use epitome_core::{Before, EntryId, Transformed, Verdict};
+use epitome_engine::{Check, Happened, Hook, Pending, Report};
+use std::sync::{Mutex, PoisonError};
+
+/// A hook in a test. Without a script it has nothing to say.
+#[derive(Debug, Default)]
+pub struct TestHook {
+    name: String,
+    is_compactor: bool,
+    hangs: bool,
+    verdict: Mutex<Option<Result<Option<Verdict>, String>>>,
+    list: Mutex<Option<Result<Transformed, String>>>,
+    /// What it was told before each compaction.
+    pub before: Mutex<Vec<Before>>,
+    /// What it was told after each.
+    pub after: Mutex<Vec<Happened>>,
+    /// How often it was warned.
+    pub warned: Mutex<u32>,
+}
+
+impl TestHook {
+    /// A hook of this name.
+    pub fn new(name: &str) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// The same, always with this verdict.
+    #[must_use]
+    pub fn says(self, verdict: Result<Option<Verdict>, String>) -> Self {
+        *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict);
+        self
+    }
+
+    /// The same as a compactor, always with this list; with none it hangs.
+    #[must_use]
+    pub fn compacts(self, list: Option<Result<Transformed, String>>) -> Self {
+        *self.list.lock().unwrap_or_else(PoisonError::into_inner) = list;
+        Self { is_compactor: true, ..self }
+    }
+
+    /// The same, never answering.
+    #[must_use]
+    pub fn hangs(self) -> Self {
+        Self { hangs: true, ..self }
+    }
+
+    /// What it was told before each compaction.
+    pub fn told(&self) -> Vec<Before> {
+        self.before.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What it was told after each.
+    pub fn outcomes(&self) -> Vec<Happened> {
+        self.after.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Hook for TestHook {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn is_compactor(&self) -> bool {
+        self.is_compactor
+    }
+
+    fn before<'a>(&'a self, event: &'a Before) -> Pending<'a, Result<Option<Verdict>, String>> {
+        self.before.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+        let verdict = self.verdict.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if self.hangs {
+            return Box::pin(std::future::pending());
+        }
+        Box::pin(std::future::ready(verdict.unwrap_or(Ok(None))))
+    }
+
+    fn transform<'a>(&'a self, _: &'a [EntryId]) -> Pending<'a, Result<Transformed, String>> {
+        match self.list.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            Some(list) => Box::pin(std::future::ready(list)),
+            None => Box::pin(std::future::pending()),
+        }
+    }
+
+    fn after<'a>(&'a self, report: &'a Report) -> Pending<'a, Result<(), String>> {
+        self.after.lock().unwrap_or_else(PoisonError::into_inner).push(report.outcome);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn approaching<'a>(&'a self, _: &'a Check) -> Pending<'a, Result<(), String>> {
+        *self.warned.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
