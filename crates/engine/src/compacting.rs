@@ -4,12 +4,13 @@ use crate::breaker::{FAILED, IMPOSSIBLE};
 use crate::event::Event;
 use crate::port::{Clock, Hook};
 use crate::report::{Happened, Report};
+use crate::restore::Restored;
 use crate::session::{EngineError, Phase, Session};
 use epitome_core::policy::Mode;
 use epitome_core::{
-    Answer, Called, Checkpoint, Decision, Drafted, Entry, EntryId, Errand, Floor, HookAnswer, Moment, Next,
-    NoSummary, Outcome, Pending as Checkpointed, Plan, Record, Strategy, Trail, Transformed, Trigger,
-    embedded,
+    Answer, Called, Checkpoint, Compaction, Decision, Drafted, Entry, EntryId, Errand, Floor, HookAnswer,
+    Moment, Next, NoSummary, Outcome, Pending as Checkpointed, Plan, Record, Strategy, Trail, Transformed,
+    Trigger, embedded,
 };
 use futures_util::future::{Either, join_all, select};
 use std::future::Future;
@@ -51,6 +52,9 @@ pub enum Begun {
     /// It waits.
     Waits(Box<Paused>),
 }
+
+/// What is brought back leaves at least this part of the way to the next compaction free.
+const RESTORE_SHARE: (u64, u64) = (4, 5);
 
 /// A plan asks at most this often: more than all calls, hooks and checkpoints of any policy together.
 const QUESTIONS_MAX: usize = 500;
@@ -239,12 +243,15 @@ impl Session {
         trigger: Trigger,
     ) -> Result<Report, EngineError> {
         match outcome {
-            Outcome::Compacted { compaction, record } => {
+            Outcome::Compacted { mut compaction, record } => {
+                let restored = self.bring_back(&mut compaction, &record);
+                let turns = self.turns_of(&record.superseded);
                 let entry = self.append(Entry::Compaction(Box::new(compaction)))?;
                 self.state.is_warned = false;
                 self.state.ready = None;
                 self.state.wasted = 0;
-                Ok(self.completed(entry, Happened::Compacted, *record, tokens_before, trigger))
+                let report = self.completed(entry, Happened::Compacted, *record, tokens_before, trigger);
+                Ok(Report { restored, turns, ..report })
             }
             Outcome::Edited { edit, record } => {
                 let entry = self.append(Entry::Edit(edit))?;
@@ -273,6 +280,23 @@ impl Session {
             }
             Outcome::Impossible(floor) => self.impossible(floor),
         }
+    }
+
+    /// Puts what the policy wants back in view behind the summary, as far as there is room.
+    fn bring_back(&self, compaction: &mut Compaction, record: &Record) -> Option<Restored> {
+        let summary = compaction.summary.as_mut()?;
+        let policy = &self.setup().policy;
+        let limit = self.budget().limit(policy).less(self.budget().fixed).min(self.budget().room());
+        let room = limit.less(record.tokens_after).share(RESTORE_SHARE.0, RESTORE_SHARE.1);
+        let (text, restored) = self.restore(&record.ledger, room)?;
+        summary.text = format!("{}{text}", summary.text).into();
+        summary.tokens = self.setup().measure.text(&summary.text) + self.setup().measure.framing();
+        Some(restored)
+    }
+
+    /// How many turns begin among these messages.
+    fn turns_of(&self, ids: &[EntryId]) -> usize {
+        ids.iter().filter(|&&id| self.log().item(id).is_some_and(epitome_core::Item::opens_turn)).count()
     }
 
     fn impossible(&mut self, floor: Floor) -> Result<Report, EngineError> {

@@ -39,6 +39,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod branch;
 mod breaker;
 mod compacting;
 mod event;
@@ -49,6 +50,7 @@ mod prepass;
 mod recover;
 mod replay;
 mod report;
+mod restore;
 mod session;
 pub mod settings;
 mod setup;
@@ -56,6 +58,7 @@ mod speculate;
 mod tally;
 mod watch;
 
+pub use branch::{Farewell, Leaving, Moved, is_branch_summary};
 pub use breaker::Breaker;
 pub use compacting::{Begun, Paused, Wish, now};
 pub use event::Event;
@@ -65,6 +68,7 @@ pub use port::{Clock, FileNow, Hook, Model, Pending, Restorer, Stopped};
 pub use recover::Recovery;
 pub use replay::{Call, replay};
 pub use report::{Happened, Made, Report};
+pub use restore::Restored;
 pub use session::{EngineError, Phase, Session};
 pub use setup::{Asks, Setup, TwoCompactors};
 pub use speculate::{Ready, Speculation};

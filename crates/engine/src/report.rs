@@ -1,5 +1,6 @@
 //! What a person or a script is told of a compaction.
 
+use crate::restore::Restored;
 use crate::session::Session;
 use epitome_core::{Budget, Fallback, HookRun, Record, Seen, Spent, Tokens, Trigger};
 use serde::Serialize;
@@ -33,6 +34,11 @@ pub struct Report {
     pub cost: f64,
     /// The calls of models it took.
     pub spent: Spent,
+    /// What was brought back into view.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Restored>,
+    /// How many turns it covers.
+    pub turns: usize,
     /// Hooks that were asked or told, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookRun>,
@@ -159,6 +165,8 @@ impl Session {
             cost: trail.spent.dollars,
             spent: trail.spent,
             hooks: trail.hooks,
+            restored: None,
+            turns: 0,
             duration_ms: 0,
         }
     }

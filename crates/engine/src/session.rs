@@ -233,6 +233,14 @@ impl Session {
         Ok(())
     }
 
+    /// Takes up the branch ending in `leaf` in place of the one taken up so far.
+    pub(crate) fn reopen(&mut self, leaf: EntryId) -> Result<(), EngineError> {
+        let state = std::mem::take(&mut self.state);
+        let fresh = Self::open(self.log.clone(), Some(leaf), self.setup.clone())?;
+        *self = Self { state: State { ready: None, ..state }, ..fresh };
+        Ok(())
+    }
+
     pub(crate) fn append(&mut self, entry: Entry) -> Result<EntryId, EngineError> {
         let id = self.log.append(self.leaf, entry)?;
         self.absorb(id)?;

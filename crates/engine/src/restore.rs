@@ -1,0 +1,124 @@
+//! What is brought back into view after a compaction: files as they are now, skills, tool definitions,
+//! each within its count and budget. It stands behind the summary, outside its frame.
+
+use crate::port::Restorer;
+use crate::session::Session;
+use epitome_core::ledger::Ledger;
+use epitome_core::policy::{LargerFile, Restore};
+use epitome_core::{Measure, Tokens};
+use serde::Serialize;
+use std::cmp::Reverse;
+
+/// What came back, and what did not for want of room.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// Files, the newest first.
+    pub files: Vec<String>,
+    /// Skills, the most used first.
+    pub skills: Vec<String>,
+    /// Servers of tools.
+    pub servers: Vec<String>,
+    /// What all of it takes.
+    pub tokens: Tokens,
+    /// What was left out, and why.
+    pub omitted: Vec<String>,
+}
+
+/// A page in the making.
+struct Page<'a> {
+    measure: &'a dyn Measure,
+    text: String,
+    room: Tokens,
+    restored: Restored,
+}
+
+impl Session {
+    /// The text to put behind the summary, and what it holds; at most `room` of it.
+    pub(crate) fn restore(&self, ledger: &Ledger, room: Tokens) -> Option<(String, Restored)> {
+        let restorer = self.setup().asks.restorer.as_deref()?;
+        let rule = &self.setup().policy.restore;
+        let room = room.min(rule.total_tokens);
+        let mut page = Page {
+            measure: &*self.setup().measure,
+            text: String::new(),
+            room,
+            restored: Restored::default(),
+        };
+        page.files(rule, ledger, restorer);
+        page.skills(rule, restorer);
+        page.servers(rule, restorer);
+        page.restored.tokens = page.measure.text(&page.text);
+        (!page.text.is_empty() || !page.restored.omitted.is_empty()).then_some((page.text, page.restored))
+    }
+}
+
+impl Page<'_> {
+    fn files(&mut self, rule: &Restore, ledger: &Ledger, restorer: &dyn Restorer) {
+        let mut files: Vec<_> = ledger.files.iter().filter(|file| !file.deleted).collect();
+        files.sort_by_key(|file| Reverse(file.entry));
+        for file in files {
+            if self.restored.files.len() >= rule.files as usize {
+                break;
+            }
+            let Some(now) = restorer.file(&file.path) else { continue };
+            let changed = if now.is_changed { ", changed since it was last read here" } else { "" };
+            let (body, is_whole) = self.cut(&now.text, rule.file_tokens);
+            let body = match rule.larger_file {
+                LargerFile::Path if !is_whole => "(larger than its share; read it again)".to_owned(),
+                LargerFile::Path | LargerFile::Head => body,
+            };
+            let how = if is_whole { "" } else { ", its beginning" };
+            if self.add(&format!("File {}{how}{changed}, as it is now:\n{body}", file.path)) {
+                self.restored.files.push(file.path.to_string());
+            } else {
+                self.restored.omitted.push(format!("file {}: no room", file.path));
+            }
+        }
+    }
+
+    fn skills(&mut self, rule: &Restore, restorer: &dyn Restorer) {
+        let mut left = rule.skills_tokens;
+        for (name, text) in restorer.skills() {
+            let (body, _) = self.cut(&text, rule.skill_tokens.min(left));
+            let size = self.measure.text(&body);
+            if size > Tokens::ZERO && self.add(&format!("Skill {name}:\n{body}")) {
+                left = left.less(size);
+                self.restored.skills.push(name);
+            } else {
+                self.restored.omitted.push(format!("skill {name}: no room"));
+            }
+        }
+    }
+
+    /// Definitions are of use whole or not at all.
+    fn servers(&mut self, rule: &Restore, restorer: &dyn Restorer) {
+        let mut left = rule.servers_tokens;
+        for (name, text) in restorer.servers() {
+            let size = self.measure.text(&text);
+            let fits = size <= rule.server_tokens && size <= left;
+            if fits && self.add(&format!("Tools of {name}:\n{text}")) {
+                left = left.less(size);
+                self.restored.servers.push(name);
+            } else {
+                self.restored.omitted.push(format!("tools of {name}: no room"));
+            }
+        }
+    }
+
+    /// The beginning of a text that takes at most `most`; whether that is all of it.
+    fn cut(&self, text: &str, most: Tokens) -> (String, bool) {
+        let head = self.measure.head(text, most);
+        (head.to_owned(), head.len() == text.len())
+    }
+
+    fn add(&mut self, piece: &str) -> bool {
+        let size = self.measure.text(piece) + Tokens(1);
+        if size > self.room {
+            return false;
+        }
+        self.room = self.room.less(size);
+        self.text.push_str("\n\n");
+        self.text.push_str(piece);
+        true
+    }
+}
