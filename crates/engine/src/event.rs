@@ -1,7 +1,7 @@
 //! What a session tells of itself: each trigger, pass, no-op, fallback and failure, with its inputs.
 
 use crate::report::Happened;
-use epitome_core::{EntryId, Tokens, Trigger};
+use epitome_core::{EntryId, Fallback, Strategy, Tokens, Trigger};
 use serde::Serialize;
 
 /// Something that happened in a session.
@@ -27,6 +27,11 @@ pub enum Event {
         entry: EntryId,
         /// What came of it.
         outcome: Happened,
+        /// What did it in the end.
+        strategy: Strategy,
+        /// What was tried before that, and why it was given up.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        fallbacks: Vec<Fallback>,
         /// Before.
         tokens_before: Tokens,
         /// After.
@@ -45,6 +50,8 @@ pub enum Event {
     Noop {
         /// Why.
         why: String,
+        /// What would have been tried first.
+        strategy: Strategy,
     },
     /// Messages give way to pointers.
     #[serde(rename = "compaction.pruned")]

@@ -41,6 +41,7 @@
 
 mod branch;
 mod breaker;
+mod committing;
 mod compacting;
 mod event;
 mod gauge;
