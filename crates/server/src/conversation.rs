@@ -91,6 +91,7 @@ impl Conversation {
             focus: None,
             pins: Vec::new(),
             clock: settings.clock.clone(),
+            asks: epitome_engine::Asks::default(),
         };
         Self {
             protocol,
@@ -167,7 +168,7 @@ impl Conversation {
 
     /// Compacts; none where that changed nothing.
     fn compact(&mut self, trigger: Trigger) -> Result<Option<Rebuilt>, EngineError> {
-        let report = self.session.compact(trigger)?;
+        let report = self.session.compact_now(trigger)?;
         let rebuilt = Rebuilt { before: report.tokens_before, after: report.tokens_after };
         let is_rebuilt = report.outcome != Happened::Noop;
         if is_rebuilt {
