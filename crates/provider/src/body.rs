@@ -114,6 +114,8 @@ fn write(
         if request.system.is_empty() { &[] } else { std::slice::from_ref(&request.system) };
     let tools = if frame.protocol == Protocol::Anthropic { stubs(&shown) } else { Vec::new() };
     if !tools.is_empty() {
+        // With thinking on, a reply with calls must begin with thinking of its own, and ours may have none.
+        fields.retain(|(key, _)| key.as_ref() != "thinking");
         fields.push(field("tool_choice", r#"{"type":"none"}"#));
     }
     let max_tokens = Some(frame.cap_tokens).filter(|&cap| cap > 0);

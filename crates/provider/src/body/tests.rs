@@ -18,6 +18,9 @@ fn frame(protocol: Protocol) -> Frame<'static> {
 
 fn written(request: &Request, frame: &Frame<'_>) -> (Place, String) {
     let Outgoing { place, body, .. } = outgoing(request, frame).expect("it can be written");
+    let json = serde_json::from_slice(&body).expect("a body is JSON");
+    let violations = epitome_wire::validate::body(frame.protocol, &json);
+    assert!(frame.last.is_some() || violations.is_empty(), "{violations:?}");
     (place, String::from_utf8(body).expect("a body is text"))
 }
 

@@ -93,9 +93,14 @@ fn by_rate(told: &Told, known: &Known) -> Option<Verdict> {
     is_over.then_some(Verdict { class: Class::SizeRate, numbers, rule: Rule::Estimate })
 }
 
+/// What the contract for gateways has them say, in the text, for want of a code.
+const GATEWAY_REFUSAL: &str = "capability_rejected: prompt_too_long";
+
 /// The codes that settle it. Numbers come from the text all the same, and may contradict the code.
 fn by_code(told: &Told) -> Option<Verdict> {
-    let class = told.codes.iter().find_map(|code| class_of_code(code))?;
+    let is_told = told.texts.iter().any(|text| text.contains(GATEWAY_REFUSAL));
+    let contract = is_told.then_some(Class::TokenOverflow);
+    let class = contract.or_else(|| told.codes.iter().find_map(|code| class_of_code(code)))?;
     let found = rows::look(&rows::ROWS, told).map(|(_, numbers)| numbers).unwrap_or_default();
     let numbers = counted(found, told);
     Some(contradicted(Verdict { class, numbers, rule: Rule::Code }))

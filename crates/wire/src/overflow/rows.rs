@@ -45,8 +45,7 @@ pub(super) fn picture_limit(told: &Told) -> Numbers {
 }
 
 /// The wordings, specific before generic.
-pub(super) const ROWS: [Row; 41] = [
-    row(48, TokenOverflow, &["capability_rejected: prompt_too_long"]),
+pub(super) const ROWS: [Row; 40] = [
     row(
         53,
         Undecryptable,

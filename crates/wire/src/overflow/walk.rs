@@ -15,7 +15,7 @@ const ELEMENTS_MAX: usize = 16;
 const WRAPPED_PLACES_MAX: usize = 4;
 
 /// Fields that hold an error's words, or another layer of it.
-const TOLD_IN: [&str; 14] = [
+const TOLD_IN: [&str; 12] = [
     "message",
     "error",
     "errors",
@@ -23,8 +23,6 @@ const TOLD_IN: [&str; 14] = [
     "details",
     "msg",
     "raw",
-    "metadata",
-    "body",
     "cause",
     "response",
     "error_message",
@@ -76,13 +74,9 @@ impl Told {
         if text.starts_with("event:") || text.starts_with("data:") {
             return self.hear_events(text, depth);
         }
-        let places = text.match_indices(['{', '[', '"']).map(|(at, _)| at);
-        let wrapped = places.take(WRAPPED_PLACES_MAX).find_map(|at| {
-            let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
-            let value = values.next()?.ok()?;
-            let is_layer = value.is_object() || at == 0 && (value.is_array() || value.is_string());
-            is_layer.then(|| (value, at, at + values.byte_offset()))
-        });
+        let braces = text.match_indices('{').map(|(at, _)| at).filter(|&at| at > 0);
+        let wrapped =
+            std::iter::once(0).chain(braces.take(WRAPPED_PLACES_MAX)).find_map(|at| layer(text, at));
         match wrapped {
             Some((value, start, end)) => {
                 self.say(&text[..start]);
@@ -122,6 +116,10 @@ impl Told {
         match (key, value) {
             ("n_prompt_tokens", Value::Number(number)) => self.prompt_tokens = number.as_u64(),
             ("n_ctx", Value::Number(number)) => self.window_tokens = number.as_u64(),
+            // What a router heard from upstream. The rest of it may be the caller's own.
+            ("metadata", Value::Object(inner)) => {
+                inner.get("raw").into_iter().for_each(|raw| self.walk(raw, depth));
+            }
             (_, Value::String(name)) if NAMED_IN.contains(&key) => self.name(name),
             (_, Value::Number(number)) if NAMED_IN.contains(&key) => self.name(&number.to_string()),
             _ if TOLD_IN.contains(&key) => self.walk(value, depth),
@@ -134,4 +132,13 @@ impl Told {
         self.status = self.status.or(status);
         self.codes.push(name.to_owned());
     }
+}
+
+/// The body that begins at this place of a text, with its place and its end. A list or a string is one only
+/// where nothing stands before it.
+fn layer(text: &str, at: usize) -> Option<(Value, usize, usize)> {
+    let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+    let value = values.next()?.ok()?;
+    let is_layer = value.is_object() || at == 0 && (value.is_array() || value.is_string());
+    is_layer.then(|| (value, at, at + values.byte_offset()))
 }

@@ -48,7 +48,7 @@ proptest! {
 
     #[test]
     fn what_an_echoed_request_says_changes_nothing(
-        which in 0..cases().len(), other in 0..cases().len(), field in prop::sample::select(vec!["request", "input", "messages", "params", "prompt"])
+        which in 0..cases().len(), other in 0..cases().len(), field in prop::sample::select(vec!["request", "input", "messages", "params", "prompt", "body", "metadata"])
     ) {
         let (case, quoted) = (&cases()[which], cases()[other].body);
         let seen = Seen::Status(case.status);
