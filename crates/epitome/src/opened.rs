@@ -44,6 +44,9 @@ const HINT_BYTES: u64 = 4 << 20;
 /// An answer's length where neither transcript nor catalog limit it.
 const OUTPUT_TOKENS: u64 = 8_192;
 
+/// The source of a window that the command line states.
+const FLAG: &str = "flag";
+
 impl Opened {
     /// Opens and reads a transcript.
     pub fn new(path: &Path, args: &ReadArgs) -> Result<Self> {
@@ -66,7 +69,7 @@ impl Opened {
         }
         let recorded = transcript.conversations.iter().find_map(|conversation| conversation.fixed.window);
         let window = match (args.window, recorded) {
-            (Some(tokens), _) => Window { tokens, source: "flag".into() },
+            (Some(tokens), _) => Window { tokens, source: FLAG.into() },
             (None, Some(tokens)) => Window { tokens, source: "the transcript".into() },
             (None, None) => {
                 Window { tokens: model.window_tokens.value, source: told(model.window_tokens.source).into() }
@@ -74,6 +77,13 @@ impl Opened {
         };
         let is_packed = std::fs::metadata(path).map_or(true, |about| about.len() != source.len());
         Ok(Self { path: path.to_owned(), source, transcript, model, gauge, window, is_packed })
+    }
+
+    /// Goes by a window that settings state, unless the command line states one.
+    pub fn state_window(&mut self, tokens: Tokens, source: String) {
+        if self.window.source != FLAG {
+            self.window = Window { tokens: tokens.0, source };
+        }
     }
 
     /// How tokens are counted.

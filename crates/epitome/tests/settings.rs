@@ -159,3 +159,21 @@ fn a_preset_is_printed_as_the_whole_file_it_stands_for() {
     assert_eq!(serde_json::to_value(whole).expect("a table is JSON"), json);
     assert_eq!(json["trigger"]["free_min"], "15%");
 }
+
+/// Two messages, for a model that a table of settings is for.
+const BODY: &str = r#"{"model":"gpt-5","messages":[{"role":"user","content":"name a colour"},{"role":"assistant","content":"blue"},{"role":"user","content":"another"}]}"#;
+
+#[test]
+fn a_transcript_is_compacted_by_the_settings_for_its_model() {
+    let desk = Desk::new();
+    desk.write("project/epitome.toml", "[model.\"gpt-*\".window]\ntokens = 9000\n");
+    desk.write("project/body.json", BODY);
+    let window = |flags: &[&str]| {
+        let (_, told) = desk.run(&[&["compact", "body.json", "--json"], flags].concat(), &[]);
+        let record: Value = serde_json::from_str(&told).expect("--json prints JSON");
+        (record["window"].clone(), record["window_source"].clone())
+    };
+    let file = desk.project().join("epitome.toml").display().to_string();
+    assert_eq!(window(&[]), (json!(9000), json!(format!("{file} [model.\"gpt-*\"]: window.tokens"))));
+    assert_eq!(window(&["--window", "4000"]), (json!(4000), json!("flag")));
+}

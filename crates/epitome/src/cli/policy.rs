@@ -21,6 +21,9 @@ pub struct PolicyArgs {
     /// Who writes the summary: `embedded` needs no model; else a name from [alias] of epitome.toml
     #[arg(long, value_name = "WHO")]
     pub summarizer: Option<String>,
+    /// An agent whose settings count: a name from [agents] of epitome.toml, or its file
+    #[arg(long, value_name = "FILE")]
+    pub agent: Option<String>,
     /// Any other setting, as `trigger.at=70%`; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Set>,
@@ -43,9 +46,6 @@ impl FromStr for Set {
 
 #[derive(Args, Debug)]
 pub struct ConfigArgs {
-    /// An agent whose settings to show: a name from [agents] of epitome.toml, or its file
-    #[arg(long, value_name = "FILE")]
-    pub agent: Option<String>,
     /// The model at work
     #[arg(long, value_name = "MODEL", env = "EPITOME_MODEL")]
     pub model: Option<String>,

@@ -8,7 +8,7 @@ use crate::cli::CompactArgs;
 use crate::opened::Opened;
 use crate::{input, output, preset, progress};
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{EntryId, Policy, Trigger};
+use epitome_core::{EntryId, Trigger};
 use epitome_engine::Report;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -35,12 +35,12 @@ struct Line {
 
 /// Compacts each conversation of each file.
 pub fn run(args: &CompactArgs) -> Result<()> {
-    let policy = Arc::new(preset::policy(&args.policy)?);
+    preset::check(&args.policy)?;
     let files = input::expand(&args.files)?;
     let outputs = outputs(&files, args)?;
     let mut lines = Vec::new();
     let failed = progress::over(&files, |number, path, _| {
-        lines.extend(compact_file(path, outputs[number].as_deref(), &policy, args)?);
+        lines.extend(compact_file(path, outputs[number].as_deref(), args)?);
         Ok(())
     })?;
     if args.read.json {
@@ -95,18 +95,14 @@ fn check_pins(opened: &Opened, pins: &[EntryId]) -> Result<()> {
     }
 }
 
-fn compact_file(
-    path: &Path,
-    out: Option<&Path>,
-    policy: &Arc<Policy>,
-    args: &CompactArgs,
-) -> Result<Vec<Line>> {
-    let opened = Opened::new(path, &args.read)?;
+fn compact_file(path: &Path, out: Option<&Path>, args: &CompactArgs) -> Result<Vec<Line>> {
+    let mut opened = Opened::new(path, &args.read)?;
+    let policy = Arc::new(preset::policy_for(&args.policy, &mut opened)?);
     let target = Target::of(&opened, args.to)?;
     target.check(&opened, out)?;
     check_pins(&opened, &args.pins)?;
     let work = Work {
-        policy: policy.clone(),
+        policy,
         can: target.can(),
         focus: args.focus.as_deref().map(Into::into),
         pins: args.pins.clone(),

@@ -5,7 +5,7 @@ use crate::cli::ConfigArgs;
 use crate::draw::{Paint, grouped};
 use crate::opened::catalog;
 use crate::output::Page;
-use crate::settings::{self, Places, Whose, prompt};
+use crate::settings::{self, Places, prompt};
 use anyhow::Result;
 use epitome_core::{Budget, Prompts, Tokens};
 use epitome_engine::settings::{Known, Resolved, Thresholds, Window, WindowFrom};
@@ -34,8 +34,7 @@ struct Shown<'s> {
 pub fn run(args: &ConfigArgs) -> Result<()> {
     let places = Places::here()?;
     let name = args.model.as_deref();
-    let whose = Whose { agent: args.agent.as_deref(), model: name };
-    let mut resolved = settings::resolve(&places, &args.policy, whose)?;
+    let mut resolved = settings::resolve(&places, &args.policy, name)?;
     let model = catalog(args.models.as_deref())?.find(name.unwrap_or_default());
     let window = window(args, &model, &resolved);
     let found = prompt::load(&places, &resolved.policy.summary.prompt)?;

@@ -38,10 +38,11 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
             args.to
         );
     }
-    let policy = preset::policy(&args.policy)?;
+    preset::check(&args.policy)?;
     let files = input::expand(&args.files)?;
     let failed = progress::over(&files, |_, path, _| {
-        let opened = Opened::new(path, &args.read)?;
+        let mut opened = Opened::new(path, &args.read)?;
+        let policy = preset::policy_for(&args.policy, &mut opened)?;
         for number in 0..opened.transcript.conversations.len() {
             replay_one(&opened, number, &policy, args)
                 .with_context(|| format!("cannot replay {}", path.display()))?;

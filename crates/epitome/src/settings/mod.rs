@@ -18,25 +18,16 @@ use toml::{Table, Value};
 /// How far back an agent's ancestry is followed: deeper than any tree of agents, short of a circle.
 const ANCESTORS_MAX: usize = 8;
 
-/// Whose settings are asked for.
-#[derive(Clone, Copy, Default)]
-pub struct Whose<'w> {
-    /// An agent: a name of `[agents]`, or a file.
-    pub agent: Option<&'w str>,
-    /// The model at work.
-    pub model: Option<&'w str>,
-}
-
-/// The settings that count here for `whose`, with what the command line says.
-pub fn resolve(places: &Places, args: &PolicyArgs, whose: Whose<'_>) -> Result<Resolved> {
-    let (watched, rest) = found(places, args, whose)?;
+/// The settings that count here for `model`, with what the command line says.
+pub fn resolve(places: &Places, args: &PolicyArgs, model: Option<&str>) -> Result<Resolved> {
+    let (watched, rest) = found(places, args, model)?;
     Ok(settings::resolve(&watched.read(&Disk, &rest)?)?)
 }
 
 /// The files behind them, and what does not come from files.
-pub fn found(places: &Places, args: &PolicyArgs, whose: Whose<'_>) -> Result<(Watched, Sources)> {
+pub fn found(places: &Places, args: &PolicyArgs, model: Option<&str>) -> Result<(Watched, Sources)> {
     let rest = Sources {
-        model: whose.model.map(str::to_owned),
+        model: model.map(str::to_owned),
         environment: environment(),
         flags: flags(args),
         ..Sources::default()
@@ -46,7 +37,7 @@ pub fn found(places: &Places, args: &PolicyArgs, whose: Whose<'_>) -> Result<(Wa
         project: Some(places.project.join(place::FILE)),
         agents: Vec::new(),
     };
-    if let Some(agent) = whose.agent {
+    if let Some(agent) = &args.agent {
         let named = settings::resolve(&watched.read(&Disk, &rest)?)?.agents;
         watched.agents = ancestry(places, &named, agent)?;
     }

@@ -37,7 +37,8 @@ fn a_value_that_makes_no_sense_is_a_usage_error() {
     assert_eq!(said(&["--target", "0"]), target("0", "would leave nothing"));
     assert!(said(&["--from", "word"]).contains("`word` is no format; there are claude-code, codex, pi,"));
     assert!(said(&["--to", "word"]).contains("`word` is no format; there are claude-code, codex, pi,"));
-    let strategy = "`guess` is no strategy; there are trim, prune, summarize, drop";
+    let strategy =
+        "`guess` is no strategy; there are trim, prune, summarize, native, delegate, checkpoint, drop";
     assert!(said(&["--strategy", "guess"]).ends_with(strategy));
 }
 
