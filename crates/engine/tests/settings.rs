@@ -247,6 +247,9 @@ fn k35_overrides_hold_for_one_call() {
     assert_eq!(once.policy.strategy, [Strategy::Checkpoint, Strategy::Summarize, Strategy::Drop]);
     assert_eq!(source(&once, "trigger.at"), "this call: upper_threshold");
     assert_eq!(resolved(&stored).policy.trigger.at.to_string(), "85%");
+    let overrides = "strategy = \"drop\"\nsummarize = false".parse().expect("a table");
+    let plain = resolved(&Sources { overrides, ..stored });
+    assert_eq!((plain.policy.strategy.as_slice(), plain.notes), ([Strategy::Drop].as_slice(), Vec::new()));
 }
 
 #[test]

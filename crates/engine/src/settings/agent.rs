@@ -17,7 +17,8 @@ pub(super) fn read(file: &Text) -> Result<Layer, SettingsError> {
     let mut table = front_matter(file)?;
     let mut layer = Layer::default();
     take_blocks(&mut layer, &origin, &mut table)?;
-    if let Some(window) = table.remove("context") {
+    // In other people's files it can be a text, and is none of our affair.
+    if let Some(window) = table.remove("context").filter(Value::is_integer) {
         let alone = [("context".to_owned(), window)].into_iter().collect();
         layer.gather(&origin, &alone, "", Names::Any)?;
     }

@@ -4,6 +4,7 @@
 //! another that a different source has set.
 
 mod names;
+mod rules;
 mod said;
 mod translate;
 
