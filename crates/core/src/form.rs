@@ -1,6 +1,7 @@
 //! How a message in view is shown: whole, without its thinking, with a pointer for its bulk, or
 //! shortened to head and tail. The original stays in the archive.
 
+use crate::policy::Notice;
 use crate::{Block, Call, EntryId, Image, Measure, Message, Opaque, Part, Tokens, ToolResult};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -11,6 +12,9 @@ pub struct Form {
     /// Tool results give way to a pointer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub results: bool,
+    /// How that pointer is worded.
+    #[serde(default, skip_serializing_if = "Notice::is_pointer")]
+    pub notice: Notice,
     /// Long values inside tool-call arguments give way to their beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub arguments: bool,
@@ -44,6 +48,7 @@ impl Form {
     /// The message whole.
     pub const WHOLE: Self = Self {
         results: false,
+        notice: Notice::Pointer,
         arguments: false,
         thinking: false,
         images: false,
@@ -51,7 +56,7 @@ impl Form {
         shorten: None,
     };
 
-    /// Both forms at once; the shorter of two lengths.
+    /// Both forms at once; the shorter of two lengths, and the wording that came first.
     pub fn and(self, other: Self) -> Self {
         let shorten = match (self.shorten, other.shorten) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -59,6 +64,7 @@ impl Form {
         };
         Self {
             results: self.results || other.results,
+            notice: if self.results { self.notice } else { other.notice },
             arguments: self.arguments || other.arguments,
             thinking: self.thinking || other.thinking,
             images: self.images || other.images,
@@ -111,7 +117,9 @@ impl Form {
             Block::Image(_) => block.clone(),
             Block::Call(call) if self.arguments || share.is_some() => Block::Call(trim_arguments(call, id)),
             Block::Call(_) => block.clone(),
-            Block::Result(result) if self.results => Block::Result(point_to(result, id, measure)),
+            Block::Result(result) if self.results => {
+                Block::Result(point_to(result, id, self.notice, measure))
+            }
             Block::Result(result) => Block::Result(self.apply_to_result(result, short, id)),
         })
     }
@@ -193,12 +201,18 @@ fn shorten(text: &Arc<str>, max: Tokens, id: EntryId, measure: &dyn Measure) -> 
     format!("{head}{pointer}{tail}").into()
 }
 
-fn point_to(result: &ToolResult, id: EntryId, measure: &dyn Measure) -> ToolResult {
+fn point_to(result: &ToolResult, id: EntryId, notice: Notice, measure: &dyn Measure) -> ToolResult {
     let text = result.text();
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let first: String = first.chars().take(80).collect();
-    let pointer =
-        format!("[tool result {id}: {} tokens, begins \"{first}\"; recall {id}]", measure.text(&text));
+    let tokens = measure.text(&text);
+    let pointer = match notice {
+        Notice::Pointer => {
+            let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+            let first: String = first.chars().take(80).collect();
+            format!("[tool result {id}: {tokens} tokens, begins \"{first}\"; recall {id}]")
+        }
+        Notice::Pruned => format!("[Pruned — {} tokens] [recall {id}]", tokens.0),
+        Notice::Truncated => format!("[Output truncated - {} tokens] [recall {id}]", tokens.0),
+    };
     if pointer.len() >= text.len() && !result.parts.iter().any(|part| part.as_text().is_none()) {
         return result.clone();
     }

@@ -1,6 +1,6 @@
 //! What we mean to do, decided before anything is done. A dry run stops here.
 
-use crate::keep::Shape;
+use crate::keep::{Shape, matching};
 use crate::policy::{Last, Newest};
 use crate::record::{Fallback, Floor, Outcome, Trail};
 use crate::verdict::Supplied;
@@ -76,6 +76,7 @@ impl<'a> Plan<'a> {
             return settled("the history is too short to be worth a summary");
         }
         let mut plan = Self::bare(job);
+        plan.wanted.pins.extend(matching(&job)?);
         plan.cut(plan.first_cut(), 0)?;
         if plan.kept.tokens > job.budget.room() {
             return Ok(Drafted::Settled(Outcome::Impossible(floor_of(&job, plan.kept.tokens))));

@@ -2,7 +2,8 @@
 //! texts said again later give way to their newest copy.
 
 use crate::context::shown_tokens;
-use crate::policy::Prune;
+use crate::keep::matching;
+use crate::policy::{Notice, Prune};
 use crate::{ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Job, Role, Slot, Tokens, ledger};
 use std::collections::{HashMap, HashSet};
 
@@ -19,11 +20,11 @@ pub(crate) struct Pruning {
 pub(crate) fn trim(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
     let mut newest: HashMap<Vec<Block>, EntryId> = HashMap::new();
     let mut forms = Vec::new();
-    for (id, form, tokens) in job.context.message_slots() {
+    for (id, form, _) in job.context.message_slots() {
         let is_harness = job.log.item(id).is_some_and(|item| {
             item.author == Author::Harness && item.answers.is_empty() && item.calls.is_empty()
         });
-        if !is_harness || form.repeated || tokens < job.policy.prune.size_min || job.pins.contains(&id) {
+        if !is_harness || form.repeated || job.pins.contains(&id) {
             continue;
         }
         if let Some(older) = newest.insert(job.archive.message(id)?.blocks.clone(), id) {
@@ -49,6 +50,8 @@ pub(crate) fn prune(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
         let wanted =
             if stale.contains(id) { wanted.and(Form { results: true, ..Form::WHOLE }) } else { wanted };
         let wanted = if exempt.results.contains(id) { Form { results: false, ..wanted } } else { wanted };
+        let notice = if wanted.results { rules.notice } else { Notice::Pointer };
+        let wanted = Form { notice, ..wanted };
         if form.and(wanted) != *form {
             forms.push((*id, wanted));
         }
@@ -77,7 +80,8 @@ impl Exempt {
     fn of(job: &Job<'_>) -> Result<Self, ArchiveError> {
         let rules = &job.policy.prune;
         let ends = [job.first_said(), job.newest_said()].into_iter().flatten();
-        let messages = ends.chain(job.pins.iter().copied()).collect();
+        let pins = job.pins.iter().copied().chain(matching(job)?);
+        let messages = ends.chain(pins).collect();
         let is_cold = rules
             .cache_cold_minutes
             .is_some_and(|least| job.moment.idle_minutes.is_some_and(|idle| idle >= least));

@@ -1,7 +1,7 @@
 //! What is kept in any case: the ends of what people said, and pins with their whole exchange.
 
 use crate::policy::Always;
-use crate::{Context, EntryId, Item, Job, Role, Slot};
+use crate::{ArchiveError, Context, EntryId, Item, Job, Role, Slot};
 
 /// Pins, and the first and newest message a person wrote where the policy says so: oldest first, each once.
 pub(crate) fn always(job: &Job<'_>, pins: &[EntryId]) -> Vec<EntryId> {
@@ -16,6 +16,22 @@ pub(crate) fn always(job: &Job<'_>, pins: &[EntryId]) -> Vec<EntryId> {
     ids.sort_unstable();
     ids.dedup();
     ids
+}
+
+/// Messages in view that an operator's words pin.
+pub(crate) fn matching(job: &Job<'_>) -> Result<Vec<EntryId>, ArchiveError> {
+    let words = &job.policy.keep.matching;
+    let mut found = Vec::new();
+    if words.is_empty() {
+        return Ok(found);
+    }
+    for (id, ..) in job.context.message_slots() {
+        let said = job.archive.message(id)?.said();
+        if words.iter().any(|word| said.contains(word)) {
+            found.push(id);
+        }
+    }
+    Ok(found)
 }
 
 /// The exchange a message in view belongs to, whole.

@@ -5,7 +5,7 @@ mod rule;
 
 use crate::context::shown_tokens;
 use crate::{ArchiveError, Context, EntryId, Form, Job, Keep, Role, Slot, Tail, Tokens, find_cut};
-pub(crate) use always::always;
+pub(crate) use always::{always, matching};
 
 /// What a plan keeps, in the order the model will see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +57,10 @@ impl Kept {
         let first = first_after_summary(job.context);
         match shape {
             Shape::Room { room, percent } => Self::within(job, pins, room, percent),
-            Shape::Rule { fewer } => Self::from_slot(job, pins, rule::start(job, first, fewer).max(first)),
+            Shape::Rule { fewer } => {
+                let start = rule::start(job, first, fewer, &always(job, pins));
+                Self::from_slot(job, pins, start.max(first))
+            }
             Shape::From(id) => {
                 let at = job.context.slots().iter().position(|slot| slot.id() == id);
                 Self::from_slot(job, pins, at.unwrap_or(job.context.slots().len()).max(first))

@@ -16,6 +16,9 @@ pub struct KeepRule {
     pub calibrated: bool,
     /// What is kept in any case, beside the system prompt and an exchange that is still open.
     pub always: Vec<Always>,
+    /// A message in view that holds one of these words or phrases counts as pinned.
+    #[serde(default)]
+    pub matching: Vec<String>,
 }
 
 /// How much of the newest part of a context is kept.

@@ -9,7 +9,7 @@ mod threshold;
 mod trigger;
 
 pub use keep::{Always, KeepRule, Newest};
-pub use prepass::{Prune, PruneWhen, Trim};
+pub use prepass::{Notice, Prune, PruneWhen, Trim};
 pub use rebuild::{Compat, FileList, Guard, LargerFile, Last, Rebuild, Restore, Resume, Verify};
 pub use strategy::Strategy;
 pub use summary::{
@@ -126,6 +126,9 @@ pub enum PolicyError {
         "`keep.newest` is a share of `trigger.target`, which is not set; set it, or keep messages, tokens or turns"
     )]
     NoTarget,
+    /// Every message would be pinned.
+    #[error("`keep.matching` holds an empty text, which every message holds; take it out")]
+    MatchesAll,
     /// Something must be split into parts.
     #[error("`summary.chunks` is 0; 1 is one call for all")]
     NoChunks,
@@ -164,6 +167,9 @@ fn check_strategy(chain: &[Strategy]) -> Result<(), PolicyError> {
 }
 
 fn check_keep(settings: &Settings) -> Result<(), PolicyError> {
+    if settings.keep.matching.iter().any(String::is_empty) {
+        return Err(PolicyError::MatchesAll);
+    }
     match settings.keep.newest {
         Newest::Percent(percent) if !(5..=90).contains(&percent) => Err(PolicyError::TailPercent(percent)),
         Newest::Percent(_) if settings.trigger.target.is_none() => Err(PolicyError::NoTarget),

@@ -33,6 +33,9 @@ pub struct Prune {
     pub thinking: bool,
     /// Pictures.
     pub images: bool,
+    /// How the pointer in place of a result is worded.
+    #[serde(default)]
+    pub notice: Notice,
     /// The newest part of the context that pruning leaves alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protect: Option<Threshold>,
@@ -55,6 +58,26 @@ pub struct Prune {
     /// After so many minutes without a word the cache is cold, and the rule above does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_cold_minutes: Option<u64>,
+}
+
+/// How the pointer in place of a tool result is worded. Each ends in the id that brings the result back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Notice {
+    /// Its size and how it begins.
+    #[default]
+    Pointer,
+    /// `[Pruned — 10000 tokens]`.
+    Pruned,
+    /// `[Output truncated - 10000 tokens]`.
+    Truncated,
+}
+
+impl Notice {
+    /// Whether it is our own wording, which a stored form leaves out.
+    pub(crate) fn is_pointer(&self) -> bool {
+        *self == Self::Pointer
+    }
 }
 
 /// When pruning is done by itself.
