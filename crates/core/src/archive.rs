@@ -62,6 +62,12 @@ pub trait Measure: Send + Sync {
         Tokens::ZERO
     }
 
+    /// Whether a message takes what its blocks take, each counted alone. Where it does not, whole
+    /// messages must be weighed.
+    fn adds_up(&self) -> bool {
+        true
+    }
+
     /// The longest piece of `text` from its start that takes at most `max`.
     fn head<'t>(&self, text: &'t str, max: Tokens) -> &'t str {
         bisect(text.len(), |len| &text[..text.floor_char_boundary(len)], |piece| self.text(piece) <= max)

@@ -18,6 +18,9 @@ pub(super) struct Weighed {
 
 /// Weighs the line of a message. What is odd about a line in any way, it leaves to others.
 pub(super) fn weigh(line: &str, measure: &dyn Measure) -> Option<Weighed> {
+    if !measure.adds_up() {
+        return None;
+    }
     let record: Record<'_> = serde_json::from_str(line).ok()?;
     let body = record.message.as_ref().filter(|_| &*record.kind == "message")?;
     let item = match &*body.role {

@@ -1,0 +1,233 @@
+//! Counting as a policy wants it: by the session's model, or by one of the simpler rules that other
+//! systems decide by.
+
+use crate::gauge::Gauge;
+use epitome_core::policy::{Count, CountText};
+use epitome_core::{Image, Measure, Message, Policy, Sizes, Tokens};
+use epitome_tokens::{Counter, Encoding};
+use std::sync::Arc;
+
+/// How `policy` counts messages of a model whose own way of counting is `counter`.
+///
+/// Only the model's own way knows what a protocol adds around messages; the other rules count what was
+/// said and nothing else, as the systems do that they are taken from.
+pub fn measure_for(policy: &Policy, counter: Counter) -> Arc<dyn Measure> {
+    let Count { text, image_tokens } = policy.count;
+    let pictures = Pictures { each: image_tokens.map(Tokens), model: Gauge(counter) };
+    match text {
+        CountText::Model if image_tokens.is_none() => Arc::new(pictures.model),
+        CountText::Model => Arc::new(ByModel { pictures }),
+        CountText::QuarterChars => {
+            Arc::new(Quarters { pictures, letters: chars, quarter: |count| count / 4 })
+        }
+        CountText::QuarterUtf16 => {
+            Arc::new(Quarters { pictures, letters: utf16, quarter: |count| count.div_ceil(4) })
+        }
+        CountText::Cl100k => Arc::new(Cl100k { pictures, exact: cl100k(), chars_per_token: None }),
+        CountText::Larger => Arc::new(Cl100k { pictures, exact: cl100k(), chars_per_token: Some(4) }),
+    }
+}
+
+fn chars(text: &str) -> u64 {
+    text.chars().count() as u64
+}
+
+fn utf16(text: &str) -> u64 {
+    text.encode_utf16().count() as u64
+}
+
+fn cl100k() -> Counter {
+    Counter::exact(Encoding::Cl100kBase)
+}
+
+/// What pictures take: what the policy says, or what the model's rule does.
+struct Pictures {
+    each: Option<Tokens>,
+    model: Gauge,
+}
+
+impl Pictures {
+    fn tokens(&self, image: &Image) -> Tokens {
+        self.each.unwrap_or_else(|| self.model.image(image))
+    }
+}
+
+/// As the model counts, pictures apart.
+struct ByModel {
+    pictures: Pictures,
+}
+
+impl Measure for ByModel {
+    fn text(&self, text: &str) -> Tokens {
+        self.pictures.model.text(text)
+    }
+
+    fn image(&self, image: &Image) -> Tokens {
+        self.pictures.tokens(image)
+    }
+
+    fn framing(&self) -> Tokens {
+        self.pictures.model.framing()
+    }
+
+    fn call_framing(&self) -> Tokens {
+        self.pictures.model.call_framing()
+    }
+
+    fn result_framing(&self) -> Tokens {
+        self.pictures.model.result_framing()
+    }
+}
+
+/// A quarter of the letters of a whole message, rounded once.
+struct Quarters {
+    pictures: Pictures,
+    letters: fn(&str) -> u64,
+    quarter: fn(u64) -> u64,
+}
+
+impl Measure for Quarters {
+    fn text(&self, text: &str) -> Tokens {
+        Tokens((self.quarter)((self.letters)(text)))
+    }
+
+    fn image(&self, image: &Image) -> Tokens {
+        self.pictures.tokens(image)
+    }
+
+    fn framing(&self) -> Tokens {
+        Tokens::ZERO
+    }
+
+    fn adds_up(&self) -> bool {
+        false
+    }
+
+    /// Each kind gets what the sum grows by when it is added, so that all kinds together are the
+    /// quarter of the whole.
+    fn sizes(&self, message: &Message) -> Sizes {
+        let letters = Letters(self).sizes(message);
+        let (mut count, mut told) = (0, 0);
+        let mut tokens = |letters: Tokens| {
+            count += letters.0;
+            let before = std::mem::replace(&mut told, (self.quarter)(count));
+            Tokens(told - before)
+        };
+        Sizes {
+            text: tokens(letters.text),
+            thinking: tokens(letters.thinking),
+            calls: tokens(letters.calls),
+            results: tokens(letters.results),
+            images: tokens(letters.images),
+            opaque: tokens(letters.opaque),
+            framing: Tokens::ZERO,
+        }
+    }
+}
+
+/// The letters of a message, told as if they were tokens; a picture is four for each of its tokens.
+struct Letters<'q>(&'q Quarters);
+
+impl Measure for Letters<'_> {
+    fn text(&self, text: &str) -> Tokens {
+        Tokens((self.0.letters)(text))
+    }
+
+    fn image(&self, image: &Image) -> Tokens {
+        self.0.image(image).share(4, 1)
+    }
+
+    fn framing(&self) -> Tokens {
+        Tokens::ZERO
+    }
+}
+
+/// A `cl100k` count, or the characters divided by `chars_per_token` where that is more.
+struct Cl100k {
+    pictures: Pictures,
+    exact: Counter,
+    chars_per_token: Option<u64>,
+}
+
+impl Measure for Cl100k {
+    fn text(&self, text: &str) -> Tokens {
+        let least = self.chars_per_token.map_or(0, |each| chars(text) / each);
+        Tokens(self.exact.count_text(text).max(least))
+    }
+
+    fn image(&self, image: &Image) -> Tokens {
+        self.pictures.tokens(image)
+    }
+
+    fn framing(&self) -> Tokens {
+        Tokens::ZERO
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::measure_for;
+    use crate::settings::preset;
+    use epitome_core::policy::{Count, CountText};
+    use epitome_core::{Author, Block, Call, Image, Measure, Message, Policy, Role, Tokens};
+    use epitome_tokens::{Counter, Encoding};
+    use std::sync::Arc;
+
+    fn measure(text: CountText, image_tokens: Option<u64>) -> Arc<dyn Measure> {
+        let mut settings = preset::settings("default").expect("the preset is in order");
+        settings.count = Count { text, image_tokens };
+        let policy = Policy::try_from(settings).expect("the settings are sound");
+        measure_for(&policy, Counter::exact(Encoding::O200kBase))
+    }
+
+    /// Five letters of thinking, six of text, and a call of 4 and 12.
+    fn reply() -> Message {
+        let thinking =
+            Block::Thinking { text: "think".into(), signature: Some("seal".into()), redacted: false };
+        let call =
+            Call { id: "1".into(), name: "read".into(), input: r#"{"path":"a"}"#.into(), freeform: false };
+        let blocks = vec![thinking, Block::text("sure 🙂"), Block::Call(call)];
+        Message { role: Role::Assistant, author: Author::Model, blocks }
+    }
+
+    #[test]
+    fn a_message_is_rounded_once_and_its_kinds_add_up() {
+        let sizes = measure(CountText::QuarterUtf16, None).sizes(&reply());
+        // 7 units of text (the face is two), 5 of thinking, 16 of the call.
+        assert_eq!((sizes.text, sizes.thinking, sizes.calls), (Tokens(2), Tokens(1), Tokens(4)));
+        assert_eq!(sizes.total(), Tokens(28_u64.div_ceil(4)));
+        let sizes = measure(CountText::QuarterChars, None).sizes(&reply());
+        assert_eq!(sizes.total(), Tokens(27 / 4));
+    }
+
+    #[test]
+    fn a_picture_takes_what_the_policy_says() {
+        let image = Image { media_type: "image/png".into(), data: "".into(), is_url: false };
+        let message =
+            Message { role: Role::User, author: Author::Person, blocks: vec![Block::Image(image.clone())] };
+        for text in [CountText::Model, CountText::QuarterChars, CountText::QuarterUtf16, CountText::Cl100k] {
+            let measure = measure(text, Some(1_200));
+            assert_eq!(
+                (measure.image(&image), measure.sizes(&message).images),
+                (Tokens(1_200), Tokens(1_200))
+            );
+        }
+    }
+
+    #[test]
+    fn the_larger_of_two_counts_is_taken() {
+        let [larger, exact] = [CountText::Larger, CountText::Cl100k].map(|text| measure(text, None));
+        // One token for eight spaces and more; several for one rare letter.
+        let (spaces, letters) = (" ".repeat(80), "ꙮꙮ");
+        assert_eq!((larger.text(&spaces), larger.text(letters)), (Tokens(20), exact.text(letters)));
+        assert!(exact.text(&spaces) < Tokens(20) && exact.text(letters) > Tokens(0));
+    }
+
+    #[test]
+    fn the_models_own_way_counts_what_stands_around_a_message() {
+        let model = measure(CountText::Model, None);
+        let pictures = measure(CountText::Model, Some(1));
+        assert_eq!(model.sizes(&reply()), pictures.sizes(&reply()));
+        assert!(model.framing() > Tokens::ZERO && measure(CountText::Cl100k, None).framing() == Tokens::ZERO);
+    }
+}
