@@ -11,7 +11,7 @@ use crate::policy::{Input, Newest, Oversize, Previous, Split, SummaryRule};
 use crate::record::{Outcome, Seen};
 use crate::request::{Body, Called, Failure, Purpose, Request};
 use crate::transcript::{Scribe, opened};
-use crate::{ArchiveError, EntryId, Job, Opaque, Plan, Strategy, Tokens};
+use crate::{ArchiveError, EntryId, Job, Opaque, Plan, Strategy, Summarizer, Tokens};
 use std::collections::VecDeque;
 
 /// One or several calls of a model, to be made before the plan goes on.
@@ -215,8 +215,9 @@ impl<'a> Errand<'a> {
             && second.purpose == Purpose::TurnPrefix
     }
 
+    /// Whether a request is sure to be refused: even without an answer it is over the window.
     fn is_too_long(&self, requests: &[Request]) -> bool {
-        let room = input_room(self.job());
+        let Some(Summarizer { window: room, .. }) = self.job().means.summarizer else { return false };
         requests.iter().any(|request| match &request.body {
             Body::Text(text) => self.job().measure.text(text) > room,
             Body::Messages { messages, .. } | Body::Prefix { messages, .. } => {
@@ -233,7 +234,7 @@ impl<'a> Errand<'a> {
                 let so_far = Prose { history: self.history.as_deref(), prefix: self.prefix.as_deref() };
                 Body::Text(format!("<summary>\n{}\n</summary>\n\n{instruction}", so_far.joined()).into())
             }
-            (Purpose::Native, _) | (_, Input::Prefix) if self.is_warm() => {
+            (Purpose::Native, _) | (_, Input::Prefix) if self.is_warm() && self.tune.drops == 0 => {
                 let shown =
                     self.job().context.shown(self.job().log, self.job().measure, self.job().archive)?;
                 let messages = shown.into_iter().map(|shown| shown.message).collect();
@@ -434,10 +435,8 @@ impl<'a> Errand<'a> {
                 self.tune.complaint = Some("it was too long".into());
                 self.ask_next()
             }
-            Oversize::DropOldest(_) | Oversize::Send | Oversize::Fail => {
-                let failure = Failure::TooLong { over };
-                self.vary(failure.to_string())
-            }
+            Oversize::DropOldest(_) => self.give_up(Failure::TooLong { over }.to_string()),
+            Oversize::Send | Oversize::Fail => self.vary(Failure::TooLong { over }.to_string()),
         }
     }
 
@@ -528,9 +527,10 @@ fn input_room(job: &Job<'_>) -> Tokens {
 
 /// How often the kept part can be made smaller.
 fn keep_count(job: &Job<'_>) -> u32 {
-    match job.policy.keep.newest {
+    let count = match job.policy.keep.newest {
         Newest::Messages(count) | Newest::Turns(count) => count,
         Newest::TokensAtLeast(_) | Newest::TokensReached(_) | Newest::TokensAtMost(_) => 3,
         Newest::Percent(_) | Newest::Nothing => 0,
-    }
+    };
+    job.policy.summary.shrink_keep_max.map_or(count, |most| most.min(count))
 }

@@ -79,10 +79,24 @@ impl<'a> Next<'a> {
 impl<'a> Plan<'a> {
     /// Begins: with the hooks where there are any, else with the first strategy.
     pub fn begin(self) -> Result<Next<'a>, ArchiveError> {
-        if self.job.means.hooks && !self.wanted.is_asked {
+        if self.job.means.hooks && !self.wanted.is_asked && self.concerns_hooks() {
             return Ok(Next::Consult(Box::new(Consultation::new(self))));
         }
         self.climb()
+    }
+
+    /// Whether a message may leave view; what only changes how messages are shown is no affair of
+    /// hooks, unless the policy makes it one.
+    fn concerns_hooks(&self) -> bool {
+        let may_cut = |&strategy: &Strategy| match strategy {
+            Strategy::Trim | Strategy::Prune => false,
+            Strategy::Summarize
+            | Strategy::Native
+            | Strategy::Delegate
+            | Strategy::Checkpoint
+            | Strategy::Drop => self.hindrance(strategy).is_none(),
+        };
+        self.job.policy.guard.hooks_on_prune || self.rungs.iter().any(may_cut)
     }
 
     /// Goes on with the next strategy.

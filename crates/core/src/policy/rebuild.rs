@@ -113,6 +113,9 @@ pub struct Guard {
     pub hook_tokens_max: Tokens,
     /// How long one hook may take.
     pub hook_seconds_max: u64,
+    /// Whether hooks are asked before a compaction that can only prune, too.
+    #[serde(default)]
+    pub hooks_on_prune: bool,
     /// How long an operator may take over a checkpoint; then the plan goes on to the next strategy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_seconds_max: Option<u64>,

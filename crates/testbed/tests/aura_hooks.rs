@@ -1,0 +1,89 @@
+//! aura, who has a say: its two hooks, and who writes summaries.
+
+use epitome_core::policy::Writer;
+use epitome_core::{Before, EntryId, Strategy, Tokens, Trigger, Verdict};
+use epitome_engine::Happened;
+use epitome_testbed::{Bed, Maker, TestHook};
+use std::sync::Arc;
+
+const WINDOW: u64 = 100_000;
+
+/// A session with a hook, in which forty messages of 500 tokens were said.
+fn hooked(hook: TestHook) -> (Bed, Arc<TestHook>, Vec<EntryId>) {
+    let hook = Arc::new(hook);
+    let mut bed = Maker::new("aura", WINDOW).hook(hook.clone()).bed();
+    let ids = bed.talk(40, 500);
+    (bed, hook, ids)
+}
+
+/// A session that nobody writes summaries for, due for compaction, with a long argument far back.
+fn alone(preset: &str) -> (Bed, Arc<TestHook>) {
+    let hook = Arc::new(TestHook::new("observer"));
+    let maker = Maker::new(preset, WINDOW).set(|policy| policy.summary.by = Writer::Nobody);
+    let mut bed = maker.hook(hook.clone()).bed();
+    bed.talk(1, 500);
+    let input = format!(r#"{{"path":"a.rs","content":"{}"}}"#, "let a = 1; ".repeat(400));
+    bed.exchange("write", &input, "ok");
+    bed.talk(40, 2_000);
+    (bed, hook)
+}
+
+#[test]
+fn a23_the_hook_is_told_what_is_about_to_happen() {
+    let (mut bed, hook, ids) = hooked(TestHook::new("observer"));
+    bed.compact(Trigger::Manual);
+    let told = Before {
+        ordinal: 1,
+        trigger: Trigger::Manual,
+        is_recovery: false,
+        strategy: Strategy::Summarize,
+        tokens: Tokens(20_000),
+        window: Tokens(WINDOW),
+        target: Tokens(10_000),
+        leaving: ids[..30].to_vec(),
+        staying: ids[30..].to_vec(),
+        cut_turn: None,
+        previous: None,
+        focus: None,
+    };
+    assert_eq!(hook.told(), [told]);
+}
+
+#[test]
+fn a23_a_hook_that_says_no_leaves_everything_as_it_is() {
+    let veto = Verdict::Veto { why: "in the middle of a release".into() };
+    let (mut bed, _, ids) = hooked(TestHook::new("guard").says(Ok(Some(veto))));
+    let report = bed.compact(Trigger::Manual);
+    assert_eq!((report.outcome, report.tokens_after), (Happened::Vetoed, report.tokens_before));
+    assert_eq!(report.why.as_deref(), Some("guard said no: in the middle of a release"));
+    assert_eq!((bed.in_view(), bed.model.requests()), (ids, vec![]));
+    assert_eq!(bed.session.log().len(), 40);
+}
+
+#[test]
+fn a24_the_hook_is_told_what_came_of_it() {
+    let (mut bed, hook, ids) = hooked(TestHook::new("observer"));
+    let report = bed.compact(Trigger::Manual);
+    assert_eq!(hook.outcomes(), [Happened::Compacted]);
+    let made = report.record.expect("it was compacted");
+    let summary = made.summary.expect("there is one");
+    assert_eq!((made.superseded.len() + made.kept.len(), made.kept.len()), (ids.len(), 10));
+    assert_eq!(bed.shown()[0], summary);
+}
+
+#[test]
+fn a25_without_a_summariser_only_pruning_happens() {
+    let (mut bed, hook) = alone("aura");
+    let report = bed.prepare().expect("it was due");
+    let made = report.record.expect("something was pruned");
+    assert_eq!((report.outcome, made.strategy, made.pruned.len()), (Happened::Pruned, Strategy::Prune, 1));
+    assert_eq!((bed.model.requests(), hook.told(), hook.outcomes()), (vec![], vec![], vec![]));
+}
+
+#[test]
+fn a25_aura_code_tells_the_hook_before_pruning_too() {
+    let (mut bed, hook) = alone("aura@code");
+    assert_eq!(bed.prepare().map(|report| report.outcome), Some(Happened::Pruned));
+    let told: Vec<Trigger> = hook.told().iter().map(|event| event.trigger).collect();
+    assert_eq!((told, hook.outcomes()), (vec![Trigger::Threshold], vec![]));
+}
