@@ -16,12 +16,16 @@ pub struct Breaker {
     /// What could not be made to fit last.
     floor: Option<Tokens>,
     is_open: bool,
+    /// Whether the work waits for a person.
+    is_held: bool,
 }
 
 /// The kinds of notes a session leaves in its log.
 pub(crate) const FAILED: &str = "epitome.compaction-failed";
 /// Followed by the floor in tokens.
 pub(crate) const IMPOSSIBLE: &str = "epitome.compaction-impossible ";
+/// The work waits for a person; followed by why.
+pub(crate) const HELD: &str = "epitome.held ";
 /// A person closed the breaker again.
 pub(crate) const CLOSED: &str = "epitome.breaker-closed";
 
@@ -30,6 +34,7 @@ impl Breaker {
     pub(crate) fn take(&mut self, log: &Log, entry: &Entry, guard: &Guard) {
         match entry {
             Entry::Compaction(_) => self.compacted(guard),
+            Entry::Message(item) if item.opens_turn() => self.is_held = false,
             Entry::Message(item) if item.role == Role::Assistant => {
                 self.calls = self.calls.map(|calls| calls + 1);
             }
@@ -53,6 +58,8 @@ impl Breaker {
             self.is_open |= guard.failures_max.is_some_and(|most| self.failures >= most);
         } else if kind == CLOSED {
             *self = Self { calls: self.calls, ..Self::default() };
+        } else if kind.starts_with(HELD) {
+            self.is_held = true;
         } else if let Some(floor) = kind.strip_prefix(IMPOSSIBLE) {
             self.floor = floor.parse().ok().map(Tokens);
         }
@@ -61,6 +68,11 @@ impl Breaker {
     /// Whether automatic compaction has stopped.
     pub fn is_open(&self) -> bool {
         self.is_open
+    }
+
+    /// Whether the work waits for a person and must not go on by itself.
+    pub fn is_held(&self) -> bool {
+        self.is_held
     }
 
     /// Failures since the last success.

@@ -27,7 +27,7 @@ impl Session {
                 self.state.ready = None;
                 self.state.wasted = 0;
                 let report = self.completed(entry, Happened::Compacted, *record, tokens_before, trigger);
-                Ok(Report { restored, turns, ..report })
+                self.held_to_progress(Report { restored, turns, ..report })
             }
             Outcome::Edited { edit, record } => {
                 let entry = self.append(Entry::Edit(edit))?;

@@ -142,7 +142,7 @@ impl Session {
     }
 
     /// Puts the plan's questions to whoever can answer them until it is done.
-    async fn drive(&self, trigger: Trigger, wish: Wish) -> Result<Driven, EngineError> {
+    pub(crate) async fn drive(&self, trigger: Trigger, wish: Wish) -> Result<Driven, EngineError> {
         let mut stored = wish.answers.into_iter();
         let mut answers = Vec::new();
         let mut next = match Plan::draft(self.job(trigger, wish.moment))? {

@@ -1,5 +1,6 @@
 //! What a session tells of itself: each trigger, pass, no-op, fallback and failure, with its inputs.
 
+use crate::judgement::Judgement;
 use crate::report::Happened;
 use epitome_core::{EntryId, Fallback, Strategy, Tokens, Trigger};
 use serde::Serialize;
@@ -106,6 +107,21 @@ pub enum Event {
     Stopped {
         /// Why, with what to do.
         why: String,
+    },
+    /// The work does not go on by itself until a person speaks.
+    #[serde(rename = "compaction.held")]
+    Held {
+        /// Why, with what to do.
+        why: String,
+    },
+    /// A person has judged a compaction.
+    #[serde(rename = "compaction.flagged")]
+    Flagged {
+        /// The compaction's entry.
+        of: EntryId,
+        /// What they said.
+        #[serde(flatten)]
+        judgement: Judgement,
     },
     /// A session waits for an operator.
     #[serde(rename = "compaction.pending")]

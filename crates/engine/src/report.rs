@@ -2,6 +2,7 @@
 
 use crate::restore::Restored;
 use crate::session::Session;
+use epitome_core::policy::Resume;
 use epitome_core::{Budget, Fallback, HookRun, Record, Seen, Spent, Tokens, Trigger};
 use serde::Serialize;
 
@@ -39,6 +40,8 @@ pub struct Report {
     pub restored: Option<Restored>,
     /// How many turns it covers.
     pub turns: usize,
+    /// What happens next.
+    pub resume: Resume,
     /// Hooks that were asked or told, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookRun>,
@@ -167,6 +170,7 @@ impl Session {
             hooks: trail.hooks,
             restored: None,
             turns: 0,
+            resume: self.setup().policy.rebuild.resume,
             duration_ms: 0,
         }
     }

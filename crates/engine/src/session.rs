@@ -146,7 +146,11 @@ impl Session {
                 self.compactions.push(id);
                 true
             }
-            Some(Entry::Edit(_) | Entry::Undo { .. }) => true,
+            Some(Entry::Undo { of }) => {
+                self.compactions.retain(|known| known != of);
+                true
+            }
+            Some(Entry::Edit(_)) => true,
             Some(Entry::Note { .. }) | None => false,
         };
         if let Some(entry) = self.log.get(id) {
@@ -267,6 +271,11 @@ impl Session {
     /// Changes what summaries are to dwell on.
     pub fn set_focus(&mut self, focus: Option<Arc<str>>) {
         self.setup.focus = focus;
+    }
+
+    /// Changes which messages are never superseded.
+    pub fn set_pins(&mut self, pins: Vec<EntryId>) {
+        self.setup.pins = pins;
     }
 
     /// Asks for a compaction at the end of the turn.

@@ -15,8 +15,8 @@ pub struct Speculation {
 /// A compaction that is ready to be swapped in.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// The newest entry when it was made.
-    leaf: EntryId,
+    /// The newest message when it was made.
+    newest: EntryId,
     /// Messages of the branch then.
     messages: usize,
     /// How often the context had been rebuilt.
@@ -65,10 +65,9 @@ impl Session {
 
     /// Whether the branch still holds all that `ready` was made from, and nothing has rebuilt the context since.
     fn is_bound(&self, ready: &Ready) -> bool {
+        // A message has one parent, so the same message in the same place has the same history before it.
         self.rebuilds() == ready.rebuilds
-            && self.history().get(ready.messages.wrapping_sub(1)).is_none_or(|&newest| newest <= ready.leaf)
-            && self.history().len() >= ready.messages
-            && self.leaf().is_some_and(|leaf| leaf >= ready.leaf)
+            && self.history()[..ready.messages.min(self.history().len())].last() == Some(&ready.newest)
     }
 
     /// Takes what was made in the background. What no longer fits the branch is thrown away, and said so.
@@ -108,7 +107,8 @@ impl Session {
         self.state.is_warned = false;
         self.state.wasted = 0;
         self.state.events.push(Event::Speculated { fate: "swapped in".into() });
-        Ok(Some(self.report(Happened::Compacted, Some(record), tokens_before, trigger)))
+        let report = self.report(Happened::Compacted, Some(record), tokens_before, trigger);
+        self.held_to_progress(report).map(Some)
     }
 }
 
@@ -132,11 +132,12 @@ fn extended(ready: Ready, since: Vec<EntryId>, before: Tokens, after: Tokens) ->
 impl Speculation {
     /// Makes the summary; none where nothing came of it.
     pub async fn run(mut self) -> Option<Ready> {
-        let (leaf, messages, rebuilds) = (self.copy.leaf()?, self.copy.history().len(), self.copy.rebuilds());
+        let (newest, messages) = (*self.copy.history().last()?, self.copy.history().len());
+        let rebuilds = self.copy.rebuilds();
         self.copy.settle().ok()?;
         match self.copy.outcome(Trigger::Threshold, Moment::default()).await.ok()? {
             Outcome::Compacted { compaction, record } => {
-                Some(Ready { leaf, messages, rebuilds, compaction, record })
+                Some(Ready { newest, messages, rebuilds, compaction, record })
             }
             Outcome::Edited { .. }
             | Outcome::Unneeded { .. }
