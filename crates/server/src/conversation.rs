@@ -11,8 +11,8 @@ use crate::reading;
 use crate::settings::Settings;
 use crate::tally::Tally;
 use crate::view::Origin;
-use epitome_core::{Budget, EntryId, Expressible, Log, Role, Tokens, Trigger};
-use epitome_engine::{EngineError, Gauge, Happened, Report, Session, Setup};
+use epitome_core::{Budget, EntryId, Expressible, Log, Role, Tokens};
+use epitome_engine::{Asks, EngineError, Gauge, Happened, Report, Session, Setup};
 use epitome_tokens::{Counter, Model};
 use epitome_wire::Protocol;
 use std::sync::{Arc, Mutex};
@@ -91,7 +91,7 @@ impl Conversation {
             focus: None,
             pins: Vec::new(),
             clock: settings.clock.clone(),
-            asks: epitome_engine::Asks::default(),
+            asks: Asks::default(),
         };
         Self {
             protocol,
@@ -149,28 +149,41 @@ impl Conversation {
     pub(crate) fn take(&mut self, asked: &Asked<'_>) -> Result<(), TakeError> {
         let first = self.places.len();
         let messages = reading::messages(self.protocol, asked.body, asked.opening, first)?;
-        self.give_room(asked)?;
+        self.give_room(asked);
         let mut messages = messages.into_iter().peekable();
         for (element, &link) in asked.links.iter().enumerate().skip(first) {
             while let Some((origin, message)) = messages.next_if(|(origin, _)| origin.element == element) {
+                let is_reply = message.role == Role::Assistant;
                 self.session.say(self.layers.top(), message)?;
                 self.origins.push(Some(origin));
+                self.take_usage(is_reply && element == first);
             }
             self.places.push(Place { link, entries: self.origins.len() });
         }
         Ok(())
     }
 
-    /// Compacts where the policy says it is time.
-    pub(crate) fn fit(&mut self) -> Result<Option<Rebuilt>, EngineError> {
-        if self.session.check().is_due { self.compact(Trigger::Threshold) } else { Ok(None) }
+    /// Tells the session what the provider said of the newest call, once the reply to it came back.
+    fn take_usage(&mut self, is_newest_reply: bool) {
+        let usage = if is_newest_reply { self.tally().newest.take() } else { None };
+        if let Some(usage) = usage {
+            self.session.record_usage(usage);
+        }
     }
 
-    /// Compacts; none where that changed nothing.
-    fn compact(&mut self, trigger: Trigger) -> Result<Option<Rebuilt>, EngineError> {
-        let report = self.session.compact_now(trigger)?;
+    /// Compacts where the policy says it is time; none where nothing was changed.
+    pub(crate) async fn fit(&mut self) -> Result<Option<Rebuilt>, EngineError> {
+        let report = self.session.prepare().await;
+        self.settle(report?)
+    }
+
+    /// Keeps the record of what the session did, and whatever follows from it.
+    fn settle(&mut self, report: Option<Report>) -> Result<Option<Rebuilt>, EngineError> {
+        // What happened is told by the record; events are for those who watch a session live.
+        drop(self.session.take_events());
+        let Some(report) = report else { return Ok(None) };
         let rebuilt = Rebuilt { before: report.tokens_before, after: report.tokens_after };
-        let is_rebuilt = report.outcome != Happened::Noop;
+        let is_rebuilt = self.session.log().len() > self.origins.len();
         if is_rebuilt {
             self.note_rebuilt();
         }
@@ -190,11 +203,10 @@ impl Conversation {
         }
     }
 
-    /// Keeps a record. Of looks in a row that found nothing to do, the newest is enough.
+    /// Keeps a record. Of tries in a row that changed nothing, the newest is enough.
     fn keep_record(&mut self, report: Report) {
-        let is_noop = |report: &Report| report.outcome == Happened::Noop;
-        if is_noop(&report) {
-            self.records.pop_if(|last| is_noop(last));
+        if !has_changed(&report) {
+            self.records.pop_if(|last| !has_changed(last));
         }
         if self.records.len() == RECORDS_MAX {
             self.records.remove(0);
@@ -240,6 +252,13 @@ impl Conversation {
     /// The room there is, and what the history takes of it.
     pub(crate) fn room(&self) -> (Budget, Tokens) {
         (self.session.setup().budget, self.session.context().tokens())
+    }
+}
+
+fn has_changed(report: &Report) -> bool {
+    match report.outcome {
+        Happened::Compacted | Happened::Pruned | Happened::Recorded => true,
+        Happened::Noop | Happened::Vetoed | Happened::Abandoned => false,
     }
 }
 

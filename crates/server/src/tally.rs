@@ -1,8 +1,10 @@
 //! What is counted of a conversation: requests, recoveries, and what the provider says they took.
 
 use epitome_core::Tokens;
+use epitome_tokens::Usage;
+use epitome_wire as wire;
 use epitome_wire::overflow::{Class, Known, notice};
-use epitome_wire::protocol::Answer;
+use epitome_wire::protocol::{Answer, Taken};
 use serde::Serialize;
 
 /// Sums over the requests of one conversation.
@@ -25,6 +27,9 @@ pub(crate) struct Tally {
     /// What we counted of a request whose reply ended because the window was full, until that is acted upon.
     #[serde(skip)]
     pub(crate) full_at: Option<Tokens>,
+    /// What the provider said of the newest call, until the session is told.
+    #[serde(skip)]
+    pub(crate) newest: Option<Usage>,
 }
 
 impl Tally {
@@ -35,10 +40,17 @@ impl Tally {
             self.full_at = known.estimate;
         }
         let Some(taken) = answer.usage else { return };
+        self.newest = Some(call_usage(&taken));
         let usage = taken.charged();
         self.prompt_tokens = self.prompt_tokens.saturating_add(usage.prompt);
         self.cache_read_tokens = self.cache_read_tokens.saturating_add(usage.cache_read);
         self.cache_write_tokens = self.cache_write_tokens.saturating_add(usage.cache_write);
         self.output_tokens = self.output_tokens.saturating_add(usage.output);
     }
+}
+
+/// A call's usage in the terms of those who count.
+fn call_usage(taken: &Taken) -> Usage {
+    let wire::Usage { prompt, output, cache_read, cache_write } = taken.usage;
+    Usage { prompt, output, cache_read, cache_write, reasoning: taken.reasoning }
 }

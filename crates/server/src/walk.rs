@@ -17,6 +17,7 @@ use epitome_wire::Protocol;
 use epitome_wire::overflow::Numbers;
 use epitome_wire::protocol::encode::EncodeError;
 use std::sync::Arc;
+use tokio::runtime::Handle;
 use tokio::sync::OwnedMutexGuard;
 
 /// A request whose conversation can be told.
@@ -100,8 +101,11 @@ async fn try_prepare(
 ) -> Result<Option<Prepared>, WalkError> {
     let (id, conversation) = place(house, request).await?;
     let (house, request) = (house.clone(), request.clone());
+    let runtime = Handle::current();
     // Counting and compacting take the processor for a while; others are served meanwhile.
-    let worked = tokio::task::spawn_blocking(move || work(&house, id, conversation, &request, attempt));
+    let worked = tokio::task::spawn_blocking(move || {
+        runtime.block_on(work(&house, id, conversation, &request, attempt))
+    });
     worked.await.map_err(|_| WalkError::Stopped)?
 }
 
@@ -130,7 +134,7 @@ async fn lock(found: Found) -> (SessionId, OwnedMutexGuard<Conversation>) {
     (found.id, found.conversation.lock_owned().await)
 }
 
-fn work(
+async fn work(
     house: &House,
     id: SessionId,
     mut conversation: OwnedMutexGuard<Conversation>,
@@ -145,7 +149,7 @@ fn work(
     }
     taken?;
     house.memory.note(id, links, known, body.bytes().len());
-    if !make_room(house, id, &mut conversation, attempt) && attempt != Attempt::First {
+    if !make_room(house, id, &mut conversation, attempt).await && attempt != Attempt::First {
         return Ok(None);
     }
     conversation.tally().requests += 1;
@@ -159,10 +163,15 @@ fn work(
 
 /// Compacts where that is due or was asked for by an overflow; whether it did anything. A compaction that
 /// fails leaves the context as it was: whether that fits is the provider's to say.
-fn make_room(house: &House, session: SessionId, conversation: &mut Conversation, attempt: Attempt) -> bool {
+async fn make_room(
+    house: &House,
+    session: SessionId,
+    conversation: &mut Conversation,
+    attempt: Attempt,
+) -> bool {
     let rebuilt = match attempt {
-        Attempt::First => conversation.fit(),
-        Attempt::AfterOverflow(told) => conversation.recover(told),
+        Attempt::First => conversation.fit().await,
+        Attempt::AfterOverflow(told) => conversation.recover(told).await,
     };
     let is_rebuilt = matches!(rebuilt, Ok(Some(_)));
     match (rebuilt, attempt) {

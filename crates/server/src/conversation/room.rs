@@ -3,8 +3,8 @@
 
 use super::{Asked, Conversation, Rebuilt};
 use crate::reading;
-use epitome_core::{Budget, Measure, Tokens, Trigger};
-use epitome_engine::{EngineError, Session, Setup};
+use epitome_core::{Budget, Measure, Tokens};
+use epitome_engine::{EngineError, Recovery};
 use epitome_wire::Fixed;
 use epitome_wire::overflow::{Known, Numbers};
 
@@ -14,7 +14,7 @@ const OUTPUT_TOKENS: u64 = 8_192;
 const SHRINK_SHARE: (u64, u64) = (3, 4);
 impl Conversation {
     /// Sets the budget by what this request brings beside its messages.
-    pub(super) fn give_room(&mut self, asked: &Asked<'_>) -> Result<(), EngineError> {
+    pub(super) fn give_room(&mut self, asked: &Asked<'_>) {
         let full_at = self.tally().full_at.take();
         self.window = full_at.map_or(self.window, |full| self.window.min(full));
         let fixed = reading::fixed(self.protocol, asked.body, asked.opening);
@@ -22,7 +22,10 @@ impl Conversation {
         let output = fixed.max_tokens.unwrap_or(most).min(most.max(1));
         let prompt_max = self.model.input_tokens_max.map(|most| Tokens(most.value));
         let tokens = self.count_fixed(&fixed);
-        self.give_budget(Budget::new(self.window, tokens, Tokens(output)).with_prompt_max(prompt_max))
+        let budget = Budget::new(self.window, tokens, Tokens(output)).with_prompt_max(prompt_max);
+        if self.session.setup().budget != budget {
+            self.session.set_budget(budget);
+        }
     }
 
     /// What system prompt and tools take; counted anew only where they changed.
@@ -42,28 +45,16 @@ impl Conversation {
         tokens
     }
 
-    fn give_budget(&mut self, budget: Budget) -> Result<(), EngineError> {
-        if self.session.setup().budget == budget {
-            return Ok(());
-        }
-        let setup = Setup { budget, ..self.session.setup().clone() };
-        let log = self.session.log().clone();
-        let leaf = log.leaf();
-        self.session = Session::open(log, leaf, setup)?;
-        Ok(())
-    }
-
     /// Makes room after the provider refused a request as too long; none where no more can be done.
-    pub(crate) fn recover(&mut self, told: Numbers) -> Result<Option<Rebuilt>, EngineError> {
-        let budget = self.session.setup().budget;
-        let ours = budget.fixed + self.session.context().tokens();
-        self.window = learned_window(self.window, ours, told);
-        self.give_budget(Budget {
-            window: self.window,
-            reserve: budget.reserve.min(self.window.share(1, 4)),
-            ..budget
-        })?;
-        let rebuilt = self.compact(Trigger::Manual)?;
+    pub(crate) async fn recover(&mut self, told: Numbers) -> Result<Option<Rebuilt>, EngineError> {
+        let (budget, tokens) = self.room();
+        self.window = learned_window(self.window, budget.fixed + tokens, told);
+        let reserve = budget.reserve.min(self.window.share(1, 4));
+        self.session.set_budget(Budget { window: self.window, reserve, ..budget });
+        let rebuilt = match self.session.recover(told.to_free()).await? {
+            Recovery::Retry(report) => self.settle(Some(*report))?,
+            Recovery::Surface { .. } => self.settle(None)?,
+        };
         self.tally().recoveries += u64::from(rebuilt.is_some());
         Ok(rebuilt)
     }
