@@ -1,6 +1,7 @@
 """What must hold between what a client sent and what reached the provider."""
 
 import json
+from functools import cache
 
 from rawjson import Body, blocks, content
 
@@ -15,6 +16,16 @@ def unmarked(message):
 
 def is_thinking(block):
     return json.loads(block)["type"] in ("thinking", "redacted_thinking")
+
+
+@cache
+def without_thinking(message):
+    """A message from which thinking was left out whole, and nothing else was changed."""
+    if '"thinking"' not in message:
+        return message
+    parts = blocks(message)
+    kept = ",".join(part for part in parts if not is_thinking(part))
+    return message.replace(",".join(parts), kept)
 
 
 class Seen:
@@ -38,37 +49,27 @@ class Seen:
 
     def check_kept(self, sent, got, where):
         """Every message is the client's, byte for byte, or holds the summary; in the client's order."""
-        at = 0
+        places = {message: at for at, message in enumerate(sent)}
+        places |= {without_thinking(message): at for at, message in enumerate(sent)}
+        before = -1
         for message in got:
             if SUMMARY in message:
                 self.check_joined(sent, message, where)
                 continue
-            place = next((n for n in range(at, len(sent)) if self.is_same(sent[n], message)), None)
-            assert place is not None, f"{where}: nobody sent {message[:200]}"
+            assert message in places, f"{where}: nobody sent {message[:200]}"
+            assert places[message] > before, f"{where}: messages changed their order"
+            before = places[message]
             self.kept += 1
-            at = place + 1
-        assert self.is_same(sent[-1], got[-1]), f"{where}: the newest message is not the client's"
-
-    def is_same(self, sent, got):
-        if sent == got:
-            return True
-        old, new = blocks(sent), blocks(got)
-        if old is None or new is None or json.loads(sent)["role"] != json.loads(got)["role"]:
-            return False
-        without = [block for block in old if not is_thinking(block)]
-        if len(without) < len(old) and new == without:
-            self.unthought += 1
-            return True
-        return False
+            self.unthought += message != sent[before]
+        assert got[-1] == sent[-1], f"{where}: the newest message is not the client's"
 
     def check_joined(self, sent, message, where):
         """The summary, and what stands beside it in the user's role: the client's blocks, or texts."""
         assert json.loads(message)["role"] == "user", f"{where}: the summary is not in the user's role"
         own = blocks(message)
         if own is None:
-            texts = [content(one)[1:-1] for one in sent if content(one).startswith('"')]
-            first = next((text for text in texts if content(message)[1:].startswith(text)), None)
-            assert first is not None, f"{where}: beside the summary stands something nobody sent"
+            begins = (content(message).startswith(content(one)[:-1]) for one in sent if content(one).startswith('"'))
+            assert any(begins), f"{where}: beside the summary stands something nobody sent"
             return
         theirs = {part for one in sent for part in (blocks(one) or [f'{{"type":"text","text":{content(one)}}}'])}
         for block in own:

@@ -1,5 +1,6 @@
 """Agents written with the official SDKs, through `epitome serve`, against a window of 32k tokens."""
 
+import sys
 import time
 
 from agents import AnthropicAgent, OpenaiAgent
@@ -10,6 +11,10 @@ WINDOW = 32_000
 TURNS = 300
 # The upstream keeps the last 500 requests; a turn takes two.
 TURNS_PER_LOOK = 200
+
+
+# Words that one conversation says and the others do not.
+MARKS = ("ALPHA-7391", "BRAVO-2846", "CHARLIE-5120")
 
 
 class Watch:
@@ -58,17 +63,17 @@ def twins(kind, name):
     with upstream_and_proxy(WINDOW, "--window", str(WINDOW)) as (upstream, proxy):
         watch = Watch(upstream)
         agents = [kind(proxy.url, watch.sent, words="the parser") for _ in range(2)]
-        marks = ["ALPHA-7391", "BRAVO-2846"]
-        rewound = None
-        for turn in range(60):
-            for agent, mark in zip(agents, marks):
-                agent.words = mark if turn >= 3 else "the parser"
+        for turn in range(24):
+            for agent, mark in zip(agents, MARKS):
+                agent.words, agent.lines = mark if turn >= 3 else "the parser", 60
                 agent.turn(streamed=turn % 2 == 0)
             if turn == 5:
                 rewound = len(agents[1].history)
-        agents[1].history[rewound:], agents[1].words, marks[1:] = [], "CHARLIE-5120", ["BRAVO-2846"]
-        for turn in range(20):
+        agents[1].history[rewound:], agents[1].words = [], MARKS[2]
+        for turn in range(12):
             agents[1].turn(streamed=turn % 2 == 0)
+        compacted = [session for session in proxy.get("/api/v1/sessions") if session["compactions"]]
+        assert len(compacted) > 1, "both were to be compacted"
         check_apart(watch, name)
 
 
@@ -76,18 +81,18 @@ def check_apart(watch, name):
     """No request holds words its client did not send."""
     count = 0
     for sent, got in watch.look():
-        for mark in ("ALPHA-7391", "BRAVO-2846", "CHARLIE-5120"):
+        for mark in MARKS:
             assert mark in sent or mark not in got, f"{name}: {mark} crossed into another conversation"
         count += 1
     print(f"{name}: {count} requests of conversations with the same opening, none mixed")
 
 
-def tenants(name):
+def tenants(kind, name):
     """The same words under another key are another conversation."""
     with upstream_and_proxy(WINDOW, "--window", str(WINDOW)) as (upstream, proxy):
         sent = []
         for key in ("key-of-one", "key-of-another"):
-            AnthropicAgent(proxy.url, sent, key=key).turn(streamed=False)
+            kind(proxy.url, sent, key=key).turn(streamed=False)
         count = len(proxy.get("/api/v1/sessions"))
         assert count == 2, f"two keys share {count} sessions"
         check_report(upstream.get("/scripted/report"))
@@ -109,17 +114,15 @@ def recovered(kind, name):
         print(f"{name}: {requests} requests against half the window we believed in, {recoveries} overflows recovered")
 
 
-def main():
+def main(kind):
     began = time.monotonic()
-    long_session(AnthropicAgent, "anthropic")
-    long_session(OpenaiAgent, "openai")
-    twins(AnthropicAgent, "anthropic twins")
-    twins(OpenaiAgent, "openai twins")
-    recovered(AnthropicAgent, "anthropic overflow")
-    recovered(OpenaiAgent, "openai overflow")
-    tenants("tenants")
-    print(f"sdk tests passed in {time.monotonic() - began:.0f} s")
+    agent = {"anthropic": AnthropicAgent, "openai": OpenaiAgent}[kind]
+    long_session(agent, kind)
+    twins(agent, f"{kind} twins")
+    recovered(agent, f"{kind} overflow")
+    tenants(agent, f"{kind} tenants")
+    print(f"{kind}: passed in {time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

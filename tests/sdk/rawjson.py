@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 
 DECODER = json.JSONDecoder()
 SPACE = re.compile(r"[ \t\r\n]*")
@@ -45,12 +46,15 @@ class Body:
         self.messages = elements(text[start:end])
 
 
+@cache
 def blocks(message):
     """The content blocks of a message; none where its content is a text."""
     start, end = fields(message)["content"]
     return elements(message[start:end]) if message[start] == "[" else None
 
 
+@cache
 def content(message):
+    """The content of a message, as it stands there."""
     start, end = fields(message)["content"]
     return message[start:end]
