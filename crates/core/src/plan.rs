@@ -4,7 +4,7 @@ use crate::keep::{Shape, matching};
 use crate::policy::{Last, Newest};
 use crate::record::{Fallback, Floor, Outcome, Trail};
 use crate::verdict::Supplied;
-use crate::{ArchiveError, EntryId, Job, Slot, Strategy, Tokens, fence, keep::Kept};
+use crate::{ArchiveError, EntryId, Job, Slot, Strategy, Tokens, Trigger, fence, keep::Kept};
 use std::collections::HashSet;
 
 /// A compaction that has been thought through and not begun.
@@ -78,6 +78,9 @@ impl<'a> Plan<'a> {
         let mut plan = Self::bare(job);
         plan.wanted.pins.extend(matching(&job)?);
         plan.cut(plan.first_cut(), 0)?;
+        if !plan.moves_anything() && plan.must_shrink() {
+            plan.cut(Strategy::Drop, 0)?;
+        }
         if plan.kept.tokens > job.budget.room() {
             return Ok(Drafted::Settled(Outcome::Impossible(floor_of(&job, plan.kept.tokens))));
         }
@@ -106,6 +109,21 @@ impl<'a> Plan<'a> {
     pub(crate) fn first_cut(&self) -> Strategy {
         let is_cut = |strategy: &&Strategy| !matches!(strategy, Strategy::Trim | Strategy::Prune);
         self.rungs.iter().find(is_cut).copied().unwrap_or(Strategy::Drop)
+    }
+
+    /// Whether a rule that keeps all there is must not be the end of it: the context is full, and dropping
+    /// stands behind the rule.
+    fn must_shrink(&self) -> bool {
+        match self.job.trigger {
+            Trigger::Threshold | Trigger::Overflow => self.rungs.contains(&Strategy::Drop),
+            Trigger::Manual
+            | Trigger::Requested
+            | Trigger::Idle
+            | Trigger::Messages
+            | Trigger::Bytes
+            | Trigger::Media
+            | Trigger::Downshift => false,
+        }
     }
 
     fn edits_first(&self) -> bool {
@@ -231,7 +249,7 @@ pub(crate) fn floor_of(job: &Job<'_>, kept: Tokens) -> Floor {
 /// rather go on as it is and can.
 fn rungs_of(job: &Job<'_>) -> Vec<Strategy> {
     let mut rungs = job.policy.strategy.clone();
-    let is_sendable = job.budget.fits(job.context.tokens()) && job.trigger != crate::Trigger::Overflow;
+    let is_sendable = job.budget.fits(job.context.tokens()) && job.trigger != Trigger::Overflow;
     let needs_drop = match job.policy.guard.last {
         Last::Drop => true,
         Last::Abandon => !is_sendable,

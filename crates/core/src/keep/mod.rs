@@ -87,7 +87,8 @@ impl Kept {
         let tail_room = TailRoom::of(job, room, percent, &outside, limit);
         let mut tail = Self::tail(job, tail_room);
         let (share, of) = OPEN_SHARE;
-        if !job.can.forms && job.context.newest_tokens(tail.len()) > job.budget.room().share(share, of) {
+        let most = job.budget.room().share(share, of).max(tail_room.most);
+        if !job.can.forms && job.context.newest_tokens(tail.len()) > most {
             // Only an open exchange can be this large, and it cannot be shown shortened here: the summary covers it.
             tail.clear();
         }

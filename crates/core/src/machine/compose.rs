@@ -4,7 +4,7 @@
 use crate::facts::{self, Voice};
 use crate::ledger::{FileRecord, Ledger};
 use crate::policy::{FileList, Rebuild};
-use crate::{ArchiveError, Author, Material, embedded};
+use crate::{ArchiveError, Author, Material};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -37,7 +37,7 @@ impl Prose<'_> {
     }
 }
 
-/// The prose with what `rebuild` adds to it, facts apart.
+/// The prose, screened already, with what `rebuild` adds to it, facts apart.
 pub(super) fn compose(
     prose: &str,
     rebuild: &Rebuild,
@@ -45,8 +45,7 @@ pub(super) fn compose(
     inject: &[String],
     material: &Material<'_>,
 ) -> Result<String, ArchiveError> {
-    let harmless = embedded::harmless(material)?;
-    let mut text = mark_quotes(&harmless(prose), material)?;
+    let mut text = mark_quotes(prose, material)?;
     if rebuild.coverage {
         text.push_str(&uncovered(&text, material)?);
     }

@@ -127,15 +127,15 @@ impl Plan<'_> {
 
     /// Why a context cannot be cut in front of `id`.
     fn refusal(&self, id: EntryId) -> Option<String> {
+        if self.job.policy.compat.trust_hook_ids {
+            return None;
+        }
         let context = self.job.context;
         let is_slot = |slot: &Slot| matches!(slot, Slot::Message { id: known, .. } if *known == id);
         let Some(at) = context.slots().iter().position(is_slot) else {
             return Some(format!("{id} is not in view on this branch"));
         };
-        if self.job.policy.compat.trust_hook_ids || context.units().binary_search(&(at as u32)).is_ok() {
-            None
-        } else {
-            Some(format!("a cut at {id} would split an exchange"))
-        }
+        let is_between = context.units().binary_search(&(at as u32)).is_ok();
+        (!is_between).then(|| format!("a cut at {id} would split an exchange"))
     }
 }

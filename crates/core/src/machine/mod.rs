@@ -10,6 +10,8 @@ mod delegate;
 mod errand;
 mod gate;
 mod parts;
+mod retry;
+mod wording;
 
 pub use ask::{Ask, NoSummary};
 pub use checkpoint::{Checkpoint, Pending};
@@ -138,6 +140,9 @@ impl<'a> Plan<'a> {
                 Some("the session's provider has no compaction of its own, or it was not offered")
             }
             Strategy::Delegate if !means.compactor => Some("no compactor is installed"),
+            Strategy::Summarize | Strategy::Native if !self.moves_anything() => {
+                Some("every message in view is one that is kept")
+            }
             Strategy::Trim
             | Strategy::Prune
             | Strategy::Summarize

@@ -1,0 +1,109 @@
+//! Trying again, each time differently: shorter, in parts, with fewer messages, or not at all.
+
+use super::Next;
+use super::errand::Errand;
+use super::parts::{self, Part};
+use crate::policy::{Newest, Oversize};
+use crate::record::Outcome;
+use crate::request::Failure;
+use crate::{ArchiveError, EntryId, Job, Tokens};
+use std::collections::VecDeque;
+
+/// Where nobody says by how much a request is too long, this part of it is left out.
+const UNKNOWN_GAP_SHARE: (u64, u64) = (1, 5);
+
+impl<'a> Errand<'a> {
+    /// The request was too long for the model.
+    pub(super) fn shorten(mut self, over: Option<Tokens>) -> Result<Next<'a>, ArchiveError> {
+        match self.job().policy.summary.oversize {
+            Oversize::Fold => self.halve(),
+            Oversize::DropOldest(most) if self.tune.drops < most => {
+                self.tune.drops += 1;
+                self.drop_oldest(over);
+                self.tune.complaint = Some("it was too long".into());
+                self.ask_next()
+            }
+            Oversize::DropOldest(_) => self.give_up(Failure::TooLong { over }.to_string()),
+            Oversize::Send | Oversize::Fail => self.vary(Failure::TooLong { over }.to_string()),
+        }
+    }
+
+    fn halve(mut self) -> Result<Next<'a>, ArchiveError> {
+        let Some(part) = self.todo.pop_front() else { return self.ask_next() };
+        match parts::halves(&self.ask.plan, &part) {
+            Some(halves) => halves.into_iter().rev().for_each(|half| self.todo.push_front(half)),
+            None => {
+                let now = self.tune.message_max.unwrap_or_else(|| self.size_of(&part.ids));
+                self.tune.message_max = Some(now.share(1, 2));
+                self.todo.push_front(part);
+            }
+        }
+        self.tune.complaint = Some("it was too long".into());
+        self.ask_next()
+    }
+
+    fn drop_oldest(&mut self, over: Option<Tokens>) {
+        let Some(part) = self.todo.pop_front() else { return };
+        let all = self.size_of(&part.ids);
+        let most = all.less(over.unwrap_or_else(|| all.share(UNKNOWN_GAP_SHARE.0, UNKNOWN_GAP_SHARE.1)));
+        let mut units: VecDeque<Vec<EntryId>> = parts::exchanges(&self.ask.plan, &part.ids).into();
+        let mut left = all;
+        while left > most && units.len() > 1 {
+            let Some(oldest) = units.pop_front() else { break };
+            left = left.less(self.size_of(&oldest));
+        }
+        let ids = units.into_iter().flatten().collect();
+        self.todo.push_front(Part { ids, ..part });
+    }
+
+    /// Tries once more, differently: with a word on what was wrong, with shorter results, with fewer
+    /// messages kept. After that the next strategy.
+    pub(super) fn vary(mut self, why: String) -> Result<Next<'a>, ArchiveError> {
+        let rule = &self.job().policy.summary;
+        self.tune.complaint = Some(why.clone());
+        if self.tune.tries < rule.retries {
+            self.tune.tries += 1;
+        } else if self.tune.shrinks < rule.shrink_results.len() {
+            self.tune.shrinks += 1;
+        } else if rule.shrink_keep && self.tune.fewer < keep_count(self.job()) {
+            self.tune.fewer += 1;
+            let (mut plan, strategy, tune) = (self.ask.plan, self.strategy, self.tune);
+            plan.cut(strategy, tune.fewer)?;
+            return Self::start(plan, strategy, tune);
+        } else {
+            return self.give_up(why);
+        }
+        if self.todo.is_empty() {
+            // Every answer was good and the whole was not: from the beginning.
+            let (plan, strategy, tune) = (self.ask.plan, self.strategy, self.tune);
+            return Self::start(plan, strategy, tune);
+        }
+        self.ask_next()
+    }
+
+    pub(super) fn give_up(self, why: String) -> Result<Next<'a>, ArchiveError> {
+        let mut plan = self.ask.plan;
+        plan.give_up(self.strategy, why);
+        plan.climb()
+    }
+
+    /// Someone asked to stop: nothing is changed, and nothing else is tried.
+    pub(super) fn stopped(self) -> Outcome {
+        let plan = self.ask.plan;
+        Outcome::Abandoned {
+            why: "it was cancelled; nothing was changed".into(),
+            fallbacks: plan.fallbacks,
+            trail: Box::new(plan.trail),
+        }
+    }
+}
+
+/// How often the kept part can be made smaller.
+fn keep_count(job: &Job<'_>) -> u32 {
+    let count = match job.policy.keep.newest {
+        Newest::Messages(count) | Newest::Turns(count) => count,
+        Newest::TokensAtLeast(_) | Newest::TokensReached(_) | Newest::TokensAtMost(_) => 3,
+        Newest::Percent(_) | Newest::Nothing => 0,
+    };
+    job.policy.summary.shrink_keep_max.map_or(count, |most| most.min(count))
+}

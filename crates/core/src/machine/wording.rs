@@ -1,0 +1,192 @@
+//! The words of a summary call: what the model is shown of the messages, and what it is told to do.
+
+use super::compose::{Prose, todos};
+use super::errand::Errand;
+use super::parts::Part;
+use crate::policy::{Input, Oversize, Previous, SummaryRule};
+use crate::request::{Body, Purpose, Request};
+use crate::transcript::{Scribe, opened};
+use crate::{ArchiveError, Job, Strategy, Tokens, fence};
+
+/// The part of a summariser's window that its input may take: its count and ours differ.
+const INPUT_SHARE: (u64, u64) = (8, 10);
+/// Prompt, frame and focus around the messages.
+const INPUT_MARGIN: Tokens = Tokens(2_000);
+/// However small the window, a part gets this share of it.
+const INPUT_SHARE_MIN: (u64, u64) = (1, 8);
+/// An answer's limit where the policy sets none: as long as a summary ever needs to be.
+const OUTPUT_MAX: Tokens = Tokens(8_192);
+/// Of the room for a summary, so much is for facts that the machine copies.
+const FACTS_SHARE: (u64, u64) = (1, 3);
+
+impl<'a> Errand<'a> {
+    pub(super) fn request(&mut self, part: &Part) -> Result<Request, ArchiveError> {
+        let instruction = self.instruction(part)?;
+        let body = match (part.purpose, self.job().policy.summary.input) {
+            (Purpose::Short, _) => {
+                let so_far = Prose { history: self.history.as_deref(), prefix: self.prefix.as_deref() };
+                Body::Text(format!("<summary>\n{}\n</summary>\n\n{instruction}", so_far.joined()).into())
+            }
+            (Purpose::Native, _) | (_, Input::Prefix) if self.is_warm() && self.tune.drops == 0 => {
+                let shown =
+                    self.job().context.shown(self.job().log, self.job().measure, self.job().archive)?;
+                let messages = shown.into_iter().map(|shown| shown.message).collect();
+                Body::Prefix { messages, instruction: instruction.into() }
+            }
+            (_, Input::Text | Input::Prefix) => self.text_body(part, &instruction)?,
+            (_, Input::Messages) => self.messages_body(part, &instruction)?,
+        };
+        let attempt = self.ask.plan.trail.spent.calls;
+        let system = match body {
+            Body::Prefix { .. } => "".into(),
+            Body::Text(_) | Body::Messages { .. } => self.job().means.prompts.system.clone(),
+        };
+        Ok(Request {
+            purpose: part.purpose,
+            system,
+            body,
+            output_max: self.output_max(part.purpose),
+            attempt,
+        })
+    }
+
+    pub(super) fn is_warm(&self) -> bool {
+        self.job().means.summarizer.is_some_and(|summarizer| summarizer.is_warm)
+            || self.strategy == Strategy::Native
+    }
+
+    /// What the model is told to do with the part.
+    pub(super) fn instruction(&self, part: &Part) -> Result<String, ArchiveError> {
+        let (job, prompts) = (self.job(), self.job().means.prompts);
+        let is_update = self.carried(part.purpose).is_some();
+        let mut text = match part.purpose {
+            Purpose::TurnPrefix => prompts.prefix.to_string(),
+            Purpose::Branch => prompts.branch.to_string(),
+            Purpose::Short => {
+                "Say in one or two sentences what this session is about and where it stands.".into()
+            }
+            Purpose::History | Purpose::Part { .. } | Purpose::Native if is_update => {
+                prompts.update.to_string()
+            }
+            Purpose::History | Purpose::Part { .. } | Purpose::Native => prompts.first.to_string(),
+        };
+        let hears_focus = !job.policy.compat.focus_history_only || part.purpose != Purpose::TurnPrefix;
+        if let Some(focus) = job.focus.filter(|_| hears_focus) {
+            text.push_str(&format!("\n\nAdditional focus: {focus}"));
+        }
+        for guidance in &self.ask.plan.wanted.guidance {
+            text.push_str(&format!("\n\nAlso mind: {guidance}"));
+        }
+        if job.policy.rebuild.todos && self.is_last_of_history(part.purpose) {
+            text.push_str(&todos(&self.ledger));
+        }
+        if let Some(complaint) = &self.tune.complaint {
+            let number = self.ask.plan.trail.spent.calls + 1;
+            text.push_str(&format!(
+                "\n\nThis is try {number}; the last one was of no use: {complaint}. Answer with the summary alone, as text."
+            ));
+        }
+        Ok(text)
+    }
+
+    pub(super) fn is_last_of_history(&self, purpose: Purpose) -> bool {
+        match purpose {
+            Purpose::History => true,
+            Purpose::Part { number, of } => number == of,
+            Purpose::TurnPrefix | Purpose::Branch | Purpose::Short | Purpose::Native => false,
+        }
+    }
+
+    /// The summary that a part builds on.
+    pub(super) fn carried(&self, purpose: Purpose) -> Option<String> {
+        match purpose {
+            Purpose::History | Purpose::Part { .. } => {
+                let previous =
+                    || self.previous().filter(|_| self.job().policy.summary.previous == Previous::Update);
+                self.history.clone().or_else(previous)
+            }
+            Purpose::TurnPrefix | Purpose::Branch | Purpose::Short | Purpose::Native => None,
+        }
+    }
+
+    /// The summary in view, without its frame.
+    pub(super) fn previous(&self) -> Option<String> {
+        let (_, summary) = self.job().context.summary(self.job().log)?;
+        Some(fence::body(&summary.text).to_owned())
+    }
+
+    pub(super) fn text_body(&mut self, part: &Part, instruction: &str) -> Result<Body, ArchiveError> {
+        let script = self.scribe(|scribe| scribe.text(&part.ids))?;
+        self.seen.cut += script.cut;
+        let mut text = format!("<conversation>\n{}\n</conversation>", script.made);
+        let as_message = || {
+            let is_first = self.history.is_none() && part.purpose != Purpose::TurnPrefix;
+            self.previous().filter(|_| is_first && self.job().policy.summary.previous == Previous::Message)
+        };
+        if let Some(previous) = self.carried(part.purpose).or_else(as_message) {
+            text.push_str(&format!("\n\n<previous-summary>\n{}\n</previous-summary>", opened(&previous)));
+        }
+        text.push_str(&format!("\n\n{instruction}"));
+        Ok(Body::Text(text.into()))
+    }
+
+    pub(super) fn messages_body(&mut self, part: &Part, instruction: &str) -> Result<Body, ArchiveError> {
+        let script = self.scribe(|scribe| scribe.messages(&part.ids))?;
+        self.seen.cut += script.cut;
+        let mut messages = script.made;
+        let carried = self.history.clone().or_else(|| self.previous());
+        if let Some(previous) = carried.filter(|_| part.purpose != Purpose::TurnPrefix) {
+            let text = format!("<previous-summary>\n{}\n</previous-summary>", opened(&previous));
+            let first = crate::Message::text(crate::Role::User, crate::Author::Harness, text);
+            messages.insert(0, first.into());
+        }
+        Ok(Body::Messages { messages, instruction: instruction.into() })
+    }
+
+    pub(super) fn scribe<T>(
+        &self,
+        write: impl FnOnce(&Scribe<'_, 'a>) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        let rule: &SummaryRule = &self.job().policy.summary;
+        let shrunk = self.tune.shrinks.checked_sub(1).map(|at| rule.shrink_results[at]);
+        write(&Scribe {
+            job: self.job(),
+            rule,
+            result_chars_max: shrunk.or(rule.result_chars_max),
+            message_max: self.tune.message_max.or_else(|| self.message_max()),
+            harmless: &*self.harmless,
+        })
+    }
+
+    /// Where parts must fit a window, one message may not be larger than it.
+    pub(super) fn message_max(&self) -> Option<Tokens> {
+        (self.job().policy.summary.oversize == Oversize::Fold).then(|| input_room(self.job()))
+    }
+
+    pub(super) fn output_max(&self, purpose: Purpose) -> Tokens {
+        let rule = &self.job().policy.summary;
+        let wanted = match purpose {
+            Purpose::TurnPrefix => rule.prefix_output_max.or(rule.output_max),
+            Purpose::Short => rule.short_max,
+            Purpose::History | Purpose::Part { .. } | Purpose::Branch | Purpose::Native => rule.output_max,
+        };
+        let room = self.ask.budget().less(self.facts_room());
+        let wanted = wanted.unwrap_or_else(|| OUTPUT_MAX.min(room));
+        self.job().means.summarizer.map_or(wanted, |summarizer| wanted.min(summarizer.output_max))
+    }
+
+    pub(super) fn facts_room(&self) -> Tokens {
+        if !self.job().policy.rebuild.facts {
+            return Tokens::ZERO;
+        }
+        self.ask.budget().share(FACTS_SHARE.0, FACTS_SHARE.1)
+    }
+}
+
+/// What the messages of one request may take in the summariser's window.
+pub(super) fn input_room(job: &Job<'_>) -> Tokens {
+    let Some(summarizer) = job.means.summarizer else { return Tokens(u64::MAX) };
+    let output = job.policy.summary.output_max.unwrap_or(OUTPUT_MAX).min(summarizer.output_max);
+    let room = summarizer.window.share(INPUT_SHARE.0, INPUT_SHARE.1).less(output + INPUT_MARGIN);
+    room.max(summarizer.window.share(INPUT_SHARE_MIN.0, INPUT_SHARE_MIN.1))
+}
