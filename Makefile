@@ -8,11 +8,14 @@ export CARGO_TERM_PROGRESS_WHEN ?= never
 run:
 	$(CARGO) build --release -p epitome
 	./target/release/epitome demo
+	./target/release/epitome serve
 
 test: lint
 	$(CARGO) test --workspace
 	./tests/deny.sh
 	./tests/pi/run.sh
+	$(CARGO) build -p epitome -p epitome-upstream
+	./tests/sdk/run.sh
 
 lint:
 	$(CARGO) fmt --check

@@ -10,12 +10,13 @@ use axum::response::Response;
 use bytes::Bytes;
 use epitome_wire::overflow::{Class, Known, Numbers, Seen, classify};
 use epitome_wire::protocol::reply;
-use epitome_wire::sse::{Assembler, Events};
+use epitome_wire::sse::Assembler;
 use epitome_wire::{Protocol, sse};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 /// A reply of which the client has seen nothing yet.
 pub(crate) struct Reply {
@@ -46,7 +47,10 @@ pub(crate) enum Opened {
 /// Errors are short; a longer one is passed on and not looked at.
 const ERROR_BYTES_MAX: usize = 1 << 20;
 
-/// Looks at a reply: at all of an error, and at the first event of a stream. What we know of the
+/// A provider that refuses inside a stream does so right behind its opening; pings must not wait for longer.
+const OPENING_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Looks at a reply: at all of an error, and at how a stream opens. What we know of the
 /// request helps to tell what an error without words means.
 pub(crate) async fn open(
     protocol: Protocol,
@@ -61,8 +65,8 @@ pub(crate) async fn open(
         let body = reply.hold_all().await.map_err(failed)?;
         body.map(|body| (Seen::Status(status.as_u16()), body))
     } else if headers::is_stream(&reply.headers) {
-        let first = reply.hold_first_event(protocol).await.map_err(failed)?;
-        first.map(|error| (Seen::InStream, error))
+        let error = reply.hold_opening(protocol).await.map_err(failed)?;
+        error.map(|error| (Seen::InStream, error))
     } else {
         None
     };
@@ -93,19 +97,29 @@ impl Reply {
         Ok(Some(self.held.concat()))
     }
 
-    /// Reads up to the end of the first event; the error in it, where it is one.
-    async fn hold_first_event(&mut self, protocol: Protocol) -> Result<Option<Vec<u8>>, reqwest::Error> {
-        let (mut events, mut assembler) = (Events::default(), Assembler::new(protocol));
-        while let Some(chunk) = self.rest.next().await {
+    /// Reads a stream until the model has begun to say something; the error that came before, where one did.
+    async fn hold_opening(&mut self, protocol: Protocol) -> Result<Option<Vec<u8>>, reqwest::Error> {
+        let mut assembler = Assembler::new(protocol);
+        let mut patience = None;
+        while let Some(chunk) = self.next_within(patience).await {
             let chunk = chunk?;
             assembler.push(&chunk);
-            let is_event_whole = !events.push(&chunk).is_empty();
             self.held.push(chunk);
-            if is_event_whole || self.held.iter().map(Bytes::len).sum::<usize>() > ERROR_BYTES_MAX {
+            patience = Some(OPENING_TIME_MAX);
+            let is_told = assembler.has_output() || assembler.is_done() || assembler.error().is_some();
+            if is_told || self.held.iter().map(Bytes::len).sum::<usize>() > ERROR_BYTES_MAX {
                 break;
             }
         }
         Ok(assembler.error().map(|error| error.as_bytes().to_vec()))
+    }
+
+    /// The next bytes; none at the end, or where they take longer than we may keep the client waiting.
+    async fn next_within(&mut self, patience: Option<Duration>) -> Option<Result<Bytes, reqwest::Error>> {
+        match patience {
+            Some(time) => tokio::time::timeout(time, self.rest.next()).await.ok().flatten(),
+            None => self.rest.next().await,
+        }
     }
 
     /// Passes it on. What it took is added where its request came from.

@@ -1,0 +1,161 @@
+//! Requests through the server to the scripted upstream and back, over real sockets.
+
+mod stage;
+
+use epitome_upstream::{Place, Script};
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use stage::{Stage, answer, body, history, serve};
+
+/// The most the upstream takes where a test wants it to refuse.
+const SMALL: u64 = 8_000;
+/// What the server believes in these tests.
+const LARGE: u64 = 64_000;
+
+fn small(place: Place) -> Script {
+    Script { window_tokens: Some(SMALL), overflow_place: place, tool_rounds: 0, ..Script::default() }
+}
+
+#[tokio::test]
+async fn without_a_compaction_the_bytes_arrive_as_they_were_sent() {
+    let stage = Stage::new(Script::default(), LARGE).await;
+    let odd = "{ \"model\":\"claude-sonnet-4-5\",\"x_unknown\" : 1.50,\n \"messages\":[ {\"content\":\"h\\u00e9\",\"role\":\"user\"} ] , \"max_tokens\": 64}";
+    let (status, reply) = answer(stage.post("/anthropic/v1/messages?beta=true", odd)).await;
+    let reply: Value = serde_json::from_slice(&reply).expect("a message");
+    assert_eq!((status, reply["type"].as_str()), (StatusCode::OK, Some("message")));
+    assert_eq!(stage.arrived(), [(200, odd.to_owned())]);
+    let [session] = &stage.sessions().await[..] else { panic!("one conversation is one session") };
+    assert_eq!(
+        (&session["requests"], &session["replies"], &session["messages"]),
+        (&json!(1), &json!(1), &json!(1))
+    );
+    assert_eq!(session["prompt_tokens"], reply["usage"]["input_tokens"]);
+}
+
+#[tokio::test]
+async fn a_long_history_is_compacted_before_it_is_sent() {
+    let stage = Stage::new(small(Place::Status), SMALL).await;
+    let messages = history(60, "the parser");
+    let (status, _) = answer(stage.post("/v1/messages", body(&messages, true))).await;
+    let arrived = stage.arrived();
+    assert_eq!((status, arrived.len(), stage.upstream.report().violations), (StatusCode::OK, 1, vec![]));
+    let sent: Value = serde_json::from_str(&arrived[0].1).expect("JSON");
+    let sent = sent["messages"].as_array().expect("messages");
+    assert_eq!(sent[0]["content"][0], json!({"type": "text", "text": "task 0 about the parser"}));
+    assert!(sent[0]["content"][1]["text"].as_str().is_some_and(|text| text.contains("<epitome-summary")));
+    assert_eq!(sent[1..], messages[messages.len() - sent.len() + 1..]);
+}
+
+#[tokio::test]
+async fn an_overflow_is_recovered_without_the_client_seeing_it() {
+    for (place, is_streamed) in [(Place::Status, false), (Place::Status, true), (Place::Stream, true)] {
+        let stage = Stage::new(small(place), LARGE).await;
+        let (status, reply) = answer(stage.post("/v1/messages", body(&history(60, "x"), is_streamed))).await;
+        let report = stage.upstream.report();
+        assert_eq!((status, report.requests, report.overflows, report.refused), (StatusCode::OK, 2, 1, 0));
+        assert!(!String::from_utf8_lossy(&reply).contains("too long"));
+        assert_eq!(stage.sessions().await[0]["recoveries"], 1);
+    }
+}
+
+#[tokio::test]
+async fn a_second_overflow_goes_back_as_the_provider_wrote_it() {
+    let stage = Stage::new(Script::default(), LARGE).await;
+    stage.upstream.plan("chat:*=overflow".parse().expect("a plan"));
+    let request = body(&history(60, "x"), false);
+    let through = answer(stage.post("/v1/messages", request)).await;
+    assert_eq!((stage.upstream.report().requests, through.0), (2, StatusCode::BAD_REQUEST));
+    let last = stage.arrived().pop().map(|(_, body)| body).expect("two requests arrived");
+    let direct = reqwest::Client::new().post(format!("{}/v1/messages", stage.upstream.base_url)).body(last);
+    let direct = answer(direct.header("x-api-key", "a key")).await;
+    let without_id = |body: &[u8]| {
+        let mut body: Value = serde_json::from_slice(body).expect("an error");
+        body.as_object_mut().map(|fields| fields.remove("request_id"));
+        body
+    };
+    assert_eq!(without_id(&through.1), without_id(&direct.1));
+}
+
+#[tokio::test]
+async fn an_error_that_is_no_overflow_is_passed_on() {
+    let stage = Stage::new(Script::default(), LARGE).await;
+    stage.upstream.plan("chat:1=529".parse().expect("a plan"));
+    let (status, reply) = answer(stage.post("/v1/messages", body(&history(1, "x"), false))).await;
+    let reply: Value = serde_json::from_slice(&reply).expect("an error");
+    assert_eq!((status.as_u16(), &reply["error"]["type"]), (529, &json!("overloaded_error")));
+    assert_eq!(stage.upstream.report().requests, 1);
+}
+
+#[tokio::test]
+async fn a_conversation_that_goes_back_branches_and_the_trunk_goes_on() {
+    let stage = Stage::new(Script { tool_rounds: 0, ..Script::default() }, LARGE).await;
+    let (trunk, other) = (history(3, "trunk"), history(3, "other"));
+    let branch: Vec<Value> = trunk[..4].iter().chain(&other[4..]).cloned().collect();
+    for messages in [&trunk[..9], &branch[..], &trunk[..], &branch[..]] {
+        let (status, _) = answer(stage.post("/v1/messages", body(messages, false))).await;
+        assert_eq!(status, StatusCode::OK);
+    }
+    let told: Vec<Value> = stage.sessions().await;
+    let told: Vec<_> =
+        told.iter().map(|it| [&it["session"], &it["branched_from"], &it["requests"]]).collect();
+    assert_eq!(
+        told,
+        [[&json!("s0001"), &Value::Null, &json!(2)], [&json!("s0002"), &json!("s0001"), &json!(2)]]
+    );
+}
+
+#[tokio::test]
+async fn a_body_nobody_understands_passes_through_untouched() {
+    let stage = Stage::new(Script::default(), LARGE).await;
+    for odd in ["no json", "{}", r#"{"model":"m","messages":[{"role":"martian","content":"b"}]}"#] {
+        let (status, _) = answer(stage.post("/v1/messages", odd)).await;
+        assert_eq!(
+            (status, stage.arrived().pop().map(|(_, body)| body)),
+            (StatusCode::BAD_REQUEST, Some(odd.to_owned()))
+        );
+    }
+    assert_eq!(stage.sessions().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn other_paths_pass_through_with_their_queries() {
+    let stage = Stage::new(Script::default(), LARGE).await;
+    let (status, models) = answer(stage.get("/openai/v1/models?limit=3")).await;
+    let direct =
+        answer(reqwest::Client::new().get(format!("{}/v1/models?limit=3", stage.upstream.base_url))).await;
+    assert_eq!((status, models), direct);
+    let (status, count) =
+        answer(stage.post("/v1/messages/count_tokens", body(&history(1, "x"), false))).await;
+    let count: Value = serde_json::from_slice(&count).expect("a count");
+    assert!(status == StatusCode::OK && count["input_tokens"].is_u64());
+    assert_eq!(stage.sessions().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn only_this_machine_may_ask() {
+    let stage = Stage::new(Script::default(), LARGE).await;
+    let status = |name: &'static str, value: &'static str| {
+        let request = stage.get("/healthz").header(name, value);
+        async { answer(request).await.0.as_u16() }
+    };
+    assert_eq!(status("x-nothing", "").await, 200);
+    assert_eq!(status("host", "evil.example").await, 403);
+    assert_eq!(status("origin", "https://evil.example").await, 403);
+    assert_eq!(status("origin", "http://localhost:5173").await, 200);
+}
+
+#[tokio::test]
+async fn a_provider_that_cannot_be_reached_is_told_in_the_providers_shape() {
+    // Port 9 of this machine discards what it is sent, where anyone listens there at all.
+    let (url, _running) = serve("http://127.0.0.1:9", LARGE).await;
+    let post =
+        |path: &str| reqwest::Client::new().post(format!("{url}{path}")).body(body(&history(1, "x"), false));
+    let (status, reply) = answer(post("/v1/messages")).await;
+    let reply: Value = serde_json::from_slice(&reply).expect("an error");
+    let told = reply["error"]["message"].as_str().unwrap_or_default();
+    assert_eq!((status, &reply["type"]), (StatusCode::BAD_GATEWAY, &json!("error")));
+    assert!(told.starts_with("epitome: cannot reach the provider at http://127.0.0.1:9: "), "{told}");
+    let (status, reply) = answer(post("/v1/chat/completions")).await;
+    let reply: Value = serde_json::from_slice(&reply).expect("an error");
+    assert_eq!((status, &reply["error"]["type"]), (StatusCode::BAD_GATEWAY, &json!("api_error")));
+}

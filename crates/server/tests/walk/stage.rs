@@ -1,0 +1,102 @@
+//! The stage: the scripted upstream, the server in front of it, and a client that sends bytes.
+
+use bytes::Bytes;
+use epitome_core::{Policy, Tokens};
+use epitome_engine::Stopped;
+use epitome_server::{Server, Settings, Upstreams};
+use epitome_tokens::Catalog;
+use epitome_upstream::{Handle, Keep, Script, Upstream};
+use reqwest::{Client, RequestBuilder, StatusCode};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// Everything that runs during a test.
+pub(crate) struct Stage {
+    pub(crate) upstream: Handle,
+    pub(crate) url: String,
+    client: Client,
+    /// Dropped at the end of the test, which stops the server.
+    _running: oneshot::Sender<()>,
+}
+
+impl Stage {
+    /// An upstream by this script, and a server that believes in this window.
+    pub(crate) async fn new(script: Script, window: u64) -> Self {
+        let upstream = Upstream::start(Script { keep: Keep::Bodies, ..script }).await.expect("a free port");
+        let base = upstream.base_url.clone();
+        let (url, running) = serve(&base, window).await;
+        Self { upstream, url, client: Client::new(), _running: running }
+    }
+
+    /// A POST to the server.
+    pub(crate) fn post(&self, path: &str, body: impl Into<reqwest::Body>) -> RequestBuilder {
+        self.client.post(format!("{}{path}", self.url)).header("x-api-key", "a key").body(body)
+    }
+
+    /// A GET from the server.
+    pub(crate) fn get(&self, path: &str) -> RequestBuilder {
+        self.client.get(format!("{}{path}", self.url))
+    }
+
+    /// The sessions, as the server lists them.
+    pub(crate) async fn sessions(&self) -> Vec<Value> {
+        let (_, body) = answer(self.get("/api/v1/sessions")).await;
+        serde_json::from_slice(&body).expect("a list")
+    }
+
+    /// The bodies that reached the upstream, with the status each was answered with.
+    pub(crate) fn arrived(&self) -> Vec<(u16, String)> {
+        self.upstream.report().recorded.into_iter().map(|one| (one.status, one.body)).collect()
+    }
+}
+
+/// A server in front of `base`.
+pub(crate) async fn serve(base: &str, window: u64) -> (String, oneshot::Sender<()>) {
+    let base: epitome_server::Upstream = base.parse().expect("a base URL");
+    let preset: epitome_core::Settings =
+        toml::from_str(include_str!("../../../../presets/default.toml")).expect("the preset is sound");
+    let settings = Settings {
+        upstreams: Upstreams { anthropic: base.clone(), openai: base },
+        policy: Arc::new(Policy::try_from(preset).expect("the preset is sound")),
+        window: Some(Tokens(window)),
+        catalog: Arc::new(Catalog::built_in().clone()),
+        clock: Arc::new(Stopped),
+        tell: Arc::new(|_| {}),
+    };
+    let server = Server::bind(([127, 0, 0, 1], 0).into(), settings).await.expect("a free port");
+    let url = format!("http://{}", server.address());
+    let (running, stopped) = oneshot::channel();
+    tokio::spawn(server.run(async { drop(stopped.await) }));
+    (url, running)
+}
+
+/// Sends a request and takes the whole answer.
+pub(crate) async fn answer(request: RequestBuilder) -> (StatusCode, Bytes) {
+    let response = request.send().await.expect("the server answers");
+    (response.status(), response.bytes().await.expect("the answer is whole"))
+}
+
+/// A history of so many turns, each with a call and its result, that ends with the user.
+pub(crate) fn history(turns: usize, words: &str) -> Vec<Value> {
+    let turn = |number: usize| {
+        let id = format!("toolu_{number}");
+        let found = format!("{words} {number}: ").repeat(40);
+        [
+            json!({"role": "user", "content": format!("task {number} about {words}")}),
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "read", "input": {}}]}),
+            json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": found}]}),
+            json!({"role": "assistant", "content": format!("done with task {number}")}),
+        ]
+    };
+    let mut all: Vec<Value> = (0..turns).flat_map(turn).collect();
+    all.push(json!({"role": "user", "content": "and now?"}));
+    all
+}
+
+/// A request body with these messages.
+pub(crate) fn body(messages: &[Value], is_streamed: bool) -> String {
+    let tool = json!({"name": "read", "input_schema": {"type": "object"}});
+    json!({"model": "claude-sonnet-4-5", "max_tokens": 500, "stream": is_streamed, "tools": [tool], "messages": messages})
+        .to_string()
+}
