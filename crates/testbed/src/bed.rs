@@ -33,6 +33,7 @@ pub struct Maker {
     model: Option<TestModel>,
     hooks: Vec<Arc<dyn Hook>>,
     asks: Asks,
+    can: Expressible,
 }
 
 impl Maker {
@@ -48,6 +49,7 @@ impl Maker {
             clock,
             hooks: Vec::new(),
             asks: Asks { prompts: Arc::new(prompts), ..Asks::default() },
+            can: Expressible::ALL,
         }
     }
 
@@ -86,6 +88,12 @@ impl Maker {
         self
     }
 
+    /// Written to a place that can say only so much.
+    #[must_use]
+    pub fn can(self, can: Expressible) -> Self {
+        Self { can, ..self }
+    }
+
     /// With other means.
     #[must_use]
     pub fn asks(mut self, change: impl FnOnce(&mut Asks)) -> Self {
@@ -95,7 +103,7 @@ impl Maker {
 
     /// The bed.
     pub fn bed(self) -> Bed {
-        let Self { settings, budget, clock, model, hooks, mut asks } = self;
+        let Self { settings, budget, clock, model, hooks, mut asks, can } = self;
         let shelf = Arc::new(Shelf::default());
         let has_model = model.is_some();
         let model = Arc::new(model.unwrap_or_else(|| TestModel::new(clock.clone())));
@@ -111,7 +119,7 @@ impl Maker {
             count_method: "a quarter of the bytes".into(),
             budget,
             policy: Arc::new(Policy::try_from(settings).expect("the settings are sound")),
-            can: Expressible::ALL,
+            can,
             focus: None,
             pins: Vec::new(),
             clock: clock.clone(),
