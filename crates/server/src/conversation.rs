@@ -12,7 +12,7 @@ use crate::settings::Settings;
 use crate::tally::Tally;
 use crate::view::Origin;
 use epitome_core::{Budget, EntryId, Expressible, Log, Role, Tokens};
-use epitome_engine::{Asks, EngineError, Gauge, Happened, Report, Session, Setup};
+use epitome_engine::{Asks, EngineError, Gauge, Happened, Point, Report, Session, Setup};
 use epitome_tokens::{Counter, Model};
 use epitome_wire::Protocol;
 use std::sync::{Arc, Mutex};
@@ -53,6 +53,7 @@ struct Spared {
 }
 
 /// A request, as far as a conversation looks at it.
+#[derive(Clone, Copy)]
 pub(crate) struct Asked<'r> {
     /// Its bytes.
     pub(crate) body: &'r Body,
@@ -145,10 +146,10 @@ impl Conversation {
         self.places.len()
     }
 
-    /// Takes up what is new in a request, whose beginning this conversation is.
+    /// Takes up what is new in a request, whose beginning this conversation is, as far as its links go.
     pub(crate) fn take(&mut self, asked: &Asked<'_>) -> Result<(), TakeError> {
         let first = self.places.len();
-        let messages = reading::messages(self.protocol, asked.body, asked.opening, first)?;
+        let messages = reading::messages(self.protocol, asked.body, asked.opening, first..asked.links.len())?;
         self.give_room(asked);
         let mut messages = messages.into_iter().peekable();
         for (element, &link) in asked.links.iter().enumerate().skip(first) {
@@ -169,6 +170,20 @@ impl Conversation {
         if let Some(usage) = usage {
             self.session.record_usage(usage);
         }
+    }
+
+    /// Whether the newest thing said ended a turn: a reply that calls nothing.
+    pub(crate) fn has_turn_ended(&self) -> bool {
+        let newest = self.session.history().last().and_then(|&id| self.session.log().item(id));
+        newest.is_some_and(|item| item.role == Role::Assistant && item.calls.is_empty())
+    }
+
+    /// Does what the policy wants done between turns, with so much about to be said.
+    pub(crate) async fn rest(&mut self, input: Tokens) -> Result<Option<Rebuilt>, EngineError> {
+        let report = self.session.end_turn(true).await?;
+        let ended = self.settle(report)?;
+        let report = self.session.prepare_at(Point::Input(input)).await?;
+        Ok(self.settle(report)?.or(ended))
     }
 
     /// Compacts where the policy says it is time; none where nothing was changed.

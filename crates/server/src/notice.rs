@@ -12,8 +12,8 @@ pub struct Notice(What);
 pub(crate) enum What {
     /// Its context was rebuilt.
     Compacted { session: SessionId, before: Tokens, after: Tokens },
-    /// The same, because the provider had refused it as too long.
-    Recovered { session: SessionId, before: Tokens, after: Tokens },
+    /// The provider refused it as too long.
+    TooLong { session: SessionId },
     /// It could not be compacted.
     Failed { session: SessionId, why: String },
     /// A request went out as it came, because something in it was not understood or failed.
@@ -32,12 +32,7 @@ impl fmt::Display for Notice {
             What::Compacted { session, before, after } => {
                 write!(f, "{session}: compacted from {before} to {after} tokens")
             }
-            What::Recovered { session, before, after } => {
-                write!(
-                    f,
-                    "{session}: the provider found it too long; compacted from {before} to {after} tokens and sent again"
-                )
-            }
+            What::TooLong { session } => write!(f, "{session}: too long for the provider"),
             What::Failed { session, why } => write!(f, "{session}: not compacted: {why}"),
             What::PassedOn { why } => write!(f, "passed on untouched: {why}"),
         }

@@ -7,6 +7,7 @@ use crate::view::{Origin, Part, format_of};
 use epitome_core::{Archive, EntryId, Image, Measure, Message, Tokens};
 use epitome_wire::{Conversation, Fixed, Protocol, Transcript, read};
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A body we cannot tell the meaning of. It is passed on as it came; its provider will.
@@ -33,14 +34,15 @@ pub(crate) fn opening(protocol: Protocol, body: &Body) -> usize {
 /// taken for its opening.
 const SOMEONE: &str = r#"{"role":"user","content":"-"}"#;
 
-/// The messages in the elements from `first` on, each with where it stands behind the `opening`.
+/// The messages in the elements of `range`, counted behind the `opening`, each with where it stands.
 pub(crate) fn messages(
     protocol: Protocol,
     body: &Body,
     opening: usize,
-    first: usize,
+    range: Range<usize>,
 ) -> Result<Vec<(Origin, Message)>, Unreadable> {
-    let places: Vec<usize> = (opening + first..body.len()).collect();
+    let first = range.start;
+    let places: Vec<usize> = range.map(|at| opening + at).collect();
     let mut text = format!(r#"{{"messages":[{SOMEONE}"#);
     let mut starts = Vec::with_capacity(places.len());
     for &at in &places {
@@ -122,7 +124,11 @@ mod tests {
 
     fn told(protocol: Protocol, json: &'static str, first: usize) -> Vec<(Origin, Role)> {
         let body = Body::read(json.as_bytes().into()).expect("a body");
-        let all = messages(protocol, &body, opening(protocol, &body), first).expect("readable");
+        let all = {
+            let opening = opening(protocol, &body);
+            messages(protocol, &body, opening, first..body.len() - opening)
+        }
+        .expect("readable");
         all.into_iter().map(|(origin, message)| (origin, message.role)).collect()
     }
 
@@ -161,7 +167,7 @@ mod tests {
             br#"{"messages":[{"role":"user","content":"a"},{"role":"martian","content":"b"}]}"#[..].into(),
         );
         let error =
-            messages(Protocol::Anthropic, &body.expect("a body"), 0, 0).expect_err("nobody has that role");
+            messages(Protocol::Anthropic, &body.expect("a body"), 0, 0..2).expect_err("nobody has that role");
         assert_eq!(error.to_string(), "message 1 of the request cannot be read; it is passed on untouched");
     }
 }

@@ -143,7 +143,7 @@ async fn work(
 ) -> Result<Option<Prepared>, WalkError> {
     let Request { protocol, body, opening, links } = request;
     let known = conversation.len();
-    let taken = conversation.take(&Asked { body, opening: *opening, links });
+    let taken = take_up(house, id, &mut conversation, request).await;
     if conversation.len() == 0 {
         house.memory.forget(id);
     }
@@ -161,30 +161,54 @@ async fn work(
     Ok(Some(Prepared { body, from }))
 }
 
-/// Compacts where that is due or was asked for by an overflow; whether it did anything. A compaction that
-/// fails leaves the context as it was: whether that fits is the provider's to say.
+/// Takes up what is new. Where the newest reply ended a turn, what the policy wants done between turns is
+/// done before the next begins; in a history that comes as a whole, turns ended long ago.
+async fn take_up(
+    house: &House,
+    session: SessionId,
+    conversation: &mut Conversation,
+    request: &Request,
+) -> Result<(), TakeError> {
+    let Request { body, opening, links, .. } = request;
+    let (asked, reply) = (Asked { body, opening: *opening, links }, conversation.len());
+    if reply > 0 && reply + 1 < links.len() {
+        conversation.take(&Asked { links: &links[..=reply], ..asked })?;
+        if conversation.has_turn_ended() {
+            let input = conversation.count_input(&asked);
+            tell_of(house, session, conversation.rest(input).await);
+        }
+    }
+    conversation.take(&asked)
+}
+
+/// Compacts where that is due or was asked for by an overflow; whether it did anything.
 async fn make_room(
     house: &House,
     session: SessionId,
     conversation: &mut Conversation,
     attempt: Attempt,
 ) -> bool {
-    let rebuilt = match attempt {
-        Attempt::First => conversation.fit().await,
-        Attempt::AfterOverflow(told) => conversation.recover(told).await,
-    };
-    let is_rebuilt = matches!(rebuilt, Ok(Some(_)));
-    match (rebuilt, attempt) {
-        (Ok(None), _) => {}
-        (Ok(Some(Rebuilt { before, after })), Attempt::First) => {
-            house.tell(What::Compacted { session, before, after });
+    match attempt {
+        Attempt::First => tell_of(house, session, conversation.fit().await),
+        Attempt::AfterOverflow(told) => {
+            house.tell(What::TooLong { session });
+            tell_of(house, session, conversation.recover(told).await)
         }
-        (Ok(Some(Rebuilt { before, after })), Attempt::AfterOverflow(_)) => {
-            house.tell(What::Recovered { session, before, after });
-        }
-        (Err(error), _) => house.tell(What::Failed { session, why: error.to_string() }),
     }
-    is_rebuilt
+}
+
+/// Tells what came of a compaction; whether it did anything. One that fails leaves the context as it was:
+/// whether that fits is the provider's to say.
+fn tell_of(house: &House, session: SessionId, rebuilt: Result<Option<Rebuilt>, EngineError>) -> bool {
+    match rebuilt {
+        Ok(None) => return false,
+        Ok(Some(Rebuilt { before, after })) => house.tell(What::Compacted { session, before, after }),
+        Err(error) => {
+            house.tell(What::Failed { session, why: error.to_string() });
+            return false;
+        }
+    }
+    true
 }
 
 /// A walk that could not be finished.

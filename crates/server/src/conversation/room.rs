@@ -59,6 +59,12 @@ impl Conversation {
         Ok(rebuilt)
     }
 
+    /// About what the messages behind the newest one taken up will take.
+    pub(crate) fn count_input(&self, asked: &Asked<'_>) -> Tokens {
+        let places = asked.opening + self.len()..asked.body.len();
+        places.map(|at| self.gauge.text(asked.body.element(at))).sum()
+    }
+
     /// What we know of the size of its next request.
     pub(crate) fn known(&self) -> Known {
         let (budget, tokens) = self.room();
