@@ -67,13 +67,14 @@ impl Session {
 
     /// The same for part of the context, or with answers from before a restart.
     pub async fn compact_as(&mut self, trigger: Trigger, wish: Wish) -> Result<Report, EngineError> {
+        let moment = wish.moment;
         match self.begin(trigger, wish).await? {
             Begun::Over(report) => Ok(*report),
             Begun::Waits(paused) => {
                 let mut answers = paused.answers;
                 answers.push(Answer::Decided(Decision::TimedOut));
                 self.state.phase = Phase::Idle;
-                Box::pin(self.compact_as(trigger, Wish { answers, ..Wish::default() })).await
+                Box::pin(self.compact_as(trigger, Wish { moment, answers })).await
             }
         }
     }
@@ -203,7 +204,7 @@ impl Session {
         let mut answers = Vec::new();
         for hook in &self.setup().asks.hooks {
             let (result, duration_ms) = self.timed(hook.before(event)).await;
-            let result = result.unwrap_or_else(|late| Err(late));
+            let result = result.unwrap_or_else(Err);
             answers.push(HookAnswer { name: hook.name().into(), duration_ms, result });
         }
         answers

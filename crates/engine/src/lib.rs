@@ -40,6 +40,7 @@
 //! ```
 
 mod branch;
+mod background;
 mod breaker;
 mod committing;
 mod compacting;
@@ -59,10 +60,12 @@ mod restore;
 mod session;
 pub mod settings;
 mod setup;
+mod sketch;
 mod speculate;
 mod tally;
 mod watch;
 
+pub use background::{Background, Spawn};
 pub use branch::{Farewell, Leaving, Moved, is_branch_summary};
 pub use breaker::Breaker;
 pub use compacting::{Begun, Paused, Wish, now};
@@ -73,10 +76,11 @@ pub use inbox::{Inbox, InboxFull};
 pub use judgement::{Flag, Judgement};
 pub use port::{Clock, FileNow, Hook, Model, Pending, Restorer, Stopped};
 pub use recover::Recovery;
-pub use replay::{Call, replay};
+pub use replay::{Call, replay, replay_asking};
 pub use report::{Happened, Made, Report};
 pub use restore::Restored;
 pub use session::{EngineError, Phase, Session};
 pub use setup::{Asks, Setup, TwoCompactors};
+pub use sketch::{Sketch, SketchedCalls};
 pub use speculate::{Ready, Speculation};
 pub use watch::{Check, FigureSource, Point};

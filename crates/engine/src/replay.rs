@@ -1,5 +1,6 @@
 //! A transcript fed through a session call by call, with the replies it records.
 
+use crate::compacting::now;
 use crate::report::{Happened, Report};
 use crate::session::{EngineError, Session};
 use epitome_core::{Author, Entry, EntryId, Role, Slot, Tokens, Trigger};
@@ -32,8 +33,17 @@ struct Sent {
 }
 
 /// Feeds `branch` through `session`, handing each model call to `each`. Compactions that the
-/// transcript records are taken up where they stand.
+/// transcript records are taken up where they stand. For sessions that ask nobody.
 pub fn replay<E: From<EngineError>>(
+    session: &mut Session,
+    branch: &[EntryId],
+    each: impl FnMut(Call<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    now(replay_asking(session, branch, each))
+}
+
+/// The same for sessions that ask a model or hooks.
+pub async fn replay_asking<E: From<EngineError>>(
     session: &mut Session,
     branch: &[EntryId],
     mut each: impl FnMut(Call<'_>) -> Result<(), E>,
@@ -45,7 +55,7 @@ pub fn replay<E: From<EngineError>>(
         let is_message = session.log().item(id).is_some();
         if is_reply(session, id) {
             if session.check().is_due {
-                rebuilt = compact(session, &mut sent)?.or(rebuilt);
+                rebuilt = compact(session, &mut sent).await?.or(rebuilt);
             }
             each(call(session, calls, messages, &sent, rebuilt.take()))?;
             sent = Sent { same: session.context().slots().len(), any: true };
@@ -74,9 +84,9 @@ fn call<'s>(
     Call { call, message, tokens: fixed + session.context().tokens(), fixed, cached, compaction, session }
 }
 
-fn compact(session: &mut Session, sent: &mut Sent) -> Result<Option<Report>, EngineError> {
+async fn compact(session: &mut Session, sent: &mut Sent) -> Result<Option<Report>, EngineError> {
     let before = session.context().slots().to_vec();
-    let report = session.compact_now(Trigger::Threshold)?;
+    let report = session.compact(Trigger::Threshold).await?;
     sent.keep_common(&before, session);
     Ok((report.outcome != Happened::Noop).then_some(report))
 }

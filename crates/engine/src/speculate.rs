@@ -12,15 +12,21 @@ pub struct Speculation {
     copy: Session,
 }
 
-/// A compaction that is ready to be swapped in.
-#[derive(Clone, Debug)]
-pub struct Ready {
-    /// The newest message when it was made.
+/// What a summary was made from, and stands or falls with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bond {
+    /// The newest message then.
     newest: EntryId,
     /// Messages of the branch then.
     messages: usize,
     /// How often the context had been rebuilt.
     rebuilds: u64,
+}
+
+/// A compaction that is ready to be swapped in.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    bond: Bond,
     compaction: Compaction,
     record: Box<Record>,
 }
@@ -57,22 +63,28 @@ impl Session {
     /// Whether something is ready that still covers enough.
     pub fn has_ready(&self) -> bool {
         let Some(ready) = &self.state.ready else { return false };
-        let grown = self.history().len().saturating_sub(ready.messages);
-        self.is_bound(ready)
+        let grown = self.history().len().saturating_sub(ready.bond.messages);
+        self.is_bound_to(ready.bond)
             && self.context().newest_tokens(grown.min(self.context().slots().len()))
                 <= self.setup().policy.speculate.growth_max
     }
 
-    /// Whether the branch still holds all that `ready` was made from, and nothing has rebuilt the context since.
-    fn is_bound(&self, ready: &Ready) -> bool {
+    /// What a summary made now would be made from; none where nothing was said.
+    pub(crate) fn bond(&self) -> Option<Bond> {
+        let newest = *self.history().last()?;
+        Some(Bond { newest, messages: self.history().len(), rebuilds: self.rebuilds() })
+    }
+
+    /// Whether the branch still holds all that, and nothing has rebuilt the context since.
+    pub(crate) fn is_bound_to(&self, bond: Bond) -> bool {
         // A message has one parent, so the same message in the same place has the same history before it.
-        self.rebuilds() == ready.rebuilds
-            && self.history()[..ready.messages.min(self.history().len())].last() == Some(&ready.newest)
+        self.rebuilds() == bond.rebuilds
+            && self.history()[..bond.messages.min(self.history().len())].last() == Some(&bond.newest)
     }
 
     /// Takes what was made in the background. What no longer fits the branch is thrown away, and said so.
     pub fn offer(&mut self, ready: Ready) {
-        if self.is_bound(&ready) {
+        if self.is_bound_to(ready.bond) {
             if self.state.ready.replace(ready).is_some() {
                 self.waste("made anew: the session had grown");
             }
@@ -90,11 +102,11 @@ impl Session {
     /// Swaps in what is ready, where it makes enough room. Takes no time.
     pub fn swap_in(&mut self, trigger: Trigger) -> Result<Option<Report>, EngineError> {
         let Some(ready) = self.state.ready.take() else { return Ok(None) };
-        if !self.is_bound(&ready) {
+        if !self.is_bound_to(ready.bond) {
             self.waste("thrown away: the branch has moved");
             return Ok(None);
         }
-        let since = self.history()[ready.messages..].to_vec();
+        let since = self.history()[ready.bond.messages..].to_vec();
         let added: Tokens = self.context().newest_tokens(since.len());
         let tokens_before = self.context().tokens();
         let tokens_after = ready.record.tokens_after + added;
@@ -132,13 +144,10 @@ fn extended(ready: Ready, since: Vec<EntryId>, before: Tokens, after: Tokens) ->
 impl Speculation {
     /// Makes the summary; none where nothing came of it.
     pub async fn run(mut self) -> Option<Ready> {
-        let (newest, messages) = (*self.copy.history().last()?, self.copy.history().len());
-        let rebuilds = self.copy.rebuilds();
+        let bond = self.copy.bond()?;
         self.copy.settle().ok()?;
         match self.copy.outcome(Trigger::Threshold, Moment::default()).await.ok()? {
-            Outcome::Compacted { compaction, record } => {
-                Some(Ready { newest, messages, rebuilds, compaction, record })
-            }
+            Outcome::Compacted { compaction, record } => Some(Ready { bond, compaction, record }),
             Outcome::Edited { .. }
             | Outcome::Unneeded { .. }
             | Outcome::Impossible(_)

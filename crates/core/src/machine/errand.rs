@@ -103,6 +103,11 @@ impl<'a> Errand<'a> {
         &self.requests
     }
 
+    /// How many calls it takes from here on where all goes well, those to make now included.
+    pub fn calls_left(&self) -> usize {
+        self.todo.len()
+    }
+
     pub(super) fn job(&self) -> &Job<'a> {
         &self.ask.plan.job
     }

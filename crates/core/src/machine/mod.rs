@@ -79,6 +79,11 @@ impl<'a> Next<'a> {
 }
 
 impl<'a> Plan<'a> {
+    /// The strategies still to try, in order.
+    pub fn strategies(&self) -> &[Strategy] {
+        &self.rungs
+    }
+
     /// Begins: with the hooks where there are any, else with the first strategy.
     pub fn begin(self) -> Result<Next<'a>, ArchiveError> {
         if self.job.means.hooks && !self.wanted.is_asked && self.concerns_hooks() {
