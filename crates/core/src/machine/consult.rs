@@ -4,7 +4,7 @@ use super::Next;
 use crate::plan::Plan;
 use crate::record::Outcome;
 use crate::verdict::{Before, HookAnswer, HookRun, Supplied, Verdict, Wishes};
-use crate::{ArchiveError, EntryId, Slot, Tokens, Trigger};
+use crate::{ArchiveError, EntryId, Slot, Trigger};
 
 /// A question for the hooks.
 pub struct Consultation<'a> {
@@ -70,15 +70,15 @@ impl Plan<'_> {
         if !retain.is_empty() {
             told.push(self.retain(retain));
         }
-        let most = self.job.policy.guard.hook_tokens_max;
-        for (text, what) in [(inject, "injects"), (guidance, "guides")] {
-            let Some(text) = text else { continue };
-            let (text, is_cut) = self.within(text, most);
-            told.push(format!("{what} text{}", if is_cut { " (cut to its limit)" } else { "" }));
-            match what {
-                "injects" => self.wanted.inject.push(text),
-                _ => self.wanted.guidance.push(text),
-            }
+        if let Some(text) = inject {
+            let (text, note) = self.within_budget(text);
+            self.wanted.inject.push(text);
+            told.push(format!("injects text{note}"));
+        }
+        if let Some(text) = guidance {
+            let (text, note) = self.within_budget(text);
+            self.wanted.guidance.push(text);
+            told.push(format!("guides the summariser{note}"));
         }
         if let Some(supplied) = summary {
             told.push(self.supply(name, supplied));
@@ -86,11 +86,10 @@ impl Plan<'_> {
         if told.is_empty() { "nothing to say".into() } else { told.join("; ") }
     }
 
-    /// Hook output has a budget: it must not refill what is being emptied.
-    fn within(&self, text: String, most: Tokens) -> (String, bool) {
-        let head = self.job.measure.head(&text, most);
-        let is_cut = head.len() < text.len();
-        (if is_cut { head.to_owned() } else { text }, is_cut)
+    /// Hook output has a budget: it must not refill what is being emptied. Says so where it was cut.
+    fn within_budget(&self, text: String) -> (String, &'static str) {
+        let head = self.job.measure.head(&text, self.job.policy.guard.hook_tokens_max);
+        if head.len() < text.len() { (head.to_owned(), " (cut to its limit)") } else { (text, "") }
     }
 
     fn retain(&mut self, ids: Vec<EntryId>) -> String {
