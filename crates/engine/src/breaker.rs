@@ -26,6 +26,8 @@ pub(crate) const FAILED: &str = "epitome.compaction-failed";
 pub(crate) const IMPOSSIBLE: &str = "epitome.compaction-impossible ";
 /// The work waits for a person; followed by why.
 pub(crate) const HELD: &str = "epitome.held ";
+/// The context was full again right after a compaction, once too often.
+pub(crate) const REFILLED: &str = "epitome.refilled";
 /// A person closed the breaker again.
 pub(crate) const CLOSED: &str = "epitome.breaker-closed";
 
@@ -46,8 +48,7 @@ impl Breaker {
     }
 
     fn compacted(&mut self, guard: &Guard) {
-        let is_refill = self.calls.is_some_and(|calls| calls <= guard.refill_calls);
-        self.refills = if is_refill { self.refills + 1 } else { 0 };
+        self.refills = if self.is_refilled(guard) { self.refills + 1 } else { 0 };
         (self.failures, self.calls, self.floor) = (0, Some(0), None);
         self.is_open = guard.refills_max.is_some_and(|most| self.refills >= most);
     }
@@ -56,6 +57,9 @@ impl Breaker {
         if kind == FAILED {
             self.failures += 1;
             self.is_open |= guard.failures_max.is_some_and(|most| self.failures >= most);
+        } else if kind == REFILLED {
+            self.refills += 1;
+            self.is_open = true;
         } else if kind == CLOSED {
             *self = Self { calls: self.calls, ..Self::default() };
         } else if kind.starts_with(HELD) {
@@ -63,6 +67,16 @@ impl Breaker {
         } else if let Some(floor) = kind.strip_prefix(IMPOSSIBLE) {
             self.floor = floor.parse().ok().map(Tokens);
         }
+    }
+
+    /// Whether a context that is full now was compacted only just.
+    fn is_refilled(&self, guard: &Guard) -> bool {
+        self.calls.is_some_and(|calls| calls <= guard.refill_calls)
+    }
+
+    /// Whether a context that is full now was, once too often.
+    pub(crate) fn is_refilled_too_often(&self, guard: &Guard) -> bool {
+        self.is_refilled(guard) && guard.refills_max.is_some_and(|most| self.refills + 1 >= most)
     }
 
     /// Whether automatic compaction has stopped.
@@ -93,13 +107,14 @@ impl Breaker {
         Some(if guard.refills_max.is_some_and(|most| self.refills >= most) {
             format!(
                 "the context was full again right after {} compactions in a row; begin a new session, give it a larger window, or keep large results out of it",
-                self.refills + 1
+                self.refills
             )
         } else {
-            format!(
-                "{} compactions failed in a row; compact by hand, with another summariser, or begin a new session",
-                self.failures
-            )
+            let failed = match self.failures {
+                1 => "a compaction failed".to_owned(),
+                more => format!("{more} compactions failed in a row"),
+            };
+            format!("{failed}; compact by hand, with another summariser, or begin a new session")
         })
     }
 }

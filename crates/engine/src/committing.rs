@@ -122,7 +122,7 @@ impl Session {
         report
     }
 
-    fn tell_stopped(&mut self) {
+    pub(crate) fn tell_stopped(&mut self) {
         if let Some(why) = self.breaker().why(&self.setup().policy.guard) {
             self.state.events.push(Event::Stopped { why });
         }

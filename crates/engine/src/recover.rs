@@ -1,5 +1,6 @@
 //! The walk of one call: what is done before it, after an overflow, and when a turn ends.
 
+use crate::breaker::REFILLED;
 use crate::compacting::Wish;
 use crate::event::Event;
 use crate::port::Hook;
@@ -7,7 +8,7 @@ use crate::report::{Happened, Report};
 use crate::session::{EngineError, Phase, Session};
 use crate::watch::{Check, Point};
 use epitome_core::policy::Mode;
-use epitome_core::{Moment, Tokens, Trigger};
+use epitome_core::{Entry, Moment, Tokens, Trigger};
 use std::sync::Arc;
 
 /// What to do after a provider refused a request as too long.
@@ -38,6 +39,9 @@ impl Session {
             self.remind();
             return Ok(pruned);
         }
+        if self.stop_refilling()? {
+            return Ok(pruned);
+        }
         if trigger == Trigger::Requested {
             self.clear_request();
         }
@@ -45,6 +49,16 @@ impl Session {
             return Ok(Some(report));
         }
         self.compact(trigger).await.map(Some)
+    }
+
+    /// Ends automatic compaction where the context keeps filling up right after it, and says so.
+    fn stop_refilling(&mut self) -> Result<bool, EngineError> {
+        if !self.breaker().is_refilled_too_often(&self.setup().policy.guard) {
+            return Ok(false);
+        }
+        self.append(Entry::Note { kind: REFILLED.into() })?;
+        self.tell_stopped();
+        Ok(true)
     }
 
     /// Warns once that the context is nearly full.

@@ -40,6 +40,8 @@ pub struct Report {
     pub restored: Option<Restored>,
     /// How many turns it covers.
     pub turns: usize,
+    /// What the summary takes, without what was brought back behind it.
+    pub summary_tokens: Tokens,
     /// What happens next.
     pub resume: Resume,
     /// Hooks that were asked or told, in order.
@@ -154,6 +156,8 @@ impl Session {
         trigger: Trigger,
     ) -> Report {
         let budget = self.budget();
+        let summary = record.as_ref().and_then(|record| record.summary.as_deref());
+        let summary_tokens = summary.map_or(Tokens::ZERO, |text| self.setup().measure.text(text));
         let trail = record.as_ref().map(|record| record.trail.clone()).unwrap_or_default();
         Report {
             outcome,
@@ -170,6 +174,7 @@ impl Session {
             hooks: trail.hooks,
             restored: None,
             turns: 0,
+            summary_tokens,
             resume: self.setup().policy.rebuild.resume,
             duration_ms: 0,
         }

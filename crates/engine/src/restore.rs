@@ -24,6 +24,9 @@ pub struct Restored {
     pub omitted: Vec<String>,
 }
 
+/// The blank line before a piece, the line break below its heading, and what counting both apart rounds up.
+const JOINTS: Tokens = Tokens(2);
+
 /// A page in the making.
 struct Page<'a> {
     measure: &'a dyn Measure,
@@ -62,13 +65,15 @@ impl Page<'_> {
             }
             let Some(now) = restorer.file(&file.path) else { continue };
             let changed = if now.is_changed { ", changed since it was last read here" } else { "" };
-            let (body, is_whole) = self.cut(&now.text, rule.file_tokens);
-            let body = match rule.larger_file {
-                LargerFile::Path if !is_whole => "(larger than its share; read it again)".to_owned(),
-                LargerFile::Path | LargerFile::Head => body,
+            let name = format!("File {}{changed}, as it is now", file.path);
+            let most = rule.file_tokens.min(self.room_below(&format!("{name}, its beginning:")));
+            let (body, is_whole) = self.cut(&now.text, most);
+            let piece = match (rule.larger_file, is_whole) {
+                (LargerFile::Head | LargerFile::Path, true) => format!("{name}:\n{body}"),
+                (LargerFile::Head, false) => format!("{name}, its beginning:\n{body}"),
+                (LargerFile::Path, false) => format!("{name}: larger than its share; read it again"),
             };
-            let how = if is_whole { "" } else { ", its beginning" };
-            if self.add(&format!("File {}{how}{changed}, as it is now:\n{body}", file.path)) {
+            if self.add(&piece) {
                 self.restored.files.push(file.path.to_string());
             } else {
                 self.restored.omitted.push(format!("file {}: no room", file.path));
@@ -79,9 +84,10 @@ impl Page<'_> {
     fn skills(&mut self, rule: &Restore, restorer: &dyn Restorer) {
         let mut left = rule.skills_tokens;
         for (name, text) in restorer.skills() {
-            let (body, _) = self.cut(&text, rule.skill_tokens.min(left));
+            let heading = format!("Skill {name}:");
+            let (body, _) = self.cut(&text, rule.skill_tokens.min(left).min(self.room_below(&heading)));
             let size = self.measure.text(&body);
-            if size > Tokens::ZERO && self.add(&format!("Skill {name}:\n{body}")) {
+            if size > Tokens::ZERO && self.add(&format!("{heading}\n{body}")) {
                 left = left.less(size);
                 self.restored.skills.push(name);
             } else {
@@ -111,8 +117,13 @@ impl Page<'_> {
         (head.to_owned(), head.len() == text.len())
     }
 
+    /// What is left for a text below `heading`.
+    fn room_below(&self, heading: &str) -> Tokens {
+        self.room.less(self.measure.text(heading) + JOINTS)
+    }
+
     fn add(&mut self, piece: &str) -> bool {
-        let size = self.measure.text(piece) + Tokens(1);
+        let size = self.measure.text(piece) + JOINTS;
         if size > self.room {
             return false;
         }

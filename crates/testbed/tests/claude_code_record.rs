@@ -1,0 +1,78 @@
+//! Claude Code, for the record: what a compaction adds to the log and to a transcript.
+
+use epitome_core::{Entry, EntryId, Tail, Trigger};
+use epitome_testbed::{Bed, Quarter};
+use epitome_wire::{Boundary, Format, append, claude_code};
+use std::sync::Arc;
+
+/// A session of so many turns of two messages of 500 tokens.
+fn turns(preset: &str, count: usize) -> Bed {
+    let mut bed = Bed::new(preset, 200_000);
+    bed.talk(count * 2, 500);
+    bed
+}
+
+fn entries(bed: &Bed) -> Vec<Entry> {
+    let ids = (0..bed.session.log().len() as u32).map(EntryId);
+    ids.filter_map(|id| bed.session.log().get(id).cloned()).collect()
+}
+
+#[test]
+fn c19_one_entry_is_appended_and_nothing_else_changes() {
+    let mut bed = turns("claude-code", 47);
+    let before = entries(&bed);
+    let report = bed.compact(Trigger::Manual);
+    let after = entries(&bed);
+    assert_eq!(after[..before.len()], before);
+    let [Entry::Compaction(made)] = &after[before.len()..] else { panic!("one compaction was appended") };
+    let summary = made.summary.as_ref().map(|summary| summary.text.to_string());
+    assert_eq!((summary, &made.tail), (report.record.and_then(|made| made.summary), &Tail::Nothing));
+}
+
+#[test]
+fn c19_claude_code_2_1_writes_a_boundary_and_a_flagged_message() {
+    let lines = [
+        r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"port it"}}"#,
+        r#"{"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"s","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"done"}]}}"#,
+    ];
+    let source: Arc<Vec<u8>> = Arc::new(format!("{}\n", lines.join("\n")).into_bytes());
+    let transcript = claude_code::read(source.clone(), &Quarter).expect("it is a session");
+    let mut bed = turns("claude-code@2.1", 20);
+    let report = bed.compact(Trigger::Manual);
+    let boundary = Boundary {
+        summary: report.record.and_then(|made| made.summary).expect("there is one").into(),
+        before: Vec::new(),
+        tail: Tail::Nothing,
+        tokens_before: report.tokens_before,
+        tokens_after: report.tokens_after,
+        trigger: report.trigger,
+        timestamp: "2026-01-31T09:30:00.000Z".into(),
+        read_files: Vec::new(),
+        modified_files: Vec::new(),
+        duration_ms: report.duration_ms,
+        record: None,
+    };
+    let added = append(&transcript, 0, &*source, &boundary).expect("it can be written");
+    let added = String::from_utf8(added).expect("it is JSON");
+    let values: Vec<serde_json::Value> =
+        added.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
+    let [mark, said] = &values[..] else { panic!("two lines, not {added}") };
+    assert_eq!((&mark["type"], &mark["subtype"]), (&"system".into(), &"compact_boundary".into()));
+    assert_eq!((&mark["parentUuid"], &mark["logicalParentUuid"]), (&serde_json::Value::Null, &"a1".into()));
+    assert_eq!((&said["type"], &said["isCompactSummary"]), (&"user".into(), &true.into()));
+    assert_eq!(
+        (&said["parentUuid"], said["message"]["content"].as_str()),
+        (&mark["uuid"], Some(&*boundary.summary))
+    );
+    assert_eq!(transcript.format, Format::ClaudeCode);
+}
+
+#[test]
+fn c20_the_record_counts_the_turns_it_covers_and_what_it_saved() {
+    let mut bed = turns("claude-code", 47);
+    let before = bed.session.context().tokens();
+    let report = bed.compact(Trigger::Manual);
+    assert_eq!((report.turns, report.tokens_before), (47, before));
+    assert_eq!(report.tokens_after, bed.session.context().tokens());
+    assert!(report.tokens_before.less(report.tokens_after) > before.share(9, 10));
+}

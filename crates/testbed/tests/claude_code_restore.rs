@@ -1,0 +1,146 @@
+//! Claude Code, afterwards: files, skills and tool definitions brought back, and the statistics.
+
+use epitome_core::{Tokens, Trigger};
+use epitome_engine::{FileNow, Report, Restored, Restorer};
+use epitome_testbed::{Bed, Maker};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What there is to bring back: files of so many tokens, skills and servers of so many each.
+#[derive(Clone, Copy, Default)]
+struct Drawer {
+    file_tokens: usize,
+    skills: (usize, usize),
+    servers: (usize, usize),
+}
+
+impl Restorer for Drawer {
+    fn file(&self, path: &str) -> Option<FileNow> {
+        (self.file_tokens > 0).then(|| FileNow { text: body(path, self.file_tokens), is_changed: false })
+    }
+
+    fn skills(&self) -> Vec<(String, String)> {
+        several("skill", self.skills)
+    }
+
+    fn servers(&self) -> Vec<(String, String)> {
+        several("server", self.servers)
+    }
+}
+
+/// A text of so many tokens that begins with its name.
+fn body(name: &str, tokens: usize) -> String {
+    format!("{name} {}", "x".repeat(tokens * 4 - name.len() - 1))
+}
+
+fn several(kind: &str, (count, tokens): (usize, usize)) -> Vec<(String, String)> {
+    (1..=count)
+        .map(|number| format!("{kind}-{number}"))
+        .map(|name| (name.clone(), body(&name, tokens)))
+        .collect()
+}
+
+fn names(kind: &str, count: usize) -> Vec<String> {
+    (1..=count).map(|number| format!("{kind}-{number}")).collect()
+}
+
+/// Seven files are read, one after another, and the session is compacted.
+fn compacted(preset: &str, drawer: Drawer) -> (Bed, Report) {
+    let maker = Maker::new(preset, 200_000).model(|model| model.slow(Duration::from_millis(1_500)));
+    let mut bed = maker.asks(|asks| asks.restorer = Some(Arc::new(drawer))).bed();
+    bed.talk(1, 1_000);
+    for number in 1..=7 {
+        bed.exchange("Read", &format!(r#"{{"file_path":"src/{number}.rs"}}"#), "fn f() {}");
+    }
+    bed.talk(40, 1_000);
+    let report = bed.compact(Trigger::Manual);
+    (bed, report)
+}
+
+fn restored(drawer: Drawer) -> Restored {
+    compacted("claude-code", drawer).1.restored.expect("something came back")
+}
+
+#[test]
+fn c13_of_seven_files_the_five_used_last_come_back() {
+    let restored = restored(Drawer { file_tokens: 100, ..Drawer::default() });
+    assert_eq!(restored.files, [7, 6, 5, 4, 3].map(|number| format!("src/{number}.rs")));
+}
+
+#[test]
+fn c14_of_a_large_file_the_first_5000_tokens_come_back() {
+    let (bed, _) = compacted("claude-code", Drawer { file_tokens: 9_000, ..Drawer::default() });
+    let text = &bed.shown()[0];
+    let head = body("src/7.rs", 5_000);
+    let pieces = format!(
+        "File src/7.rs, as it is now, its beginning:\n{head}\n\nFile src/6.rs, as it is now, its beginning:\n"
+    );
+    assert!(text.contains(&pieces));
+}
+
+#[test]
+fn c14_claude_code_2_1_gives_the_path_of_a_large_file() {
+    let (bed, report) = compacted("claude-code@2.1", Drawer { file_tokens: 9_000, ..Drawer::default() });
+    let files = report.restored.map(|restored| restored.files.len());
+    let line = "\n\nFile src/7.rs, as it is now: larger than its share; read it again\n\n";
+    assert_eq!((files, bed.shown()[0].contains(line)), (Some(5), true));
+}
+
+#[test]
+fn c15_of_eight_skills_the_five_most_used_come_back_with_5000_tokens_each() {
+    let (bed, report) = compacted("claude-code", Drawer { skills: (8, 6_000), ..Drawer::default() });
+    let restored = report.restored.expect("something came back");
+    assert_eq!(restored.skills, names("skill", 5));
+    let pieces =
+        names("skill", 5).into_iter().map(|name| format!("\n\nSkill {name}:\n{}", body(&name, 5_000)));
+    assert!(bed.shown()[0].ends_with(&pieces.collect::<String>()));
+}
+
+#[test]
+fn c16_of_eight_servers_six_come_back() {
+    let restored = restored(Drawer { servers: (8, 4_000), ..Drawer::default() });
+    assert_eq!(restored.servers, names("server", 6));
+    assert_eq!(restored.omitted, ["tools of server-7: no room", "tools of server-8: no room"]);
+}
+
+#[test]
+fn c17_all_together_take_50000_and_tools_give_way_first() {
+    let drawer = Drawer { file_tokens: 9_000, skills: (8, 6_000), servers: (8, 4_000) };
+    let restored = restored(drawer);
+    assert_eq!((restored.files.len(), restored.skills.len(), restored.servers.len()), (5, 5, 0));
+    assert!((Tokens(49_900)..=Tokens(50_000)).contains(&restored.tokens), "{}", restored.tokens);
+}
+
+#[test]
+fn c18_files_come_first_then_skills_then_tools() {
+    let drawer = Drawer { file_tokens: 100, skills: (2, 100), servers: (2, 100) };
+    let (bed, _) = compacted("claude-code", drawer);
+    let shown = bed.shown();
+    let headings = shown[0].lines().filter(|line| line.ends_with(':') && !line.starts_with("## "));
+    assert_eq!(
+        headings.collect::<Vec<_>>(),
+        [
+            "File src/7.rs, as it is now:",
+            "File src/6.rs, as it is now:",
+            "File src/5.rs, as it is now:",
+            "File src/4.rs, as it is now:",
+            "File src/3.rs, as it is now:",
+            "Skill skill-1:",
+            "Skill skill-2:",
+            "Tools of server-1:",
+            "Tools of server-2:",
+        ]
+    );
+}
+
+#[test]
+fn c21_the_statistics_hold_what_was_really_brought_back() {
+    let (bed, report) = compacted("claude-code", Drawer { file_tokens: 100, ..Drawer::default() });
+    let count = |needle: &str| bed.shown()[0].matches(needle).count();
+    let summary = report.record.as_ref().and_then(|made| made.summary.as_deref()).expect("there is one");
+    assert_eq!(report.turns, 21);
+    assert_eq!(report.summary_tokens, Tokens(summary.len().div_ceil(4) as u64));
+    assert_eq!(report.tokens_after, bed.session.context().tokens());
+    assert_eq!(report.restored.map(|restored| restored.files.len()), Some(count("File src/")));
+    assert_eq!(report.duration_ms, 1_500);
+}
