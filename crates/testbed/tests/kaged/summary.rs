@@ -1,0 +1,104 @@
+//! What is summarised, by whom, and how to go back.
+
+use super::{full, kaged, made};
+use epitome_core::{Archive, Body, Entry, Purpose, Slot, Strategy, Tokens, Trigger};
+use epitome_engine::Event;
+use epitome_engine::settings::prompts;
+use epitome_testbed::Bed;
+use std::sync::Arc;
+
+/// A bed whose context is what a model would be sent, byte for byte.
+fn context(bed: &Bed) -> Vec<String> {
+    bed.shown()
+}
+
+#[test]
+fn k10_twenty_older_messages_are_summarised_and_the_newest_stay() {
+    let mut bed = kaged().bed();
+    let ids = bed.talk(50, 1_800);
+    let report = bed.compact(Trigger::Manual);
+    let record = made(Some(report));
+    assert_eq!((record.strategy, &record.superseded[..]), (Strategy::Summarize, &ids[1..21]));
+    assert_eq!(record.kept, [&ids[..1], &ids[21..]].concat());
+    let requests = bed.model.requests();
+    let [request] = &requests[..] else { panic!("one call was to be made") };
+    assert_eq!((request.purpose, request.output_max), (Purpose::History, Tokens(1_500)));
+    let Body::Messages { messages, .. } = &request.body else { panic!("as messages") };
+    let originals: Vec<_> =
+        ids[1..21].iter().map(|&id| bed.shelf.message(id).expect("it was said")).collect();
+    assert_eq!(*messages, originals);
+}
+
+#[test]
+fn k11_the_sessions_own_model_is_asked_with_the_seven_sections() {
+    let prompts = Arc::new(prompts::built_in("kaged").expect("the prompt is built in"));
+    let (mut bed, _) = full(kaged().asks(|asks| asks.prompts = prompts));
+    assert_eq!(made(bed.prepare()).summarizer.as_deref(), Some("test-model"));
+    assert_eq!(bed.session.setup().policy.summary.prompt, "config:/prompts/compaction-summary.md");
+    let asked = bed.model.asked().concat();
+    let sections: Vec<&str> = asked.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let seven = [
+        "Goal",
+        "Constraints & Preferences",
+        "Progress",
+        "Key Decisions",
+        "Next Steps",
+        "Critical Context",
+        "Additional Notes",
+    ];
+    assert_eq!(sections, seven);
+}
+
+#[test]
+fn k12_originals_are_superseded_and_nothing_is_deleted() {
+    let (mut bed, ids) = full(kaged());
+    let before = bed.session.log().len();
+    let record = made(bed.prepare());
+    assert_eq!(record.superseded, ids[1..21]);
+    assert_eq!((bed.session.log().len(), bed.session.history()), (before + 1, &ids[..]));
+    let newest = bed.session.leaf().expect("something was said");
+    let Some(Entry::Compaction(compaction)) = bed.session.log().get(newest) else { panic!("it is an entry") };
+    let summary = compaction.summary.as_ref().map(|summary| summary.text.to_string());
+    assert_eq!((summary, bed.session.context().slots()[1]), (record.summary, Slot::Summary { id: newest }));
+}
+
+#[test]
+fn k13_taking_a_compaction_back_restores_the_context() {
+    let (mut bed, ids) = full(kaged());
+    let before = context(&bed);
+    bed.prepare();
+    let compaction = bed.session.compactions()[0];
+    bed.session.take_events();
+    bed.session.undo(compaction).expect("it is there");
+    assert_eq!((context(&bed), bed.in_view()), (before, ids));
+    assert_eq!(bed.session.take_events(), [Event::Undone { of: compaction }]);
+    assert_eq!(bed.session.compactions(), []);
+}
+
+#[test]
+fn k14_taking_two_back_restores_the_first_context_byte_for_byte() {
+    let (mut bed, _) = full(kaged());
+    let first = context(&bed);
+    bed.prepare();
+    let second = context(&bed);
+    let later = bed.talk(20, 1_000);
+    bed.prepare();
+    let &[inner, outer] = bed.session.compactions() else { panic!("two were made") };
+    bed.session.undo(outer).expect("it is there");
+    assert_eq!(context(&bed)[..second.len()], second);
+    bed.session.undo(inner).expect("it is there");
+    assert_eq!(context(&bed)[..first.len()], first);
+    assert_eq!(bed.in_view()[first.len()..], later);
+}
+
+#[test]
+fn k15_the_model_sees_no_superseded_message_and_the_operator_all() {
+    let (mut bed, ids) = full(kaged());
+    let said = context(&bed);
+    let record = made(bed.prepare());
+    assert_eq!(bed.in_view(), record.kept);
+    assert!(record.superseded.iter().all(|id| !context(&bed).contains(&said[id.index()])));
+    let history = bed.session.history().iter();
+    let all: Vec<String> = history.map(|&id| bed.shelf.message(id).expect("it was said").said()).collect();
+    assert_eq!((bed.session.history(), all), (&ids[..], said));
+}
