@@ -109,6 +109,11 @@ impl Asked {
         self.fixed.max_tokens
     }
 
+    /// Whether Anthropic's compaction on demand is wanted in place of a reply.
+    pub(crate) fn wants_compaction(&self) -> bool {
+        self.protocol() == Protocol::Anthropic && self.envelope.body["compaction"]["type"] == "summarize"
+    }
+
     /// Whether reasoning is wanted.
     pub(crate) fn wants_reasoning(&self) -> bool {
         match self.protocol() {

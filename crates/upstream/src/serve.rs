@@ -84,6 +84,7 @@ impl Provider {
         let spoiled = fault.and_then(|fault| mishap::reply(fault, asked, &self.script));
         let reply = spoiled.unwrap_or_else(|| match kind {
             Kind::Summary | Kind::Compact => summary::write(asked),
+            Kind::Chat | Kind::Count | Kind::Models if asked.wants_compaction() => summary::write(asked),
             Kind::Chat | Kind::Count | Kind::Models => self.step(asked),
         });
         let reply = match asked.output_max() {

@@ -2,12 +2,16 @@
 
 use super::{Draft, Frames, deltas, event};
 use crate::reply::{Said, Stop};
+use crate::seal::Binding;
 use serde_json::{Value, json};
 
 /// The whole message.
 pub(super) fn body(draft: &Draft<'_>) -> Value {
-    let content: Vec<Value> = draft.reply.parts.iter().map(block).collect();
-    message(draft, &json!(content), &json!(stop_reason(draft.reply.stop)), draft.usage.output)
+    let content: Vec<Value> = match compaction(draft) {
+        Some((text, seal)) => vec![json!({"type": "compaction", "content": text, "signature": seal})],
+        None => draft.reply.parts.iter().map(block).collect(),
+    };
+    message(draft, &json!(content), &json!(stop_reason(draft)), draft.usage.output)
 }
 
 fn message(draft: &Draft<'_>, content: &Value, stop_reason: &Value, output: u64) -> Value {
@@ -35,8 +39,19 @@ fn usage(draft: &Draft<'_>, output: u64) -> Value {
     })
 }
 
-fn stop_reason(stop: Stop) -> &'static str {
-    match stop {
+/// The text and seal of a compaction on demand, where one was asked for.
+fn compaction(draft: &Draft<'_>) -> Option<(String, String)> {
+    if !draft.asked.wants_compaction() {
+        return None;
+    }
+    let text: Vec<&str> = draft.reply.parts.iter().filter_map(Said::as_text).collect();
+    let seal = Binding::Conversation.seal(&text.concat(), &draft.asked.prompt.digest());
+    Some((text.concat(), seal))
+}
+
+fn stop_reason(draft: &Draft<'_>) -> &'static str {
+    match draft.reply.stop {
+        Stop::End if draft.asked.wants_compaction() => "compaction",
         Stop::End => "end_turn",
         Stop::Calls => "tool_use",
         Stop::Length => "max_tokens",
@@ -62,18 +77,37 @@ pub(super) fn frames(draft: &Draft<'_>) -> Frames {
         event("message_start", &json!({"type": "message_start", "message": start})),
         event("ping", &json!({"type": "ping"})),
     ];
-    let mut rest: Vec<String> =
-        draft.reply.parts.iter().enumerate().flat_map(|(index, said)| block_frames(index, said)).collect();
+    let mut rest: Vec<String> = match compaction(draft) {
+        Some((text, seal)) => compaction_frames(&text, &seal),
+        None => {
+            let blocks = draft.reply.parts.iter().enumerate();
+            blocks.flat_map(|(index, said)| block_frames(index, said)).collect()
+        }
+    };
     rest.push(event(
         "message_delta",
         &json!({
             "type": "message_delta",
-            "delta": {"stop_reason": stop_reason(draft.reply.stop), "stop_sequence": null},
+            "delta": {"stop_reason": stop_reason(draft), "stop_sequence": null},
             "usage": usage(draft, draft.usage.output),
         }),
     ));
     rest.push(event("message_stop", &json!({"type": "message_stop"})));
     Frames { opening, rest }
+}
+
+/// A compaction comes in one piece.
+fn compaction_frames(text: &str, seal: &str) -> Vec<String> {
+    let opened = json!({"type": "compaction", "content": null});
+    let delta = json!({"type": "compaction_delta", "content": text, "signature": seal});
+    vec![
+        event(
+            "content_block_start",
+            &json!({"type": "content_block_start", "index": 0, "content_block": opened}),
+        ),
+        event("content_block_delta", &json!({"type": "content_block_delta", "index": 0, "delta": delta})),
+        event("content_block_stop", &json!({"type": "content_block_stop", "index": 0})),
+    ]
 }
 
 fn block_frames(index: usize, said: &Said) -> Vec<String> {
