@@ -47,11 +47,10 @@ pub(crate) fn prune(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
             continue;
         }
         let wanted = if at < exempt.from { old_form(job, *id, rules) } else { Form::WHOLE };
-        let wanted =
-            if stale.contains(id) { wanted.and(Form { results: true, ..Form::WHOLE }) } else { wanted };
-        let wanted = if exempt.results.contains(id) { Form { results: false, ..wanted } } else { wanted };
-        let notice = if wanted.results { rules.notice } else { Notice::Pointer };
-        let wanted = Form { notice, ..wanted };
+        let is_old = wanted.results && !exempt.newest.contains(id);
+        let results = (is_old || stale.contains(id)) && !exempt.kept.contains(id);
+        let notice = if results { rules.notice } else { Notice::Pointer };
+        let wanted = Form { results, notice, ..wanted };
         if form.and(wanted) != *form {
             forms.push((*id, wanted));
         }
@@ -70,8 +69,10 @@ struct Exempt {
     from: usize,
     /// Messages left alone whole.
     messages: HashSet<EntryId>,
-    /// Messages whose results are left alone.
-    results: HashSet<EntryId>,
+    /// Messages whose results are too new.
+    newest: HashSet<EntryId>,
+    /// Messages whose results are left alone, old, stale or not.
+    kept: HashSet<EntryId>,
     /// Whether the provider's cache is cold anyway.
     is_cold: bool,
 }
@@ -85,7 +86,8 @@ impl Exempt {
         let is_cold = rules
             .cache_cold_minutes
             .is_some_and(|least| job.moment.idle_minutes.is_some_and(|idle| idle >= least));
-        Ok(Self { from: protected_from(job), messages, results: exempt_results(job)?, is_cold })
+        let (newest, kept) = (newest_results(job), kept_results(job)?);
+        Ok(Self { from: protected_from(job), messages, newest, kept, is_cold })
     }
 
     /// Whether the message of slot `at` may be changed without losing more of the cache than allowed.
@@ -110,28 +112,38 @@ fn protected_from(job: &Job<'_>) -> usize {
     crate::find_cut(job.context, keep).map_or(0, |cut| cut.slot(slots))
 }
 
-/// Results that stay: the newest by their tokens, those of tools the policy names, and errors where it says so.
-fn exempt_results(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
-    let rules = &job.policy.prune;
-    let mut exempt = HashSet::new();
-    if rules.protect_results.is_none() && rules.tools_kept.is_empty() && !rules.errors_kept {
-        return Ok(exempt);
-    }
-    let mut newest = Tokens::ZERO;
-    let names = if rules.tools_kept.is_empty() { HashMap::new() } else { tool_names(job)? };
+/// Messages whose results are among the newest, by their tokens; what the model has not seen yet always is.
+fn newest_results(job: &Job<'_>) -> HashSet<EntryId> {
+    let mut found = HashSet::new();
+    let Some(most) = job.policy.prune.protect_results else { return found };
+    let (mut newest, mut is_seen) = (Tokens::ZERO, false);
     for (id, ..) in job.context.message_slots().rev() {
-        let Some(item) = job.log.item(id).filter(|item| !item.answers.is_empty()) else { continue };
+        let Some(item) = job.log.item(id) else { continue };
+        is_seen |= item.role == Role::Assistant;
         newest += item.sizes.results;
-        let is_newest = rules.protect_results.is_some_and(|most| newest <= most);
-        let is_kept_tool = item
-            .answers
-            .iter()
-            .any(|call| names.get(call).is_some_and(|name| rules.tools_kept.iter().any(|kept| kept == name)));
-        if is_newest || is_kept_tool || (rules.errors_kept && has_error(job, id)?) {
-            exempt.insert(id);
+        if newest <= most || !is_seen {
+            found.insert(id);
         }
     }
-    Ok(exempt)
+    found
+}
+
+/// Messages whose results stay: of tools the policy names, and errors where it says so.
+fn kept_results(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
+    let rules = &job.policy.prune;
+    let mut kept = HashSet::new();
+    if rules.tools_kept.is_empty() && !rules.errors_kept {
+        return Ok(kept);
+    }
+    let names = if rules.tools_kept.is_empty() { HashMap::new() } else { tool_names(job)? };
+    let is_kept = |call: &CallId| names.get(call).is_some_and(|name| rules.tools_kept.contains(name));
+    for (id, ..) in job.context.message_slots() {
+        let Some(item) = job.log.item(id).filter(|item| !item.answers.is_empty()) else { continue };
+        if item.answers.iter().any(is_kept) || (rules.errors_kept && has_error(job, id)?) {
+            kept.insert(id);
+        }
+    }
+    Ok(kept)
 }
 
 fn tool_names(job: &Job<'_>) -> Result<HashMap<CallId, String>, ArchiveError> {
@@ -161,21 +173,28 @@ fn old_form(job: &Job<'_>, id: EntryId, rules: &Prune) -> Form {
     }
 }
 
-/// Results of reading a file that was read again whole, or written, later on.
+/// Results of reading a file, or a part of it, that was read again or written later on.
 fn stale_reads(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
-    let mut reads: HashMap<String, Vec<EntryId>> = HashMap::new();
+    let mut reads: HashMap<String, Vec<(Option<String>, EntryId)>> = HashMap::new();
     let mut stale = HashSet::new();
     let mut ledger = ledger::Reads::default();
     for (id, ..) in job.context.message_slots() {
         for touched in ledger.take(id, &*job.archive.message(id)?) {
             match touched {
-                ledger::Touched::Read { path, result } => reads.entry(path).or_default().push(result),
-                ledger::Touched::Written { path } => stale.extend(reads.remove(&path).unwrap_or_default()),
+                ledger::Touched::Read { path, part, result } => {
+                    let earlier = reads.entry(path).or_default();
+                    // The whole file stands for any part of it; a part stands for the same part.
+                    let is_covered = |known: &Option<String>| part.is_none() || *known == part;
+                    let covered = earlier.extract_if(.., |(known, _)| is_covered(known));
+                    stale.extend(covered.map(|(_, shown)| shown).filter(|&shown| shown != result));
+                    earlier.push((part, result));
+                }
+                ledger::Touched::Written { path } => {
+                    let earlier = reads.remove(&path).unwrap_or_default();
+                    stale.extend(earlier.into_iter().map(|(_, shown)| shown));
+                }
             }
         }
-    }
-    for results in reads.into_values() {
-        stale.extend(&results[..results.len() - 1]);
     }
     Ok(stale)
 }

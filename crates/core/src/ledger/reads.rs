@@ -1,4 +1,4 @@
-//! Which results show a whole file, and which calls make such a result stale.
+//! Which results show a file or a part of one, and which calls make such a result stale.
 
 use super::effect::Effect;
 use super::outcome::ending;
@@ -10,10 +10,12 @@ use std::collections::HashMap;
 /// Something that happened to a file's content in view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Touched {
-    /// A result shows the whole file.
+    /// A result shows the file.
     Read {
         /// The file.
         path: String,
+        /// Which part of it, in the call's own words; none where it shows all.
+        part: Option<String>,
         /// The entry that holds the result.
         result: EntryId,
     },
@@ -56,10 +58,10 @@ fn touched(result: EntryId, call: &Call) -> Vec<Touched> {
         Action::Shell { effects, .. } => (effects, true),
         Action::Todos(_) | Action::Other => return Vec::new(),
     };
-    // A shell's output may hold more than the file, and a ranged read less: neither stands for it.
-    let is_whole = !is_shell && effects.len() == 1 && !is_ranged(call);
+    // A shell's output may hold more than the file: it does not stand for it.
+    let is_plain = !is_shell && effects.len() == 1;
     let touch = |effect| match effect {
-        Effect::Read(path) => is_whole.then_some(Touched::Read { path, result }),
+        Effect::Read(path) => is_plain.then(|| Touched::Read { path, part: part(call), result }),
         Effect::Write(path) | Effect::Modify(path) | Effect::Create(path) | Effect::Delete(path) => {
             Some(Touched::Written { path })
         }
@@ -68,7 +70,8 @@ fn touched(result: EntryId, call: &Call) -> Vec<Touched> {
     effects.into_iter().filter_map(touch).collect()
 }
 
-fn is_ranged(call: &Call) -> bool {
+/// The part of a file that a call asks for; none where it asks for all.
+fn part(call: &Call) -> Option<String> {
     const RANGES: [&str; 9] = [
         "offset",
         "limit",
@@ -80,10 +83,11 @@ fn is_ranged(call: &Call) -> bool {
         "pages",
         "pattern",
     ];
-    let fields = serde_json::from_str::<Value>(&call.input).ok();
-    fields.is_some_and(|fields| {
-        RANGES.iter().any(|range| fields.get(*range).is_some_and(|value| !value.is_null()))
-    })
+    let fields = serde_json::from_str::<Value>(&call.input).ok()?;
+    let value = |range: &&str| fields.get(*range).filter(|value| !value.is_null());
+    let told = RANGES.iter().filter_map(|range| value(range).map(|value| format!("{range}={value}")));
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join(" "))
 }
 
 #[cfg(test)]
@@ -103,10 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_read_stands_for_its_file() {
-        let read = Touched::Read { path: "a.rs".into(), result: EntryId(1) };
-        assert_eq!(touched("Read", r#"{"file_path":"a.rs"}"#), [read]);
-        assert_eq!(touched("Read", r#"{"file_path":"a.rs","offset":10}"#), []);
+    fn a_read_says_which_part_of_its_file_it_shows() {
+        let read = |part: Option<&str>| {
+            let part = part.map(str::to_owned);
+            [Touched::Read { path: "a.rs".into(), part, result: EntryId(1) }]
+        };
+        assert_eq!(touched("Read", r#"{"file_path":"a.rs"}"#), read(None));
+        let ranged = r#"{"file_path":"a.rs","limit":50,"offset":10}"#;
+        assert_eq!(touched("Read", ranged), read(Some("offset=10 limit=50")));
         assert_eq!(touched("Bash", r#"{"command":"rm a.rs"}"#), [Touched::Written { path: "a.rs".into() }]);
     }
 }
