@@ -1,12 +1,40 @@
 //! aura, who has a say: its two hooks, and who writes summaries.
 
 use epitome_core::policy::Writer;
-use epitome_core::{Before, EntryId, Strategy, Tokens, Trigger, Verdict};
-use epitome_engine::Happened;
-use epitome_testbed::{Bed, Maker, TestHook};
-use std::sync::Arc;
+use epitome_core::{Before, EntryId, Failure, Strategy, Tokens, Trigger, Verdict};
+use epitome_engine::{Happened, Hook, Pending, Report};
+use epitome_testbed::{Bed, Maker, TestHook, failed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 const WINDOW: u64 = 100_000;
+
+/// A hook that notes what it is told afterwards (what came of it, messages before and after, the
+/// summary's length), and fails.
+#[derive(Default)]
+struct Notebook {
+    told: Mutex<Vec<(Happened, usize, usize, usize)>>,
+}
+
+impl Notebook {
+    fn told(&self) -> Vec<(Happened, usize, usize, usize)> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Hook for Notebook {
+    fn name(&self) -> &str {
+        "notebook"
+    }
+
+    fn after<'a>(&'a self, report: &'a Report) -> Pending<'a, Result<(), String>> {
+        let made = report.record.as_ref();
+        let (superseded, kept) = made.map_or((0, 0), |made| (made.superseded.len(), made.kept.len()));
+        let summary = made.and_then(|made| made.summary.as_deref()).map_or(0, str::len);
+        let line = (report.outcome, superseded + kept, kept, summary);
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        Box::pin(std::future::ready(Err("its disk is full".into())))
+    }
+}
 
 /// A session with a hook, in which forty messages of 500 tokens were said.
 fn hooked(hook: TestHook) -> (Bed, Arc<TestHook>, Vec<EntryId>) {
@@ -61,14 +89,26 @@ fn a23_a_hook_that_says_no_leaves_everything_as_it_is() {
 }
 
 #[test]
-fn a24_the_hook_is_told_what_came_of_it() {
-    let (mut bed, hook, ids) = hooked(TestHook::new("observer"));
+fn a24_the_hook_is_told_what_came_of_it_and_changes_nothing() {
+    let notebook = Arc::new(Notebook::default());
+    let mut bed = Maker::new("aura", WINDOW).hook(notebook.clone()).bed();
+    bed.talk(40, 500);
     let report = bed.compact(Trigger::Manual);
-    assert_eq!(hook.outcomes(), [Happened::Compacted]);
-    let made = report.record.expect("it was compacted");
-    let summary = made.summary.expect("there is one");
-    assert_eq!((made.superseded.len() + made.kept.len(), made.kept.len()), (ids.len(), 10));
-    assert_eq!(bed.shown()[0], summary);
+    let summary = report.record.and_then(|made| made.summary).expect("there is one");
+    assert_eq!(notebook.told(), [(Happened::Compacted, 40, 10, summary.len())]);
+    assert_eq!((report.outcome, bed.shown()[0] == summary), (Happened::Compacted, true));
+    let runs: Vec<String> = report.hooks.iter().map(|run| run.told.clone()).collect();
+    assert_eq!(runs, ["nothing to say", "failed after it: its disk is full"]);
+}
+
+#[test]
+fn a24_the_hook_is_told_of_a_failure_too() {
+    let notebook = Arc::new(Notebook::default());
+    let mut bed = Maker::new("aura", WINDOW).hook(notebook.clone()).bed();
+    bed.talk(40, 500);
+    bed.model.always(failed(Failure::TimedOut));
+    assert_eq!(bed.compact(Trigger::Manual).outcome, Happened::Abandoned);
+    assert_eq!(notebook.told(), [(Happened::Abandoned, 0, 0, 0)]);
 }
 
 #[test]
