@@ -98,6 +98,7 @@ impl Session {
         let (strategy, messages) = (record.strategy, record.pruned.len());
         let fallbacks = record.fallbacks.clone();
         let report = self.report(outcome, Some(record), tokens_before, trigger);
+        let report = Report { entry: Some(entry), ..report };
         let freed = report.tokens_before.less(report.tokens_after);
         self.state.events.push(match (outcome, strategy) {
             (Happened::Pruned, Strategy::Trim) => Event::Trimmed { entry, messages, freed },

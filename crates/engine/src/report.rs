@@ -3,7 +3,7 @@
 use crate::restore::Restored;
 use crate::session::Session;
 use epitome_core::policy::Resume;
-use epitome_core::{Budget, Fallback, HookRun, Record, Seen, Spent, Tokens, Trigger};
+use epitome_core::{Budget, EntryId, Fallback, HookRun, Record, Seen, Spent, Tokens, Trigger};
 use serde::Serialize;
 
 /// A compaction, as it is printed, stored and sent.
@@ -13,6 +13,9 @@ pub struct Report {
     pub outcome: Happened,
     /// Why it ran.
     pub trigger: Trigger,
+    /// The entry that was appended, where one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntryId>,
     /// Why nothing was done, where nothing was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -162,6 +165,7 @@ impl Session {
         Report {
             outcome,
             trigger,
+            entry: None,
             why: None,
             tried: Vec::new(),
             tokens_before: budget.fixed + tokens_before,

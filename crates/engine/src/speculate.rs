@@ -115,12 +115,12 @@ impl Session {
             return Ok(None);
         }
         let (compaction, record) = extended(ready, since, tokens_before, tokens_after);
-        self.append(Entry::Compaction(Box::new(compaction)))?;
+        let entry = self.append(Entry::Compaction(Box::new(compaction)))?;
         self.state.is_warned = false;
         self.state.wasted = 0;
         self.state.events.push(Event::Speculated { fate: "swapped in".into() });
         let report = self.report(Happened::Compacted, Some(record), tokens_before, trigger);
-        self.held_to_progress(report).map(Some)
+        self.held_to_progress(Report { entry: Some(entry), ..report }).map(Some)
     }
 }
 

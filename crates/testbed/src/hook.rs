@@ -16,6 +16,8 @@ pub struct TestHook {
     pub before: Mutex<Vec<Before>>,
     /// What it was told after each.
     pub after: Mutex<Vec<Happened>>,
+    /// The entries it was told of then.
+    pub entries: Mutex<Vec<Option<EntryId>>>,
     /// How often it was warned.
     pub warned: Mutex<u32>,
 }
@@ -55,6 +57,11 @@ impl TestHook {
     pub fn outcomes(&self) -> Vec<Happened> {
         self.after.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    /// The entry of each compaction it was told of, where one was appended.
+    pub fn stored(&self) -> Vec<Option<EntryId>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl Hook for TestHook {
@@ -83,6 +90,7 @@ impl Hook for TestHook {
     }
 
     fn after<'a>(&'a self, report: &'a Report) -> Pending<'a, Result<(), String>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(report.entry);
         self.after.lock().unwrap_or_else(PoisonError::into_inner).push(report.outcome);
         Box::pin(std::future::ready(Ok(())))
     }

@@ -1,0 +1,143 @@
+//! What Operator-Use asks of a model, and what becomes of the answer.
+
+use crate::{WINDOW, bed, bed_with, compact, exchanges, summary, tail};
+use epitome_core::{Body, Purpose, Request};
+use epitome_engine::settings::prompts;
+use epitome_testbed::{Bed, Maker, good};
+
+/// The texts of the messages of a request, and what to do with them.
+fn told(request: &Request) -> (Vec<String>, String) {
+    match &request.body {
+        Body::Messages { messages, instruction } => {
+            (messages.iter().map(|message| message.said()).collect(), instruction.to_string())
+        }
+        Body::Text(_) | Body::Prefix { .. } => panic!("Operator-Use hands over whole messages"),
+    }
+}
+
+fn purposes(bed: &Bed) -> Vec<(Purpose, u32)> {
+    bed.model.requests().iter().map(|request| (request.purpose, request.attempt)).collect()
+}
+
+#[test]
+fn o9_with_a_summary_before_it_the_update_prompt_is_used() {
+    let prompts = prompts::built_in("operator-use").expect("it is built in");
+    let mut bed = bed("operator-use");
+    bed.model.then(good("## Goal\nship it"));
+    bed.talk(2, 1_000);
+    let kept = tail(&mut bed);
+    let texts = bed.shown();
+    compact(&mut bed);
+    tail(&mut bed);
+    compact(&mut bed);
+    let requests = bed.model.requests();
+    assert_eq!(told(&requests[0]), (texts[..2].to_vec(), prompts.first.to_string()));
+    let previous = "<previous-summary>\n## Goal\nship it\n</previous-summary>".to_owned();
+    let second: Vec<String> = [previous].into_iter().chain(texts[2..2 + kept.len()].to_vec()).collect();
+    assert_eq!(told(&requests[1]), (second, prompts.update.to_string()));
+}
+
+#[test]
+fn o10_an_ordinary_cut_takes_one_call() {
+    let mut bed = bed("operator-use");
+    bed.talk(6, 1_000);
+    tail(&mut bed);
+    let report = compact(&mut bed);
+    assert_eq!((purposes(&bed), report.spent.calls), (vec![(Purpose::History, 0)], 1));
+}
+
+#[test]
+fn o11_a_cut_turn_takes_two_calls_at_once() {
+    let mut bed = Maker::new("operator-use", WINDOW).model(|model| model.parallel()).bed();
+    bed.model.then(good("## Goal\nship it")).then(good("- make it green"));
+    bed.talk(2, 1_000);
+    bed.user("make it green");
+    exchanges(&mut bed, 8);
+    compact(&mut bed);
+    // Neither knows of the other: both were asked before any was answered.
+    assert_eq!(purposes(&bed), [(Purpose::History, 0), (Purpose::TurnPrefix, 0)]);
+    assert_eq!(summary(&bed), "## Goal\nship it\n\n---\n\n**Turn Context (split turn):**\n\n- make it green");
+}
+
+#[test]
+fn o12_a_cut_turn_without_history_keeps_the_summary_before_it() {
+    let result = |preset: &str, loses: bool| {
+        let mut bed = bed_with(preset, |settings| settings.compat.lose_previous_summary_on_split = loses);
+        bed.model.then(good("## Goal\nship it")).then(good("- make it green"));
+        bed.talk(2, 1_000);
+        let text = bed.filler(21_000);
+        bed.user(&text);
+        compact(&mut bed);
+        exchanges(&mut bed, 8);
+        compact(&mut bed);
+        assert_eq!(purposes(&bed), [(Purpose::History, 0), (Purpose::TurnPrefix, 0)]);
+        summary(&bed)
+    };
+    let joined =
+        |history: &str| format!("{history}\n\n---\n\n**Turn Context (split turn):**\n\n- make it green");
+    assert_eq!(result("operator-use", false), joined("## Goal\nship it"));
+    assert_eq!(result("operator-use@2", false), joined("## Goal\nship it"));
+    assert_eq!(result("operator-use@2", true), joined("No prior history."));
+}
+
+/// The lists behind the summary of a session that made these calls.
+fn lists(calls: &[(&str, &str)]) -> String {
+    let mut bed = bed("operator-use");
+    bed.model.then(good("## Goal\nship it"));
+    bed.talk(2, 1_000);
+    for (tool, input) in calls {
+        bed.exchange(tool, input, "done");
+    }
+    tail(&mut bed);
+    compact(&mut bed);
+    summary(&bed).strip_prefix("## Goal\nship it\n\n").expect("the model's words come first").to_owned()
+}
+
+#[test]
+fn o13_files_read_and_files_changed_are_listed() {
+    let calls = [
+        ("read", r#"{"path":"read.py"}"#),
+        ("write", r#"{"path":"created.py","content":"x = 1"}"#),
+        ("edit", r#"{"path":"updated.py","old_string":"x","new_string":"y"}"#),
+        ("delete", r#"{"path":"deleted.py"}"#),
+    ];
+    assert_eq!(
+        lists(&calls),
+        "<read-files>\nread.py\n</read-files>\n\n<modified-files>\ncreated.py\ndeleted.py\nupdated.py\n</modified-files>"
+    );
+}
+
+#[test]
+fn o23_renamed_tools_count_by_what_they_do() {
+    let calls = [
+        ("workspace__view_document", r#"{"file_path":"read.py"}"#),
+        ("swap", r#"{"target_file":"changed.py","old_text":"x","new_text":"y"}"#),
+    ];
+    assert_eq!(
+        lists(&calls),
+        "<read-files>\nread.py\n</read-files>\n\n<modified-files>\nchanged.py\n</modified-files>"
+    );
+}
+
+#[test]
+fn o24_custom_instructions_are_in_the_request() {
+    let mut bed = bed("operator-use");
+    bed.session.set_focus(Some("keep the API list".into()));
+    bed.talk(2, 1_000);
+    tail(&mut bed);
+    compact(&mut bed);
+    let (_, instruction) = told(&bed.model.requests()[0]);
+    assert!(instruction.ends_with("\n\nAdditional focus: keep the API list"));
+}
+
+#[test]
+fn the_real_program_appends_open_todos() {
+    let mut bed = bed("operator-use@2");
+    bed.model.then(good("## Goal\nship it"));
+    bed.talk(2, 1_000);
+    let todos = r#"{"todos":[{"content":"write the tests","status":"pending"}]}"#;
+    bed.exchange("todo_write", todos, "done");
+    tail(&mut bed);
+    compact(&mut bed);
+    assert_eq!(summary(&bed), "## Goal\nship it\n\n## Open todos (from the log)\n- [ ] write the tests");
+}
