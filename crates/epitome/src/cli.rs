@@ -136,7 +136,17 @@ pub struct CompactArgs {
     /// Messages never to be superseded, by pointer
     #[arg(long = "pin", value_name = "ID")]
     pub pins: Vec<epitome_core::EntryId>,
-    /// Show the plan and touch nothing
+    /// Summarise only what lies before this message
+    #[arg(long, value_name = "ID", conflicts_with = "from_message")]
+    pub up_to: Option<epitome_core::EntryId>,
+    /// Summarise only what lies from this message on
+    #[arg(long, value_name = "ID")]
+    pub from_message: Option<epitome_core::EntryId>,
+    /// Where files are read again for presets that restore some; the folder the transcript records, if
+    /// left out and there is one
+    #[arg(long, value_name = "DIR")]
+    pub project: Option<PathBuf>,
+    /// Show the plan and touch nothing: no file is written, no model called
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]

@@ -2,15 +2,18 @@
 
 #![expect(unreachable_pub, reason = "a program has no callers")]
 
+mod asking;
 mod cli;
 mod clock;
 mod commands;
 mod draw;
+mod hint;
 mod input;
 mod opened;
 mod output;
 mod preset;
 mod progress;
+mod restorer;
 mod settings;
 
 use clap::Parser;

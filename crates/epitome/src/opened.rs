@@ -1,14 +1,15 @@
 //! A transcript opened for work: read, with the model it is counted for and the room there is.
 
 use crate::cli::ReadArgs;
-use crate::input;
+use crate::{hint, input};
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{Budget, Measure, Tokens};
-use epitome_engine::Gauge;
+use epitome_core::policy::CountText;
+use epitome_core::{Budget, Measure, Policy, Tokens};
+use epitome_engine::settings::Resolved;
+use epitome_engine::{Gauge, measure_for};
 use epitome_tokens::{Catalog, Counter, Model};
 use epitome_wire::{Conversation, Source, Transcript, read};
 use serde::Serialize;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,10 +25,21 @@ pub struct Opened {
     pub model: Model,
     /// That model's way of counting.
     pub gauge: Gauge,
+    /// The way of counting it is worked on by.
+    pub counted: Counted,
     /// The window.
     pub window: Window,
     /// Whether the file is not the bytes themselves.
     is_packed: bool,
+}
+
+/// A way of counting, and its name.
+#[derive(Clone)]
+pub struct Counted {
+    /// The way.
+    pub measure: Arc<dyn Measure>,
+    /// As records show it.
+    pub method: Arc<str>,
 }
 
 /// A window and where the figure comes from.
@@ -39,8 +51,6 @@ pub struct Window {
     pub source: String,
 }
 
-/// A model is looked for in this much of a transcript's beginning, and as much of its end.
-const HINT_BYTES: u64 = 4 << 20;
 /// An answer's length where neither transcript nor catalog limit it.
 const OUTPUT_TOKENS: u64 = 8_192;
 
@@ -48,7 +58,7 @@ const OUTPUT_TOKENS: u64 = 8_192;
 const FLAG: &str = "flag";
 
 impl Opened {
-    /// Opens and reads a transcript.
+    /// Opens and reads a transcript, counted as its model counts.
     pub fn new(path: &Path, args: &ReadArgs) -> Result<Self> {
         let source = input::open(path)?;
         Self::of(path, source, args)
@@ -56,11 +66,41 @@ impl Opened {
 
     /// Reads a transcript that is open already.
     pub fn of(path: &Path, source: Arc<dyn Source>, args: &ReadArgs) -> Result<Self> {
+        let model = model_of(&*source, args)?;
+        let counted = Counted::by_model(&Gauge(Counter::for_model(&model)));
+        Self::read(path, source, args, model, counted)
+    }
+
+    /// Opens and reads a transcript, counted as the policy for its model counts. A window that settings
+    /// state becomes its window.
+    pub fn under(
+        path: &Path,
+        args: &ReadArgs,
+        settings: impl FnOnce(Option<&str>) -> Result<Resolved>,
+    ) -> Result<(Self, Resolved)> {
+        let source = input::open(path)?;
+        let model = model_of(&*source, args)?;
+        let resolved = settings(Some(model.id.as_str()).filter(|name| !name.is_empty()))?;
+        let counted = Counted::under(&resolved.policy, &model);
+        let mut opened = Self::read(path, source, args, model, counted)?;
+        if let (Some(tokens), Some(source)) =
+            (resolved.policy.window.tokens, resolved.source("window.tokens"))
+        {
+            opened.state_window(tokens, source.to_string());
+        }
+        Ok((opened, resolved))
+    }
+
+    fn read(
+        path: &Path,
+        source: Arc<dyn Source>,
+        args: &ReadArgs,
+        model: Model,
+        counted: Counted,
+    ) -> Result<Self> {
         let failed = || format!("cannot read {}", path.display());
-        let name = args.model.clone().or(hinted_model(&*source)?).unwrap_or_default();
-        let model = catalog(args.models.as_deref())?.find(&name);
         let gauge = Gauge(Counter::for_model(&model));
-        let transcript = read(source.clone(), args.from.0, &gauge).with_context(failed)?;
+        let transcript = read(source.clone(), args.from.0, &*counted.measure).with_context(failed)?;
         if transcript.conversations.is_empty() {
             bail!(
                 "cannot read {}: it holds no conversation; check that it is the right file",
@@ -76,11 +116,11 @@ impl Opened {
             }
         };
         let is_packed = std::fs::metadata(path).map_or(true, |about| about.len() != source.len());
-        Ok(Self { path: path.to_owned(), source, transcript, model, gauge, window, is_packed })
+        Ok(Self { path: path.to_owned(), source, transcript, model, gauge, counted, window, is_packed })
     }
 
     /// Goes by a window that settings state, unless the command line states one.
-    pub fn state_window(&mut self, tokens: Tokens, source: String) {
+    fn state_window(&mut self, tokens: Tokens, source: String) {
         if self.window.source != FLAG {
             self.window = Window { tokens: tokens.0, source };
         }
@@ -88,7 +128,7 @@ impl Opened {
 
     /// How tokens are counted.
     pub fn method(&self) -> String {
-        self.gauge.0.method().to_string()
+        self.counted.method.to_string()
     }
 
     /// The room for one of its conversations.
@@ -102,7 +142,8 @@ impl Opened {
 
     /// What a conversation's system prompt and tools take.
     pub fn fixed_tokens(&self, conversation: &Conversation) -> Tokens {
-        let system: Tokens = conversation.fixed.system.iter().map(|text| self.gauge.text(text)).sum();
+        let system: Tokens =
+            conversation.fixed.system.iter().map(|text| self.counted.measure.text(text)).sum();
         let tools: Vec<&str> = conversation.fixed.tools.iter().map(AsRef::as_ref).collect();
         system + Tokens(self.gauge.0.count_tools(&tools))
     }
@@ -138,41 +179,29 @@ impl Opened {
     }
 }
 
-/// The model a transcript names most, near its beginning and its end; one the catalog knows before any other.
-fn hinted_model(source: &dyn Source) -> Result<Option<String>> {
-    let mut named: HashMap<String, usize> = HashMap::new();
-    let len = source.len();
-    for offset in [0, len.saturating_sub(HINT_BYTES)] {
-        let mut bytes = vec![0; HINT_BYTES.min(len) as usize];
-        let got = source.read_at(offset, &mut bytes).context("cannot read the file")?;
-        count_models(&String::from_utf8_lossy(&bytes[..got]), &mut named);
+impl Counted {
+    fn by_model(gauge: &Gauge) -> Self {
+        Self { measure: Arc::new(gauge.clone()), method: gauge.0.method().to_string().into() }
     }
-    let is_known = |name: &String| Catalog::built_in().find(name).row.is_some();
-    Ok(named
-        .into_iter()
-        .max_by_key(|(name, count)| (is_known(name), *count, name.clone()))
-        .map(|(name, _)| name))
-}
 
-/// The keys under which tools write the model's name.
-const MODEL_KEYS: [&str; 4] = ["\"model\"", "\"modelID\"", "\"modelId\"", "\"model_name\""];
-
-fn count_models(text: &str, named: &mut HashMap<String, usize>) {
-    for key in MODEL_KEYS {
-        for (at, _) in text.match_indices(key) {
-            if let Some(name) = value_after(&text[at + key.len()..]) {
-                *named.entry(name.to_owned()).or_default() += 1;
-            }
-        }
+    /// As `policy` counts messages of `model`.
+    fn under(policy: &Policy, model: &Model) -> Self {
+        let counter = Counter::for_model(model);
+        let method = match policy.count.text {
+            CountText::Model => counter.method().to_string().into(),
+            CountText::QuarterChars => "chars/4".into(),
+            CountText::QuarterUtf16 => "utf16/4".into(),
+            CountText::Cl100k => "cl100k_base".into(),
+            CountText::Larger => "the larger of chars/4 and cl100k_base".into(),
+        };
+        Self { measure: measure_for(policy, counter), method }
     }
 }
 
-/// The string after a key, where it can be a model's name.
-fn value_after(text: &str) -> Option<&str> {
-    let rest = text.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
-    let name = &rest[..rest.find('"')?];
-    let is_name = (2..80).contains(&name.len()) && !name.starts_with('<') && !name.contains([' ', '\\']);
-    is_name.then_some(name)
+/// The model a transcript is counted for: the one asked for, or the one it names.
+fn model_of(source: &dyn Source, args: &ReadArgs) -> Result<Model> {
+    let name = args.model.clone().or(hint::model(source)?).unwrap_or_default();
+    Ok(catalog(args.models.as_deref())?.find(&name))
 }
 
 /// The catalog, with the operator's own figures on top where a file of them is named.

@@ -1,10 +1,11 @@
 //! Progress on long work: on a terminal only, on standard error only.
 
-use crate::output;
+use crate::{asking, output};
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How many of several files could not be worked on.
 #[must_use]
@@ -33,7 +34,7 @@ pub fn over(
         bar.set_message(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         match work(number, path, &bar) {
             Ok(()) => {}
-            Err(error) if files.len() == 1 || output::is_closed_pipe(&error) => return Err(error),
+            Err(error) if files.len() == 1 || is_the_end(&error) => return Err(error),
             Err(error) => {
                 failed.count += 1;
                 bar.suspend(|| output::tell(format_args!("epitome: {error:#}")));
@@ -42,6 +43,27 @@ pub fn over(
         bar.inc(1);
     }
     Ok(failed)
+}
+
+/// Whether there is no use in going on with the next file.
+fn is_the_end(error: &anyhow::Error) -> bool {
+    output::is_closed_pipe(error) || asking::is_cancelled(error)
+}
+
+/// How often a spinner turns: often enough to look alive.
+const TICK: Duration = Duration::from_millis(120);
+
+/// Something that moves while one piece of work takes its time; nothing where a bar does already, or
+/// nobody watches.
+pub fn spinner(bar: &ProgressBar, what: &'static str) -> ProgressBar {
+    if !bar.is_hidden() || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let spinner = ProgressBar::new_spinner().with_style(style).with_message(what);
+    spinner.enable_steady_tick(TICK);
+    spinner
 }
 
 /// A bar over several files; nothing where there is one, or nobody watches.

@@ -21,6 +21,7 @@ pub const CONTEXT: &str = "Examples:
 pub const COMPACT: &str = "Examples:
   epitome compact s.jsonl -o small.jsonl --window 64000   its tool resumes from small.jsonl
   epitome compact s.jsonl --dry-run                       the plan, and nothing written
+  epitome compact s.jsonl --summarizer fast -o small.jsonl  a model of yours writes the summary
   epitome compact s.jsonl --target 16000 --json           the record alone
   epitome compact run.traj -o run.epitome                 originals inside; `undo` gives them back
   epitome compact sessions/ -o smaller/ --window 64000    a folder of them";

@@ -18,7 +18,8 @@ pub struct PolicyArgs {
     /// The way of making room to try first: trim, prune, summarize, native, delegate, checkpoint or drop
     #[arg(long, value_name = "S")]
     pub strategy: Option<Strategy>,
-    /// Who writes the summary: `embedded` needs no model; else a name from [alias] of epitome.toml
+    /// Who writes the summary: `embedded` needs no model; else a name from [alias] of epitome.toml, or
+    /// provider/model
     #[arg(long, value_name = "WHO")]
     pub summarizer: Option<String>,
     /// An agent whose settings count: a name from [agents] of epitome.toml, or its file

@@ -1,19 +1,24 @@
 //! `epitome compact`: makes a transcript fit, keeping every original.
 
+mod one;
 mod story;
 mod writing;
 
 use super::{Work, print_json_each};
+use crate::asking::{Asking, Dry};
 use crate::cli::CompactArgs;
-use crate::opened::Opened;
+use crate::opened::{Opened, catalog};
+use crate::settings::{self, Places};
 use crate::{input, output, preset, progress};
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{EntryId, Trigger};
-use epitome_engine::Report;
+use epitome_core::{EntryId, Policy};
+use epitome_engine::{Asks, Report, Restorer};
+use indicatif::ProgressBar;
+use one::{Planned, Task, check_range, project};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use writing::{Added, Target};
+use writing::Target;
 
 /// The report of one conversation, with where it was found and where it went.
 #[derive(Serialize)]
@@ -29,18 +34,27 @@ struct Line {
     /// Whether it went to a request body, which keeps no originals.
     #[serde(skip)]
     is_body: bool,
+    /// Whether what its calls cost is known.
+    #[serde(skip)]
+    is_priced: bool,
+    /// What was planned; in a dry run, where there is something to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<Planned>,
     #[serde(flatten)]
     report: Report,
 }
 
 /// Compacts each conversation of each file.
 pub fn run(args: &CompactArgs) -> Result<()> {
-    preset::check(&args.policy)?;
+    let dry = if args.dry_run { Dry::Run } else { Dry::No };
+    let asking = Asking::here(catalog(args.read.models.as_deref())?, dry)?;
+    // What cannot be used is refused before any file is read.
+    asking.check(&settings::resolve(&Places::here()?, &args.policy, None)?)?;
     let files = input::expand(&args.files)?;
     let outputs = outputs(&files, args)?;
     let mut lines = Vec::new();
-    let failed = progress::over(&files, |number, path, _| {
-        lines.extend(compact_file(path, outputs[number].as_deref(), args)?);
+    let failed = progress::over(&files, |number, path, bar| {
+        lines.extend(compact_file(path, outputs[number].as_deref(), args, &asking, bar)?);
         Ok(())
     })?;
     if args.read.json {
@@ -95,36 +109,43 @@ fn check_pins(opened: &Opened, pins: &[EntryId]) -> Result<()> {
     }
 }
 
-fn compact_file(path: &Path, out: Option<&Path>, args: &CompactArgs) -> Result<Vec<Line>> {
-    let mut opened = Opened::new(path, &args.read)?;
-    let policy = Arc::new(preset::policy_for(&args.policy, &mut opened)?);
+fn compact_file(
+    path: &Path,
+    out: Option<&Path>,
+    args: &CompactArgs,
+    asking: &Asking,
+    bar: &ProgressBar,
+) -> Result<Vec<Line>> {
+    let (opened, resolved) = preset::open(path, &args.read, &args.policy)?;
     let target = Target::of(&opened, args.to)?;
     target.check(&opened, out)?;
     check_pins(&opened, &args.pins)?;
+    check_range(args, &opened, target.can().before)?;
+    let who = asking.summarizer(&resolved)?;
     let work = Work {
-        policy,
+        policy: resolved.policy.clone(),
         can: target.can(),
         focus: args.focus.as_deref().map(Into::into),
         pins: args.pins.clone(),
+        asks: Asks { restorer: restorer(&resolved.policy, args, &opened)?, ..who.asks() },
     };
+    let task = Task { args, asking, opened: &opened, work, who, bar };
     let mut lines = Vec::new();
     let mut added = Vec::new();
     for number in 0..opened.transcript.conversations.len() {
-        let failed = || format!("cannot compact {}", path.display());
-        let mut session = work.open(&opened, number)?;
-        let known = session.log().len();
-        let report = session.compact_now(Trigger::Manual).with_context(failed)?;
-        let output = out.filter(|_| !args.dry_run).map(|out| out.display().to_string());
-        added.push(Added { number, known, report: report.clone(), session });
+        let (done, plan) = task.run(number).with_context(|| format!("cannot compact {}", path.display()))?;
         lines.push(Line {
             file: path.display().to_string(),
             conversation: number,
-            output,
+            output: out.filter(|_| !args.dry_run).map(|out| out.display().to_string()),
             window_source: opened.window.source.clone(),
             problems: opened.transcript.problems.len(),
             is_body: matches!(target, Target::Body(_)),
-            report,
+            is_priced: task.who.is_priced(),
+            plan,
+            report: done.report.clone(),
         });
+        added.push(done);
     }
     let is_wanted = out.is_some() || !args.read.json;
     if is_wanted && !args.dry_run {
@@ -135,4 +156,12 @@ fn compact_file(path: &Path, out: Option<&Path>, args: &CompactArgs) -> Result<V
         })?;
     }
     Ok(lines)
+}
+
+/// What brings files back, where the policy wants some and a project is known.
+fn restorer(policy: &Policy, args: &CompactArgs, opened: &Opened) -> Result<Option<Arc<dyn Restorer>>> {
+    if policy.restore.files == 0 {
+        return Ok(None);
+    }
+    Ok(project(args, opened)?.map(|project| Arc::new(project) as Arc<dyn Restorer>))
 }

@@ -22,7 +22,7 @@ use crate::output::{self, Page};
 
 use anyhow::{Context as _, Result};
 use epitome_core::ledger::{Ledger, Operation};
-use epitome_core::{EntryId, Expressible, Policy};
+use epitome_core::{EntryId, Expressible, Policy, Spent};
 use epitome_engine::{Asks, Session, Setup};
 use serde::Serialize;
 use std::sync::Arc;
@@ -49,12 +49,18 @@ pub struct Work {
     pub can: Expressible,
     pub focus: Option<Arc<str>>,
     pub pins: Vec<EntryId>,
+    pub asks: Asks,
 }
 
 impl Work {
-    /// Work that asks for nothing in particular.
+    /// Work that wants nothing in particular, and asks nobody.
     pub fn plain(policy: Policy) -> Self {
-        Self { policy: Arc::new(policy), can: Expressible::ALL, focus: None, pins: Vec::new() }
+        Self::asking(Arc::new(policy), Asks::default())
+    }
+
+    /// The same with someone to ask.
+    pub fn asking(policy: Arc<Policy>, asks: Asks) -> Self {
+        Self { policy, can: Expressible::ALL, focus: None, pins: Vec::new(), asks }
     }
 
     /// The setup of a session on conversation `number` of `opened`.
@@ -62,15 +68,15 @@ impl Work {
         let conversation = &opened.transcript.conversations[number];
         Setup {
             archive: Arc::new(conversation.originals.clone()),
-            measure: Arc::new(opened.gauge.clone()),
-            count_method: opened.method().into(),
+            measure: opened.counted.measure.clone(),
+            count_method: opened.counted.method.clone(),
             budget: opened.budget(conversation),
             policy: self.policy.clone(),
             can: self.can,
             focus: self.focus.clone(),
             pins: self.pins.clone(),
             clock: Arc::new(WallClock::start()),
-            asks: Asks::default(),
+            asks: self.asks.clone(),
         }
     }
 
@@ -79,6 +85,18 @@ impl Work {
         let conversation = &opened.transcript.conversations[number];
         Ok(Session::open(conversation.log.clone(), conversation.leaf, self.setup(opened, number))?)
     }
+}
+
+/// A number of calls, in words.
+pub fn told_calls(calls: u64) -> String {
+    if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") }
+}
+
+/// What calls of a model took, in words.
+pub fn told_spent(spent: &Spent, is_priced: bool) -> String {
+    let calls = told_calls(spent.calls.into());
+    let price = if is_priced { format!("${:.4}", spent.dollars) } else { "price unknown".to_owned() };
+    format!("{calls}, {} tokens in, {} out, {price}", spent.input, spent.output)
 }
 
 /// How many changed files are listed.

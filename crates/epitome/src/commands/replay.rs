@@ -1,14 +1,17 @@
 //! `epitome replay`: a transcript fed through the engine call by call.
 
 use super::Work;
+use crate::asking::{Asking, Dry, Summarizer};
 use crate::cli::ReplayArgs;
 use crate::draw::{self, Paint};
-use crate::opened::Opened;
+use crate::opened::{Opened, catalog};
 use crate::output::Page;
+use crate::settings::{self, Places};
 use crate::{input, preset, progress};
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{EntryId, Policy};
-use epitome_engine::{Call, Happened, Report, Session, replay};
+use epitome_core::{EntryId, Spent};
+use epitome_engine::{Call, Happened, Report, Session, replay_asking};
+use indicatif::ProgressBar;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::io::{BufWriter, Write};
@@ -38,39 +41,64 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
             args.to
         );
     }
-    preset::check(&args.policy)?;
+    let asking = Asking::here(catalog(args.read.models.as_deref())?, Dry::No)?;
+    asking.check(&settings::resolve(&Places::here()?, &args.policy, None)?)?;
     let files = input::expand(&args.files)?;
-    let failed = progress::over(&files, |_, path, _| {
-        let mut opened = Opened::new(path, &args.read)?;
-        let policy = preset::policy_for(&args.policy, &mut opened)?;
+    let failed = progress::over(&files, |_, path, bar| {
+        let (opened, resolved) = preset::open(path, &args.read, &args.policy)?;
+        let who = asking.summarizer(&resolved)?;
+        let work = Work::asking(resolved.policy.clone(), who.asks());
+        let task = Task { args, asking: &asking, opened: &opened, work, who, bar };
         for number in 0..opened.transcript.conversations.len() {
-            replay_one(&opened, number, &policy, args)
-                .with_context(|| format!("cannot replay {}", path.display()))?;
+            task.run(number).with_context(|| format!("cannot replay {}", path.display()))?;
         }
         Ok(())
     })?;
     failed.result()
 }
 
-fn replay_one(opened: &Opened, number: usize, policy: &Policy, args: &ReplayArgs) -> Result<()> {
-    let conversation = &opened.transcript.conversations[number];
-    let work = Work::plain(policy.clone());
-    let mut session = Session::new(conversation.log.clone(), work.setup(opened, number));
-    let branch: Vec<EntryId> =
-        conversation.leaf.map(|leaf| conversation.log.branch(leaf)).unwrap_or_default();
-    if args.read.json {
-        let mut out = BufWriter::new(std::io::stdout().lock());
-        replay::<anyhow::Error>(&mut session, &branch, |call| {
-            print_line(&mut out, opened, number, &call, args)
+/// What is replayed, and with what.
+struct Task<'a> {
+    args: &'a ReplayArgs,
+    asking: &'a Asking,
+    opened: &'a Opened,
+    work: Work,
+    who: Summarizer,
+    bar: &'a ProgressBar,
+}
+
+impl Task<'_> {
+    fn run(&self, number: usize) -> Result<()> {
+        let conversation = &self.opened.transcript.conversations[number];
+        let mut session = Session::new(conversation.log.clone(), self.work.setup(self.opened, number));
+        let branch: Vec<EntryId> =
+            conversation.leaf.map(|leaf| conversation.log.branch(leaf)).unwrap_or_default();
+        if self.args.read.json {
+            let mut out = BufWriter::new(std::io::stdout().lock());
+            let print = |call: Call<'_>| print_line(&mut out, self.opened, number, &call, self.args);
+            self.replay(&mut session, &branch, print)?;
+            return out.flush().context("cannot write to standard output");
+        }
+        let mut seen = Vec::new();
+        self.replay(&mut session, &branch, |call| {
+            seen.push((call.tokens.0, call.cached.0, call.compaction));
+            Ok(())
         })?;
-        return out.flush().context("cannot write to standard output");
+        print_story(self.opened, number, &session, &seen, self.who.is_priced())
     }
-    let mut seen = Vec::new();
-    replay::<anyhow::Error>(&mut session, &branch, |call| {
-        seen.push((call.tokens.0, call.cached.0, call.compaction));
-        Ok(())
-    })?;
-    print_story(opened, number, &session, &seen)
+
+    fn replay(
+        &self,
+        session: &mut Session,
+        branch: &[EntryId],
+        mut each: impl FnMut(Call<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let annotated = |mut call: Call<'_>| {
+            call.compaction.iter_mut().for_each(|report| self.who.annotate(report));
+            each(call)
+        };
+        self.asking.wait(self.bar, replay_asking::<anyhow::Error>(session, branch, annotated))
+    }
 }
 
 fn print_line(
@@ -110,6 +138,7 @@ fn print_story(
     number: usize,
     session: &Session,
     seen: &[(u64, u64, Option<Report>)],
+    is_priced: bool,
 ) -> Result<()> {
     let (paint, mut page) = (Paint::stdout(), Page::default());
     let window = session.setup().budget.window;
@@ -134,6 +163,11 @@ fn print_story(
         let Some(report) = report else { continue };
         let who = if report.outcome == Happened::Recorded { " (by the transcript's own tool)" } else { "" };
         writeln!(page, "  call {call}: {} → {} tokens{who}", report.tokens_before, report.tokens_after);
+    }
+    let mut spent = Spent::default();
+    seen.iter().filter_map(|(.., report)| report.as_ref()).for_each(|report| spent.add(&report.spent));
+    if spent.calls > 0 {
+        writeln!(page, "  summaries: {}", super::told_spent(&spent, is_priced));
     }
     page.print()
 }

@@ -50,6 +50,15 @@ pub fn load(places: &Places, name: &str) -> Result<Found> {
     )
 }
 
+/// The same, with nothing written: a prompt that `load` would write is the one it would begin as.
+pub fn peek(places: &Places, name: &str) -> Result<Prompts> {
+    let missing = places.file(name)?.is_some_and(|file| !file.exists());
+    match SCAFFOLDED.iter().find(|(path, _)| *path == name && missing) {
+        Some((_, begins_as)) => Ok(prompts::own(&text_of(begins_as))),
+        None => load(places, name).map(|found| found.prompts),
+    }
+}
+
 fn read(name: &str, file: PathBuf, is_new: bool) -> Result<Found> {
     let text = disk::read(&file)
         .with_context(|| format!("cannot read the prompt `{name}` at {}", file.display()))?;

@@ -1,9 +1,10 @@
 //! A compaction told to a person, on standard error: standard output may carry the transcript.
 
-use super::Line;
+use super::{Line, Planned};
 use crate::cli::CompactArgs;
+use crate::commands::{told_calls, told_spent};
 use crate::output::Page;
-use epitome_engine::Happened;
+use epitome_engine::{Happened, Made};
 
 /// Tells what was done, or would be.
 pub(super) fn tell(line: &Line, args: &CompactArgs) {
@@ -58,8 +59,9 @@ fn write(page: &mut Page, line: &Line, args: &CompactArgs) {
         made.reduced.len(),
         report.duration_ms
     );
-    if report.cost > 0.0 {
-        writeln!(page, "  cost: ${:.4}", report.cost);
+    match &line.plan {
+        Some(plan) => write_plan(page, plan, made),
+        None => write_cost(page, line, made),
     }
     let loss = &made.loss;
     let has_left = !made.superseded.is_empty() || !made.dropped.is_empty();
@@ -76,4 +78,42 @@ fn write(page: &mut Page, line: &Line, args: &CompactArgs) {
     for fallback in &made.fallbacks {
         writeln!(page, "  tried {}: {}", fallback.strategy, fallback.why);
     }
+}
+
+/// What the summary took.
+fn write_cost(page: &mut Page, line: &Line, made: &Made) {
+    let spent = &line.report.spent;
+    if spent.calls > 0 {
+        writeln!(page, "  summary: {}", told_spent(spent, line.is_priced));
+    } else if made.summary.is_some() {
+        writeln!(page, "  summary: free ({})", made.summarizer.as_deref().unwrap_or("no model"));
+    }
+}
+
+/// How it would be done, and what that would take.
+fn write_plan(page: &mut Page, plan: &Planned, made: &Made) {
+    let Planned { sketch, cost_max } = plan;
+    let chain: Vec<String> = sketch.strategies.iter().map(ToString::to_string).collect();
+    writeln!(
+        page,
+        "  plan: {}; {} messages leave view, {} stay; the history is to come down to {} tokens",
+        chain.join(", then "),
+        sketch.leaving.len(),
+        sketch.staying.len(),
+        sketch.target
+    );
+    let Some(calls) = &sketch.calls else {
+        if made.summary.is_some() {
+            writeln!(page, "  summary: free (embedded)");
+        }
+        return;
+    };
+    let price = cost_max.map_or("price unknown".to_owned(), |most| format!("at most ${most:.4}"));
+    let (who, input, output_max) = (&calls.summarizer, calls.input, calls.output_max);
+    writeln!(
+        page,
+        "  summary: {} of {who}, about {input} tokens in, at most {output_max} out, {price}",
+        told_calls(calls.calls)
+    );
+    writeln!(page, "  note: {who} was not asked; the figures are those of the embedded summariser's summary");
 }

@@ -96,7 +96,7 @@ impl Target {
 
     /// The file to write.
     pub(super) fn pieces(self, opened: &Opened, added: &[Added]) -> Result<Pieces> {
-        let is_changed = added.iter().any(|added| added.report.outcome != Happened::Noop);
+        let is_changed = added.iter().any(|added| is_changed(added.report.outcome));
         match self {
             Self::Body(format) if !is_changed && format == opened.transcript.format => {
                 Ok(Pieces::unchanged(&*opened.source))
@@ -106,6 +106,14 @@ impl Target {
             Self::Resumable(_) => resumable(opened, &added[0]),
             Self::Native => wrapped(opened, added),
         }
+    }
+}
+
+/// Whether a compaction left anything to write.
+fn is_changed(outcome: Happened) -> bool {
+    match outcome {
+        Happened::Compacted | Happened::Pruned | Happened::Recorded => true,
+        Happened::Noop | Happened::Vetoed | Happened::Abandoned => false,
     }
 }
 
@@ -184,6 +192,9 @@ fn brief(report: &Report, made: &Made) -> serde_json::Value {
         "tokens_before": report.tokens_before,
         "tokens_after": report.tokens_after,
         "count_method": report.count_method,
+        "summarizer": made.summarizer,
+        "cost": report.cost,
+        "spent": report.spent,
         "loss": { "kept": loss.kept, "recoverable": loss.recoverable, "lost": loss.lost, "repaired": loss.repaired },
         "notes": made.notes,
     })

@@ -1,0 +1,183 @@
+//! Who is asked for summaries, as settings say it, and the waiting for them. A runtime and connections are
+//! made only where a model is asked.
+
+use crate::clock::WallClock;
+use crate::output;
+use crate::progress;
+use crate::settings::{Places, prompt};
+use anyhow::{Context as _, Result};
+use epitome_core::policy::Writer;
+use epitome_core::{Prompts, Tokens};
+use epitome_engine::settings::Resolved;
+use epitome_engine::{Asks, Model, Pending, Report, SketchedCalls, now};
+use epitome_provider::{Aliases, Provider, World};
+use epitome_tokens::{Catalog, Usage};
+use indicatif::ProgressBar;
+use std::cell::{OnceCell, RefCell};
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use tokio::runtime::{Builder, Runtime};
+
+/// Everything it takes to ask someone.
+pub struct Asking {
+    places: Places,
+    catalog: Catalog,
+    dry: Dry,
+    net: OnceCell<Net>,
+}
+
+/// Whether files may be written on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dry {
+    /// Nothing is touched.
+    Run,
+    /// A prompt that is missing is written where it is looked for.
+    No,
+}
+
+/// What touches the network.
+struct Net {
+    runtime: Runtime,
+    world: World,
+    /// Ends at the first ctrl-c, even one that came between two waits.
+    interrupted: RefCell<Pending<'static, io::Result<()>>>,
+}
+
+/// Who writes the summaries of a transcript.
+#[derive(Clone, Default)]
+pub struct Summarizer {
+    /// A model; the embedded summariser where there is none.
+    pub model: Option<Arc<Provider>>,
+    prompts: Arc<Prompts>,
+    /// What a person should know of the choice.
+    note: Option<&'static str>,
+}
+
+/// Said where a policy wants the session's own model: a transcript comes without one.
+const NO_SESSION: &str = "these settings leave the summary to the session's own model, and a file has none: \
+                          the embedded summariser wrote it; name a model with --summarizer";
+
+impl Asking {
+    /// Whoever can be asked from here.
+    pub fn here(catalog: Catalog, dry: Dry) -> Result<Self> {
+        Ok(Self { places: Places::here()?, catalog, dry, net: OnceCell::new() })
+    }
+
+    /// Who writes summaries by these settings.
+    pub fn summarizer(&self, resolved: &Resolved) -> Result<Summarizer> {
+        match &resolved.policy.summary.by {
+            Writer::Embedded | Writer::Nobody => Ok(Summarizer::default()),
+            Writer::Session => Ok(Summarizer { note: Some(NO_SESSION), ..Summarizer::default() }),
+            Writer::Alias(name) => self.model(name, resolved),
+        }
+    }
+
+    /// Refuses a summariser that cannot be asked.
+    pub fn check(&self, resolved: &Resolved) -> Result<()> {
+        match &resolved.policy.summary.by {
+            Writer::Embedded | Writer::Nobody | Writer::Session => Ok(()),
+            Writer::Alias(name) => self.provider(name, resolved).map(drop),
+        }
+    }
+
+    fn model(&self, name: &str, resolved: &Resolved) -> Result<Summarizer> {
+        let model = Some(Arc::new(self.provider(name, resolved)?));
+        let prompts = Arc::new(self.prompts(&resolved.policy.summary.prompt)?);
+        Ok(Summarizer { model, prompts, note: None })
+    }
+
+    fn provider(&self, name: &str, resolved: &Resolved) -> Result<Provider> {
+        let aliases: Aliases =
+            resolved.aliases.clone().try_into().context("[alias] of epitome.toml cannot be used")?;
+        let environment = |name: &str| std::env::var(name).ok();
+        Ok(aliases.provider(name, &self.catalog, &environment, &self.net()?.world)?)
+    }
+
+    fn prompts(&self, name: &str) -> Result<Prompts> {
+        match self.dry {
+            Dry::Run => prompt::peek(&self.places, name),
+            Dry::No => {
+                let found = prompt::load(&self.places, name)?;
+                if let Some(file) = found.file.filter(|_| found.is_new) {
+                    output::tell(format_args!(
+                        "wrote {}: the prompt for summaries, yours to change",
+                        file.display()
+                    ));
+                }
+                Ok(found.prompts)
+            }
+        }
+    }
+
+    fn net(&self) -> Result<&Net> {
+        if let Some(net) = self.net.get() {
+            return Ok(net);
+        }
+        let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+        let world = World::new(Arc::new(WallClock::start()))?;
+        let interrupted = RefCell::new(Box::pin(tokio::signal::ctrl_c()) as Pending<'static, _>);
+        Ok(self.net.get_or_init(|| Net { runtime, world, interrupted }))
+    }
+
+    /// Waits for work that may ask, unless someone presses ctrl-c first.
+    pub fn wait<T>(&self, bar: &ProgressBar, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let Some(net) = self.net.get() else { return now(work) };
+        let spinner = progress::spinner(bar, "waiting for a summary");
+        let mut interrupted = net.interrupted.borrow_mut();
+        let done = net.runtime.block_on(async {
+            tokio::select! {
+                done = work => done,
+                Ok(()) = interrupted.as_mut() => Err(Cancelled.into()),
+            }
+        });
+        spinner.finish_and_clear();
+        done
+    }
+}
+
+impl Summarizer {
+    /// A session's means with this summariser.
+    pub fn asks(&self) -> Asks {
+        let model = self.model.clone().map(|provider| provider as Arc<dyn Model>);
+        Asks { model, prompts: self.prompts.clone(), ..Asks::default() }
+    }
+
+    /// Puts what a person should know into a record.
+    pub fn annotate(&self, report: &mut Report) {
+        let Some(made) = &mut report.record else { return };
+        made.notes.extend(self.note.filter(|_| made.summary.is_some()).map(str::to_owned));
+    }
+
+    /// Whether what its calls cost is known.
+    pub fn is_priced(&self) -> bool {
+        self.model.as_ref().is_some_and(|provider| provider.prices().is_some())
+    }
+
+    /// The most that calls may cost, in dollars, where that is known.
+    pub fn cost_max(&self, calls: &SketchedCalls) -> Option<f64> {
+        let (Tokens(input), Tokens(output_max)) = (calls.input, calls.output_max);
+        let count = calls.calls.max(1);
+        let one = Usage { prompt: input / count, output: output_max / count, ..Usage::default() };
+        let prices = self.model.as_ref()?.prices()?;
+        Some(prices.cost(&one) * count as f64)
+    }
+}
+
+/// Someone pressed ctrl-c.
+#[derive(Clone, Copy, Debug)]
+pub struct Cancelled;
+
+impl fmt::Display for Cancelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cancelled; nothing was written")
+    }
+}
+
+impl std::error::Error for Cancelled {}
+
+/// Whether work ended because someone pressed ctrl-c.
+pub fn is_cancelled(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.is::<Cancelled>())
+}
