@@ -104,6 +104,6 @@ fn c28_claude_code_2_1_asks_with_the_last_request_and_one_message_more() {
         output_max: Tokens(20_000),
         attempt: 0,
     };
-    assert_eq!(bed.model.requests(), [request.clone()]);
     assert!(written(&request).contains("All user messages"));
+    assert_eq!(bed.model.requests(), [request]);
 }
