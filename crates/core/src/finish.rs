@@ -49,7 +49,7 @@ impl Plan<'_> {
         } else if self.target == budget.target(policy) {
             "a history gets at least a quarter and at most three quarters of its room"
         } else {
-            "it was below that already and, being asked to, was halved"
+            "it was below that already, and was halved: someone asked, or it was full of something else"
         };
         Some(format!("the target of {wanted} for the history became {}: {why}", self.target))
     }

@@ -72,7 +72,7 @@ impl<'a> Plan<'a> {
             return settled("nothing was said since the last compaction");
         }
         let target = target_of(&job);
-        if target < ROOM_MIN && job.budget.fits(before) && job.trigger.is_manual() {
+        if target < ROOM_MIN && job.budget.fits(before) && is_halved(job.trigger) {
             return settled("the history is too short to be worth a summary");
         }
         let mut plan = Self::bare(job);
@@ -115,14 +115,15 @@ impl<'a> Plan<'a> {
     /// stands behind the rule.
     fn must_shrink(&self) -> bool {
         match self.job.trigger {
-            Trigger::Threshold | Trigger::Overflow => self.rungs.contains(&Strategy::Drop),
+            Trigger::Threshold | Trigger::Overflow | Trigger::Downshift => {
+                self.rungs.contains(&Strategy::Drop)
+            }
             Trigger::Manual
             | Trigger::Requested
             | Trigger::Idle
             | Trigger::Messages
             | Trigger::Bytes
-            | Trigger::Media
-            | Trigger::Downshift => false,
+            | Trigger::Media => false,
         }
     }
 
@@ -145,6 +146,9 @@ impl<'a> Plan<'a> {
     fn shape(&self, strategy: Strategy, fewer: u32) -> Shape {
         if let Some(up_to) = self.job.moment.up_to {
             return Shape::From(up_to);
+        }
+        if let Some(from) = self.job.moment.from {
+            return Shape::Before(from);
         }
         if let Some((_, Supplied { keep_from: Some(id), .. })) = &self.wanted.summary {
             return Shape::From(*id);
@@ -211,9 +215,11 @@ impl<'a> Plan<'a> {
 
     /// What is left of the target for a summary, its frame included.
     pub fn summary_room(&self) -> Tokens {
+        let is_range = self.job.moment.up_to.or(self.job.moment.from).is_some();
         match self.job.policy.keep.newest {
-            Newest::Percent(_) => self.target.less(self.kept.tokens),
-            Newest::Messages(_)
+            Newest::Percent(_) if !is_range => self.target.less(self.kept.tokens),
+            Newest::Percent(_)
+            | Newest::Messages(_)
             | Newest::TokensAtLeast(_)
             | Newest::TokensReached(_)
             | Newest::TokensAtMost(_)
@@ -226,19 +232,29 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Where a rule and not the target says what is kept, tail and summary take at most this part of the room.
+/// Where a rule or a range and not the target says what is kept, tail and summary take at most this part of the room.
 const RULE_ROOM_SHARE: (u64, u64) = (3, 4);
 
-/// The policy's target. Asked by hand, a history that is not above it is halved; after an overflow at
-/// least what the provider missed is freed.
+/// The policy's target. A history that is not above it is halved where tokens are not what it is
+/// compacted for; after an overflow at least what the provider missed is freed.
 fn target_of(job: &Job<'_>) -> Tokens {
     let target = job.budget.target(job.policy);
     let before = job.context.tokens();
-    if job.trigger.is_manual() && before <= target {
+    if is_halved(job.trigger) && before <= target {
         return before.share(1, 2);
     }
     let freed = job.moment.over.map(|over| before.less(over.share(GAP_SHARE.0, GAP_SHARE.1)));
     freed.map_or(target, |most| target.min(most))
+}
+
+/// Whether someone asked for it, or something other than tokens is full.
+fn is_halved(trigger: Trigger) -> bool {
+    match trigger {
+        Trigger::Manual | Trigger::Messages | Trigger::Bytes | Trigger::Media => true,
+        Trigger::Threshold | Trigger::Overflow | Trigger::Requested | Trigger::Idle | Trigger::Downshift => {
+            false
+        }
+    }
 }
 
 pub(crate) fn floor_of(job: &Job<'_>, kept: Tokens) -> Floor {

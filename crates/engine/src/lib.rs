@@ -39,8 +39,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod branch;
 mod background;
+mod branch;
 mod breaker;
 mod committing;
 mod compacting;
@@ -62,6 +62,7 @@ pub mod settings;
 mod setup;
 mod sketch;
 mod speculate;
+mod switch;
 mod tally;
 mod watch;
 

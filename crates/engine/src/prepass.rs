@@ -1,11 +1,12 @@
 //! Passes before a look at the context: repeated texts, and the bulk of old messages. Recorded,
 //! announced and reversible like any compaction.
 
+use crate::event::Event;
 use crate::report::Report;
 use crate::session::{EngineError, Session};
 use crate::watch::Point;
 use epitome_core::policy::{Mode, PruneWhen};
-use epitome_core::{Moment, Plan, Role, Strategy, Trigger};
+use epitome_core::{Moment, Outcome, Plan, Role, Strategy, Trigger};
 
 impl Session {
     /// Runs the passes that are due at `point`; the report of the last that did anything.
@@ -18,7 +19,11 @@ impl Session {
             report = self.pass(Strategy::Trim)?.or(report);
         }
         if self.wants_prune(point) {
-            report = self.pass(Strategy::Prune)?.or(report);
+            let pruned = self.pass(Strategy::Prune)?;
+            if pruned.is_none() {
+                self.tell_deferred()?;
+            }
+            report = pruned.or(report);
         }
         Ok(report)
     }
@@ -49,5 +54,25 @@ impl Session {
             return Ok(None);
         };
         self.commit(outcome, tokens_before, Trigger::Threshold).map(Some)
+    }
+
+    /// Says that pruning is put off until the provider's cache is cold: once, until the context is rebuilt.
+    fn tell_deferred(&mut self) -> Result<(), EngineError> {
+        let rebuilds = self.rebuilds();
+        let Some(minutes) = self.setup().policy.prune.cache_cold_minutes else { return Ok(()) };
+        if self.state.deferred_at == Some(rebuilds) {
+            return Ok(());
+        }
+        let cold = Moment { idle_minutes: Some(minutes), ..Moment::default() };
+        let made = Plan::edit_only(self.job(Trigger::Threshold, cold), Strategy::Prune)?;
+        if let Some(Outcome::Edited { record, .. }) = made {
+            let freed = record.tokens_before.less(record.tokens_after);
+            let why = format!(
+                "pruning would free {freed} tokens, and waits for {minutes} minutes without a word: until then the provider's cache holds what follows"
+            );
+            self.state.deferred_at = Some(rebuilds);
+            self.state.events.push(Event::Noop { why, strategy: Strategy::Prune });
+        }
+        Ok(())
     }
 }

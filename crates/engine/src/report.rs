@@ -3,7 +3,7 @@
 use crate::restore::Restored;
 use crate::session::Session;
 use epitome_core::policy::Resume;
-use epitome_core::{Budget, EntryId, Fallback, HookRun, Record, Seen, Spent, Tokens, Trigger};
+use epitome_core::{Budget, EntryId, Fallback, HookRun, Record, Role, Seen, Spent, Tokens, Trigger};
 use serde::Serialize;
 
 /// A compaction, as it is printed, stored and sent.
@@ -179,8 +179,20 @@ impl Session {
             restored: None,
             turns: 0,
             summary_tokens,
-            resume: self.setup().policy.rebuild.resume,
+            resume: self.resume(),
             duration_ms: 0,
+        }
+    }
+
+    /// What happens next: where the model has said its last word, nothing goes on by itself.
+    fn resume(&self) -> Resume {
+        let newest = self.history().last().and_then(|&id| self.log().item(id));
+        let is_done = newest.is_some_and(|item| item.role == Role::Assistant && item.calls.is_empty());
+        match self.setup().policy.rebuild.resume {
+            Resume::Continue if is_done => Resume::Wait,
+            Resume::Continue => Resume::Continue,
+            Resume::Ask => Resume::Ask,
+            Resume::Wait => Resume::Wait,
         }
     }
 }

@@ -49,6 +49,8 @@ pub(crate) struct State {
     pub ready: Option<Ready>,
     /// Summaries made in vain since the last compaction.
     pub wasted: u32,
+    /// How often the context had been rebuilt when it was said that pruning is put off.
+    pub deferred_at: Option<u64>,
     /// Minutes without a word, where someone said so.
     pub idle_minutes: Option<u64>,
     /// Input that came while nobody could take it.

@@ -1,7 +1,7 @@
 //! What is in view beside tokens: messages, bytes and pictures, for policies that count them.
 
 use crate::setup::Setup;
-use epitome_core::{ArchiveError, Block, Context, EntryId, Message, Part};
+use epitome_core::{ArchiveError, Block, Context, EntryId, Form, Message, Part};
 use std::collections::HashMap;
 
 /// Messages, bytes and pictures in view. Bytes and pictures are counted only where the policy asks for them.
@@ -26,25 +26,29 @@ impl Tally {
         let is_weighed = rule.bytes.is_some() || rule.media.is_some();
         if is_rebuilt {
             (self.messages, self.bytes, self.media) = (0, 0, 0);
-            for (id, ..) in context.message_slots() {
-                self.add(id, is_weighed, setup)?;
+            for (id, form, _) in context.message_slots() {
+                self.add(id, form, is_weighed, setup)?;
             }
         } else if context.slots().last().is_some_and(|slot| slot.id() == id) {
-            self.add(id, is_weighed, setup)?;
+            self.add(id, Form::WHOLE, is_weighed, setup)?;
         }
         Ok(())
     }
 
-    fn add(&mut self, id: EntryId, is_weighed: bool, setup: &Setup) -> Result<(), ArchiveError> {
+    /// Counts a message as it is shown; each is weighed once while that is whole.
+    fn add(&mut self, id: EntryId, form: Form, is_weighed: bool, setup: &Setup) -> Result<(), ArchiveError> {
         self.messages += 1;
         if !is_weighed {
             return Ok(());
         }
-        let (bytes, media) = match self.each.get(&id) {
-            Some(&known) => known,
-            None => weigh(&*setup.archive.message(id)?),
+        let known = self.each.get(&id).copied().filter(|_| form == Form::WHOLE);
+        let (bytes, media) = match known {
+            Some(known) => known,
+            None => weigh(&form.apply(id, &setup.archive.message(id)?, &*setup.measure)),
         };
-        self.each.insert(id, (bytes, media));
+        if form == Form::WHOLE {
+            self.each.insert(id, (bytes, media));
+        }
         self.bytes += bytes;
         self.media += media;
         Ok(())

@@ -35,7 +35,7 @@ pub(crate) fn matching(job: &Job<'_>) -> Result<Vec<EntryId>, ArchiveError> {
 }
 
 /// The exchange a message in view belongs to, whole.
-fn unit_of(context: &Context, id: EntryId) -> Vec<EntryId> {
+pub(super) fn unit_of(context: &Context, id: EntryId) -> Vec<EntryId> {
     let slots = context.slots();
     let Some(at) = slots.iter().position(|slot| slot.id() == id) else { return Vec::new() };
     let after = context.units().partition_point(|&start| start as usize <= at);

@@ -5,6 +5,7 @@ mod rule;
 
 use crate::context::shown_tokens;
 use crate::{ArchiveError, Context, EntryId, Form, Job, Keep, Role, Slot, Tail, Tokens, find_cut};
+use always::unit_of;
 pub(crate) use always::{always, matching};
 
 /// What a plan keeps, in the order the model will see it.
@@ -49,6 +50,8 @@ pub enum Shape {
     },
     /// From this message on.
     From(EntryId),
+    /// Up to the exchange of this message, which leaves view with all that follows.
+    Before(EntryId),
 }
 
 impl Kept {
@@ -65,7 +68,23 @@ impl Kept {
                 let at = job.context.slots().iter().position(|slot| slot.id() == id);
                 Self::from_slot(job, pins, at.unwrap_or(job.context.slots().len()).max(first))
             }
+            Shape::Before(id) => Self::before_unit(job, pins, id),
         }
+    }
+
+    /// Everything in front of the exchange `id` belongs to, an exchange that is still open, and what is
+    /// kept in any case.
+    fn before_unit(job: &Job<'_>, pins: &[EntryId], id: EntryId) -> Result<Self, ArchiveError> {
+        let always = always(job, pins);
+        let limit = limit_of(job, &always, job.budget.room());
+        let unit = unit_of(job.context, id);
+        let ids = job.context.message_slots().map(|(id, ..)| id);
+        let mut front: Vec<EntryId> = ids.take_while(|id| unit.first() != Some(id)).chain(always).collect();
+        let open = job.context.open_from().map(|open| &job.context.slots()[open..]);
+        let tail = open.unwrap_or_default().iter().map(Slot::id).collect();
+        front.sort_unstable();
+        front.dedup();
+        Self::assemble(job, front, limit, tail, job.budget.room())
     }
 
     /// Everything from `start` on, and what is kept in any case.

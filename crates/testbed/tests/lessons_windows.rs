@@ -1,0 +1,173 @@
+//! Lessons of others, rows 75 to 82: whose window counts, what a threshold means in it, and what a
+//! compaction comes down to.
+
+use epitome_core::policy::Mode;
+use epitome_core::{Budget, Tokens, Trigger};
+use epitome_engine::settings::{Known, Resolved, Sources, Text, Thresholds, Window, WindowFrom, resolve};
+use epitome_engine::{Asks, Event, Happened, Recovery, now};
+use epitome_testbed::{Bed, Maker};
+use epitome_tokens::{Catalog, Source, Sourced};
+
+fn project(toml: &str) -> Sources {
+    let project = Text { name: "epitome.toml".into(), text: toml.to_owned() };
+    Sources { project: Some(project), ..Sources::default() }
+}
+
+fn resolved(toml: &str) -> Resolved {
+    resolve(&project(toml)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Where compaction begins in windows of 32,768 and of a million.
+fn triggers(resolved: &Resolved) -> [u64; 2] {
+    [32_768, 1_000_000].map(|window| {
+        let budget = Budget::new(Tokens(window), Tokens::ZERO, Tokens::ZERO);
+        Thresholds::of(&resolved.policy, &budget).trigger.0
+    })
+}
+
+/// A session of the default preset in a window of 200,000, with so many messages of 1,000 tokens.
+fn session(messages: usize) -> Bed {
+    let mut bed = Maker::new("default", 200_000).bed();
+    bed.talk(messages, 1_000);
+    bed
+}
+
+#[test]
+fn l75_a_threshold_is_a_share_an_amount_or_what_is_left() {
+    let at = |at: &str| triggers(&resolved(&format!("[trigger]\nat = \"{at}\"")));
+    assert_eq!(
+        [at("90%"), at("100000"), at("-20000")],
+        [[29_491, 900_000], [100_000, 100_000], [12_768, 980_000]]
+    );
+}
+
+#[test]
+fn l75_unset_differs_from_set_to_the_default() {
+    let [unset, set] = ["", "[trigger]\nat = \"80%\""].map(resolved);
+    assert_eq!(unset.policy, set.policy);
+    let sources = [unset, set].map(|one| one.source("trigger.at").map(ToString::to_string));
+    assert_eq!(sources, [Some("preset default".into()), Some("epitome.toml: trigger.at".into())]);
+}
+
+#[test]
+fn l76_a_declared_window_is_not_replaced_by_the_catalogs() {
+    let known = Known { flag: None, provider: None, catalog: Sourced::new(1_000_000, Source::Catalog) };
+    let chosen = ["[window]\ntokens = 32768", ""].map(|toml| Window::choose(&known, &resolved(toml).policy));
+    assert_eq!(
+        chosen,
+        [
+            Ok(Window { tokens: Tokens(32_768), from: WindowFrom::Explicit }),
+            Ok(Window { tokens: Tokens(1_000_000), from: WindowFrom::Catalog }),
+        ]
+    );
+}
+
+#[test]
+fn l77_the_window_of_an_unknown_model_is_a_guess_that_is_called_one() {
+    let model = Catalog::built_in().find("nobody-knows-this-one");
+    assert_eq!(model.window_tokens.source, Source::Guess);
+    let known = Known { flag: None, provider: None, catalog: model.window_tokens };
+    let window = Window::choose(&known, &resolved("").policy).expect("the default preset guesses");
+    assert_eq!(window, Window { tokens: Tokens(128_000), from: WindowFrom::Guess });
+    assert_eq!(window.reported(), None);
+}
+
+#[test]
+fn l78_more_than_the_window_is_shown_beside_the_window_and_not_clamped() {
+    let mut bed = session(380);
+    let check = bed.session.check();
+    assert_eq!(
+        (check.request, check.window, check.limit),
+        (Tokens(380_000), Tokens(200_000), Tokens(160_000))
+    );
+    bed.prepare();
+    let events = bed.session.take_events();
+    let triggered = Event::Triggered {
+        trigger: Trigger::Threshold,
+        tokens: Tokens(380_000),
+        limit: Tokens(160_000),
+        window: Tokens(200_000),
+    };
+    assert!(events.contains(&triggered), "{events:?}");
+}
+
+#[test]
+fn l79_a_value_that_cannot_be_used_is_refused_and_not_guessed_at() {
+    let refusal = |toml: &str| resolve(&project(toml)).map(|_| ()).expect_err("it is refused").to_string();
+    assert_eq!(
+        [
+            refusal("[trigger]\nat = \"500k\""),
+            refusal("[window]\ntokens = \"500k\""),
+            refusal("[trigger]\nat = \"0\"")
+        ],
+        [
+            "epitome.toml: `trigger.at` is \"500k\", which it cannot be; `500k` is no threshold; write 80%, 160000 or -20000",
+            "epitome.toml: `window.tokens` is \"500k\", which it cannot be; write a whole number, 0 or more, or `none` to unset it",
+            "epitome.toml: `trigger.at` is \"0\", which it cannot be; `0` would leave nothing",
+        ]
+    );
+}
+
+#[test]
+fn l80_off_means_off_and_the_error_surfaces() {
+    let mut bed = Maker::new("default", 200_000).set(|settings| settings.mode = Mode::Off).bed();
+    let ids = bed.talk(250, 1_000);
+    assert!(bed.prepare().is_none());
+    let Recovery::Surface { why } = bed.recover(Some(50_000)) else { panic!("it is off") };
+    assert_eq!((why.as_str(), bed.in_view(), bed.model.requests()), ("compaction is off", ids, vec![]));
+}
+
+#[test]
+fn l80_a_reminder_is_all_that_who_wants_one_gets() {
+    let mut bed = Maker::new("default", 200_000).set(|settings| settings.mode = Mode::Remind).bed();
+    let ids = bed.talk(170, 1_000);
+    assert!(bed.prepare().is_none());
+    let due = Event::Due { tokens: Tokens(170_000), limit: Tokens(160_000) };
+    assert!(bed.session.take_events().contains(&due));
+    assert_eq!((bed.in_view(), bed.model.requests()), (ids, vec![]));
+}
+
+#[test]
+fn l81_a_smaller_model_is_made_room_for_by_the_one_that_still_fits() {
+    let mut bed =
+        Maker::new("default", 1_000_000).model(|model| model.named("old-1m").with_window(1_000_000)).bed();
+    bed.talk(400, 1_000);
+    let smaller = Budget::new(Tokens(200_000), Tokens::ZERO, Tokens::ZERO);
+    let report = now(bed.session.switch(smaller, Asks::default())).expect("all is in memory");
+    let report = report.expect("the history is twice the new window");
+    assert_eq!((report.trigger, report.outcome), (Trigger::Downshift, Happened::Compacted));
+    assert_eq!(report.record.and_then(|made| made.summarizer).as_deref(), Some("old-1m"));
+    assert_eq!((bed.session.check().trigger, bed.session.setup().asks.model.is_none()), (None, true));
+}
+
+#[test]
+fn l81_a_larger_model_needs_no_compaction() {
+    let mut bed = session(150);
+    let larger = Budget::new(Tokens(1_000_000), Tokens::ZERO, Tokens::ZERO);
+    let report = now(bed.session.switch(larger, Asks::default())).expect("all is in memory");
+    assert_eq!((report.map(|report| report.outcome), bed.session.check().limit), (None, Tokens(800_000)));
+}
+
+#[test]
+fn l82_a_compaction_comes_down_to_its_target_and_not_far_below_it() {
+    let mut bed = Maker::new("default", 1_000_000).no_model().bed();
+    bed.talk(810, 1_000);
+    let report = bed.prepare().expect("it is due");
+    let made = report.record.expect("it was compacted");
+    assert_eq!(made.target, Tokens(250_000));
+    // Two fifths of the target are the newest messages, whatever the summary takes.
+    assert!((Tokens(99_000)..=made.target).contains(&report.tokens_after), "{}", report.tokens_after);
+}
+
+#[test]
+fn l82_what_stays_above_its_target_is_said_so() {
+    let mut bed = Maker::new("claude-code", 200_000)
+        .set(|settings| settings.guard.progress = Some("10%".parse().expect("a threshold")))
+        .bed();
+    bed.talk(190, 1_000);
+    let long = format!("## Goal\n{}", "a sentence of the summary. ".repeat(4_000));
+    bed.model.always(epitome_testbed::good(&long));
+    let report = bed.prepare().expect("it is due");
+    let held = bed.session.take_events().into_iter().find(|event| matches!(event, Event::Held { .. }));
+    assert!(held.is_some() && report.tokens_after > Tokens(20_000), "{} {held:?}", report.tokens_after);
+}
