@@ -78,7 +78,7 @@ pub enum CountText {
     /// As the session's model does, as well as that is known.
     #[serde(rename = "model")]
     Model,
-    /// A quarter of the characters.
+    /// A quarter of the characters, rounded down for each message.
     #[serde(rename = "chars/4")]
     QuarterChars,
     /// A quarter of the UTF-16 units, rounded up for each message.

@@ -1,8 +1,8 @@
 //! pi, case by case: the tests' names begin with the number of the case they hold.
 //!
 //! # Cases that cannot hold
-//! - p10 (`pi@0.58` only): where nothing can be cut off, that version asks for a summary of nothing; we say
-//!   that there is nothing to compact, as later versions do, for a summary of nothing makes no room.
+//! - p10: under `pi@0.58` alone: where nothing can be cut off, that version asks for a summary of nothing;
+//!   we say that there is nothing to compact, as later versions do, for it would make no room
 
 mod branch;
 mod cut;
