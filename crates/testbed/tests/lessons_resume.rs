@@ -1,0 +1,234 @@
+//! Lessons of others, rows 105 to 113: what a restart, a crash and a second thought find in the log.
+//!
+//! # Pending
+//!
+//! - l111: what a store on disk takes, and how long it keeps it, comes with the store; here it is shown
+//!   that a session's own state does not grow with what left view.
+
+use epitome_core::{
+    Archive, Compaction, Entry, EntryId, Log, Message, Opaque, Reply, Role, Stop, Strategy, Tail, Tokens,
+    Trigger,
+};
+use epitome_engine::{Happened, Made, Session};
+use epitome_testbed::{Bed, Maker, Quarter, good};
+use epitome_wire::Format;
+use epitome_wire::overflow::{Class, Known, Seen, classify};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+const WINDOW: u64 = 20_000;
+
+/// The session as another process finds it, with the first `count` entries of its log.
+fn reopened(bed: &Bed, count: usize) -> Session {
+    let mut log = Log::default();
+    for at in 0..count {
+        log.push(bed.session.log().get(EntryId(at as u32)).expect("it is in the log").clone());
+    }
+    let leaf = log.leaf();
+    Session::open(log, leaf, bed.session.setup().clone()).expect("the log is whole up to here")
+}
+
+fn shown(session: &Session) -> Vec<Arc<Message>> {
+    session.shown().expect("all is in memory").into_iter().map(|shown| shown.message).collect()
+}
+
+/// Goes on until a compaction is made.
+fn until_compacted(bed: &mut Bed) -> Made {
+    for _ in 0..200 {
+        let (text, result) = (bed.filler(120), bed.filler(300));
+        bed.user(&text);
+        bed.exchange("read", &format!(r#"{{"path":"src/{}.rs"}}"#, bed.session.log().len()), &result);
+        if let Some(report) = bed.prepare() {
+            return report.record.expect("something was done");
+        }
+    }
+    panic!("nothing was compacted");
+}
+
+/// The compactions of a log, oldest first.
+fn compactions(bed: &Bed) -> Vec<&Compaction> {
+    let entries = (0..bed.session.log().len()).filter_map(|at| bed.session.log().get(EntryId(at as u32)));
+    let made = entries.filter_map(|entry| match entry {
+        Entry::Compaction(compaction) => Some(&**compaction),
+        Entry::Message(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. } => None,
+    });
+    made.collect()
+}
+
+#[test]
+fn l105_a_session_killed_after_any_write_opens_and_has_lost_nothing() {
+    let mut bed = Maker::new("kaged", WINDOW).no_model().bed();
+    until_compacted(&mut bed);
+    until_compacted(&mut bed);
+    for count in 0..=bed.session.log().len() {
+        let session = reopened(&bed, count);
+        let newest = session.history().last().copied();
+        let in_view: Vec<EntryId> = session.context().message_slots().map(|(id, ..)| id).collect();
+        assert!(newest.is_none_or(|id| in_view.contains(&id)), "after {count} entries {newest:?} is gone");
+        let is_covered = session.context().summary(session.log()).is_some();
+        assert!(is_covered || in_view == session.history(), "after {count} entries something has no summary");
+        assert_eq!(shown(&session).len(), session.context().slots().len());
+    }
+}
+
+#[test]
+fn l105_a_transcript_whose_parent_was_never_written_is_read_all_the_same() {
+    let line = |uuid: &str, parent: &str, text: &str| {
+        format!(
+            r#"{{"type":"user","uuid":"{uuid}","parentUuid":{parent},"sessionId":"s","version":"2.1.0","message":{{"role":"user","content":"{text}"}}}}"#
+        )
+    };
+    let file = [line("a", "null", "first"), line("c", r#""lost""#, "last")].join("\n");
+    let bytes: Arc<Vec<u8>> = Arc::new(file.into_bytes());
+    let read = epitome_wire::read(bytes, Some(Format::ClaudeCode), &Quarter).expect("it degrades");
+    let conversation = &read.conversations[0];
+    let branch = conversation.log.branch(conversation.leaf.expect("something was said"));
+    let messages = branch.into_iter().filter_map(|id| conversation.originals.message(id).ok());
+    let said: Vec<String> = messages.map(|message| message.said()).collect();
+    assert!(said.contains(&"last".to_owned()), "{said:?}");
+}
+
+#[test]
+fn l106_what_compactions_write_grows_by_their_number_and_not_by_the_history() {
+    let mut bed = Maker::new("default", WINDOW).no_model().bed();
+    for _ in 0..12 {
+        until_compacted(&mut bed);
+    }
+    let sizes: Vec<usize> = compactions(&bed)
+        .into_iter()
+        .map(|compaction| serde_json::to_string(compaction).expect("an entry is JSON").len())
+        .collect();
+    let (early, late) = (sizes[2..6].iter().sum::<usize>(), sizes[8..].iter().sum::<usize>());
+    assert!(sizes.len() == 12 && late < early * 5 / 4, "{sizes:?}");
+}
+
+#[test]
+fn l107_over_ten_compactions_in_a_row_every_message_is_in_one_place() {
+    for preset in ["default", "pi", "claude-code"] {
+        let mut bed = Maker::new(preset, 60_000).bed();
+        for number in 0..10 {
+            let report = {
+                bed.talk(30, 1_000);
+                bed.compact(Trigger::Manual)
+            };
+            let made = report.record.expect("it was compacted");
+            let places: Vec<EntryId> = [made.superseded, made.dropped, made.kept].concat();
+            let once: HashSet<EntryId> = places.iter().copied().collect();
+            assert_eq!(places.len(), once.len(), "{preset} {number}");
+            assert_eq!(once, bed.session.history().iter().copied().collect(), "{preset} {number}");
+        }
+        assert_eq!(bed.session.compactions().len(), 10);
+    }
+}
+
+#[test]
+fn l108_a_turn_cut_right_after_a_compaction_carries_the_summary_before_it() {
+    for preset in ["default", "pi"] {
+        let mut bed = Bed::new(preset, 60_000);
+        bed.talk(40, 1_000);
+        bed.model.then(good("## Goal\nthe goal of the first forty messages"));
+        bed.compact(Trigger::Manual);
+        for number in 0..40 {
+            let result = bed.filler(1_000);
+            bed.exchange("read", &format!(r#"{{"path":"src/{number}.rs"}}"#), &result);
+        }
+        bed.model.always(good("## Goal\nthe beginning of one long turn"));
+        let made = bed.compact(Trigger::Manual).record.expect("it was compacted");
+        let asked = bed.model.asked()[1..].join("\n");
+        let summary = made.summary.expect("there is one");
+        let carried = "the goal of the first forty messages";
+        assert!(asked.contains(carried) || summary.contains(carried), "{preset}: {summary}");
+    }
+}
+
+#[test]
+fn l109_the_middle_of_three_compactions_is_undone_and_so_is_the_last() {
+    let mut bed = Bed::new("default", 60_000);
+    let mut made = Vec::new();
+    for _ in 0..3 {
+        bed.talk(20, 1_000);
+        bed.compact(Trigger::Manual);
+        made.push((bed.session.leaf().expect("it was compacted"), bed.shown()));
+    }
+    let after_first = made[0].1.clone();
+    bed.session.undo(made[1].0).expect("it is in the log");
+    assert_eq!(bed.shown(), made[2].1);
+    bed.session.undo(made[2].0).expect("it is in the log");
+    let said: Vec<String> = bed.session.history()[20..]
+        .iter()
+        .map(|&id| bed.shelf.message(id).expect("all is in memory").said())
+        .collect();
+    assert_eq!(bed.shown(), [after_first, said].concat());
+}
+
+#[test]
+fn l110_a_prompt_is_in_the_log_before_anyone_answers_it() {
+    let mut bed = Bed::new("default", WINDOW);
+    let prompt = bed.user("please fix the parser");
+    let session = reopened(&bed, bed.session.log().len());
+    let in_view: Vec<EntryId> = session.context().message_slots().map(|(id, ..)| id).collect();
+    assert_eq!(in_view, [prompt]);
+}
+
+#[test]
+fn l111_a_hundred_thousand_messages_leave_a_session_as_small_as_a_hundred_do() {
+    let mut bed = Maker::new("default", 2_000_000).no_model().bed();
+    let mut slots = Vec::new();
+    for _ in 0..4 {
+        bed.talk(25_000, 8);
+        let report = bed.compact(Trigger::Manual);
+        assert_eq!(report.outcome, Happened::Compacted);
+        slots.push(bed.session.context().tokens());
+    }
+    assert_eq!(bed.session.history().len(), 100_000);
+    let (least, most) = (slots.iter().min(), slots.iter().max());
+    assert!(most.zip(least).is_some_and(|(most, least)| most.0 < least.0 * 4), "{slots:?}");
+}
+
+#[test]
+fn l112_a_sealed_summary_has_a_twin_that_can_be_read() {
+    let maker = Maker::new("default", 100_000).set(|settings| settings.strategy = vec![Strategy::Native]);
+    let mut bed = maker.asks(|asks| asks.native = true).bed();
+    bed.talk(2, 1_000);
+    bed.user("never touch config.toml");
+    bed.talk(80, 1_000);
+    let sealed = Opaque {
+        kind: "compaction".into(),
+        json: r#"{"type":"compaction","encrypted_content":"gAAA"}"#.into(),
+    };
+    let mut called = good("");
+    called.result = Ok(Reply { text: String::new(), stop: Stop::End, native: Some(sealed.clone()) });
+    bed.model.always(called);
+    let made = bed.prepare().and_then(|report| report.record).expect("it is due");
+    assert_eq!(made.strategy, Strategy::Native);
+    assert_eq!(compactions(&bed)[0].native, Some(sealed));
+    assert!(made.summary.is_some_and(|twin| twin.contains("config.toml")));
+}
+
+#[test]
+fn l112_what_can_no_longer_be_decrypted_is_known_for_what_it_is() {
+    let body = br#"{"error":{"message":"The encrypted content could not be verified.","code":"invalid_encrypted_content"}}"#;
+    let verdict = classify(Seen::Status(400), body, &Known::default());
+    assert_eq!(verdict.class, Class::Undecryptable);
+}
+
+#[test]
+fn l113_marks_and_summary_are_one_write_and_every_step_reloads_alike() {
+    let mut bed = Maker::new("default", WINDOW).no_model().bed();
+    let is_alike =
+        |bed: &Bed| assert_eq!(shown(&reopened(bed, bed.session.log().len())), shown(&bed.session));
+    for _ in 0..20 {
+        bed.talk(2, 800);
+        is_alike(&bed);
+    }
+    let entries = bed.session.log().len();
+    bed.compact(Trigger::Manual);
+    assert_eq!(bed.session.log().len(), entries + 1);
+    is_alike(&bed);
+    let [compaction] = compactions(&bed)[..] else { panic!("one was made") };
+    assert!(compaction.summary.is_some() && matches!(compaction.tail, Tail::These(_)));
+    bed.session.undo(EntryId(entries as u32)).expect("it is in the log");
+    is_alike(&bed);
+    assert_eq!((bed.in_view().len(), bed.session.context().tokens()), (40, Tokens(32_000)));
+    assert_eq!(shown(&bed.session)[0].role, Role::User);
+}
