@@ -20,9 +20,9 @@ if [ ! -e "$stamp" ]; then
     touch "$stamp"
 fi
 # Each SDK on its own: most of the time is theirs, and there may be more than one processor.
-timeout 175 "$venv/bin/python" tests/sdk/main.py anthropic &
+timeout 420 "$venv/bin/python" tests/sdk/main.py anthropic &
 anthropic=$!
-timeout 175 "$venv/bin/python" tests/sdk/main.py openai &
+timeout 420 "$venv/bin/python" tests/sdk/main.py openai &
 openai=$!
 failed=0
 wait "$anthropic" || failed=1
