@@ -108,7 +108,7 @@ fn write_plan(page: &mut Page, plan: &Planned, made: &Made) {
         }
         return;
     };
-    let price = cost_max.map_or("price unknown".to_owned(), |most| format!("at most ${most:.4}"));
+    let price = cost_max.map_or("price unknown".to_owned(), |most| format!("up to about ${most:.4}"));
     let (who, input, output_max) = (&calls.summarizer, calls.input, calls.output_max);
     writeln!(
         page,

@@ -1,0 +1,8 @@
+//! Summaries by a model, at the command line: the program itself, real transcripts, and a scripted provider
+//! on a loopback socket.
+
+mod dry;
+mod failures;
+mod presets;
+mod ranges;
+mod stage;
