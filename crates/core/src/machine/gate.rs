@@ -57,7 +57,8 @@ pub(super) fn judge(
         return Err(format!("the summary holds call or reasoning syntax ({})", found.as_str()));
     }
     let is_short = text.chars().count() < ERROR_CHARS_MAX;
-    if is_short && !text.contains("\n#") && (ERROR.is_match(text) || DECLINED.is_match(text)) {
+    let has_heading = text.starts_with('#') || text.contains("\n#");
+    if is_short && !has_heading && (ERROR.is_match(text) || DECLINED.is_match(text)) {
         return Err(format!("what came back is no summary: {}", text.chars().take(80).collect::<String>()));
     }
     let size = measure.text(text);
@@ -133,5 +134,7 @@ mod tests {
     fn a_summary_that_speaks_of_errors_is_none() {
         let text = "## Goal\nfix the rate limit handling\n## Progress\n- API error 429 now retried";
         assert_eq!(judged(text, Stop::End), Ok(text.into()));
+        let one_heading = "## Goal\nfix the rate limit handling";
+        assert_eq!(judged(one_heading, Stop::End), Ok(one_heading.into()));
     }
 }
