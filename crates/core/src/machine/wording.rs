@@ -6,7 +6,7 @@ use super::parts::Part;
 use crate::policy::{Input, Oversize, Previous, SummaryRule};
 use crate::request::{Body, Purpose, Request};
 use crate::transcript::{Scribe, opened};
-use crate::{ArchiveError, Job, Strategy, Tokens, fence};
+use crate::{ArchiveError, Job, Strategy, Summarizer, Tokens, fence};
 
 /// The part of a summariser's window that its input may take: its count and ours differ.
 const INPUT_SHARE: (u64, u64) = (8, 10);
@@ -16,6 +16,8 @@ const INPUT_MARGIN: Tokens = Tokens(2_000);
 const INPUT_SHARE_MIN: (u64, u64) = (1, 8);
 /// An answer's limit where the policy sets none: as long as a summary ever needs to be.
 const OUTPUT_MAX: Tokens = Tokens(8_192);
+/// Such an answer takes at most this part of a small window: the rest is for what it is made from.
+const OUTPUT_SHARE: (u64, u64) = (1, 4);
 /// Of the room for a summary, so much is for facts that the machine copies.
 const FACTS_SHARE: (u64, u64) = (1, 3);
 
@@ -171,8 +173,10 @@ impl<'a> Errand<'a> {
             Purpose::History | Purpose::Part { .. } | Purpose::Branch | Purpose::Native => rule.output_max,
         };
         let room = self.ask.budget().less(self.facts_room());
-        let wanted = wanted.unwrap_or_else(|| OUTPUT_MAX.min(room));
-        self.job().means.summarizer.map_or(wanted, |summarizer| wanted.min(summarizer.output_max))
+        let Some(summarizer) = self.job().means.summarizer else {
+            return wanted.unwrap_or(OUTPUT_MAX.min(room));
+        };
+        wanted.unwrap_or_else(|| output_unset(&summarizer).min(room)).min(summarizer.output_max)
     }
 
     pub(super) fn facts_room(&self) -> Tokens {
@@ -186,7 +190,13 @@ impl<'a> Errand<'a> {
 /// What the messages of one request may take in the summariser's window.
 pub(super) fn input_room(job: &Job<'_>) -> Tokens {
     let Some(summarizer) = job.means.summarizer else { return Tokens(u64::MAX) };
-    let output = job.policy.summary.output_max.unwrap_or(OUTPUT_MAX).min(summarizer.output_max);
+    let output = job.policy.summary.output_max.unwrap_or_else(|| output_unset(&summarizer));
+    let output = output.min(summarizer.output_max);
     let room = summarizer.window.share(INPUT_SHARE.0, INPUT_SHARE.1).less(output + INPUT_MARGIN);
     room.max(summarizer.window.share(INPUT_SHARE_MIN.0, INPUT_SHARE_MIN.1))
+}
+
+/// An answer's limit where the policy sets none.
+fn output_unset(summarizer: &Summarizer<'_>) -> Tokens {
+    OUTPUT_MAX.min(summarizer.window.share(OUTPUT_SHARE.0, OUTPUT_SHARE.1))
 }
