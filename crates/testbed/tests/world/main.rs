@@ -45,7 +45,6 @@ fn the_odd_half_of_ten_thousand_sessions_holds() {
     live_all(1);
 }
 
-#[expect(clippy::disallowed_methods, reason = "whoever runs the tests says how many seeds")]
 fn live_all(first: u64) {
     let asked = std::env::var("EPITOME_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
     let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
