@@ -1,6 +1,6 @@
 //! What the core is handed: the originals of messages, and a way to count.
 
-use crate::{Block, EntryId, Image, Item, Message, Part, Sizes, Tokens};
+use crate::{Block, EntryId, Image, Item, Message, Part, Sizes, Tokens, pair};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -107,8 +107,8 @@ pub trait Measure: Send + Sync {
             role: message.role,
             author: message.author,
             sizes: self.sizes(message),
-            calls: message.calls().map(|call| call.id.clone()).collect(),
-            answers: message.results().map(|result| result.call.clone()).collect(),
+            calls: pair::calls(message),
+            answers: pair::answers(message),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::fence::{self, Provenance};
 use crate::plan::floor_of;
-use crate::record::{Outcome, Record};
+use crate::record::{Floor, Outcome, Record};
 use crate::{
     ArchiveError, Compaction, EntryId, Form, Job, Kept, Material, Message, Plan, Strategy, Summary, Tokens,
     facts, ledger, prune, verify,
@@ -65,9 +65,7 @@ impl Plan<'_> {
     /// The last rung: what does not fit leaves, and a line says so.
     pub(crate) fn dropped(mut self) -> Result<Outcome, ArchiveError> {
         self.cut(Strategy::Drop, 0)?;
-        let body =
-            "The messages in between were dropped without a summary; each can be recalled by its pointer.";
-        let summary = self.frame(body, "nobody (dropped)", &self.folded()?);
+        let summary = self.line()?;
         let tokens_after = self.kept.tokens + summary.tokens;
         let tokens_before = self.job.context.tokens();
         if tokens_after > tokens_before && self.job.budget.fits(tokens_before) {
@@ -83,6 +81,24 @@ impl Plan<'_> {
             ..self.record(Strategy::Drop, tokens_after)
         };
         Ok(Outcome::Compacted { compaction: self.compaction(summary), record: Box::new(record) })
+    }
+
+    /// What cannot fit whatever is tried, known before anybody is asked: neither what this plan keeps nor
+    /// what dropping keeps leaves room for the line that stands for the rest.
+    pub(crate) fn floor(&self) -> Result<Option<Floor>, ArchiveError> {
+        let mut dropping = self.clone();
+        dropping.cut(Strategy::Drop, 0)?;
+        let line = |plan: &Self| Ok::<_, ArchiveError>(plan.kept.tokens + plan.line()?.tokens);
+        let least = line(self)?.min(line(&dropping)?);
+        let is_hopeless = !self.edits_first() && !self.job.budget.fits(least);
+        Ok(is_hopeless.then(|| floor_of(&self.job, least)))
+    }
+
+    /// The line that stands for messages that were dropped.
+    fn line(&self) -> Result<Summary, ArchiveError> {
+        let body =
+            "The messages in between were dropped without a summary; each can be recalled by its pointer.";
+        Ok(self.frame(body, "nobody (dropped)", &self.folded()?))
     }
 
     /// What of the dropped messages can still be seen or looked up.

@@ -80,6 +80,8 @@ pub struct Moment {
     pub usage_percent: u32,
     /// Minutes since the last word; none where nobody looked at the clock.
     pub idle_minutes: Option<u64>,
+    /// Whether the newest edit of the context was a pass before this compaction, and none itself.
+    pub is_passed: bool,
     /// Compact only what lies before this message.
     pub up_to: Option<EntryId>,
     /// Compact only what lies from this message on.

@@ -21,6 +21,7 @@ pub mod ledger;
 mod machine;
 mod material;
 mod message;
+mod pair;
 mod plan;
 pub mod policy;
 mod prompt;

@@ -67,8 +67,7 @@ impl<'a> Plan<'a> {
     pub fn draft(job: Job<'a>) -> Result<Drafted<'a>, ArchiveError> {
         let settled = |why| Ok(Drafted::Settled(Outcome::Unneeded { why }));
         let before = job.context.tokens();
-        let is_ours = job.context.summary(job.log).is_some_and(|(_, summary)| fence::is_ours(&summary.text));
-        if job.context.fresh() == 0 && (is_ours || job.context.is_edited()) && job.budget.fits(before) {
+        if job.context.fresh() == 0 && is_done_with(&job) && job.budget.fits(before) {
             return settled("nothing was said since the last compaction");
         }
         let target = target_of(&job);
@@ -83,6 +82,11 @@ impl<'a> Plan<'a> {
         }
         if plan.kept.tokens > job.budget.room() {
             return Ok(Drafted::Settled(Outcome::Impossible(floor_of(&job, plan.kept.tokens))));
+        }
+        if !job.budget.fits(before)
+            && let Some(floor) = plan.floor()?
+        {
+            return Ok(Drafted::Settled(Outcome::Impossible(floor)));
         }
         if !plan.moves_anything() && !plan.edits_first() {
             return settled("every message in view is one that is kept");
@@ -127,7 +131,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn edits_first(&self) -> bool {
+    pub(crate) fn edits_first(&self) -> bool {
         matches!(self.rungs.first(), Some(Strategy::Trim | Strategy::Prune))
     }
 
@@ -245,6 +249,15 @@ fn target_of(job: &Job<'_>) -> Tokens {
     }
     let freed = job.moment.over.map(|over| before.less(over.share(GAP_SHARE.0, GAP_SHARE.1)));
     freed.map_or(target, |most| target.min(most))
+}
+
+/// Whether a compaction was the last to touch the context. A pass before this one may not have made enough
+/// room, and must not stand in the way of what does.
+fn is_done_with(job: &Job<'_>) -> bool {
+    if job.context.is_edited() {
+        return !job.moment.is_passed;
+    }
+    job.context.summary(job.log).is_some_and(|(_, summary)| fence::is_ours(&summary.text))
 }
 
 /// Whether someone asked for it, or something other than tokens is full.

@@ -10,9 +10,12 @@ use crate::EntryId;
 /// Markup that would open or close something for its reader.
 static MARKUP: LazyLock<Regex> = LazyLock::new(|| {
     let pattern =
-        r"(?i)<(/?(?:epitome|antml:|function_|invoke|tool_|parameter\b|thinking\b|system-reminder)|\|)";
+        r"(?i)<(/?(?:epitome|antml:|function_|invoke|tool_|parameter\b|thinking\b|system-reminder)|\||｜)";
     Regex::new(pattern).expect("the pattern is a constant of this file")
 });
+
+/// How some models open their calls without angle brackets.
+const BRACKETED: (&str, &str) = ("[TOOL_CALLS]", "[tool calls]");
 
 /// What looks like one of our pointers.
 static POINTER: LazyLock<Regex> =
@@ -30,7 +33,7 @@ impl Escape<'_> {
     /// The text with look-alike fences opened up, pointers to nowhere broken, secrets screened out.
     pub(super) fn apply(&self, text: &str) -> String {
         let text = self.secrets.screen(text);
-        let text = MARKUP.replace_all(&text, "‹$1");
+        let text = MARKUP.replace_all(&text, "‹$1").replace(BRACKETED.0, BRACKETED.1);
         let text = POINTER.replace_all(&text, |found: &Captures<'_>| match self.resolves(&found[0]) {
             true => found[0].to_owned(),
             false => format!("m-{}", &found[1]),

@@ -26,8 +26,10 @@ pub(crate) fn matching(job: &Job<'_>) -> Result<Vec<EntryId>, ArchiveError> {
         return Ok(found);
     }
     for (id, ..) in job.context.message_slots() {
-        let said = job.archive.message(id)?.said();
-        if words.iter().any(|word| said.contains(word)) {
+        let message = job.archive.message(id)?;
+        let answered = message.results().map(|result| result.text());
+        let told: Vec<String> = std::iter::once(message.said()).chain(answered).collect();
+        if words.iter().any(|word| told.iter().any(|text| text.contains(word))) {
             found.push(id);
         }
     }

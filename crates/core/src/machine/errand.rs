@@ -21,6 +21,8 @@ pub struct Errand<'a> {
     /// Parts still to be asked for; those of `requests` are the first of them.
     pub(super) todo: VecDeque<Part>,
     pub(super) requests: Vec<Request>,
+    /// How many messages were cut for each of them.
+    cuts: Vec<usize>,
     /// The summary of the history so far.
     pub(super) history: Option<String>,
     /// The summary of a cut turn's beginning.
@@ -50,6 +52,8 @@ pub(super) struct Tune {
     pub(super) message_max: Option<Tokens>,
     /// What was wrong with the last answer.
     pub(super) complaint: Option<String>,
+    /// What was asked last.
+    asked: Vec<Request>,
 }
 
 /// What some put in the place of a summary they lose.
@@ -88,6 +92,7 @@ impl<'a> Errand<'a> {
             strategy,
             todo,
             requests: Vec::new(),
+            cuts: Vec::new(),
             history: None,
             prefix: None,
             short: None,
@@ -116,11 +121,14 @@ impl<'a> Errand<'a> {
     pub fn answer(mut self, called: Vec<Called>) -> Result<Next<'a>, ArchiveError> {
         let mut failed = None;
         let mut left = VecDeque::new();
-        for called in called {
+        for (called, cut) in called.into_iter().zip(std::mem::take(&mut self.cuts)) {
             self.ask.plan.trail.spent.add(&called.spent);
             let Some(part) = self.todo.pop_front() else { break };
             match self.judge(&part, called.result) {
-                Ok(text) => self.keep(&part, text),
+                Ok(text) => {
+                    self.seen.cut += cut;
+                    self.keep(&part, text);
+                }
                 Err(why) => {
                     failed = Some(why);
                     left.push_back(part);
@@ -130,7 +138,10 @@ impl<'a> Errand<'a> {
         left.append(&mut self.todo);
         self.todo = left;
         match failed {
-            None => self.ask_next(),
+            None => {
+                self.tune.complaint = None;
+                self.ask_next()
+            }
             Some(Wrong::Stopped) => Ok(Next::Done(self.stopped())),
             Some(Wrong::TooLong(over)) => self.shorten(over),
             Some(Wrong::Refused(why)) => self.vary(why),
@@ -198,14 +209,19 @@ impl<'a> Errand<'a> {
         if calls + at_once as u32 > self.job().policy.guard.calls_max {
             return self.give_up("its calls are used up".into());
         }
-        let mut requests = Vec::with_capacity(at_once);
-        for part in self.todo.iter().take(at_once).cloned().collect::<Vec<_>>() {
-            requests.push(self.request(&part)?);
+        let calls: Result<Vec<_>, _> =
+            self.todo.iter().take(at_once).map(|part| self.request(part)).collect();
+        let (requests, cuts): (Vec<Request>, Vec<usize>) = calls?.into_iter().unzip();
+        if are_alike(&requests, &self.tune.asked) {
+            // What was of no use once is not asked again: on to the next way of asking.
+            let why = self.tune.complaint.clone().unwrap_or_default();
+            return self.vary(why);
         }
         if self.job().policy.summary.oversize == Oversize::Fail && self.is_too_long(&requests) {
             return self.give_up("the messages do not fit the summariser's window".into());
         }
-        self.requests = requests;
+        self.tune.asked.clone_from(&requests);
+        (self.requests, self.cuts) = (requests, cuts);
         Ok(Next::Call(Box::new(self)))
     }
 
@@ -230,6 +246,7 @@ impl<'a> Errand<'a> {
             }
         })
     }
+
     /// All parts are there: the machine adds its own, and the whole goes through the gate.
     fn finish(mut self) -> Result<Next<'a>, ArchiveError> {
         self.ask.plan.trail.shown = Some(self.seen);
@@ -273,6 +290,14 @@ impl<'a> Errand<'a> {
         let (short, native) = (self.short.clone(), self.native.clone());
         self.ask.accept(Written { text, ledger, notes, by, short, native })
     }
+}
+
+/// Whether these calls ask for the same in the same words, their numbers apart.
+fn are_alike(calls: &[Request], others: &[Request]) -> bool {
+    let is_alike = |(one, other): (&Request, &Request)| {
+        (one.purpose, &one.body, one.output_max) == (other.purpose, &other.body, other.output_max)
+    };
+    calls.len() == others.len() && calls.iter().zip(others).all(is_alike)
 }
 
 /// What was wrong with a call.

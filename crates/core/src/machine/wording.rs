@@ -22,18 +22,20 @@ const OUTPUT_SHARE: (u64, u64) = (1, 4);
 const FACTS_SHARE: (u64, u64) = (1, 3);
 
 impl<'a> Errand<'a> {
-    pub(super) fn request(&mut self, part: &Part) -> Result<Request, ArchiveError> {
+    /// The call for a part, and how many of its messages were cut for it.
+    pub(super) fn request(&self, part: &Part) -> Result<(Request, usize), ArchiveError> {
         let instruction = self.instruction(part)?;
-        let body = match (part.purpose, self.job().policy.summary.input) {
+        let (body, cut) = match (part.purpose, self.job().policy.summary.input) {
             (Purpose::Short, _) => {
                 let so_far = Prose { history: self.history.as_deref(), prefix: self.prefix.as_deref() };
-                Body::Text(format!("<summary>\n{}\n</summary>\n\n{instruction}", so_far.joined()).into())
+                let text = format!("<summary>\n{}\n</summary>\n\n{instruction}", so_far.joined());
+                (Body::Text(text.into()), 0)
             }
             (Purpose::Native, _) | (_, Input::Prefix) if self.is_warm() && self.tune.drops == 0 => {
                 let shown =
                     self.job().context.shown(self.job().log, self.job().measure, self.job().archive)?;
                 let messages = shown.into_iter().map(|shown| shown.message).collect();
-                Body::Prefix { messages, instruction: instruction.into() }
+                (Body::Prefix { messages, instruction: instruction.into() }, 0)
             }
             (_, Input::Text | Input::Prefix) => self.text_body(part, &instruction)?,
             (_, Input::Messages) => self.messages_body(part, &instruction)?,
@@ -43,13 +45,8 @@ impl<'a> Errand<'a> {
             Body::Prefix { .. } => "".into(),
             Body::Text(_) | Body::Messages { .. } => self.job().means.prompts.system.clone(),
         };
-        Ok(Request {
-            purpose: part.purpose,
-            system,
-            body,
-            output_max: self.output_max(part.purpose),
-            attempt,
-        })
+        let output_max = self.output_max(part.purpose);
+        Ok((Request { purpose: part.purpose, system, body, output_max, attempt }, cut))
     }
 
     pub(super) fn is_warm(&self) -> bool {
@@ -83,9 +80,8 @@ impl<'a> Errand<'a> {
             text.push_str(&todos(&self.ledger));
         }
         if let Some(complaint) = &self.tune.complaint {
-            let number = self.ask.plan.trail.spent.calls + 1;
             text.push_str(&format!(
-                "\n\nThis is try {number}; the last one was of no use: {complaint}. Answer with the summary alone, as text."
+                "\n\nThe last try was of no use: {complaint}. Answer with the summary alone, as text."
             ));
         }
         Ok(text)
@@ -117,9 +113,8 @@ impl<'a> Errand<'a> {
         Some(fence::body(&summary.text).to_owned())
     }
 
-    pub(super) fn text_body(&mut self, part: &Part, instruction: &str) -> Result<Body, ArchiveError> {
+    fn text_body(&self, part: &Part, instruction: &str) -> Result<(Body, usize), ArchiveError> {
         let script = self.scribe(|scribe| scribe.text(&part.ids))?;
-        self.seen.cut += script.cut;
         let mut text = format!("<conversation>\n{}\n</conversation>", script.made);
         let as_message = || {
             let is_first = self.history.is_none() && part.purpose != Purpose::TurnPrefix;
@@ -129,12 +124,11 @@ impl<'a> Errand<'a> {
             text.push_str(&format!("\n\n<previous-summary>\n{}\n</previous-summary>", opened(&previous)));
         }
         text.push_str(&format!("\n\n{instruction}"));
-        Ok(Body::Text(text.into()))
+        Ok((Body::Text(text.into()), script.cut))
     }
 
-    pub(super) fn messages_body(&mut self, part: &Part, instruction: &str) -> Result<Body, ArchiveError> {
+    fn messages_body(&self, part: &Part, instruction: &str) -> Result<(Body, usize), ArchiveError> {
         let script = self.scribe(|scribe| scribe.messages(&part.ids))?;
-        self.seen.cut += script.cut;
         let mut messages = script.made;
         let carried = self.history.clone().or_else(|| self.previous());
         if let Some(previous) = carried.filter(|_| part.purpose != Purpose::TurnPrefix) {
@@ -142,7 +136,7 @@ impl<'a> Errand<'a> {
             let first = crate::Message::text(crate::Role::User, crate::Author::Harness, text);
             messages.insert(0, first.into());
         }
-        Ok(Body::Messages { messages, instruction: instruction.into() })
+        Ok((Body::Messages { messages, instruction: instruction.into() }, script.cut))
     }
 
     pub(super) fn scribe<T>(
