@@ -48,7 +48,8 @@ impl Session {
         if let Some(report) = self.swap_in(trigger)? {
             return Ok(Some(report));
         }
-        self.compact(trigger).await.map(Some)
+        let moment = Moment { is_passed: pruned.is_some(), ..Moment::default() };
+        self.compact_as(trigger, Wish { moment, ..Wish::default() }).await.map(Some)
     }
 
     /// Ends automatic compaction where the context keeps filling up right after it, and says so.
@@ -87,7 +88,7 @@ impl Session {
             return surface("this request was compacted and sent again already");
         }
         self.state.recoveries += 1;
-        let moment = Moment { over, ..Moment::default() };
+        let moment = Moment { over, is_passed: true, ..Moment::default() };
         let wish = Wish { moment, ..Wish::default() };
         let report = match self.compact_as(Trigger::Overflow, wish).await {
             Ok(report) => report,
