@@ -72,6 +72,12 @@ pub trait Hook: Send + Sync {
 pub trait Restorer: Send + Sync {
     /// A file below the project's root as it is now; none where it is gone, outside, or no text.
     fn file(&self, path: &str) -> Option<FileNow>;
+    /// Files of rules that hold for the file at `path`, the outermost first: path and text. They come back
+    /// with it.
+    fn rules(&self, path: &str) -> Vec<(String, String)> {
+        let _none_known = path;
+        Vec::new()
+    }
     /// Skills in use, the most used first: name and text.
     fn skills(&self) -> Vec<(String, String)>;
     /// Servers of tools, with the definitions of their tools as text.

@@ -14,6 +14,9 @@ use std::cmp::Reverse;
 pub struct Restored {
     /// Files, the newest first.
     pub files: Vec<String>,
+    /// Files of rules that came with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
     /// Skills, the most used first.
     pub skills: Vec<String>,
     /// Servers of tools.
@@ -75,8 +78,23 @@ impl Page<'_> {
             };
             if self.add(&piece) {
                 self.restored.files.push(file.path.to_string());
+                self.rules(&file.path, restorer);
             } else {
                 self.restored.omitted.push(format!("file {}: no room", file.path));
+            }
+        }
+    }
+
+    /// The rules that hold for a file, each once. Half a rule is none, so they come back whole.
+    fn rules(&mut self, path: &str, restorer: &dyn Restorer) {
+        for (name, text) in restorer.rules(path) {
+            if self.restored.rules.contains(&name) || self.restored.files.contains(&name) {
+                continue;
+            }
+            if self.add(&format!("Rules in {name}, as they are now:\n{text}")) {
+                self.restored.rules.push(name);
+            } else {
+                self.restored.omitted.push(format!("rules in {name}: no room"));
             }
         }
     }
