@@ -1,0 +1,271 @@
+//! Lessons, first part: loops. Each test is named by its row of the list of what users of such systems
+//! suffered (`l1` to `l14`).
+
+use epitome_core::policy::{Last, PruneWhen};
+use epitome_core::{
+    Budget, Called, Failure, Fallback, Floor, Request, Spent, Strategy, Tokens, Trigger, Verdict, Wishes,
+};
+use epitome_engine::{Begun, EngineError, Event, FigureSource, Happened, Recovery, Session, Wish, now};
+use epitome_testbed::{Bed, Maker, TestHook, failed, good};
+use std::sync::Arc;
+
+const WINDOW: u64 = 20_000;
+
+/// A session that is due for compaction: 90 messages of 200 tokens, of which one summary is wanted.
+fn due(maker: Maker) -> Bed {
+    let mut bed = maker.set(|settings| settings.keep.within_turn = false).bed();
+    bed.talk(90, 200);
+    bed
+}
+
+/// Settings under which a failed summary leaves the session as it is.
+fn stubborn() -> Maker {
+    Maker::new("default", WINDOW).set(|settings| {
+        settings.strategy = vec![Strategy::Summarize];
+        settings.guard.last = Last::Abandon;
+    })
+}
+
+/// An answer longer than anything it could stand for.
+fn endless() -> Called {
+    good(&format!("## Goal\n{}", "and then something else happened ".repeat(4_000)))
+}
+
+fn stops(events: &[Event]) -> usize {
+    events.iter().filter(|event| matches!(event, Event::Stopped { .. })).count()
+}
+
+/// What a request asks, its number apart.
+fn asks(request: &Request) -> Request {
+    Request { attempt: 0, ..request.clone() }
+}
+
+#[test]
+fn l1_a_summariser_that_never_shrinks_anything_is_left_alone_after_three_failures() {
+    let mut bed = due(stubborn());
+    bed.model.always(endless());
+    let mut outcomes = Vec::new();
+    for _ in 0..20 {
+        outcomes.extend(bed.prepare().map(|report| report.outcome));
+        bed.assistant("on we go");
+    }
+    assert_eq!(outcomes, [Happened::Abandoned; 3]);
+    let most = 3 * bed.session.setup().policy.guard.calls_max as usize;
+    assert!(bed.model.requests().len() <= most, "{} calls", bed.model.requests().len());
+    let events = bed.session.take_events();
+    let told: Vec<&Event> = events.iter().filter(|event| matches!(event, Event::Stopped { .. })).collect();
+    let why =
+        "3 compactions failed in a row; compact by hand, with another summariser, or begin a new session";
+    assert_eq!(told, [&Event::Stopped { why: why.into() }]);
+}
+
+#[test]
+fn l2_a_breaker_that_opened_before_a_restart_is_open_after_it() {
+    let mut bed = due(stubborn());
+    bed.model.always(failed(Failure::TimedOut));
+    for _ in 0..3 {
+        bed.prepare();
+    }
+    let calls = bed.model.requests().len();
+    let (log, leaf, setup) = (bed.session.log().clone(), bed.session.leaf(), bed.session.setup().clone());
+    let mut again = Session::open(log, leaf, setup).expect("all is in memory");
+    assert_eq!((again.breaker(), again.check().is_stopped), (bed.session.breaker(), true));
+    let report = now(again.prepare()).expect("all is in memory");
+    assert_eq!((report.map(|report| report.outcome), bed.model.requests().len()), (None, calls));
+}
+
+#[test]
+fn l3_what_can_never_fit_is_told_part_by_part_and_nobody_is_asked() {
+    let maker = Maker::new("default", 10_000).budget(|budget| {
+        *budget = Budget { fixed: Tokens(9_000), reserve: Tokens(990), ..*budget };
+    });
+    let mut bed = maker.bed();
+    bed.talk(11, 400);
+    let error = bed.try_compact(Trigger::Threshold).expect_err("ten tokens hold nothing");
+    let EngineError::CannotFit(floor) = error else { panic!("not {error}") };
+    let kept = floor.kept;
+    assert!(kept > Tokens(10), "{kept} would fit");
+    let parts = Floor { window: Tokens(10_000), fixed: Tokens(9_000), reserve: Tokens(990), kept };
+    assert_eq!((*floor, bed.model.requests()), (parts, vec![]));
+    bed.try_compact(Trigger::Threshold).expect_err("nothing has changed");
+    let failures =
+        bed.session.take_events().into_iter().filter(|event| matches!(event, Event::Failed { .. }));
+    assert_eq!(failures.count(), 1);
+}
+
+#[test]
+fn l4_two_megabytes_as_the_last_result_are_no_dead_end_and_one_warning() {
+    let mut bed = Maker::new("default", WINDOW).no_model().bed();
+    bed.user("what is in the dump?");
+    let (call, result) = bed.exchange("read", r#"{"path":"dump.bin"}"#, &"0123456789abcdef".repeat(131_072));
+    for _ in 0..3 {
+        bed.prepare();
+    }
+    assert_eq!(bed.in_view().last_chunk(), Some(&[call, result]));
+    assert!(bed.session.budget().fits(bed.session.context().tokens()));
+    let warnings = bed.session.take_events().into_iter().filter(|it| matches!(it, Event::Approaching { .. }));
+    assert_eq!(warnings.count(), 1);
+}
+
+#[test]
+fn l5_pruning_each_turn_does_not_keep_a_compaction_from_coming() {
+    let maker = Maker::new("default", WINDOW).set(|settings| settings.prune.when = PruneWhen::Check);
+    let mut bed = maker.bed();
+    let (mut pruned, mut compacted) = (0, 0);
+    for _ in 0..60 {
+        let text = bed.filler(400);
+        bed.user(&text);
+        bed.exchange("read", r#"{"path":"a.txt"}"#, &text);
+        bed.prepare();
+        assert!(!bed.session.check().is_due);
+    }
+    for event in bed.session.take_events() {
+        pruned += usize::from(matches!(event, Event::Pruned { .. }));
+        compacted += usize::from(matches!(event, Event::Completed { .. }));
+    }
+    assert!(pruned > 10 && compacted > 0, "{pruned} pruned, {compacted} compacted");
+}
+
+#[test]
+fn l6_where_all_is_pinned_nothing_is_recorded_and_the_providers_error_goes_back() {
+    let mut bed = Bed::new("default", WINDOW);
+    let ids = bed.talk(6, 10);
+    bed.session.set_pins(ids.clone());
+    let before = bed.session.log().len();
+    let Recovery::Surface { why } = bed.recover(None) else { panic!("nothing could be done") };
+    assert_eq!(why, "every message in view is one that is kept");
+    assert_eq!((bed.session.log().len(), bed.in_view(), bed.model.requests()), (before, ids, vec![]));
+    let Recovery::Surface { why } = bed.recover(None) else { panic!("once is enough") };
+    assert_eq!(why, "this request was compacted and sent again already");
+}
+
+#[test]
+fn l7_three_refills_in_a_row_stop_it_with_advice() {
+    let mut bed = Maker::new("default", WINDOW).no_model().bed();
+    bed.user("begin");
+    let mut compacted = 0;
+    for _ in 0..10 {
+        let text = bed.filler(16_000);
+        bed.user(&text);
+        compacted += usize::from(bed.prepare().is_some());
+        bed.assistant("read");
+    }
+    let events = bed.session.take_events();
+    let advice = "the context was full again right after 3 compactions in a row; begin a new session, give it a larger window, or keep large results out of it";
+    assert_eq!((compacted, stops(&events)), (3, 1));
+    assert!(events.contains(&Event::Stopped { why: advice.into() }), "{events:?}");
+    assert!(bed.session.check().is_stopped && !bed.session.check().is_due);
+}
+
+#[test]
+fn l8_a_hook_that_injects_100000_tokens_does_not_refill_the_context() {
+    let inject = Some("remember this ".repeat(30_000));
+    let wishes = Wishes { inject, ..Wishes::default() };
+    let hook = TestHook::new("memory").says(Ok(Some(Verdict::Proceed(wishes))));
+    let mut bed = due(Maker::new("default", WINDOW).hook(Arc::new(hook)));
+    let report = bed.prepare().expect("it is due");
+    assert_eq!(report.outcome, Happened::Compacted);
+    assert_eq!(report.hooks[0].told, "injects text (cut to its limit)");
+    let check = bed.session.check();
+    assert!(!check.is_due && check.tokens < Tokens(WINDOW / 2), "{check:?}");
+}
+
+#[test]
+fn l9_no_request_of_a_ladder_is_sent_twice() {
+    for (preset, is_results) in [("default", true), ("default", false), ("aura", true), ("aura", false)] {
+        let mut bed = Bed::new(preset, WINDOW);
+        bed.user("begin");
+        if is_results {
+            bed.exchange("read", r#"{"path":"a.txt"}"#, &"=".repeat(6_000));
+        }
+        bed.talk(90, 200);
+        bed.model.always(failed(Failure::Broken("out of order".into())));
+        bed.prepare();
+        let requests: Vec<Request> = bed.model.requests().iter().map(asks).collect();
+        for (at, request) in requests.iter().enumerate() {
+            assert!(!requests[..at].contains(request), "{preset}: call {} repeats another", at + 1);
+        }
+        assert!(requests.len() > 1, "{preset} tries more than once");
+    }
+}
+
+#[test]
+fn l10_a_compaction_never_runs_inside_another() {
+    let mut bed = due(Maker::new("default", WINDOW));
+    bed.prepare().expect("it is due");
+    let triggered = |event: &Event| matches!(event, Event::Triggered { .. });
+    assert_eq!(bed.session.take_events().iter().filter(|event| triggered(event)).count(), 1);
+    let waits = |settings: &mut epitome_core::Settings| {
+        settings.strategy = vec![Strategy::Checkpoint, Strategy::Summarize];
+    };
+    let mut bed = due(Maker::new("default", WINDOW).set(waits));
+    let begun = now(bed.session.begin(Trigger::Threshold, Wish::default())).expect("all is in memory");
+    assert!(matches!(begun, Begun::Waits(_)));
+    let refused = bed.try_compact(Trigger::Manual).expect_err("one waits already").to_string();
+    let why =
+        "a compaction cannot run now: one waits for an operator; ask for one at the end of the turn instead";
+    assert_eq!((refused.as_str(), bed.model.requests()), (why, vec![]));
+}
+
+#[test]
+fn l11_a_hook_that_always_says_no_is_asked_once_in_a_recovery() {
+    let veto = Verdict::Veto { why: "not now".into() };
+    let hook = Arc::new(TestHook::new("guard").says(Ok(Some(veto))));
+    let mut bed = due(Maker::new("default", WINDOW).hook(hook.clone()));
+    let whys: Vec<String> = (0..5)
+        .map(|_| match bed.recover(Some(5_000)) {
+            Recovery::Surface { why } => why,
+            Recovery::Retry(report) => panic!("it said no to {report:?}"),
+        })
+        .collect();
+    assert_eq!(whys[0], "guard said no: not now");
+    assert_eq!(whys[1..], ["this request was compacted and sent again already"; 4]);
+    assert_eq!((hook.told().len(), hook.told()[0].is_recovery, bed.model.requests()), (1, true, vec![]));
+}
+
+#[test]
+fn l12_a_summary_longer_than_its_source_is_a_failure_and_both_figures_have_one_basis() {
+    let fixed = Tokens(1_000);
+    let mut bed = due(Maker::new("default", WINDOW).budget(|budget| budget.fixed = fixed));
+    bed.model.always(endless());
+    let before = fixed + bed.session.context().tokens();
+    let report = bed.prepare().expect("it is due");
+    let made = report.record.expect("the last rung needs no model");
+    let why = "the summary takes more than what it replaces".to_owned();
+    assert_eq!(made.fallbacks, [Fallback { strategy: Strategy::Summarize, why }]);
+    let after = fixed + bed.session.context().tokens();
+    assert_eq!((report.tokens_before, report.tokens_after), (before, after));
+    assert!(made.strategy == Strategy::Drop && after < before);
+}
+
+#[test]
+fn l13_a_reserve_is_at_most_a_share_of_the_window() {
+    let reserves =
+        [0, 4_000, 32_000].map(|most| Budget::new(Tokens(16_384), Tokens(2_000), Tokens(most)).reserve);
+    assert_eq!(reserves, [Tokens(0), Tokens(4_000), Tokens(4_096)]);
+    for preset in ["default", "aura", "claude-code", "kaged", "operator-use", "pi"] {
+        let maker = Maker::new(preset, 16_384).budget(|budget| {
+            *budget = Budget::new(Tokens(16_384), Tokens(2_000), Tokens(32_000));
+        });
+        let mut bed = maker.bed();
+        let mut compactions = 0;
+        for _ in 0..30 {
+            bed.talk(2, 100);
+            compactions += usize::from(bed.prepare().is_some());
+        }
+        assert!(compactions <= 3, "{preset} compacted {compactions} times in 30 steps");
+    }
+}
+
+#[test]
+fn l14_what_a_summary_call_used_is_not_taken_for_the_sessions() {
+    let mut bed = due(Maker::new("default", WINDOW));
+    let Called { result, .. } = good("## Goal\nship it\n\n## Next Steps\n- go on");
+    let spent = Spent { calls: 1, input: Tokens(900_000), output: Tokens(9_000), ..Spent::default() };
+    bed.model.always(Called { result, spent: spent.clone() });
+    let report = bed.prepare().expect("it is due");
+    let check = bed.session.check();
+    assert_eq!((report.spent, check.source, check.is_due), (spent, FigureSource::Count, false));
+    assert_eq!(check.request, bed.session.context().tokens());
+    assert!(bed.prepare().is_none());
+}

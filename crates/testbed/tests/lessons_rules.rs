@@ -1,0 +1,218 @@
+//! Lessons, third part: lost instructions and rules. Each test is named by its row of the list of what
+//! users of such systems suffered (`l31` to `l39`).
+
+use epitome_core::facts::Class;
+use epitome_core::policy::PruneWhen;
+use epitome_core::verify::Tally;
+use epitome_core::{Trigger, Verdict, Wishes};
+use epitome_engine::{Event, FileNow, Made, Restored, Restorer};
+use epitome_testbed::{Bed, Maker, TestHook};
+use std::sync::Arc;
+
+const WINDOW: u64 = 20_000;
+const RULES: &str = "# Rules of this house\n\n- never push to `main`\n- tabs, not spaces\n";
+
+/// Rules that hold for one folder: their path and text.
+const NESTED: (&str, &str) = ("src/wire/AGENTS.md", "- bytes come back as they came\n");
+
+/// A project with a file of rules, another below `src/wire`, and one skill.
+struct Project {
+    skill: String,
+}
+
+impl Restorer for Project {
+    fn file(&self, path: &str) -> Option<FileNow> {
+        let text = match path {
+            "AGENTS.md" => RULES,
+            "src/wire/read.rs" | "src/wire/write.rs" => "fn here() {}",
+            _ => return None,
+        };
+        Some(FileNow { text: text.into(), is_changed: false })
+    }
+
+    fn rules(&self, path: &str) -> Vec<(String, String)> {
+        let nested = path.starts_with("src/wire/").then(|| (NESTED.0.into(), NESTED.1.into()));
+        nested.into_iter().collect()
+    }
+
+    fn skills(&self) -> Vec<(String, String)> {
+        vec![("release".into(), self.skill.clone())]
+    }
+
+    fn servers(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+}
+
+fn restoring(skill: &str) -> Maker {
+    let project = Project { skill: skill.into() };
+    Maker::new("default", WINDOW)
+        .set(|settings| {
+            settings.restore.files = 2;
+            settings.restore.skill_tokens.0 = 500;
+        })
+        .asks(|asks| asks.restorer = Some(Arc::new(project)))
+}
+
+/// So many compactions, each of 60 messages more; what the last one made.
+fn compacted(bed: &mut Bed, times: usize) -> Made {
+    let mut made = None;
+    for _ in 0..times {
+        bed.talk(60, 200);
+        made = bed.compact(Trigger::Manual).record;
+    }
+    made.expect("there was something to compact each time")
+}
+
+/// Everything in view, as one text.
+fn shown(bed: &Bed) -> String {
+    bed.shown().join("\n")
+}
+
+#[test]
+fn l31_a_file_of_rules_is_there_byte_for_byte_after_ten_compactions() {
+    let mut bed = restoring("").bed();
+    bed.user("begin");
+    bed.exchange("read", r#"{"path":"AGENTS.md"}"#, "rules as they were then");
+    compacted(&mut bed, 10);
+    let text = shown(&bed);
+    assert!(text.contains(&format!("File AGENTS.md, as it is now:\n{RULES}")), "{text}");
+    assert_eq!(text.matches("File AGENTS.md").count(), 1);
+}
+
+#[test]
+fn l32_a_prohibition_is_there_word_for_word_after_ten_compactions() {
+    let rule = "Never run `terraform destroy` in the production account.";
+    for maker in [Maker::new("default", WINDOW), Maker::new("default", WINDOW).no_model()] {
+        let mut bed = maker.bed();
+        bed.user("begin");
+        bed.assistant("ready");
+        bed.user(&format!("One thing before we start. {rule} Now look at the modules."));
+        let made = compacted(&mut bed, 10);
+        assert!(shown(&bed).contains(rule), "{}", shown(&bed));
+        let kept = Tally { kept: 1, ..Tally::default() };
+        assert_eq!(made.loss.by_class.get(&Class::Prohibition), Some(&kept));
+    }
+}
+
+#[test]
+fn l33_a_summary_without_the_rule_leaves_the_rule_in_view() {
+    let mut bed = Bed::new("default", WINDOW);
+    bed.user("begin");
+    bed.assistant("ready");
+    let rules = ["You must not touch `billing/`.", "Always run the linter before a commit."];
+    for rule in rules {
+        bed.user(rule);
+    }
+    compacted(&mut bed, 1);
+    let (text, summary) = (shown(&bed), "what call 1 was told");
+    assert!(text.contains(summary) && rules.iter().all(|rule| text.contains(rule)), "{text}");
+}
+
+#[test]
+fn l34_language_and_form_of_address_survive() {
+    let rules = ["Antworte immer auf Deutsch und sieze mich.", "Please always call me Captain."];
+    let mut bed = Bed::new("default", WINDOW);
+    bed.user("begin");
+    bed.assistant("ready");
+    for rule in rules {
+        bed.user(rule);
+    }
+    compacted(&mut bed, 5);
+    let text = shown(&bed);
+    assert!(rules.iter().all(|rule| text.contains(rule)), "{text}");
+}
+
+#[test]
+fn l35_what_is_protected_by_tool_or_by_tag_is_never_pruned_and_the_rest_leaves_a_pointer() {
+    let maker = Maker::new("default", WINDOW).set(|settings| {
+        settings.prune.when = PruneWhen::Check;
+        settings.prune.tools_kept = vec!["load_memory".into()];
+        settings.keep.matching = vec!["[memory]".into()];
+    });
+    let mut bed = maker.bed();
+    bed.user("begin");
+    let long = "what was learned before, at length\n".repeat(60);
+    let by_tool = bed.exchange("load_memory", "{}", &long).1;
+    let by_tag = bed.exchange("mcp_call", "{}", &format!("[memory]\n{long}")).1;
+    let plain = bed.exchange("read", r#"{"path":"a.txt"}"#, &long).1;
+    bed.talk(20, 200);
+    bed.prepare().expect("there is something to prune");
+    let at = |id| bed.in_view().iter().position(|&known| known == id).expect("all are in view");
+    let texts = [by_tool, by_tag, plain].map(|id| bed.shown()[at(id)].clone());
+    assert_eq!(texts[0], format!("(result {long})"));
+    assert_eq!(texts[1], format!("(result [memory]\n{long})"));
+    assert!(texts[2].len() < 300 && texts[2].contains(&format!("recall {plain}")), "{}", texts[2]);
+    let events = bed.session.take_events();
+    let [Event::Pruned { messages: 1, .. }] = events[..] else {
+        panic!("one pass over one message: {events:?}")
+    };
+}
+
+#[test]
+fn l36_a_skill_is_brought_back_or_named_as_left_out() {
+    let skill = "To release: bump, tag, wait for the build, publish.";
+    let mut bed = restoring(skill).bed();
+    bed.talk(60, 200);
+    let report = bed.compact(Trigger::Manual);
+    let brought = report.restored.map(|Restored { skills, omitted, .. }| (skills, omitted));
+    assert_eq!(brought, Some((vec!["release".into()], vec![])));
+    assert!(shown(&bed).contains(&format!("Skill release:\n{skill}")));
+
+    let mut bed = restoring(skill).set(|settings| settings.restore.total_tokens.0 = 3).bed();
+    bed.talk(60, 200);
+    let report = bed.compact(Trigger::Manual);
+    let brought = report.restored.map(|Restored { skills, omitted, .. }| (skills, omitted));
+    assert_eq!(brought, Some((vec![], vec!["skill release: no room".into()])));
+}
+
+#[test]
+fn l37_a_file_that_is_brought_back_brings_the_rules_of_its_folder() {
+    let mut bed = restoring("").bed();
+    bed.user("begin");
+    for path in ["src/wire/read.rs", "src/wire/write.rs"] {
+        bed.exchange("read", &format!(r#"{{"path":"{path}"}}"#), "fn then() {}");
+    }
+    bed.talk(60, 200);
+    let restored = bed.compact(Trigger::Manual).restored.expect("files were used");
+    assert_eq!(restored.files, ["src/wire/write.rs", "src/wire/read.rs"]);
+    assert_eq!(restored.rules, [NESTED.0]);
+    let rules = format!("Rules in {}, as they are now:\n{}", NESTED.0, NESTED.1);
+    assert_eq!(shown(&bed).matches(&rules).count(), 1);
+}
+
+#[test]
+fn l38_the_focus_reaches_every_call_of_a_cut_turn() {
+    let focus = "the migration of the users table";
+    let mut bed = Bed::new("default", WINDOW);
+    bed.session.set_focus(Some(focus.into()));
+    bed.talk(20, 200);
+    bed.user("now the long one");
+    for number in 0..40 {
+        bed.exchange("read", &format!(r#"{{"path":"{number}.txt"}}"#), &"line\n".repeat(240));
+    }
+    bed.prepare().expect("it is due");
+    let with_focus: Vec<bool> =
+        bed.model.asked().iter().map(|asked| asked.contains(&format!("Additional focus: {focus}"))).collect();
+    assert_eq!(with_focus, [true, true]);
+}
+
+#[test]
+fn l39_what_the_summariser_is_told_never_enters_the_context() {
+    let guidance = "dwell on the failing integration tests of the parser";
+    let wishes = Wishes { guidance: Some(guidance.into()), ..Wishes::default() };
+    let hook = TestHook::new("guide").says(Ok(Some(Verdict::Proceed(wishes))));
+    let mut bed = Maker::new("default", WINDOW).hook(Arc::new(hook)).bed();
+    bed.session.set_focus(Some("the timeouts of the gateway".into()));
+    compacted(&mut bed, 3);
+    let text = shown(&bed);
+    let prompts = &bed.session.setup().asks.prompts;
+    let told = [&prompts.system, &prompts.first, &prompts.update, &prompts.prefix].map(|it| it.to_string());
+    let lines = told.iter().flat_map(|prompt| prompt.lines()).filter(|line| line.len() > 40);
+    let leaked: Vec<&str> = lines.filter(|line| text.contains(*line)).collect();
+    assert_eq!(leaked, Vec::<&str>::new());
+    let asked = bed.model.asked().join("\n");
+    for told in [guidance, "the timeouts of the gateway"] {
+        assert!(asked.contains(told) && !text.contains(told), "{told} is in {text}");
+    }
+}
