@@ -306,8 +306,8 @@ impl Session {
         self.measured
     }
 
-    pub(crate) fn set_measured(&mut self, measured: Measured) {
-        self.measured = Some(measured);
+    pub(crate) fn set_measured(&mut self, measured: Option<Measured>) {
+        self.measured = measured;
     }
 
     pub(crate) fn tally(&self) -> &Tally {

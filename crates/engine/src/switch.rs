@@ -19,6 +19,8 @@ impl Session {
             Ok(None)
         };
         self.set_asks(asks);
+        // What one model's provider counted says nothing of the next one's requests.
+        self.set_measured(None);
         made
     }
 }

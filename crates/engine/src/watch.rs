@@ -178,7 +178,7 @@ impl Session {
         };
         let percent = (known * 100).checked_div(count.0).unwrap_or(0).min(u64::from(u32::MAX)) as u32;
         let anchor = Anchor { epoch: self.epoch(), usage, dropped: 0 };
-        self.set_measured(Measured { anchor, slots: self.context().slots().len(), percent });
+        self.set_measured(Some(Measured { anchor, slots: self.context().slots().len(), percent }));
     }
 
     /// The stretch of the session whose prefix only grows.

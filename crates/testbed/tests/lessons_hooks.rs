@@ -3,8 +3,8 @@
 //!
 //! # Pending
 //!
-//! - l114, l115, l117: hooks in processes of their own come with plugins; what they will be sent, and how
-//!   long they may take, is shown here.
+//! - l114: events and verdicts cross to other processes with plugins; here is the form they have.
+//! - l115: deadlines of other processes come with plugins; a hook in this one has its own here.
 
 use epitome_core::{Archive, EntryId, HookRun, Supplied, Verdict, Wishes, fence};
 use epitome_engine::{Happened, Report};

@@ -173,16 +173,16 @@ fn l110_a_prompt_is_in_the_log_before_anyone_answers_it() {
 #[test]
 fn l111_a_hundred_thousand_messages_leave_a_session_as_small_as_a_hundred_do() {
     let mut bed = Maker::new("default", 2_000_000).no_model().bed();
-    let mut slots = Vec::new();
+    let mut sizes = Vec::new();
     for _ in 0..4 {
         bed.talk(25_000, 8);
         let report = bed.compact(Trigger::Manual);
         assert_eq!(report.outcome, Happened::Compacted);
-        slots.push(bed.session.context().tokens());
+        sizes.push(bed.session.context().tokens());
     }
     assert_eq!(bed.session.history().len(), 100_000);
-    let (least, most) = (slots.iter().min(), slots.iter().max());
-    assert!(most.zip(least).is_some_and(|(most, least)| most.0 < least.0 * 4), "{slots:?}");
+    let (least, most) = (sizes.iter().min(), sizes.iter().max());
+    assert!(most.zip(least).is_some_and(|(most, least)| most.0 < least.0 * 4), "{sizes:?}");
 }
 
 #[test]

@@ -4,9 +4,9 @@
 use epitome_core::policy::Mode;
 use epitome_core::{Budget, Tokens, Trigger};
 use epitome_engine::settings::{Known, Resolved, Sources, Text, Thresholds, Window, WindowFrom, resolve};
-use epitome_engine::{Asks, Event, Happened, Recovery, now};
+use epitome_engine::{Asks, Event, FigureSource, Happened, Recovery, now};
 use epitome_testbed::{Bed, Maker};
-use epitome_tokens::{Catalog, Source, Sourced};
+use epitome_tokens::{Catalog, Source, Sourced, Usage};
 
 fn project(toml: &str) -> Sources {
     let project = Text { name: "epitome.toml".into(), text: toml.to_owned() };
@@ -141,11 +141,17 @@ fn l81_a_smaller_model_is_made_room_for_by_the_one_that_still_fits() {
 }
 
 #[test]
-fn l81_a_larger_model_needs_no_compaction() {
+fn l81_a_larger_model_needs_no_compaction_and_counts_for_itself() {
     let mut bed = session(150);
+    bed.session.record_usage(Usage { prompt: 158_000, output: 500, ..Usage::default() });
     let larger = Budget::new(Tokens(1_000_000), Tokens::ZERO, Tokens::ZERO);
     let report = now(bed.session.switch(larger, Asks::default())).expect("all is in memory");
-    assert_eq!((report.map(|report| report.outcome), bed.session.check().limit), (None, Tokens(800_000)));
+    let check = bed.session.check();
+    assert_eq!(report.map(|report| report.outcome), None);
+    assert_eq!(
+        (check.request, check.source, check.limit),
+        (Tokens(150_000), FigureSource::Count, Tokens(800_000))
+    );
 }
 
 #[test]

@@ -46,6 +46,47 @@ async fn a_long_history_is_compacted_before_it_is_sent() {
     assert_eq!(sent[1..], messages[messages.len() - sent.len() + 1..]);
 }
 
+/// A history whose texts are blocks, the newest of them marked as the end of what is to be cached.
+fn marked(messages: &[Value]) -> Vec<Value> {
+    let mut messages = messages.to_vec();
+    for message in &mut messages {
+        if let Some(text) = message["content"].as_str() {
+            message["content"] = json!([{"type": "text", "text": text}]);
+        }
+    }
+    if let Some(newest) = messages.last_mut() {
+        newest["content"][0]["cache_control"] = json!({"type": "ephemeral"});
+    }
+    messages
+}
+
+/// The messages of a body that arrived, each as it is without the client's marks.
+fn unmarked(body: &str) -> Vec<String> {
+    let mut body: Value = serde_json::from_str(body).expect("JSON");
+    let messages = body["messages"].as_array_mut().expect("messages");
+    for block in messages.iter_mut().filter_map(|message| message["content"].as_array_mut()).flatten() {
+        block.as_object_mut().map(|fields| fields.remove("cache_control"));
+    }
+    messages.iter().map(Value::to_string).collect()
+}
+
+#[tokio::test]
+async fn l92_where_a_clients_marks_move_what_stands_before_them_stays() {
+    let stage = Stage::new(Script { tool_rounds: 0, ..Script::default() }, SMALL).await;
+    let all = history(60, "the parser");
+    for end in (1..=all.len()).step_by(4) {
+        let (status, _) = answer(stage.post("/v1/messages", body(&marked(&all[..end]), false))).await;
+        assert_eq!(status, StatusCode::OK);
+    }
+    let arrived: Vec<Vec<String>> = stage.arrived().iter().map(|(_, body)| unmarked(body)).collect();
+    let summary =
+        |sent: &Vec<String>| sent.iter().find(|message| message.contains("<epitome-summary")).cloned();
+    let resets = arrived.windows(2).filter(|pair| !pair[1].starts_with(&pair[0])).count();
+    let compactions = arrived.windows(2).filter(|pair| summary(&pair[0]) != summary(&pair[1])).count();
+    assert!((1..=10).contains(&compactions), "{compactions} of {}", arrived.len());
+    assert_eq!(resets, compactions);
+}
+
 #[tokio::test]
 async fn an_overflow_is_recovered_without_the_client_seeing_it() {
     for (place, is_streamed) in [(Place::Status, false), (Place::Status, true), (Place::Stream, true)] {
