@@ -3,7 +3,7 @@
 CARGO ?= cargo
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
-.PHONY: run test lint fmt bench retention deny fuzz clean
+.PHONY: run test lint fmt bench retention cases deny fuzz clean
 
 run:
 	$(CARGO) build --release -p epitome
@@ -12,6 +12,7 @@ run:
 
 test: lint
 	$(CARGO) test --workspace
+	./tests/cases.py --check
 	./tests/deny.sh
 	./tests/pi/run.sh
 	$(CARGO) build -p epitome -p epitome-upstream
@@ -31,6 +32,10 @@ bench:
 
 retention:
 	$(CARGO) run --release -p epitome-bench --bin retention -- corpus
+
+# The pages of cases and lessons, from the tests that bear their numbers.
+cases:
+	./tests/cases.py
 
 deny:
 	./tests/deny.sh
