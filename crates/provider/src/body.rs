@@ -2,7 +2,6 @@
 
 use crate::options::{Field, Options, field};
 use crate::prefix::{self, Last};
-use crate::service::format_of;
 use epitome_core::{Author, Body, Failure, Message, Purpose, Request, Role, Shown};
 use epitome_wire::Protocol;
 use epitome_wire::encode::{self, RequestParts};
@@ -120,7 +119,7 @@ fn write(
     }
     let max_tokens = Some(frame.cap_tokens).filter(|&cap| cap > 0);
     let parts = RequestParts { system, tools: &tools, model: Some(frame.model), max_tokens };
-    encode::body_with_rest(format_of(frame.protocol), &parts, &fields, &shown)
+    encode::body_with_rest(frame.protocol.format(), &parts, &fields, &shown)
         .map_err(|error| Failure::Refused(format!("the request could not be written: {error}")))
 }
 

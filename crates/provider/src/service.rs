@@ -1,6 +1,6 @@
 //! Who serves models, and how each is spoken to unless an alias says otherwise.
 
-use epitome_wire::{Format, Protocol};
+use epitome_wire::Protocol;
 use serde::{Deserialize, Serialize};
 
 /// A provider or a kind of server.
@@ -45,15 +45,6 @@ impl Speech {
             Self::OpenaiChat => Protocol::OpenaiChat,
             Self::OpenaiResponses => Protocol::OpenaiResponses,
         }
-    }
-}
-
-/// The format bodies of a protocol are written in.
-pub(crate) fn format_of(protocol: Protocol) -> Format {
-    match protocol {
-        Protocol::Anthropic => Format::Anthropic,
-        Protocol::OpenaiChat => Format::OpenaiChat,
-        Protocol::OpenaiResponses => Format::OpenaiResponses,
     }
 }
 

@@ -23,7 +23,7 @@ impl Link {
     pub(crate) fn seed(tenant: &Tenant, protocol: Protocol, model: &str) -> Self {
         let mut hasher = Hasher::new_derive_key(CONTEXT);
         hasher.update(&tenant.0);
-        feed_text(&mut hasher, name_of(protocol));
+        feed_text(&mut hasher, protocol.format().name());
         feed_text(&mut hasher, model);
         Self(*hasher.finalize().as_bytes())
     }
@@ -55,14 +55,6 @@ impl Tenant {
             hasher.update(credential);
         }
         Self(*hasher.finalize().as_bytes())
-    }
-}
-
-fn name_of(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Anthropic => "anthropic",
-        Protocol::OpenaiChat => "openai-chat",
-        Protocol::OpenaiResponses => "openai-responses",
     }
 }
 

@@ -4,7 +4,6 @@ use crate::memory::{Memory, SessionId};
 use crate::tally::Tally;
 use epitome_core::{Budget, Tokens};
 use epitome_engine::Report;
-use epitome_wire::Protocol;
 use serde::Serialize;
 
 /// One session.
@@ -35,7 +34,7 @@ pub(crate) async fn sessions(memory: &Memory) -> Vec<Listed> {
         all.push(Listed {
             session,
             branched_from,
-            protocol: name_of(conversation.protocol()),
+            protocol: conversation.protocol().format().name(),
             model: conversation.model().to_owned(),
             messages: conversation.len(),
             tokens,
@@ -45,12 +44,4 @@ pub(crate) async fn sessions(memory: &Memory) -> Vec<Listed> {
         });
     }
     all
-}
-
-fn name_of(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Anthropic => "anthropic",
-        Protocol::OpenaiChat => "openai-chat",
-        Protocol::OpenaiResponses => "openai-responses",
-    }
 }

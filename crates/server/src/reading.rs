@@ -3,7 +3,7 @@
 
 use crate::body::Body;
 use crate::element;
-use crate::view::{Origin, Part, format_of};
+use crate::view::{Origin, Part};
 use epitome_core::{Archive, EntryId, Image, Measure, Message, Tokens};
 use epitome_wire::{Conversation, Fixed, Protocol, Transcript, read};
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A body we cannot tell the meaning of. It is passed on as it came; its provider will.
 #[derive(Debug, thiserror::Error)]
-#[error("message {element} of the request cannot be read; it is passed on untouched")]
+#[error("message {element} of the request is none we know; report it where its provider takes it")]
 pub(crate) struct Unreadable {
     /// Its place in the list, from 0; where the whole body is meant, the first.
     element: usize,
@@ -93,7 +93,7 @@ pub(crate) fn fixed(protocol: Protocol, body: &Body, opening: usize) -> Fixed {
 
 fn conversation(protocol: Protocol, bytes: Vec<u8>) -> Option<Conversation> {
     let Transcript { conversations, .. } =
-        read(Arc::new(bytes), Some(format_of(protocol)), &Weightless).ok()?;
+        read(Arc::new(bytes), Some(protocol.format()), &Weightless).ok()?;
     conversations.into_iter().next()
 }
 
@@ -168,6 +168,9 @@ mod tests {
         );
         let error =
             messages(Protocol::Anthropic, &body.expect("a body"), 0, 0..2).expect_err("nobody has that role");
-        assert_eq!(error.to_string(), "message 1 of the request cannot be read; it is passed on untouched");
+        assert_eq!(
+            error.to_string(),
+            "message 1 of the request is none we know; report it where its provider takes it"
+        );
     }
 }

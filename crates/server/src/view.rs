@@ -3,8 +3,8 @@
 use crate::body::Body;
 use crate::element;
 use epitome_core::{Author, Block, Call, Form, Message, Role, Shown};
+use epitome_wire::Protocol;
 use epitome_wire::protocol::encode::{self, EncodeError, RequestParts};
-use epitome_wire::{Format, Protocol};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -153,9 +153,17 @@ fn ours<'b>(protocol: Protocol, message: &Arc<Message>) -> Result<Vec<Piece<'b>>
     };
     let shown: Vec<Shown> =
         before.into_iter().chain([message.clone()]).map(|message| Shown { id: None, message }).collect();
-    let written = encode::messages(format_of(protocol), &RequestParts::default(), &shown)?;
+    let written = encode::messages(protocol.format(), &RequestParts::default(), &shown)?;
+    let mut ids = call_ids(message);
     let wanted = written.into_iter().skip(range.start).take(range.len());
-    Ok(wanted.map(|json| Piece { json: Box::<str>::from(json).into_string().into(), from: None }).collect())
+    let wanted = wanted.map(|json| element::with_call_ids(Box::<str>::from(json).into_string(), &mut ids));
+    Ok(wanted.map(|json| Piece { json: json.into(), from: None }).collect())
+}
+
+/// The ids of the calls a message makes or answers, in its order.
+fn call_ids(message: &Message) -> impl Iterator<Item = &str> {
+    let made = message.calls().map(|call| call.id.0.as_ref());
+    made.chain(message.results().map(|result| result.call.0.as_ref()))
 }
 
 /// A reply that makes the calls these results answer.
@@ -167,11 +175,58 @@ fn caller_of(message: &Message) -> Arc<Message> {
     Arc::new(Message { role: Role::Assistant, author: Author::Model, blocks })
 }
 
-/// The format whose bodies a protocol takes.
-pub(crate) fn format_of(protocol: Protocol) -> Format {
-    match protocol {
-        Protocol::Anthropic => Format::Anthropic,
-        Protocol::OpenaiChat => Format::OpenaiChat,
-        Protocol::OpenaiResponses => Format::OpenaiResponses,
+#[cfg(test)]
+mod tests {
+    use super::{Seen, messages};
+    use crate::body::Body;
+    use crate::view::{Origin, Part};
+    use epitome_core::{Author, Block, Call, CallId, Form, Message, Role, ToolResult};
+    use epitome_wire::Protocol;
+    use serde_json::{Value, json};
+    use std::sync::Arc;
+
+    /// Too long for the limits of some providers, and with a letter others do not take.
+    const ODD_ID: &str = "functions.read:0123456789012345678901234567890123456789";
+
+    fn body() -> Body {
+        Body::read(br#"{"messages":[{"role":"user","content":"a"}]}"#[..].into()).expect("a body")
+    }
+
+    fn written(protocol: Protocol, role: Role, blocks: Vec<Block>) -> Vec<Value> {
+        let author = if role == Role::Assistant { Author::Model } else { Author::Tool };
+        let shown = Some(Arc::new(Message { role, author, blocks }));
+        let origin = Origin { element: 0, part: Part::All };
+        let seen = [Seen::Message { origin, form: Form::WHOLE, shown }];
+        let body = body();
+        let written = messages(protocol, &body, 0, &seen).expect("it can be written");
+        written.iter().map(|json| serde_json::from_str(json).expect("JSON")).collect()
+    }
+
+    #[test]
+    fn a_call_written_anew_keeps_the_clients_id() {
+        let call = || {
+            let id = CallId(ODD_ID.into());
+            vec![Block::Call(Call { id, name: "read".into(), input: "{}".into(), freeform: false })]
+        };
+        let anthropic = json!({"role": "assistant", "content": [{"type": "tool_use", "id": ODD_ID, "name": "read", "input": {}}]});
+        assert_eq!(written(Protocol::Anthropic, Role::Assistant, call()), [anthropic]);
+        let function = json!({"name": "read", "arguments": "{}"});
+        let chat = json!({"role": "assistant", "content": null, "tool_calls": [{"id": ODD_ID, "type": "function", "function": function}]});
+        assert_eq!(written(Protocol::OpenaiChat, Role::Assistant, call()), [chat]);
+    }
+
+    #[test]
+    fn results_written_anew_keep_the_clients_ids() {
+        let results = || {
+            let parts = vec![epitome_core::Part::Text { text: "ok".into() }];
+            let result =
+                |id: &str| ToolResult { call: CallId(id.into()), parts: parts.clone(), is_error: false };
+            [ODD_ID, "b"].map(|id| Block::Result(result(id))).to_vec()
+        };
+        let block = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": [{"type": "text", "text": "ok"}]});
+        let anthropic = json!({"role": "user", "content": [block(ODD_ID), block("b")]});
+        assert_eq!(written(Protocol::Anthropic, Role::Tool, results()), [anthropic]);
+        let chat = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": "ok"});
+        assert_eq!(written(Protocol::OpenaiChat, Role::Tool, results()), [chat(ODD_ID), chat("b")]);
     }
 }

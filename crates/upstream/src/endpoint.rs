@@ -43,11 +43,7 @@ impl Endpoint {
 
     /// The format its bodies are read as.
     pub(crate) fn format(self) -> Format {
-        match self.protocol() {
-            Protocol::Anthropic => Format::Anthropic,
-            Protocol::OpenaiChat => Format::OpenaiChat,
-            Protocol::OpenaiResponses => Format::OpenaiResponses,
-        }
+        self.protocol().format()
     }
 }
 

@@ -39,4 +39,13 @@ impl Protocol {
             | Format::Native => None,
         }
     }
+
+    /// The format its request bodies are.
+    pub fn format(self) -> Format {
+        match self {
+            Self::Anthropic => Format::Anthropic,
+            Self::OpenaiChat => Format::OpenaiChat,
+            Self::OpenaiResponses => Format::OpenaiResponses,
+        }
+    }
 }
