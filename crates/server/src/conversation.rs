@@ -11,7 +11,7 @@ use crate::reading;
 use crate::settings::Settings;
 use crate::tally::Tally;
 use crate::view::Origin;
-use epitome_core::{Budget, EntryId, Expressible, Log, Role, Tokens};
+use epitome_core::{Budget, Entry, EntryId, Expressible, Log, Role, Tokens};
 use epitome_engine::{Asks, EngineError, Gauge, Happened, Point, Report, Session, Setup};
 use epitome_tokens::{Counter, Model};
 use epitome_wire::Protocol;
@@ -180,42 +180,45 @@ impl Conversation {
 
     /// Does what the policy wants done between turns, with so much about to be said.
     pub(crate) async fn rest(&mut self, input: Tokens) -> Result<Option<Rebuilt>, EngineError> {
-        let report = self.session.end_turn(true).await?;
+        let report = self.session.end_turn(true).await;
         let ended = self.settle(report)?;
-        let report = self.session.prepare_at(Point::Input(input)).await?;
+        let report = self.session.prepare_at(Point::Input(input)).await;
         Ok(self.settle(report)?.or(ended))
     }
 
     /// Compacts where the policy says it is time; none where nothing was changed.
     pub(crate) async fn fit(&mut self) -> Result<Option<Rebuilt>, EngineError> {
         let report = self.session.prepare().await;
-        self.settle(report?)
+        self.settle(report)
     }
 
     /// Keeps the record of what the session did, and whatever follows from it.
-    fn settle(&mut self, report: Option<Report>) -> Result<Option<Rebuilt>, EngineError> {
+    fn settle(&mut self, done: Result<Option<Report>, EngineError>) -> Result<Option<Rebuilt>, EngineError> {
         // What happened is told by the record; events are for those who watch a session live.
         drop(self.session.take_events());
-        let Some(report) = report else { return Ok(None) };
+        // Whatever came of it: a session that prunes and then fails to compact has appended, and so has one that
+        // notes its failure.
+        let is_rebuilt = self.note_appended();
+        let Some(report) = done? else { return Ok(None) };
         let rebuilt = Rebuilt { before: report.tokens_before, after: report.tokens_after };
-        let is_rebuilt = self.session.log().len() > self.origins.len();
-        if is_rebuilt {
-            self.note_rebuilt();
-        }
         self.keep_record(report);
         Ok(is_rebuilt.then_some(rebuilt))
     }
 
-    /// Brings the books up to date with an entry the session itself appended.
-    fn note_rebuilt(&mut self) {
-        let entries = self.session.log().len();
+    /// Brings the books up to date with the entries the session itself appended; whether one of them rebuilt the
+    /// context.
+    fn note_appended(&mut self) -> bool {
+        let (log, known) = (self.session.log(), self.origins.len());
+        let entries = log.len();
+        let mut appended = (known..entries).filter_map(|at| log.get(EntryId(at as u32)));
+        let is_rebuilt = appended.any(is_rebuilding);
+        let spared = log.leaf().zip(self.newest_caller()).filter(|_| is_rebuilt);
+        self.spared.extend(spared.map(|(since, element)| Spared { since, element }));
         self.origins.resize(entries, None);
         if let Some(place) = self.places.last_mut() {
             place.entries = entries;
         }
-        if let Some((since, element)) = self.session.log().leaf().zip(self.newest_caller()) {
-            self.spared.push(Spared { since, element });
-        }
+        is_rebuilt
     }
 
     /// Keeps a record. Of tries in a row that changed nothing, the newest is enough.
@@ -267,6 +270,14 @@ impl Conversation {
     /// The room there is, and what the history takes of it.
     pub(crate) fn room(&self) -> (Budget, Tokens) {
         (self.session.setup().budget, self.session.context().tokens())
+    }
+}
+
+/// Whether an entry changes what the model sees of those before it.
+fn is_rebuilding(entry: &Entry) -> bool {
+    match entry {
+        Entry::Compaction(_) | Entry::Edit(_) | Entry::Undo { .. } => true,
+        Entry::Message(_) | Entry::Note { .. } => false,
     }
 }
 

@@ -94,9 +94,17 @@ impl Memory {
         index.let_go(id);
     }
 
-    /// Lets a conversation go in which nothing came to be said.
+    /// Lets a conversation go.
     pub(crate) fn forget(&self, id: SessionId) {
         self.index().remove(id);
+    }
+
+    /// Lets a conversation go of which nothing was noted: no request could ever find it.
+    pub(crate) fn forget_unnoted(&self, id: SessionId) {
+        let mut index = self.index();
+        if index.sessions.get(&id).is_some_and(|held| held.links.is_empty()) {
+            index.remove(id);
+        }
     }
 
     /// Every session, oldest first.

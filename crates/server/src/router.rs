@@ -3,14 +3,14 @@
 use crate::fault::Fault;
 use crate::outward::Path;
 use crate::reply::{Opened, Reply, open};
-use crate::walk::{Attempt, House, Prepared, Request, prepare};
+use crate::walk::{House, Prepared, Request, prepare, recover};
 use crate::{guard, headers, listing};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use axum::{Json, Router, middleware};
 use epitome_wire::Protocol;
 use serde_json::json;
@@ -28,7 +28,7 @@ pub(crate) fn router(house: Arc<House>) -> Router {
     Router::new()
         .route("/healthz", get(health))
         .route("/api/v1/sessions", get(sessions))
-        .route("/api/v1/{*rest}", get(unknown))
+        .route("/api/v1/{*rest}", any(unknown))
         .route("/anthropic/v1/messages", anthropic.clone().fallback(pass))
         .route("/v1/messages", anthropic.fallback(pass))
         .route("/openai/v1/chat/completions", chat.clone().fallback(pass))
@@ -76,13 +76,13 @@ async fn answer(
     protocol: Protocol,
     request: Arc<Request>,
 ) -> Result<Response, Fault> {
-    let Some(first) = prepare(house, &request, Attempt::First).await else { return Err(Fault::BrokenOff) };
+    let first = prepare(house, &request).await;
     let from = first.from.clone();
     let (refused, numbers) = match send(house, parts, protocol, first).await? {
         Opened::Reply(reply) => return Ok(reply.relay(protocol, from)),
         Opened::TooLong(refused, numbers) => (refused, numbers),
     };
-    match prepare(house, &request, Attempt::AfterOverflow(numbers)).await {
+    match recover(house, &request, numbers).await {
         None => Ok(refused.relay(protocol, from)),
         Some(second) => {
             let from = second.from.clone();

@@ -16,6 +16,7 @@ use epitome_engine::EngineError;
 use epitome_wire::Protocol;
 use epitome_wire::overflow::Numbers;
 use epitome_wire::protocol::encode::EncodeError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::OwnedMutexGuard;
@@ -55,7 +56,7 @@ impl House {
 
 /// Why a request is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attempt {
+enum Attempt {
     /// Because the client sent it.
     First,
     /// Because the provider refused it as too long, and it can be made shorter.
@@ -77,36 +78,47 @@ impl Request {
     }
 }
 
-/// Makes a request fit; none where after an overflow nothing can be made shorter. What goes wrong here is
-/// no reason to fail the client's call: then the body goes out as it came, and the provider is the judge.
-pub(crate) async fn prepare(
-    house: &Arc<House>,
-    request: &Arc<Request>,
-    attempt: Attempt,
-) -> Option<Prepared> {
-    match try_prepare(house, request, attempt).await {
-        Ok(prepared) => prepared,
-        Err(error) => {
-            house.tell(What::PassedOn { why: error.to_string() });
-            let untouched = Prepared { body: request.body.bytes().clone(), from: Sender::default() };
-            (attempt == Attempt::First).then_some(untouched)
-        }
-    }
+/// Makes a request fit. What goes wrong here is no reason to fail the client's call: then the body goes out as
+/// it came, and the provider is the judge.
+pub(crate) async fn prepare(house: &Arc<House>, request: &Arc<Request>) -> Prepared {
+    let prepared = attempt(house, request, Attempt::First).await;
+    prepared.unwrap_or_else(|| Prepared { body: request.body.bytes().clone(), from: Sender::default() })
 }
 
-async fn try_prepare(
-    house: &Arc<House>,
-    request: &Arc<Request>,
-    attempt: Attempt,
-) -> Result<Option<Prepared>, WalkError> {
-    let (id, conversation) = place(house, request).await?;
-    let (house, request) = (house.clone(), request.clone());
-    let runtime = Handle::current();
+/// Makes a request fit that the provider refused as too long; none where nothing can be made shorter.
+pub(crate) async fn recover(house: &Arc<House>, request: &Arc<Request>, told: Numbers) -> Option<Prepared> {
+    attempt(house, request, Attempt::AfterOverflow(told)).await
+}
+
+/// The body to send; none where there is none but the one that came. The operator is told what went wrong.
+async fn attempt(house: &Arc<House>, request: &Arc<Request>, attempt: Attempt) -> Option<Prepared> {
+    let told = |error: WalkError| house.tell(What::PassedOn { why: error.to_string() });
+    let (id, conversation) = place(house, request).await.map_err(told).ok()?;
+    let work = {
+        let (house, request, runtime) = (house.clone(), request.clone(), Handle::current());
+        move || run(&runtime, &house.memory, id, work(&house, id, conversation, &request, attempt))
+    };
     // Counting and compacting take the processor for a while; others are served meanwhile.
-    let worked = tokio::task::spawn_blocking(move || {
-        runtime.block_on(work(&house, id, conversation, &request, attempt))
-    });
-    worked.await.map_err(|_| WalkError::Stopped)?
+    let worked = tokio::task::spawn_blocking(work).await.unwrap_or(Err(WalkError::Stopped));
+    worked.map_err(told).ok().flatten()
+}
+
+/// Does the work on a conversation, and lets the conversation go where that leaves it in no state to go on from.
+/// It happens here, since whoever waits for the outcome may have hung up.
+fn run(
+    runtime: &Handle,
+    memory: &Memory,
+    id: SessionId,
+    work: impl Future<Output = Result<Option<Prepared>, WalkError>>,
+) -> Result<Option<Prepared>, WalkError> {
+    let worked = catch_unwind(AssertUnwindSafe(|| runtime.block_on(work)));
+    let worked = worked.unwrap_or(Err(WalkError::Stopped));
+    match &worked {
+        Ok(_) => {}
+        Err(error) if error.is_harmless() => memory.forget_unnoted(id),
+        Err(_) => memory.forget(id),
+    }
+    worked
 }
 
 /// The conversation whose newest message is one of the request's, with nobody else at work on it: the one
@@ -143,11 +155,7 @@ async fn work(
 ) -> Result<Option<Prepared>, WalkError> {
     let Request { protocol, body, opening, links } = request;
     let known = conversation.len();
-    let taken = take_up(house, id, &mut conversation, request).await;
-    if conversation.len() == 0 {
-        house.memory.forget(id);
-    }
-    taken?;
+    take_up(house, id, &mut conversation, request).await?;
     house.memory.note(id, links, known, body.bytes().len());
     if !make_room(house, id, &mut conversation, attempt).await && attempt != Attempt::First {
         return Ok(None);
@@ -222,4 +230,83 @@ enum WalkError {
     Encode(#[from] EncodeError),
     #[error("the work on this request was stopped; send it again")]
     Stopped,
+}
+
+impl WalkError {
+    /// Whether the conversation is in order all the same. One that may have taken up half of a message is not,
+    /// and the next request brings all of it again.
+    fn is_harmless(&self) -> bool {
+        match self {
+            Self::Take(TakeError::Unreadable(_)) | Self::Encode(_) => true,
+            Self::Take(TakeError::Engine(_)) | Self::Engine(_) | Self::Stopped => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{House, Request, prepare};
+    use crate::chain::Tenant;
+    use crate::memory::Memory;
+    use crate::outward::Outward;
+    use crate::settings::Settings;
+    use epitome_core::Tokens;
+    use epitome_wire::Protocol;
+    use serde_json::{Value, json};
+    use std::sync::Arc;
+
+    fn house() -> Arc<House> {
+        let settings = Settings { window: Some(Tokens(8_000)), ..Settings::for_tests() };
+        let outward = Outward::new().expect("a client can be made");
+        Arc::new(House { settings, memory: Memory::default(), outward })
+    }
+
+    async fn sent(house: &Arc<House>, system: &str, messages: &[Value]) -> Vec<Value> {
+        let body =
+            json!({"model": "claude-sonnet-4-5", "max_tokens": 500, "system": system, "messages": messages});
+        let tenant = Tenant::of(std::iter::empty());
+        let request = Request::read(Protocol::Anthropic, &tenant, body.to_string().into());
+        let prepared = prepare(house, &Arc::new(request.expect("a request"))).await;
+        let mut body: Value = serde_json::from_slice(&prepared.body).expect("JSON");
+        serde_json::from_value(body["messages"].take()).expect("a list")
+    }
+
+    /// So many turns, and a question.
+    fn history(turns: usize) -> Vec<Value> {
+        let turn = |number: usize| {
+            let words = format!("step {number} of the work, ").repeat(40);
+            [
+                json!({"role": "user", "content": words}),
+                json!({"role": "assistant", "content": format!("done {number}")}),
+            ]
+        };
+        let question = json!({"role": "user", "content": "and now?"});
+        (0..turns).flat_map(turn).chain([question]).collect()
+    }
+
+    #[tokio::test]
+    async fn a_compaction_that_could_not_be_made_does_not_shift_the_next_one() {
+        let (tried, fresh, messages) = (house(), house(), history(60));
+        let untouched = sent(&tried, &"a rule to keep. ".repeat(4_000), &messages[..21]).await;
+        assert_eq!(untouched, messages[..21]);
+        let (after, expected) = (sent(&tried, "", &messages).await, sent(&fresh, "", &messages).await);
+        assert!((2..messages.len()).contains(&expected.len()), "it is compacted: {}", expected.len());
+        assert_eq!(after[1..], expected[1..]);
+    }
+
+    #[tokio::test]
+    async fn branches_that_cannot_be_read_are_not_kept() {
+        let (house, messages) = (house(), history(2));
+        sent(&house, "", &messages).await;
+        let martian = json!({"role": "martian", "content": "b"});
+        for number in 0..3 {
+            let branch = [
+                messages[0].clone(),
+                json!({"role": "assistant", "content": number.to_string()}),
+                martian.clone(),
+            ];
+            assert_eq!(sent(&house, "", &branch).await, branch);
+        }
+        assert_eq!(house.memory.all().len(), 1);
+    }
 }

@@ -12,6 +12,7 @@ use epitome_wire::overflow::{Known, Numbers};
 const OUTPUT_TOKENS: u64 = 8_192;
 /// After an overflow that tells no numbers, what did not fit is taken to be a third more than what does.
 const SHRINK_SHARE: (u64, u64) = (3, 4);
+
 impl Conversation {
     /// Sets the budget by what this request brings beside its messages.
     pub(super) fn give_room(&mut self, asked: &Asked<'_>) {
@@ -51,10 +52,11 @@ impl Conversation {
         self.window = learned_window(self.window, budget.fixed + tokens, told);
         let reserve = budget.reserve.min(self.window.share(1, 4));
         self.session.set_budget(Budget { window: self.window, reserve, ..budget });
-        let rebuilt = match self.session.recover(told.to_free()).await? {
-            Recovery::Retry(report) => self.settle(Some(*report))?,
-            Recovery::Surface { .. } => self.settle(None)?,
-        };
+        let recovered = self.session.recover(told.to_free()).await;
+        let rebuilt = self.settle(recovered.map(|recovery| match recovery {
+            Recovery::Retry(report) => Some(*report),
+            Recovery::Surface { .. } => None,
+        }))?;
         self.tally().recoveries += u64::from(rebuilt.is_some());
         Ok(rebuilt)
     }
