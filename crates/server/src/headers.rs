@@ -23,7 +23,7 @@ const HOP_BY_HOP: [HeaderName; 8] = [
 const CREDENTIALS: [HeaderName; 3] =
     [AUTHORIZATION, HeaderName::from_static("x-api-key"), HeaderName::from_static("api-key")];
 
-/// How the tokens of an Anthropic subscription begin.
+/// How the tokens of an Anthropic subscription begin; the word before them may be written in any case.
 const SUBSCRIPTION_TOKEN: &[u8] = b"Bearer sk-ant-oat";
 
 /// The headers to send on: all but those of the connection, which includes those it names itself.
@@ -67,15 +67,24 @@ pub(crate) fn tenant(headers: &HeaderMap) -> Tenant {
 /// Whether a body may be read and changed: it is not packed, and it is not paid for by a subscription, whose
 /// terms say nothing of programs between the client and the provider.
 pub(crate) fn is_ours_to_change(headers: &HeaderMap) -> bool {
-    let is_subscription = |value: &HeaderValue| value.as_bytes().starts_with(SUBSCRIPTION_TOKEN);
-    let is_plain = headers.get(CONTENT_ENCODING).is_none_or(|value| value == "identity");
-    is_plain && !headers.get_all(AUTHORIZATION).iter().any(is_subscription)
+    let is_subscription = |value: &HeaderValue| {
+        let opening = value.as_bytes().get(..SUBSCRIPTION_TOKEN.len());
+        opening.is_some_and(|opening| opening.eq_ignore_ascii_case(SUBSCRIPTION_TOKEN))
+    };
+    let is_plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    headers.get_all(CONTENT_ENCODING).iter().all(is_plain)
+        && !headers.get_all(AUTHORIZATION).iter().any(is_subscription)
 }
 
 /// Whether a reply is a stream of events.
 pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
+}
+
+/// How many bytes the body has, where the headers say so.
+pub(crate) fn length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -116,6 +125,7 @@ mod tests {
         assert!(is_ours(&[("authorization", "Bearer sk-1")]) && is_ours(&[]));
         assert!(
             !is_ours(&[("authorization", "Bearer sk-ant-oat01-x")])
+                && !is_ours(&[("authorization", "bearer sk-ant-oat01-x")])
                 && !is_ours(&[("content-encoding", "zstd")])
         );
     }

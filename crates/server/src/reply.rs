@@ -17,14 +17,22 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// A reply of which the client has seen nothing yet.
 pub(crate) struct Reply {
     status: StatusCode,
     headers: HeaderMap,
     /// What of it was read already.
-    held: Vec<Bytes>,
+    held: Held,
     rest: BoxStream<'static, Result<Bytes, reqwest::Error>>,
+}
+
+/// Pieces of a reply, and how many bytes they are.
+#[derive(Default)]
+struct Held {
+    pieces: Vec<Bytes>,
+    bytes: usize,
 }
 
 /// Where a request came from.
@@ -47,7 +55,8 @@ pub(crate) enum Opened {
 /// Errors are short; a longer one is passed on and not looked at.
 const ERROR_BYTES_MAX: usize = 1 << 20;
 
-/// A provider that refuses inside a stream does so right behind its opening; pings must not wait for longer.
+/// A provider that refuses inside a stream does so right behind its opening; however many pings come, the client
+/// does not wait for longer.
 const OPENING_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Looks at a reply: at all of an error, and at how a stream opens. What we know of the
@@ -59,7 +68,7 @@ pub(crate) async fn open(
 ) -> Result<Opened, Fault> {
     let upstream = response.url().origin().ascii_serialization();
     let (status, headers) = (response.status(), headers::passed_on(response.headers()));
-    let mut reply = Reply { status, headers, held: Vec::new(), rest: response.bytes_stream().boxed() };
+    let mut reply = Reply { status, headers, held: Held::default(), rest: response.bytes_stream().boxed() };
     let failed = |error: reqwest::Error| Fault::Unreachable { upstream, why: told(&error.without_url()) };
     let error = if !status.is_success() {
         let body = reply.hold_all().await.map_err(failed)?;
@@ -90,24 +99,24 @@ impl Reply {
     async fn hold_all(&mut self) -> Result<Option<Vec<u8>>, reqwest::Error> {
         while let Some(chunk) = self.rest.next().await {
             self.held.push(chunk?);
-            if self.held.iter().map(Bytes::len).sum::<usize>() > ERROR_BYTES_MAX {
+            if self.held.bytes > ERROR_BYTES_MAX {
                 return Ok(None);
             }
         }
-        Ok(Some(self.held.concat()))
+        Ok(Some(self.held.pieces.concat()))
     }
 
     /// Reads a stream until the model has begun to say something; the error that came before, where one did.
     async fn hold_opening(&mut self, protocol: Protocol) -> Result<Option<Vec<u8>>, reqwest::Error> {
         let mut assembler = Assembler::new(protocol);
-        let mut patience = None;
-        while let Some(chunk) = self.next_within(patience).await {
+        let mut deadline = None;
+        while let Some(chunk) = self.next_before(deadline).await {
             let chunk = chunk?;
             assembler.push(&chunk);
             self.held.push(chunk);
-            patience = Some(OPENING_TIME_MAX);
+            deadline = deadline.or_else(|| Some(Instant::now() + OPENING_TIME_MAX));
             let is_told = assembler.has_output() || assembler.is_done() || assembler.error().is_some();
-            if is_told || self.held.iter().map(Bytes::len).sum::<usize>() > ERROR_BYTES_MAX {
+            if is_told || self.held.bytes > ERROR_BYTES_MAX {
                 break;
             }
         }
@@ -115,9 +124,9 @@ impl Reply {
     }
 
     /// The next bytes; none at the end, or where they take longer than we may keep the client waiting.
-    async fn next_within(&mut self, patience: Option<Duration>) -> Option<Result<Bytes, reqwest::Error>> {
-        match patience {
-            Some(time) => tokio::time::timeout(time, self.rest.next()).await.ok().flatten(),
+    async fn next_before(&mut self, deadline: Option<Instant>) -> Option<Result<Bytes, reqwest::Error>> {
+        match deadline {
+            Some(deadline) => timeout_at(deadline, self.rest.next()).await.ok().flatten(),
             None => self.rest.next().await,
         }
     }
@@ -129,15 +138,22 @@ impl Reply {
             let heard = if headers::is_stream(&self.headers) {
                 Heard::Events(Box::new(Assembler::new(protocol)))
             } else {
-                Heard::Body(protocol, Vec::new())
+                Heard::Body { protocol, body: Vec::new(), length: headers::length(&self.headers) }
             };
             Listener { heard, tally, known }
         });
-        let held = stream::iter(self.held.into_iter().map(Ok));
+        let held = stream::iter(self.held.pieces.into_iter().map(Ok));
         let body = Body::from_stream(Tee { bytes: held.chain(self.rest).boxed(), listener });
         let mut response = Response::new(body);
         (*response.status_mut(), *response.headers_mut()) = (self.status, self.headers);
         response
+    }
+}
+
+impl Held {
+    fn push(&mut self, piece: Bytes) {
+        self.bytes += piece.len();
+        self.pieces.push(piece);
     }
 }
 
@@ -156,7 +172,12 @@ struct Listener {
 /// What was heard of a reply so far.
 enum Heard {
     Events(Box<Assembler>),
-    Body(Protocol, Vec<u8>),
+    Body {
+        protocol: Protocol,
+        body: Vec<u8>,
+        /// How long it will be, where its headers say so.
+        length: Option<usize>,
+    },
 }
 
 impl Stream for Tee {
@@ -183,7 +204,7 @@ impl Tee {
         if let Some(Listener { heard, tally, known }) = self.listener.take() {
             let answer = match heard {
                 Heard::Events(assembler) => assembler.finish(),
-                Heard::Body(protocol, body) => reply(protocol, &body),
+                Heard::Body { protocol, body, .. } => reply(protocol, &body),
             };
             tally.lock().unwrap_or_else(PoisonError::into_inner).add(&answer, &known);
         }
@@ -201,20 +222,44 @@ impl Listener {
     fn hear(&mut self, chunk: &[u8]) {
         match &mut self.heard {
             Heard::Events(assembler) => assembler.push(chunk),
-            Heard::Body(_, body) if body.len() + chunk.len() <= sse::REPLY_BYTES_MAX => {
-                body.extend_from_slice(chunk)
+            Heard::Body { body, .. } => {
+                let room = sse::REPLY_BYTES_MAX - body.len();
+                body.extend_from_slice(&chunk[..chunk.len().min(room)]);
             }
-            Heard::Body(..) => {}
         }
     }
 
+    /// Whether all came. A body that says how long it is has no end behind its last byte to wait for.
     fn is_done(&self) -> bool {
         match &self.heard {
             Heard::Events(assembler) => assembler.is_done(),
-            Heard::Body(_, body) => {
-                body.last() == Some(&b'}')
-                    && serde_json::from_slice::<&serde_json::value::RawValue>(body).is_ok()
-            }
+            Heard::Body { body, length, .. } => *length == Some(body.len()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Held, Reply};
+    use axum::http::{HeaderMap, StatusCode};
+    use bytes::Bytes;
+    use epitome_wire::Protocol;
+    use futures_util::stream::{self, StreamExt};
+    use std::time::Duration;
+    use tokio::time::Instant;
+
+    #[tokio::test(start_paused = true)]
+    async fn pings_without_end_do_not_keep_the_client_waiting() {
+        let pings = stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_millis(400)).await;
+            Some((Ok(Bytes::from_static(b": ping\n\n")), ()))
+        });
+        let rest = pings.take(100).boxed();
+        let mut reply =
+            Reply { status: StatusCode::OK, headers: HeaderMap::new(), held: Held::default(), rest };
+        let begun = Instant::now();
+        let error = reply.hold_opening(Protocol::OpenaiChat).await.expect("pings do not fail");
+        let waited = begun.elapsed();
+        assert_eq!((error, reply.held.pieces.len(), waited.as_millis()), (None, 3, 1_400));
     }
 }
