@@ -6,9 +6,7 @@ use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-
-/// The names under which this machine is asked for.
-const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Lets requests to this machine through.
 pub(crate) async fn check(request: Request, next: Next) -> Response {
@@ -32,13 +30,16 @@ fn refusal(headers: &HeaderMap, uri: &Uri) -> Option<&'static str> {
     foreign.next().map(|_| "the Origin header names another site; only pages of this machine may ask")
 }
 
-/// Whether a host, with or without a port, is this machine by name.
+/// Whether a host, with or without a port, is this machine: by its name, or by an address we may listen on.
 fn is_here(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
         Some(_) | None => host,
     };
-    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+    let v6 = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse().is_ok_and(|address: Ipv4Addr| address.is_loopback())
+        || v6.and_then(|name| name.parse().ok()).is_some_and(|address: Ipv6Addr| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -51,5 +52,11 @@ mod tests {
         let elsewhere =
             ["", "evil.example", "evil.example:7117", "127.0.0.1.evil.example", "localhost.evil.example:1"];
         assert_eq!((here.map(is_here), elsewhere.map(is_here)), ([true; 6], [false; 5]));
+    }
+
+    #[test]
+    fn every_address_that_can_be_listened_on_can_be_asked_for() {
+        let hosts = ["127.0.0.2:7117", "127.1.2.3", "128.0.0.1:7117", "0.0.0.0", "[::2]:7117", "::1"];
+        assert_eq!(hosts.map(is_here), [true, true, false, false, false, false]);
     }
 }

@@ -65,6 +65,12 @@ pub enum SettingsError {
         /// What was written.
         given: String,
     },
+    /// A name or password inside an address, where every line that names the address would show it.
+    #[error("the base URL of {host} holds a name or password; take it out, and have the client send it")]
+    Credentials {
+        /// The host it is for.
+        host: String,
+    },
     /// An address others can reach.
     #[error(
         "{address} can be reached from other machines, and there are no access tokens yet; listen on 127.0.0.1 or [::1]"
@@ -100,6 +106,9 @@ impl std::str::FromStr for Upstream {
         let url: Url = text.parse().map_err(|_| refused())?;
         let is_base =
             matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none();
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(SettingsError::Credentials { host: url.host_str().unwrap_or_default().to_owned() });
+        }
         is_base.then_some(Self(url)).ok_or_else(refused)
     }
 }
@@ -150,6 +159,15 @@ mod tests {
         for given in ["", "api.openai.com", "ftp://host", "https://host?key=1"] {
             assert!(given.parse::<Upstream>().is_err(), "{given}");
         }
+    }
+
+    #[test]
+    fn a_password_in_a_base_url_is_refused_and_not_repeated() {
+        let told = ["https://me:secret@host/x", "https://secret@host", "ftp://me:secret@host"]
+            .map(|given| given.parse::<Upstream>().expect_err("it holds a password").to_string());
+        let expected =
+            "the base URL of host holds a name or password; take it out, and have the client send it";
+        assert_eq!(told, [expected; 3]);
     }
 
     #[test]
