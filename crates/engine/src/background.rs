@@ -8,7 +8,7 @@ use crate::port::Pending;
 use crate::recover::Recovery;
 use crate::report::Report;
 use crate::session::{EngineError, Session};
-use crate::speculate::{Bond, Ready};
+use crate::speculate::{Bond, MOVED, OUTGROWN, Ready};
 use epitome_core::Tokens;
 use std::future::poll_fn;
 use std::task::Poll;
@@ -36,8 +36,8 @@ struct Running {
 
 impl Background {
     /// Everything that is to be done before a call, as [`Session::prepare`] does it. Where a compaction
-    /// is due and its summary is still being written, that one call is waited for; nothing else of the
-    /// background ever is. At the end the next summary is begun, where it is time for one.
+    /// is due and its summary is still being written, that one is waited for if it will be of use; nothing
+    /// else of the background ever is. At the end the next summary is begun, where it is time for one.
     pub async fn prepare(
         &mut self,
         session: &mut Session,
@@ -70,8 +70,7 @@ impl Background {
             return;
         }
         let Some(speculation) = session.speculate() else { return };
-        let bond = session.bond();
-        let Some(bond) = bond else { return };
+        let Some(bond) = session.bond() else { return };
         self.running = Some(Running { bond, work: spawn.spawn(Box::pin(speculation.run())) });
     }
 
@@ -84,7 +83,7 @@ impl Background {
     fn take_up(&mut self, session: &mut Session) {
         let Some(running) = &mut self.running else { return };
         if !session.is_bound_to(running.bond) {
-            self.let_go(session, "thrown away: the branch has moved");
+            self.let_go(session, MOVED);
             return;
         }
         if let Some(made) = now(finished(&mut running.work)) {
@@ -93,13 +92,17 @@ impl Background {
         }
     }
 
-    /// Waits for what is under way.
+    /// Waits for what is under way, unless it would be of no use.
     async fn wait(&mut self, session: &mut Session) {
         let Some(running) = &mut self.running else { return };
+        if !session.is_worth_waiting_for(running.bond) {
+            self.let_go(session, OUTGROWN);
+            return;
+        }
         // Only once this ends is it over: a caller who gives up waiting finds it still under way.
         let made = running.work.as_mut().await;
         self.running = None;
-        offer(session, made);
+        offer(session, made.map(Ready::awaited));
     }
 
     fn let_go(&mut self, session: &mut Session, fate: &str) {

@@ -127,7 +127,7 @@ impl Session {
         Ok(())
     }
 
-    fn announce(&mut self, trigger: Trigger) {
+    pub(crate) fn announce(&mut self, trigger: Trigger) {
         let (tokens, _) = self.figure();
         let budget = self.budget();
         let limit = budget.limit(&self.setup().policy);
@@ -231,7 +231,7 @@ impl Session {
     }
 
     /// Tells the hooks what came of it; their failures are recorded, and nothing else.
-    async fn tell_after(&self, report: &mut Report) {
+    pub(crate) async fn tell_after(&self, report: &mut Report) {
         if report.outcome == Happened::Pruned {
             return;
         }

@@ -45,7 +45,8 @@ impl Session {
         if trigger == Trigger::Requested {
             self.clear_request();
         }
-        if let Some(report) = self.swap_in(trigger)? {
+        if let Some(mut report) = self.swap_in(trigger)? {
+            self.tell_after(&mut report).await;
             return Ok(Some(report));
         }
         let moment = Moment { is_passed: pruned.is_some(), ..Moment::default() };

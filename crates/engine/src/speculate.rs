@@ -2,10 +2,12 @@
 //! prefix it covers, swapped in when the trigger fires, thrown away when the branch has moved.
 
 use crate::event::Event;
-use crate::report::{Happened, Report};
+use crate::report::Report;
 use crate::session::{EngineError, Session};
 use epitome_core::policy::Mode;
-use epitome_core::{Compaction, Entry, EntryId, Moment, Outcome, Record, Spent, Tail, Tokens, Trigger};
+use epitome_core::{
+    Compaction, EntryId, Form, Moment, Outcome, Record, Role, Slot, Spent, Tail, Tokens, Trigger,
+};
 
 /// Work to be done in the background. Dropping it, or the future that runs it, cancels it.
 pub struct Speculation {
@@ -27,6 +29,8 @@ pub(crate) struct Bond {
 #[derive(Clone, Debug)]
 pub struct Ready {
     bond: Bond,
+    /// Whether someone has waited for it: then it is used if it fits at all, or they would wait twice.
+    is_awaited: bool,
     compaction: Compaction,
     record: Box<Record>,
 }
@@ -36,15 +40,24 @@ impl Ready {
     pub fn spent(&self) -> &Spent {
         &self.record.trail.spent
     }
+
+    /// The same, waited for.
+    pub(crate) fn awaited(self) -> Self {
+        Self { is_awaited: true, ..self }
+    }
 }
 
 impl Session {
-    /// The request at which a summary is begun in the background.
+    /// The request at which a summary is begun in the background: the policy's lead before the trigger, and
+    /// not before half of the way there from the last compaction, or it would cover next to nothing.
     pub fn speculation_mark(&self) -> Tokens {
         let rule = &self.setup().policy.speculate;
         let limit = self.budget().limit(&self.setup().policy);
         let lead = rule.lead.of(limit).max(rule.lead_min).min(rule.lead_max);
-        limit.less(lead.min(limit.share(LEAD_SHARE_MAX.0, LEAD_SHARE_MAX.1)))
+        let fresh = self.context().fresh().min(self.context().slots().len());
+        let start = self.figure().0.less(self.context().newest_tokens(fresh));
+        let way = limit.less(start);
+        limit.less(lead.min(way.share(LEAD_SHARE_MAX.0, LEAD_SHARE_MAX.1)))
     }
 
     /// Background work, where it is time for it: between the mark and the trigger, nothing ready that
@@ -63,10 +76,8 @@ impl Session {
     /// Whether something is ready that still covers enough.
     pub fn has_ready(&self) -> bool {
         let Some(ready) = &self.state.ready else { return false };
-        let grown = self.history().len().saturating_sub(ready.bond.messages);
-        self.is_bound_to(ready.bond)
-            && self.context().newest_tokens(grown.min(self.context().slots().len()))
-                <= self.setup().policy.speculate.growth_max
+        let growth_max = self.setup().policy.speculate.growth_max;
+        self.is_bound_to(ready.bond) && self.tokens_since(ready.bond) <= growth_max
     }
 
     /// What a summary made now would be made from; none where nothing was said.
@@ -82,6 +93,20 @@ impl Session {
             && self.history()[..bond.messages.min(self.history().len())].last() == Some(&bond.newest)
     }
 
+    /// What was said since.
+    fn tokens_since(&self, bond: Bond) -> Tokens {
+        let grown = self.history().len().saturating_sub(bond.messages);
+        self.context().newest_tokens(grown.min(self.context().slots().len()))
+    }
+
+    /// Whether a summary under way is worth waiting for: with all that was said since, what it is likely
+    /// to leave would do.
+    pub(crate) fn is_worth_waiting_for(&self, bond: Bond) -> bool {
+        let (budget, policy) = (self.budget(), &self.setup().policy);
+        let likely = budget.target(policy) + self.tokens_since(bond);
+        budget.fits(likely) && !budget.is_due(likely, policy)
+    }
+
     /// Takes what was made in the background. What no longer fits the branch is thrown away, and said so.
     pub fn offer(&mut self, ready: Ready) {
         if self.is_bound_to(ready.bond) {
@@ -89,7 +114,7 @@ impl Session {
                 self.waste("made anew: the session had grown");
             }
         } else {
-            self.waste("thrown away: the branch has moved");
+            self.waste(MOVED);
         }
     }
 
@@ -103,32 +128,51 @@ impl Session {
     pub fn swap_in(&mut self, trigger: Trigger) -> Result<Option<Report>, EngineError> {
         let Some(ready) = self.state.ready.take() else { return Ok(None) };
         if !self.is_bound_to(ready.bond) {
-            self.waste("thrown away: the branch has moved");
+            self.waste(MOVED);
             return Ok(None);
         }
         let since = self.history()[ready.bond.messages..].to_vec();
-        let added: Tokens = self.context().newest_tokens(since.len());
         let tokens_before = self.context().tokens();
-        let tokens_after = ready.record.tokens_after + added;
-        if !self.budget().fits(tokens_after) || self.budget().is_due(tokens_after, &self.setup().policy) {
-            self.waste("thrown away: too much was said since");
+        let tokens_after = ready.record.tokens_after + self.tokens_since(ready.bond);
+        let is_due = !ready.is_awaited && self.budget().is_due(tokens_after, &self.setup().policy);
+        if is_due || !self.budget().fits(tokens_after) {
+            self.waste(OUTGROWN);
             return Ok(None);
         }
-        let (compaction, record) = extended(ready, since, tokens_before, tokens_after);
-        let entry = self.append(Entry::Compaction(Box::new(compaction)))?;
-        self.state.is_warned = false;
-        self.state.wasted = 0;
+        let forms = self.unthought(&since);
+        let (compaction, mut record) = extended(ready, since, forms);
+        record.trigger = trigger;
+        (record.tokens_before, record.tokens_after) = (tokens_before, tokens_after);
+        self.announce(trigger);
         self.state.events.push(Event::Speculated { fate: "swapped in".into() });
-        let report = self.report(Happened::Compacted, Some(record), tokens_before, trigger);
-        self.held_to_progress(Report { entry: Some(entry), ..report }).map(Some)
+        self.commit(Outcome::Compacted { compaction, record }, tokens_before, trigger).map(Some)
+    }
+
+    /// Replies of `since` without their thinking, as a tail has them: its seals are bound to the prefix
+    /// that changes now. An exchange that is still open keeps its own.
+    fn unthought(&self, since: &[EntryId]) -> Vec<(EntryId, Form)> {
+        let slots = self.context().slots();
+        let open = self.context().open_from().and_then(|at| slots.get(at)).map(Slot::id);
+        let is_closed = |id: &EntryId| open.is_none_or(|open| *id < open);
+        let is_reply = |id: &EntryId| self.log().item(*id).is_some_and(|item| item.role == Role::Assistant);
+        if !self.setup().can.forms {
+            return Vec::new();
+        }
+        let form = Form { thinking: true, ..Form::WHOLE };
+        since.iter().filter(|id| is_closed(id) && is_reply(id)).map(|&id| (id, form)).collect()
     }
 }
 
-/// However long the lead, a summary of less than half of what fits is not worth making.
+/// What became of a summary that came too late.
+pub(crate) const OUTGROWN: &str = "thrown away: too much was said since";
+/// What became of a summary whose branch was left or rebuilt.
+pub(crate) const MOVED: &str = "thrown away: the branch has moved";
+
+/// However long the lead, a summary of less than half of what comes between two compactions is not worth making.
 const LEAD_SHARE_MAX: (u64, u64) = (1, 2);
 
-/// The compaction with what was said since behind its tail.
-fn extended(ready: Ready, since: Vec<EntryId>, before: Tokens, after: Tokens) -> (Compaction, Record) {
+/// The compaction with what was said since behind its tail, in these forms.
+fn extended(ready: Ready, since: Vec<EntryId>, forms: Vec<(EntryId, Form)>) -> (Compaction, Box<Record>) {
     let Ready { mut compaction, mut record, .. } = ready;
     compaction.tail = match compaction.tail {
         Tail::Nothing if since.is_empty() => Tail::Nothing,
@@ -136,9 +180,9 @@ fn extended(ready: Ready, since: Vec<EntryId>, before: Tokens, after: Tokens) ->
         Tail::These(ids) => Tail::These(ids.into_iter().chain(since.iter().copied()).collect()),
         Tail::From(first) => Tail::From(first),
     };
+    compaction.forms.extend(forms);
     record.kept.extend(since);
-    (record.tokens_before, record.tokens_after) = (before, after);
-    (compaction, *record)
+    (compaction, record)
 }
 
 impl Speculation {
@@ -147,7 +191,10 @@ impl Speculation {
         let bond = self.copy.bond()?;
         self.copy.settle().ok()?;
         match self.copy.outcome(Trigger::Threshold, Moment::default()).await.ok()? {
-            Outcome::Compacted { compaction, record } => Some(Ready { bond, compaction, record }),
+            // Where no summary was to be had yet, there is time to try again.
+            Outcome::Compacted { compaction, record } => {
+                compaction.summary.is_some().then_some(Ready { bond, is_awaited: false, compaction, record })
+            }
             Outcome::Edited { .. }
             | Outcome::Unneeded { .. }
             | Outcome::Impossible(_)
