@@ -1,5 +1,9 @@
 //! Lessons, first part: loops. Each test is named by its row of the list of what users of such systems
 //! suffered (`l1` to `l14`).
+//!
+//! # Pending
+//!
+//! - l2: a restart of the whole program comes with the store; here the log is opened again.
 
 use epitome_core::policy::{Last, PruneWhen};
 use epitome_core::{

@@ -1,5 +1,10 @@
 //! Lessons, fourth part: plans that changed and content that was invented. Each test is named by its row
 //! of the list of what users of such systems suffered (`l40` to `l51`).
+//!
+//! # Pending
+//!
+//! - l41: modes and rights that a harness keeps for itself come with the agent; here are those that were said.
+//! - l46: what a model says in a message of its own, after the call, is not marked when the call leaves view.
 
 use epitome_core::ledger::{CommandRecord, FileRecord, Ledger, Operation, TodoState};
 use epitome_core::policy::Resume;
