@@ -1,31 +1,24 @@
-//! Who is asked for summaries, as settings say it, and the waiting for them. A runtime and connections are
-//! made only where a model is asked.
+//! Who is asked for summaries, as settings say it. Connections are made only where a model is asked; the
+//! waiting is done elsewhere.
 
 use crate::clock::WallClock;
 use crate::output;
-use crate::progress;
 use crate::settings::{Places, prompt};
 use anyhow::{Context as _, Result};
 use epitome_core::policy::Writer;
 use epitome_core::{Prompts, Tokens};
 use epitome_engine::settings::Resolved;
-use epitome_engine::{Asks, Model, Pending, Report, SketchedCalls, now};
+use epitome_engine::{Asks, Model, Report, SketchedCalls};
 use epitome_provider::{Aliases, Provider, World};
 use epitome_tokens::{Catalog, Usage};
-use indicatif::ProgressBar;
-use std::cell::{OnceCell, RefCell};
-use std::fmt;
-use std::future::Future;
-use std::io;
-use std::sync::Arc;
-use tokio::runtime::{Builder, Runtime};
+use std::sync::{Arc, OnceLock};
 
 /// Everything it takes to ask someone.
 pub struct Asking {
     places: Places,
     catalog: Catalog,
     dry: Dry,
-    net: OnceCell<Net>,
+    world: OnceLock<World>,
 }
 
 /// Whether files may be written on the way.
@@ -35,14 +28,6 @@ pub enum Dry {
     Run,
     /// A prompt that is missing is written where it is looked for.
     No,
-}
-
-/// What touches the network.
-struct Net {
-    runtime: Runtime,
-    world: World,
-    /// Ends at the first ctrl-c, even one that came between two waits.
-    interrupted: RefCell<Pending<'static, io::Result<()>>>,
 }
 
 /// Who writes the summaries of a transcript.
@@ -62,7 +47,7 @@ const NO_SESSION: &str = "these settings leave the summary to the session's own 
 impl Asking {
     /// Whoever can be asked from here.
     pub fn here(catalog: Catalog, dry: Dry) -> Result<Self> {
-        Ok(Self { places: Places::here()?, catalog, dry, net: OnceCell::new() })
+        Ok(Self { places: Places::here()?, catalog, dry, world: OnceLock::new() })
     }
 
     /// Who writes summaries by these settings.
@@ -92,7 +77,7 @@ impl Asking {
         let aliases: Aliases =
             resolved.aliases.clone().try_into().context("[alias] of epitome.toml cannot be used")?;
         let environment = |name: &str| std::env::var(name).ok();
-        Ok(aliases.provider(name, &self.catalog, &environment, &self.net()?.world)?)
+        Ok(aliases.provider(name, &self.catalog, &environment, self.world()?)?)
     }
 
     fn prompts(&self, name: &str) -> Result<Prompts> {
@@ -111,29 +96,12 @@ impl Asking {
         }
     }
 
-    fn net(&self) -> Result<&Net> {
-        if let Some(net) = self.net.get() {
-            return Ok(net);
+    fn world(&self) -> Result<&World> {
+        if let Some(world) = self.world.get() {
+            return Ok(world);
         }
-        let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
         let world = World::new(Arc::new(WallClock::start()))?;
-        let interrupted = RefCell::new(Box::pin(tokio::signal::ctrl_c()) as Pending<'static, _>);
-        Ok(self.net.get_or_init(|| Net { runtime, world, interrupted }))
-    }
-
-    /// Waits for work that may ask, unless someone presses ctrl-c first.
-    pub fn wait<T>(&self, bar: &ProgressBar, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let Some(net) = self.net.get() else { return now(work) };
-        let spinner = progress::spinner(bar, "waiting for a summary");
-        let mut interrupted = net.interrupted.borrow_mut();
-        let done = net.runtime.block_on(async {
-            tokio::select! {
-                done = work => done,
-                Ok(()) = interrupted.as_mut() => Err(Cancelled.into()),
-            }
-        });
-        spinner.finish_and_clear();
-        done
+        Ok(self.world.get_or_init(|| world))
     }
 }
 
@@ -163,21 +131,4 @@ impl Summarizer {
         let prices = self.model.as_ref()?.prices()?;
         Some(prices.cost(&one) * count as f64)
     }
-}
-
-/// Someone pressed ctrl-c.
-#[derive(Clone, Copy, Debug)]
-pub struct Cancelled;
-
-impl fmt::Display for Cancelled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("cancelled; nothing was written")
-    }
-}
-
-impl std::error::Error for Cancelled {}
-
-/// Whether work ended because someone pressed ctrl-c.
-pub fn is_cancelled(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| cause.is::<Cancelled>())
 }

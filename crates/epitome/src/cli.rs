@@ -253,9 +253,13 @@ pub struct ServeArgs {
     /// Where OpenAI's requests go
     #[arg(long, value_name = "URL", env = "EPITOME_UPSTREAM_OPENAI")]
     pub upstream_openai: Option<Upstream>,
-    /// A preset (`epitome presets` lists them)
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    pub preset: String,
+    /// A preset (`epitome presets` lists them); the one epitome.toml names if left out, else `default`
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// Who writes summaries: `embedded` needs no model; else a name from [alias] of epitome.toml, or
+    /// provider/model
+    #[arg(long, value_name = "WHO")]
+    pub summarizer: Option<String>,
     /// The context window of every model, in tokens; each model's own if left out
     #[arg(long, value_name = "TOKENS", value_parser = window)]
     pub window: Option<u64>,

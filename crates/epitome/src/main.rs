@@ -15,6 +15,7 @@ mod preset;
 mod progress;
 mod restorer;
 mod settings;
+mod waiting;
 
 use clap::Parser;
 use cli::{Cli, Command};

@@ -1,6 +1,6 @@
 //! Progress on long work: on a terminal only, on standard error only.
 
-use crate::{asking, output};
+use crate::{output, waiting};
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -47,7 +47,7 @@ pub fn over(
 
 /// Whether there is no use in going on with the next file.
 fn is_the_end(error: &anyhow::Error) -> bool {
-    output::is_closed_pipe(error) || asking::is_cancelled(error)
+    output::is_closed_pipe(error) || waiting::is_cancelled(error)
 }
 
 /// How often a spinner turns: often enough to look alive.

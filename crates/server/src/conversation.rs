@@ -8,17 +8,19 @@ use crate::body::Body;
 use crate::chain::Link;
 use crate::layers::Layers;
 use crate::reading;
+use crate::rules::Rules;
 use crate::settings::Settings;
 use crate::tally::Tally;
 use crate::view::Origin;
 use epitome_core::{Budget, Entry, EntryId, Expressible, Log, Role, Tokens};
-use epitome_engine::{Asks, EngineError, Gauge, Happened, Point, Report, Session, Setup};
+use epitome_engine::{EngineError, Gauge, Happened, Point, Report, Session, Setup};
 use epitome_tokens::{Counter, Model};
 use epitome_wire::Protocol;
 use std::sync::{Arc, Mutex};
 
 /// A conversation.
 pub(crate) struct Conversation {
+    rules: Arc<dyn Rules>,
     protocol: Protocol,
     model: Model,
     gauge: Gauge,
@@ -82,19 +84,21 @@ impl Conversation {
         let gauge = Gauge(Counter::for_model(&model));
         let window = settings.window.unwrap_or(Tokens(model.window_tokens.value));
         let layers = Layers::new();
+        let rule = settings.rules.of(&model.id);
         let setup = Setup {
             archive: Arc::new(layers.clone()),
             measure: Arc::new(gauge.clone()),
             count_method: gauge.0.method().to_string().into(),
             budget: Budget::new(window, Tokens::ZERO, Tokens::ZERO),
-            policy: settings.policy.clone(),
+            policy: rule.policy,
             can: Expressible::ALL,
             focus: None,
             pins: Vec::new(),
             clock: settings.clock.clone(),
-            asks: Asks::default(),
+            asks: rule.asks,
         };
         Self {
+            rules: settings.rules.clone(),
             protocol,
             model,
             gauge,
@@ -121,6 +125,7 @@ impl Conversation {
         let setup = Setup { archive: Arc::new(layers.clone()), ..self.session.setup().clone() };
         let leaf = log.leaf();
         Ok(Self {
+            rules: self.rules.clone(),
             protocol: self.protocol,
             model: self.model.clone(),
             gauge: self.gauge.clone(),
@@ -178,8 +183,18 @@ impl Conversation {
         newest.is_some_and(|item| item.role == Role::Assistant && item.calls.is_empty())
     }
 
+    /// Goes by the rules as they are now.
+    fn follow_rules(&mut self) {
+        let rule = self.rules.of(&self.model.id);
+        if !Arc::ptr_eq(&rule.policy, &self.session.setup().policy) {
+            self.session.set_policy(rule.policy);
+            self.session.set_asks(rule.asks);
+        }
+    }
+
     /// Does what the policy wants done between turns, with so much about to be said.
     pub(crate) async fn rest(&mut self, input: Tokens) -> Result<Option<Rebuilt>, EngineError> {
+        self.follow_rules();
         let report = self.session.end_turn(true).await;
         let ended = self.settle(report)?;
         let report = self.session.prepare_at(Point::Input(input)).await;
@@ -188,6 +203,7 @@ impl Conversation {
 
     /// Compacts where the policy says it is time; none where nothing was changed.
     pub(crate) async fn fit(&mut self) -> Result<Option<Rebuilt>, EngineError> {
+        self.follow_rules();
         let report = self.session.prepare().await;
         self.settle(report)
     }

@@ -20,6 +20,7 @@ mod outward;
 mod reading;
 mod reply;
 mod router;
+mod rules;
 mod serve;
 mod settings;
 mod tally;
@@ -27,5 +28,6 @@ mod view;
 mod walk;
 
 pub use notice::Notice;
+pub use rules::{Rule, Rules};
 pub use serve::{ServeError, Server};
 pub use settings::{Settings, SettingsError, Upstream, Upstreams};

@@ -1,7 +1,8 @@
 //! What a server is told at its start.
 
 use crate::notice::Notice;
-use epitome_core::{Policy, Tokens};
+use crate::rules::Rules;
+use epitome_core::Tokens;
 use epitome_engine::Clock;
 use epitome_tokens::Catalog;
 use epitome_wire::Protocol;
@@ -15,7 +16,7 @@ pub struct Settings {
     /// Where requests go.
     pub upstreams: Upstreams,
     /// How to compact.
-    pub policy: Arc<Policy>,
+    pub rules: Arc<dyn Rules>,
     /// The window of every model, where the operator says so; each model's own otherwise.
     pub window: Option<Tokens>,
     /// What is known of models.
@@ -34,7 +35,9 @@ impl Settings {
             toml::from_str(include_str!("../../../presets/default.toml")).expect("the preset is sound");
         Self {
             upstreams: Upstreams::default(),
-            policy: Arc::new(Policy::try_from(preset).expect("the preset is sound")),
+            rules: Arc::new(crate::Rule::alone(
+                epitome_core::Policy::try_from(preset).expect("the preset is sound"),
+            )),
             window: None,
             catalog: Arc::new(Catalog::built_in().clone()),
             clock: Arc::new(epitome_engine::Stopped),

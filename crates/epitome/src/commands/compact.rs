@@ -4,11 +4,10 @@ mod one;
 mod story;
 mod writing;
 
-use super::{Work, print_json_each};
-use crate::asking::{Asking, Dry};
+use super::{Desk, Work, print_json_each};
+use crate::asking::Dry;
 use crate::cli::CompactArgs;
 use crate::opened::{Opened, catalog};
-use crate::settings::{self, Places};
 use crate::{input, output, preset, progress};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{EntryId, Policy};
@@ -47,14 +46,12 @@ struct Line {
 /// Compacts each conversation of each file.
 pub fn run(args: &CompactArgs) -> Result<()> {
     let dry = if args.dry_run { Dry::Run } else { Dry::No };
-    let asking = Asking::here(catalog(args.read.models.as_deref())?, dry)?;
-    // What cannot be used is refused before any file is read.
-    asking.check(&settings::resolve(&Places::here()?, &args.policy, None)?)?;
+    let desk = Desk::here(catalog(args.read.models.as_deref())?, dry, &args.policy)?;
     let files = input::expand(&args.files)?;
     let outputs = outputs(&files, args)?;
     let mut lines = Vec::new();
     let failed = progress::over(&files, |number, path, bar| {
-        lines.extend(compact_file(path, outputs[number].as_deref(), args, &asking, bar)?);
+        lines.extend(compact_file(path, outputs[number].as_deref(), args, &desk, bar)?);
         Ok(())
     })?;
     if args.read.json {
@@ -113,7 +110,7 @@ fn compact_file(
     path: &Path,
     out: Option<&Path>,
     args: &CompactArgs,
-    asking: &Asking,
+    desk: &Desk,
     bar: &ProgressBar,
 ) -> Result<Vec<Line>> {
     let (opened, resolved) = preset::open(path, &args.read, &args.policy)?;
@@ -121,7 +118,7 @@ fn compact_file(
     target.check(&opened, out)?;
     check_pins(&opened, &args.pins)?;
     check_range(args, &opened, target.can().before)?;
-    let who = asking.summarizer(&resolved)?;
+    let who = desk.asking.summarizer(&resolved)?;
     let work = Work {
         policy: resolved.policy.clone(),
         can: target.can(),
@@ -129,7 +126,7 @@ fn compact_file(
         pins: args.pins.clone(),
         asks: Asks { restorer: restorer(&resolved.policy, args, &opened)?, ..who.asks() },
     };
-    let task = Task { args, asking, opened: &opened, work, who, bar };
+    let task = Task { args, waiting: &desk.waiting, opened: &opened, work, who, bar };
     let mut lines = Vec::new();
     let mut added = Vec::new();
     for number in 0..opened.transcript.conversations.len() {

@@ -15,15 +15,19 @@ pub mod shell;
 pub mod tokens;
 pub mod undo;
 
+use crate::asking::{Asking, Dry};
+use crate::cli::PolicyArgs;
 use crate::clock::WallClock;
 use crate::draw::Paint;
 use crate::opened::Opened;
 use crate::output::{self, Page};
-
+use crate::settings::{self, Places};
+use crate::waiting::Waiting;
 use anyhow::{Context as _, Result};
 use epitome_core::ledger::{Ledger, Operation};
 use epitome_core::{EntryId, Expressible, Policy, Spent};
 use epitome_engine::{Asks, Session, Setup};
+use epitome_tokens::Catalog;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -40,6 +44,21 @@ pub fn print_json_each<T: Serialize>(values: &[T]) -> Result<()> {
     match values {
         [one] => print_json(one),
         several => print_json(&several),
+    }
+}
+
+/// Who can be asked from here, and the waiting for them.
+pub struct Desk {
+    pub asking: Asking,
+    pub waiting: Waiting,
+}
+
+impl Desk {
+    /// Refuses settings and summarisers that cannot be used, before any file is read.
+    pub fn here(catalog: Catalog, dry: Dry, args: &PolicyArgs) -> Result<Self> {
+        let asking = Asking::here(catalog, dry)?;
+        asking.check(&settings::resolve(&Places::here()?, args, None)?)?;
+        Ok(Self { asking, waiting: Waiting::default() })
     }
 }
 

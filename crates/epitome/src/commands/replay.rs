@@ -1,12 +1,12 @@
 //! `epitome replay`: a transcript fed through the engine call by call.
 
-use super::Work;
-use crate::asking::{Asking, Dry, Summarizer};
+use super::{Desk, Work};
+use crate::asking::{Dry, Summarizer};
 use crate::cli::ReplayArgs;
 use crate::draw::{self, Paint};
 use crate::opened::{Opened, catalog};
 use crate::output::Page;
-use crate::settings::{self, Places};
+use crate::waiting::Waiting;
 use crate::{input, preset, progress};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{EntryId, Spent};
@@ -41,14 +41,13 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
             args.to
         );
     }
-    let asking = Asking::here(catalog(args.read.models.as_deref())?, Dry::No)?;
-    asking.check(&settings::resolve(&Places::here()?, &args.policy, None)?)?;
+    let desk = Desk::here(catalog(args.read.models.as_deref())?, Dry::No, &args.policy)?;
     let files = input::expand(&args.files)?;
     let failed = progress::over(&files, |_, path, bar| {
         let (opened, resolved) = preset::open(path, &args.read, &args.policy)?;
-        let who = asking.summarizer(&resolved)?;
+        let who = desk.asking.summarizer(&resolved)?;
         let work = Work::asking(resolved.policy.clone(), who.asks());
-        let task = Task { args, asking: &asking, opened: &opened, work, who, bar };
+        let task = Task { args, waiting: &desk.waiting, opened: &opened, work, who, bar };
         for number in 0..opened.transcript.conversations.len() {
             task.run(number).with_context(|| format!("cannot replay {}", path.display()))?;
         }
@@ -60,7 +59,7 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
 /// What is replayed, and with what.
 struct Task<'a> {
     args: &'a ReplayArgs,
-    asking: &'a Asking,
+    waiting: &'a Waiting,
     opened: &'a Opened,
     work: Work,
     who: Summarizer,
@@ -97,7 +96,11 @@ impl Task<'_> {
             call.compaction.iter_mut().for_each(|report| self.who.annotate(report));
             each(call)
         };
-        self.asking.wait(self.bar, replay_asking::<anyhow::Error>(session, branch, annotated))
+        let work = replay_asking::<anyhow::Error>(session, branch, annotated);
+        match self.who.model {
+            Some(_) => self.waiting.until_done(self.bar, work),
+            None => Waiting::none(work),
+        }
     }
 }
 

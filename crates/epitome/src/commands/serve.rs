@@ -1,13 +1,16 @@
 //! `epitome serve`: the proxy, until it is told to stop.
 
-use crate::cli::ServeArgs;
+mod rules;
+
+use crate::asking::{Asking, Dry};
+use crate::cli::{PolicyArgs, ServeArgs};
 use crate::clock::WallClock;
 use crate::opened::catalog;
 use crate::output::{self, Page};
-use crate::preset;
 use anyhow::{Context as _, Result};
-use epitome_core::{Policy, Tokens};
+use epitome_core::Tokens;
 use epitome_server::{Server, Settings, Upstreams};
+use rules::LiveRules;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -25,6 +28,9 @@ pub fn run(args: ServeArgs) -> Result<()> {
 }
 
 fn settings(args: ServeArgs) -> Result<Settings> {
+    let catalog = catalog(args.models.as_deref())?;
+    let asking = Asking::here(catalog.clone(), Dry::No)?;
+    let policy = PolicyArgs { preset: args.preset, summarizer: args.summarizer, ..PolicyArgs::default() };
     let public = Upstreams::default();
     let or_all = |own: Option<_>, public| own.or_else(|| args.upstream.clone()).unwrap_or(public);
     Ok(Settings {
@@ -32,9 +38,9 @@ fn settings(args: ServeArgs) -> Result<Settings> {
             anthropic: or_all(args.upstream_anthropic, public.anthropic),
             openai: or_all(args.upstream_openai, public.openai),
         },
-        policy: Arc::new(Policy::try_from(preset::settings(&args.preset)?)?),
+        rules: Arc::new(LiveRules::open(policy, asking)?),
         window: args.window.map(Tokens),
-        catalog: Arc::new(catalog(args.models.as_deref())?),
+        catalog: Arc::new(catalog),
         clock: Arc::new(WallClock::start()),
         tell: Arc::new(|notice| output::tell(notice)),
     })

@@ -2,10 +2,11 @@
 //! written by the embedded summariser.
 
 use super::writing::Added;
-use crate::asking::{Asking, Summarizer};
+use crate::asking::Summarizer;
 use crate::cli::CompactArgs;
 use crate::commands::Work;
 use crate::opened::Opened;
+use crate::waiting::Waiting;
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{EntryId, Fallback, Moment, Strategy, Trigger};
 use epitome_engine::{Asks, Happened, Report, Session, Sketch, Wish};
@@ -15,7 +16,7 @@ use serde::Serialize;
 /// What is worked on, and with what.
 pub(super) struct Task<'a> {
     pub args: &'a CompactArgs,
-    pub asking: &'a Asking,
+    pub waiting: &'a Waiting,
     pub opened: &'a Opened,
     pub work: Work,
     pub who: Summarizer,
@@ -60,7 +61,10 @@ impl Task<'_> {
 
     fn compact(&self, session: &mut Session) -> Result<Report> {
         let work = async { Ok(session.compact_as(Trigger::Manual, self.wish()).await?) };
-        self.asking.wait(self.bar, work)
+        match self.who.model {
+            Some(_) => self.waiting.until_done(self.bar, work),
+            None => Waiting::none(work),
+        }
     }
 
     fn plan(&self, session: &Session) -> Result<Option<Planned>> {

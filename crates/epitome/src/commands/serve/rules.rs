@@ -1,0 +1,87 @@
+//! Rules that follow their files while a server runs: a change counts at the next check.
+
+use crate::asking::Asking;
+use crate::cli::PolicyArgs;
+use crate::output;
+use crate::settings::{self, Disk, Places};
+use anyhow::Result;
+use epitome_engine::settings::{Live, Resolved};
+use epitome_server::{Rule, Rules};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Names of models come from clients. So many have settings read for them; others share those for none.
+const MODELS_MAX: usize = 256;
+
+/// Settings as they are on disk.
+pub(super) struct LiveRules {
+    places: Places,
+    args: PolicyArgs,
+    asking: Asking,
+    models: Mutex<HashMap<String, Followed>>,
+}
+
+/// The settings for one model, and the newest that could be used.
+struct Followed {
+    live: Live,
+    /// What `rule` was made from.
+    seen: Arc<Resolved>,
+    rule: Rule,
+    /// What was said of settings that cannot be used, so that it is said once.
+    told: Option<String>,
+}
+
+impl LiveRules {
+    /// Refuses settings and summarisers that cannot be used.
+    pub(super) fn open(args: PolicyArgs, asking: Asking) -> Result<Self> {
+        let rules = Self { places: Places::here()?, args, asking, models: Mutex::default() };
+        let plain = rules.follow(None)?;
+        rules.models.lock().unwrap_or_else(PoisonError::into_inner).insert(String::new(), plain);
+        Ok(rules)
+    }
+
+    fn follow(&self, model: Option<&str>) -> Result<Followed> {
+        let (watched, rest) = settings::found(&self.places, &self.args, model)?;
+        let mut live = Live::open(Arc::new(Disk), watched, rest)?;
+        let seen = live.check().clone();
+        let rule = self.rule(&seen)?;
+        Ok(Followed { live, seen, rule, told: None })
+    }
+
+    fn rule(&self, resolved: &Resolved) -> Result<Rule> {
+        Ok(Rule { policy: resolved.policy.clone(), asks: self.asking.summarizer(resolved)?.asks() })
+    }
+
+    /// The rule as the files are now; the last good one where they cannot be used.
+    fn now(&self, followed: &mut Followed) -> Rule {
+        let seen = followed.live.check().clone();
+        let mut fault = followed.live.fault().map(ToString::to_string);
+        if !Arc::ptr_eq(&seen, &followed.seen) {
+            match self.rule(&seen) {
+                Ok(rule) => followed.rule = rule,
+                Err(error) => fault = Some(format!("{error:#}")),
+            }
+            followed.seen = seen;
+        }
+        if let Some(fault) = fault.filter(|fault| followed.told.as_ref() != Some(fault)) {
+            output::tell(format_args!("epitome: {fault}; the settings before that stay in force"));
+            followed.told = Some(fault);
+        }
+        followed.rule.clone()
+    }
+}
+
+impl Rules for LiveRules {
+    fn of(&self, model: &str) -> Rule {
+        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        if !models.contains_key(model)
+            && models.len() < MODELS_MAX
+            && let Ok(followed) = self.follow(Some(model))
+        {
+            models.insert(model.to_owned(), followed);
+        }
+        let name = if models.contains_key(model) { model } else { "" };
+        let followed = models.get_mut(name).expect("the rules for no model are there from the start");
+        self.now(followed)
+    }
+}

@@ -1,0 +1,33 @@
+//! How sessions compact, asked at every check: settings may change while a server runs.
+
+use epitome_core::Policy;
+use epitome_engine::Asks;
+use std::sync::Arc;
+
+/// Where the rules come from.
+pub trait Rules: Send + Sync {
+    /// What counts now for sessions with this model.
+    fn of(&self, model: &str) -> Rule;
+}
+
+/// What counts for a session; as [`Rules`], the same for all and for ever.
+#[derive(Clone)]
+pub struct Rule {
+    /// How to compact.
+    pub policy: Arc<Policy>,
+    /// Who can be asked.
+    pub asks: Asks,
+}
+
+impl Rule {
+    /// A policy that asks nobody.
+    pub fn alone(policy: Policy) -> Self {
+        Self { policy: Arc::new(policy), asks: Asks::default() }
+    }
+}
+
+impl Rules for Rule {
+    fn of(&self, _: &str) -> Rule {
+        self.clone()
+    }
+}
