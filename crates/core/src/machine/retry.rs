@@ -1,12 +1,12 @@
 //! Trying again, each time differently: shorter, in parts, with fewer messages, or not at all.
 
-use super::Next;
 use super::errand::Errand;
 use super::parts::{self, Part};
+use super::{Ask, Next};
 use crate::policy::{Newest, Oversize};
 use crate::record::Outcome;
 use crate::request::Failure;
-use crate::{ArchiveError, EntryId, Job, Tokens};
+use crate::{ArchiveError, EntryId, Job, Strategy, Tokens};
 use std::collections::VecDeque;
 
 /// Where nobody says by how much a request is too long, this part of it is left out.
@@ -84,6 +84,10 @@ impl<'a> Errand<'a> {
     pub(super) fn give_up(self, why: String) -> Result<Next<'a>, ArchiveError> {
         let mut plan = self.ask.plan;
         plan.give_up(self.strategy, why);
+        if self.strategy == Strategy::Summarize && plan.job.policy.summary.else_embedded {
+            plan.cut(Strategy::Summarize, 0)?;
+            return Ok(Next::Summarize(Box::new(Ask::new(plan)?)));
+        }
         plan.climb()
     }
 

@@ -54,6 +54,8 @@ pub struct SummaryRule {
     pub shrink_results: Vec<u32>,
     /// Whether fewer and fewer of the newest messages are kept after that.
     pub shrink_keep: bool,
+    /// Whether the embedded summariser writes the summary where the model does not.
+    pub else_embedded: bool,
     /// How often that is done at most; until none is left where it is not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shrink_keep_max: Option<u32>,

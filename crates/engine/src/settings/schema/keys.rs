@@ -90,6 +90,7 @@ pub const KEYS: &[Key] = &[
     set("summary.shrink_results", Numbers),
     set("summary.shrink_keep", Flag),
     open("summary.shrink_keep_max", Number),
+    set("summary.else_embedded", Flag),
     set("rebuild.todos", Flag),
     set("rebuild.files", Choice(&["none", "lists", "tree"])),
     set("rebuild.facts", Flag),
