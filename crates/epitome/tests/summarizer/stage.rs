@@ -17,7 +17,7 @@ pub(crate) struct Stage {
     folder: TempDir,
     upstream: Handle,
     /// Serves while the program runs.
-    _runtime: Runtime,
+    runtime: Runtime,
 }
 
 /// What became of a run.
@@ -45,11 +45,19 @@ impl Stage {
             upstream.base_url
         );
         fs::write(folder.path().join("epitome.toml"), settings).expect("there is room");
-        Self { folder, upstream, _runtime: runtime }
+        Self { folder, upstream, runtime }
     }
 
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    pub(crate) fn upstream_url(&self) -> String {
+        self.upstream.base_url.clone()
+    }
+
+    pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
     }
 
     /// What the provider has seen.
