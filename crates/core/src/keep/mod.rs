@@ -65,7 +65,9 @@ impl Kept {
                 Self::from_slot(job, pins, start.max(first))
             }
             Shape::From(id) => {
-                let at = job.context.slots().iter().position(|slot| slot.id() == id);
+                // From the exchange it belongs to: a result without its call is nothing.
+                let begin = unit_of(job.context, id).first().copied().unwrap_or(id);
+                let at = job.context.slots().iter().position(|slot| slot.id() == begin);
                 Self::from_slot(job, pins, at.unwrap_or(job.context.slots().len()).max(first))
             }
             Shape::Before(id) => Self::before_unit(job, pins, id),

@@ -1,6 +1,7 @@
 //! Part of a conversation compacted, and files brought back from the project.
 
 use crate::stage::{MIDDLE, SMALL, Stage};
+use epitome_wire::{Protocol, validate};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -33,6 +34,19 @@ fn what_lies_from_a_message_on_is_summarised_and_the_front_stays() {
     assert_eq!(record["summarizer"], "fast");
     assert!(!left.is_empty() && kept.len() >= 28, "{left:?}");
     assert!(left.iter().all(|id| id.as_str() >= "m0028"), "{left:?}");
+}
+
+#[test]
+fn wherever_a_range_ends_no_exchange_is_split() {
+    let stage = Stage::new(SMALL, "");
+    for (flag, ends) in [("--up-to", 30..36), ("--from-message", 30..36)] {
+        for end in ends {
+            let id = format!("m{end:04}");
+            stage.json(&["compact", "session", "--window", "64000", "-o", "out", "--json", flag, &id]);
+            let body = stage.json(&["context", "out", "--to", "anthropic"]);
+            assert_eq!(validate::body(Protocol::Anthropic, &body), [], "{flag} {id}");
+        }
+    }
 }
 
 #[test]
