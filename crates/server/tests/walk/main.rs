@@ -1,5 +1,6 @@
 //! Requests through the server to the scripted upstream and back, over real sockets.
 
+mod edges;
 mod stage;
 
 use epitome_upstream::{Place, Script};
