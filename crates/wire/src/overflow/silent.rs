@@ -17,7 +17,7 @@ pub fn notice(answer: &Answer, known: &Known) -> Option<Verdict> {
     let output = usage.map(|usage| Tokens(usage.output));
     let is_silent = answer.message.blocks.is_empty() && answer.error.is_none();
     if answer.stop == Some(Stop::Window) {
-        let total = prompt.zip(output).map(|(prompt, output)| prompt + output);
+        let total = prompt.zip(output).map(|(prompt, output)| Tokens(prompt.0.saturating_add(output.0)));
         return Some(verdict(5, Class::SoftStop, total));
     }
     if answer.stop.is_none() && is_silent {
@@ -29,11 +29,14 @@ pub fn notice(answer: &Answer, known: &Known) -> Option<Verdict> {
         return Some(verdict(1, Class::SilentTruncation, Some(prompt)));
     }
     let wrote_nothing = answer.stop == Some(Stop::Length) && output == Some(Tokens::ZERO);
-    if wrote_nothing && known.window.is_none_or(|window| prompt.0 * 100 >= window.0 * 99) {
+    if wrote_nothing
+        && known.window.is_none_or(|window| prompt.0.saturating_mul(100) >= window.0.saturating_mul(99))
+    {
         return Some(verdict(2, Class::SilentTruncation, Some(prompt)));
     }
     let window = round_window(prompt)?;
-    let was_cut = known.estimate.is_some_and(|estimate| prompt.0 * 10 < estimate.0 * 8);
+    let was_cut =
+        known.estimate.is_some_and(|estimate| prompt.0.saturating_mul(10) < estimate.0.saturating_mul(8));
     was_cut.then(|| verdict(3, Class::SilentTruncation, Some(window)))
 }
 
@@ -46,7 +49,7 @@ fn verdict(detector: u8, class: Class, window: Option<Tokens>) -> Verdict {
 fn round_window(prompt: Tokens) -> Option<Tokens> {
     let doubles = std::iter::successors(Some(ROUND_WINDOW_MIN), |window| Some(window * 2));
     let mut windows = doubles.take_while(|&window| window <= ROUND_WINDOW_MAX);
-    windows.find(|&window| prompt.0.abs_diff(window) * 50 <= window).map(Tokens)
+    windows.find(|&window| prompt.0.abs_diff(window) <= window / 50).map(Tokens)
 }
 
 /// Whether a request of OpenAI Responses asks the provider to drop what does not fit. That cannot be

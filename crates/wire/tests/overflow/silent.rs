@@ -84,3 +84,10 @@ fn l21_l22_the_words_of_an_answer_are_no_error() {
     let words = r#""the prompt is too long: context_length_exceeded""#;
     assert_eq!(noticed(words, r#""stop""#, 100, 9, known(100, 200_000)), None);
 }
+
+#[test]
+fn usage_beyond_all_measure_is_no_reason_to_stop() {
+    let found = ["\"length\"", "\"model_length\""]
+        .map(|stop| noticed(r#""text""#, stop, u64::MAX, u64::MAX, Known::default()));
+    assert_eq!(found, [None, Some((Class::SoftStop, 5, Some(u64::MAX)))]);
+}
