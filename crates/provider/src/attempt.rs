@@ -100,15 +100,17 @@ impl Incoming {
     fn push(&mut self, bytes: &Bytes) {
         match self {
             Self::Stream(assembler) => assembler.push(bytes),
-            Self::Whole(_, body) if body.len() + bytes.len() > REPLY_BYTES_MAX => {}
-            Self::Whole(_, body) => body.extend_from_slice(bytes),
+            Self::Whole(_, body) => {
+                let room = REPLY_BYTES_MAX - body.len();
+                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            }
         }
     }
 
-    /// Whether all came; some servers keep the connection open behind it.
+    /// Whether all came, or an error in its place; some servers keep the connection open behind it.
     fn is_done(&self) -> bool {
         match self {
-            Self::Stream(assembler) => assembler.is_done(),
+            Self::Stream(assembler) => assembler.is_done() || assembler.error().is_some(),
             Self::Whole(..) => false,
         }
     }

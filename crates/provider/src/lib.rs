@@ -43,6 +43,6 @@ pub use alias::{Alias, AliasError, Aliases};
 pub use key::Key;
 pub use limits::{Dice, Entropy, Limits};
 pub use options::Effort;
-pub use prefix::{Last, Way, cheaper};
+pub use prefix::{Cache, Last, Way, cheaper};
 pub use provider::{Provider, Setup, World, WorldError};
 pub use service::{Service, Speech};

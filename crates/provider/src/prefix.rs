@@ -27,21 +27,34 @@ pub enum Way {
     Standalone,
 }
 
+/// Whether the provider's cache still holds the session's last request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// It does.
+    Warm,
+    /// It does not, or nobody knows.
+    Cold,
+}
+
 /// The cheaper way to ask, by the price of the prompt alone; the answer costs the same either way. Where
 /// the cache is cold, going on with the session's request writes all of it to the cache once more.
 ///
 /// ```
-/// use epitome_provider::{Way, cheaper};
+/// use epitome_provider::{Cache, Way, cheaper};
 /// use epitome_tokens::Catalog;
 ///
 /// let model = Catalog::built_in().find("claude-opus-4-5");
 /// let prices = model.prices.expect("the catalog knows it").value;
-/// assert_eq!(cheaper(100_000, 80_000, &prices, true), Way::Prefix);
-/// assert_eq!(cheaper(100_000, 80_000, &prices, false), Way::Standalone);
+/// assert_eq!(cheaper(100_000, 80_000, &prices, Cache::Warm), Way::Prefix);
+/// assert_eq!(cheaper(100_000, 80_000, &prices, Cache::Cold), Way::Standalone);
 /// ```
-pub fn cheaper(prefix_tokens: u64, standalone_tokens: u64, prices: &Prices, is_warm: bool) -> Way {
+pub fn cheaper(prefix_tokens: u64, standalone_tokens: u64, prices: &Prices, cache: Cache) -> Way {
     let rates = prices.rates_at(prefix_tokens);
-    let by_prefix = prefix_tokens as f64 * if is_warm { rates.cache_read } else { rates.cache_write_5m };
+    let rate = match cache {
+        Cache::Warm => rates.cache_read,
+        Cache::Cold => rates.cache_write_5m,
+    };
+    let by_prefix = prefix_tokens as f64 * rate;
     let standalone = standalone_tokens as f64 * prices.rates_at(standalone_tokens).input;
     if by_prefix <= standalone { Way::Prefix } else { Way::Standalone }
 }
