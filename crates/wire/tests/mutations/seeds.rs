@@ -149,7 +149,8 @@ fn passes() -> Vec<u8> {
     let summary = Some(Summary { text: "so far".into(), tokens: Tokens(9) });
     let forms = vec![(EntryId(2), Form { results: true, ..Form::WHOLE })];
     let tail = Tail::From(EntryId(2));
-    let compaction = Compaction { before: vec![EntryId(0)], summary, tail, forms: forms.clone(), native: None };
+    let compaction =
+        Compaction { before: vec![EntryId(0)], summary, tail, forms: forms.clone(), native: None };
     let these = Compaction { tail: Tail::These(vec![EntryId(1), EntryId(3)]), ..Compaction::default() };
     let entries = [
         Entry::Edit(Edit { forms }),
