@@ -28,13 +28,14 @@ impl Tokens {
 impl Add for Tokens {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
+        // Figures come from providers too; an absurd one is large, and no reason to stop.
+        Self(self.0.saturating_add(other.0))
     }
 }
 
 impl AddAssign for Tokens {
     fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
+        *self = *self + other;
     }
 }
 

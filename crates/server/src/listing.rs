@@ -6,9 +6,24 @@ use epitome_core::{Budget, Tokens};
 use epitome_engine::Report;
 use serde::Serialize;
 
-/// One session.
+/// One session, as far as it can be looked at now.
 #[derive(Serialize)]
-pub(crate) struct Listed {
+#[serde(untagged)]
+pub(crate) enum Listed {
+    /// All of it.
+    Seen(Box<Seen>),
+    /// It is at work, and nobody waits for it to say so.
+    Busy {
+        session: SessionId,
+        branched_from: Option<SessionId>,
+        /// Always true.
+        busy: bool,
+    },
+}
+
+/// What there is to see of a session.
+#[derive(Serialize)]
+pub(crate) struct Seen {
     session: SessionId,
     /// The session it branched off, where its client went back and said something else.
     branched_from: Option<SessionId>,
@@ -25,13 +40,16 @@ pub(crate) struct Listed {
 }
 
 /// All sessions, oldest first.
-pub(crate) async fn sessions(memory: &Memory) -> Vec<Listed> {
+pub(crate) fn sessions(memory: &Memory) -> Vec<Listed> {
     let mut all = Vec::new();
     for (session, branched_from, conversation) in memory.all() {
-        let conversation = conversation.lock().await;
+        let Ok(conversation) = conversation.try_lock() else {
+            all.push(Listed::Busy { session, branched_from, busy: true });
+            continue;
+        };
         let (budget, tokens) = conversation.room();
         let (tally, compactions) = (*conversation.tally(), conversation.records().to_vec());
-        all.push(Listed {
+        all.push(Listed::Seen(Box::new(Seen {
             session,
             branched_from,
             protocol: conversation.protocol().format().name(),
@@ -41,7 +59,7 @@ pub(crate) async fn sessions(memory: &Memory) -> Vec<Listed> {
             budget,
             tally,
             compactions,
-        });
+        })));
     }
     all
 }

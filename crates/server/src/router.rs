@@ -47,7 +47,7 @@ async fn unknown() -> impl IntoResponse {
 }
 
 async fn sessions(State(house): State<Arc<House>>) -> impl IntoResponse {
-    Json(listing::sessions(&house.memory).await)
+    Json(listing::sessions(&house.memory))
 }
 
 /// A request of a conversation.
