@@ -154,6 +154,7 @@ fn l124_a_summariser_that_fails_for_good_is_named_among_what_was_tried() {
     bed.model.always(failed(Failure::Refused("no such model".into())));
     let made = bed.prepare().and_then(|report| report.record).expect("it is due");
     let tried: Vec<_> = made.fallbacks.iter().map(|fallback| fallback.strategy).collect();
-    assert_eq!((made.strategy, tried), (Strategy::Drop, vec![Strategy::Summarize]));
+    assert_eq!((made.strategy, tried), (Strategy::Summarize, vec![Strategy::Summarize]));
+    assert_eq!(made.summarizer.as_deref(), Some("the embedded summariser"));
     assert!(made.fallbacks[0].why.contains("no such model"));
 }

@@ -116,7 +116,7 @@ fn l17_reasoning_that_ate_the_answer_is_a_failure_and_the_next_try_is_told_apart
 #[test]
 fn l19_a_tool_call_in_place_of_a_summary_is_asked_for_again_once_and_then_done_without() {
     let why = "the summariser called a tool instead of writing";
-    assert_eq!(always(tool_call()), (Strategy::Drop, given_up(why), 2));
+    assert_eq!(always(tool_call()), (Strategy::Summarize, given_up(why), 2));
 }
 
 #[test]
@@ -132,13 +132,13 @@ fn l19_an_answer_in_a_frame_of_its_own_is_taken() {
 fn l20_an_error_text_that_came_as_an_answer_is_no_summary() {
     for text in ["Claude AI usage limit reached|1749924000", "API Error: 529 overloaded_error"] {
         let why = format!("what came back is no summary: {text}");
-        assert_eq!(always(good(text)), (Strategy::Drop, given_up(&why), 2));
+        assert_eq!(always(good(text)), (Strategy::Summarize, given_up(&why), 2));
     }
     let refused = always(Called {
         result: Ok(Reply { text: "no".into(), stop: Stop::Refusal, native: None }),
         ..good("")
     });
-    assert_eq!(refused, (Strategy::Drop, given_up("the summariser would not answer"), 2));
+    assert_eq!(refused, (Strategy::Summarize, given_up("the summariser would not answer"), 2));
 }
 
 #[test]

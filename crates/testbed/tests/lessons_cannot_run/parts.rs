@@ -107,6 +107,7 @@ fn l29_failures_of_every_kind_count_towards_the_same_limit() {
     let maker = Maker::new("default", WINDOW).set(|settings| {
         settings.strategy = vec![Strategy::Summarize];
         settings.guard.last = Last::Abandon;
+        settings.summary.else_embedded = false;
         settings.summary.retries = 0;
         settings.summary.shrink_results = Vec::new();
     });
