@@ -1,6 +1,7 @@
 //! One conversation in memory: the engine's session, and how its entries and the client's messages
 //! belong together. Nothing outside this module speaks to the engine.
 
+mod remarks;
 mod room;
 mod seeing;
 
@@ -16,6 +17,7 @@ use epitome_core::{Budget, Entry, EntryId, Expressible, Log, Role, Tokens};
 use epitome_engine::{EngineError, Gauge, Happened, Point, Report, Session, Setup};
 use epitome_tokens::{Counter, Model};
 use epitome_wire::Protocol;
+use remarks::Remarks;
 use std::sync::{Arc, Mutex};
 
 /// A conversation.
@@ -34,6 +36,7 @@ pub(crate) struct Conversation {
     fixed: Option<(blake3::Hash, Tokens)>,
     window: Tokens,
     records: Vec<Report>,
+    remarks: Remarks,
     tally: Arc<Mutex<Tally>>,
 }
 
@@ -110,6 +113,7 @@ impl Conversation {
             fixed: None,
             window,
             records: Vec::new(),
+            remarks: Remarks::default(),
             tally: Arc::default(),
         }
     }
@@ -137,6 +141,7 @@ impl Conversation {
             fixed: self.fixed,
             window: self.window,
             records: Vec::new(),
+            remarks: Remarks::default(),
             tally: Arc::default(),
         })
     }
@@ -210,8 +215,11 @@ impl Conversation {
 
     /// Keeps the record of what the session did, and whatever follows from it.
     fn settle(&mut self, done: Result<Option<Report>, EngineError>) -> Result<Option<Rebuilt>, EngineError> {
-        // What happened is told by the record; events are for those who watch a session live.
-        drop(self.session.take_events());
+        let mut remarks = remarks::of_events(&self.session.take_events());
+        if let Ok(Some(report)) = &done {
+            remarks.extend(remarks::of_record(report));
+        }
+        self.remarks.add(remarks);
         // Whatever came of it: a session that prunes and then fails to compact has appended, and so has one that
         // notes its failure.
         let is_rebuilt = self.note_appended();
@@ -235,6 +243,11 @@ impl Conversation {
             place.entries = entries;
         }
         is_rebuilt
+    }
+
+    /// What an operator should be told, and was not yet.
+    pub(crate) fn take_remarks(&mut self) -> Vec<String> {
+        self.remarks.take()
     }
 
     /// Keeps a record. Of tries in a row that changed nothing, the newest is enough.

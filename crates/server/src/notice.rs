@@ -14,6 +14,8 @@ pub(crate) enum What {
     Compacted { session: SessionId, before: Tokens, after: Tokens },
     /// The provider refused it as too long.
     TooLong { session: SessionId },
+    /// What there is to know beside the figures.
+    Remark { session: SessionId, what: String },
     /// It could not be compacted.
     Failed { session: SessionId, why: String },
     /// A request went out as it came, because something in it was not understood or failed.
@@ -33,6 +35,7 @@ impl fmt::Display for Notice {
                 write!(f, "{session}: compacted from {before} to {after} tokens")
             }
             What::TooLong { session } => write!(f, "{session}: too long for the provider"),
+            What::Remark { session, what } => write!(f, "{session}: {what}"),
             What::Failed { session, why } => write!(f, "{session}: not compacted: {why}"),
             What::PassedOn { why } => write!(f, "passed on untouched: {why}"),
         }

@@ -183,7 +183,8 @@ async fn take_up(
         conversation.take(&Asked { links: &links[..=reply], ..asked })?;
         if conversation.has_turn_ended() {
             let input = conversation.count_input(&asked);
-            tell_of(house, session, conversation.rest(input).await);
+            let rested = conversation.rest(input).await;
+            tell_of(house, session, conversation, rested);
         }
     }
     conversation.take(&asked)
@@ -197,17 +198,29 @@ async fn make_room(
     attempt: Attempt,
 ) -> bool {
     match attempt {
-        Attempt::First => tell_of(house, session, conversation.fit().await),
+        Attempt::First => {
+            let fitted = conversation.fit().await;
+            tell_of(house, session, conversation, fitted)
+        }
         Attempt::AfterOverflow(told) => {
             house.tell(What::TooLong { session });
-            tell_of(house, session, conversation.recover(told).await)
+            let recovered = conversation.recover(told).await;
+            tell_of(house, session, conversation, recovered)
         }
     }
 }
 
 /// Tells what came of a compaction; whether it did anything. One that fails leaves the context as it was:
 /// whether that fits is the provider's to say.
-fn tell_of(house: &House, session: SessionId, rebuilt: Result<Option<Rebuilt>, EngineError>) -> bool {
+fn tell_of(
+    house: &House,
+    session: SessionId,
+    conversation: &mut Conversation,
+    rebuilt: Result<Option<Rebuilt>, EngineError>,
+) -> bool {
+    for what in conversation.take_remarks() {
+        house.tell(What::Remark { session, what });
+    }
     match rebuilt {
         Ok(None) => return false,
         Ok(Some(Rebuilt { before, after })) => house.tell(What::Compacted { session, before, after }),

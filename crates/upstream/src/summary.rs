@@ -21,11 +21,13 @@ const LINE_CHARS_MIN: usize = 12;
 const SECTION_LINES_MAX: usize = 10;
 
 /// Whether a request asks for a summary: by the script's markers, or, where it has none, by the word in the
-/// user message it ends with, where no tools are offered.
+/// user message it ends with or in its system prompt, where no tools are offered.
 pub(crate) fn is_asked(asked: &Asked, script: &Script) -> bool {
     let instruction = instruction(&asked.messages);
     if script.summary_markers.is_empty() {
-        return asked.fixed.tools.is_empty() && instruction.to_lowercase().contains("summary");
+        let speaks = |text: &str| text.to_lowercase().contains("summar");
+        let is_named = speaks(instruction) || asked.fixed.system.iter().any(|piece| speaks(piece));
+        return asked.fixed.tools.is_empty() && is_named;
     }
     let is_in = |text: &str| script.summary_markers.iter().any(|marker| text.contains(marker.as_str()));
     is_in(instruction) || asked.fixed.system.iter().any(|piece| is_in(piece))

@@ -135,6 +135,7 @@ impl<'a> Ask<'a> {
         };
         record.trail.summarizer = Some(written.by.to_owned());
         record.notes.extend(written.notes.into_iter().chain(self.note()));
+        record.notes.extend(stands_in(&record).into_iter().chain(says_nothing(&record)));
         let compaction = crate::Compaction { native: written.native, ..plan.compaction(summary) };
         Ok(Outcome::Compacted { compaction, record: Box::new(record) })
     }
@@ -177,4 +178,25 @@ impl<'a> Ask<'a> {
             format!("{unread} messages far back were not read again, and are not in the loss report: their ledger stands for them")
         })
     }
+}
+
+/// Fewer facts than this may all be lost to a good summary.
+const FACTS_MIN: u64 = 20;
+
+/// Says so where a model was paid and the embedded summariser wrote.
+fn stands_in(record: &Record) -> Option<String> {
+    let is_embedded = record.trail.summarizer.as_deref() == Some(EMBEDDED);
+    (is_embedded && record.trail.spent.calls > 0)
+        .then(|| "the model wrote no summary that would do; the embedded summariser did".to_owned())
+}
+
+/// Says so where a summary holds nothing of what went.
+fn says_nothing(record: &Record) -> Option<String> {
+    let loss = &record.loss;
+    (loss.kept == 0 && loss.recoverable == 0 && loss.lost >= FACTS_MIN).then(|| {
+        format!(
+            "of {} facts that went, the summary holds none; read it, or try another summariser",
+            loss.lost
+        )
+    })
 }
