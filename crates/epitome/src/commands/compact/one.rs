@@ -89,6 +89,7 @@ impl Task<'_> {
         let mut report = self.compact(&mut session)?;
         report.spent.add(&failed.spent);
         report.cost += failed.cost;
+        report.duration_ms += failed.duration_ms;
         if let Some(made) = &mut report.record {
             let tried = failed.record.map_or(failed.tried, |made| made.fallbacks);
             made.fallbacks.splice(0..0, tried);
