@@ -113,6 +113,24 @@ pub trait Measure: Send + Sync {
     }
 }
 
+/// Counts nothing, for those who only want to know what was said, or what is in view.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Uncounted;
+
+impl Measure for Uncounted {
+    fn text(&self, _: &str) -> Tokens {
+        Tokens::ZERO
+    }
+
+    fn image(&self, _: &Image) -> Tokens {
+        Tokens::ZERO
+    }
+
+    fn framing(&self) -> Tokens {
+        Tokens::ZERO
+    }
+}
+
 /// The longest piece that fits, where every shorter one would fit as well.
 fn bisect<'t>(len_max: usize, piece: impl Fn(usize) -> &'t str, fits: impl Fn(&str) -> bool) -> &'t str {
     let (mut fitting, mut above) = (0, len_max + 1);

@@ -118,21 +118,7 @@ fn cut_at(context: &Context, slot: usize) -> Cut {
 #[cfg(test)]
 mod tests {
     use super::{Cut, Keep, find_cut};
-    use crate::{Author, Context, Entry, Image, Item, Log, Measure, Role, Shelf, Sizes, Tokens};
-
-    struct Nothing;
-
-    impl Measure for Nothing {
-        fn text(&self, _: &str) -> Tokens {
-            Tokens::ZERO
-        }
-        fn image(&self, _: &Image) -> Tokens {
-            Tokens::ZERO
-        }
-        fn framing(&self) -> Tokens {
-            Tokens::ZERO
-        }
-    }
+    use crate::{Author, Context, Entry, Item, Log, Role, Shelf, Sizes, Tokens, Uncounted};
 
     /// A message of one token: `user`, `text`, `call 1 2` or `result 1`.
     fn item(word: &str) -> Item {
@@ -157,7 +143,7 @@ mod tests {
         let (mut log, mut context) = (Log::default(), Context::default());
         for word in &words {
             let id = log.push(Entry::Message(item(word)));
-            context.take(&log, id, &Nothing, &Shelf::default()).expect("messages need no archive");
+            context.take(&log, id, &Uncounted, &Shelf::default()).expect("messages need no archive");
         }
         let (at, mark) = match find_cut(&context, keep) {
             None => return words.join(", "),

@@ -33,7 +33,7 @@ mod verdict;
 pub mod verify;
 
 pub use amount::{Sizes, Tokens};
-pub use archive::{Archive, ArchiveError, Measure, Shelf};
+pub use archive::{Archive, ArchiveError, Measure, Shelf, Uncounted};
 pub use budget::Budget;
 pub use context::{Context, Slot};
 pub use cut::{Cut, Keep, find_cut};

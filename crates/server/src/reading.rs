@@ -4,7 +4,7 @@
 use crate::body::Body;
 use crate::element;
 use crate::view::{Origin, Part};
-use epitome_core::{Archive, EntryId, Image, Measure, Message, Tokens};
+use epitome_core::{Archive, EntryId, Message, Uncounted};
 use epitome_wire::{Conversation, Fixed, Protocol, Transcript, read};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -92,26 +92,8 @@ pub(crate) fn fixed(protocol: Protocol, body: &Body, opening: usize) -> Fixed {
 }
 
 fn conversation(protocol: Protocol, bytes: Vec<u8>) -> Option<Conversation> {
-    let Transcript { conversations, .. } =
-        read(Arc::new(bytes), Some(protocol.format()), &Weightless).ok()?;
+    let Transcript { conversations, .. } = read(Arc::new(bytes), Some(protocol.format()), &Uncounted).ok()?;
     conversations.into_iter().next()
-}
-
-/// Counts nothing: messages are weighed when a session takes them up.
-struct Weightless;
-
-impl Measure for Weightless {
-    fn text(&self, _: &str) -> Tokens {
-        Tokens::ZERO
-    }
-
-    fn image(&self, _: &Image) -> Tokens {
-        Tokens::ZERO
-    }
-
-    fn framing(&self) -> Tokens {
-        Tokens::ZERO
-    }
 }
 
 #[cfg(test)]

@@ -35,23 +35,6 @@ impl Measure for Scale<'_> {
     }
 }
 
-/// Counts nothing, for reading what is weighed later or not at all.
-pub(crate) struct Unweighed;
-
-impl Measure for Unweighed {
-    fn text(&self, _: &str) -> Tokens {
-        Tokens::ZERO
-    }
-
-    fn image(&self, _: &Image) -> Tokens {
-        Tokens::ZERO
-    }
-
-    fn framing(&self) -> Tokens {
-        Tokens::ZERO
-    }
-}
-
 /// One part of a prompt: a tool, a piece of the system prompt, or a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {

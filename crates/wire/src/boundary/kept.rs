@@ -2,7 +2,7 @@
 
 use super::{Boundary, WriteError};
 use crate::Conversation;
-use epitome_core::{Context, EntryId, Image, Measure, Tokens};
+use epitome_core::{Context, EntryId, Uncounted};
 
 /// The messages of the branch that ends in the conversation's leaf.
 pub(crate) fn branch_messages(conversation: &Conversation) -> Vec<EntryId> {
@@ -19,21 +19,6 @@ pub(crate) fn kept_tail(
     let context = Context::of(&conversation.log, leaf, &Uncounted, &conversation.originals)?;
     let tail = context.tail_ids(&boundary.tail).into_iter();
     Ok(tail.filter(|id| !boundary.before.contains(id)).collect())
-}
-
-/// Which messages are in view does not hang on what they take.
-struct Uncounted;
-
-impl Measure for Uncounted {
-    fn text(&self, _: &str) -> Tokens {
-        Tokens::ZERO
-    }
-    fn image(&self, _: &Image) -> Tokens {
-        Tokens::ZERO
-    }
-    fn framing(&self) -> Tokens {
-        Tokens::ZERO
-    }
 }
 
 #[cfg(test)]
