@@ -1,5 +1,6 @@
 //! Amounts of context: tokens, and how a message's tokens divide by kind of block.
 
+use crate::EntryId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
@@ -21,7 +22,9 @@ impl Tokens {
 
     /// This amount times `numerator / denominator`, rounded down.
     pub fn share(self, numerator: u64, denominator: u64) -> Self {
-        Self(self.0 * numerator / denominator)
+        // Providers name windows of any size; a product of two of them leaves 64 bits.
+        let share = u128::from(self.0) * u128::from(numerator) / u128::from(denominator);
+        Self(u64::try_from(share).unwrap_or(u64::MAX))
     }
 }
 
@@ -105,9 +108,41 @@ impl AddAssign for Sizes {
     }
 }
 
+/// Sizes of a log's messages by one way of counting, by entry. Another way of counting has a table of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SizeTable {
+    sizes: Vec<Sizes>,
+}
+
+impl SizeTable {
+    /// Takes down what an entry takes.
+    pub fn set(&mut self, id: EntryId, sizes: Sizes) {
+        if self.sizes.len() <= id.index() {
+            self.sizes.resize(id.index() + 1, Sizes::default());
+        }
+        self.sizes[id.index()] = sizes;
+    }
+
+    /// What an entry takes, by kind; nothing where it was never counted.
+    pub fn of(&self, id: EntryId) -> Sizes {
+        self.sizes.get(id.index()).copied().unwrap_or_default()
+    }
+
+    /// What an entry takes in all.
+    pub fn total(&self, id: EntryId) -> Tokens {
+        self.of(id).total()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Tokens;
+
+    #[test]
+    fn a_share_of_an_absurd_amount_is_no_panic() {
+        assert_eq!(Tokens(u64::MAX).share(3, 4), Tokens(u64::MAX / 4 * 3 + 2));
+        assert_eq!(Tokens(u64::MAX).share(2, 1), Tokens(u64::MAX));
+    }
 
     #[test]
     fn tokens_read_in_groups_of_three() {

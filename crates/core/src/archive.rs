@@ -1,6 +1,6 @@
 //! What the core is handed: the originals of messages, and a way to count.
 
-use crate::{Block, EntryId, Image, Item, Message, Part, Sizes, Tokens, pair};
+use crate::{Block, EntryId, Image, Item, Message, Part, Sizes, Tokens};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -21,21 +21,21 @@ pub struct ArchiveError {
     pub why: String,
 }
 
-/// Originals held in memory. More can be put on it while others read.
+/// Originals held in memory. More can be put in while others read.
 #[derive(Debug, Default)]
-pub struct Shelf {
+pub struct MemoryArchive {
     messages: RwLock<HashMap<EntryId, Arc<Message>>>,
 }
 
-impl Shelf {
-    /// Puts a message on the shelf under its entry's id.
+impl MemoryArchive {
+    /// Puts a message in under its entry's id.
     pub fn put(&self, id: EntryId, message: Message) {
         let mut messages = self.messages.write().unwrap_or_else(PoisonError::into_inner);
         messages.insert(id, Arc::new(message));
     }
 }
 
-impl Archive for Shelf {
+impl Archive for MemoryArchive {
     fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
         let messages = self.messages.read().unwrap_or_else(PoisonError::into_inner);
         let found = messages.get(&id).cloned();
@@ -101,16 +101,19 @@ pub trait Measure: Send + Sync {
         sizes
     }
 
-    /// The light half of a message: everything planning needs, nothing it said.
-    fn weigh(&self, message: &Message) -> Item {
-        Item {
-            role: message.role,
-            author: message.author,
-            sizes: self.sizes(message),
-            calls: pair::calls(message),
-            answers: pair::answers(message),
-        }
+    /// The light half of a message and what it takes: everything planning needs, nothing it said.
+    fn weigh(&self, message: &Message) -> Weighed {
+        Weighed { item: Item::of(message), sizes: self.sizes(message) }
     }
+}
+
+/// The light half of a message, and what it takes by one way of counting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weighed {
+    /// The light half.
+    pub item: Item,
+    /// What the message takes.
+    pub sizes: Sizes,
 }
 
 /// Counts nothing, for those who only want to know what was said, or what is in view.

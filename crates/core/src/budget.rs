@@ -5,7 +5,7 @@ use crate::{Policy, Threshold, Tokens};
 use serde::{Deserialize, Serialize};
 
 /// The window of one request and the parts of it that are not history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// All a request may take, answer included.
     pub window: Tokens,

@@ -1,15 +1,39 @@
-//! What the model sees of a history: slots in order, with running token sums, derived from the log
-//! and never stored.
+//! What the model sees of a path: slots in order, with running token sums, derived from the log and never
+//! stored. Which marks hold on a path is the log's to say; how a message is shown is [`Form`]'s.
 //!
 //! A slot is pushed for each new message at a cost that does not depend on how many there are;
 //! only a compaction, an edit or an undo walks the live slots again.
 
+use crate::mark::{Mark, Undone};
 use crate::{
     Archive, ArchiveError, Author, CallId, Compaction, Entry, EntryId, Form, Item, Log, Measure, Message,
-    Role, Shown, Summary, Tail, Tokens,
+    Role, Shown, SizeTable, Tail, Tokens,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// What a context is derived with: the log, what its messages take, and the means to count and read them.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    /// The entries.
+    pub log: &'a Log,
+    /// What messages take, whole.
+    pub sizes: &'a SizeTable,
+    /// How to count what is not shown whole.
+    pub measure: &'a dyn Measure,
+    /// Where the originals are.
+    pub archive: &'a dyn Archive,
+}
+
+impl Reader<'_> {
+    /// What a summary takes as a message of its own; counted where nobody has taken it down.
+    fn summary_tokens(&self, id: EntryId, text: &str) -> Tokens {
+        match self.sizes.total(id) {
+            Tokens::ZERO => self.measure.text(text) + self.measure.framing(),
+            known => known,
+        }
+    }
+}
 
 /// One thing the model sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +62,7 @@ impl Slot {
 }
 
 /// The live slots of a history, where they may be cut, and what they take.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Context {
     slots: Vec<Slot>,
     /// `sums[i]` is what the slots before `i` take; one longer than `slots`.
@@ -53,65 +77,122 @@ pub struct Context {
     open: HashSet<CallId>,
     /// Messages in view that are not whole, with what they take.
     edited: HashMap<EntryId, (Form, Tokens)>,
+    /// The newest message of the path that is out of view.
+    anchor: Option<EntryId>,
+    /// Pinned messages with their whole exchanges, oldest first.
+    pins: Vec<EntryId>,
+    /// Compactions and edits that were taken back.
+    undone: Undone,
     /// How many messages came since the newest compaction or edit.
     fresh: usize,
     /// Whether the newest of these was an edit.
     is_edited: bool,
 }
 
+impl Default for Context {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            sums: vec![Tokens::ZERO],
+            units: Vec::new(),
+            turns: Vec::new(),
+            calls: HashMap::new(),
+            open: HashSet::new(),
+            edited: HashMap::new(),
+            anchor: None,
+            pins: Vec::new(),
+            undone: Undone::default(),
+            fresh: 0,
+            is_edited: false,
+        }
+    }
+}
+
 impl Context {
-    /// The context of the branch that ends in `leaf`.
-    pub fn of(
-        log: &Log,
-        leaf: EntryId,
-        measure: &dyn Measure,
-        archive: &dyn Archive,
-    ) -> Result<Self, ArchiveError> {
-        let branch = log.branch(leaf);
-        let undone: HashSet<EntryId> = branch.iter().filter_map(|&id| undone_by(log, id)).collect();
-        let mut context = Self::empty();
-        for id in branch {
-            if !undone.contains(&id) && undone_by(log, id).is_none() {
-                context.take(log, id, measure, archive)?;
-            }
+    /// The context of the path that ends in `leaf`.
+    pub fn of(leaf: Option<EntryId>, reader: Reader<'_>) -> Result<Self, ArchiveError> {
+        let log = reader.log;
+        let path = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
+        let marks = log.marks_on(&path);
+        let (pins, undone) = (pins_on(log, &path, &marks), Undone::by(log, &marks));
+        let mut context = Self { pins, undone, ..Self::default() };
+        context.take_marks(None, reader)?;
+        for id in path {
+            context.take_path_entry(id, reader)?;
+            context.take_marks(Some(id), reader)?;
         }
         Ok(context)
     }
 
-    fn empty() -> Self {
-        Self { sums: vec![Tokens::ZERO], ..Self::default() }
+    /// Takes up one more entry: the next of the path, or a mark anchored at its end.
+    pub fn take(&mut self, id: EntryId, reader: Reader<'_>) -> Result<(), ArchiveError> {
+        match reader.log.mark_of(id) {
+            None => self.take_path_entry(id, reader),
+            Some(Mark::Compaction { .. } | Mark::Edit { .. }) => self.apply(id, reader),
+            Some(
+                Mark::Apply { .. }
+                | Mark::Undo { .. }
+                | Mark::Redo { .. }
+                | Mark::Pin { .. }
+                | Mark::Unpin { .. },
+            ) => {
+                // What counts on this path, or is pinned on it, is another set now.
+                *self = Self::of(reader.log.parent(id), reader)?;
+                Ok(())
+            }
+            Some(
+                Mark::Label { .. }
+                | Mark::Judgement { .. }
+                | Mark::Usage(_)
+                | Mark::Failure
+                | Mark::Floor { .. }
+                | Mark::Refill
+                | Mark::Hold { .. }
+                | Mark::Reset,
+            ) => Ok(()),
+        }
     }
 
-    /// Takes up one more entry of the branch.
-    pub fn take(
-        &mut self,
-        log: &Log,
-        id: EntryId,
-        measure: &dyn Measure,
-        archive: &dyn Archive,
-    ) -> Result<(), ArchiveError> {
-        match log.get(id) {
-            Some(Entry::Message(item)) => self.push(id, item),
-            Some(Entry::Compaction(compaction)) => self.compact(log, id, compaction, measure, archive)?,
-            Some(Entry::Edit(edit)) => {
-                self.show(log, &edit.forms, measure, archive)?;
-                (self.fresh, self.is_edited) = (0, true);
+    fn take_path_entry(&mut self, id: EntryId, reader: Reader<'_>) -> Result<(), ArchiveError> {
+        match reader.log.get(id) {
+            Some(Entry::Message(item)) => {
+                self.fresh += 1;
+                self.push_slot(Slot::Message { id, form: Form::WHOLE }, Some(item), reader.sizes.total(id));
+                Ok(())
             }
-            Some(Entry::Undo { of }) => {
-                debug_assert!(log.get(*of).is_some(), "an undo names what it takes back");
-                *self = Self::of(log, id, measure, archive)?;
+            Some(Entry::Recorded(compaction)) => self.compact(id, compaction, reader),
+            Some(Entry::Note { .. } | Entry::Mark(_)) | None => Ok(()),
+        }
+    }
+
+    fn take_marks(&mut self, anchor: Option<EntryId>, reader: Reader<'_>) -> Result<(), ArchiveError> {
+        for &id in reader.log.marks_at(anchor) {
+            match reader.log.mark_of(id) {
+                Some(Mark::Compaction { .. } | Mark::Edit { .. }) => self.apply(id, reader)?,
+                Some(Mark::Apply { of }) => self.apply(*of, reader)?,
+                Some(_) | None => {}
             }
-            Some(Entry::Note { .. }) | None => {}
         }
         Ok(())
     }
 
-    fn push(&mut self, id: EntryId, item: &Item) {
-        if self.sums.is_empty() {
-            self.sums.push(Tokens::ZERO);
+    /// Puts a compaction or edit to use; one that was taken back, or covers less than another that is in
+    /// use already, changes nothing.
+    pub fn apply(&mut self, pass: EntryId, reader: Reader<'_>) -> Result<(), ArchiveError> {
+        if self.undone.contains(pass) {
+            return Ok(());
         }
-        self.fresh += 1;
-        self.push_slot(Slot::Message { id, form: Form::WHOLE }, Some(item), item.sizes.total());
+        match reader.log.mark_of(pass) {
+            Some(Mark::Compaction { compaction, .. }) if compaction.anchor() >= self.anchor => {
+                self.compact(pass, compaction, reader)
+            }
+            Some(Mark::Edit { edit, .. }) => {
+                self.show(&edit.forms, reader)?;
+                (self.fresh, self.is_edited) = (0, true);
+                Ok(())
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn push_slot(&mut self, slot: Slot, item: Option<&Item>, tokens: Tokens) {
@@ -143,29 +224,39 @@ impl Context {
 
     fn compact(
         &mut self,
-        log: &Log,
         id: EntryId,
         compaction: &Compaction,
-        measure: &dyn Measure,
-        archive: &dyn Archive,
+        reader: Reader<'_>,
     ) -> Result<(), ArchiveError> {
-        let old = std::mem::replace(self, Self::empty());
-        for &kept in &compaction.before {
-            self.keep(log, kept, &old);
+        let fresh = Self { pins: self.pins.clone(), undone: self.undone.clone(), ..Self::default() };
+        let old = std::mem::replace(self, fresh);
+        let (front, tail) = (old.front_of(compaction), old.tail_of(&compaction.tail));
+        front.iter().for_each(|&kept| self.keep(kept, &old, reader));
+        if let Some(text) = &compaction.summary {
+            self.push_slot(Slot::Summary { id }, None, reader.summary_tokens(id, text));
         }
-        if let Some(Summary { tokens, .. }) = &compaction.summary {
-            self.push_slot(Slot::Summary { id }, None, *tokens);
+        for kept in tail.into_iter().filter(|kept| !front.contains(kept)) {
+            self.keep(kept, &old, reader);
         }
-        for kept in
-            old.tail_ids(&compaction.tail).into_iter().filter(|kept| !compaction.before.contains(kept))
-        {
-            self.keep(log, kept, &old);
-        }
-        self.show(log, &compaction.forms, measure, archive)
+        let in_view: HashSet<EntryId> = self.message_slots().map(|(id, ..)| id).collect();
+        let hidden = old.message_slots().map(|(id, ..)| id).filter(|id| !in_view.contains(id)).max();
+        self.anchor = old.anchor.max(hidden).max(compaction.anchor());
+        self.show(&compaction.forms, reader)
     }
 
-    /// The messages a tail names, oldest first.
-    pub fn tail_ids(&self, tail: &Tail) -> Vec<EntryId> {
+    /// What stands in front of a summary: what the compaction says, and what is pinned and would be hidden.
+    fn front_of(&self, compaction: &Compaction) -> Vec<EntryId> {
+        let Tail::After { anchor, kept } = &compaction.tail else { return compaction.front.clone() };
+        let is_hidden = |pin: &&EntryId| **pin <= *anchor && !kept.contains(pin);
+        let mut front: Vec<EntryId> =
+            compaction.front.iter().chain(self.pins.iter().filter(is_hidden)).copied().collect();
+        front.sort_unstable();
+        front.dedup();
+        front
+    }
+
+    /// The messages a tail means in this context, oldest first.
+    pub fn tail_of(&self, tail: &Tail) -> Vec<EntryId> {
         match tail {
             Tail::Nothing => Vec::new(),
             Tail::These(ids) => ids.clone(),
@@ -178,24 +269,22 @@ impl Context {
                 ids.reverse();
                 ids
             }
+            Tail::After { anchor, kept } => {
+                let behind = self.message_slots().map(|(id, ..)| id).filter(|id| id > anchor);
+                kept.iter().copied().chain(behind).collect()
+            }
         }
     }
 
-    fn keep(&mut self, log: &Log, id: EntryId, old: &Self) {
-        let Some(item) = log.item(id) else { return };
+    fn keep(&mut self, id: EntryId, old: &Self, reader: Reader<'_>) {
+        let Some(item) = reader.log.item(id) else { return };
         let edited = old.edited.get(&id).copied();
-        let (form, tokens) = edited.unwrap_or((Form::WHOLE, item.sizes.total()));
+        let (form, tokens) = edited.unwrap_or((Form::WHOLE, reader.sizes.total(id)));
         self.edited.extend(edited.map(|shown| (id, shown)));
         self.push_slot(Slot::Message { id, form }, Some(item), tokens);
     }
 
-    fn show(
-        &mut self,
-        log: &Log,
-        changes: &[(EntryId, Form)],
-        measure: &dyn Measure,
-        archive: &dyn Archive,
-    ) -> Result<(), ArchiveError> {
+    fn show(&mut self, changes: &[(EntryId, Form)], reader: Reader<'_>) -> Result<(), ArchiveError> {
         if changes.is_empty() {
             return Ok(());
         }
@@ -204,10 +293,10 @@ impl Context {
         for at in 0..self.slots.len() {
             let mut tokens = self.sums[at + 1] - std::mem::replace(&mut self.sums[at], sum);
             if let Slot::Message { id, form } = &mut self.slots[at]
-                && let Some((change, item)) = changes.get(id).zip(log.item(*id))
+                && let Some(change) = changes.get(id)
             {
                 *form = form.and(*change);
-                tokens = shown_tokens(item, *id, *form, measure, archive)?;
+                tokens = shown_tokens(*id, *form, reader)?;
                 self.edited.insert(*id, (*form, tokens));
             }
             sum += tokens;
@@ -230,18 +319,18 @@ impl Context {
 
     /// What the slots from `start` up to, and not with, `end` take.
     pub fn tokens_between(&self, start: usize, end: usize) -> Tokens {
-        if start == end { Tokens::ZERO } else { self.sums[end] - self.sums[start] }
+        self.sums[end] - self.sums[start]
     }
 
-    /// What each of the newest `count` slots takes, oldest first.
+    /// What each of the newest `count` slots takes, oldest first; all of them where there are fewer.
     pub fn newest_sizes(&self, count: usize) -> Vec<Tokens> {
         let slots = self.slots.len();
-        (slots - count..slots).map(|at| self.tokens_between(at, at + 1)).collect()
+        (slots.saturating_sub(count)..slots).map(|at| self.tokens_between(at, at + 1)).collect()
     }
 
     /// What the newest `count` slots take together.
     pub fn newest_tokens(&self, count: usize) -> Tokens {
-        self.tokens_between(self.slots.len() - count, self.slots.len())
+        self.tokens_between(self.slots.len().saturating_sub(count), self.slots.len())
     }
 
     /// What the slots before each position take; one longer than the slots.
@@ -277,9 +366,23 @@ impl Context {
     }
 
     /// The form of a message in view and what it takes in it; whole where nothing else is said.
-    pub fn form_of(&self, log: &Log, id: EntryId) -> Option<(Form, Tokens)> {
-        let whole = || log.item(id).map(|item| (Form::WHOLE, item.sizes.total()));
-        self.edited.get(&id).copied().or_else(whole)
+    pub fn form_of(&self, id: EntryId, sizes: &SizeTable) -> (Form, Tokens) {
+        self.edited.get(&id).copied().unwrap_or_else(|| (Form::WHOLE, sizes.total(id)))
+    }
+
+    /// The newest message of the path that is out of view.
+    pub fn anchor(&self) -> Option<EntryId> {
+        self.anchor
+    }
+
+    /// Whether a compaction or edit was taken back on this path.
+    pub fn is_undone(&self, pass: EntryId) -> bool {
+        self.undone.contains(pass)
+    }
+
+    /// Messages pinned on this path, with their whole exchanges, oldest first.
+    pub fn pins(&self) -> &[EntryId] {
+        &self.pins
     }
 
     /// Messages in view with their form and size.
@@ -291,30 +394,23 @@ impl Context {
     }
 
     /// The summary in view, with the compaction that left it.
-    pub fn summary<'l>(&self, log: &'l Log) -> Option<(EntryId, &'l Summary)> {
+    pub fn summary<'l>(&self, log: &'l Log) -> Option<(EntryId, &'l Arc<str>)> {
         self.slots.iter().rev().find_map(|slot| match slot {
-            Slot::Summary { id } => summary_of(log, *id).map(|summary| (*id, summary)),
+            Slot::Summary { id } => log.compaction(*id)?.summary.as_ref().map(|text| (*id, text)),
             Slot::Message { .. } => None,
         })
     }
 
     /// Everything in view, as messages: forms applied, the summary in the user's role.
-    pub fn shown(
-        &self,
-        log: &Log,
-        measure: &dyn Measure,
-        archive: &dyn Archive,
-    ) -> Result<Vec<Shown>, ArchiveError> {
+    pub fn shown(&self, reader: Reader<'_>) -> Result<Vec<Shown>, ArchiveError> {
         let mut shown = Vec::with_capacity(self.slots.len());
         for slot in &self.slots {
             match slot {
                 Slot::Message { id, form } => {
-                    shown.push(Shown {
-                        id: Some(*id),
-                        message: form.apply(*id, &archive.message(*id)?, measure),
-                    });
+                    let message = form.apply(*id, &reader.archive.message(*id)?, reader.measure);
+                    shown.push(Shown { id: Some(*id), message });
                 }
-                Slot::Summary { id } => shown.extend(summary_of(log, *id).map(summary_message)),
+                Slot::Summary { id } => shown.extend(summary_message(reader.log, *id)),
             }
         }
         Ok(shown)
@@ -322,34 +418,55 @@ impl Context {
 }
 
 /// What a message takes in this form. Leaving out thinking alone is a subtraction; anything else is counted.
-pub(crate) fn shown_tokens(
-    item: &Item,
-    id: EntryId,
-    form: Form,
-    measure: &dyn Measure,
-    archive: &dyn Archive,
-) -> Result<Tokens, ArchiveError> {
-    let rest = item.sizes.total().less(item.sizes.thinking);
-    if form == (Form { thinking: true, ..Form::WHOLE }) && rest > item.sizes.framing {
+pub(crate) fn shown_tokens(id: EntryId, form: Form, reader: Reader<'_>) -> Result<Tokens, ArchiveError> {
+    let sizes = reader.sizes.of(id);
+    let rest = sizes.total().less(sizes.thinking);
+    if form == (Form { thinking: true, ..Form::WHOLE }) && rest > sizes.framing {
         return Ok(rest);
     }
-    Ok(measure.sizes(&form.apply(id, &archive.message(id)?, measure)).total())
+    let shown = form.apply(id, &reader.archive.message(id)?, reader.measure);
+    Ok(reader.measure.sizes(&shown).total())
 }
 
-fn undone_by(log: &Log, id: EntryId) -> Option<EntryId> {
-    match log.get(id)? {
-        Entry::Undo { of } => Some(*of),
-        Entry::Message(_) | Entry::Compaction(_) | Entry::Edit(_) | Entry::Note { .. } => None,
+fn summary_message(log: &Log, id: EntryId) -> Option<Shown> {
+    let text = log.compaction(id)?.summary.clone()?;
+    Some(Shown { id: None, message: Arc::new(Message::text(Role::User, Author::Harness, text)) })
+}
+
+/// What is pinned on a path by its marks, each message with the whole exchange it belongs to.
+fn pins_on(log: &Log, path: &[EntryId], marks: &[EntryId]) -> Vec<EntryId> {
+    let mut pinned = HashSet::new();
+    for mark in marks.iter().filter_map(|&id| log.mark_of(id)) {
+        if let Mark::Pin { of } = mark {
+            pinned.insert(*of);
+        } else if let Mark::Unpin { of } = mark {
+            pinned.remove(of);
+        }
     }
-}
-
-fn summary_of(log: &Log, id: EntryId) -> Option<&Summary> {
-    match log.get(id)? {
-        Entry::Compaction(compaction) => compaction.summary.as_ref(),
-        Entry::Message(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. } => None,
+    if pinned.is_empty() {
+        return Vec::new();
     }
+    let mut pins: Vec<EntryId> = exchanges(log, path)
+        .into_iter()
+        .filter(|unit| unit.iter().any(|id| pinned.contains(id)))
+        .flatten()
+        .collect();
+    pins.sort_unstable();
+    pins
 }
 
-fn summary_message(summary: &Summary) -> Shown {
-    Shown { id: None, message: Arc::new(Message::text(Role::User, Author::Harness, summary.text.clone())) }
+/// The messages of a path, those of one exchange together.
+fn exchanges(log: &Log, path: &[EntryId]) -> Vec<Vec<EntryId>> {
+    let mut units: Vec<Vec<EntryId>> = Vec::new();
+    let mut made: HashMap<&CallId, usize> = HashMap::new();
+    for (id, item) in path.iter().filter_map(|&id| Some((id, log.item(id)?))) {
+        let unit = item.answers.iter().find_map(|call| made.get(call).copied());
+        let at = unit.unwrap_or(units.len());
+        match units.get_mut(at) {
+            Some(unit) => unit.push(id),
+            None => units.push(vec![id]),
+        }
+        made.extend(item.calls.iter().map(|call| (call, at)));
+    }
+    units
 }

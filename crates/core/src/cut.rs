@@ -118,9 +118,11 @@ fn cut_at(context: &Context, slot: usize) -> Cut {
 #[cfg(test)]
 mod tests {
     use super::{Cut, Keep, find_cut};
-    use crate::{Author, Context, Entry, Item, Log, Role, Shelf, Sizes, Tokens, Uncounted};
+    use crate::{
+        Author, Context, Entry, Item, Log, MemoryArchive, Reader, Role, SizeTable, Sizes, Tokens, Uncounted,
+    };
 
-    /// A message of one token: `user`, `text`, `call 1 2` or `result 1`.
+    /// A message: `user`, `text`, `call 1 2` or `result 1`.
     fn item(word: &str) -> Item {
         let (kind, ids) = word.split_once(' ').unwrap_or((word, ""));
         let ids = ids.split_whitespace().map(Into::into).collect();
@@ -134,16 +136,19 @@ mod tests {
             "result" => (Box::default(), ids),
             _ => (Box::default(), Box::default()),
         };
-        Item { role, author, sizes: Sizes { text: Tokens(1), ..Sizes::default() }, calls, answers }
+        Item { role, author, calls, answers }
     }
 
     /// The transcript with its cut: ` / ` between turns, ` // ` inside one.
     fn cut(transcript: &str, keep: Keep) -> String {
         let words: Vec<&str> = transcript.split(", ").collect();
-        let (mut log, mut context) = (Log::default(), Context::default());
+        let (mut log, mut sizes, mut context) = (Log::default(), SizeTable::default(), Context::default());
         for word in &words {
             let id = log.push(Entry::Message(item(word)));
-            context.take(&log, id, &Uncounted, &Shelf::default()).expect("messages need no archive");
+            sizes.set(id, Sizes { text: Tokens(1), ..Sizes::default() });
+            let (log, sizes, archive) = (&log, &sizes, &MemoryArchive::default());
+            let reader = Reader { log, sizes, measure: &Uncounted, archive };
+            context.take(id, reader).expect("messages need no archive");
         }
         let (at, mark) = match find_cut(&context, keep) {
             None => return words.join(", "),

@@ -1,27 +1,60 @@
-//! From a plan to its outcome: the entry that is appended, and the record that is kept.
+//! What a plan that has been carried out comes to: the compaction or edit to append, the record that is
+//! kept, the frame around a summary. Which of them it comes to is the machine's to find out.
 
 use crate::fence::{self, Provenance};
 use crate::plan::floor_of;
-use crate::record::{Floor, Outcome, Record};
+use crate::policy::{Resume, Strategy};
+use crate::record::{Change, Conclusion, Effect, Floor, Outcome, Record};
 use crate::{
-    ArchiveError, Compaction, EntryId, Form, Job, Kept, Material, Message, Plan, Strategy, Summary, Tokens,
-    facts, ledger, prune, verify,
+    ArchiveError, Compaction, EntryId, Item, Job, Kept, Material, Message, Plan, Role, Tail, Tokens, facts,
+    form::Form, ledger, prune, verify,
 };
 use std::sync::Arc;
 
 impl Plan<'_> {
-    /// A record of what this plan keeps; what became of the rest is filled in by the strategy.
-    pub(crate) fn record(&self, strategy: Strategy, tokens_after: Tokens) -> Record {
-        let Kept { before, folded, tail, forms, .. } = &self.kept;
-        let mut kept: Vec<EntryId> = before.iter().chain(folded).chain(tail).copied().collect();
+    /// A record of the plan, which came to `outcome` and left the history at `history_after`.
+    pub(crate) fn record(&self, outcome: Outcome, history_after: Tokens) -> Record {
+        let (job, trail) = (&self.job, &self.trail);
+        let notes = outcome.change().and_then(|_| self.target_note());
+        Record {
+            outcome,
+            trigger: job.trigger,
+            source: job.trigger.kind().source,
+            time_ms: None,
+            duration_ms: 0,
+            budget: job.budget,
+            tokens_before: job.budget.fixed + job.context.tokens(),
+            tokens_after: job.budget.fixed + history_after,
+            count_method: job.count_method.clone(),
+            fallbacks: self.fallbacks.clone(),
+            hooks: trail.hooks.clone(),
+            cost: trail.spent.dollars,
+            spent: trail.spent.clone(),
+            notes: notes.into_iter().collect(),
+            resume: self.resume(),
+        }
+    }
+
+    /// What happens next: where the model has said its last word, nothing goes on by itself.
+    fn resume(&self) -> Resume {
+        let newest = self.job.history.last().and_then(|&id| self.job.log.item(id));
+        let is_done = newest.is_some_and(|item| item.role == Role::Assistant && item.calls.is_empty());
+        match self.job.policy.rebuild.resume {
+            Resume::Continue if is_done => Resume::Wait,
+            Resume::Continue => Resume::Continue,
+            Resume::Ask => Resume::Ask,
+            Resume::Wait => Resume::Wait,
+        }
+    }
+
+    /// What changes by this plan as far as the cut says; the rest is filled in by the strategy.
+    pub(crate) fn change(&self, strategy: Strategy) -> Change {
+        let Kept { front, folded, tail, forms, .. } = &self.kept;
+        let mut kept: Vec<EntryId> = front.iter().chain(folded).chain(tail).copied().collect();
         kept.sort_unstable();
         let reduced = forms.iter().filter(|(_, form)| form.shorten.is_some()).map(|&(id, _)| id).collect();
-        Record {
-            trigger: self.job.trigger,
+        Change {
             strategy,
-            fallbacks: self.fallbacks.clone(),
-            tokens_before: self.job.context.tokens(),
-            tokens_after,
             target: self.target,
             superseded: Vec::new(),
             dropped: Vec::new(),
@@ -29,12 +62,21 @@ impl Plan<'_> {
             reduced,
             kept,
             summary: None,
+            summary_tokens: Tokens::ZERO,
+            turns: self.turns(),
             ledger: ledger::Ledger::default(),
             loss: verify::LossReport::default(),
-            notes: self.target_note().into_iter().collect(),
+            summarizer: None,
+            shown: self.trail.shown,
             short: None,
-            trail: self.trail.clone(),
+            restored: None,
         }
+    }
+
+    /// How many turns begin among the messages that leave.
+    fn turns(&self) -> usize {
+        let items = self.superseded.iter().filter_map(|&id| self.job.log.item(id));
+        items.filter(|item| Item::opens_turn(item)).count()
     }
 
     /// Says so where the target is not the policy's own.
@@ -55,32 +97,39 @@ impl Plan<'_> {
     }
 
     /// Messages in other forms, and none gone.
-    pub(crate) fn edited(&self, strategy: Strategy, made: prune::Pruning) -> Outcome {
+    pub(crate) fn edited(&self, strategy: Strategy, made: prune::Pruning) -> Conclusion {
         let kept: Vec<EntryId> = self.job.context.message_slots().map(|(id, ..)| id).collect();
         let pruned = made.edit.forms.iter().map(|&(id, _)| id).collect();
-        let record = Record { pruned, kept, reduced: Vec::new(), ..self.record(strategy, made.tokens) };
-        Outcome::Edited { edit: made.edit, record: Box::new(record) }
+        let change = Change { pruned, kept, reduced: Vec::new(), turns: 0, ..self.change(strategy) };
+        let record = self.record(Outcome::Pruned(Box::new(change)), made.tokens);
+        Conclusion { effect: Effect::Edit(made.edit), record: Box::new(record) }
     }
 
     /// The last rung: what does not fit leaves, and a line says so.
-    pub(crate) fn dropped(mut self) -> Result<Outcome, ArchiveError> {
-        self.cut(Strategy::Drop, 0)?;
-        let summary = self.line()?;
-        let tokens_after = self.kept.tokens + summary.tokens;
+    pub(crate) fn dropped(mut self) -> Result<Conclusion, ArchiveError> {
+        if self.cut_for != Some(Strategy::Drop) {
+            self.cut(Strategy::Drop, 0)?;
+        }
+        let line = self.line()?;
+        let tokens_after = self.kept.tokens + line.tokens;
         let tokens_before = self.job.context.tokens();
         if tokens_after > tokens_before && self.job.budget.fits(tokens_before) {
-            return Ok(Outcome::Unneeded { why: "compacting would not make the context smaller" });
+            let why = "compacting would not make the context smaller".into();
+            return Ok(self.conclude(Outcome::Noop { why }));
         }
         if !self.job.budget.fits(tokens_after) {
-            return Ok(Outcome::Impossible(floor_of(&self.job, tokens_after)));
+            return Ok(self.conclude(Outcome::Impossible(floor_of(&self.job, tokens_after))));
         }
-        let record = Record {
+        let change = Change {
             dropped: self.superseded.clone(),
-            summary: Some(summary.text.to_string()),
-            loss: self.loss(&summary)?,
-            ..self.record(Strategy::Drop, tokens_after)
+            summary: Some(line.text.clone()),
+            summary_tokens: line.tokens,
+            loss: self.loss(&line.text)?,
+            ..self.change(Strategy::Drop)
         };
-        Ok(Outcome::Compacted { compaction: self.compaction(summary), record: Box::new(record) })
+        let record = self.record(Outcome::Compacted(Box::new(change)), tokens_after);
+        let effect = Effect::Compact(Box::new(self.compaction(line.text)));
+        Ok(Conclusion { effect, record: Box::new(record) })
     }
 
     /// What cannot fit whatever is tried, known before anybody is asked: neither what this plan keeps nor
@@ -95,16 +144,16 @@ impl Plan<'_> {
     }
 
     /// The line that stands for messages that were dropped.
-    fn line(&self) -> Result<Summary, ArchiveError> {
+    fn line(&self) -> Result<Framed, ArchiveError> {
         let body =
             "The messages in between were dropped without a summary; each can be recalled by its pointer.";
         Ok(self.frame(body, "nobody (dropped)", &self.folded()?))
     }
 
     /// What of the dropped messages can still be seen or looked up.
-    fn loss(&self, summary: &Summary) -> Result<verify::LossReport, ArchiveError> {
+    fn loss(&self, line: &str) -> Result<verify::LossReport, ArchiveError> {
         let readable = self.job.readable(&self.superseded);
-        let shown = format!("{}\n{}", summary.text, self.visible_text()?);
+        let shown = format!("{line}\n{}", self.visible_text()?);
         verify::verify(&self.material(&readable, &[]), &shown, &self.superseded)
     }
 
@@ -123,12 +172,19 @@ impl Plan<'_> {
         }
     }
 
-    /// The entry to append.
-    pub(crate) fn compaction(&self, summary: Summary) -> Compaction {
+    /// The compaction to append: it belongs to the prefix that ends in the last message covered.
+    pub(crate) fn compaction(&self, summary: Arc<str>) -> Compaction {
+        let tail = match self.anchor() {
+            Some(anchor) => {
+                let kept = self.kept.tail.iter().copied().filter(|&id| id <= anchor).collect();
+                Tail::After { anchor, kept }
+            }
+            None => self.kept.tail_entry(),
+        };
         Compaction {
-            before: self.kept.before.clone(),
+            front: self.kept.front.clone(),
             summary: Some(summary),
-            tail: self.kept.tail_entry(),
+            tail,
             forms: self.kept.forms.clone(),
             native: None,
         }
@@ -142,7 +198,7 @@ impl Plan<'_> {
     /// Everything that stays in view, as text.
     pub(crate) fn visible_text(&self) -> Result<String, ArchiveError> {
         let mut text = String::new();
-        for &id in self.kept.before.iter().chain(&self.kept.tail) {
+        for &id in self.kept.front.iter().chain(&self.kept.tail) {
             for passage in facts::passages(&*self.shown(id)?) {
                 text.push_str(&passage.text);
                 text.push('\n');
@@ -153,16 +209,22 @@ impl Plan<'_> {
 
     /// A kept message in the form it will be shown in.
     fn shown(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
-        let Job { context, log, archive, measure, .. } = self.job;
-        let now = context.form_of(log, id).map_or(Form::WHOLE, |(form, _)| form);
+        let Job { context, sizes, archive, measure, .. } = self.job;
+        let (now, _) = context.form_of(id, sizes);
         let new = self.kept.forms.iter().filter(|(kept, _)| *kept == id).map(|&(_, form)| form);
         Ok(new.fold(now, Form::and).apply(id, &archive.message(id)?, measure))
     }
 
     /// A summary in its frame.
-    pub(crate) fn frame(&self, body: &str, by: &str, folded: &str) -> Summary {
+    pub(crate) fn frame(&self, body: &str, by: &str, folded: &str) -> Framed {
         let text = fence::frame(body, &Provenance { covers: &self.superseded, by }, folded);
         let tokens = self.job.measure.text(&text) + self.job.measure.framing();
-        Summary { text: text.into(), tokens }
+        Framed { text: text.into(), tokens }
     }
+}
+
+/// A summary in its frame, and what it takes as a message of its own.
+pub(crate) struct Framed {
+    pub text: Arc<str>,
+    pub tokens: Tokens,
 }

@@ -1,19 +1,23 @@
-//! What a compaction is asked to do: the state it starts from, and the means it is handed.
+//! What a compaction is asked to do: the state it starts from, what is known of its circumstances, and who
+//! can be asked. What comes of it is [`crate::Plan`]'s.
 
 use crate::{
-    Archive, Author, Budget, Context, Entry, EntryId, Log, Measure, Policy, Prompts, Tokens, fence,
-    ledger::Ledger,
+    Archive, Author, Budget, Context, EntryId, Log, Measure, Policy, Reader, SizeTable, Tokens, fence,
+    ledger::Ledger, record::RecordSource,
 };
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Everything a plan is drafted from.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// The log.
     pub log: &'a Log,
-    /// The messages of the branch, oldest first, in view or not.
+    /// What its messages take.
+    pub sizes: &'a SizeTable,
+    /// The messages of the path, oldest first, in view or not.
     pub history: &'a [EntryId],
-    /// The compactions of the branch, oldest first.
+    /// The compactions that count on the path, oldest first.
     pub compactions: &'a [EntryId],
     /// How many messages, oldest first, are too far back to be read again, and what is known of them.
     pub earlier: Earlier<'a>,
@@ -23,6 +27,8 @@ pub struct Job<'a> {
     pub archive: &'a dyn Archive,
     /// How to count.
     pub measure: &'a dyn Measure,
+    /// The name of that way of counting, for the record.
+    pub count_method: &'a Arc<str>,
     /// How much room there is.
     pub budget: Budget,
     /// How to compact.
@@ -31,19 +37,21 @@ pub struct Job<'a> {
     pub trigger: Trigger,
     /// What the person asked the summary to dwell on.
     pub focus: Option<&'a str>,
-    /// Messages never to be superseded.
+    /// Messages never to be superseded, beside those pinned in the log.
     pub pins: &'a [EntryId],
     /// What the place the result is written to can say.
     pub can: Expressible,
     /// Who can be asked, and what they are told.
-    pub means: Means<'a>,
-    /// What is known of the moment.
-    pub moment: Moment,
+    pub available: Available<'a>,
+    /// Which part of the context is meant.
+    pub range: Range,
+    /// What else is known.
+    pub circumstances: Circumstances,
 }
 
 /// Who can be asked in the course of a plan.
 #[derive(Clone, Copy)]
-pub struct Means<'a> {
+pub struct Available<'a> {
     /// The model that writes summaries; the embedded summariser where there is none.
     pub summarizer: Option<Summarizer<'a>>,
     /// Whether the session's provider compacts by itself.
@@ -52,6 +60,8 @@ pub struct Means<'a> {
     pub hooks: bool,
     /// Whether one of them returns whole lists.
     pub compactor: bool,
+    /// Whether an operator can be asked.
+    pub operator: bool,
     /// What a summariser is told.
     pub prompts: &'a Prompts,
 }
@@ -71,9 +81,37 @@ pub struct Summarizer<'a> {
     pub is_warm: bool,
 }
 
+/// What a summariser is told to do. The texts are the operator's; these are their places.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prompts {
+    /// The summariser's system prompt.
+    pub system: Arc<str>,
+    /// For a first summary.
+    pub first: Arc<str>,
+    /// For bringing the summary made before up to date.
+    pub update: Arc<str>,
+    /// For the beginning of a turn whose end stays in view.
+    pub prefix: Arc<str>,
+    /// For a branch that is being left.
+    pub branch: Arc<str>,
+}
+
+/// Which part of a context is to be compacted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Range {
+    /// All of it, as the policy cuts it.
+    #[default]
+    All,
+    /// What lies before this message.
+    UpTo(EntryId),
+    /// What lies from this message on.
+    From(EntryId),
+}
+
 /// What is known of the moment a compaction runs in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moment {
+pub struct Circumstances {
     /// By how much the provider said the request was too long.
     pub over: Option<Tokens>,
     /// What the provider counts where we count a hundred; 0 where nothing is known.
@@ -82,16 +120,12 @@ pub struct Moment {
     pub idle_minutes: Option<u64>,
     /// Whether the newest edit of the context was a pass before this compaction, and none itself.
     pub is_passed: bool,
-    /// Compact only what lies before this message.
-    pub up_to: Option<EntryId>,
-    /// Compact only what lies from this message on.
-    pub from: Option<EntryId>,
 }
 
-impl<'a> Means<'a> {
+impl<'a> Available<'a> {
     /// Nobody: what needs a model or a hook is passed over.
     pub fn none(prompts: &'a Prompts) -> Self {
-        Self { summarizer: None, native: false, hooks: false, compactor: false, prompts }
+        Self { summarizer: None, native: false, hooks: false, compactor: false, operator: false, prompts }
     }
 }
 
@@ -109,10 +143,11 @@ pub struct Earlier<'a> {
 const FAR_SAID_MAX: usize = 120;
 
 /// Why a compaction runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trigger {
     /// Someone asked for it.
+    #[default]
     Manual,
     /// The context reached the policy's threshold.
     Threshold,
@@ -132,20 +167,52 @@ pub enum Trigger {
     Downshift,
 }
 
+/// What a trigger means for the compaction it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TriggerKind {
+    /// Who asked.
+    pub source: RecordSource,
+    /// Whether tokens are short, so that a rule which keeps all there is must not be the end of it.
+    pub is_full: bool,
+    /// Whether a history below the target is halved all the same: tokens are not what it is compacted for.
+    pub is_halved: bool,
+    /// Whether the work waits for a person where too little room was made.
+    pub must_progress: bool,
+}
+
 impl Trigger {
+    /// What it means for the compaction: the one table of triggers.
+    pub fn kind(self) -> TriggerKind {
+        let automatic = TriggerKind {
+            source: RecordSource::Policy,
+            is_full: false,
+            is_halved: false,
+            must_progress: true,
+        };
+        match self {
+            Self::Manual => TriggerKind {
+                source: RecordSource::Person,
+                is_halved: true,
+                must_progress: false,
+                ..automatic
+            },
+            Self::Threshold | Self::Downshift => TriggerKind { is_full: true, ..automatic },
+            // A request that overflowed need only fit.
+            Self::Overflow => TriggerKind {
+                source: RecordSource::Provider,
+                is_full: true,
+                must_progress: false,
+                ..automatic
+            },
+            Self::Requested => TriggerKind { source: RecordSource::Hook, ..automatic },
+            Self::Idle => automatic,
+            Self::Messages | Self::Bytes | Self::Media => TriggerKind { is_halved: true, ..automatic },
+        }
+    }
+
     /// Whether a person asked for it; all others are automatic.
     pub fn is_manual(self) -> bool {
-        match self {
-            Self::Manual => true,
-            Self::Threshold
-            | Self::Overflow
-            | Self::Requested
-            | Self::Idle
-            | Self::Messages
-            | Self::Bytes
-            | Self::Media
-            | Self::Downshift => false,
-        }
+        self.kind().source == RecordSource::Person
     }
 }
 
@@ -153,17 +220,45 @@ impl Trigger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expressible {
     /// Messages kept in front of the summary.
-    pub before: bool,
+    pub front: bool,
     /// Messages shown in another form than they were written.
     pub forms: bool,
 }
 
 impl Expressible {
     /// Everything, as our own form and a live session can.
-    pub const ALL: Self = Self { before: true, forms: true };
+    pub const ALL: Self = Self { front: true, forms: true };
+}
+
+/// What a summary is made from and checked against: the messages a compaction takes out of view, those it
+/// leaves, and the means to read and count them.
+#[derive(Clone, Copy)]
+pub struct Material<'a> {
+    /// Messages that will not be shown verbatim, oldest first. Those that earlier compactions took
+    /// out of view are among them: a summary is made from originals, never from a summary of ours.
+    pub superseded: &'a [EntryId],
+    /// Every message that left view, read again or not: what pointers may name.
+    pub addressable: &'a [EntryId],
+    /// Messages that stay in view verbatim, oldest first.
+    pub visible: &'a [EntryId],
+    /// Files, commands and todos of messages too far back to be read again; none where all are read.
+    pub earlier: Option<&'a Ledger>,
+    /// Prose of earlier compactions by others (the transcript's own tool), oldest first.
+    pub previous: &'a [&'a str],
+    /// What the person asked the summary to dwell on.
+    pub focus: Option<&'a str>,
+    /// Where the originals are.
+    pub archive: &'a dyn Archive,
+    /// How to count.
+    pub measure: &'a dyn Measure,
 }
 
 impl<'a> Job<'a> {
+    /// What the context is derived with.
+    pub fn reader(&self) -> Reader<'a> {
+        Reader { log: self.log, sizes: self.sizes, measure: self.measure, archive: self.archive }
+    }
+
     /// The first message a person wrote.
     pub fn first_said(&self) -> Option<EntryId> {
         self.history.iter().copied().find(|&id| self.is_said(id))
@@ -195,7 +290,7 @@ impl<'a> Job<'a> {
     /// summarised anew from the originals.
     pub(crate) fn prose(&self) -> Vec<&'a str> {
         let mut texts: Vec<&str> =
-            self.compactions.iter().filter_map(|&id| summary_text(self.log, id)).collect();
+            self.compactions.iter().filter_map(|&id| self.log.compaction(id)?.summary.as_deref()).collect();
         let ours = texts.iter().rposition(|text| fence::is_ours(text)).filter(|_| self.earlier.count > 0);
         let mut at = 0;
         texts.retain(|text| {
@@ -203,12 +298,5 @@ impl<'a> Job<'a> {
             !fence::is_ours(text) || ours == Some(at - 1)
         });
         texts
-    }
-}
-
-fn summary_text(log: &Log, id: EntryId) -> Option<&str> {
-    match log.get(id)? {
-        Entry::Compaction(compaction) => compaction.summary.as_ref().map(|summary| summary.text.as_ref()),
-        Entry::Message(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. } => None,
     }
 }

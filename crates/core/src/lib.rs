@@ -6,10 +6,10 @@
 mod amount;
 mod archive;
 mod budget;
+mod compaction;
 mod context;
 mod cut;
 pub mod embedded;
-mod entry;
 pub mod facts;
 pub mod fence;
 mod finish;
@@ -18,13 +18,13 @@ mod id;
 mod job;
 mod keep;
 pub mod ledger;
+mod log;
 mod machine;
-mod material;
+mod mark;
 mod message;
 mod pair;
 mod plan;
 pub mod policy;
-mod prompt;
 mod prune;
 mod record;
 mod request;
@@ -32,22 +32,29 @@ mod transcript;
 mod verdict;
 pub mod verify;
 
-pub use amount::{Sizes, Tokens};
-pub use archive::{Archive, ArchiveError, Measure, Shelf, Uncounted};
+pub use amount::{SizeTable, Sizes, Tokens};
+pub use archive::{Archive, ArchiveError, Measure, MemoryArchive, Uncounted, Weighed};
 pub use budget::Budget;
-pub use context::{Context, Slot};
+pub use compaction::{Compaction, Edit, Tail};
+pub use context::{Context, Reader, Slot};
 pub use cut::{Cut, Keep, find_cut};
-pub use entry::{Compaction, Edit, Entry, Item, Log, LogError, Summary, Tail};
 pub use form::{Form, Shown};
 pub use id::{CallId, EntryId};
-pub use job::{Earlier, Expressible, Job, Means, Moment, Summarizer, Trigger};
+pub use job::{
+    Available, Circumstances, Earlier, Expressible, Job, Material, Prompts, Range, Summarizer, Trigger,
+    TriggerKind,
+};
 pub use keep::{Kept, Shape};
-pub use machine::{Answer, Ask, Checkpoint, Consultation, Delegation, Errand, Next, NoSummary, Pending};
-pub use material::Material;
+pub use log::{Entry, Item, Log, LogError};
+pub use machine::{
+    Answer, Ask, Checkpoint, Consultation, Delegation, EditPass, Errand, Next, NoSummary, Pending,
+};
+pub use mark::{Flag, Judgement, Mark, Undone, UsageMark, rebuilds};
 pub use message::{Author, Block, Call, Image, Message, Opaque, Part, Role, ToolResult};
 pub use plan::{Drafted, Plan};
 pub use policy::{Policy, PolicyError, Settings, Strategy, Threshold};
-pub use prompt::Prompts;
-pub use record::{Fallback, Floor, Outcome, Record, Seen, Trail};
+pub use record::{
+    Change, Conclusion, Coverage, Effect, Fallback, Floor, Outcome, Record, RecordSource, Restored,
+};
 pub use request::{Body, Called, Failure, Purpose, Reply, Request, Spent, Stop};
 pub use verdict::{Before, Decision, HookAnswer, HookRun, Piece, Supplied, Transformed, Verdict, Wishes};

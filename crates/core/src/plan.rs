@@ -1,25 +1,28 @@
-//! What we mean to do, decided before anything is done. A dry run stops here.
+//! A plan: what stays in view, what leaves it, and the strategies to try, decided before anything is done.
+//! A dry run stops here; asking and answering is the machine's, the entry and the record are `finish`'s.
 
 use crate::keep::{Shape, matching};
-use crate::policy::{Last, Newest};
-use crate::record::{Fallback, Floor, Outcome, Trail};
-use crate::verdict::Supplied;
-use crate::{ArchiveError, EntryId, Job, Slot, Strategy, Tokens, Trigger, fence, keep::Kept};
+use crate::policy::{Last, Newest, Strategy};
+use crate::record::{Conclusion, Coverage, Effect, Fallback, Floor, Outcome};
+use crate::verdict::{HookRun, Supplied};
+use crate::{ArchiveError, EntryId, Job, Range, Slot, Spent, Tokens, Trigger, fence, keep::Kept};
 use std::collections::HashSet;
 
 /// A compaction that has been thought through and not begun.
 #[derive(Clone)]
 pub struct Plan<'a> {
     /// What it was drafted from.
-    pub job: Job<'a>,
+    pub(crate) job: Job<'a>,
     /// What the history is to come down to.
-    pub target: Tokens,
+    pub(crate) target: Tokens,
     /// What stays in view.
-    pub kept: Kept,
-    /// The ids of all that, told inside the summary or not, oldest first.
+    pub(crate) kept: Kept,
+    /// The strategy that `kept` was chosen for; none where hooks have wishes that it does not know of.
+    pub(crate) cut_for: Option<Strategy>,
+    /// The ids of all that stays, told inside the summary or not, oldest first.
     pub(crate) visible: Vec<EntryId>,
     /// Every message of the history that does not, oldest first.
-    pub superseded: Vec<EntryId>,
+    pub(crate) superseded: Vec<EntryId>,
     /// Strategies still to try, the first one next.
     pub(crate) rungs: Vec<Strategy>,
     /// Those given up.
@@ -28,6 +31,19 @@ pub struct Plan<'a> {
     pub(crate) trail: Trail,
     /// What hooks and operators want of it.
     pub(crate) wanted: Wanted,
+}
+
+/// What happened so far in the course of a plan, whatever comes of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trail {
+    /// What calls of models took, failed ones included.
+    pub spent: Spent,
+    /// How many requests were handed out: a model that reports nothing must not call without end.
+    pub requests: u32,
+    /// Hooks that were asked, in order.
+    pub hooks: Vec<HookRun>,
+    /// How much of its material the summariser was shown.
+    pub shown: Option<Coverage>,
 }
 
 /// What hooks and operators want of a plan.
@@ -50,7 +66,7 @@ pub enum Drafted<'a> {
     /// Something to do.
     Plan(Box<Plan<'a>>),
     /// Nothing to do, or nothing that can be done.
-    Settled(Outcome),
+    Settled(Conclusion),
 }
 
 /// A summary, a tail and their frame need this much to say anything; asked by hand, a history below it is left alone.
@@ -65,33 +81,61 @@ const GAP_SHARE: (u64, u64) = (11, 10);
 impl<'a> Plan<'a> {
     /// Thinks a compaction through.
     pub fn draft(job: Job<'a>) -> Result<Drafted<'a>, ArchiveError> {
-        let settled = |why| Ok(Drafted::Settled(Outcome::Unneeded { why }));
         let before = job.context.tokens();
-        if job.context.fresh() == 0 && is_done_with(&job) && job.budget.fits(before) {
-            return settled("nothing was said since the last compaction");
-        }
-        let target = target_of(&job);
-        if target < ROOM_MIN && job.budget.fits(before) && is_halved(job.trigger) {
-            return settled("the history is too short to be worth a summary");
-        }
         let mut plan = Self::bare(job);
+        if job.context.fresh() == 0 && is_done_with(&job) && job.budget.fits(before) {
+            return Ok(plan.unneeded("nothing was said since the last compaction"));
+        }
+        if plan.target < ROOM_MIN && job.budget.fits(before) && job.trigger.kind().is_halved {
+            return Ok(plan.unneeded("the history is too short to be worth a summary"));
+        }
         plan.wanted.pins.extend(matching(&job)?);
         plan.cut(plan.first_cut(), 0)?;
         if !plan.moves_anything() && plan.must_shrink() {
             plan.cut(Strategy::Drop, 0)?;
         }
         if plan.kept.tokens > job.budget.room() {
-            return Ok(Drafted::Settled(Outcome::Impossible(floor_of(&job, plan.kept.tokens))));
+            let floor = floor_of(&job, plan.kept.tokens);
+            return Ok(Drafted::Settled(plan.conclude(Outcome::Impossible(floor))));
         }
         if !job.budget.fits(before)
             && let Some(floor) = plan.floor()?
         {
-            return Ok(Drafted::Settled(Outcome::Impossible(floor)));
+            return Ok(Drafted::Settled(plan.conclude(Outcome::Impossible(floor))));
         }
         if !plan.moves_anything() && !plan.edits_first() {
-            return settled("every message in view is one that is kept");
+            return Ok(plan.unneeded("every message in view is one that is kept"));
         }
         Ok(Drafted::Plan(Box::new(plan)))
+    }
+
+    fn unneeded(&self, why: &str) -> Drafted<'a> {
+        Drafted::Settled(self.conclude(Outcome::Noop { why: why.into() }))
+    }
+
+    /// The end of a plan that changes nothing.
+    pub(crate) fn conclude(&self, outcome: Outcome) -> Conclusion {
+        let record = self.record(outcome, self.job.context.tokens());
+        Conclusion { effect: Effect::Nothing, record: Box::new(record) }
+    }
+
+    /// What the history is to come down to.
+    pub fn target(&self) -> Tokens {
+        self.target
+    }
+
+    /// Messages that stay in view, oldest first.
+    pub fn staying(&self) -> Vec<EntryId> {
+        let mut staying: Vec<EntryId> = self.kept.front.iter().chain(&self.kept.tail).copied().collect();
+        staying.sort_unstable();
+        staying
+    }
+
+    /// The last message that would be covered, kept in front or told inside the summary included: whoever
+    /// shares the path up to it can use the result.
+    pub fn anchor(&self) -> Option<EntryId> {
+        let Kept { front, folded, .. } = &self.kept;
+        self.superseded.last().max(front.last()).max(folded.iter().max()).copied()
     }
 
     /// A plan that has decided nothing yet.
@@ -99,12 +143,16 @@ impl<'a> Plan<'a> {
         Self {
             target: target_of(&job),
             kept: Kept::default(),
+            cut_for: None,
             visible: Vec::new(),
             superseded: Vec::new(),
             rungs: rungs_of(&job),
             fallbacks: Vec::new(),
             trail: Trail::default(),
-            wanted: Wanted { pins: job.pins.to_vec(), ..Wanted::default() },
+            wanted: Wanted {
+                pins: job.pins.iter().chain(job.context.pins()).copied().collect(),
+                ..Wanted::default()
+            },
             job,
         }
     }
@@ -118,17 +166,7 @@ impl<'a> Plan<'a> {
     /// Whether a rule that keeps all there is must not be the end of it: the context is full, and dropping
     /// stands behind the rule.
     fn must_shrink(&self) -> bool {
-        match self.job.trigger {
-            Trigger::Threshold | Trigger::Overflow | Trigger::Downshift => {
-                self.rungs.contains(&Strategy::Drop)
-            }
-            Trigger::Manual
-            | Trigger::Requested
-            | Trigger::Idle
-            | Trigger::Messages
-            | Trigger::Bytes
-            | Trigger::Media => false,
-        }
+        self.job.trigger.kind().is_full && self.rungs.contains(&Strategy::Drop)
     }
 
     pub(crate) fn edits_first(&self) -> bool {
@@ -144,15 +182,15 @@ impl<'a> Plan<'a> {
             kept = Kept::choose(&self.job, &self.wanted.pins, room)?;
         }
         self.take(kept);
+        self.cut_for = (fewer == 0).then_some(strategy);
         Ok(())
     }
 
     fn shape(&self, strategy: Strategy, fewer: u32) -> Shape {
-        if let Some(up_to) = self.job.moment.up_to {
-            return Shape::From(up_to);
-        }
-        if let Some(from) = self.job.moment.from {
-            return Shape::Before(from);
+        match self.job.range {
+            Range::UpTo(id) => return Shape::From(id),
+            Range::From(id) => return Shape::Before(id),
+            Range::All => {}
         }
         if let Some((_, Supplied { keep_from: Some(id), .. })) = &self.wanted.summary {
             return Shape::From(*id);
@@ -175,25 +213,26 @@ impl<'a> Plan<'a> {
     /// Whether what a rule keeps leaves no room for anything else.
     fn is_crowded(&self, kept: &Kept) -> bool {
         let (job, tokens) = (&self.job, self.job.context.tokens());
-        let keeps_all = kept.tail.len() + kept.before.len() >= job.context.message_slots().count();
+        let keeps_all = kept.tail.len() + kept.front.len() >= job.context.message_slots().count();
         kept.tokens >= job.budget.room() || (keeps_all && !job.budget.fits(tokens))
     }
 
     /// Takes `kept` as what stays.
     pub(crate) fn take(&mut self, kept: Kept) {
-        let in_view: HashSet<EntryId> = kept.before.iter().chain(&kept.tail).copied().collect();
+        let in_view: HashSet<EntryId> = kept.front.iter().chain(&kept.tail).copied().collect();
         let is_superseded = |id: &EntryId| !in_view.contains(id) && !kept.folded.contains(id);
         self.superseded = self.job.history.iter().copied().filter(is_superseded).collect();
         self.visible = in_view.iter().copied().chain(kept.folded.iter().copied()).collect();
         self.visible.sort_unstable();
         self.kept = kept;
+        self.cut_for = None;
     }
 
     /// Whether anything in view would leave it or be shortened.
     pub(crate) fn moves_anything(&self) -> bool {
         let job = &self.job;
-        let in_view: HashSet<EntryId> = self.kept.before.iter().chain(&self.kept.tail).copied().collect();
-        let is_ours = job.context.summary(job.log).is_some_and(|(_, summary)| fence::is_ours(&summary.text));
+        let in_view: HashSet<EntryId> = self.kept.front.iter().chain(&self.kept.tail).copied().collect();
+        let is_ours = job.context.summary(job.log).is_some_and(|(_, text)| fence::is_ours(text));
         let leaves_view = |slot: &Slot| match slot {
             Slot::Message { id, .. } => !in_view.contains(id),
             Slot::Summary { .. } => !is_ours,
@@ -204,7 +243,7 @@ impl<'a> Plan<'a> {
 
     /// Messages in view that leave it now, oldest first.
     pub fn leaving(&self) -> Vec<EntryId> {
-        let stays: HashSet<EntryId> = self.kept.before.iter().chain(&self.kept.tail).copied().collect();
+        let stays: HashSet<EntryId> = self.kept.front.iter().chain(&self.kept.tail).copied().collect();
         self.job.context.message_slots().map(|(id, ..)| id).filter(|id| !stays.contains(id)).collect()
     }
 
@@ -219,7 +258,7 @@ impl<'a> Plan<'a> {
 
     /// What is left of the target for a summary, its frame included.
     pub fn summary_room(&self) -> Tokens {
-        let is_range = self.job.moment.up_to.or(self.job.moment.from).is_some();
+        let is_range = self.job.range != Range::All;
         match self.job.policy.keep.newest {
             Newest::Percent(_) if !is_range => self.target.less(self.kept.tokens),
             Newest::Percent(_)
@@ -244,10 +283,10 @@ const RULE_ROOM_SHARE: (u64, u64) = (3, 4);
 fn target_of(job: &Job<'_>) -> Tokens {
     let target = job.budget.target(job.policy);
     let before = job.context.tokens();
-    if is_halved(job.trigger) && before <= target {
+    if job.trigger.kind().is_halved && before <= target {
         return before.share(1, 2);
     }
-    let freed = job.moment.over.map(|over| before.less(over.share(GAP_SHARE.0, GAP_SHARE.1)));
+    let freed = job.circumstances.over.map(|over| before.less(over.share(GAP_SHARE.0, GAP_SHARE.1)));
     freed.map_or(target, |most| target.min(most))
 }
 
@@ -255,19 +294,9 @@ fn target_of(job: &Job<'_>) -> Tokens {
 /// room, and must not stand in the way of what does.
 fn is_done_with(job: &Job<'_>) -> bool {
     if job.context.is_edited() {
-        return !job.moment.is_passed;
+        return !job.circumstances.is_passed;
     }
-    job.context.summary(job.log).is_some_and(|(_, summary)| fence::is_ours(&summary.text))
-}
-
-/// Whether someone asked for it, or something other than tokens is full.
-fn is_halved(trigger: Trigger) -> bool {
-    match trigger {
-        Trigger::Manual | Trigger::Messages | Trigger::Bytes | Trigger::Media => true,
-        Trigger::Threshold | Trigger::Overflow | Trigger::Requested | Trigger::Idle | Trigger::Downshift => {
-            false
-        }
-    }
+    job.context.summary(job.log).is_some_and(|(_, text)| fence::is_ours(text))
 }
 
 pub(crate) fn floor_of(job: &Job<'_>, kept: Tokens) -> Floor {

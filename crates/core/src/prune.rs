@@ -85,7 +85,7 @@ impl Exempt {
         let messages = ends.chain(pins).collect();
         let is_cold = rules
             .cache_cold_minutes
-            .is_some_and(|least| job.moment.idle_minutes.is_some_and(|idle| idle >= least));
+            .is_some_and(|least| job.circumstances.idle_minutes.is_some_and(|idle| idle >= least));
         let (newest, kept) = (newest_results(job), kept_results(job)?);
         Ok(Self { from: protected_from(job), messages, newest, kept, is_cold })
     }
@@ -120,7 +120,7 @@ fn newest_results(job: &Job<'_>) -> HashSet<EntryId> {
     for (id, ..) in job.context.message_slots().rev() {
         let Some(item) = job.log.item(id) else { continue };
         is_seen |= item.role == Role::Assistant;
-        newest += item.sizes.results;
+        newest += job.sizes.of(id).results;
         if newest <= most || !is_seen {
             found.insert(id);
         }
@@ -163,12 +163,13 @@ fn has_error(job: &Job<'_>, id: EntryId) -> Result<bool, ArchiveError> {
 
 fn old_form(job: &Job<'_>, id: EntryId, rules: &Prune) -> Form {
     let Some(item) = job.log.item(id) else { return Form::WHOLE };
+    let sizes = job.sizes.of(id);
     let large = |size: Tokens| size >= rules.size_min;
     Form {
-        results: rules.results && large(item.sizes.results),
-        arguments: rules.arguments && large(item.sizes.calls),
-        thinking: rules.thinking && item.role == Role::Assistant && item.sizes.thinking > Tokens::ZERO,
-        images: rules.images && item.sizes.images > Tokens::ZERO,
+        results: rules.results && large(sizes.results),
+        arguments: rules.arguments && large(sizes.calls),
+        thinking: rules.thinking && item.role == Role::Assistant && sizes.thinking > Tokens::ZERO,
+        images: rules.images && sizes.images > Tokens::ZERO,
         ..Form::WHOLE
     }
 }
@@ -203,10 +204,8 @@ fn weigh(job: &Job<'_>, forms: Vec<(EntryId, Form)>) -> Result<Pruning, ArchiveE
     let mut tokens = job.context.tokens();
     let mut worth = Vec::with_capacity(forms.len());
     for (id, wanted) in forms {
-        let Some((item, (form, size))) = job.log.item(id).zip(job.context.form_of(job.log, id)) else {
-            continue;
-        };
-        let after = shown_tokens(item, id, form.and(wanted), job.measure, job.archive)?;
+        let (form, size) = job.context.form_of(id, job.sizes);
+        let after = shown_tokens(id, form.and(wanted), job.reader())?;
         if after < size {
             tokens = tokens.less(size) + after;
             worth.push((id, wanted));

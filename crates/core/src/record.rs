@@ -1,73 +1,120 @@
-//! What came of a plan, and what is kept of that.
+//! What came of a plan, and what is kept of that. A record is complete but for what only the engine knows:
+//! the time, how long it took, who asked, and what was brought back into view.
 
+use crate::policy::Resume;
 use crate::{
-    Compaction, Edit, EntryId, HookRun, Spent, Strategy, Tokens, Trigger, ledger::Ledger, verify::LossReport,
+    Budget, Compaction, Edit, EntryId, HookRun, Spent, Strategy, Tokens, Trigger, ledger::Ledger,
+    verify::LossReport,
 };
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-/// What came of a plan.
+/// The end of a plan: what is to be appended, and what is kept of how it came about.
 #[derive(Clone, Debug)]
+pub struct Conclusion {
+    /// What is to be appended.
+    pub effect: Effect,
+    /// How it came about.
+    pub record: Box<Record>,
+}
+
+/// What a plan changes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// The context is rebuilt around a cut.
+    Compact(Box<Compaction>),
+    /// Messages are shown in other forms.
+    Edit(Edit),
+    /// Nothing.
+    Nothing,
+}
+
+/// What came of asking for a compaction. Every enum of that kind in the house is this one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "lowercase")]
 pub enum Outcome {
     /// The context was rebuilt around a cut.
-    Compacted {
-        /// The entry to append.
-        compaction: Compaction,
-        /// What to keep of it.
-        record: Box<Record>,
-    },
+    Compacted(Box<Change>),
     /// Messages are shown in other forms.
-    Edited {
-        /// The entry to append.
-        edit: Edit,
-        /// What to keep of it.
-        record: Box<Record>,
+    Pruned(Box<Change>),
+    /// A compaction made on another path through the same prefix was put to use.
+    Applied {
+        /// The compaction or edit.
+        of: EntryId,
     },
-    /// There was nothing to do, and this is why.
-    Unneeded {
-        /// In a few words.
-        why: &'static str,
+    /// There was nothing to do.
+    Noop {
+        /// Why, in a few words.
+        why: String,
     },
-    /// Nothing we may do would make it fit.
-    Impossible(Floor),
+    /// The transcript's own tool compacted here.
+    Recorded,
     /// A hook or an operator said no. Nothing was changed.
     Vetoed {
         /// Who.
         by: String,
         /// In their words.
         why: String,
-        /// What happened up to then.
-        trail: Box<Trail>,
     },
-    /// Nothing that was tried made room, and the session goes on as it is.
+    /// Nothing that was tried made room; the session goes on as it is.
     Abandoned {
         /// In a few words, with what to do.
         why: String,
-        /// What was tried, and why it was given up.
-        fallbacks: Vec<Fallback>,
-        /// What happened up to then.
-        trail: Box<Trail>,
     },
+    /// Nothing we may do would make it fit.
+    Impossible(Floor),
 }
 
-/// What happened in the course of a compaction, whatever came of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Trail {
+impl Default for Outcome {
+    fn default() -> Self {
+        Self::Noop { why: "nothing was tried".into() }
+    }
+}
+
+/// The parts of a record that exist only where something was changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// What did it in the end.
+    pub strategy: Strategy,
+    /// What the history was to come down to.
+    pub target: Tokens,
+    /// Messages that left the view and are covered by the summary.
+    pub superseded: Vec<EntryId>,
+    /// Messages that left the view and are covered by nothing.
+    pub dropped: Vec<EntryId>,
+    /// Messages in view with a pointer in place of their bulk.
+    pub pruned: Vec<EntryId>,
+    /// Messages in view cut to head and tail.
+    pub reduced: Vec<EntryId>,
+    /// Messages in view.
+    pub kept: Vec<EntryId>,
+    /// The summary as the model sees it.
+    pub summary: Option<Arc<str>>,
+    /// What it takes, without what was brought back behind it.
+    pub summary_tokens: Tokens,
+    /// How many turns it covers.
+    pub turns: usize,
+    /// Files, commands and todos of what was superseded.
+    pub ledger: Ledger,
+    /// What of the superseded part can still be seen, looked up, or neither.
+    pub loss: LossReport,
     /// Who wrote the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summarizer: Option<String>,
-    /// What calls of models took, failed ones included.
-    pub spent: Spent,
-    /// Hooks that were asked, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hooks: Vec<HookRun>,
-    /// How many of the messages that left view the summariser was shown in full; less than all is no secret.
+    /// How much of the material they were shown; less than all is no secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shown: Option<Seen>,
+    pub shown: Option<Coverage>,
+    /// A line or two for lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short: Option<String>,
+    /// What was brought back into view behind the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Restored>,
 }
 
 /// How much of its material a summariser was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct Coverage {
     /// Messages shown, whole or cut.
     pub messages: usize,
     /// Of so many.
@@ -76,8 +123,26 @@ pub struct Seen {
     pub cut: usize,
 }
 
+/// What came back into view after a compaction, and what did not for want of room.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restored {
+    /// Files, the newest first.
+    pub files: Vec<String>,
+    /// Files of rules that came with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
+    /// Skills, the most used first.
+    pub skills: Vec<String>,
+    /// Servers of tools.
+    pub servers: Vec<String>,
+    /// What all of it takes.
+    pub tokens: Tokens,
+    /// What was left out, and why.
+    pub omitted: Vec<String>,
+}
+
 /// The parts that cannot be reduced, and the window they do not fit.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error(
     "cannot fit {window} tokens: system prompt and tools take {fixed}, the answer's reserve {reserve}, \
      messages that are always kept {kept}; use a larger window, a shorter system prompt, or fewer pins"
@@ -93,45 +158,61 @@ pub struct Floor {
     pub kept: Tokens,
 }
 
-/// What is kept of one compaction. The engine adds what only it knows: time, cost, method of counting.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What is kept of one compaction that was asked for, whatever came of it. It lives with its mark.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Record {
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
     /// Why it ran.
     pub trigger: Trigger,
-    /// What did it in the end.
-    pub strategy: Strategy,
-    /// What was tried before that, and why it was given up.
-    pub fallbacks: Vec<Fallback>,
-    /// The history before, system prompt and tools not counted.
+    /// Who asked for it.
+    pub source: RecordSource,
+    /// When it ended, in milliseconds since 1970; none where nobody looked at a calendar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_ms: Option<u64>,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The window and what is taken of it before the history.
+    #[serde(flatten)]
+    pub budget: Budget,
+    /// The whole request before, without the answer's reserve.
     pub tokens_before: Tokens,
-    /// The history after.
+    /// The same after.
     pub tokens_after: Tokens,
-    /// What it was to come down to.
-    pub target: Tokens,
-    /// Messages that left the view and are covered by the summary.
-    pub superseded: Vec<EntryId>,
-    /// Messages that left the view and are covered by nothing.
-    pub dropped: Vec<EntryId>,
-    /// Messages in view with a pointer in place of their bulk.
-    pub pruned: Vec<EntryId>,
-    /// Messages in view cut to head and tail.
-    pub reduced: Vec<EntryId>,
-    /// Messages in view.
-    pub kept: Vec<EntryId>,
-    /// The summary as the model sees it.
-    pub summary: Option<String>,
-    /// Files, commands and todos of what was superseded.
-    pub ledger: Ledger,
-    /// What of the superseded part can still be seen, looked up, or neither.
-    pub loss: LossReport,
+    /// How tokens were counted.
+    pub count_method: Arc<str>,
+    /// What was tried, and why it was given up.
+    pub fallbacks: Vec<Fallback>,
+    /// Hooks that were asked or told, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookRun>,
+    /// The calls of models it took, failed ones included.
+    pub spent: Spent,
+    /// What it cost to make, in dollars, failed calls included. The embedded summariser is free.
+    pub cost: f64,
     /// What a person should know.
     pub notes: Vec<String>,
-    /// A line or two for lists.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub short: Option<String>,
-    /// Who was asked, and what that took.
-    #[serde(flatten)]
-    pub trail: Trail,
+    /// What happens next.
+    pub resume: Resume,
+}
+
+/// Who asked for a compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecordSource {
+    /// The policy's own trigger.
+    #[default]
+    Policy,
+    /// A person, by a command or a request.
+    Person,
+    /// The provider, which refused a request as too long.
+    Provider,
+    /// A hook or a tool.
+    Hook,
+    /// The transcript, which records one of its own tool's.
+    Transcript,
 }
 
 /// A way that was tried and given up.
@@ -141,4 +222,57 @@ pub struct Fallback {
     pub strategy: Strategy,
     /// Why it was given up.
     pub why: String,
+}
+
+impl Outcome {
+    /// The parts that exist only where something was changed.
+    pub fn change(&self) -> Option<&Change> {
+        match self {
+            Self::Compacted(change) | Self::Pruned(change) => Some(change),
+            Self::Applied { .. }
+            | Self::Noop { .. }
+            | Self::Recorded
+            | Self::Vetoed { .. }
+            | Self::Abandoned { .. }
+            | Self::Impossible(_) => None,
+        }
+    }
+
+    /// Whether the context is another one now.
+    pub fn is_rebuilt(&self) -> bool {
+        match self {
+            Self::Compacted(_) | Self::Pruned(_) | Self::Applied { .. } | Self::Recorded => true,
+            Self::Noop { .. } | Self::Vetoed { .. } | Self::Abandoned { .. } | Self::Impossible(_) => false,
+        }
+    }
+
+    /// Why nothing was changed, where nothing was.
+    pub fn why(&self) -> Option<String> {
+        match self {
+            Self::Noop { why } | Self::Abandoned { why } => Some(why.clone()),
+            Self::Vetoed { by, why } => Some(format!("{by} said no: {why}")),
+            Self::Impossible(floor) => Some(floor.to_string()),
+            Self::Compacted(_) | Self::Pruned(_) | Self::Applied { .. } | Self::Recorded => None,
+        }
+    }
+}
+
+impl Record {
+    /// The parts that exist only where something was changed.
+    pub fn change(&self) -> Option<&Change> {
+        self.outcome.change()
+    }
+
+    /// The same, open to change.
+    pub fn change_mut(&mut self) -> Option<&mut Change> {
+        match &mut self.outcome {
+            Outcome::Compacted(change) | Outcome::Pruned(change) => Some(change),
+            Outcome::Applied { .. }
+            | Outcome::Noop { .. }
+            | Outcome::Recorded
+            | Outcome::Vetoed { .. }
+            | Outcome::Abandoned { .. }
+            | Outcome::Impossible(_) => None,
+        }
+    }
 }

@@ -6,7 +6,7 @@
 //! never came is a note.
 
 use crate::{Decode, Originals, Place, Source, Span};
-use epitome_core::{Author, CallId, Compaction, Entry, EntryId, Item, Log, Role};
+use epitome_core::{Author, CallId, Compaction, Entry, EntryId, Log, Role, SizeTable, Sizes, Weighed};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,6 +23,7 @@ pub(crate) struct Assembly {
 
 struct Node {
     entry: Entry,
+    sizes: Sizes,
     spans: Vec<Span>,
     part: u32,
     name: Option<Arc<str>>,
@@ -32,8 +33,8 @@ struct Node {
 
 /// A message as it was met.
 pub(crate) struct Met {
-    /// Its light half.
-    pub item: Item,
+    /// Its light half, and what it takes.
+    pub weighed: Weighed,
     /// Where it stands.
     pub span: Span,
     /// Which message of that span; see [`Place::Spans`].
@@ -56,6 +57,7 @@ pub(crate) enum Pairing {
 /// A finished log with what belongs to it.
 pub(crate) struct Assembled {
     pub log: Log,
+    pub sizes: SizeTable,
     pub originals: Originals,
     pub names: Vec<Option<Arc<str>>>,
 }
@@ -64,23 +66,23 @@ impl Assembly {
     /// Adds a message, and reserves the places of the results it asks for.
     pub(crate) fn add(&mut self, met: Met) -> EntryId {
         let id = self.next_id();
-        let calls = met.item.calls.clone();
+        let calls = met.weighed.item.calls.clone();
         self.nodes.push(Node::of(met));
         self.reserve(id, &calls);
         id
     }
 
     /// Adds more of a message that has begun.
-    pub(crate) fn extend(&mut self, id: EntryId, more: Item, span: Span) {
+    pub(crate) fn extend(&mut self, id: EntryId, more: Weighed, span: Span) {
         let Some(node) = self.nodes.get_mut(id.index()) else { return };
         node.spans.push(span);
         if let Entry::Message(item) = &mut node.entry {
-            let framing = item.sizes.framing;
-            item.sizes += more.sizes;
-            item.sizes.framing = framing;
-            item.calls = [&item.calls[..], &more.calls].concat().into();
+            let framing = node.sizes.framing;
+            node.sizes += more.sizes;
+            node.sizes.framing = framing;
+            item.calls = [&item.calls[..], &more.item.calls].concat().into();
         }
-        self.reserve(id, &more.calls);
+        self.reserve(id, &more.item.calls);
     }
 
     fn reserve(&mut self, reply: EntryId, calls: &[CallId]) {
@@ -103,7 +105,7 @@ impl Assembly {
     /// Puts results in the place reserved for the first of them; one that answers nothing is added.
     pub(crate) fn answer(&mut self, met: Met) -> EntryId {
         let places: Vec<EntryId> =
-            met.item.answers.iter().filter_map(|call| self.waiting.remove(call)).collect();
+            met.weighed.item.answers.iter().filter_map(|call| self.waiting.remove(call)).collect();
         let Some(&place) = places.first() else { return self.add(met) };
         let answers = self.nodes[place.index()].answers;
         self.nodes[place.index()] = Node { answers, ..Node::of(met) };
@@ -114,16 +116,16 @@ impl Assembly {
     pub(crate) fn compact(&mut self, compaction: Compaction, name: Option<Arc<str>>) -> EntryId {
         let id = self.next_id();
         self.waiting.clear();
-        let entry = Entry::Compaction(Box::new(compaction));
-        self.nodes.push(Node { entry, spans: Vec::new(), part: 0, name, answers: None });
+        let entry = Entry::Recorded(Box::new(compaction));
+        self.nodes.push(Node { name, ..Node::bare(entry) });
         id
     }
 
     /// The compaction of this id, still open to change.
     pub(crate) fn compaction_mut(&mut self, id: EntryId) -> Option<&mut Compaction> {
         match &mut self.nodes.get_mut(id.index())?.entry {
-            Entry::Compaction(compaction) => Some(compaction),
-            Entry::Message(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. } => None,
+            Entry::Recorded(compaction) => Some(compaction),
+            Entry::Message(_) | Entry::Note { .. } | Entry::Mark(_) => None,
         }
     }
 
@@ -162,27 +164,32 @@ impl Assembly {
         source: Arc<dyn Source>,
         decode: Decode,
     ) -> Assembled {
-        let (mut log, mut originals) = (Log::default(), Originals::new(source, decode));
+        let (mut log, mut sizes) = (Log::default(), SizeTable::default());
+        let mut originals = Originals::new(source, decode);
         let mut names = Vec::with_capacity(self.nodes.len());
         for (node, parent) in self.nodes.into_iter().zip(parents) {
             let id = log.append(parent, node.entry).expect("a parent comes before its child");
+            sizes.set(id, node.sizes);
             if !node.spans.is_empty() {
                 originals.put(id, Place::Spans { spans: node.spans.into(), part: node.part });
             }
             names.push(node.name);
         }
-        Assembled { log, originals, names }
+        Assembled { log, sizes, originals, names }
     }
 }
 
 impl Node {
     fn of(met: Met) -> Self {
-        let Met { item, span, part, name } = met;
-        Self { entry: Entry::Message(item), spans: vec![span], part, name, answers: None }
+        let Met { weighed: Weighed { item, sizes }, span, part, name } = met;
+        Self { sizes, spans: vec![span], part, name, ..Self::bare(Entry::Message(item)) }
     }
 
     fn waiting_for(reply: EntryId) -> Self {
-        let entry = Entry::Note { kind: UNANSWERED.into() };
-        Self { entry, spans: Vec::new(), part: 0, name: None, answers: Some(reply) }
+        Self { answers: Some(reply), ..Self::bare(Entry::Note { kind: UNANSWERED.into() }) }
+    }
+
+    fn bare(entry: Entry) -> Self {
+        Self { entry, sizes: Sizes::default(), spans: Vec::new(), part: 0, name: None, answers: None }
     }
 }

@@ -22,7 +22,7 @@ pub struct Boundary {
     /// What stands for the superseded messages, as the model is to see it.
     pub summary: Arc<str>,
     /// Superseded messages shown verbatim before the summary; see [`can_express`].
-    pub before: Vec<EntryId>,
+    pub front: Vec<EntryId>,
     /// What is kept after the summary.
     pub tail: Tail,
     /// The context before.
@@ -49,7 +49,7 @@ pub struct Boundary {
 /// one entry on; Codex shows a history that is written out in full, so messages may stand before the
 /// summary. None of them shows a message otherwise than it was said.
 pub fn can_express(format: Format) -> Expressible {
-    Expressible { before: format == Format::Codex, forms: false }
+    Expressible { front: format == Format::Codex, forms: false }
 }
 
 /// A compaction that cannot be written.

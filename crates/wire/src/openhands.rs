@@ -133,8 +133,8 @@ impl<'a> Telling<'a> {
         let live = self.told.iter().filter(|(event, _)| !self.forgotten.contains(event));
         let (before, after): (Vec<_>, Vec<_>) = live.partition(|(event, _)| *event < first);
         let entries = |told: Vec<&(u64, EntryId)>| told.into_iter().map(|(_, entry)| *entry).collect();
-        let (before, tail) = (entries(before), Tail::These(entries(after)));
-        draft.compact(event.summary().as_deref(), Compaction { before, tail, ..Compaction::default() });
+        let (front, tail) = (entries(before), Tail::These(entries(after)));
+        draft.compact(event.summary().as_deref(), Compaction { front, tail, ..Compaction::default() });
     }
 }
 

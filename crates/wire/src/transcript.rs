@@ -1,7 +1,7 @@
 //! What a reader makes of a file.
 
 use crate::{Format, Originals};
-use epitome_core::{EntryId, Log};
+use epitome_core::{EntryId, Log, Measure, Reader, SizeTable};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ pub struct Transcript {
 pub struct Conversation {
     /// Its entries.
     pub log: Log,
+    /// What its messages take, by the counter they were read with.
+    pub sizes: SizeTable,
     /// The entry the conversation has got to.
     pub leaf: Option<EntryId>,
     /// What is sent before the history, where the file records it.
@@ -30,6 +32,13 @@ pub struct Conversation {
     pub originals: Originals,
     /// The tool's own ids of entries (`uuid` and the like), by entry, where the format has them.
     pub names: Vec<Option<Arc<str>>>,
+}
+
+impl Conversation {
+    /// What a context of it is derived with; `measure` counts what is not shown whole.
+    pub fn reader<'c>(&'c self, measure: &'c dyn Measure) -> Reader<'c> {
+        Reader { log: &self.log, sizes: &self.sizes, measure, archive: &self.originals }
+    }
 }
 
 /// The part of a request that stands before the history.

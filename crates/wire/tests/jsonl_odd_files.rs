@@ -35,7 +35,7 @@ fn file(lines: &[String]) -> Vec<u8> {
 /// The entries of the live branch in order, each in a word or two.
 fn branch(transcript: &Transcript) -> String {
     let conversation = &transcript.conversations[0];
-    let ids = conversation.leaf.map_or_else(Vec::new, |leaf| conversation.log.branch(leaf));
+    let ids = conversation.leaf.map_or_else(Vec::new, |leaf| conversation.log.path(leaf));
     ids.into_iter().map(|id| told(conversation, id)).collect::<Vec<_>>().join(", ")
 }
 
@@ -48,9 +48,9 @@ fn told(conversation: &Conversation, id: EntryId) -> String {
             let said = Some(message.said()).filter(|said| !said.is_empty());
             said.into_iter().chain(calls).chain(answers).collect::<Vec<_>>().join("+")
         }
-        Some(Entry::Compaction(_)) => "compaction".into(),
+        Some(Entry::Recorded(_)) => "compaction".into(),
         Some(Entry::Note { kind }) => format!("({kind})"),
-        Some(Entry::Edit(_) | Entry::Undo { .. }) | None => "?".into(),
+        Some(Entry::Mark(_)) | None => "?".into(),
     }
 }
 
@@ -75,7 +75,7 @@ fn problems(transcript: &Transcript) -> Vec<String> {
 fn boundary(tail: Tail) -> Boundary {
     Boundary {
         summary: "SUMMARY".into(),
-        before: Vec::new(),
+        front: Vec::new(),
         tail,
         tokens_before: Tokens(9),
         tokens_after: Tokens(3),
@@ -238,10 +238,10 @@ fn a_compaction_of_claude_codes_is_taken_back_and_what_followed_it_stays() {
 
 #[test]
 fn claude_code_and_pi_have_no_place_before_a_summary() {
-    assert_eq!(can_express(Format::Codex), Expressible { before: true, forms: false });
+    assert_eq!(can_express(Format::Codex), Expressible { front: true, forms: false });
     let lines = [user("u1", "", "go"), reply("a1", "u1", "msg1", "gone")];
     let transcript = read(claude_code::read, &lines);
-    let boundary = Boundary { before: vec![EntryId(0)], ..boundary(Tail::Nothing) };
+    let boundary = Boundary { front: vec![EntryId(0)], ..boundary(Tail::Nothing) };
     let refused = append(&transcript, 0, &file(&lines), &boundary);
     assert!(matches!(refused, Err(WriteError::NoPlaceBefore { id: EntryId(0), .. })), "{refused:?}");
 }

@@ -2,7 +2,8 @@
 
 use super::{Draft, summarize};
 use crate::{
-    Author, Block, Call, EntryId, Image, Material, Measure, Message, Part, Role, Shelf, Tokens, ToolResult,
+    Author, Block, Call, EntryId, Image, Material, Measure, MemoryArchive, Message, Part, Role, Tokens,
+    ToolResult,
 };
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
 
@@ -23,7 +24,7 @@ impl Measure for Quarter {
 
 /// The summary of messages of which the newest `visible` stay.
 fn draft(messages: &[Message], visible: usize, budget: u64) -> Draft {
-    let shelf = Shelf::default();
+    let shelf = MemoryArchive::default();
     let ids: Vec<EntryId> = (0..messages.len() as u32).map(EntryId).collect();
     ids.iter().zip(messages).for_each(|(&id, message)| shelf.put(id, message.clone()));
     let (superseded, visible) = ids.split_at(ids.len() - visible);
@@ -168,7 +169,7 @@ fn the_newest_todos_are_kept_and_leave_rules_their_room() {
 
 #[test]
 fn a_pointer_to_a_message_not_read_again_stays_whole() {
-    let shelf = Shelf::default();
+    let shelf = MemoryArchive::default();
     shelf.put(EntryId(7), person("You must keep m0003 and m0009 apart."));
     let material = Material {
         superseded: &[EntryId(7)],

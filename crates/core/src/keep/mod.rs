@@ -4,7 +4,7 @@ mod always;
 mod rule;
 
 use crate::context::shown_tokens;
-use crate::{ArchiveError, Context, EntryId, Form, Job, Keep, Role, Slot, Tail, Tokens, find_cut};
+use crate::{ArchiveError, Context, EntryId, Form, Item, Job, Keep, Role, Slot, Tail, Tokens, find_cut};
 use always::unit_of;
 pub(crate) use always::{always, matching};
 
@@ -12,7 +12,7 @@ pub(crate) use always::{always, matching};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     /// Always-kept messages that the tail does not hold, shown in front of the summary.
-    pub before: Vec<EntryId>,
+    pub front: Vec<EntryId>,
     /// Always-kept messages told inside the summary, where they cannot be shown in front of it.
     pub folded: Vec<EntryId>,
     /// The newest messages.
@@ -127,9 +127,8 @@ impl Kept {
         most: Tokens,
     ) -> Result<Self, ArchiveError> {
         let is_too_large = |id: &EntryId| {
-            job.log.item(*id).is_some_and(|item| {
-                item.sizes.total() > limit && !(item.calls.is_empty() && item.answers.is_empty())
-            })
+            let is_exchange = |item: &Item| !(item.calls.is_empty() && item.answers.is_empty());
+            job.sizes.total(*id) > limit && job.log.item(*id).is_some_and(is_exchange)
         };
         let mut kept = Self { limit, folds_exchanges: always.iter().any(is_too_large), ..Self::default() };
         for id in always.into_iter().filter(|id| !tail.contains(id)) {
@@ -145,22 +144,23 @@ impl Kept {
         self.limit = limit_of(job, &always, job.budget.room());
         for id in always
             .into_iter()
-            .filter(|id| !self.tail.contains(id) && !self.before.contains(id))
+            .filter(|id| !self.tail.contains(id) && !self.front.contains(id))
             .collect::<Vec<_>>()
         {
             self.put_before(job, id)?;
         }
-        self.before.sort_unstable();
+        self.front.sort_unstable();
         Ok(())
     }
 
     fn put_before(&mut self, job: &Job<'_>, id: EntryId) -> Result<(), ArchiveError> {
         let Some(item) = job.log.item(id) else { return Ok(()) };
-        let is_large = item.sizes.total() > self.limit;
+        let size = job.sizes.total(id);
+        let is_large = size > self.limit;
         let is_exchange = !item.calls.is_empty() || !item.answers.is_empty();
         // An exchange that cannot be shown whole is told whole: its halves must not part.
         let must_fold = !job.can.forms && (is_large || (is_exchange && self.folds_exchanges));
-        if !job.can.before || must_fold {
+        if !job.can.front || must_fold {
             self.folded.push(id);
             return Ok(());
         }
@@ -168,12 +168,8 @@ impl Kept {
         if is_large {
             self.forms.push((id, form));
         }
-        self.before.push(id);
-        self.tokens += if is_large {
-            shown_tokens(item, id, form, job.measure, job.archive)?
-        } else {
-            item.sizes.total()
-        };
+        self.front.push(id);
+        self.tokens += if is_large { shown_tokens(id, form, job.reader())? } else { size };
         Ok(())
     }
 
@@ -201,12 +197,11 @@ impl Kept {
         for (offset, (&id, &size)) in tail.iter().zip(&sizes).enumerate() {
             let is_open = open.is_some_and(|unit| begin + offset >= unit);
             let form = tail_form(job, id, size, limit, is_open);
-            let Some(item) = job.log.item(id) else { continue };
             if form == Form::WHOLE {
                 self.tokens += size;
             } else {
                 self.forms.push((id, form));
-                self.tokens += shown_tokens(item, id, form, job.measure, job.archive)?;
+                self.tokens += shown_tokens(id, form, job.reader())?;
             }
         }
         self.tail = tail;
@@ -233,8 +228,7 @@ const STRETCH_SHARE: (u64, u64) = (3, 4);
 
 impl TailRoom {
     fn of(job: &Job<'_>, room: Tokens, percent: u32, always: &[EntryId], limit: Tokens) -> Self {
-        let sizes =
-            always.iter().filter_map(|&id| job.log.item(id)).map(|item| item.sizes.total().min(limit));
+        let sizes = always.iter().map(|&id| job.sizes.total(id).min(limit));
         let shared = room.less(sizes.sum());
         let most = shared.share(percent.into(), 100);
         Self { most, stretched: shared.share(STRETCH_SHARE.0, STRETCH_SHARE.1) }
@@ -244,8 +238,7 @@ impl TailRoom {
 /// What one always-kept message may take: half of the room, less where there are many large ones.
 fn limit_of(job: &Job<'_>, always: &[EntryId], room: Tokens) -> Tokens {
     let half = room.share(ALWAYS_SHARE.0, ALWAYS_SHARE.1);
-    let sizes: Vec<Tokens> =
-        always.iter().filter_map(|&id| job.log.item(id)).map(|item| item.sizes.total()).collect();
+    let sizes: Vec<Tokens> = always.iter().map(|&id| job.sizes.total(id)).collect();
     fair_limit(&sizes, half)
 }
 

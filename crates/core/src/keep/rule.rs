@@ -34,7 +34,7 @@ fn keep(job: &Job<'_>, fewer: u32) -> Keep {
 
 /// What a provider counts as `tokens`, in our own count.
 fn calibrated(job: &Job<'_>, tokens: Tokens) -> Tokens {
-    let percent = u64::from(job.moment.usage_percent);
+    let percent = u64::from(job.circumstances.usage_percent);
     if job.policy.keep.calibrated && percent > 100 { tokens.share(100, percent) } else { tokens }
 }
 

@@ -4,9 +4,9 @@ use super::{Next, compose};
 use crate::embedded::{self, Draft};
 use crate::ledger::Ledger;
 use crate::policy::Verify;
-use crate::record::{Outcome, Record};
+use crate::record::{Change, Conclusion, Effect, Outcome, Record};
 use crate::verify;
-use crate::{ArchiveError, EntryId, Material, Opaque, Plan, Strategy, Summary, Tokens};
+use crate::{ArchiveError, EntryId, Material, Opaque, Plan, Strategy, Tokens, finish::Framed};
 
 /// A question for a summary by the embedded summariser.
 pub struct Ask<'a> {
@@ -103,9 +103,9 @@ impl<'a> Ask<'a> {
         self.settle(outcome)
     }
 
-    fn settle(self, outcome: Result<Outcome, NoSummary>) -> Result<Next<'a>, ArchiveError> {
-        match outcome {
-            Ok(outcome) => Ok(Next::Done(outcome)),
+    fn settle(self, conclusion: Result<Conclusion, NoSummary>) -> Result<Next<'a>, ArchiveError> {
+        match conclusion {
+            Ok(conclusion) => Ok(Next::Done(conclusion)),
             Err(NoSummary::Archive(error)) => Err(error),
             Err(NoSummary::Failed(why)) => {
                 let mut plan = self.plan;
@@ -117,7 +117,7 @@ impl<'a> Ask<'a> {
     }
 
     /// The gate: what a text becomes, or why it will not do.
-    pub(super) fn accept(&self, written: Written<'_>) -> Result<Outcome, NoSummary> {
+    pub(super) fn accept(&self, written: Written<'_>) -> Result<Conclusion, NoSummary> {
         if written.text.trim().is_empty() {
             return Err(NoSummary::Failed("the summary is empty".into()));
         }
@@ -125,19 +125,22 @@ impl<'a> Ask<'a> {
         let tokens_after = self.plan.kept.tokens + summary.tokens;
         self.check_size(tokens_after)?;
         let plan = &self.plan;
-        let mut record = Record {
+        let change = Change {
             superseded: plan.superseded.clone(),
-            summary: Some(summary.text.to_string()),
+            summary: Some(summary.text.clone()),
+            summary_tokens: summary.tokens,
             ledger: written.ledger,
             loss,
             short: written.short,
-            ..plan.record(self.strategy, tokens_after)
+            summarizer: Some(written.by.to_owned()),
+            ..plan.change(self.strategy)
         };
-        record.trail.summarizer = Some(written.by.to_owned());
+        let mut record = plan.record(Outcome::Compacted(Box::new(change)), tokens_after);
         record.notes.extend(written.notes.into_iter().chain(self.note()));
-        record.notes.extend(stands_in(&record).into_iter().chain(says_nothing(&record)));
-        let compaction = crate::Compaction { native: written.native, ..plan.compaction(summary) };
-        Ok(Outcome::Compacted { compaction, record: Box::new(record) })
+        let odd = stands_in(&record).into_iter().chain(says_nothing(&record)).collect::<Vec<_>>();
+        record.notes.extend(odd);
+        let compaction = crate::Compaction { native: written.native, ..plan.compaction(summary.text) };
+        Ok(Conclusion { effect: Effect::Compact(Box::new(compaction)), record: Box::new(record) })
     }
 
     /// A compaction is judged by what it leaves: shorter, fitting, and, where it ran by itself, not due again.
@@ -156,7 +159,7 @@ impl<'a> Ask<'a> {
     }
 
     /// Frames the text, compares it with what it replaces, and puts back what matters and is missing.
-    fn check(&self, written: &Written<'_>) -> Result<(Summary, verify::LossReport), ArchiveError> {
+    fn check(&self, written: &Written<'_>) -> Result<(Framed, verify::LossReport), ArchiveError> {
         let material = self.material();
         let shown = format!("{}\n{}{}", written.text, self.folded, self.plan.visible_text()?);
         let mut loss = verify::verify(&material, &shown, &self.plan.superseded)?;
@@ -185,14 +188,14 @@ const FACTS_MIN: u64 = 20;
 
 /// Says so where a model was paid and the embedded summariser wrote.
 fn stands_in(record: &Record) -> Option<String> {
-    let is_embedded = record.trail.summarizer.as_deref() == Some(EMBEDDED);
-    (is_embedded && record.trail.spent.calls > 0)
+    let is_embedded = record.change()?.summarizer.as_deref() == Some(EMBEDDED);
+    (is_embedded && record.spent.calls > 0)
         .then(|| "the model wrote no summary that would do; the embedded summariser did".to_owned())
 }
 
 /// Says so where a summary holds nothing of what went.
 fn says_nothing(record: &Record) -> Option<String> {
-    let loss = &record.loss;
+    let loss = &record.change()?.loss;
     (loss.kept == 0 && loss.recoverable == 0 && loss.lost >= FACTS_MIN).then(|| {
         format!(
             "of {} facts that went, the summary holds none; read it, or try another summariser",

@@ -15,8 +15,6 @@ pub struct Checkpoint<'a> {
 /// What an operator is shown, and what is stored while the session is paused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
-    /// Always `compaction_pending`.
-    pub reason: String,
     /// The whole request now.
     pub tokens: Tokens,
     /// What the history would come down to.
@@ -27,9 +25,6 @@ pub struct Pending {
     pub then: Strategy,
 }
 
-/// Why a checkpoint stands.
-const REASON: &str = "compaction_pending";
-
 impl<'a> Checkpoint<'a> {
     pub(super) fn new(plan: Plan<'a>) -> Self {
         Self { plan }
@@ -39,7 +34,6 @@ impl<'a> Checkpoint<'a> {
     pub fn pending(&self) -> Pending {
         let plan = &self.plan;
         Pending {
-            reason: REASON.into(),
             tokens: plan.job.budget.fixed + plan.job.context.tokens(),
             target: plan.target,
             leaving: plan.leaving(),
@@ -53,11 +47,10 @@ impl<'a> Checkpoint<'a> {
         match decision {
             Decision::Approve => plan.climb(),
             Decision::Edit { summary } => Ask::new(plan)?.take_supplied("the operator", &summary),
-            Decision::Reject => Ok(Next::Done(Outcome::Vetoed {
-                by: "the operator".into(),
-                why: "rejected at the checkpoint".into(),
-                trail: Box::new(plan.trail),
-            })),
+            Decision::Reject => {
+                let (by, why) = ("the operator".into(), "rejected at the checkpoint".into());
+                Ok(Next::Done(plan.conclude(Outcome::Vetoed { by, why })))
+            }
             Decision::TimedOut => {
                 plan.give_up(Strategy::Checkpoint, "nobody decided in time");
                 plan.climb()

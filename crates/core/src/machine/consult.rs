@@ -19,8 +19,6 @@ impl<'a> Consultation<'a> {
     /// What hooks are told.
     pub fn event(&self) -> Before {
         let (plan, job) = (&self.plan, &self.plan.job);
-        let mut staying: Vec<EntryId> = plan.kept.before.iter().chain(&plan.kept.tail).copied().collect();
-        staying.sort_unstable();
         Before {
             ordinal: job.compactions.len() as u32 + 1,
             trigger: job.trigger,
@@ -30,9 +28,9 @@ impl<'a> Consultation<'a> {
             window: job.budget.window,
             target: plan.target,
             leaving: plan.leaving(),
-            staying,
+            staying: plan.staying(),
             cut_turn: plan.cut_turn(),
-            previous: job.context.summary(job.log).map(|(_, summary)| summary.text.clone()),
+            previous: job.context.summary(job.log).map(|(_, text)| text.clone()),
             focus: job.focus.map(str::to_owned),
         }
     }
@@ -56,7 +54,7 @@ impl<'a> Consultation<'a> {
             plan.trail.hooks.push(HookRun { name, duration_ms, told });
         }
         if let Some((by, why)) = veto {
-            return Ok(Next::Done(Outcome::Vetoed { by, why, trail: Box::new(plan.trail) }));
+            return Ok(Next::Done(plan.conclude(Outcome::Vetoed { by, why })));
         }
         plan.begin()
     }
@@ -106,6 +104,7 @@ impl Plan<'_> {
             None => format!("retains {}", known.len()),
         };
         self.wanted.pins.extend(known);
+        self.cut_for = None;
         told
     }
 
@@ -119,6 +118,7 @@ impl Plan<'_> {
         }
         if self.wanted.summary.is_none() {
             self.wanted.summary = Some((name.to_owned(), supplied));
+            self.cut_for = None;
             return "supplies the summary".into();
         }
         "its summary is not needed: another hook supplied one".into()

@@ -62,10 +62,10 @@ fn lay_out(plan: &Plan<'_>, list: Transformed) -> Result<(Kept, String), String>
                 return Err(format!("{id} is out of order, or named twice"));
             }
             Piece::Keep(id) => {
-                let (_, tokens) = plan.job.context.form_of(plan.job.log, id).unwrap_or_default();
+                let (_, tokens) = plan.job.context.form_of(id, plan.job.sizes);
                 kept.tokens += tokens;
                 if texts.is_empty() {
-                    kept.before.push(id)
+                    kept.front.push(id)
                 } else {
                     kept.tail.push(id)
                 }
@@ -75,9 +75,9 @@ fn lay_out(plan: &Plan<'_>, list: Transformed) -> Result<(Kept, String), String>
     }
     check_exchanges(plan, &kept)?;
     check_always(plan, &kept)?;
-    if texts.is_empty() || !plan.job.can.before {
+    if texts.is_empty() || !plan.job.can.front {
         // What it keeps stands behind its text, or behind the line that says there is none.
-        let before = std::mem::take(&mut kept.before);
+        let before = std::mem::take(&mut kept.front);
         kept.tail.splice(0..0, before);
     }
     if texts.is_empty() {
@@ -92,7 +92,7 @@ fn lay_out(plan: &Plan<'_>, list: Transformed) -> Result<(Kept, String), String>
 /// What is kept in any case is in the list.
 fn check_always(plan: &Plan<'_>, kept: &Kept) -> Result<(), String> {
     let in_view: HashSet<EntryId> = plan.job.context.message_slots().map(|(id, ..)| id).collect();
-    let is_kept = |id: &EntryId| kept.before.contains(id) || kept.tail.contains(id) || !in_view.contains(id);
+    let is_kept = |id: &EntryId| kept.front.contains(id) || kept.tail.contains(id) || !in_view.contains(id);
     match always(&plan.job, &plan.wanted.pins).iter().find(|id| !is_kept(id)) {
         Some(id) => Err(format!("it leaves out {id}, which is always kept")),
         None => Ok(()),
@@ -102,7 +102,7 @@ fn check_always(plan: &Plan<'_>, kept: &Kept) -> Result<(), String> {
 /// Each exchange is kept whole or not at all, and an open one is kept.
 fn check_exchanges(plan: &Plan<'_>, kept: &Kept) -> Result<(), String> {
     let context = plan.job.context;
-    let stays: HashSet<EntryId> = kept.before.iter().chain(&kept.tail).copied().collect();
+    let stays: HashSet<EntryId> = kept.front.iter().chain(&kept.tail).copied().collect();
     let ends = context.units().iter().skip(1).map(|&unit| unit as usize).chain([context.slots().len()]);
     for (start, end) in context.units().iter().map(|&unit| unit as usize).zip(ends) {
         let ids: Vec<EntryId> = context.slots()[start..end]

@@ -9,8 +9,8 @@ use super::{Next, gate};
 use crate::embedded;
 use crate::ledger::Ledger;
 use crate::policy::{Oversize, Split};
-use crate::record::{Outcome, Seen};
-use crate::request::{Body, Called, Failure, Purpose, Request};
+use crate::record::{Conclusion, Coverage};
+use crate::request::{Body, Called, Failure, Purpose, Request, Spent};
 use crate::{ArchiveError, EntryId, Job, Opaque, Plan, Strategy, Summarizer, Tokens};
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ pub struct Errand<'a> {
     pub(super) short: Option<String>,
     pub(super) native: Option<Opaque>,
     pub(super) tune: Tune,
-    pub(super) seen: Seen,
+    pub(super) seen: Coverage,
     /// Files, commands and todos of the whole history.
     pub(super) ledger: Ledger,
     /// Screens out secrets and opens look-alike fences.
@@ -98,7 +98,7 @@ impl<'a> Errand<'a> {
             short: None,
             native: None,
             tune,
-            seen: Seen { messages: 0, of, cut: 0 },
+            seen: Coverage { messages: 0, of, cut: 0 },
         };
         errand.ask_next()
     }
@@ -118,10 +118,17 @@ impl<'a> Errand<'a> {
     }
 
     /// Takes what came back, one for each request, and goes on.
+    ///
+    /// A request without a reply counts as one that failed.
     pub fn answer(mut self, called: Vec<Called>) -> Result<Next<'a>, ArchiveError> {
         let mut failed = None;
         let mut left = VecDeque::new();
-        for (called, cut) in called.into_iter().zip(std::mem::take(&mut self.cuts)) {
+        let lost = || Called {
+            result: Err(Failure::Broken("no reply came to this request".into())),
+            spent: Spent::default(),
+        };
+        let called = called.into_iter().chain(std::iter::repeat_with(lost));
+        for (cut, called) in std::mem::take(&mut self.cuts).into_iter().zip(called) {
             self.ask.plan.trail.spent.add(&called.spent);
             let Some(part) = self.todo.pop_front() else { break };
             match self.judge(&part, called.result) {
@@ -179,8 +186,8 @@ impl<'a> Errand<'a> {
     }
 
     pub(super) fn size_of(&self, ids: &[EntryId]) -> Tokens {
-        let (context, log) = (self.job().context, self.job().log);
-        ids.iter().filter_map(|&id| context.form_of(log, id)).map(|(_, size)| size).sum()
+        let Job { context, sizes, .. } = *self.job();
+        ids.iter().map(|&id| context.form_of(id, sizes).1).sum()
     }
 
     fn carried_size(&self) -> Tokens {
@@ -201,12 +208,11 @@ impl<'a> Errand<'a> {
 
     /// Writes the next calls, or ends where all parts are there.
     pub(super) fn ask_next(mut self) -> Result<Next<'a>, ArchiveError> {
-        let calls = self.ask.plan.trail.spent.calls;
         let at_once = if self.is_parallel() { self.todo.len() } else { 1 }.min(self.todo.len());
         if at_once == 0 {
             return self.finish();
         }
-        if calls + at_once as u32 > self.job().policy.guard.calls_max {
+        if self.ask.plan.trail.requests + at_once as u32 > self.job().policy.guard.calls_max {
             return self.give_up("its calls are used up".into());
         }
         let calls: Result<Vec<_>, _> =
@@ -221,13 +227,14 @@ impl<'a> Errand<'a> {
             return self.give_up("the messages do not fit the summariser's window".into());
         }
         self.tune.asked.clone_from(&requests);
+        self.ask.plan.trail.requests += at_once as u32;
         (self.requests, self.cuts) = (requests, cuts);
         Ok(Next::Call(Box::new(self)))
     }
 
     /// The two calls of a cut turn may run at once; parts that build on each other may not.
     fn is_parallel(&self) -> bool {
-        let takes = self.job().means.summarizer.is_some_and(|summarizer| summarizer.takes_parallel);
+        let takes = self.job().available.summarizer.is_some_and(|summarizer| summarizer.takes_parallel);
         let [first, second] = self.todo.iter().collect::<Vec<_>>()[..] else { return false };
         takes
             && self.job().policy.summary.split == Split::Parallel
@@ -237,7 +244,7 @@ impl<'a> Errand<'a> {
 
     /// Whether a request is sure to be refused: even without an answer it is over the window.
     fn is_too_long(&self, requests: &[Request]) -> bool {
-        let Some(Summarizer { window: room, .. }) = self.job().means.summarizer else { return false };
+        let Some(Summarizer { window: room, .. }) = self.job().available.summarizer else { return false };
         requests.iter().any(|request| match &request.body {
             Body::Text(text) => self.job().measure.text(text) > room,
             Body::Messages { messages, .. } | Body::Prefix { messages, .. } => {
@@ -251,7 +258,7 @@ impl<'a> Errand<'a> {
     fn finish(mut self) -> Result<Next<'a>, ArchiveError> {
         self.ask.plan.trail.shown = Some(self.seen);
         match self.written() {
-            Ok(outcome) => Ok(Next::Done(outcome)),
+            Ok(conclusion) => Ok(Next::Done(conclusion)),
             Err(NoSummary::Archive(error)) => Err(error),
             Err(NoSummary::Failed(why)) => self.vary(why),
         }
@@ -266,7 +273,7 @@ impl<'a> Errand<'a> {
         self.previous()
     }
 
-    fn written(&self) -> Result<Outcome, NoSummary> {
+    fn written(&self) -> Result<Conclusion, NoSummary> {
         let (material, rebuild) = (self.ask.material(), &self.job().policy.rebuild);
         let history = self.history.clone().or_else(|| self.kept_on());
         let prose = Prose { history: history.as_deref(), prefix: self.prefix.as_deref() }.joined();
@@ -286,7 +293,7 @@ impl<'a> Errand<'a> {
                 self.seen.messages, self.seen.of
             ));
         }
-        let by = self.job().means.summarizer.map_or("a model", |summarizer| summarizer.name);
+        let by = self.job().available.summarizer.map_or("a model", |summarizer| summarizer.name);
         let (short, native) = (self.short.clone(), self.native.clone());
         self.ask.accept(Written { text, ledger, notes, by, short, native })
     }

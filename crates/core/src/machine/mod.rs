@@ -20,7 +20,7 @@ pub use delegate::Delegation;
 pub use errand::Errand;
 
 use crate::policy::Writer;
-use crate::record::{Fallback, Outcome};
+use crate::record::{Conclusion, Fallback, Outcome};
 use crate::request::Called;
 use crate::verdict::{Decision, HookAnswer, Transformed};
 use crate::{ArchiveError, Job, Plan, Strategy, Tokens, prune};
@@ -39,7 +39,7 @@ pub enum Next<'a> {
     /// An operator's decision.
     Await(Box<Checkpoint<'a>>),
     /// Nothing more.
-    Done(Outcome),
+    Done(Conclusion),
 }
 
 /// An answer to a question, as it is stored while a plan waits across a restart.
@@ -86,7 +86,7 @@ impl<'a> Plan<'a> {
 
     /// Begins: with the hooks where there are any, else with the first strategy.
     pub fn begin(self) -> Result<Next<'a>, ArchiveError> {
-        if self.job.means.hooks && !self.wanted.is_asked && self.concerns_hooks() {
+        if self.job.available.hooks && !self.wanted.is_asked && self.concerns_hooks() {
             return Ok(Next::Consult(Box::new(Consultation::new(self))));
         }
         self.climb()
@@ -110,15 +110,15 @@ impl<'a> Plan<'a> {
     fn climb(mut self) -> Result<Next<'a>, ArchiveError> {
         while !self.rungs.is_empty() {
             let strategy = self.rungs.remove(0);
-            match strategy {
-                Strategy::Trim | Strategy::Prune => match self.edit(strategy)? {
-                    Some(outcome) => return Ok(Next::Done(outcome)),
+            if let Some(pass) = EditPass::of(strategy) {
+                match self.edit(pass)? {
+                    Some(conclusion) => return Ok(Next::Done(conclusion)),
                     None => continue,
-                },
-                Strategy::Drop => return Ok(Next::Done(self.dropped()?)),
-                Strategy::Summarize | Strategy::Native | Strategy::Delegate | Strategy::Checkpoint => {}
+                }
             }
-            self.cut(strategy, 0)?;
+            if self.cut_for != Some(strategy) {
+                self.cut(strategy, 0)?;
+            }
             if let Some(why) = self.hindrance(strategy) {
                 self.give_up(strategy, why);
                 continue;
@@ -127,7 +127,7 @@ impl<'a> Plan<'a> {
                 Strategy::Summarize | Strategy::Native => self.summarize(strategy),
                 Strategy::Delegate => Ok(Next::Delegate(Box::new(Delegation::new(self)))),
                 Strategy::Checkpoint => Ok(Next::Await(Box::new(Checkpoint::new(self)))),
-                Strategy::Trim | Strategy::Prune | Strategy::Drop => continue,
+                Strategy::Drop | Strategy::Trim | Strategy::Prune => Ok(Next::Done(self.dropped()?)),
             };
         }
         Ok(Next::Done(self.abandon()))
@@ -135,16 +135,17 @@ impl<'a> Plan<'a> {
 
     /// Why a strategy cannot even be tried.
     fn hindrance(&self, strategy: Strategy) -> Option<&'static str> {
-        let means = &self.job.means;
+        let available = &self.job.available;
         match strategy {
             Strategy::Summarize if self.wanted.summary.is_some() => None,
             Strategy::Summarize if self.job.policy.summary.by == Writer::Nobody => {
                 Some("nobody is set to write summaries")
             }
-            Strategy::Native if !means.native => {
+            Strategy::Native if !available.native => {
                 Some("the session's provider has no compaction of its own, or it was not offered")
             }
-            Strategy::Delegate if !means.compactor => Some("no compactor is installed"),
+            Strategy::Delegate if !available.compactor => Some("no compactor is installed"),
+            Strategy::Checkpoint if !available.operator => Some("there is no operator to ask here"),
             Strategy::Summarize | Strategy::Native if !self.moves_anything() => {
                 Some("every message in view is one that is kept")
             }
@@ -163,53 +164,37 @@ impl<'a> Plan<'a> {
         if let Some((name, supplied)) = self.wanted.summary.clone() {
             return Ask::new(self)?.take_supplied(&name, &supplied.text);
         }
-        match self.job.means.summarizer {
+        match self.job.available.summarizer {
             Some(_) => Errand::begin(self, strategy),
             None => Ok(Next::Summarize(Box::new(Ask::new(self)?))),
         }
     }
 
     /// An edit in place; none where it alone does not make enough room.
-    fn edit(&mut self, strategy: Strategy) -> Result<Option<Outcome>, ArchiveError> {
+    fn edit(&mut self, pass: EditPass) -> Result<Option<Conclusion>, ArchiveError> {
         if !self.job.can.forms {
             let why = "where this is written, a message cannot be shown otherwise than it was said";
-            self.give_up(strategy, why);
+            self.give_up(pass.strategy(), why);
             return Ok(None);
         }
-        let made = match strategy {
-            Strategy::Trim => prune::trim(&self.job)?,
-            Strategy::Prune
-            | Strategy::Summarize
-            | Strategy::Native
-            | Strategy::Delegate
-            | Strategy::Checkpoint
-            | Strategy::Drop => prune::prune(&self.job)?,
-        };
+        let made = pass.run(&self.job)?;
         if self.is_enough(made.tokens) {
-            return Ok(Some(self.edited(strategy, made)));
+            return Ok(Some(self.edited(pass.strategy(), made)));
         }
-        self.give_up(strategy, "this alone does not make enough room");
+        self.give_up(pass.strategy(), "this alone does not make enough room");
         Ok(None)
     }
 
     /// An edit in place that stands on its own, outside a compaction; none where it is not worth its price.
-    pub fn edit_only(job: Job<'a>, strategy: Strategy) -> Result<Option<Outcome>, ArchiveError> {
+    pub fn edit_only(job: Job<'a>, pass: EditPass) -> Result<Option<Conclusion>, ArchiveError> {
         if !job.can.forms {
             return Ok(None);
         }
-        let made = match strategy {
-            Strategy::Trim => prune::trim(&job)?,
-            Strategy::Prune
-            | Strategy::Summarize
-            | Strategy::Native
-            | Strategy::Delegate
-            | Strategy::Checkpoint
-            | Strategy::Drop => prune::prune(&job)?,
-        };
+        let made = pass.run(&job)?;
         if made.edit.forms.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Self::bare(job).edited(strategy, made)))
+        Ok(Some(Self::bare(job).edited(pass.strategy(), made)))
     }
 
     /// Whether an edit that leaves `tokens` will do: on target, or fitting with nothing but dropping behind it.
@@ -224,11 +209,49 @@ impl<'a> Plan<'a> {
     }
 
     /// The end where nothing made room and the policy would rather go on as it is.
-    fn abandon(self) -> Outcome {
+    fn abandon(self) -> Conclusion {
         let last = self.fallbacks.last().map_or("nothing was tried", |fallback| &fallback.why);
         let why = format!(
             "no room was made ({last}); the session goes on as it is: compact by hand with another strategy or summariser, or begin a new session"
         );
-        Outcome::Abandoned { why, fallbacks: self.fallbacks, trail: Box::new(self.trail) }
+        self.conclude(Outcome::Abandoned { why })
+    }
+}
+
+/// A pass that changes how messages are shown and takes none out of view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EditPass {
+    /// Repeated harness messages give way to their newest copy.
+    Trim,
+    /// The bulk of old messages gives way to pointers.
+    Prune,
+}
+
+impl EditPass {
+    fn of(strategy: Strategy) -> Option<Self> {
+        match strategy {
+            Strategy::Trim => Some(Self::Trim),
+            Strategy::Prune => Some(Self::Prune),
+            Strategy::Summarize
+            | Strategy::Native
+            | Strategy::Delegate
+            | Strategy::Checkpoint
+            | Strategy::Drop => None,
+        }
+    }
+
+    /// The strategy of the same name.
+    pub fn strategy(self) -> Strategy {
+        match self {
+            Self::Trim => Strategy::Trim,
+            Self::Prune => Strategy::Prune,
+        }
+    }
+
+    fn run(self, job: &Job<'_>) -> Result<prune::Pruning, ArchiveError> {
+        match self {
+            Self::Trim => prune::trim(job),
+            Self::Prune => prune::prune(job),
+        }
     }
 }

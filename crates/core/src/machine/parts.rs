@@ -92,7 +92,7 @@ fn equal(units: &[Vec<EntryId>], count: usize, chunks: usize) -> Vec<Vec<EntryId
 /// Pieces that each take at most `room`; an exchange larger than that is a piece of its own.
 fn fitting(plan: &Plan<'_>, units: &[Vec<EntryId>], room: Tokens) -> Vec<Vec<EntryId>> {
     let size = |unit: &Vec<EntryId>| -> Tokens {
-        unit.iter().filter_map(|&id| plan.job.context.form_of(plan.job.log, id)).map(|(_, size)| size).sum()
+        unit.iter().map(|&id| plan.job.context.form_of(id, plan.job.sizes).1).sum()
     };
     let mut pieces: Vec<Vec<EntryId>> = vec![Vec::new()];
     let mut taken = Tokens::ZERO;

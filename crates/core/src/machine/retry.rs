@@ -4,7 +4,7 @@ use super::errand::Errand;
 use super::parts::{self, Part};
 use super::{Ask, Next};
 use crate::policy::{Newest, Oversize};
-use crate::record::Outcome;
+use crate::record::{Conclusion, Outcome};
 use crate::request::Failure;
 use crate::{ArchiveError, EntryId, Job, Strategy, Tokens};
 use std::collections::VecDeque;
@@ -92,13 +92,8 @@ impl<'a> Errand<'a> {
     }
 
     /// Someone asked to stop: nothing is changed, and nothing else is tried.
-    pub(super) fn stopped(self) -> Outcome {
-        let plan = self.ask.plan;
-        Outcome::Abandoned {
-            why: "it was cancelled; nothing was changed".into(),
-            fallbacks: plan.fallbacks,
-            trail: Box::new(plan.trail),
-        }
+    pub(super) fn stopped(self) -> Conclusion {
+        self.ask.plan.conclude(Outcome::Abandoned { why: "it was cancelled; nothing was changed".into() })
     }
 }
 

@@ -32,31 +32,30 @@ impl<'a> Errand<'a> {
                 (Body::Text(text.into()), 0)
             }
             (Purpose::Native, _) | (_, Input::Prefix) if self.is_warm() && self.tune.drops == 0 => {
-                let shown =
-                    self.job().context.shown(self.job().log, self.job().measure, self.job().archive)?;
+                let shown = self.job().context.shown(self.job().reader())?;
                 let messages = shown.into_iter().map(|shown| shown.message).collect();
                 (Body::Prefix { messages, instruction: instruction.into() }, 0)
             }
             (_, Input::Text | Input::Prefix) => self.text_body(part, &instruction)?,
             (_, Input::Messages) => self.messages_body(part, &instruction)?,
         };
-        let attempt = self.ask.plan.trail.spent.calls;
+        let attempt = self.ask.plan.trail.requests;
         let system = match body {
             Body::Prefix { .. } => "".into(),
-            Body::Text(_) | Body::Messages { .. } => self.job().means.prompts.system.clone(),
+            Body::Text(_) | Body::Messages { .. } => self.job().available.prompts.system.clone(),
         };
         let output_max = self.output_max(part.purpose);
         Ok((Request { purpose: part.purpose, system, body, output_max, attempt }, cut))
     }
 
     pub(super) fn is_warm(&self) -> bool {
-        self.job().means.summarizer.is_some_and(|summarizer| summarizer.is_warm)
+        self.job().available.summarizer.is_some_and(|summarizer| summarizer.is_warm)
             || self.strategy == Strategy::Native
     }
 
     /// What the model is told to do with the part.
     pub(super) fn instruction(&self, part: &Part) -> Result<String, ArchiveError> {
-        let (job, prompts) = (self.job(), self.job().means.prompts);
+        let (job, prompts) = (self.job(), self.job().available.prompts);
         let is_update = self.carried(part.purpose).is_some();
         let mut text = match part.purpose {
             Purpose::TurnPrefix => prompts.prefix.to_string(),
@@ -109,8 +108,8 @@ impl<'a> Errand<'a> {
 
     /// The summary in view, without its frame.
     pub(super) fn previous(&self) -> Option<String> {
-        let (_, summary) = self.job().context.summary(self.job().log)?;
-        Some(fence::body(&summary.text).to_owned())
+        let (_, text) = self.job().context.summary(self.job().log)?;
+        Some(fence::body(text).to_owned())
     }
 
     fn text_body(&self, part: &Part, instruction: &str) -> Result<(Body, usize), ArchiveError> {
@@ -167,7 +166,7 @@ impl<'a> Errand<'a> {
             Purpose::History | Purpose::Part { .. } | Purpose::Branch | Purpose::Native => rule.output_max,
         };
         let room = self.ask.budget().less(self.facts_room());
-        let Some(summarizer) = self.job().means.summarizer else {
+        let Some(summarizer) = self.job().available.summarizer else {
             return wanted.unwrap_or(OUTPUT_MAX.min(room));
         };
         wanted.unwrap_or_else(|| output_unset(&summarizer).min(room)).min(summarizer.output_max)
@@ -183,7 +182,7 @@ impl<'a> Errand<'a> {
 
 /// What the messages of one request may take in the summariser's window.
 pub(super) fn input_room(job: &Job<'_>) -> Tokens {
-    let Some(summarizer) = job.means.summarizer else { return Tokens(u64::MAX) };
+    let Some(summarizer) = job.available.summarizer else { return Tokens(u64::MAX) };
     let output = job.policy.summary.output_max.unwrap_or_else(|| output_unset(&summarizer));
     let output = output.min(summarizer.output_max);
     let room = summarizer.window.share(INPUT_SHARE.0, INPUT_SHARE.1).less(output + INPUT_MARGIN);

@@ -45,10 +45,11 @@ pub enum Verify {
 }
 
 /// What happens after a compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Resume {
     /// The work goes on.
+    #[default]
     Continue,
     /// A person is asked.
     Ask,

@@ -3,7 +3,8 @@
 use super::{LossReport, repair, verify};
 use crate::facts::Class;
 use crate::{
-    Author, Block, Call, EntryId, Image, Material, Measure, Message, Part, Role, Shelf, Tokens, ToolResult,
+    Author, Block, Call, EntryId, Image, Material, Measure, MemoryArchive, Message, Part, Role, Tokens,
+    ToolResult,
 };
 
 /// Words are tokens.
@@ -35,7 +36,7 @@ fn check_all(
     shown: &str,
     budget: u64,
 ) -> (LossReport, Vec<String>) {
-    let shelf = Shelf::default();
+    let shelf = MemoryArchive::default();
     let ids: Vec<EntryId> = (0..(messages.len() + visible.len()) as u32).map(EntryId).collect();
     ids.iter().zip(messages.iter().chain(visible)).for_each(|(&id, message)| shelf.put(id, message.clone()));
     let (superseded, visible) = ids.split_at(messages.len());

@@ -3,10 +3,10 @@
 mod others;
 
 use epitome_core::{
-    Author, Block, Budget, Call, CallId, Compaction, Context, Drafted, Earlier, Entry, EntryId, Expressible,
-    Image, Job, Measure, Message, Moment, Next, NoSummary, Outcome, Part, Plan, Policy, Prompts, Record,
-    Role, Settings, Shelf, Strategy, Summary, Tokens, ToolResult, Trigger, embedded, ledger::Ledger,
-    policy::Newest,
+    Author, Block, Budget, Call, CallId, Circumstances, Compaction, Conclusion, Context, Drafted, Earlier,
+    Effect, Entry, EntryId, Expressible, Image, Item, Job, Mark, Measure, MemoryArchive, Message, Next,
+    NoSummary, Part, Plan, Policy, Prompts, Range, Reader, Record, Role, Settings, SizeTable, Strategy,
+    Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
 };
 pub(crate) use others::{Others, others};
 use proptest::prelude::{Just, Strategy as Generate, prop, prop_oneof};
@@ -101,7 +101,8 @@ const QUESTIONS_MAX: usize = 100;
 #[derive(Default)]
 pub(crate) struct Session {
     pub(crate) log: epitome_core::Log,
-    pub(crate) shelf: Shelf,
+    pub(crate) archive: MemoryArchive,
+    pub(crate) sizes: SizeTable,
     pub(crate) context: Context,
     pub(crate) history: Vec<EntryId>,
     compactions: Vec<EntryId>,
@@ -146,11 +147,10 @@ impl Session {
     }
 
     fn summarize(&mut self) {
-        let summary = Summary { text: "what the tool made of it".into(), tokens: Tokens(10) };
-        self.append(Entry::Compaction(Box::new(Compaction {
-            summary: Some(summary),
-            ..Compaction::default()
-        })));
+        let summary = Some("what the tool made of it".into());
+        let id = self.log.push(Entry::Recorded(Box::new(Compaction { summary, ..Compaction::default() })));
+        self.take(id);
+        self.compactions.push(id);
         self.summarized = self.messages.len();
     }
 
@@ -203,17 +203,27 @@ impl Session {
     }
 
     fn put(&mut self, message: Message) {
-        let id = self.log.push(Entry::Message(Gauge.weigh(&message)));
-        self.shelf.put(id, message.clone());
+        let id = self.log.push(Entry::Message(Item::of(&message)));
+        self.sizes.set(id, Gauge.sizes(&message));
+        self.archive.put(id, message.clone());
         self.messages.push(message);
         self.history.push(id);
-        self.context.take(&self.log, id, &Gauge, &self.shelf).expect("all is in memory");
+        self.take(id);
     }
 
-    fn append(&mut self, entry: Entry) {
-        let id = self.log.push(entry);
-        self.context.take(&self.log, id, &Gauge, &self.shelf).expect("all is in memory");
-        self.compactions.push(id);
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        Reader { log: &self.log, sizes: &self.sizes, measure: &Gauge, archive: &self.archive }
+    }
+
+    fn take(&mut self, id: EntryId) {
+        let Self { log, sizes, archive, context, .. } = self;
+        context.take(id, Reader { log, sizes, measure: &Gauge, archive }).expect("all is in memory");
+    }
+
+    fn mark(&mut self, mark: Mark) -> EntryId {
+        let id = self.log.mark(self.log.newest(), mark).expect("the machine makes sound marks");
+        self.take(id);
+        id
     }
 
     pub(crate) fn budget(&self, asked: &Asked) -> Budget {
@@ -221,10 +231,11 @@ impl Session {
     }
 
     /// What would come of a compaction.
-    pub(crate) fn outcome(&self, asked: &Asked) -> Outcome {
+    pub(crate) fn outcome(&self, asked: &Asked) -> Conclusion {
         let (policy, prompts) = (policy(asked), Prompts::default());
         let job = Job {
             log: &self.log,
+            sizes: &self.sizes,
             history: &self.history,
             compactions: &self.compactions,
             earlier: Earlier {
@@ -232,26 +243,28 @@ impl Session {
                 ledger: &Ledger::default(),
             },
             context: &self.context,
-            archive: &self.shelf,
+            archive: &self.archive,
             measure: &Gauge,
+            count_method: &"a quarter of the bytes".into(),
             budget: self.budget(asked),
             policy: &policy,
             trigger: asked.trigger,
             focus: None,
             pins: &self.pins(asked),
             can: asked.can,
-            means: asked.others.means(&prompts),
-            moment: Moment::default(),
+            available: asked.others.available(&prompts),
+            range: Range::All,
+            circumstances: Circumstances::default(),
         };
         let plan = match Plan::draft(job).expect("all is in memory") {
             Drafted::Plan(plan) => plan,
-            Drafted::Settled(outcome) => return outcome,
+            Drafted::Settled(conclusion) => return conclusion,
         };
         let mut next = plan.begin().expect("all is in memory");
         let mut fates = asked.others.fates();
         for _ in 0..QUESTIONS_MAX {
             next = match next {
-                Next::Done(outcome) => return outcome,
+                Next::Done(conclusion) => return conclusion,
                 Next::Summarize(ask) => {
                     let draft = embedded::summarize(&ask.material(), ask.budget()).map_err(NoSummary::from);
                     ask.answer(draft)
@@ -277,30 +290,26 @@ impl Session {
 
     /// Compacts; the record where anything was done.
     pub(crate) fn compact(&mut self, asked: &Asked) -> Option<Record> {
-        match self.outcome(asked) {
-            Outcome::Compacted { compaction, record } => {
-                self.append(Entry::Compaction(Box::new(compaction)));
-                Some(*record)
-            }
-            Outcome::Edited { edit, record } => {
-                self.append(Entry::Edit(edit));
-                Some(*record)
-            }
-            Outcome::Unneeded { .. }
-            | Outcome::Impossible(_)
-            | Outcome::Vetoed { .. }
-            | Outcome::Abandoned { .. } => None,
-        }
+        let Conclusion { effect, record } = self.outcome(asked);
+        let kept = record.clone().into();
+        let mark = match effect {
+            Effect::Compact(compaction) => Mark::Compaction { compaction, record: kept },
+            Effect::Edit(edit) => Mark::Edit { edit, record: kept },
+            Effect::Nothing => return None,
+        };
+        let id = self.mark(mark);
+        self.compactions.push(id);
+        Some(*record)
     }
 
     pub(crate) fn undo(&mut self) {
         let of = *self.compactions.last().expect("something was compacted");
-        self.append(Entry::Undo { of });
+        self.mark(Mark::Undo { of });
     }
 
     /// Everything in view, as text.
     pub(crate) fn text(&self) -> String {
-        let shown = self.context.shown(&self.log, &Gauge, &self.shelf).expect("all is in memory");
+        let shown = self.context.shown(self.reader()).expect("all is in memory");
         shown.iter().map(|shown| format!("{:?}\n", shown.message)).collect()
     }
 

@@ -3,7 +3,7 @@
 
 use epitome_core::policy::Newest;
 use epitome_core::{
-    Before, Called, Decision, EntryId, Failure, HookAnswer, Means, Piece, Prompts, Reply, Request, Spent,
+    Available, Before, Called, Decision, EntryId, Failure, HookAnswer, Piece, Prompts, Reply, Request, Spent,
     Stop, Summarizer, Supplied, Tokens, Transformed, Verdict, Wishes,
 };
 use proptest::prelude::{Just, Strategy as Generate, any, prop, prop_oneof};
@@ -56,7 +56,7 @@ pub(crate) fn others() -> impl Generate<Value = Others> {
 }
 
 impl Others {
-    pub(crate) fn means<'p>(&self, prompts: &'p Prompts) -> Means<'p> {
+    pub(crate) fn available<'p>(&self, prompts: &'p Prompts) -> Available<'p> {
         let summarizer = self.has_model.then_some(Summarizer {
             name: "a scripted model",
             window: Tokens(self.summarizer_window),
@@ -65,7 +65,14 @@ impl Others {
             is_warm: self.is_native,
         });
         let native = self.is_native && self.has_model;
-        Means { summarizer, native, hooks: self.has_hooks, compactor: self.has_compactor, prompts }
+        Available {
+            summarizer,
+            native,
+            hooks: self.has_hooks,
+            compactor: self.has_compactor,
+            operator: true,
+            prompts,
+        }
     }
 
     pub(crate) fn fates(&self) -> Fates {

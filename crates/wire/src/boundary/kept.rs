@@ -6,7 +6,7 @@ use epitome_core::{Context, EntryId, Uncounted};
 
 /// The messages of the branch that ends in the conversation's leaf.
 pub(crate) fn branch_messages(conversation: &Conversation) -> Vec<EntryId> {
-    let branch = conversation.leaf.map_or_else(Vec::new, |leaf| conversation.log.branch(leaf));
+    let branch = conversation.leaf.map_or_else(Vec::new, |leaf| conversation.log.path(leaf));
     branch.into_iter().filter(|id| conversation.log.item(*id).is_some()).collect()
 }
 
@@ -15,25 +15,24 @@ pub(crate) fn kept_tail(
     conversation: &Conversation,
     boundary: &Boundary,
 ) -> Result<Vec<EntryId>, WriteError> {
-    let Some(leaf) = conversation.leaf else { return Ok(Vec::new()) };
-    let context = Context::of(&conversation.log, leaf, &Uncounted, &conversation.originals)?;
-    let tail = context.tail_ids(&boundary.tail).into_iter();
-    Ok(tail.filter(|id| !boundary.before.contains(id)).collect())
+    let context = Context::of(conversation.leaf, conversation.reader(&Uncounted))?;
+    let tail = context.tail_of(&boundary.tail).into_iter();
+    Ok(tail.filter(|id| !boundary.front.contains(id)).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Uncounted, kept_tail};
+    use super::kept_tail;
     use crate::{Boundary, Conversation, Fixed, Originals};
     use epitome_core::{
-        Author, Compaction, Entry, EntryId, Log, Measure, Message, Role, Summary, Tail, Tokens, Trigger,
+        Author, Compaction, Entry, EntryId, Item, Log, Message, Role, SizeTable, Tail, Tokens, Trigger,
     };
     use std::sync::Arc;
 
     fn boundary(tail: Tail) -> Boundary {
         Boundary {
             summary: "so far".into(),
-            before: Vec::new(),
+            front: Vec::new(),
             tail,
             tokens_before: Tokens(9),
             tokens_after: Tokens(7),
@@ -48,17 +47,25 @@ mod tests {
 
     #[test]
     fn a_tail_does_not_reach_past_an_earlier_summary() {
-        let message = || Entry::Message(Uncounted.weigh(&Message::text(Role::User, Author::Person, "go")));
-        let summary = Some(Summary { text: "earlier".into(), tokens: Tokens(1) });
-        let earlier = Compaction { before: vec![EntryId(1)], summary, ..Compaction::default() };
+        let message = || Entry::Message(Item::of(&Message::text(Role::User, Author::Person, "go")));
+        let earlier =
+            Compaction { front: vec![EntryId(1)], summary: Some("earlier".into()), ..Compaction::default() };
         let mut log = Log::default();
-        for entry in [message(), message(), Entry::Compaction(Box::new(earlier)), message()] {
+        for entry in [message(), message(), Entry::Recorded(Box::new(earlier)), message()] {
             log.push(entry);
         }
         let originals = Originals::new(Arc::new(Vec::new()), |_, _| Err("not asked for".into()));
-        let (leaf, fixed) = (log.leaf(), Fixed::default());
+        let (leaf, fixed) = (log.newest(), Fixed::default());
         let names = Vec::new();
-        let conversation = Conversation { log, leaf, fixed, replies: Vec::new(), originals, names };
+        let conversation = Conversation {
+            log,
+            sizes: SizeTable::default(),
+            leaf,
+            fixed,
+            replies: Vec::new(),
+            originals,
+            names,
+        };
         let kept = kept_tail(&conversation, &boundary(Tail::From(EntryId(1))));
         assert_eq!(kept.expect("no original is needed"), [EntryId(3)]);
     }

@@ -12,8 +12,8 @@ pub(crate) struct Mark {
     /// How long the file was before.
     pub original_bytes: u64,
     /// Entries kept before the summary, where the tool's own fields do not name them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub before: Vec<EntryId>,
+    #[serde(default, rename = "before", skip_serializing_if = "Vec::is_empty")]
+    pub front: Vec<EntryId>,
     /// Entries kept after it, likewise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tail: Vec<EntryId>,
@@ -26,12 +26,12 @@ impl Mark {
     /// A mark on a file of this length; a record that is not JSON is left out.
     pub(crate) fn new(original_bytes: u64, record: Option<&str>) -> Self {
         let record = record.and_then(|json| serde_json::from_str(json).ok());
-        Self { original_bytes, before: Vec::new(), tail: Vec::new(), record }
+        Self { original_bytes, front: Vec::new(), tail: Vec::new(), record }
     }
 
     /// Every entry it names.
     pub(crate) fn kept(&self) -> impl Iterator<Item = EntryId> + '_ {
-        self.before.iter().chain(&self.tail).copied()
+        self.front.iter().chain(&self.tail).copied()
     }
 }
 

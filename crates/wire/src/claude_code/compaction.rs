@@ -4,7 +4,7 @@ use super::message::message_of;
 use super::record::{CompactMetadata, Record};
 use super::session::Session;
 use crate::jsonl::{Object, Problems, Text};
-use epitome_core::{Compaction, EntryId, Summary, Tail};
+use epitome_core::{Compaction, EntryId, Tail};
 use std::sync::Arc;
 
 impl Session<'_> {
@@ -49,7 +49,6 @@ impl Session<'_> {
     pub(super) fn take_summary(&mut self, record: &Record<'_>, object: Object<'_>) {
         let Some(message) = message_of(record, object.text, 0) else { return };
         let text: Arc<str> = message.said().into();
-        let summary = Summary { tokens: self.measure.text(&text) + self.measure.framing(), text };
         let boundary =
             record.parent_uuid.as_deref().and_then(|uuid| self.stands.get(uuid)).copied().flatten();
         let id = match boundary {
@@ -57,7 +56,7 @@ impl Session<'_> {
             Some(_) | None => self.assembly.compact(Compaction::default(), None),
         };
         if let Some(compaction) = self.assembly.compaction_mut(id) {
-            compaction.summary = Some(summary);
+            compaction.summary = Some(text);
         }
         if boundary != Some(id) {
             self.link(id, record.parent_uuid.as_deref(), object.line);

@@ -6,7 +6,7 @@ use super::record::{Body, Record, UsageLine};
 use crate::assembly::{Assembly, Met, Pairing};
 use crate::jsonl::{Object, Problems};
 use crate::{Conversation, Decode, Fixed, Reply, Source, Usage};
-use epitome_core::{CallId, EntryId, Item, Measure};
+use epitome_core::{CallId, EntryId, Measure, Weighed};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -119,15 +119,15 @@ impl<'m> Session<'m> {
     fn take_reply(&mut self, record: &Record<'_>, object: Object<'_>) {
         let Some(body) = &record.message else { return };
         let Some(message) = message_of(record, object.text, 0) else { return };
-        let item = self.measure.weigh(&message);
+        let weighed = self.measure.weigh(&message);
         let begun = body.id.as_deref().and_then(|id| self.by_message.get(id)).copied();
         let (id, reply) = match begun {
             Some((id, reply)) => {
-                self.assembly.extend(id, item, object.span);
+                self.assembly.extend(id, weighed, object.span);
                 (id, reply)
             }
             None => {
-                let met = self.met(record, object, item, 0);
+                let met = self.met(record, object, weighed, 0);
                 self.begin_reply(record, body, met)
             }
         };
@@ -151,8 +151,8 @@ impl<'m> Session<'m> {
         (entry, reply)
     }
 
-    fn met(&self, record: &Record<'_>, object: Object<'_>, item: Item, part: u32) -> Met {
-        Met { item, span: object.span, part, name: record.uuid.as_ref().map(Arc::from) }
+    fn met(&self, record: &Record<'_>, object: Object<'_>, weighed: Weighed, part: u32) -> Met {
+        Met { weighed, span: object.span, part, name: record.uuid.as_ref().map(Arc::from) }
     }
 
     /// Remembers where a message record has come to stand.
@@ -184,6 +184,7 @@ impl<'m> Session<'m> {
         let model = self.replies.iter().rev().find_map(|reply| reply.model.clone());
         Conversation {
             log: made.log,
+            sizes: made.sizes,
             leaf: tree.leaf,
             fixed: Fixed { model, ..Fixed::default() },
             replies: self.replies,

@@ -18,7 +18,7 @@ pub fn append(
     source: &dyn Source,
     boundary: &Boundary,
 ) -> Result<Vec<u8>, WriteError> {
-    if let Some(&id) = boundary.before.first() {
+    if let Some(&id) = boundary.front.first() {
         return Err(WriteError::NoPlaceBefore { format: Format::ClaudeCode, id });
     }
     let nothing_said = || WriteError::NothingSaid(conversation);
@@ -54,7 +54,7 @@ fn last_record(
     conversation: &Conversation,
     source: &dyn Source,
 ) -> Result<Option<(Envelope, Option<String>)>, WriteError> {
-    let branch = conversation.leaf.map_or_else(Vec::new, |leaf| conversation.log.branch(leaf));
+    let branch = conversation.leaf.map_or_else(Vec::new, |leaf| conversation.log.path(leaf));
     let last = branch.iter().rev().find_map(|id| Some((*id, *conversation.originals.spans(*id)?.last()?)));
     let Some((id, span)) = last else { return Ok(None) };
     let envelope = envelope_at(source, id, span)?;

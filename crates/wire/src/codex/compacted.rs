@@ -10,7 +10,7 @@ use super::rollout::Rollout;
 use crate::Span;
 use crate::boundary::Mark;
 use crate::jsonl::{Object, Problems};
-use epitome_core::{Author, Compaction, EntryId, Role, Summary, Tail};
+use epitome_core::{Author, Compaction, EntryId, Role, Tail};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -25,12 +25,11 @@ impl Rollout<'_> {
         problems: &mut Problems,
     ) {
         self.end_reply();
-        let summary =
-            compacted.message.as_deref().filter(|text| !text.is_empty()).map(|text| self.summary(text));
+        let summary = compacted.message.as_deref().filter(|text| !text.is_empty()).map(Arc::from);
         let next = self.assembly.next_id();
         if let Some(mark) = mark.filter(|mark| mark.kept().all(|id| id < next)) {
             let tail = if mark.tail.is_empty() { Tail::Nothing } else { Tail::These(mark.tail.clone()) };
-            self.compact(mark.before.clone(), summary, tail);
+            self.compact(mark.front.clone(), summary, tail);
             return;
         }
         let Some(history) = &compacted.replacement_history else {
@@ -51,12 +50,8 @@ impl Rollout<'_> {
         self.take_history(&after[skipped..], object, &within, problems);
     }
 
-    fn summary(&self, text: &str) -> Summary {
-        Summary { text: text.into(), tokens: self.measure.text(text) + self.measure.framing() }
-    }
-
-    fn compact(&mut self, before: Vec<EntryId>, summary: Option<Summary>, tail: Tail) {
-        self.assembly.compact(Compaction { before, summary, tail, ..Compaction::default() }, None);
+    fn compact(&mut self, front: Vec<EntryId>, summary: Option<Arc<str>>, tail: Tail) {
+        self.assembly.compact(Compaction { front, summary, tail, ..Compaction::default() }, None);
     }
 
     fn take_history(

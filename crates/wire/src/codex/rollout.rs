@@ -56,7 +56,7 @@ impl<'m> Rollout<'m> {
             return self.assembly.extend(open, weighed, object.span);
         }
         let name = item.id.as_ref().map(Arc::from);
-        let entry = self.assembly.add(Met { item: weighed, span: object.span, part, name });
+        let entry = self.assembly.add(Met { weighed, span: object.span, part, name });
         self.open = Some(entry);
         // What a compaction carries over was answered before; only what stands on its own line is a reply.
         if part == 0 {
@@ -93,7 +93,7 @@ impl<'m> Rollout<'m> {
     fn add(&mut self, item: &Item<'_>, message: &Message, object: Object<'_>, part: u32) {
         self.open = None;
         let name = item.id.as_ref().map(Arc::from);
-        let met = Met { item: self.measure.weigh(message), span: object.span, part, name };
+        let met = Met { weighed: self.measure.weigh(message), span: object.span, part, name };
         self.assembly.answer(met);
     }
 
@@ -121,6 +121,7 @@ impl<'m> Rollout<'m> {
         let made = self.assembly.in_line(source, decode);
         Conversation {
             log: made.log,
+            sizes: made.sizes,
             leaf,
             fixed: self.fixed,
             replies: self.replies,

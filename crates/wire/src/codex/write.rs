@@ -22,11 +22,11 @@ pub fn append(
     let conversation =
         transcript.conversations.get(conversation).filter(|c| c.leaf.is_some()).ok_or(nothing_said)?;
     let tail = kept_tail(conversation, boundary)?;
-    let mut history = items_of(conversation, source, &boundary.before)?;
+    let mut history = items_of(conversation, source, &boundary.front)?;
     history.push(user_item(&boundary.summary));
     history.extend(items_of(conversation, source, &tail)?);
     let mark =
-        Mark { before: boundary.before.clone(), tail, ..Mark::new(source.len(), boundary.record.as_deref()) };
+        Mark { front: boundary.front.clone(), tail, ..Mark::new(source.len(), boundary.record.as_deref()) };
     let payload = Payload { message: &boundary.summary, replacement_history: history };
     let line = Line { timestamp: &boundary.timestamp, r#type: "compacted", payload, epitome: mark };
     let mut bytes = begin_line(source)?;

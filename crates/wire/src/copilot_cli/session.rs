@@ -45,7 +45,7 @@ impl<'m> Session<'m> {
         let message = message_of(&event.kind, &data, no_call);
         let name = event.id.as_ref().map(Arc::from);
         let part = if no_call { NO_CALL } else { 0 };
-        let met = Met { item: self.measure.weigh(&message), span: object.span, part, name };
+        let met = Met { weighed: self.measure.weigh(&message), span: object.span, part, name };
         let entry = self.assembly.answer(met);
         if message.role == Role::Assistant {
             self.note_reply(entry, &data);
@@ -75,6 +75,7 @@ impl<'m> Session<'m> {
         let made = self.assembly.in_line(source, decode);
         Conversation {
             log: made.log,
+            sizes: made.sizes,
             leaf,
             fixed: self.fixed,
             replies: self.replies,

@@ -4,7 +4,7 @@ use super::pairs::Pairs;
 use super::{Dialect, Document, Side, View, decode};
 use crate::jsonl::Problems;
 use crate::{Conversation, Fixed, Originals, Place, Reply, Source, Span, Usage};
-use epitome_core::{Compaction, Entry, EntryId, Log, Measure, Message, Summary};
+use epitome_core::{Compaction, Entry, EntryId, Log, Measure, Message, SizeTable, Weighed};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ pub(crate) struct Draft<'d, D> {
     document: &'d Document,
     measure: &'d dyn Measure,
     log: Log,
+    sizes: SizeTable,
     originals: Originals,
     replies: Vec<Reply>,
     names: Vec<Option<Arc<str>>>,
@@ -40,6 +41,7 @@ impl<'d, D: Dialect> Draft<'d, D> {
             document,
             measure,
             log: Log::default(),
+            sizes: SizeTable::default(),
             originals: Originals::new(source, decode::<D>),
             replies: Vec::new(),
             names: Vec::new(),
@@ -74,12 +76,13 @@ impl<'d, D: Dialect> Draft<'d, D> {
 
     /// Adds a message already made from `runs` on `side`.
     pub(crate) fn put(&mut self, runs: &[View<'_>], side: Side, message: &Message) -> EntryId {
-        let item = self.measure.weigh(message);
+        let Weighed { item, sizes } = self.measure.weigh(message);
         let id = EntryId(self.log.len() as u32);
         for fault in self.pairs.take(id, &item) {
             self.odd(&format!("message {}: {fault}", self.element));
         }
         self.push(Entry::Message(item));
+        self.sizes.set(id, sizes);
         let spans: Box<[Span]> = runs.iter().map(|&run| self.document.span(run)).collect();
         self.originals.put(id, Place::Spans { spans, part: side as u32 });
         id
@@ -92,11 +95,8 @@ impl<'d, D: Dialect> Draft<'d, D> {
 
     /// Adds a compaction the tool itself had done, with the summary as the model saw it.
     pub(crate) fn compact(&mut self, summary: Option<&str>, mut compaction: Compaction) {
-        compaction.summary = summary.map(|text| Summary {
-            text: text.into(),
-            tokens: self.measure.text(text) + self.measure.framing(),
-        });
-        self.push(Entry::Compaction(Box::new(compaction)));
+        compaction.summary = summary.map(Into::into);
+        self.push(Entry::Recorded(Box::new(compaction)));
     }
 
     fn push(&mut self, entry: Entry) {
@@ -131,8 +131,9 @@ impl<'d, D: Dialect> Draft<'d, D> {
             self.odd(&fault);
         }
         Conversation {
-            leaf: self.log.leaf(),
+            leaf: self.log.newest(),
             log: self.log,
+            sizes: self.sizes,
             fixed: self.fixed,
             replies: self.replies,
             originals: self.originals,

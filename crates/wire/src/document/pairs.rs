@@ -64,13 +64,7 @@ mod tests {
 
     fn item(calls: &[&str], answers: &[&str]) -> Item {
         let ids = |ids: &[&str]| ids.iter().map(|&id| CallId::from(id)).collect();
-        Item {
-            role: Role::Assistant,
-            author: Author::Model,
-            sizes: Sizes::default(),
-            calls: ids(calls),
-            answers: ids(answers),
-        }
+        Item { role: Role::Assistant, author: Author::Model, calls: ids(calls), answers: ids(answers) }
     }
 
     fn faults(items: &[Item]) -> Vec<String> {

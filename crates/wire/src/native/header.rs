@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The version written, and the newest one read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// How every file of ours begins.
 const BEGINNING: &[u8] = br#"{"epitome":"native""#;
@@ -52,6 +52,13 @@ pub fn wrap(from: Format, original_bytes: u64, conversations: usize) -> Vec<u8> 
         .expect("a header is names and numbers, which are always JSON");
     line.push(b'\n');
     line
+}
+
+/// The header line as this version writes it for a file of ours, and where what follows it begins: whoever adds
+/// to an older file writes this in its place.
+pub fn rewrap(source: &dyn Source) -> Result<(Vec<u8>, u64), ReadError> {
+    let Layout { header, start } = Layout::of(source)?;
+    Ok((wrap(header.from, header.original_bytes, header.conversations), start))
 }
 
 /// What the file says about itself.
@@ -142,7 +149,7 @@ mod tests {
     fn a_header_reads_back() {
         let line = wrap(Format::Opencode, 0, 3);
         let text =
-            r#"{"epitome":"native","version":1,"from":"opencode","original_bytes":0,"conversations":3}"#;
+            r#"{"epitome":"native","version":2,"from":"opencode","original_bytes":0,"conversations":3}"#;
         assert_eq!(line, format!("{text}\n").into_bytes());
         let read = header(&line).expect("we wrote it");
         assert_eq!((read.from, read.original_bytes, read.conversations), (Format::Opencode, 0, 3));
@@ -150,8 +157,8 @@ mod tests {
 
     #[test]
     fn a_newer_version_is_refused_by_number() {
-        let newer = "{\"epitome\":\"native\",\"version\":2,\"parts\":[]}\n";
-        insta::assert_snapshot!(refusal(newer), @"the file is written in version 2 of epitome's own form, and this epitome reads up to 1; use a newer epitome");
+        let newer = "{\"epitome\":\"native\",\"version\":3,\"parts\":[]}\n";
+        insta::assert_snapshot!(refusal(newer), @"the file is written in version 3 of epitome's own form, and this epitome reads up to 2; use a newer epitome");
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Reading a file of ours: the original by its own reader, then what was added, below each leaf.
 
-use super::added::{self, Added};
 use super::header::Layout;
+use super::line::{self, Added};
+use super::v1::Upgraded;
+use crate::boundary::branch_messages;
 use crate::jsonl::Problems;
 use crate::{
     Conversation, Fixed, Format, Originals, Place, Problem, ReadError, Reply, Source, Span, Transcript,
 };
-use epitome_core::{Author, Compaction, Entry, EntryId, Log, Measure, Message, Role, Tail};
+use epitome_core::{Author, Entry, EntryId, Log, Mark, Measure, Message, Role, SizeTable, Weighed};
 use std::sync::Arc;
 
 /// Reads a file of ours; `inner` reads the original inside, in the format it is said to have.
@@ -24,7 +26,7 @@ pub fn read(
     transcript.problems.extend(differing_count(&transcript, &layout));
     let is_born_native = layout.is_born_native();
     let mut growth = Growth { transcript, measure, is_born_native, problems: Problems::default() };
-    let problem = added::each(&source, &layout, |span, added| growth.take(span, added))?;
+    let problem = line::each(&source, &layout, |span, added| growth.take(span, added))?;
     let Growth { mut transcript, problems, .. } = growth;
     transcript.problems.extend(problems.told().into_iter().chain(problem));
     Ok(transcript)
@@ -34,6 +36,7 @@ pub fn read(
 fn born(source: &Arc<dyn Source>, count: usize) -> Transcript {
     let conversation = || Conversation {
         log: Log::default(),
+        sizes: SizeTable::default(),
         leaf: None,
         fixed: Fixed::default(),
         replies: Vec::new(),
@@ -70,81 +73,81 @@ struct Growth<'m> {
 
 impl Growth<'_> {
     fn take(&mut self, span: Span, added: Added) {
-        let Some(conversation) = self.transcript.conversations.get_mut(added.conversation) else {
-            let what =
-                format!("something was added to conversation {}, which is not there", added.conversation);
+        let number = added.conversation;
+        let Some(conversation) = self.transcript.conversations.get_mut(number) else {
+            let what = format!("something was added to conversation {number}, which is not there");
             return self.problems.add_overall(what);
         };
         if let Some(fixed) = added.fixed {
             conversation.fixed = fixed;
         }
-        let Some(entry) = added.entry else { return };
-        match (entry, added.message) {
-            (Entry::Message(_), Some(message)) => {
-                // Counted anew: the file may have been written with another model's counter.
-                let id = push(conversation, Entry::Message(self.measure.weigh(&message)));
-                conversation.replies.extend(reply_of(id, &message));
-                let place = if self.is_born_native { in_line(span) } else { Place::Held(message.into()) };
-                conversation.originals.put(id, place);
+        if let Some(leaf) = added.leaf.filter(|leaf| conversation.log.item(*leaf).is_some()) {
+            conversation.leaf = Some(leaf);
+        }
+        let at = added.at.or(conversation.leaf);
+        let upgraded = added.entry.map(|entry| entry.upgrade(added.record, || branch_messages(conversation)));
+        match (upgraded, added.mark, added.message, added.note) {
+            (Some(Upgraded::Mark(mark)), ..) => self.take_mark(number, at, *mark),
+            (_, Some(mark), ..) => self.take_mark(number, at, mark.into()),
+            (Some(Upgraded::Message) | None, None, Some(message), _) => {
+                self.take_message(number, at, message, span)
             }
-            (Entry::Message(_), None) => {
-                let id = push(conversation, Entry::Note { kind: "message without text".into() });
-                let what = format!("the message of added entry {id} is missing; a note stands in its place");
-                self.problems.add_overall(what);
+            (Some(Upgraded::Message), None, None, _) => self.take_nothing(number, at),
+            (Some(Upgraded::Note(kind)), ..) | (None, None, None, Some(kind)) => {
+                self.take_entry(number, at, Entry::Note { kind });
             }
-            (
-                entry @ (Entry::Compaction(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. }),
-                _,
-            ) => self.take_pass(added.conversation, entry),
+            (None, None, None, None) => {}
         }
     }
 
-    /// Takes up something that names earlier entries, which must be there.
-    fn take_pass(&mut self, number: usize, mut entry: Entry) {
+    fn take_message(&mut self, number: usize, at: Option<EntryId>, message: Message, span: Span) {
+        // Counted anew: the file may have been written with another model's counter.
+        let Weighed { item, sizes } = self.measure.weigh(&message);
+        let id = self.take_entry(number, at, Entry::Message(item));
+        let is_born_native = self.is_born_native;
         let conversation = &mut self.transcript.conversations[number];
-        if let Some(unknown) = named(&entry).into_iter().find(|id| id.index() >= conversation.log.len()) {
-            let id = push(conversation, Entry::Note { kind: "names what is not there".into() });
-            let what = format!("added entry {id} names {unknown}, which is not before it; it is passed over");
-            return self.problems.add_overall(what);
+        conversation.sizes.set(id, sizes);
+        conversation.replies.extend(reply_of(id, &message));
+        let place = if is_born_native { in_line(span) } else { Place::Held(message.into()) };
+        conversation.originals.put(id, place);
+    }
+
+    fn take_nothing(&mut self, number: usize, at: Option<EntryId>) {
+        let id = self.take_entry(number, at, Entry::Note { kind: "message without text".into() });
+        let what = format!("the message of added entry {id} is missing; a note stands in its place");
+        self.problems.add_overall(what);
+    }
+
+    /// Takes up a path entry. One whose parent is not there goes on from the leaf, and that is said.
+    fn take_entry(&mut self, number: usize, at: Option<EntryId>, entry: Entry) -> EntryId {
+        let conversation = &mut self.transcript.conversations[number];
+        let id = match conversation.log.append(at, entry.clone()) {
+            Ok(id) => id,
+            Err(error) => {
+                self.problems.add_overall(format!("{error}; it goes on from the leaf"));
+                conversation.log.append(conversation.leaf, entry).expect("the leaf is in its own log")
+            }
+        };
+        conversation.leaf = Some(id);
+        if conversation.names.len() == id.index() {
+            conversation.names.push(None);
         }
-        if let Entry::Compaction(compaction) = &mut entry
-            && let Some(summary) = &mut compaction.summary
-        {
-            summary.tokens = self.measure.text(&summary.text) + self.measure.framing();
+        id
+    }
+
+    /// Takes up a mark; one that is not sound is passed over, and a note keeps its place.
+    fn take_mark(&mut self, number: usize, at: Option<EntryId>, mark: Mark) {
+        let conversation = &mut self.transcript.conversations[number];
+        match conversation.log.mark(at, mark) {
+            Ok(id) if conversation.names.len() == id.index() => conversation.names.push(None),
+            Ok(_) => {}
+            Err(error) => {
+                let leaf = conversation.leaf;
+                let id = self.take_entry(number, leaf, Entry::Note { kind: "an unsound mark".into() });
+                self.problems.add_overall(format!("added entry {id} is passed over: {error}"));
+            }
         }
-        push(conversation, entry);
     }
-}
-
-/// The entries that an entry names.
-fn named(entry: &Entry) -> Vec<EntryId> {
-    match entry {
-        Entry::Compaction(compaction) => named_by_compaction(compaction),
-        Entry::Edit(edit) => edit.forms.iter().map(|(id, _)| *id).collect(),
-        Entry::Undo { of } => vec![*of],
-        Entry::Message(_) | Entry::Note { .. } => Vec::new(),
-    }
-}
-
-fn named_by_compaction(compaction: &Compaction) -> Vec<EntryId> {
-    let mut ids = compaction.before.clone();
-    ids.extend(compaction.forms.iter().map(|(id, _)| *id));
-    match &compaction.tail {
-        Tail::Nothing => {}
-        Tail::From(first) => ids.push(*first),
-        Tail::These(these) => ids.extend(these),
-    }
-    ids
-}
-
-fn push(conversation: &mut Conversation, entry: Entry) -> EntryId {
-    let parent = conversation.leaf;
-    let id = conversation.log.append(parent, entry).expect("the leaf is in its own log");
-    conversation.leaf = Some(id);
-    if conversation.names.len() == id.index() {
-        conversation.names.push(None);
-    }
-    id
 }
 
 fn in_line(span: Span) -> Place {

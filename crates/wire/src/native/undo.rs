@@ -1,9 +1,8 @@
 //! Taking the last pass of compaction out of a file.
 
-use super::added::{self, Added, entry_line};
 use super::header::Layout;
+use super::line::{self, Added, note_line};
 use crate::{ReadError, Source, Span, Window};
-use epitome_core::Entry;
 use std::sync::Arc;
 
 /// The file without its last pass.
@@ -31,7 +30,7 @@ pub enum Undo {
 pub fn undo(source: Arc<dyn Source>) -> Result<Undo, ReadError> {
     let layout = Layout::of(&*source)?;
     let mut lines = Vec::new();
-    added::each(&source, &layout, |span, added| lines.push(Placed::of(span, &added)))?;
+    line::each(&source, &layout, |span, added| lines.push(Placed::of(span, &added)))?;
     let Some(last) = lines.iter().rposition(|line| line.is_pass) else { return Ok(Undo::Nothing) };
     let mut first = last;
     while first > 0 && lines[first - 1].is_pass && lines[first - 1].is_left_with(&lines[first]) {
@@ -59,10 +58,8 @@ struct Placed {
 
 impl Placed {
     fn of(span: Span, added: &Added) -> Self {
-        let is_pass = match &added.entry {
-            Some(Entry::Compaction(_) | Entry::Edit(_)) => true,
-            Some(Entry::Message(_) | Entry::Undo { .. } | Entry::Note { .. }) | None => false,
-        };
+        let is_pass = added.mark.as_ref().is_some_and(|mark| mark.is_pass())
+            || added.entry.as_ref().is_some_and(|entry| entry.is_pass());
         Self { span, conversation: added.conversation, pass: added.pass, is_pass }
     }
 
@@ -76,6 +73,6 @@ impl Placed {
     }
 
     fn note(&self) -> Vec<u8> {
-        entry_line(self.conversation, &Entry::Note { kind: "undone".into() }, None, None)
+        note_line(self.conversation, "undone")
     }
 }

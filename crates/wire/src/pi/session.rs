@@ -5,10 +5,10 @@
 
 use super::message::{Reading, message_of, shown_summary};
 use super::record::{Record, UsageLine};
-use super::weigh::Weighed;
+use super::weigh::WeighedLine;
 use crate::jsonl::{Object, Problems};
 use crate::{Conversation, Fixed, Originals, Place, Reply, Span, Usage};
-use epitome_core::{Archive, Compaction, Entry, EntryId, Item, Log, Measure, Role, Summary, Tail};
+use epitome_core::{Archive, Compaction, Entry, EntryId, Log, Measure, Role, SizeTable, Tail, Weighed};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub(super) struct Session<'m> {
     measure: &'m dyn Measure,
     log: Log,
+    sizes: SizeTable,
     originals: Originals,
     names: Vec<Option<Arc<str>>>,
     /// Where pi's entries stand, by id.
@@ -70,6 +71,7 @@ impl<'m> Session<'m> {
         Self {
             measure,
             log: Log::default(),
+            sizes: SizeTable::default(),
             originals,
             names: Vec::new(),
             stands: HashMap::with_capacity((bytes / ENTRY_BYTES) as usize),
@@ -113,35 +115,43 @@ impl<'m> Session<'m> {
             return self.take_aside(record, object, problems);
         }
         let Some(above) = self.place(Ids::of(record), object.line, problems) else { return };
-        let item = self.measure.weigh(&message);
-        if let Some(body) = record.message.as_ref().filter(|_| item.role == Role::Assistant) {
+        let weighed = self.measure.weigh(&message);
+        if let Some(body) = record.message.as_ref().filter(|_| message.role == Role::Assistant) {
             self.note_reply(body.model.as_deref(), body.usage);
         }
         self.originals.put(self.next_id(), place_of(object.span, reading));
-        self.settle_message(record.id.as_ref().map(Arc::from), above, item);
+        self.settle_message(record.id.as_ref().map(Arc::from), above, weighed);
     }
 
     /// A message that was weighed ahead, as it is.
-    pub(super) fn take_weighed(&mut self, weighed: Weighed, line: u64, span: Span, problems: &mut Problems) {
-        let Weighed { id: name, parent_id, model, usage, mut item } = weighed;
-        let reading = self.reading(item.answers.first().map(|call| &*call.0), line, problems);
+    pub(super) fn take_weighed(
+        &mut self,
+        weighed: WeighedLine,
+        line: u64,
+        span: Span,
+        problems: &mut Problems,
+    ) {
+        let WeighedLine { id: name, parent_id, model, usage, mut weighed } = weighed;
+        let reading = self.reading(weighed.item.answers.first().map(|call| &*call.0), line, problems);
         let ids = Ids { id: name.as_deref(), parent_id: parent_id.as_deref() };
         let Some(above) = self.place(ids, line, problems) else { return };
         self.originals.put(self.next_id(), place_of(span, reading));
         if reading == Reading::Unpaired {
             // Shown as text after all, it has to be weighed again.
             match self.originals.message(self.next_id()) {
-                Ok(message) => item = self.measure.weigh(&message),
+                Ok(message) => weighed = self.measure.weigh(&message),
                 Err(error) => problems.add(line, error.to_string()),
             }
         }
-        if item.role == Role::Assistant {
+        if weighed.item.role == Role::Assistant {
             self.note_reply(model.as_deref(), usage);
         }
-        self.settle_message(name, above, item);
+        self.settle_message(name, above, weighed);
     }
 
-    fn settle_message(&mut self, name: Option<Arc<str>>, above: Option<EntryId>, item: Item) {
+    fn settle_message(&mut self, name: Option<Arc<str>>, above: Option<EntryId>, weighed: Weighed) {
+        let Weighed { item, sizes } = weighed;
+        self.sizes.set(self.next_id(), sizes);
         self.calls.extend(item.calls.iter().map(|call| call.0.clone()));
         self.settle(name, above, Some(Entry::Message(item)));
     }
@@ -172,11 +182,10 @@ impl<'m> Session<'m> {
         }
         let Some(above) = self.place(Ids::of(record), object.line, problems) else { return };
         let text: Arc<str> = shown_summary(record.summary.as_deref().unwrap_or_default()).into();
-        let summary = Summary { tokens: self.measure.text(&text) + self.measure.framing(), text };
         let tail = self.tail_of(record, above);
-        let compaction = Compaction { summary: Some(summary), tail, ..Compaction::default() };
+        let compaction = Compaction { summary: Some(text), tail, ..Compaction::default() };
         let name = record.id.as_ref().map(Arc::from);
-        self.settle(name, above, Some(Entry::Compaction(Box::new(compaction))));
+        self.settle(name, above, Some(Entry::Recorded(Box::new(compaction))));
     }
 
     /// What a compaction keeps: everything on its branch from the entry it names. Nothing, where that
@@ -195,7 +204,7 @@ impl<'m> Session<'m> {
             return Tail::From(first);
         }
         // An older compaction may have taken some of these out of view; this one shows them again.
-        let branch = above.map_or_else(Vec::new, |above| self.log.branch(above));
+        let branch = above.map_or_else(Vec::new, |above| self.log.path(above));
         Tail::These(branch.into_iter().filter(|id| *id >= first && self.log.item(*id).is_some()).collect())
     }
 
@@ -239,6 +248,7 @@ impl<'m> Session<'m> {
     pub(super) fn finish(self) -> Conversation {
         Conversation {
             log: self.log,
+            sizes: self.sizes,
             leaf: self.leaf,
             fixed: self.fixed,
             replies: self.replies,

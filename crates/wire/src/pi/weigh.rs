@@ -2,43 +2,43 @@
 
 use super::record::{BlockLine, Body, Record, UsageLine};
 use crate::jsonl::{Content, Text};
-use epitome_core::{Author, CallId, Image, Item, Measure, Role, Sizes};
+use epitome_core::{Author, CallId, Image, Item, Measure, Role, Sizes, Weighed};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// The line of a message, without the message.
-pub(super) struct Weighed {
+pub(super) struct WeighedLine {
     pub id: Option<Arc<str>>,
     pub parent_id: Option<Box<str>>,
     pub model: Option<Box<str>>,
     pub usage: Option<UsageLine>,
     /// What [`Measure::weigh`] gives for the message as it is.
-    pub item: Item,
+    pub weighed: Weighed,
 }
 
 /// Weighs the line of a message. What is odd about a line in any way, it leaves to others.
-pub(super) fn weigh(line: &str, measure: &dyn Measure) -> Option<Weighed> {
+pub(super) fn weigh(line: &str, measure: &dyn Measure) -> Option<WeighedLine> {
     if !measure.adds_up() {
         return None;
     }
     let record: Record<'_> = serde_json::from_str(line).ok()?;
     let body = record.message.as_ref().filter(|_| &*record.kind == "message")?;
-    let item = match &*body.role {
+    let weighed = match &*body.role {
         "user" => weigh_said(body, Role::User, Author::Person, measure)?,
         "assistant" => weigh_said(body, Role::Assistant, Author::Model, measure)?,
         "toolResult" => weigh_result(body, measure)?,
         _ => return None,
     };
-    Some(Weighed {
+    Some(WeighedLine {
         id: record.id.as_ref().map(Arc::from),
         parent_id: record.parent_id.as_deref().map(Box::from),
         model: body.model.as_deref().map(Box::from),
         usage: body.usage,
-        item,
+        weighed,
     })
 }
 
-fn weigh_said(body: &Body<'_>, role: Role, author: Author, measure: &dyn Measure) -> Option<Item> {
+fn weigh_said(body: &Body<'_>, role: Role, author: Author, measure: &dyn Measure) -> Option<Weighed> {
     let (mut sizes, mut calls) = (Sizes { framing: measure.framing(), ..Sizes::default() }, Vec::new());
     if let Content::Text(said) = &body.content {
         sizes.text += measure.text(said);
@@ -57,10 +57,11 @@ fn weigh_said(body: &Body<'_>, role: Role, author: Author, measure: &dyn Measure
             _ => return None,
         }
     }
-    Some(Item { role, author, sizes, calls: calls.into(), answers: Box::default() })
+    let item = Item { role, author, calls: calls.into(), answers: Box::default() };
+    Some(Weighed { item, sizes })
 }
 
-fn weigh_result(body: &Body<'_>, measure: &dyn Measure) -> Option<Item> {
+fn weigh_result(body: &Body<'_>, measure: &dyn Measure) -> Option<Weighed> {
     let framing = measure.framing() + measure.result_framing();
     let mut sizes = Sizes { framing, ..Sizes::default() };
     if let Content::Text(said) = &body.content {
@@ -74,7 +75,8 @@ fn weigh_result(body: &Body<'_>, measure: &dyn Measure) -> Option<Item> {
         }
     }
     let answers = [CallId(body.tool_call_id.as_deref()?.into())].into();
-    Some(Item { role: Role::Tool, author: Author::Tool, sizes, calls: Box::default(), answers })
+    let item = Item { role: Role::Tool, author: Author::Tool, calls: Box::default(), answers };
+    Some(Weighed { item, sizes })
 }
 
 fn image_of(block: &BlockLine<'_>) -> Image {

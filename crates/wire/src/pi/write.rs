@@ -19,7 +19,7 @@ pub fn append(
     source: &dyn Source,
     boundary: &Boundary,
 ) -> Result<Vec<u8>, WriteError> {
-    if let Some(&id) = boundary.before.first() {
+    if let Some(&id) = boundary.front.first() {
         return Err(WriteError::NoPlaceBefore { format: Format::Pi, id });
     }
     let nothing_said = WriteError::NothingSaid(conversation);

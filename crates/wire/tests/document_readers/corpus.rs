@@ -59,9 +59,9 @@ fn count(conversation: &Conversation, counts: &mut Counts) {
     }
     for id in ids(conversation) {
         match conversation.log.get(id) {
-            Some(Entry::Compaction(_)) => counts.compactions += 1,
+            Some(Entry::Recorded(_)) => counts.compactions += 1,
             Some(Entry::Note { .. }) => counts.notes += 1,
-            Some(Entry::Message(_) | Entry::Edit(_) | Entry::Undo { .. }) | None => {}
+            Some(Entry::Message(_) | Entry::Mark(_)) | None => {}
         }
     }
     counts.replies += conversation.replies.len();

@@ -19,17 +19,17 @@ fn entries(conversation: &Conversation) -> Vec<String> {
     let mut messages = originals(conversation).into_iter();
     let told = |id| match conversation.log.get(id) {
         Some(Entry::Message(_)) => messages.next().map_or_else(String::new, |message| line(&message)),
-        Some(Entry::Compaction(compaction)) => {
+        Some(Entry::Recorded(compaction)) => {
             let summary = compaction.summary.as_ref().map_or("nothing", |summary| &summary.text);
             let tail = match &compaction.tail {
                 Tail::Nothing => String::new(),
                 Tail::From(id) => format!(" from {id}"),
                 Tail::These(ids) => format!(" then {ids:?}"),
             };
-            format!("compaction: {:?} {summary}{tail}", compaction.before)
+            format!("compaction: {:?} {summary}{tail}", compaction.front)
         }
         Some(Entry::Note { kind }) => format!("note: {kind}"),
-        Some(Entry::Edit(_) | Entry::Undo { .. }) | None => "?".into(),
+        Some(Entry::Mark(_)) | None => "?".into(),
     };
     ids(conversation).map(told).collect()
 }

@@ -92,13 +92,13 @@ fn row(name: &str, transcript: &Transcript) -> String {
                 calls += item.calls.len();
                 results += item.answers.len();
             }
-            Some(Entry::Compaction(_)) => compactions += 1,
-            Some(Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. }) | None => {}
+            Some(Entry::Recorded(_)) => compactions += 1,
+            Some(Entry::Mark(_) | Entry::Note { .. }) | None => {}
         }
     }
     let live = conversation
         .leaf
-        .map_or(0, |leaf| log.branch(leaf).into_iter().filter(|id| log.item(*id).is_some()).count());
+        .map_or(0, |leaf| log.path(leaf).into_iter().filter(|id| log.item(*id).is_some()).count());
     let replies = conversation.replies.len();
     let peak = conversation.replies.iter().filter_map(|reply| reply.usage).map(|usage| usage.prompt).max();
     let problems = transcript.problems.len();
@@ -211,7 +211,7 @@ fn boundary(transcript: &Transcript) -> Boundary {
     };
     let is_theirs = |id: &EntryId| conversation.log.item(*id).is_some_and(|item| item.opens_turn());
     let first = context.message_slots().map(|(id, ..)| id).find(is_theirs);
-    let before = if can_express(transcript.format).before { first.into_iter().collect() } else { Vec::new() };
+    let before = if can_express(transcript.format).front { first.into_iter().collect() } else { Vec::new() };
     Boundary {
         summary: "The parser was fixed.\nTests \"pass\".".into(),
         before,
@@ -244,13 +244,13 @@ fn intended(mut transcript: Transcript, boundary: &Boundary) -> Vec<Message> {
         _ => boundary.summary.clone(),
     };
     let compaction = Compaction {
-        before: boundary.before.clone(),
+        front: boundary.front.clone(),
         summary: Some(Summary { text, tokens: Tokens(7) }),
         tail: boundary.tail.clone(),
         ..Compaction::default()
     };
     let conversation = &mut transcript.conversations[0];
-    let entry = Entry::Compaction(Box::new(compaction));
+    let entry = Entry::Recorded(Box::new(compaction));
     conversation.leaf =
         Some(conversation.log.append(conversation.leaf, entry).expect("the leaf is in the log"));
     shown(conversation)

@@ -88,7 +88,7 @@ fn compact(seed: &Seed) -> Seed {
     let transcript = read_as(Some(seed.format), &seed.bytes).expect("a seed is read");
     let boundary = Boundary {
         summary: "what was said".into(),
-        before: Vec::new(),
+        front: Vec::new(),
         tail: Tail::Nothing,
         tokens_before: Tokens(100),
         tokens_after: Tokens(10),
@@ -154,9 +154,9 @@ fn passes() -> Vec<u8> {
     let these = Compaction { tail: Tail::These(vec![EntryId(1), EntryId(3)]), ..Compaction::default() };
     let entries = [
         Entry::Edit(Edit { forms }),
-        Entry::Compaction(Box::new(compaction)),
+        Entry::Recorded(Box::new(compaction)),
         Entry::Undo { of: EntryId(4) },
-        Entry::Compaction(Box::new(these)),
+        Entry::Recorded(Box::new(these)),
         Entry::Note { kind: "label".into() },
     ];
     let record = serde_json::json!({ "outcome": "compacted" });

@@ -1,0 +1,328 @@
+//! The log: an append-only tree. Messages, and what a transcript's own tool recorded between them, make
+//! paths; everything this program decides is a [`Mark`] anchored at a message, and lies on no path.
+//!
+//! What the model sees of a path is derived by [`crate::Context`]; who stores a log is not decided here.
+
+use crate::mark::Mark;
+use crate::{Author, CallId, Compaction, EntryId, Message, Role, pair};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One entry of a log.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// Someone said something. What they said is in the archive under the same id.
+    Message(Item),
+    /// The transcript's own tool compacted here: it holds on paths through this entry, as it does there.
+    Recorded(Box<Compaction>),
+    /// Something of the transcript's own that is no part of the context: a model change, a label.
+    Note {
+        /// Its kind, in the words of the format it came from.
+        kind: Arc<str>,
+    },
+    /// Something decided about the path it is anchored in.
+    Mark(Mark),
+}
+
+/// The light half of a message: all that planning needs, sizes apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// On which side it stands.
+    pub role: Role,
+    /// Who wrote it.
+    pub author: Author,
+    /// Calls it makes.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub calls: Box<[CallId]>,
+    /// Calls it answers.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub answers: Box<[CallId]>,
+}
+
+impl Item {
+    /// The light half of a message.
+    pub fn of(message: &Message) -> Self {
+        Self {
+            role: message.role,
+            author: message.author,
+            calls: pair::calls(message),
+            answers: pair::answers(message),
+        }
+    }
+
+    /// Whether a turn begins here: the user's side speaks, and it is not a tool's answer.
+    pub fn opens_turn(&self) -> bool {
+        self.role == Role::User && self.author == Author::Person && self.answers.is_empty()
+    }
+}
+
+/// Entries, append-only, each below its parent or, for marks, at its anchor.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    nodes: Vec<Node>,
+    /// The entry of a path that was appended last.
+    newest: Option<EntryId>,
+    /// Marks by their anchor, in the order they were appended.
+    marks: HashMap<Option<EntryId>, Vec<EntryId>>,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    entry: Entry,
+    /// The parent of a path entry, the anchor of a mark.
+    parent: Option<EntryId>,
+}
+
+/// An entry that cannot be appended.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The parent named does not exist yet, or is a mark.
+    #[error("entry {id} names {parent} as its parent, which is no entry of a path; append the parent first")]
+    UnknownParent {
+        /// The entry refused.
+        id: EntryId,
+        /// What it asked for.
+        parent: EntryId,
+    },
+    /// Something that must be a message of the path is none.
+    #[error("{what} names {id}, which is no message of the path it is anchored in")]
+    NotOnPath {
+        /// The mark refused.
+        what: &'static str,
+        /// What it names.
+        id: EntryId,
+    },
+    /// Something that must be a compaction or an edit is none.
+    #[error("{what} names {id}, which is no compaction or edit")]
+    NotAPass {
+        /// The mark refused.
+        what: &'static str,
+        /// What it names.
+        id: EntryId,
+    },
+    /// A compaction that shows a message twice, or out of order.
+    #[error("the compaction shows {id} twice or out of order")]
+    Disorder {
+        /// The message.
+        id: EntryId,
+    },
+    /// A compaction that shows a call without its result, or a result without its call.
+    #[error("the compaction splits the exchange of {call} and {answer}")]
+    SplitExchange {
+        /// The reply that calls.
+        call: EntryId,
+        /// What answers it.
+        answer: EntryId,
+    },
+}
+
+impl Log {
+    /// Appends a path entry below the newest one.
+    pub fn push(&mut self, entry: Entry) -> EntryId {
+        self.insert(self.newest, entry)
+    }
+
+    /// Appends a path entry below `parent`, or as a root.
+    pub fn append(&mut self, parent: Option<EntryId>, entry: Entry) -> Result<EntryId, LogError> {
+        self.check_parent(parent)?;
+        Ok(self.insert(parent, entry))
+    }
+
+    /// Appends a mark anchored at `anchor`, the newest entry of the path it is decided about.
+    pub fn mark(&mut self, anchor: Option<EntryId>, mark: Mark) -> Result<EntryId, LogError> {
+        self.check_parent(anchor)?;
+        mark.check(self, anchor)?;
+        Ok(self.insert(anchor, Entry::Mark(mark)))
+    }
+
+    fn check_parent(&self, parent: Option<EntryId>) -> Result<(), LogError> {
+        match parent {
+            Some(parent) if !self.is_on_a_path(parent) => {
+                Err(LogError::UnknownParent { id: EntryId(self.nodes.len() as u32), parent })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn is_on_a_path(&self, id: EntryId) -> bool {
+        match self.get(id) {
+            Some(Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => true,
+            Some(Entry::Mark(_)) | None => false,
+        }
+    }
+
+    fn insert(&mut self, parent: Option<EntryId>, entry: Entry) -> EntryId {
+        let id = EntryId(self.nodes.len() as u32);
+        match &entry {
+            Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => self.newest = Some(id),
+            Entry::Mark(_) => self.marks.entry(parent).or_default().push(id),
+        }
+        self.nodes.push(Node { entry, parent });
+        id
+    }
+
+    /// The path entry that was appended last. A session names its own leaf.
+    pub fn newest(&self) -> Option<EntryId> {
+        self.newest
+    }
+
+    /// The entry of this id.
+    pub fn get(&self, id: EntryId) -> Option<&Entry> {
+        self.nodes.get(id.index()).map(|node| &node.entry)
+    }
+
+    /// The parent of a path entry, the anchor of a mark; none at a root.
+    pub fn parent(&self, id: EntryId) -> Option<EntryId> {
+        self.nodes.get(id.index())?.parent
+    }
+
+    /// The message of this id, where it is one.
+    pub fn item(&self, id: EntryId) -> Option<&Item> {
+        match self.get(id)? {
+            Entry::Message(item) => Some(item),
+            Entry::Recorded(_) | Entry::Note { .. } | Entry::Mark(_) => None,
+        }
+    }
+
+    /// The compaction of this id: a mark of ours, or the transcript's own.
+    pub fn compaction(&self, id: EntryId) -> Option<&Compaction> {
+        match self.get(id)? {
+            Entry::Recorded(compaction) | Entry::Mark(Mark::Compaction { compaction, .. }) => {
+                Some(compaction)
+            }
+            Entry::Message(_) | Entry::Note { .. } | Entry::Mark(_) => None,
+        }
+    }
+
+    /// The mark of this id, where it is one.
+    pub fn mark_of(&self, id: EntryId) -> Option<&Mark> {
+        match self.get(id)? {
+            Entry::Mark(mark) => Some(mark),
+            Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => None,
+        }
+    }
+
+    /// Every entry with its id, in the order they were appended.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (EntryId, &Entry)> {
+        self.nodes.iter().enumerate().map(|(at, node)| (EntryId(at as u32), &node.entry))
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether nothing was ever said.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// One path: the ids from the root to `leaf`. A mark stands for its anchor.
+    pub fn path(&self, leaf: EntryId) -> Vec<EntryId> {
+        let mut ids = Vec::new();
+        let mut next = if self.is_on_a_path(leaf) { Some(leaf) } else { self.parent(leaf) };
+        while let Some(id) = next {
+            ids.push(id);
+            next = self.parent(id);
+        }
+        ids.reverse();
+        ids
+    }
+
+    /// Marks anchored at an entry, or before the first one, in the order they were appended.
+    pub fn marks_at(&self, anchor: Option<EntryId>) -> &[EntryId] {
+        self.marks.get(&anchor).map_or(&[], Vec::as_slice)
+    }
+
+    /// Every mark that holds on a path, in the order they were appended.
+    pub fn marks_on(&self, path: &[EntryId]) -> Vec<EntryId> {
+        let anchors = std::iter::once(None).chain(path.iter().copied().map(Some));
+        let mut marks: Vec<EntryId> = anchors.flat_map(|anchor| self.marks_at(anchor)).copied().collect();
+        marks.sort_unstable();
+        marks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Entry, Log, LogError};
+    use crate::mark::Mark;
+    use crate::{Author, Block, Call, CallId, Compaction, EntryId, Message, Part, Role, Tail, ToolResult};
+
+    fn note() -> Entry {
+        Entry::Note { kind: "label".into() }
+    }
+
+    fn said(log: &mut Log, role: Role, blocks: Vec<Block>) -> EntryId {
+        let author = if role == Role::User { Author::Person } else { Author::Model };
+        log.push(Entry::Message(super::Item::of(&Message { role, author, blocks })))
+    }
+
+    fn exchange(log: &mut Log) -> (EntryId, EntryId) {
+        let id = CallId::from("c");
+        let call = Call { id: id.clone(), name: "read".into(), input: "{}".into(), freeform: false };
+        let parts = vec![Part::Text { text: "ok".into() }];
+        let call = said(log, Role::Assistant, vec![Block::Call(call)]);
+        (call, said(log, Role::Tool, vec![Block::Result(ToolResult { call: id, parts, is_error: false })]))
+    }
+
+    fn compaction(front: Vec<EntryId>, anchor: EntryId) -> Mark {
+        let compaction =
+            Compaction { front, tail: Tail::After { anchor, kept: Vec::new() }, ..Compaction::default() };
+        Mark::compaction(compaction)
+    }
+
+    #[test]
+    fn a_path_runs_from_its_root_to_its_leaf_and_past_no_mark() {
+        let mut log = Log::default();
+        let root = log.push(note());
+        let left = log.append(Some(root), note()).expect("the root is there");
+        let mark = log.mark(Some(left), Mark::Label { text: "a".into() }).expect("the anchor is there");
+        let right = log.append(Some(root), note()).expect("the root is there");
+        assert_eq!((log.path(left), log.path(mark)), (vec![root, left], vec![root, left]));
+        assert_eq!(log.path(right), [root, right]);
+        assert_eq!((log.marks_on(&[root, left]), log.marks_on(&[root, right])), (vec![mark], vec![]));
+    }
+
+    #[test]
+    fn a_parent_must_be_a_path_entry_that_is_there_first() {
+        let mut log = Log::default();
+        let refused = log.append(Some(EntryId(7)), note());
+        assert_eq!(refused, Err(LogError::UnknownParent { id: EntryId(0), parent: EntryId(7) }));
+        let mark = log.mark(None, Mark::Label { text: "a".into() }).expect("an empty log can be labelled");
+        assert_eq!(
+            log.append(Some(mark), note()),
+            Err(LogError::UnknownParent { id: EntryId(1), parent: mark })
+        );
+    }
+
+    #[test]
+    fn only_a_compaction_or_an_edit_can_be_undone() {
+        let mut log = Log::default();
+        let first = said(&mut log, Role::User, vec![Block::text("a")]);
+        let (call, _) = exchange(&mut log);
+        let newest = log.newest();
+        for of in [first, call, EntryId(99)] {
+            let refused = log.mark(newest, Mark::Undo { of });
+            assert_eq!(refused, Err(LogError::NotAPass { what: "an undo", id: of }));
+        }
+        let made = log.mark(newest, compaction(vec![], first)).expect("it covers a whole message");
+        assert!(log.mark(newest, Mark::Undo { of: made }).is_ok());
+    }
+
+    #[test]
+    fn a_compaction_is_refused_that_splits_repeats_or_leaves_the_path() {
+        let mut log = Log::default();
+        let first = said(&mut log, Role::User, vec![Block::text("a")]);
+        let (call, answer) = exchange(&mut log);
+        let newest = log.newest();
+        let mut refusal = |mark| log.mark(newest, mark).expect_err("it is refused");
+        assert_eq!(refusal(compaction(vec![], call)), LogError::SplitExchange { call, answer });
+        assert_eq!(refusal(compaction(vec![answer], answer)), LogError::SplitExchange { call, answer });
+        assert_eq!(refusal(compaction(vec![first, first], answer)), LogError::Disorder { id: first });
+        let unknown = LogError::NotOnPath { what: "a compaction", id: EntryId(9) };
+        assert_eq!(refusal(compaction(vec![], EntryId(9))), unknown);
+    }
+}

@@ -1,0 +1,275 @@
+//! Marks: what is decided about a path, typed, each checked before it enters a log.
+//!
+//! A mark is anchored at the message that was newest when it was made, and holds on every path that passes
+//! that message. A compaction also *covers* a prefix: other paths through its last covered message may
+//! apply it ([`Mark::Apply`]) instead of making one of their own.
+
+use crate::{Compaction, Edit, Entry, EntryId, Log, LogError, Record, Tail, Tokens};
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Something decided about a path.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mark {
+    /// Part of the history gave way to a summary, or simply gave way.
+    Compaction {
+        /// What it did.
+        compaction: Box<Compaction>,
+        /// How it came about.
+        record: Arc<Record>,
+    },
+    /// Messages are shown in another form.
+    Edit {
+        /// What it did.
+        edit: Edit,
+        /// How it came about.
+        record: Arc<Record>,
+    },
+    /// A compaction or edit made on another path through the same prefix is used on this one too.
+    Apply {
+        /// The compaction or edit.
+        of: EntryId,
+    },
+    /// A compaction or edit no longer counts on this path.
+    Undo {
+        /// The compaction or edit.
+        of: EntryId,
+    },
+    /// One that was undone counts again.
+    Redo {
+        /// The compaction or edit.
+        of: EntryId,
+    },
+    /// A message is never to be superseded.
+    Pin {
+        /// The message.
+        of: EntryId,
+    },
+    /// A message may be superseded again.
+    Unpin {
+        /// The message.
+        of: EntryId,
+    },
+    /// A person's name for the place.
+    Label {
+        /// In their words.
+        text: Arc<str>,
+    },
+    /// What a person thinks of a compaction or edit; the newest word counts.
+    Judgement {
+        /// The compaction or edit.
+        of: EntryId,
+        /// What they think.
+        judgement: Judgement,
+    },
+    /// What the provider said of the call whose reply the mark is anchored at.
+    Usage(UsageMark),
+    /// A compaction that was due was tried in vain.
+    Failure,
+    /// What cannot be reduced does not fit the window.
+    Floor {
+        /// All of it, the answer's reserve included.
+        tokens: Tokens,
+    },
+    /// The context was full again right after a compaction, once too often.
+    Refill,
+    /// The work waits for a person.
+    Hold {
+        /// Why.
+        why: Arc<str>,
+    },
+    /// A person closed the breaker: automatic compaction may run again.
+    Reset,
+}
+
+/// Token usage of one call, and what the same request took by our own count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsageMark {
+    /// Prompt and answer, as the provider counted them.
+    pub tokens: Tokens,
+    /// The same by our own count.
+    pub counted: Tokens,
+}
+
+/// What a person thinks of a compaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// In a word.
+    pub flag: Flag,
+    /// In their own words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub notes: String,
+}
+
+/// A compaction, judged in a word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flag {
+    /// It kept what matters.
+    Good,
+    /// It did not.
+    Bad,
+    /// Neither.
+    #[default]
+    Neutral,
+}
+
+/// Compactions and edits that do not count on a path, by what its marks say in order.
+#[derive(Clone, Debug, Default)]
+pub struct Undone(HashSet<EntryId>);
+
+impl Undone {
+    /// What `marks`, in the order they were appended, have taken back.
+    pub fn by(log: &Log, marks: &[EntryId]) -> Self {
+        let mut undone = Self::default();
+        for mark in marks.iter().filter_map(|&id| log.mark_of(id)) {
+            undone.take(mark);
+        }
+        undone
+    }
+
+    fn take(&mut self, mark: &Mark) {
+        match mark {
+            Mark::Undo { of } => drop(self.0.insert(*of)),
+            // Applied anew where it had been taken back: the newest word counts.
+            Mark::Redo { of } | Mark::Apply { of } => drop(self.0.remove(of)),
+            Mark::Compaction { .. }
+            | Mark::Edit { .. }
+            | Mark::Pin { .. }
+            | Mark::Unpin { .. }
+            | Mark::Label { .. }
+            | Mark::Judgement { .. }
+            | Mark::Usage(_)
+            | Mark::Failure
+            | Mark::Floor { .. }
+            | Mark::Refill
+            | Mark::Hold { .. }
+            | Mark::Reset => {}
+        }
+    }
+
+    /// Whether this one was taken back.
+    pub fn contains(&self, id: EntryId) -> bool {
+        self.0.contains(&id)
+    }
+}
+
+impl Mark {
+    /// A compaction of which nothing else is known.
+    pub fn compaction(compaction: Compaction) -> Self {
+        Self::Compaction { compaction: Box::new(compaction), record: Arc::default() }
+    }
+
+    /// Refuses a mark that names what it cannot mean.
+    pub(crate) fn check(&self, log: &Log, anchor: Option<EntryId>) -> Result<(), LogError> {
+        match self {
+            Self::Compaction { compaction, .. } => check_compaction(compaction, log, anchor),
+            Self::Edit { edit, .. } => {
+                let path = Path::of(log, anchor);
+                edit.forms.iter().try_for_each(|(id, _)| path.check("an edit", *id))
+            }
+            Self::Apply { of } => check_pass("an application", log, *of),
+            Self::Undo { of } => check_pass("an undo", log, *of),
+            Self::Redo { of } => check_pass("a redo", log, *of),
+            Self::Judgement { of, .. } => check_pass("a judgement", log, *of),
+            Self::Pin { of } => Path::of(log, anchor).check("a pin", *of),
+            Self::Unpin { of } => Path::of(log, anchor).check("an unpin", *of),
+            Self::Label { .. }
+            | Self::Usage(_)
+            | Self::Failure
+            | Self::Floor { .. }
+            | Self::Refill
+            | Self::Hold { .. }
+            | Self::Reset => Ok(()),
+        }
+    }
+}
+
+fn check_pass(what: &'static str, log: &Log, id: EntryId) -> Result<(), LogError> {
+    match log.mark_of(id) {
+        Some(Mark::Compaction { .. } | Mark::Edit { .. }) => Ok(()),
+        Some(_) | None => Err(LogError::NotAPass { what, id }),
+    }
+}
+
+/// The messages of a path.
+struct Path<'l> {
+    log: &'l Log,
+    messages: Vec<EntryId>,
+}
+
+impl<'l> Path<'l> {
+    fn of(log: &'l Log, leaf: Option<EntryId>) -> Self {
+        let path = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
+        Self { log, messages: path.into_iter().filter(|&id| log.item(id).is_some()).collect() }
+    }
+
+    fn check(&self, what: &'static str, id: EntryId) -> Result<(), LogError> {
+        // Along a path ids only grow, so its messages are sorted.
+        self.messages.binary_search(&id).map(drop).map_err(|_| LogError::NotOnPath { what, id })
+    }
+
+    /// Every call with what answers it; the nearest call of an id counts.
+    fn pairs(&self) -> Vec<(EntryId, EntryId)> {
+        let mut made = HashMap::new();
+        let mut pairs = Vec::new();
+        for &id in &self.messages {
+            let Some(item) = self.log.item(id) else { continue };
+            pairs.extend(item.answers.iter().filter_map(|call| Some((*made.get(call)?, id))));
+            made.extend(item.calls.iter().map(|call| (call, id)));
+        }
+        pairs
+    }
+}
+
+/// Refuses a compaction that names what is not on its path, shows a message twice, or splits an exchange.
+/// One that a transcript's tool recorded is taken as it is: it is that tool's word.
+fn check_compaction(compaction: &Compaction, log: &Log, leaf: Option<EntryId>) -> Result<(), LogError> {
+    let Tail::After { anchor, kept } = &compaction.tail else { return Ok(()) };
+    let path = Path::of(log, leaf);
+    path.check("a compaction", *anchor)?;
+    let forms = compaction.forms.iter().map(|(id, _)| id);
+    compaction.front.iter().chain(kept).chain(forms).try_for_each(|&id| path.check("a compaction", id))?;
+    check_order(&compaction.front, *anchor)?;
+    check_order(kept, *anchor)?;
+    if let Some(&id) = kept.iter().find(|id| compaction.front.contains(id)) {
+        return Err(LogError::Disorder { id });
+    }
+    let is_shown = |id: EntryId| id > *anchor || compaction.front.contains(&id) || kept.contains(&id);
+    match path.pairs().into_iter().find(|&(call, answer)| is_shown(call) != is_shown(answer)) {
+        Some((call, answer)) => Err(LogError::SplitExchange { call, answer }),
+        None => Ok(()),
+    }
+}
+
+fn check_order(ids: &[EntryId], anchor: EntryId) -> Result<(), LogError> {
+    let twice = ids.windows(2).find(|pair| pair[0] >= pair[1]).map(|pair| pair[1]);
+    let beyond = ids.last().copied().filter(|&last| last > anchor);
+    twice.or(beyond).map_or(Ok(()), |id| Err(LogError::Disorder { id }))
+}
+
+/// Whether an entry changes what the model sees of those before it.
+pub fn rebuilds(entry: &Entry) -> bool {
+    match entry {
+        Entry::Recorded(_) => true,
+        Entry::Mark(mark) => match mark {
+            Mark::Compaction { .. }
+            | Mark::Edit { .. }
+            | Mark::Apply { .. }
+            | Mark::Undo { .. }
+            | Mark::Redo { .. } => true,
+            Mark::Pin { .. }
+            | Mark::Unpin { .. }
+            | Mark::Label { .. }
+            | Mark::Judgement { .. }
+            | Mark::Usage(_)
+            | Mark::Failure
+            | Mark::Floor { .. }
+            | Mark::Refill
+            | Mark::Hold { .. }
+            | Mark::Reset => false,
+        },
+        Entry::Message(_) | Entry::Note { .. } => false,
+    }
+}

@@ -1,0 +1,136 @@
+//! The lines of what was added: marks, messages, notes, each at its place in the tree.
+
+use super::header::Layout;
+use super::mark::WrittenMark;
+use super::v1::EntryV1;
+use crate::{Fixed, Lines, Problem, ReadError, Source, Span, Window};
+use epitome_core::{EntryId, Mark, Message};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// One line of what was added, of any version.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Added {
+    /// The conversation it belongs to.
+    pub conversation: usize,
+    /// Which pass of compaction left it, counted from 1; older files do not say.
+    #[serde(default)]
+    pub pass: Option<u64>,
+    /// The parent of a message or note, the anchor of a mark; the end of the path where it is not said.
+    #[serde(default)]
+    pub at: Option<EntryId>,
+    /// A mark.
+    #[serde(default)]
+    pub mark: Option<WrittenMark>,
+    /// What was said.
+    #[serde(default)]
+    pub message: Option<Message>,
+    /// Something of the path that is no part of the context.
+    #[serde(default)]
+    pub note: Option<Arc<str>>,
+    /// Where the conversation has got to from here on.
+    #[serde(default)]
+    pub leaf: Option<EntryId>,
+    /// What is sent before the history from here on.
+    #[serde(default)]
+    pub fixed: Option<Fixed>,
+    /// An entry as version 1 wrote it.
+    #[serde(default)]
+    pub(super) entry: Option<EntryV1>,
+    /// Its record.
+    #[serde(default)]
+    pub(super) record: Option<Value>,
+}
+
+#[derive(Default, Serialize)]
+struct Line<'a> {
+    conversation: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pass: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<EntryId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<WrittenMark>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a Message>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leaf: Option<EntryId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fixed: Option<&'a Fixed>,
+}
+
+impl Line<'_> {
+    fn bytes(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).expect("marks and messages are always JSON");
+        line.push(b'\n');
+        line
+    }
+}
+
+/// The line of a mark anchored `at` an entry, newline included. Those of one pass share its number, which
+/// [`next_pass`] gives.
+pub fn mark_line(pass: u64, conversation: usize, at: Option<EntryId>, mark: &Mark) -> Vec<u8> {
+    let mark = Some(mark.clone().into());
+    Line { conversation, pass: Some(pass), at, mark, ..Line::default() }.bytes()
+}
+
+/// The line of a message below `at`, newline included.
+pub fn message_line(conversation: usize, at: Option<EntryId>, message: &Message) -> Vec<u8> {
+    Line { conversation, at, message: Some(message), ..Line::default() }.bytes()
+}
+
+/// The line of a note that keeps the place of something taken out, newline included.
+pub(super) fn note_line(conversation: usize, note: &str) -> Vec<u8> {
+    Line { conversation, note: Some(note), ..Line::default() }.bytes()
+}
+
+/// The line that moves a conversation to another leaf, newline included.
+pub fn leaf_line(conversation: usize, leaf: EntryId) -> Vec<u8> {
+    Line { conversation, leaf: Some(leaf), ..Line::default() }.bytes()
+}
+
+/// The line that says what is sent before the history, newline included; for sessions born here.
+pub fn fixed_line(conversation: usize, fixed: &Fixed) -> Vec<u8> {
+    Line { conversation, fixed: Some(fixed), ..Line::default() }.bytes()
+}
+
+/// The number of the next pass over a file of ours.
+pub fn next_pass(source: Arc<dyn Source>) -> Result<u64, ReadError> {
+    let layout = Layout::of(&*source)?;
+    let mut last = 0;
+    each(&source, &layout, |_, added| last = last.max(added.pass.unwrap_or_default()))?;
+    Ok(last.saturating_add(1))
+}
+
+/// Hands out each added line with where it stands in the file; a problem where they end badly.
+pub(super) fn each(
+    source: &Arc<dyn Source>,
+    layout: &Layout,
+    mut take: impl FnMut(Span, Added),
+) -> Result<Option<Problem>, ReadError> {
+    let start = layout.added_start();
+    let window = Window::new(source.clone(), start, source.len().saturating_sub(start));
+    let mut lines = Lines::of(&window);
+    while let Some(line) = lines.next()? {
+        match serde_json::from_slice(line.bytes) {
+            Ok(added) => take(Span { offset: start + line.span.offset, len: line.span.len }, added),
+            Err(_) if line.bytes.is_empty() => {}
+            Err(_) if !line.is_ended => return Ok(Some(cut_off(line.number))),
+            Err(error) => return Ok(Some(unreadable(line.number, &error))),
+        }
+    }
+    Ok(None)
+}
+
+fn cut_off(number: u64) -> Problem {
+    Problem { line: None, what: format!("added entry {number} is cut off and was left out") }
+}
+
+/// Later entries name earlier ones by their place, so after a gap they would name the wrong ones.
+fn unreadable(number: u64, error: &serde_json::Error) -> Problem {
+    let what = format!("added entry {number} cannot be read ({error}); it and all after it were left out");
+    Problem { line: None, what }
+}
