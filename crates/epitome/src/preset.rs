@@ -5,7 +5,7 @@ use crate::opened::Opened;
 use crate::settings::{self, Places};
 use anyhow::Result;
 use epitome_core::Settings;
-use epitome_engine::settings::{Resolved, preset};
+use epitome_settings::{Resolved, preset};
 use std::path::Path;
 
 /// The settings of a preset, as it is.

@@ -4,7 +4,7 @@ use super::print_json;
 use crate::cli::ListArgs;
 use crate::output::Page;
 use anyhow::{Context as _, Result};
-use epitome_engine::settings::preset;
+use epitome_settings::preset;
 
 /// Lists the presets, or prints one as the whole file it stands for.
 pub fn run(args: &ListArgs) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Settings' files as they lie on disk.
 
-use epitome_engine::settings::{Files, Stamp};
+use epitome_settings::{Files, Stamp};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;

@@ -11,7 +11,7 @@ pub use place::Places;
 use crate::cli::PolicyArgs;
 use anyhow::{Context as _, Result, bail};
 use epitome_core::Strategy;
-use epitome_engine::settings::{self, Flag, Resolved, Sources, Text, Watched};
+use epitome_settings::{self as settings, Flag, Resolved, Sources, Text, Watched};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 

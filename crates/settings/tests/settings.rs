@@ -2,11 +2,7 @@
 
 use epitome_core::policy::{Mode, Newest, Writer};
 use epitome_core::{Budget, Strategy, Tokens};
-use epitome_engine::settings::{
-    Files, Flag, Known, Live, Resolved, Sources, Stamp, Text, Thresholds, Watched, Window, WindowFrom,
-    resolve,
-};
-use epitome_tokens as tokens;
+use epitome_settings::{Files, Flag, Live, Resolved, Sources, Stamp, Text, Watched, resolve};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -54,16 +50,7 @@ fn is_due(resolved: &Resolved, window: u64, reserve: u64, tokens: u64) -> bool {
 fn limit(resolved: &Resolved, window: u64, reserve: u64) -> u64 {
     let budget =
         Budget { window: Tokens(window), fixed: Tokens::ZERO, reserve: Tokens(reserve), prompt_max: None };
-    Thresholds::of(&resolved.policy, &budget).trigger.0
-}
-
-fn known(catalog: u64, source: tokens::Source) -> Known {
-    Known { flag: None, provider: None, catalog: tokens::Sourced::new(catalog, source) }
-}
-
-fn window(resolved: &Resolved, known: &Known) -> (u64, WindowFrom) {
-    let window = Window::choose(known, &resolved.policy).expect("it is known or guessed");
-    (window.tokens.0, window.from)
+    budget.under(&resolved.policy).limit(&resolved.policy).0
 }
 
 #[test]
@@ -85,14 +72,6 @@ fn a6_an_absolute_value_for_trimming_replaces_its_percentage() {
     assert_eq!(source(&one, "trim.absolute"), "agent.md: features.compaction.trim_max_tokens");
     let off = resolved(&agent("aura", "features:\n  compaction:\n    trim_max_tokens: 0"));
     assert_eq!(off.policy.trim.absolute, None);
-}
-
-#[test]
-fn a8_an_agents_window_goes_before_the_providers() {
-    let one = resolved(&agent("aura", "context: 32000"));
-    let known = Known { provider: Some(Tokens(200_000)), ..known(200_000, tokens::Source::Catalog) };
-    assert_eq!(window(&one, &known), (32_000, WindowFrom::Explicit));
-    assert_eq!([25_599, 25_600].map(|tokens| is_due(&one, 32_000, 0, tokens)), [false, true]);
 }
 
 #[test]
@@ -168,10 +147,6 @@ fn c5_a_window_with_a_suffix_is_refused() {
         refusal(&environment("claude-code", &written)),
         "environment: `CLAUDE_CODE_AUTO_COMPACT_WINDOW` is \"500k\", which it cannot be; write plain tokens, such as 500000"
     );
-    let mut sources = environment("claude-code@2.1", &written);
-    sources.project =
-        Some(text("epitome.toml", "preset = \"claude-code@2.1\"\n[compat]\nmisread_window_suffix = true"));
-    assert_eq!(resolved(&sources).policy.window.most, Some(Tokens(100_000)));
 }
 
 #[test]
@@ -210,23 +185,6 @@ fn k11_a_model_that_is_not_set_is_the_agents_own() {
     let summary = &one.policy.summary;
     assert_eq!((&summary.by, summary.span_messages), (&Writer::Session, Some(30)));
     assert_eq!(summary.prompt, "config:/prompts/compaction-summary.md");
-}
-
-#[test]
-fn k29_an_unknown_model_has_a_guessed_window_that_is_not_reported() {
-    let one = resolved(&project("preset = \"kaged\""));
-    let window = Window::choose(&known(128_000, tokens::Source::Guess), &one.policy).expect("a guess");
-    assert_eq!((window.tokens, window.reported()), (Tokens(128_000), None));
-}
-
-#[test]
-fn k30_an_operators_window_for_a_model_counts() {
-    let mut sources = project("preset = \"kaged\"\n[model.\"llama-*\"]\nmaxInputTokens = 50000");
-    sources.model = Some("ollama/llama-3".into());
-    let one = resolved(&sources);
-    assert_eq!(window(&one, &known(8_192, tokens::Source::Catalog)), (50_000, WindowFrom::Explicit));
-    assert_eq!([42_499, 42_500].map(|tokens| is_due(&one, 50_000, 0, tokens)), [false, true]);
-    assert_eq!(source(&one, "window.tokens"), "epitome.toml [model.\"llama-*\"]: maxInputTokens");
 }
 
 #[test]
@@ -346,44 +304,6 @@ fn l75_set_to_the_default_differs_from_unset() {
     assert_eq!(
         [source(&unset, "trigger.at"), source(&set, "trigger.at")],
         ["preset pi", "epitome.toml: trigger.at"]
-    );
-}
-
-#[test]
-fn l76_a_stated_window_goes_before_what_is_learned_listed_and_known() {
-    let stated = resolved(&project("[window]\ntokens = 32768"));
-    let plain = resolved(&Sources::default());
-    let flag = Some(Tokens(16_000));
-    let listed = Some(Tokens(400_000));
-    let catalog = known(1_000_000, tokens::Source::Catalog);
-    let learned = known(262_144, tokens::Source::Learned);
-    assert_eq!(
-        [
-            window(&stated, &Known { flag, ..catalog }),
-            window(&stated, &catalog),
-            window(&plain, &Known { provider: listed, ..learned }),
-            window(&plain, &Known { provider: listed, ..catalog }),
-            window(&plain, &catalog),
-        ],
-        [
-            (16_000, WindowFrom::Explicit),
-            (32_768, WindowFrom::Explicit),
-            (262_144, WindowFrom::Learned),
-            (400_000, WindowFrom::Provider),
-            (1_000_000, WindowFrom::Catalog),
-        ]
-    );
-}
-
-#[test]
-fn l77_an_unknown_window_is_a_guess_and_is_called_one() {
-    let plain = resolved(&Sources::default());
-    assert_eq!(window(&plain, &known(128_000, tokens::Source::Guess)), (128_000, WindowFrom::Guess));
-    let aura = resolved(&project("preset = \"aura\""));
-    let refused = Window::choose(&known(128_000, tokens::Source::Guess), &aura.policy).expect_err("no guess");
-    assert_eq!(
-        refused.to_string(),
-        "the model's window is not known, and `window.unknown` is not set; set `window.tokens`"
     );
 }
 

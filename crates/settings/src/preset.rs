@@ -8,7 +8,7 @@ use toml::Table;
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../../presets/", $name, ".toml")))),*]
+        &[$(($name, include_str!(concat!("../presets/", $name, ".toml")))),*]
     };
 }
 
@@ -94,15 +94,19 @@ pub fn settings(name: &str) -> Result<Settings, SettingsError> {
 #[cfg(test)]
 mod tests {
     use super::{chain, names, settings};
-    use epitome_core::{Policy, policy::Compat};
+    use epitome_core::{Policy, Settings};
 
     #[test]
-    fn every_preset_makes_a_policy_without_known_defects() {
+    fn every_preset_makes_a_policy() {
         for name in names() {
             let settings = settings(name).unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert_eq!(settings.compat, Compat::default(), "{name}");
             Policy::try_from(settings).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
+    }
+
+    #[test]
+    fn the_default_preset_is_what_the_core_takes_where_nothing_is_set() {
+        assert_eq!(settings("default"), Ok(Settings::default()));
     }
 
     #[test]

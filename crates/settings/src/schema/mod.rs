@@ -69,7 +69,7 @@ impl Key {
 #[cfg(test)]
 mod tests {
     use super::{KEYS, Key, UNSET, find};
-    use crate::settings::preset;
+    use crate::preset;
     use epitome_core::Settings;
     use std::collections::BTreeSet;
 
