@@ -1,6 +1,6 @@
 //! Settings: from what people wrote in many places to one checked policy that knows who said what.
 //!
-//! Pure: texts come in, values go out. Weakest first: a built-in preset, the user's `epitome.toml`, the
+//! Pure: texts come in, values go out. Weakest first: a preset (built in, or the operator's own), the user's `epitome.toml`, the
 //! project's, the agent's file (after those it inherits from), tables for the model at work, the environment,
 //! flags, and overrides for one call. Values are merged key by key, so that what is not said differs from
 //! what is said to be the default.
@@ -35,4 +35,5 @@ pub use error::SettingsError;
 pub use file::Text;
 pub use layer::{Leaf, Origin, Source};
 pub use live::{Files, Live, Stamp, Watched};
+pub use preset::{OwnPreset, Presets};
 pub use resolve::{Flag, Resolved, Sources, resolve};

@@ -2,7 +2,7 @@
 
 use epitome_core::policy::{Mode, Newest, Writer};
 use epitome_core::{Budget, Strategy, Tokens};
-use epitome_settings::{Files, Flag, Live, Resolved, Sources, Stamp, Text, Watched, resolve};
+use epitome_settings::{Files, Flag, Live, OwnPreset, Resolved, Sources, Stamp, Text, Watched, resolve};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -272,6 +272,11 @@ impl Files for Drawer {
         let files = self.0.lock().expect("no test panics with it");
         files.get(path).map(|(_, text)| text.clone()).ok_or_else(|| "there is no such file".to_owned())
     }
+
+    fn list(&self, folder: &Path) -> Vec<PathBuf> {
+        let files = self.0.lock().expect("no test panics with it");
+        files.keys().filter(|path| path.parent() == Some(folder)).cloned().collect()
+    }
 }
 
 #[test]
@@ -294,6 +299,46 @@ fn o20_a_changed_file_counts_at_the_next_check_and_a_broken_one_does_not() {
     );
     drawer.write("epitome.toml", 3, "[trigger]\nat = \"60%\"");
     assert_eq!((at(&mut live), live.fault().is_none()), ("60%".to_owned(), true));
+}
+
+#[test]
+fn an_own_preset_that_changes_counts_at_the_next_check() {
+    let drawer = Arc::new(Drawer::default());
+    drawer.write("presets/team.toml", 1, "base = \"pi\"\n[trigger]\nat = \"70%\"");
+    let watched = Watched { presets: Some("presets".into()), ..Watched::default() };
+    let named = Flag { name: "--preset".into(), key: "preset".into(), text: "team".into() };
+    let rest = Sources { flags: vec![named], ..Sources::default() };
+    let mut live = Live::open(drawer.clone(), watched, rest).expect("it is a preset");
+    let resolved = live.check().clone();
+    assert_eq!(
+        [source(&resolved, "trigger.at"), source(&resolved, "keep.newest"), resolved.preset.clone()],
+        ["preset team (presets/team.toml)", "preset pi", "team"]
+    );
+    drawer.write("presets/base.toml", 2, "[trigger]\nat = \"60%\"");
+    drawer.write("presets/team.toml", 2, "base = \"base\"");
+    assert_eq!(live.policy().trigger.at.to_string(), "60%");
+}
+
+#[test]
+fn an_own_preset_can_be_named_wherever_a_built_in_one_can() {
+    let file = text("team.toml", "[trigger]\nat = \"55%\"");
+    let presets = vec![OwnPreset { name: "team".into(), file }];
+    let at = |sources: Sources| {
+        let sources = Sources { presets: presets.clone(), ..sources };
+        resolved(&sources).policy.trigger.at.to_string()
+    };
+    let agents = vec![text("agent.md", "---\ncompaction: {preset: team}\n---")];
+    let flags = vec![Flag { name: "--preset".into(), key: "preset".into(), text: "team".into() }];
+    let environment = vec![("EPITOME_PRESET".to_owned(), "team".to_owned())];
+    assert_eq!(
+        [
+            at(project("preset = \"team\"")),
+            at(Sources { agents, ..Sources::default() }),
+            at(Sources { flags, ..Sources::default() }),
+            at(Sources { environment, ..Sources::default() }),
+        ],
+        ["55%"; 4]
+    );
 }
 
 #[test]
