@@ -117,8 +117,7 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::Budget;
-    use crate::Tokens;
-    use crate::policy::default_preset;
+    use crate::{Policy, Tokens};
 
     #[test]
     fn a_prompt_limit_below_the_window_counts() {
@@ -129,7 +128,7 @@ mod tests {
 
     #[test]
     fn large_fixed_parts_do_not_make_every_call_compact() {
-        let policy = default_preset();
+        let policy = Policy::default();
         let budget = Budget::new(Tokens(100_000), Tokens(85_000), Tokens(1_000));
         let target = budget.target(&policy);
         assert!(!budget.is_due(target, &policy));

@@ -104,12 +104,7 @@ fn protected_from(job: &Job<'_>) -> usize {
     let slots = job.context.slots().len();
     let Some(protect) = job.policy.prune.protect else { return slots };
     let most = protect.of(job.budget.window);
-    let keep = if job.policy.compat.prune_boundary_message {
-        crate::Keep::Tokens(most)
-    } else {
-        crate::Keep::AtLeast(most)
-    };
-    crate::find_cut(job.context, keep).map_or(0, |cut| cut.slot(slots))
+    crate::find_cut(job.context, crate::Keep::AtLeast(most)).map_or(0, |cut| cut.slot(slots))
 }
 
 /// Messages whose results are among the newest, by their tokens; what the model has not seen yet always is.

@@ -167,15 +167,13 @@ impl Measure for Cl100k {
 #[cfg(test)]
 mod tests {
     use super::measure_for;
-    use crate::settings::preset;
     use epitome_core::policy::{Count, CountText};
-    use epitome_core::{Author, Block, Call, Image, Measure, Message, Policy, Role, Tokens};
+    use epitome_core::{Author, Block, Call, Image, Measure, Message, Policy, Role, Settings, Tokens};
     use epitome_tokens::{Counter, Encoding};
     use std::sync::Arc;
 
     fn measure(text: CountText, image_tokens: Option<u64>) -> Arc<dyn Measure> {
-        let mut settings = preset::settings("default").expect("the preset is in order");
-        settings.count = Count { text, image_tokens };
+        let settings = Settings { count: Count { text, image_tokens }, ..Settings::default() };
         let policy = Policy::try_from(settings).expect("the settings are sound");
         measure_for(&policy, Counter::exact(Encoding::O200kBase))
     }

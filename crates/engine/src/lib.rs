@@ -4,13 +4,11 @@
 //! What touches the world comes in through ports: originals through an archive, time through [`Clock`].
 //!
 //! ```
-//! use epitome_core::{Author, Budget, Expressible, Log, Message, Policy, Role, Settings, Shelf, Tokens, Trigger};
+//! use epitome_core::{Author, Budget, Expressible, Log, Message, Policy, Role, Shelf, Tokens, Trigger};
 //! use epitome_engine::{Asks, Gauge, Session, Setup, Stopped};
 //! use epitome_tokens::{Catalog, Counter};
 //! use std::sync::Arc;
 //!
-//! let settings: Settings = toml::from_str(include_str!("../../../presets/default.toml"))?;
-//! let policy = Policy::try_from(settings)?;
 //! let gauge = Gauge(Counter::for_model(&Catalog::built_in().find("gpt-5")));
 //! let shelf = Arc::new(Shelf::default());
 //! let mut session = Session::new(
@@ -20,7 +18,7 @@
 //!         measure: Arc::new(gauge),
 //!         count_method: "o200k_base".into(),
 //!         budget: Budget::new(Tokens(4_000), Tokens(0), Tokens(500)),
-//!         policy: Arc::new(policy),
+//!         policy: Arc::new(Policy::default()),
 //!         can: Expressible::ALL,
 //!         focus: None,
 //!         pins: Vec::new(),
@@ -58,13 +56,14 @@ mod replay;
 mod report;
 mod restore;
 mod session;
-pub mod settings;
 mod setup;
 mod sketch;
 mod speculate;
 mod switch;
 mod tally;
+mod thresholds;
 mod watch;
+mod window;
 
 pub use background::{Background, Spawn};
 pub use branch::{Farewell, Leaving, Moved, is_branch_summary};
@@ -84,4 +83,6 @@ pub use session::{EngineError, Phase, Session};
 pub use setup::{Asks, Setup, TwoCompactors};
 pub use sketch::{Sketch, SketchedCalls};
 pub use speculate::{Ready, Speculation};
+pub use thresholds::Thresholds;
 pub use watch::{Check, FigureSource, Point};
+pub use window::{Known, NoWindow, Window, WindowFrom};

@@ -85,7 +85,7 @@ impl Session {
         if self.setup().policy.mode == Mode::Off {
             return surface("compaction is off");
         }
-        if is_spent && !self.setup().policy.compat.unbounded_reactive {
+        if is_spent {
             return surface("this request was compacted and sent again already");
         }
         self.state.recoveries += 1;

@@ -171,11 +171,6 @@ impl Session {
         if usage.is_zero() || (is_odd && self.setup().policy.trigger.measure == MeasureBy::Floor) {
             return;
         }
-        let usage = if self.setup().policy.compat.ignore_cache_tokens {
-            Usage { prompt: usage.prompt.saturating_sub(usage.cache_read + usage.cache_write), ..usage }
-        } else {
-            usage
-        };
         let percent = (known * 100).checked_div(count.0).unwrap_or(0).min(u64::from(u32::MAX)) as u32;
         let anchor = Anchor { epoch: self.epoch(), usage, dropped: 0 };
         self.set_measured(Some(Measured { anchor, slots: self.context().slots().len(), percent }));

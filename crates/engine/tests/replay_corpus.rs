@@ -1,7 +1,7 @@
 //! Every transcript of the corpus, replayed call by call: each request fits, is valid, and extends
 //! the one before it byte for byte unless the context was rebuilt; every message is accounted for.
 
-use epitome_core::{Budget, EntryId, Expressible, Measure, Policy, Settings, Shown, Tokens};
+use epitome_core::{Budget, EntryId, Expressible, Measure, Policy, Shown, Tokens};
 use epitome_engine::{Asks, Call, EngineError, Gauge, Happened, Session, Setup, Stopped, replay};
 use epitome_tokens::{Catalog, Counter};
 use epitome_wire::{Conversation, Format, Protocol, encode, read, validate};
@@ -12,12 +12,6 @@ use std::sync::Arc;
 const WINDOW: Tokens = Tokens(64_000);
 /// Of the many small conversations in one file, these many from its start.
 const CONVERSATIONS_MAX: usize = 10;
-
-fn policy() -> Policy {
-    let preset = include_str!("../../../presets/default.toml");
-    let settings: Settings = toml::from_str(preset).expect("the preset is in order");
-    Policy::try_from(settings).expect("the settings are sound")
-}
 
 fn transcripts(folder: &str) -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(folder);
@@ -141,7 +135,7 @@ fn replay_folder(folder: &str) {
         let gauge = Gauge(Counter::for_model(&Catalog::built_in().find("claude-sonnet-4-5")));
         let transcript = read(Arc::new(bytes), None, &gauge).expect("it is a transcript");
         for conversation in transcript.conversations.iter().take(CONVERSATIONS_MAX) {
-            let seen = replay_one(conversation, &path.display().to_string(), &gauge, &policy());
+            let seen = replay_one(conversation, &path.display().to_string(), &gauge, &Policy::default());
             (calls, rebuilt) = (calls + seen.0, rebuilt + seen.1);
         }
     }

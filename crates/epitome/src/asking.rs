@@ -7,9 +7,9 @@ use crate::settings::{Places, prompt};
 use anyhow::{Context as _, Result};
 use epitome_core::policy::Writer;
 use epitome_core::{Prompts, Tokens};
-use epitome_engine::settings::Resolved;
 use epitome_engine::{Asks, Model, Report, SketchedCalls};
 use epitome_provider::{Aliases, Provider, World};
+use epitome_settings::Resolved;
 use epitome_tokens::{Catalog, Usage};
 use std::sync::{Arc, OnceLock};
 

@@ -4,14 +4,8 @@ use crate::cli::{PolicyArgs, ReadArgs};
 use crate::opened::Opened;
 use crate::settings::{self, Places};
 use anyhow::Result;
-use epitome_core::Settings;
-use epitome_engine::settings::{Resolved, preset};
+use epitome_settings::Resolved;
 use std::path::Path;
-
-/// The settings of a preset, as it is.
-pub fn settings(name: &str) -> Result<Settings> {
-    Ok(preset::settings(name)?)
-}
 
 /// A transcript opened under the policy for its model.
 pub fn open(path: &Path, read: &ReadArgs, args: &PolicyArgs) -> Result<(Opened, Resolved)> {

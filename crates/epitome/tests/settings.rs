@@ -160,6 +160,76 @@ fn a_preset_is_printed_as_the_whole_file_it_stands_for() {
     assert_eq!(json["trigger"]["free_min"], "15%");
 }
 
+#[test]
+fn a_preset_of_ones_own_rests_on_another_and_is_listed() {
+    let desk = Desk::new();
+    desk.write(
+        "config/epitome/presets/base.toml",
+        "base = \"pi\"\nabout = \"ours\"\n[trigger]\nat = \"70%\"\n",
+    );
+    desk.write("config/epitome/presets/team.toml", "base = \"base\"\n[trigger]\ntarget = \"40%\"\n");
+    let file = |name: &str| desk.0.path().join("config/epitome/presets").join(name).display().to_string();
+    let expected = [
+        json!({"key": "trigger.at", "value": "70%", "from": "preset", "name": "base", "file": file("base.toml"), "as": "trigger.at"}),
+        json!({"key": "trigger.target", "value": "40%", "from": "preset", "name": "team", "file": file("team.toml"), "as": "trigger.target"}),
+        json!({"key": "keep.newest", "value": {"tokens-at-least": 16384}, "from": "preset", "name": "pi", "as": "keep.newest"}),
+    ];
+    let said =
+        |config: Value| ["trigger.at", "trigger.target", "keep.newest"].map(|key| setting(&config, key));
+    assert_eq!(said(desk.config(&["--preset", "team"], &[])), expected);
+    assert_eq!(said(desk.config(&[], &[("EPITOME_PRESET", "team")])), expected);
+    desk.write("project/epitome.toml", "preset = \"team\"\n");
+    assert_eq!(said(desk.config(&[], &[])), expected);
+    let (_, listed) = desk.run(&["presets"], &[]);
+    assert_eq!(
+        listed.lines().skip(18).collect::<Vec<_>>(),
+        ["base                   ours", "team                   ours"]
+    );
+    let printed: toml::Table = desk.run(&["presets", "team"], &[]).1.parse().expect("TOML");
+    assert_eq!(printed["trigger"]["at"].as_str(), Some("70%"));
+}
+
+#[test]
+fn a_preset_of_ones_own_that_cannot_be_used_is_told_with_its_file() {
+    let desk = Desk::new();
+    let write = |name: &str, text: &str| desk.write(&format!("config/epitome/presets/{name}.toml"), text);
+    write("a", "base = \"b\"\n");
+    write("b", "base = \"a\"\n");
+    write("pi", "mode = \"ask\"\n");
+    write("slip", "[triger]\nat = \"70%\"\n");
+    write("lost", "base = \"kagd\"\n");
+    let told = |name: &str| {
+        let (is_done, told) = desk.run(&["config", "--preset", name], &[]);
+        assert!(!is_done, "{told}");
+        told
+    };
+    let file =
+        |name: &str| desk.0.path().join(format!("config/epitome/presets/{name}.toml")).display().to_string();
+    assert_eq!(
+        ["a", "pi", "slip"].map(told),
+        [
+            "epitome: presets rest on each other in a circle: a, b, a; give one of them another `base`\n"
+                .to_owned(),
+            format!("epitome: {} has the name of a built-in preset, `pi`; rename the file\n", file("pi")),
+            format!(
+                "epitome: preset slip ({}): `triger` is no setting; did you mean `trigger`?\n",
+                file("slip")
+            ),
+        ]
+    );
+    let lost = format!(
+        "epitome: there is no preset `kagd`, the base of preset lost ({}); did you mean `kaged`? ",
+        file("lost")
+    );
+    assert!(told("lost").starts_with(&lost), "{}", told("lost"));
+    let (is_done, listed) = desk.run(&["presets"], &[]);
+    let slip = format!(
+        "slip                   cannot be used: preset slip ({}): `triger` is no setting; did you mean `trigger`?",
+        file("slip")
+    );
+    assert!(is_done && listed.lines().any(|line| line == slip), "{listed}");
+}
+
 /// Two messages, for a model that a table of settings is for.
 const BODY: &str = r#"{"model":"gpt-5","messages":[{"role":"user","content":"name a colour"},{"role":"assistant","content":"blue"},{"role":"user","content":"another"}]}"#;
 

@@ -7,8 +7,8 @@ use epitome_core::{
     Author, Block, Budget, Call, EntryId, Expressible, Log, Message, Part, Policy, Role, Settings, Shelf,
     Tokens, ToolResult, Trigger,
 };
-use epitome_engine::settings::{preset, prompts};
 use epitome_engine::{Asks, EngineError, Hook, Recovery, Report, Session, Setup, now};
+use epitome_settings::{preset, prompts};
 use std::sync::Arc;
 
 /// A session in a test.

@@ -2,7 +2,6 @@
 //! context consists of.
 
 use epitome_core::{Author, Block, Body, EntryId, Message, Part, Request, Role, Trigger};
-use epitome_engine::Happened;
 use epitome_testbed::{Bed, Maker, good, written};
 
 const WINDOW: u64 = 100_000;
@@ -122,24 +121,12 @@ fn a15_the_prompt_wants_checklists_word_for_word() {
 
 #[test]
 fn a33_keeping_nothing_leaves_the_summary_alone() {
-    let keep_nothing = || {
-        Maker::new("aura", WINDOW)
-            .set(|policy| policy.keep.newest = epitome_core::policy::Newest::Messages(0))
-    };
-    let mut bed = keep_nothing().bed();
-    let ids = bed.talk(1, 4_000);
-    assert_eq!(compacted(&mut bed), (ids, vec![]));
-    assert_eq!(bed.shown().len(), 1);
-}
-
-#[test]
-fn a33_with_aura_codes_defect_the_last_message_stays() {
-    let maker = Maker::new("aura@code", WINDOW).set(|policy| {
-        policy.keep.newest = epitome_core::policy::Newest::Messages(0);
-        policy.compat.keep_last_message_at_zero = true;
-    });
-    let mut bed = maker.bed();
-    let ids = bed.talk(1, 4_000);
-    assert_eq!(bed.compact(Trigger::Manual).outcome, Happened::Noop);
-    assert_eq!(bed.in_view(), ids);
+    for preset in ["aura", "aura@code"] {
+        let maker = Maker::new(preset, WINDOW)
+            .set(|policy| policy.keep.newest = epitome_core::policy::Newest::Messages(0));
+        let mut bed = maker.bed();
+        let ids = bed.talk(1, 4_000);
+        assert_eq!(compacted(&mut bed), (ids, vec![]), "{preset}");
+        assert_eq!(bed.shown().len(), 1, "{preset}");
+    }
 }

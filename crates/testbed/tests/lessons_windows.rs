@@ -3,8 +3,10 @@
 
 use epitome_core::policy::Mode;
 use epitome_core::{Budget, Tokens, Trigger};
-use epitome_engine::settings::{Known, Resolved, Sources, Text, Thresholds, Window, WindowFrom, resolve};
-use epitome_engine::{Asks, Event, FigureSource, Happened, Recovery, now};
+use epitome_engine::{
+    Asks, Event, FigureSource, Happened, Known, Recovery, Thresholds, Window, WindowFrom, now,
+};
+use epitome_settings::{Resolved, Sources, Text, resolve};
 use epitome_testbed::{Bed, Maker};
 use epitome_tokens::{Catalog, Source, Sourced, Usage};
 

@@ -9,8 +9,8 @@ use epitome_core::policy::Newest;
 use epitome_core::{
     Budget, Drafted, Entry, EntryId, Expressible, Log, Measure, Policy, Settings, Sizes, Tokens, Trigger,
 };
-use epitome_engine::settings::preset;
 use epitome_engine::{Asks, Session, Setup, Stopped, measure_for};
+use epitome_settings::preset;
 use epitome_tokens::{Counter, Encoding};
 use epitome_wire::{Conversation, Format};
 use serde_json::Value;

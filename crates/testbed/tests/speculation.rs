@@ -5,11 +5,11 @@
 use epitome_core::{
     Author, Budget, Called, EntryId, Expressible, Log, Message, Policy, Request, Role, Shelf, Tokens,
 };
-use epitome_engine::settings::{preset, prompts};
 use epitome_engine::{
     Asks, Background, Event, Farewell, Gauge, Model, Pending, Ready, Report, Session, Setup, Spawn, Stopped,
 };
 use epitome_provider::{Aliases, Provider, World};
+use epitome_settings::{preset, prompts};
 use epitome_tokens::{Catalog, Counter};
 use epitome_upstream::{Handle, Script, Upstream};
 use epitome_wire::{Format, encode};

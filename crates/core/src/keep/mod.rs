@@ -65,11 +65,8 @@ impl Kept {
                 Self::from_slot(job, pins, start.max(first))
             }
             Shape::From(id) => {
-                // From the exchange it belongs to: a result without its call is nothing. What is said
-                // unchecked, for comparisons with those who do not check, is taken as it is.
-                let is_trusted = job.policy.compat.trust_hook_ids;
-                let unit = unit_of(job.context, id).first().copied().filter(|_| !is_trusted);
-                let begin = unit.unwrap_or(id);
+                // From the exchange it belongs to: a result without its call is nothing.
+                let begin = unit_of(job.context, id).first().copied().unwrap_or(id);
                 let at = job.context.slots().iter().position(|slot| slot.id() == begin);
                 Self::from_slot(job, pins, at.unwrap_or(job.context.slots().len()).max(first))
             }

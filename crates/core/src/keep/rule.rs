@@ -21,7 +21,7 @@ fn keep(job: &Job<'_>, fewer: u32) -> Keep {
     let amount = |tokens: Tokens| calibrated(job, tokens).share(1, 1 << fewer.min(TOKENS_HALVED_MAX));
     match job.policy.keep.newest {
         Newest::Messages(count) => match count.saturating_sub(fewer) {
-            0 if !job.policy.compat.keep_last_message_at_zero => Keep::Nothing,
+            0 => Keep::Nothing,
             left => Keep::Messages(left as usize),
         },
         Newest::TokensAtLeast(least) => Keep::AtLeast(amount(least)),

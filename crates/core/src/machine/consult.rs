@@ -126,9 +126,6 @@ impl Plan<'_> {
 
     /// Why a context cannot be cut in front of `id`.
     fn refusal(&self, id: EntryId) -> Option<String> {
-        if self.job.policy.compat.trust_hook_ids {
-            return None;
-        }
         let context = self.job.context;
         let is_slot = |slot: &Slot| matches!(slot, Slot::Message { id: known, .. } if *known == id);
         let Some(at) = context.slots().iter().position(is_slot) else {

@@ -56,9 +56,6 @@ pub(super) struct Tune {
     asked: Vec<Request>,
 }
 
-/// What some put in the place of a summary they lose.
-const NO_HISTORY: &str = "No prior history.";
-
 impl<'a> Errand<'a> {
     pub(super) fn begin(plan: Plan<'a>, strategy: Strategy) -> Result<Next<'a>, ArchiveError> {
         Self::start(plan, strategy, Tune::default())
@@ -267,9 +264,6 @@ impl<'a> Errand<'a> {
     /// What stands for the history where only a turn's beginning was asked for: the summary made before.
     fn kept_on(&self) -> Option<String> {
         self.prefix.as_ref()?;
-        if self.job().policy.compat.lose_previous_summary_on_split {
-            return Some(NO_HISTORY.into());
-        }
         self.previous()
     }
 

@@ -15,7 +15,8 @@ pub(super) struct Part {
 
 /// The parts of what leaves view, in the order they are asked for.
 pub(super) fn parts(plan: &Plan<'_>, room: Tokens) -> VecDeque<Part> {
-    let leaving = leaving(plan);
+    // What an earlier compaction kept is among it.
+    let leaving = plan.leaving();
     let turn = plan.cut_turn().filter(|_| plan.job.policy.keep.within_turn);
     let split = turn.map_or(leaving.len(), |turn| leaving.partition_point(|&id| id < turn));
     let (history, prefix) = leaving.split_at(split);
@@ -27,17 +28,6 @@ pub(super) fn parts(plan: &Plan<'_>, room: Tokens) -> VecDeque<Part> {
         parts.push_back(Part { purpose: Purpose::TurnPrefix, ids: prefix.to_vec() });
     }
     parts
-}
-
-/// Messages that leave view now; what an earlier compaction kept is among them.
-fn leaving(plan: &Plan<'_>) -> Vec<EntryId> {
-    let mut leaving = plan.leaving();
-    if plan.job.policy.compat.lose_kept_tail
-        && let Some(&last) = plan.job.compactions.last()
-    {
-        leaving.retain(|&id| id > last);
-    }
-    leaving
 }
 
 fn number(pieces: Vec<Vec<EntryId>>) -> Vec<Part> {

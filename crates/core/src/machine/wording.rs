@@ -68,8 +68,7 @@ impl<'a> Errand<'a> {
             }
             Purpose::History | Purpose::Part { .. } | Purpose::Native => prompts.first.to_string(),
         };
-        let hears_focus = !job.policy.compat.focus_history_only || part.purpose != Purpose::TurnPrefix;
-        if let Some(focus) = job.focus.filter(|_| hears_focus) {
+        if let Some(focus) = job.focus {
             text.push_str(&format!("\n\nAdditional focus: {focus}"));
         }
         for guidance in &self.ask.plan.wanted.guidance {

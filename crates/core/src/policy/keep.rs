@@ -21,6 +21,18 @@ pub struct KeepRule {
     pub matching: Vec<String>,
 }
 
+impl Default for KeepRule {
+    fn default() -> Self {
+        Self {
+            newest: Newest::Percent(40),
+            within_turn: true,
+            calibrated: false,
+            always: vec![Always::First, Always::Newest, Always::Pins],
+            matching: Vec::new(),
+        }
+    }
+}
+
 /// How much of the newest part of a context is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -10,7 +10,7 @@ mod trigger;
 
 pub use keep::{Always, KeepRule, Newest};
 pub use prepass::{Notice, Prune, PruneWhen, Trim};
-pub use rebuild::{Compat, FileList, Guard, LargerFile, Last, Rebuild, Restore, Resume, Verify};
+pub use rebuild::{FileList, Guard, LargerFile, Last, Rebuild, Restore, Resume, Verify};
 pub use strategy::Strategy;
 pub use summary::{
     BranchRule, Clip, Input, Markers, Oversize, Pictures, Previous, Split, SummaryRule, Writer,
@@ -56,9 +56,32 @@ pub struct Settings {
     pub speculate: Speculate,
     /// How a branch that is left is summarised.
     pub branch: BranchRule,
-    /// Known defects of others.
-    #[serde(default)]
-    pub compat: Compat,
+}
+
+/// The preset `default`, for whoever writes no settings. Each part has its own next to its type.
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            about: "Compacts at 80 % of the window down to a quarter of it: newest exchanges word for word, \
+                    the rest as a checked summary."
+                .into(),
+            mode: Mode::Auto,
+            strategy: vec![Strategy::Summarize, Strategy::Drop],
+            trigger: TriggerRule::default(),
+            window: WindowRule::default(),
+            check: CheckPoints::default(),
+            count: Count::default(),
+            trim: Trim::default(),
+            prune: Prune::default(),
+            keep: KeepRule::default(),
+            summary: SummaryRule::default(),
+            rebuild: Rebuild::default(),
+            restore: Restore::default(),
+            guard: Guard::default(),
+            speculate: Speculate::default(),
+            branch: BranchRule::default(),
+        }
+    }
 }
 
 /// How tokens are counted. `model` is the session's model's own way.
@@ -70,6 +93,12 @@ pub struct Count {
     /// What a picture counts as; the model's own rule where it is not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_tokens: Option<u64>,
+}
+
+impl Default for Count {
+    fn default() -> Self {
+        Self { text: CountText::Model, image_tokens: None }
+    }
 }
 
 /// How text is counted.
@@ -102,6 +131,13 @@ impl std::ops::Deref for Policy {
     type Target = Settings;
     fn deref(&self) -> &Settings {
         &self.settings
+    }
+}
+
+/// [`Settings::default`], which a test holds to be a policy.
+impl Default for Policy {
+    fn default() -> Self {
+        Self { settings: Settings::default() }
     }
 }
 
@@ -199,10 +235,12 @@ impl Policy {
     }
 }
 
-/// The preset of those who set nothing.
 #[cfg(test)]
-pub(crate) fn default_preset() -> Policy {
-    let settings: Settings =
-        toml::from_str(include_str!("../../../../presets/default.toml")).expect("the preset is in order");
-    Policy::try_from(settings).expect("the preset is in order")
+mod tests {
+    use super::{Policy, Settings};
+
+    #[test]
+    fn the_default_settings_make_the_default_policy() {
+        assert_eq!(Policy::try_from(Settings::default()), Ok(Policy::default()));
+    }
 }

@@ -17,6 +17,12 @@ pub struct Trim {
     pub absolute: Option<Tokens>,
 }
 
+impl Default for Trim {
+    fn default() -> Self {
+        Self { enabled: false, at: Threshold::Share(5_000), absolute: None }
+    }
+}
+
 /// What pruning touches, when, and what it leaves alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,6 +64,29 @@ pub struct Prune {
     /// After so many minutes without a word the cache is cold, and the rule above does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_cold_minutes: Option<u64>,
+}
+
+impl Default for Prune {
+    fn default() -> Self {
+        Self {
+            when: PruneWhen::Never,
+            results: true,
+            arguments: true,
+            superseded_reads: true,
+            thinking: true,
+            images: true,
+            notice: Notice::Pointer,
+            protect: Some(Threshold::Share(1_000)),
+            protect_results: None,
+            size_min: Tokens(200),
+            saving_min: Tokens::ZERO,
+            saving_compare: Compare::Reached,
+            tools_kept: Vec::new(),
+            errors_kept: false,
+            cache_tokens_max: None,
+            cache_cold_minutes: None,
+        }
+    }
 }
 
 /// How the pointer in place of a tool result is worded. Each ends in the id that brings the result back.

@@ -22,6 +22,19 @@ pub struct Rebuild {
     pub resume: Resume,
 }
 
+impl Default for Rebuild {
+    fn default() -> Self {
+        Self {
+            todos: true,
+            files: FileList::None,
+            facts: true,
+            verify: Verify::Repair,
+            coverage: false,
+            resume: Resume::Continue,
+        }
+    }
+}
+
 /// How the files of a session are listed after a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -79,6 +92,21 @@ pub struct Restore {
     pub total_tokens: Tokens,
 }
 
+impl Default for Restore {
+    fn default() -> Self {
+        Self {
+            files: 0,
+            file_tokens: Tokens(5_000),
+            larger_file: LargerFile::Head,
+            skill_tokens: Tokens(5_000),
+            skills_tokens: Tokens(25_000),
+            server_tokens: Tokens(5_000),
+            servers_tokens: Tokens(25_000),
+            total_tokens: Tokens(50_000),
+        }
+    }
+}
+
 /// What becomes of a file that is larger than its share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -122,6 +150,24 @@ pub struct Guard {
     pub checkpoint_seconds_max: Option<u64>,
 }
 
+impl Default for Guard {
+    fn default() -> Self {
+        Self {
+            last: Last::Drop,
+            recoveries_max: 1,
+            failures_max: Some(3),
+            refills_max: Some(3),
+            refill_calls: 3,
+            progress: None,
+            calls_max: 24,
+            hook_tokens_max: Tokens(4_000),
+            hook_seconds_max: 10,
+            hooks_on_prune: false,
+            checkpoint_seconds_max: Some(3_600),
+        }
+    }
+}
+
 /// What is done where no strategy made room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -130,30 +176,4 @@ pub enum Last {
     Drop,
     /// Nothing, as long as the request can be sent; else the oldest part is dropped.
     Abandon,
-}
-
-/// Known defects of the systems that presets are named after, for comparisons with them. All off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Compat {
-    /// A new summary begins after the last compaction; what that one kept is lost.
-    pub lose_kept_tail: bool,
-    /// A cut turn without history before it loses the summary made before.
-    pub lose_previous_summary_on_split: bool,
-    /// The focus reaches the first of two calls only.
-    pub focus_history_only: bool,
-    /// What hooks say is taken unchecked.
-    pub trust_hook_ids: bool,
-    /// Older summaries inside the kept part are shown again.
-    pub render_inner_compactions: bool,
-    /// Cached tokens are not counted.
-    pub ignore_cache_tokens: bool,
-    /// Keeping nothing keeps the last message.
-    pub keep_last_message_at_zero: bool,
-    /// The message that crosses the line of protection is pruned.
-    pub prune_boundary_message: bool,
-    /// Overflow is recovered from without end.
-    pub unbounded_reactive: bool,
-    /// `500k` is read as 500, and raised to the least allowed.
-    pub misread_window_suffix: bool,
 }

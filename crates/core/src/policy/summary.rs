@@ -61,6 +61,35 @@ pub struct SummaryRule {
     pub shrink_keep_max: Option<u32>,
 }
 
+impl Default for SummaryRule {
+    fn default() -> Self {
+        Self {
+            by: Writer::Embedded,
+            prompt: "default".into(),
+            input: Input::Text,
+            markers: Markers::Ids,
+            span_messages: None,
+            result_chars_max: Some(4_000),
+            clip: Clip::Ends,
+            thinking: false,
+            images: Pictures::Label,
+            previous: Previous::Update,
+            chunks: 1,
+            oversize: Oversize::Fold,
+            split: Split::Sequence,
+            output_max: None,
+            prefix_output_max: None,
+            size_min: None,
+            short_max: None,
+            retries: 1,
+            shrink_results: vec![1_000, 200],
+            shrink_keep: false,
+            else_embedded: true,
+            shrink_keep_max: None,
+        }
+    }
+}
+
 /// Who writes summaries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
@@ -189,4 +218,10 @@ pub struct BranchRule {
     pub at: Threshold,
     /// The answer's limit.
     pub output_max: Tokens,
+}
+
+impl Default for BranchRule {
+    fn default() -> Self {
+        Self { enabled: true, at: Threshold::Remaining(Tokens(16_384)), output_max: Tokens(2_048) }
+    }
 }

@@ -60,6 +60,26 @@ pub struct TriggerRule {
     pub media: Option<u64>,
 }
 
+impl Default for TriggerRule {
+    fn default() -> Self {
+        Self {
+            at: Threshold::Share(8_000),
+            compare: Compare::Reached,
+            absolute: None,
+            output: Output::Room,
+            free_min: None,
+            yields: false,
+            only_lower: None,
+            target: Some(Threshold::Share(2_500)),
+            measure: MeasureBy::Floor,
+            approaching: Some(Threshold::Share(7_000)),
+            messages: None,
+            bytes: None,
+            media: None,
+        }
+    }
+}
+
 /// Whether a point must be reached or passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -128,6 +148,19 @@ pub struct CheckPoints {
     pub idle_tokens: Option<Tokens>,
 }
 
+impl Default for CheckPoints {
+    fn default() -> Self {
+        Self {
+            before_call: true,
+            in_tool_loop: true,
+            after_turn: false,
+            before_input: false,
+            idle_seconds: None,
+            idle_tokens: None,
+        }
+    }
+}
+
 /// The window, where it is not the model's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -141,6 +174,12 @@ pub struct WindowRule {
     /// The window of a model nobody knows; refused where it is not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<Tokens>,
+}
+
+impl Default for WindowRule {
+    fn default() -> Self {
+        Self { tokens: None, most: None, unknown: Some(Tokens(128_000)) }
+    }
 }
 
 /// The making of a summary before it is needed.
@@ -159,4 +198,17 @@ pub struct Speculate {
     pub growth_max: Tokens,
     /// How many may be thrown away in a row before it is left alone until the next compaction.
     pub wasted_max: u32,
+}
+
+impl Default for Speculate {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            lead: Threshold::Share(1_250),
+            lead_min: Tokens(8_192),
+            lead_max: Tokens(32_000),
+            growth_max: Tokens(20_000),
+            wasted_max: 2,
+        }
+    }
 }

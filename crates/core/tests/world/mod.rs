@@ -365,9 +365,7 @@ impl Session {
 }
 
 fn policy(asked: &Asked) -> Policy {
-    let preset = include_str!("../../../../presets/default.toml");
-    let mut settings: Settings = toml::from_str(preset).expect("the preset is in order");
-    settings.strategy = asked.strategy.clone();
+    let mut settings = Settings { strategy: asked.strategy.clone(), ..Settings::default() };
     settings.keep.newest = asked.others.newest.unwrap_or(Newest::Percent(asked.tail_percent));
     settings.summary.short_max = asked.others.makes_short.then_some(Tokens(100));
     settings.prune.size_min = Tokens(20);

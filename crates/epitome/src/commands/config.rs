@@ -8,7 +8,8 @@ use crate::output::Page;
 use crate::settings::{self, Places, prompt};
 use anyhow::Result;
 use epitome_core::{Budget, Prompts, Tokens};
-use epitome_engine::settings::{Known, Resolved, Thresholds, Window, WindowFrom};
+use epitome_engine::{Known, Thresholds, Window, WindowFrom};
+use epitome_settings::Resolved;
 use epitome_tokens::Model;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use super::Work;
 use crate::cli::ContextArgs;
 use crate::opened::Opened;
-use crate::{output, preset};
+use crate::output;
 use anyhow::{Context as _, Result};
 use epitome_core::{Policy, Shown};
 use epitome_wire::{Conversation, Format, encode};
@@ -12,8 +12,7 @@ use epitome_wire::{Conversation, Format, encode};
 pub fn run(args: &ContextArgs) -> Result<()> {
     let opened = Opened::new(&args.file, &args.read)?;
     let number = opened.conversation(args.conversation)?;
-    let policy = Policy::try_from(preset::settings("default")?)?;
-    let work = Work::plain(policy);
+    let work = Work::plain(Policy::default());
     let shown = work.open(&opened, number)?.shown()?;
     let body = body(&opened, &opened.transcript.conversations[number], &shown, args.to, args.max_tokens)?;
     output::write(None, |out| {

@@ -5,7 +5,6 @@ use crate::cli::{DemoArgs, FromFormat, ReadArgs};
 use crate::draw::{self, Paint};
 use crate::opened::Opened;
 use crate::output::Page;
-use crate::preset;
 use anyhow::{Context as _, Result};
 use epitome_core::{Policy, Trigger};
 use epitome_engine::{Report, Session};
@@ -28,8 +27,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
         json: args.json,
     };
     let opened = Opened::of(Path::new("pi-mono-large-session.jsonl"), Arc::new(bytes), &read)?;
-    let policy = Policy::try_from(preset::settings("default")?)?;
-    let work = Work::plain(policy);
+    let work = Work::plain(Policy::default());
     let mut session = work.open(&opened, 0)?;
     let messages = session.history().len();
     let report = session.compact_now(Trigger::Manual)?;

@@ -1,15 +1,19 @@
-//! `epitome presets`: policies with a name.
+//! `epitome presets`: policies with a name, built in and the user's own.
 
 use super::print_json;
 use crate::cli::ListArgs;
 use crate::output::Page;
+use crate::settings::{self, Places};
 use anyhow::{Context as _, Result};
-use epitome_engine::settings::preset;
+use epitome_settings::Presets;
+use serde_json::json;
 
 /// Lists the presets, or prints one as the whole file it stands for.
 pub fn run(args: &ListArgs) -> Result<()> {
+    let own = settings::own_presets(&Places::here()?)?;
+    let presets = Presets::with(&own);
     if let Some(name) = &args.name {
-        let settings = preset::settings(name)?;
+        let settings = presets.settings(name)?;
         if args.json {
             return print_json(&settings);
         }
@@ -18,10 +22,14 @@ pub fn run(args: &ListArgs) -> Result<()> {
         return page.print();
     }
     let (mut all, mut page) = (serde_json::Map::new(), Page::default());
-    for name in preset::names() {
-        let settings = preset::settings(name)?;
-        writeln!(page, "{name:<22} {}", settings.about);
-        all.insert(name.to_owned(), serde_json::to_value(settings)?);
+    for name in presets.names() {
+        // One that cannot be used does not hide the others.
+        let (line, value) = match presets.settings(name) {
+            Ok(settings) => (settings.about.clone(), serde_json::to_value(settings)?),
+            Err(error) => (format!("cannot be used: {error}"), json!({"error": error.to_string()})),
+        };
+        writeln!(page, "{name:<22} {line}");
+        all.insert(name.to_owned(), value);
     }
     if args.json { print_json(&all) } else { page.print() }
 }

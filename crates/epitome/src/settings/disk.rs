@@ -1,9 +1,9 @@
 //! Settings' files as they lie on disk.
 
-use epitome_engine::settings::{Files, Stamp};
+use epitome_settings::{Files, Stamp};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// Settings and prompts are written by hand; a file longer than this is something else.
@@ -22,6 +22,14 @@ impl Files for Disk {
 
     fn read(&self, path: &Path) -> Result<String, String> {
         read(path).map_err(|error| error.to_string())
+    }
+
+    fn list(&self, folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        let mut found: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        found.retain(|path| path.extension().is_some_and(|ending| ending == "toml") && path.is_file());
+        found.sort();
+        found
     }
 }
 

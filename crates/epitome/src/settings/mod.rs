@@ -1,5 +1,5 @@
 //! Where settings are found on this machine: the user's folder, the project's root, agents' files, the
-//! environment. What they mean is the engine's to say.
+//! environment. What they mean is the settings crate's to say.
 
 mod disk;
 mod place;
@@ -11,7 +11,7 @@ pub use place::Places;
 use crate::cli::PolicyArgs;
 use anyhow::{Context as _, Result, bail};
 use epitome_core::Strategy;
-use epitome_engine::settings::{self, Flag, Resolved, Sources, Text, Watched};
+use epitome_settings::{self as settings, Flag, OwnPreset, Resolved, Sources, Text, Watched};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -33,6 +33,7 @@ pub fn found(places: &Places, args: &PolicyArgs, model: Option<&str>) -> Result<
         ..Sources::default()
     };
     let mut watched = Watched {
+        presets: places.presets(),
         user: places.config.as_ref().map(|folder| folder.join(place::FILE)),
         project: Some(places.project.join(place::FILE)),
         agents: Vec::new(),
@@ -42,6 +43,11 @@ pub fn found(places: &Places, args: &PolicyArgs, model: Option<&str>) -> Result<
         watched.agents = ancestry(places, &named, agent)?;
     }
     Ok((watched, rest))
+}
+
+/// The presets that the operator wrote.
+pub fn own_presets(places: &Places) -> Result<Vec<OwnPreset>> {
+    Ok(Watched { presets: places.presets(), ..Watched::default() }.own_presets(&Disk)?)
 }
 
 /// The environment, as far as it is text.

@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 pub const FILE: &str = "epitome.toml";
 /// What else of a project is ours.
 const FOLDER: &str = ".epitome";
+/// The folder of the user's own presets, in theirs.
+const PRESETS: &str = "presets";
 
 /// The folders that settings and prompts lie in.
 #[derive(Clone, Debug)]
@@ -25,6 +27,11 @@ impl Places {
             |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let config = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")));
         Ok(Self { config: config.map(|folder| folder.join("epitome")), project: root_of(&folder) })
+    }
+
+    /// The folder of the user's own presets.
+    pub fn presets(&self) -> Option<PathBuf> {
+        self.config.as_ref().map(|folder| folder.join(PRESETS))
     }
 
     /// The file that a `project:/` or `config:/` path names; nothing where it is no such path.

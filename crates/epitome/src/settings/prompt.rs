@@ -4,7 +4,7 @@ use super::Places;
 use super::disk;
 use anyhow::{Context as _, Result, bail};
 use epitome_core::Prompts;
-use epitome_engine::settings::prompts;
+use epitome_settings::prompts;
 use std::path::PathBuf;
 
 /// Where `epitome init` puts the prompt of a project.
@@ -93,7 +93,7 @@ pub fn scaffold(places: &Places) -> Result<(PathBuf, bool)> {
 #[cfg(test)]
 mod tests {
     use super::{Places, SCAFFOLD, load};
-    use epitome_engine::settings::prompts;
+    use epitome_settings::prompts;
 
     fn places() -> (tempfile::TempDir, Places) {
         let folder = tempfile::tempdir().expect("there is room");

@@ -111,8 +111,9 @@ fn nothing_is_left_undone() {
 fn allowed(name: &str) -> Option<&'static [&'static str]> {
     match name {
         "core" | "tokens" => Some(&[]),
-        "wire" => Some(&["core"]),
+        "wire" | "settings" => Some(&["core"]),
         "engine" => Some(&["core", "tokens"]),
+        "testbed" => Some(&["core", "tokens", "wire", "settings", "engine"]),
         "epitome" => None,
         _ => Some(&["core", "tokens", "wire", "engine"]),
     }

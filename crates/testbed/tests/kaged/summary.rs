@@ -3,7 +3,7 @@
 use super::{full, kaged, made};
 use epitome_core::{Archive, Body, Entry, Purpose, Slot, Strategy, Tokens, Trigger};
 use epitome_engine::Event;
-use epitome_engine::settings::prompts;
+use epitome_settings::prompts;
 use epitome_testbed::Bed;
 use std::sync::Arc;
 

@@ -13,8 +13,8 @@ use epitome_core::{
     Author, Block, Body, Called, Failure, Fallback, Message, Part, Reply, Request, Role, Seen, Shown, Stop,
     Strategy, Tokens, ToolResult, Trigger,
 };
-use epitome_engine::settings::{Sources, resolve};
 use epitome_engine::{Happened, Made};
+use epitome_settings::{Sources, resolve};
 use epitome_testbed::{Bed, Maker, cut_off, failed, good, tool_call};
 use epitome_wire::encode::{self, RequestParts};
 use epitome_wire::{Format, Protocol, validate};

@@ -1,8 +1,8 @@
 //! What Operator-Use asks of a model, and what becomes of the answer.
 
-use crate::{WINDOW, bed, bed_with, compact, exchanges, summary, tail};
+use crate::{WINDOW, bed, compact, exchanges, summary, tail};
 use epitome_core::{Body, Purpose, Request};
-use epitome_engine::settings::prompts;
+use epitome_settings::prompts;
 use epitome_testbed::{Bed, Maker, good};
 
 /// The texts of the messages of a request, and what to do with them.
@@ -61,8 +61,8 @@ fn o11_a_cut_turn_takes_two_calls_at_once() {
 
 #[test]
 fn o12_a_cut_turn_without_history_keeps_the_summary_before_it() {
-    let result = |preset: &str, loses: bool| {
-        let mut bed = bed_with(preset, |settings| settings.compat.lose_previous_summary_on_split = loses);
+    let result = |preset: &str| {
+        let mut bed = bed(preset);
         bed.model.then(good("## Goal\nship it")).then(good("- make it green"));
         bed.talk(2, 1_000);
         let text = bed.filler(21_000);
@@ -73,11 +73,8 @@ fn o12_a_cut_turn_without_history_keeps_the_summary_before_it() {
         assert_eq!(purposes(&bed), [(Purpose::History, 0), (Purpose::TurnPrefix, 0)]);
         summary(&bed)
     };
-    let joined =
-        |history: &str| format!("{history}\n\n---\n\n**Turn Context (split turn):**\n\n- make it green");
-    assert_eq!(result("operator-use", false), joined("## Goal\nship it"));
-    assert_eq!(result("operator-use@2", false), joined("## Goal\nship it"));
-    assert_eq!(result("operator-use@2", true), joined("No prior history."));
+    let joined = "## Goal\nship it\n\n---\n\n**Turn Context (split turn):**\n\n- make it green";
+    assert_eq!(["operator-use", "operator-use@2"].map(result), [joined; 2]);
 }
 
 /// The lists behind the summary of a session that made these calls.

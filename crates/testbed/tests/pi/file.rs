@@ -1,8 +1,8 @@
 //! What a compaction leaves in a session file of pi's.
 
 use epitome_core::{Budget, Entry, Measure, Policy, Tokens, Trigger};
-use epitome_engine::settings::{preset, prompts};
 use epitome_engine::{Asks, Report, Session, Setup, Stopped, measure_for, now};
+use epitome_settings::{preset, prompts};
 use epitome_testbed::{TestClock, TestModel, good};
 use epitome_tokens::{Counter, Encoding};
 use epitome_wire::{Boundary, Format, Transcript, can_express, pi};

@@ -7,10 +7,9 @@ use epitome_testbed::{Bed, Maker, TestHook};
 use std::sync::Arc;
 
 /// A session with an exchange of 22,000 tokens in it and this hook; the ids of the exchange.
-fn hooked(verdict: Verdict, trusts: bool) -> (Bed, EntryId, EntryId) {
+fn hooked(verdict: Verdict) -> (Bed, EntryId, EntryId) {
     let hook = TestHook::new("archivist").says(Ok(Some(verdict)));
-    let maker = Maker::new("pi@0.83", WINDOW).set(|settings| settings.compat.trust_hook_ids = trusts);
-    let mut bed = maker.hook(Arc::new(hook)).bed();
+    let mut bed = Maker::new("pi@0.83", WINDOW).hook(Arc::new(hook)).bed();
     bed.talk(2, 1_000);
     let text = bed.filler(2_000);
     let (call, result) = bed.exchange("bash", r#"{"command":"make"}"#, &text);
@@ -25,7 +24,7 @@ fn supplies(keep_from: Option<EntryId>) -> Verdict {
 
 #[test]
 fn p30_a_hook_that_says_no_leaves_everything_as_it_is() {
-    let (mut bed, ..) = hooked(Verdict::Veto { why: "not now".into() }, false);
+    let (mut bed, ..) = hooked(Verdict::Veto { why: "not now".into() });
     let (entries, view) = (bed.session.log().len(), bed.in_view());
     let report = bed.compact(Trigger::Threshold);
     assert_eq!(
@@ -38,7 +37,7 @@ fn p30_a_hook_that_says_no_leaves_everything_as_it_is() {
 
 #[test]
 fn p31_a_hooks_summary_is_stored_under_its_name_and_no_model_is_asked() {
-    let (mut bed, ..) = hooked(supplies(None), false);
+    let (mut bed, ..) = hooked(supplies(None));
     let report = compact(&mut bed);
     assert!(bed.model.requests().is_empty());
     assert_eq!(report.record.and_then(|made| made.summarizer).as_deref(), Some("archivist"));
@@ -54,23 +53,11 @@ fn p32_a_cut_that_cannot_stand_is_refused_and_recorded() {
     let splits = "refused: a cut at m0003 would split an exchange";
     let elsewhere = "refused: m0999 is not in view on this branch";
     for (id, told) in [(EntryId(3), splits), (EntryId(999), elsewhere)] {
-        let (mut bed, _, result) = hooked(supplies(Some(id)), false);
+        let (mut bed, _, result) = hooked(supplies(Some(id)));
         assert_eq!(result, EntryId(3));
         let report = compact(&mut bed);
         assert_eq!(report.hooks.iter().map(|run| run.told.as_str()).collect::<Vec<_>>(), [told]);
         assert_eq!(report.record.and_then(|made| made.summarizer).as_deref(), Some("test-model"));
         assert_eq!(bed.in_view().len(), 4);
     }
-}
-
-#[test]
-fn p32_the_real_program_takes_any_cut_a_hook_names() {
-    let view = |id: EntryId| {
-        let (mut bed, ..) = hooked(supplies(Some(id)), true);
-        compact(&mut bed);
-        assert!(bed.model.requests().is_empty());
-        bed.in_view()
-    };
-    assert_eq!(view(EntryId(3)), (3..8).map(EntryId).collect::<Vec<_>>());
-    assert_eq!(view(EntryId(999)), []);
 }

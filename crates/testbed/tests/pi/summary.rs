@@ -1,8 +1,8 @@
 //! What pi asks of a model, and what becomes of the answer.
 
-use crate::{WINDOW, bed, bed_with, compact, compacted_before_a_long_turn, exchanges, summary, tail};
+use crate::{WINDOW, bed, compact, compacted_before_a_long_turn, exchanges, summary, tail};
 use epitome_core::{Body, Purpose, Request, Role, Tokens};
-use epitome_engine::settings::prompts;
+use epitome_settings::prompts;
 use epitome_testbed::{Bed, Maker, good, written};
 
 /// A finished turn, then one that is cut.
@@ -28,15 +28,12 @@ fn told(request: &Request) -> String {
 
 #[test]
 fn p5_the_focus_is_in_every_call() {
-    let heard = |only_history: bool| {
-        let mut bed = bed_with("pi@0.83", |settings| settings.compat.focus_history_only = only_history);
-        bed.session.set_focus(Some("keep the API list".into()));
-        cut_turn(&mut bed);
-        compact(&mut bed);
-        let texts = bed.model.asked();
-        texts.iter().map(|text| text.ends_with("\n\nAdditional focus: keep the API list")).collect::<Vec<_>>()
-    };
-    assert_eq!((heard(false), heard(true)), (vec![true, true], vec![true, false]));
+    let mut bed = bed("pi@0.83");
+    bed.session.set_focus(Some("keep the API list".into()));
+    cut_turn(&mut bed);
+    compact(&mut bed);
+    let hears = |text: &String| text.ends_with("\n\nAdditional focus: keep the API list");
+    assert_eq!(bed.model.asked().iter().map(hears).collect::<Vec<_>>(), [true, true]);
 }
 
 #[test]
@@ -99,8 +96,8 @@ fn p16_only_the_oldest_version_asks_for_both_at_once() {
 
 #[test]
 fn p17_a_turn_cut_right_after_a_compaction_does_not_lose_the_summary() {
-    let result = |version: &str, loses: bool| {
-        let mut bed = bed_with(version, |settings| settings.compat.lose_previous_summary_on_split = loses);
+    let result = |version: &str| {
+        let mut bed = bed(version);
         bed.model.then(good("## Goal\nship it")).then(good("- make it green"));
         compacted_before_a_long_turn(&mut bed);
         exchanges(&mut bed, 8);
@@ -108,12 +105,8 @@ fn p17_a_turn_cut_right_after_a_compaction_does_not_lose_the_summary() {
         assert_eq!(bed.model.requests()[1].purpose, Purpose::TurnPrefix);
         summary(&bed)
     };
-    let joined =
-        |history: &str| format!("{history}\n\n---\n\n**Turn Context (split turn):**\n\n- make it green");
-    for version in ["pi", "pi@0.83"] {
-        assert_eq!(result(version, false), joined("## Goal\nship it"));
-    }
-    assert_eq!(result("pi@0.83", true), joined("No prior history."));
+    let joined = "## Goal\nship it\n\n---\n\n**Turn Context (split turn):**\n\n- make it green";
+    assert_eq!(["pi", "pi@0.83"].map(result), [joined; 2]);
 }
 
 /// What is asked of a short turn with a call, whose result is `result`.

@@ -3,8 +3,8 @@
 use crate::{WINDOW, bed, bed_with, tail};
 use epitome_core::policy::Mode;
 use epitome_core::{Policy, Threshold, Tokens, Trigger};
-use epitome_engine::settings::preset;
 use epitome_engine::{FigureSource, Happened, Point, Recovery, now};
+use epitome_settings::preset;
 use epitome_testbed::Bed;
 use epitome_tokens::Usage;
 use std::sync::Arc;

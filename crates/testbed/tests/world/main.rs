@@ -11,8 +11,8 @@ mod people;
 
 use dice::Dice;
 use epitome_core::{EntryId, Tokens, Trigger};
-use epitome_engine::settings::preset;
 use epitome_engine::{EngineError, Happened, Recovery, Report, now};
+use epitome_settings::preset;
 use epitome_testbed::{Bed, Maker};
 use people::{fickle_hook, fickle_model};
 use std::collections::{BTreeMap, HashSet};

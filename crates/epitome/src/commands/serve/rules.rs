@@ -5,8 +5,8 @@ use crate::cli::PolicyArgs;
 use crate::output;
 use crate::settings::{self, Disk, Places};
 use anyhow::Result;
-use epitome_engine::settings::{Live, Resolved};
 use epitome_server::{Rule, Rules};
+use epitome_settings::{Live, Resolved};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

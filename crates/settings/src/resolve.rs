@@ -4,7 +4,8 @@ use super::error::SettingsError;
 use super::file::{self, File, Text, is_match};
 use super::foreign::{self, VARIABLES};
 use super::layer::{Layer, Leaf, Names, Origin, Source, table_of};
-use super::{agent, environment, preset, schema};
+use super::preset::{self, OwnPreset, Presets};
+use super::{agent, environment, schema};
 use epitome_core::{Policy, Settings};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -14,6 +15,8 @@ use toml::{Table, Value};
 /// Everything that can be said about how to compact, weakest first. What is not there says nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
+    /// Presets of the operator's own, which may be named wherever a built-in one may.
+    pub presets: Vec<OwnPreset>,
     /// The user's `epitome.toml`.
     pub user: Option<Text>,
     /// The project's.
@@ -76,11 +79,11 @@ const PRESET_RANK: usize = 0;
 /// # Errors
 /// The first key or value that cannot be used, with where it was written.
 pub fn resolve(sources: &Sources) -> Result<Resolved, SettingsError> {
-    let read = Read::of(sources)?;
+    let (read, presets) = (Read::of(sources)?, Presets::with(&sources.presets));
     let chosen = read.layers.iter().rev().find_map(|layer| layer.preset.clone());
     let preset = chosen.unwrap_or_else(|| preset::DEFAULT.to_owned());
     let mut ours = Settled::new();
-    for leaf in preset::leaves(&preset)? {
+    for leaf in presets.leaves(&preset)? {
         settle(&mut ours, PRESET_RANK, leaf);
     }
     let mut theirs = Settled::new();
@@ -88,7 +91,7 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, SettingsError> {
         layer.native.into_iter().for_each(|leaf| settle(&mut ours, rank, leaf));
         layer.foreign.into_iter().for_each(|leaf| settle(&mut theirs, rank, leaf));
     }
-    let mut notes = pass_over_variables(&mut theirs, &preset)?;
+    let mut notes = pass_over_variables(&mut theirs, presets, &preset)?;
     let translated = foreign::translate(&theirs, &ours)?;
     notes.extend(translated.notes);
     for said in translated.said {
@@ -182,9 +185,13 @@ fn settle_translated(ours: &mut Settled, said: Said) -> Option<String> {
 }
 
 /// Takes out the variables of another program where the preset is not of its family.
-fn pass_over_variables(theirs: &mut Settled, preset: &str) -> Result<Vec<String>, SettingsError> {
+fn pass_over_variables(
+    theirs: &mut Settled,
+    presets: Presets<'_>,
+    preset: &str,
+) -> Result<Vec<String>, SettingsError> {
     let (family, names) = VARIABLES;
-    if preset::chain(preset)?.iter().any(|(name, _)| *name == family) {
+    if presets.chain(preset)?.iter().any(|link| link.name == family) {
         return Ok(Vec::new());
     }
     let taken = names.iter().filter_map(|name| theirs.remove(*name));

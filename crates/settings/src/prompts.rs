@@ -4,7 +4,7 @@ use epitome_core::Prompts;
 
 macro_rules! prompt {
     ($name:literal) => {
-        include_str!(concat!("../../../../prompts/", $name, ".md"))
+        include_str!(concat!("../prompts/", $name, ".md"))
     };
 }
 
@@ -27,7 +27,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// The prompts called `name`, where they come with the program.
 ///
 /// ```
-/// let prompts = epitome_engine::settings::prompts::built_in("default").expect("it is built in");
+/// let prompts = epitome_settings::prompts::built_in("default").expect("it is built in");
 /// assert!(prompts.first.contains("## Goal") && prompts.prefix.contains("## Turn Context"));
 /// ```
 pub fn built_in(name: &str) -> Option<Prompts> {

@@ -2,8 +2,9 @@
 
 use super::foreign;
 use super::layer::{Names, Source};
-use super::{preset, schema};
+use super::schema;
 use epitome_core::PolicyError;
+use std::sync::Arc;
 use toml::Value;
 
 /// Settings that cannot be used.
@@ -44,12 +45,30 @@ pub enum SettingsError {
         allowed: String,
     },
     /// A preset that is not there.
-    #[error("there is no preset `{name}`; {}use one of {}", instead(*nearest), listed())]
+    #[error("there is no preset `{name}`{}; {}use one of {all}", resting(base_of.as_deref()), instead(nearest.as_deref()))]
     UnknownPreset {
         /// What was asked for.
         name: String,
+        /// The preset that names it as its base; nothing where somebody asked for it.
+        base_of: Option<String>,
         /// The name that may be meant.
-        nearest: Option<&'static str>,
+        nearest: Option<String>,
+        /// The names there are.
+        all: String,
+    },
+    /// Presets without a first one.
+    #[error("presets rest on each other in a circle: {names}; give one of them another `base`")]
+    PresetCircle {
+        /// Their names, the first again at the end.
+        names: String,
+    },
+    /// An operator's preset that cannot be told from a built-in one.
+    #[error("{file} has the name of a built-in preset, `{name}`; rename the file")]
+    PresetName {
+        /// The name.
+        name: String,
+        /// Where the operator's lies.
+        file: Arc<str>,
     },
     /// Values that are right each by itself and wrong together.
     #[error("the settings make no policy: {0}")]
@@ -67,8 +86,8 @@ fn instead(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("did you mean `{name}`? "))
 }
 
-fn listed() -> String {
-    preset::names().collect::<Vec<_>>().join(", ")
+fn resting(base_of: Option<&str>) -> String {
+    base_of.map_or_else(String::new, |preset| format!(", the base of {preset}"))
 }
 
 impl SettingsError {

@@ -2,6 +2,7 @@
 
 use super::error::SettingsError;
 use super::file::Text;
+use super::preset::OwnPreset;
 use super::resolve::{Resolved, Sources, resolve};
 use epitome_core::Policy;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// What the system said.
     fn read(&self, path: &Path) -> Result<String, String>;
+    /// The TOML files that lie in `folder`, in order; none where there is no such folder.
+    fn list(&self, folder: &Path) -> Vec<PathBuf>;
 }
 
 /// What tells one state of a file from another without reading it.
@@ -28,9 +31,11 @@ pub struct Stamp {
     pub bytes: u64,
 }
 
-/// The files behind a policy. The two `epitome.toml` need not be there; agents' files must.
+/// The files behind a policy. The two `epitome.toml` and the folder need not be there; agents' files must.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
+    /// The folder of the operator's own presets.
+    pub presets: Option<PathBuf>,
     /// The user's `epitome.toml`.
     pub user: Option<PathBuf>,
     /// The project's.
@@ -45,7 +50,7 @@ pub struct Live {
     watched: Watched,
     /// What does not come from files.
     rest: Sources,
-    stamps: Vec<Option<Stamp>>,
+    stamps: Vec<(PathBuf, Option<Stamp>)>,
     resolved: Arc<Resolved>,
     fault: Option<SettingsError>,
 }
@@ -86,9 +91,22 @@ impl Live {
 }
 
 impl Watched {
-    fn stamps(&self, files: &dyn Files) -> Vec<Option<Stamp>> {
-        let all = self.user.iter().chain(&self.project).chain(&self.agents);
-        all.map(|path| files.stamp(path)).collect()
+    fn stamps(&self, files: &dyn Files) -> Vec<(PathBuf, Option<Stamp>)> {
+        let named = self.user.iter().chain(&self.project).chain(&self.agents).cloned();
+        let all = self.presets.iter().flat_map(|folder| files.list(folder)).chain(named);
+        all.map(|path| (path.clone(), files.stamp(&path))).collect()
+    }
+
+    /// The operator's own presets, as they are now.
+    ///
+    /// # Errors
+    /// Where a file is there and cannot be read.
+    pub fn own_presets(&self, files: &dyn Files) -> Result<Vec<OwnPreset>, SettingsError> {
+        let own = |path: PathBuf| {
+            let name = path.file_stem()?.to_str()?.to_owned();
+            Some(text(files, &path).map(|file| OwnPreset { name, file }))
+        };
+        self.presets.iter().flat_map(|folder| files.list(folder)).filter_map(own).collect()
     }
 
     /// `rest` with the files as they are now.
@@ -96,15 +114,24 @@ impl Watched {
     /// # Errors
     /// Where a file is there and cannot be read, or an agent's is not there.
     pub fn read(&self, files: &dyn Files, rest: &Sources) -> Result<Sources, SettingsError> {
-        let text = |path: &PathBuf| -> Result<Text, SettingsError> {
-            let file = path.display().to_string();
-            let text = files.read(path).map_err(|why| SettingsError::Read { file: file.clone(), why })?;
-            Ok(Text { name: file.into(), text })
-        };
         let open = |path: &Option<PathBuf>| {
-            path.as_ref().filter(|path| files.stamp(path).is_some()).map(text).transpose()
+            let there = path.as_ref().filter(|path| files.stamp(path).is_some());
+            there.map(|path| text(files, path)).transpose()
         };
-        let agents = self.agents.iter().map(text).collect::<Result<_, _>>()?;
-        Ok(Sources { user: open(&self.user)?, project: open(&self.project)?, agents, ..rest.clone() })
+        let agents = self.agents.iter().map(|path| text(files, path)).collect::<Result<_, _>>()?;
+        let presets = self.own_presets(files)?;
+        Ok(Sources {
+            presets,
+            user: open(&self.user)?,
+            project: open(&self.project)?,
+            agents,
+            ..rest.clone()
+        })
     }
+}
+
+fn text(files: &dyn Files, path: &Path) -> Result<Text, SettingsError> {
+    let file = path.display().to_string();
+    let text = files.read(path).map_err(|why| SettingsError::Read { file: file.clone(), why })?;
+    Ok(Text { name: file.into(), text })
 }

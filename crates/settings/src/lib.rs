@@ -1,12 +1,12 @@
 //! Settings: from what people wrote in many places to one checked policy that knows who said what.
 //!
-//! Pure: texts come in, values go out. Weakest first: a built-in preset, the user's `epitome.toml`, the
+//! Pure: texts come in, values go out. Weakest first: a preset (built in, or the operator's own), the user's `epitome.toml`, the
 //! project's, the agent's file (after those it inherits from), tables for the model at work, the environment,
 //! flags, and overrides for one call. Values are merged key by key, so that what is not said differs from
 //! what is said to be the default.
 //!
 //! ```
-//! use epitome_engine::settings::{Sources, Text, resolve};
+//! use epitome_settings::{Sources, Text, resolve};
 //!
 //! let text = "preset = \"pi\"\n[trigger]\nat = \"70%\"".to_owned();
 //! let project = Some(Text { name: "epitome.toml".into(), text });
@@ -14,7 +14,7 @@
 //! assert_eq!(resolved.policy.trigger.at.to_string(), "70%");
 //! assert_eq!(resolved.source("trigger.at").map(ToString::to_string), Some("epitome.toml: trigger.at".into()));
 //! assert_eq!(resolved.source("keep.newest").map(ToString::to_string), Some("preset pi".into()));
-//! # Ok::<(), epitome_engine::settings::SettingsError>(())
+//! # Ok::<(), epitome_settings::SettingsError>(())
 //! ```
 
 mod agent;
@@ -29,14 +29,11 @@ pub mod preset;
 pub mod prompts;
 mod resolve;
 pub mod schema;
-mod thresholds;
-mod window;
 
 pub use agent::parent;
 pub use error::SettingsError;
 pub use file::Text;
 pub use layer::{Leaf, Origin, Source};
 pub use live::{Files, Live, Stamp, Watched};
+pub use preset::{OwnPreset, Presets};
 pub use resolve::{Flag, Resolved, Sources, resolve};
-pub use thresholds::Thresholds;
-pub use window::{Known, NoWindow, Window, WindowFrom};

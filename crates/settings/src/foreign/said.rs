@@ -1,7 +1,7 @@
 //! A value of another system as what it must be, or a refusal that says where it was written.
 
-use crate::settings::error::SettingsError;
-use crate::settings::resolve::Said;
+use crate::error::SettingsError;
+use crate::resolve::Said;
 use toml::Value;
 
 impl Said {

@@ -69,13 +69,12 @@ impl Key {
 #[cfg(test)]
 mod tests {
     use super::{KEYS, Key, UNSET, find};
-    use crate::settings::preset;
     use epitome_core::Settings;
     use std::collections::BTreeSet;
 
     /// The fields of the table at `path`, as serde names them when it meets one it does not know.
     fn fields(path: &str) -> BTreeSet<String> {
-        let mut table = preset::table("default").expect("the default preset is there");
+        let mut table = default();
         let mut at = &mut table;
         for step in path.split('.').filter(|step| !step.is_empty()) {
             let inner = at.entry(step).or_insert_with(|| toml::Table::new().into());
@@ -86,6 +85,10 @@ mod tests {
         let listed = error.lines().next().and_then(|line| line.split("expected").nth(1));
         let listed = listed.expect("serde lists what it expects");
         listed.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    fn default() -> toml::Table {
+        toml::Table::try_from(Settings::default()).expect("settings are a table")
     }
 
     trait TryFromTable: Sized {
@@ -113,7 +116,7 @@ mod tests {
     }
 
     fn settings_with(key: &Key, value: toml::Value) -> Result<Settings, String> {
-        let mut table = preset::table("default").expect("the default preset is there");
+        let mut table = default();
         let (above, name) = key.name.rsplit_once('.').unwrap_or(("", key.name));
         let at = if above.is_empty() {
             &mut table

@@ -1,10 +1,10 @@
 //! What another system's settings mean here.
 
 use super::names::FOREIGN;
-use crate::settings::error::SettingsError;
-use crate::settings::layer::Leaf;
-use crate::settings::resolve::{Said, Settled};
-use crate::settings::schema;
+use crate::error::SettingsError;
+use crate::layer::Leaf;
+use crate::resolve::{Said, Settled};
+use crate::schema;
 use toml::Value;
 
 /// How a setting is translated.

@@ -1,15 +1,13 @@
 //! Settings whose meaning depends on others, or on the preset.
 
 use super::translate::Work;
-use crate::settings::error::SettingsError;
-use crate::settings::resolve::Said;
-use crate::settings::schema;
+use crate::error::SettingsError;
+use crate::resolve::Said;
+use crate::schema;
 use toml::Value;
 
 /// Above this a percentage of omp's acts as this.
 const PERCENT_MAX: f64 = 99.0;
-/// The least window Claude Code goes by; what it reads below is raised to it.
-const CLAUDE_WINDOW_MIN: i64 = 100_000;
 
 impl Work<'_> {
     /// A reserve also bounds the answers of a preset that takes shares of it: four fifths, and half for
@@ -117,24 +115,9 @@ impl Work<'_> {
         self.choose(said, "strategy", &[("true", "summarize,drop"), ("false", "drop")])
     }
 
-    fn is_misread(&self) -> bool {
-        let said = self.ours.get("compat.misread_window_suffix");
-        said.is_some_and(|said| said.leaf.value.as_bool() == Some(true))
-    }
-
     pub(super) fn claude_window(&mut self, said: &Said) -> Result<(), SettingsError> {
         let text = said.text()?;
-        let tokens = match text.parse::<i64>() {
-            Ok(tokens) => tokens,
-            Err(_) if self.is_misread() => misread(text),
-            Err(_) => return Err(said.refused("write plain tokens, such as 500000")),
-        };
+        let tokens = text.parse().map_err(|_| said.refused("write plain tokens, such as 500000"))?;
         self.give(said, "window.most", Value::Integer(tokens))
     }
-}
-
-/// A window with a suffix as Claude Code reads it: the digits in front, raised to the least window.
-fn misread(text: &str) -> i64 {
-    let digits = text.find(|letter: char| !letter.is_ascii_digit()).map_or(text, |end| &text[..end]);
-    digits.parse::<i64>().unwrap_or(0).max(CLAUDE_WINDOW_MIN)
 }

@@ -13,10 +13,13 @@ use toml::{Table, Value};
 pub enum Origin {
     /// Nobody: what the program does where no source says otherwise.
     Program,
-    /// A preset, by the name of its file.
+    /// A preset.
     Preset {
-        /// The file that says it; a preset may rest on others.
+        /// The one that says it; a preset may rest on others.
         name: Arc<str>,
+        /// The path of an operator's own; nothing where it comes with the program.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file: Option<Arc<str>>,
     },
     /// The user's `epitome.toml`.
     User {
@@ -52,7 +55,8 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Program => f.write_str("the program"),
-            Self::Preset { name } => write!(f, "preset {name}"),
+            Self::Preset { name, file: None } => write!(f, "preset {name}"),
+            Self::Preset { name, file: Some(file) } => write!(f, "preset {name} ({file})"),
             Self::User { file } | Self::Project { file } | Self::Agent { file } => f.write_str(file),
             Self::Model { file, pattern } => write!(f, "{file} [model.\"{pattern}\"]"),
             Self::Environment => f.write_str("environment"),

@@ -2,11 +2,7 @@
 
 use epitome_core::policy::{Mode, Newest, Writer};
 use epitome_core::{Budget, Strategy, Tokens};
-use epitome_engine::settings::{
-    Files, Flag, Known, Live, Resolved, Sources, Stamp, Text, Thresholds, Watched, Window, WindowFrom,
-    resolve,
-};
-use epitome_tokens as tokens;
+use epitome_settings::{Files, Flag, Live, OwnPreset, Resolved, Sources, Stamp, Text, Watched, resolve};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -54,16 +50,7 @@ fn is_due(resolved: &Resolved, window: u64, reserve: u64, tokens: u64) -> bool {
 fn limit(resolved: &Resolved, window: u64, reserve: u64) -> u64 {
     let budget =
         Budget { window: Tokens(window), fixed: Tokens::ZERO, reserve: Tokens(reserve), prompt_max: None };
-    Thresholds::of(&resolved.policy, &budget).trigger.0
-}
-
-fn known(catalog: u64, source: tokens::Source) -> Known {
-    Known { flag: None, provider: None, catalog: tokens::Sourced::new(catalog, source) }
-}
-
-fn window(resolved: &Resolved, known: &Known) -> (u64, WindowFrom) {
-    let window = Window::choose(known, &resolved.policy).expect("it is known or guessed");
-    (window.tokens.0, window.from)
+    budget.under(&resolved.policy).limit(&resolved.policy).0
 }
 
 #[test]
@@ -85,14 +72,6 @@ fn a6_an_absolute_value_for_trimming_replaces_its_percentage() {
     assert_eq!(source(&one, "trim.absolute"), "agent.md: features.compaction.trim_max_tokens");
     let off = resolved(&agent("aura", "features:\n  compaction:\n    trim_max_tokens: 0"));
     assert_eq!(off.policy.trim.absolute, None);
-}
-
-#[test]
-fn a8_an_agents_window_goes_before_the_providers() {
-    let one = resolved(&agent("aura", "context: 32000"));
-    let known = Known { provider: Some(Tokens(200_000)), ..known(200_000, tokens::Source::Catalog) };
-    assert_eq!(window(&one, &known), (32_000, WindowFrom::Explicit));
-    assert_eq!([25_599, 25_600].map(|tokens| is_due(&one, 32_000, 0, tokens)), [false, true]);
 }
 
 #[test]
@@ -168,10 +147,6 @@ fn c5_a_window_with_a_suffix_is_refused() {
         refusal(&environment("claude-code", &written)),
         "environment: `CLAUDE_CODE_AUTO_COMPACT_WINDOW` is \"500k\", which it cannot be; write plain tokens, such as 500000"
     );
-    let mut sources = environment("claude-code@2.1", &written);
-    sources.project =
-        Some(text("epitome.toml", "preset = \"claude-code@2.1\"\n[compat]\nmisread_window_suffix = true"));
-    assert_eq!(resolved(&sources).policy.window.most, Some(Tokens(100_000)));
 }
 
 #[test]
@@ -210,23 +185,6 @@ fn k11_a_model_that_is_not_set_is_the_agents_own() {
     let summary = &one.policy.summary;
     assert_eq!((&summary.by, summary.span_messages), (&Writer::Session, Some(30)));
     assert_eq!(summary.prompt, "config:/prompts/compaction-summary.md");
-}
-
-#[test]
-fn k29_an_unknown_model_has_a_guessed_window_that_is_not_reported() {
-    let one = resolved(&project("preset = \"kaged\""));
-    let window = Window::choose(&known(128_000, tokens::Source::Guess), &one.policy).expect("a guess");
-    assert_eq!((window.tokens, window.reported()), (Tokens(128_000), None));
-}
-
-#[test]
-fn k30_an_operators_window_for_a_model_counts() {
-    let mut sources = project("preset = \"kaged\"\n[model.\"llama-*\"]\nmaxInputTokens = 50000");
-    sources.model = Some("ollama/llama-3".into());
-    let one = resolved(&sources);
-    assert_eq!(window(&one, &known(8_192, tokens::Source::Catalog)), (50_000, WindowFrom::Explicit));
-    assert_eq!([42_499, 42_500].map(|tokens| is_due(&one, 50_000, 0, tokens)), [false, true]);
-    assert_eq!(source(&one, "window.tokens"), "epitome.toml [model.\"llama-*\"]: maxInputTokens");
 }
 
 #[test]
@@ -314,6 +272,11 @@ impl Files for Drawer {
         let files = self.0.lock().expect("no test panics with it");
         files.get(path).map(|(_, text)| text.clone()).ok_or_else(|| "there is no such file".to_owned())
     }
+
+    fn list(&self, folder: &Path) -> Vec<PathBuf> {
+        let files = self.0.lock().expect("no test panics with it");
+        files.keys().filter(|path| path.parent() == Some(folder)).cloned().collect()
+    }
 }
 
 #[test]
@@ -339,6 +302,46 @@ fn o20_a_changed_file_counts_at_the_next_check_and_a_broken_one_does_not() {
 }
 
 #[test]
+fn an_own_preset_that_changes_counts_at_the_next_check() {
+    let drawer = Arc::new(Drawer::default());
+    drawer.write("presets/team.toml", 1, "base = \"pi\"\n[trigger]\nat = \"70%\"");
+    let watched = Watched { presets: Some("presets".into()), ..Watched::default() };
+    let named = Flag { name: "--preset".into(), key: "preset".into(), text: "team".into() };
+    let rest = Sources { flags: vec![named], ..Sources::default() };
+    let mut live = Live::open(drawer.clone(), watched, rest).expect("it is a preset");
+    let resolved = live.check().clone();
+    assert_eq!(
+        [source(&resolved, "trigger.at"), source(&resolved, "keep.newest"), resolved.preset.clone()],
+        ["preset team (presets/team.toml)", "preset pi", "team"]
+    );
+    drawer.write("presets/base.toml", 2, "[trigger]\nat = \"60%\"");
+    drawer.write("presets/team.toml", 2, "base = \"base\"");
+    assert_eq!(live.policy().trigger.at.to_string(), "60%");
+}
+
+#[test]
+fn an_own_preset_can_be_named_wherever_a_built_in_one_can() {
+    let file = text("team.toml", "[trigger]\nat = \"55%\"");
+    let presets = vec![OwnPreset { name: "team".into(), file }];
+    let at = |sources: Sources| {
+        let sources = Sources { presets: presets.clone(), ..sources };
+        resolved(&sources).policy.trigger.at.to_string()
+    };
+    let agents = vec![text("agent.md", "---\ncompaction: {preset: team}\n---")];
+    let flags = vec![Flag { name: "--preset".into(), key: "preset".into(), text: "team".into() }];
+    let environment = vec![("EPITOME_PRESET".to_owned(), "team".to_owned())];
+    assert_eq!(
+        [
+            at(project("preset = \"team\"")),
+            at(Sources { agents, ..Sources::default() }),
+            at(Sources { flags, ..Sources::default() }),
+            at(Sources { environment, ..Sources::default() }),
+        ],
+        ["55%"; 4]
+    );
+}
+
+#[test]
 fn l75_set_to_the_default_differs_from_unset() {
     let unset = resolved(&project("preset = \"pi\""));
     let set = resolved(&project("preset = \"pi\"\n[trigger]\nat = \"-16384\""));
@@ -346,44 +349,6 @@ fn l75_set_to_the_default_differs_from_unset() {
     assert_eq!(
         [source(&unset, "trigger.at"), source(&set, "trigger.at")],
         ["preset pi", "epitome.toml: trigger.at"]
-    );
-}
-
-#[test]
-fn l76_a_stated_window_goes_before_what_is_learned_listed_and_known() {
-    let stated = resolved(&project("[window]\ntokens = 32768"));
-    let plain = resolved(&Sources::default());
-    let flag = Some(Tokens(16_000));
-    let listed = Some(Tokens(400_000));
-    let catalog = known(1_000_000, tokens::Source::Catalog);
-    let learned = known(262_144, tokens::Source::Learned);
-    assert_eq!(
-        [
-            window(&stated, &Known { flag, ..catalog }),
-            window(&stated, &catalog),
-            window(&plain, &Known { provider: listed, ..learned }),
-            window(&plain, &Known { provider: listed, ..catalog }),
-            window(&plain, &catalog),
-        ],
-        [
-            (16_000, WindowFrom::Explicit),
-            (32_768, WindowFrom::Explicit),
-            (262_144, WindowFrom::Learned),
-            (400_000, WindowFrom::Provider),
-            (1_000_000, WindowFrom::Catalog),
-        ]
-    );
-}
-
-#[test]
-fn l77_an_unknown_window_is_a_guess_and_is_called_one() {
-    let plain = resolved(&Sources::default());
-    assert_eq!(window(&plain, &known(128_000, tokens::Source::Guess)), (128_000, WindowFrom::Guess));
-    let aura = resolved(&project("preset = \"aura\""));
-    let refused = Window::choose(&known(128_000, tokens::Source::Guess), &aura.policy).expect_err("no guess");
-    assert_eq!(
-        refused.to_string(),
-        "the model's window is not known, and `window.unknown` is not set; set `window.tokens`"
     );
 }
 
