@@ -5,7 +5,7 @@
 //! once: whenever the result comes, and whatever came between, it stands there. A place whose result
 //! never came is a note.
 
-use crate::{Decode, Originals, Place, Source, Span};
+use crate::{Format, Originals, Place, Source, Span};
 use epitome_core::{Author, CallId, Compaction, Entry, EntryId, Item, Log, Role};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -150,9 +150,9 @@ impl Assembly {
     }
 
     /// The log, each entry below the one before it.
-    pub(crate) fn in_line(self, source: Arc<dyn Source>, decode: Decode) -> Assembled {
+    pub(crate) fn in_line(self, source: Arc<dyn Source>, format: Format) -> Assembled {
         let parents = (0..self.nodes.len() as u32).map(|at| at.checked_sub(1).map(EntryId)).collect();
-        self.below(parents, source, decode)
+        self.below(parents, source, format)
     }
 
     /// The log, each entry below the parent given for it, which comes before it.
@@ -160,9 +160,9 @@ impl Assembly {
         self,
         parents: Vec<Option<EntryId>>,
         source: Arc<dyn Source>,
-        decode: Decode,
+        format: Format,
     ) -> Assembled {
-        let (mut log, mut originals) = (Log::default(), Originals::new(source, decode));
+        let (mut log, mut originals) = (Log::default(), Originals::new(source, format));
         let mut names = Vec::with_capacity(self.nodes.len());
         for (node, parent) in self.nodes.into_iter().zip(parents) {
             let id = log.append(parent, node.entry).expect("a parent comes before its child");

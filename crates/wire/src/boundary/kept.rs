@@ -24,7 +24,7 @@ pub(crate) fn kept_tail(
 #[cfg(test)]
 mod tests {
     use super::{Uncounted, kept_tail};
-    use crate::{Boundary, Conversation, Fixed, Originals};
+    use crate::{Boundary, Conversation, Fixed, Format, Originals};
     use epitome_core::{
         Author, Compaction, Entry, EntryId, Log, Measure, Message, Role, Summary, Tail, Tokens, Trigger,
     };
@@ -55,7 +55,7 @@ mod tests {
         for entry in [message(), message(), Entry::Compaction(Box::new(earlier)), message()] {
             log.push(entry);
         }
-        let originals = Originals::new(Arc::new(Vec::new()), |_, _| Err("not asked for".into()));
+        let originals = Originals::new(Arc::new(Vec::new()), Format::Native);
         let (leaf, fixed) = (log.leaf(), Fixed::default());
         let names = Vec::new();
         let conversation = Conversation { log, leaf, fixed, replies: Vec::new(), originals, names };

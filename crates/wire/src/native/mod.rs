@@ -20,5 +20,7 @@ mod undo;
 
 pub use added::{Added, added, entry_line, fixed_line, next_pass, pass_line};
 pub use header::{Header, VERSION, header, is_native, original, wrap};
+pub(crate) use header::{NAME, is_header};
+pub(crate) use read::decode;
 pub use read::read;
 pub use undo::{Undo, undo};

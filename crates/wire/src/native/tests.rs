@@ -45,7 +45,7 @@ fn pruning() -> Entry {
 fn inner(source: Arc<dyn Source>, format: Format, measure: &dyn Measure) -> Result<Transcript, ReadError> {
     let conversation = || {
         let mut log = Log::default();
-        let mut originals = Originals::new(source.clone(), |_, _| Err("held in memory".into()));
+        let mut originals = Originals::new(source.clone(), format);
         let first = log.push(Entry::Message(measure.weigh(&message("original"))));
         originals.put(first, Place::Held(message("original").into()));
         let (leaf, fixed) = (log.leaf(), Fixed::default());
