@@ -4,7 +4,7 @@
 use epitome_core::{Budget, EntryId, Expressible, Measure, Policy, Shown, Tokens};
 use epitome_engine::{Asks, Call, EngineError, Gauge, Happened, Session, Setup, Stopped, replay};
 use epitome_tokens::{Catalog, Counter};
-use epitome_wire::{Conversation, Format, Protocol, encode, read, validate};
+use epitome_wire::{Conversation, Protocol, encode, read, validate};
 use serde_json::value::RawValue;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Before {
     fn check(&mut self, call: &Call<'_>, conversation: &Conversation, name: &str) {
         let shown = call.session.shown().expect("originals can be read");
         let parts = parts(conversation);
-        let sent = encode::messages(Format::Anthropic, &parts, &shown).expect("there is something to send");
+        let sent = encode::messages(Protocol::Anthropic, &parts, &shown);
         let at = format!("{name} call {}", call.call);
         if call.compaction.is_none() {
             let is_same = self.sent.iter().zip(&sent).all(|(old, new)| old.get() == new.get());
@@ -75,14 +75,10 @@ fn parts(conversation: &Conversation) -> encode::RequestParts<'_> {
 }
 
 fn assert_valid(parts: &encode::RequestParts<'_>, shown: &[Shown], at: &str) {
-    for (format, protocol) in [
-        (Format::Anthropic, Protocol::Anthropic),
-        (Format::OpenaiChat, Protocol::OpenaiChat),
-        (Format::OpenaiResponses, Protocol::OpenaiResponses),
-    ] {
-        let body = encode::body(format, parts, shown).expect("there is something to send");
+    for protocol in Protocol::ALL {
+        let body = encode::body(protocol, parts, shown).expect("there is something to send");
         let body = serde_json::from_slice(&body).expect("a body is JSON");
-        assert_eq!(validate::body(protocol, &body), [], "{at} as {format}");
+        assert_eq!(validate::body(protocol, &body), [], "{at} as {protocol}");
     }
 }
 

@@ -1,13 +1,15 @@
 //! The command line: what can be asked, and how it is spelled.
 
 mod examples;
+mod formats;
 mod policy;
 
+pub use formats::FromFormat;
 pub use policy::{ConfigArgs, InitArgs, PolicyArgs};
 
 use clap::{Args, Parser, Subcommand};
 use epitome_server::Upstream;
-use epitome_wire::Format;
+use epitome_wire::{Format, Protocol};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -75,9 +77,7 @@ pub enum Command {
 /// How a file is read and counted.
 #[derive(Args, Debug, Clone)]
 pub struct ReadArgs {
-    /// The transcript's format: auto, claude-code, codex, pi, opencode, gemini-cli, copilot-cli, swe-agent,
-    /// mini-swe-agent, openhands, langgraph, anthropic, openai-chat, openai-responses or native
-    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    #[arg(long, value_name = "FORMAT", default_value = formats::AUTO, help = formats::from_help())]
     pub from: FromFormat,
     /// The model to count for; the one the transcript names if left out
     #[arg(long, value_name = "MODEL", env = "EPITOME_MODEL")]
@@ -106,9 +106,8 @@ pub struct InspectArgs {
 pub struct ContextArgs {
     /// The transcript
     pub file: PathBuf,
-    /// The protocol to write: anthropic, openai-chat or openai-responses
-    #[arg(long, value_name = "PROTOCOL", default_value = "anthropic")]
-    pub to: Format,
+    #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
+    pub to: Protocol,
     /// Which conversation of the file, from 0; the longest if left out
     #[arg(long, value_name = "N")]
     pub conversation: Option<usize>,
@@ -127,8 +126,7 @@ pub struct CompactArgs {
     /// Where to write: a file, or a folder where there are several transcripts; standard output if left out
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// The format to write: the same, or native, or a protocol
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help = formats::to_help())]
     pub to: Option<Format>,
     /// What the summary should dwell on
     #[arg(long, value_name = "TEXT")]
@@ -163,9 +161,8 @@ pub struct ReplayArgs {
     /// Print the whole context of each call as well (with --json)
     #[arg(long)]
     pub contexts: bool,
-    /// The protocol of those contexts
-    #[arg(long, value_name = "PROTOCOL", default_value = "anthropic")]
-    pub to: Format,
+    #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
+    pub to: Protocol,
     #[command(flatten)]
     pub policy: PolicyArgs,
     #[command(flatten)]
@@ -272,17 +269,6 @@ pub struct ServeArgs {
 pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
-}
-
-/// A format, or the wish to have it found out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FromFormat(pub Option<Format>);
-
-impl std::str::FromStr for FromFormat {
-    type Err = String;
-    fn from_str(name: &str) -> Result<Self, String> {
-        if name == "auto" { Ok(Self(None)) } else { name.parse().map(|format| Self(Some(format))) }
-    }
 }
 
 /// Below this there is no room for a summary, a tail and an answer.

@@ -1,4 +1,4 @@
-//! Pictures made of characters: bars, and a line over time.
+//! Pictures and lists made of characters: bars, a line over time, names in a sentence.
 
 use std::io::IsTerminal;
 
@@ -22,6 +22,13 @@ pub fn line(amounts: &[u64], cells: usize) -> String {
     let stretch = amounts.len().div_ceil(cells.max(1)).max(1);
     let height = |amount: u64| HEIGHTS[((amount * 7).div_ceil(most) as usize).min(7)];
     amounts.chunks(stretch).map(|part| height(part.iter().copied().max().unwrap_or(0))).collect()
+}
+
+/// Names of which one is to be taken, in a sentence: `a, b or c`.
+pub fn alternatives<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
+    let mut names: Vec<String> = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
+    let last = names.pop().unwrap_or_default();
+    if names.is_empty() { last } else { format!("{} or {last}", names.join(", ")) }
 }
 
 /// Digits in groups of three.

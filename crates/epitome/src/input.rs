@@ -1,7 +1,8 @@
 //! Files in: opened, unpacked where packed, and read at offsets so that a large one need not fit in memory.
 
+use crate::draw::alternatives;
 use anyhow::{Context as _, Result, anyhow, bail};
-use epitome_wire::Source;
+use epitome_wire::{FORMATS, Source};
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
@@ -125,8 +126,6 @@ fn unpacked(from: impl Read, path: &Path) -> Result<Arc<dyn Source>> {
 
 /// Folders are searched this deep: session stores nest by project and date.
 const DEPTH_MAX: usize = 8;
-/// Endings of files that can be transcripts.
-const ENDINGS: [&str; 3] = ["jsonl", "json", "traj"];
 
 /// The files named, with folders replaced by the transcripts in them, in order of name.
 pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
@@ -136,9 +135,11 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             let found = files.len();
             search(path, DEPTH_MAX, &mut files)?;
             if files.len() == found {
+                let endings = endings().into_iter().map(|ending| format!(".{ending}"));
                 bail!(
-                    "cannot read {}: there is no transcript in it; they end in .jsonl, .json or .traj, packed or not",
-                    path.display()
+                    "cannot read {}: there is no transcript in it; they end in {}, packed or not",
+                    path.display(),
+                    alternatives(endings)
                 );
             }
         } else {
@@ -172,8 +173,19 @@ fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
+/// The endings of files that can be transcripts, each once.
+fn endings() -> Vec<&'static str> {
+    let mut endings = Vec::new();
+    for ending in FORMATS.iter().flat_map(|row| row.endings) {
+        if !endings.contains(ending) {
+            endings.push(*ending);
+        }
+    }
+    endings
+}
+
 fn is_transcript(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
-    plain.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
+    plain.rsplit_once('.').is_some_and(|(_, ending)| endings().contains(&ending))
 }

@@ -1,8 +1,8 @@
 //! Names for models: a table people write, and what a name in it comes to.
 
-use crate::service::{Service, Speech};
-use crate::{Effort, Key, Provider, Setup, World};
+use crate::{Effort, Key, Provider, Service, Setup, World};
 use epitome_tokens::{Catalog, Source, Sourced};
+use epitome_wire::Protocol;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Alias {
     pub provider: Service,
     /// How it is spoken to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<Speech>,
+    pub protocol: Option<Protocol>,
     /// Where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
@@ -148,7 +148,7 @@ impl Alias {
         Ok(Setup {
             name: name.into(),
             service: self.provider.name().into(),
-            protocol: self.protocol.unwrap_or(self.provider.speech()).protocol(),
+            protocol: self.protocol.unwrap_or(self.provider.protocol()),
             base_url: self.address(name)?.into(),
             model,
             key: self.key(name, environment)?,

@@ -119,7 +119,7 @@ fn write(
     }
     let max_tokens = Some(frame.cap_tokens).filter(|&cap| cap > 0);
     let parts = RequestParts { system, tools: &tools, model: Some(frame.model), max_tokens };
-    encode::body_with_rest(frame.protocol.format(), &parts, &fields, &shown)
+    encode::body_with_rest(frame.protocol, &parts, &fields, &shown)
         .map_err(|error| Failure::Refused(format!("the request could not be written: {error}")))
 }
 

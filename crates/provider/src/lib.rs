@@ -45,4 +45,4 @@ pub use limits::{Dice, Entropy, Limits};
 pub use options::Effort;
 pub use prefix::{Cache, Last, Way, cheaper};
 pub use provider::{Provider, Setup, World, WorldError};
-pub use service::{Service, Speech};
+pub use service::Service;

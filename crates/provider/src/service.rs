@@ -25,29 +25,6 @@ pub enum Service {
     Compatible,
 }
 
-/// A provider's protocol, by the name settings use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Speech {
-    /// Anthropic Messages.
-    Anthropic,
-    /// OpenAI Chat Completions.
-    OpenaiChat,
-    /// OpenAI Responses.
-    OpenaiResponses,
-}
-
-impl Speech {
-    /// The protocol it names.
-    pub fn protocol(self) -> Protocol {
-        match self {
-            Self::Anthropic => Protocol::Anthropic,
-            Self::OpenaiChat => Protocol::OpenaiChat,
-            Self::OpenaiResponses => Protocol::OpenaiResponses,
-        }
-    }
-}
-
 impl Service {
     /// All of them, in the order they are listed to people.
     pub const ALL: [Self; 8] = [
@@ -89,16 +66,17 @@ impl Service {
         }
     }
 
-    pub(crate) fn speech(self) -> Speech {
+    /// How it is spoken to.
+    pub(crate) fn protocol(self) -> Protocol {
         match self {
-            Self::Anthropic => Speech::Anthropic,
-            Self::Openai => Speech::OpenaiResponses,
+            Self::Anthropic => Protocol::Anthropic,
+            Self::Openai => Protocol::OpenaiResponses,
             Self::Openrouter
             | Self::Ollama
             | Self::Vllm
             | Self::LmStudio
             | Self::LlamaCpp
-            | Self::Compatible => Speech::OpenaiChat,
+            | Self::Compatible => Protocol::OpenaiChat,
         }
     }
 

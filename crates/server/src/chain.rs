@@ -23,7 +23,7 @@ impl Link {
     pub(crate) fn seed(tenant: &Tenant, protocol: Protocol, model: &str) -> Self {
         let mut hasher = Hasher::new_derive_key(CONTEXT);
         hasher.update(&tenant.0);
-        feed_text(&mut hasher, protocol.format().name());
+        feed_text(&mut hasher, protocol.name());
         feed_text(&mut hasher, model);
         Self(*hasher.finalize().as_bytes())
     }

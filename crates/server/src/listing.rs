@@ -52,7 +52,7 @@ pub(crate) fn sessions(memory: &Memory) -> Vec<Listed> {
         all.push(Listed::Seen(Box::new(Seen {
             session,
             branched_from,
-            protocol: conversation.protocol().format().name(),
+            protocol: conversation.protocol().name(),
             model: conversation.model().to_owned(),
             messages: conversation.len(),
             tokens,

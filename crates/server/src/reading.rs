@@ -5,7 +5,7 @@ use crate::body::Body;
 use crate::element;
 use crate::view::{Origin, Part};
 use epitome_core::{Archive, EntryId, Message, Uncounted};
-use epitome_wire::{Conversation, Fixed, Protocol, Transcript, read};
+use epitome_wire::{Conversation, Fixed, Format, Protocol, Transcript, read};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -92,7 +92,8 @@ pub(crate) fn fixed(protocol: Protocol, body: &Body, opening: usize) -> Fixed {
 }
 
 fn conversation(protocol: Protocol, bytes: Vec<u8>) -> Option<Conversation> {
-    let Transcript { conversations, .. } = read(Arc::new(bytes), Some(protocol.format()), &Uncounted).ok()?;
+    let Transcript { conversations, .. } =
+        read(Arc::new(bytes), Some(Format::Body(protocol)), &Uncounted).ok()?;
     conversations.into_iter().next()
 }
 

@@ -153,7 +153,7 @@ fn ours<'b>(protocol: Protocol, message: &Arc<Message>) -> Result<Vec<Piece<'b>>
     };
     let shown: Vec<Shown> =
         before.into_iter().chain([message.clone()]).map(|message| Shown { id: None, message }).collect();
-    let written = encode::messages(protocol.format(), &RequestParts::default(), &shown)?;
+    let written = encode::messages(protocol, &RequestParts::default(), &shown);
     let mut ids = call_ids(message);
     let wanted = written.into_iter().skip(range.start).take(range.len());
     let wanted = wanted.map(|json| element::with_call_ids(Box::<str>::from(json).into_string(), &mut ids));

@@ -2,7 +2,7 @@
 
 use epitome_core::{Entry, EntryId, Tail, Trigger};
 use epitome_testbed::{Bed, Quarter};
-use epitome_wire::{Boundary, Format, append, claude_code};
+use epitome_wire::{Boundary, Format, append, read};
 use std::sync::Arc;
 
 /// A session of so many turns of two messages of 500 tokens.
@@ -36,7 +36,7 @@ fn c19_claude_code_2_1_writes_a_boundary_and_a_flagged_message() {
         r#"{"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"s","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"done"}]}}"#,
     ];
     let source: Arc<Vec<u8>> = Arc::new(format!("{}\n", lines.join("\n")).into_bytes());
-    let transcript = claude_code::read(source.clone(), &Quarter).expect("it is a session");
+    let transcript = read(source.clone(), Some(Format::ClaudeCode), &Quarter).expect("it is a session");
     let mut bed = turns("claude-code@2.1", 20);
     let report = bed.compact(Trigger::Manual);
     let boundary = Boundary {

@@ -5,7 +5,7 @@ use epitome_core::{Body, Settings, Strategy, Tokens, Trigger};
 use epitome_engine::{Event, Happened, Session};
 use epitome_testbed::{Bed, Maker};
 use epitome_wire::encode::{self, RequestParts};
-use epitome_wire::{Format, Protocol, validate};
+use epitome_wire::{Protocol, validate};
 
 /// What reading a token from the cache and writing one to it costs, where sending one costs 100.
 const PRICES: (u64, u64) = (10, 125);
@@ -13,14 +13,14 @@ const PRICES: (u64, u64) = (10, 125);
 /// A context as the elements of a request to OpenAI's chat endpoint.
 fn elements(session: &Session) -> Vec<String> {
     let shown = session.shown().expect("all is in memory");
-    let written = encode::messages(Format::OpenaiChat, &RequestParts::default(), &shown);
-    written.expect("a context can be written").iter().map(|element| element.get().to_owned()).collect()
+    let written = encode::messages(Protocol::OpenaiChat, &RequestParts::default(), &shown);
+    written.iter().map(|element| element.get().to_owned()).collect()
 }
 
 /// What a strict validator finds wrong with the same request.
 fn violations(session: &Session) -> Vec<validate::Violation> {
     let shown = session.shown().expect("all is in memory");
-    let body = encode::body(Format::OpenaiChat, &RequestParts::default(), &shown);
+    let body = encode::body(Protocol::OpenaiChat, &RequestParts::default(), &shown);
     let body = serde_json::from_slice(&body.expect("a context can be written")).expect("a body is JSON");
     validate::body(Protocol::OpenaiChat, &body)
 }

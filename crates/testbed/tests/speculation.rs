@@ -12,7 +12,7 @@ use epitome_provider::{Aliases, Provider, World};
 use epitome_settings::{preset, prompts};
 use epitome_tokens::{Catalog, Counter};
 use epitome_upstream::{Handle, Script, Upstream};
-use epitome_wire::{Format, encode};
+use epitome_wire::{Protocol, encode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -185,7 +185,7 @@ impl Road {
             max_tokens: Some(200),
         };
         let shown = self.session.shown().expect("all is in memory");
-        let body = encode::body(Format::Anthropic, &parts, &shown).expect("it can be written");
+        let body = encode::body(Protocol::Anthropic, &parts, &shown).expect("it can be written");
         let url = format!("{}/v1/messages", self.agent.base_url);
         let reply = self.client.post(url).header("content-type", "application/json").body(body).send().await;
         let reply = reply.expect("the agent is there");

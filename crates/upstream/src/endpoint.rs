@@ -43,7 +43,7 @@ impl Endpoint {
 
     /// The format its bodies are read as.
     pub(crate) fn format(self) -> Format {
-        self.protocol().format()
+        Format::Body(self.protocol())
     }
 }
 

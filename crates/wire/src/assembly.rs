@@ -5,7 +5,7 @@
 //! once: whenever the result comes, and whatever came between, it stands there. A place whose result
 //! never came is a note.
 
-use crate::{Decode, Originals, Place, Source, Span};
+use crate::{Format, Originals, Place, Source, Span};
 use epitome_core::{Author, CallId, Compaction, Entry, EntryId, Log, Role, SizeTable, Sizes, Weighed};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -152,9 +152,9 @@ impl Assembly {
     }
 
     /// The log, each entry below the one before it.
-    pub(crate) fn in_line(self, source: Arc<dyn Source>, decode: Decode) -> Assembled {
+    pub(crate) fn in_line(self, source: Arc<dyn Source>, format: Format) -> Assembled {
         let parents = (0..self.nodes.len() as u32).map(|at| at.checked_sub(1).map(EntryId)).collect();
-        self.below(parents, source, decode)
+        self.below(parents, source, format)
     }
 
     /// The log, each entry below the parent given for it, which comes before it.
@@ -162,10 +162,10 @@ impl Assembly {
         self,
         parents: Vec<Option<EntryId>>,
         source: Arc<dyn Source>,
-        decode: Decode,
+        format: Format,
     ) -> Assembled {
         let (mut log, mut sizes) = (Log::default(), SizeTable::default());
-        let mut originals = Originals::new(source, decode);
+        let mut originals = Originals::new(source, format);
         let mut names = Vec::with_capacity(self.nodes.len());
         for (node, parent) in self.nodes.into_iter().zip(parents) {
             let id = log.append(parent, node.entry).expect("a parent comes before its child");

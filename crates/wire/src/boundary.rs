@@ -11,7 +11,8 @@ pub(crate) use kept::{branch_messages, kept_tail};
 pub(crate) use mark::{Mark, begin_line, derive};
 pub(crate) use take_back::{Found, take_back};
 
-use crate::{Format, ReadError, Source, Transcript, claude_code, codex, pi};
+use crate::format::names;
+use crate::{FORMATS, Format, ReadError, Source, Transcript};
 use epitome_core::{ArchiveError, EntryId, Expressible, Tail, Tokens, Trigger};
 use std::io;
 use std::sync::Arc;
@@ -43,13 +44,10 @@ pub struct Boundary {
     pub record: Option<Arc<str>>,
 }
 
-/// What a compaction written in `format` can say; the rest must go into the summary's text.
-///
-/// Claude Code shows what it preserves after the summary and never before it; pi shows everything from
-/// one entry on; Codex shows a history that is written out in full, so messages may stand before the
-/// summary. None of them shows a message otherwise than it was said.
+/// What a compaction written in `format` can say; the rest must go into the summary's text. A format that is
+/// not appended to can say nothing.
 pub fn can_express(format: Format) -> Expressible {
-    Expressible { front: format == Format::Codex, forms: false }
+    format.row().resume.as_ref().map_or(Expressible { front: false, forms: false }, |resume| resume.can)
 }
 
 /// A compaction that cannot be written.
@@ -117,42 +115,17 @@ pub fn append(
     source: &dyn Source,
     boundary: &Boundary,
 ) -> Result<Vec<u8>, WriteError> {
-    match transcript.format {
-        Format::ClaudeCode => claude_code::append(transcript, conversation, source, boundary),
-        Format::Codex => codex::append(transcript, conversation, source, boundary),
-        Format::Pi => pi::append(transcript, conversation, source, boundary),
-        format @ (Format::Opencode
-        | Format::GeminiCli
-        | Format::CopilotCli
-        | Format::SweAgent
-        | Format::MiniSweAgent
-        | Format::Openhands
-        | Format::Langgraph
-        | Format::Anthropic
-        | Format::OpenaiChat
-        | Format::OpenaiResponses
-        | Format::Native) => Err(WriteError::NotResumable(format)),
-    }
+    let format = transcript.format;
+    let resume = format.row().resume.as_ref().ok_or(WriteError::NotResumable(format))?;
+    (resume.append)(transcript, conversation, source, boundary)
 }
 
 /// How to take back the last compaction of `source`, a file of a format that can be appended to.
 pub fn undo(format: Format, source: &dyn Source) -> Result<Undo, ReadError> {
-    match format {
-        Format::ClaudeCode => claude_code::undo(source),
-        Format::Codex => codex::undo(source),
-        Format::Pi => pi::undo(source),
-        Format::Opencode
-        | Format::GeminiCli
-        | Format::CopilotCli
-        | Format::SweAgent
-        | Format::MiniSweAgent
-        | Format::Openhands
-        | Format::Langgraph
-        | Format::Anthropic
-        | Format::OpenaiChat
-        | Format::OpenaiResponses
-        | Format::Native => {
-            Err(ReadError::NotThis { format, why: "only claude-code, codex and pi are taken back".into() })
-        }
-    }
+    let Some(resume) = &format.row().resume else {
+        let resumable = FORMATS.iter().filter(|row| row.resume.is_some());
+        let why = format!("only {} are taken back", names(resumable.map(|row| row.name)));
+        return Err(ReadError::NotThis { format, why });
+    };
+    (resume.undo)(source)
 }

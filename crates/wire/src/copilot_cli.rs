@@ -7,10 +7,12 @@ mod event;
 mod message;
 mod session;
 
+use crate::detect::Sample;
 use crate::jsonl::{Object, Problems, each_object};
 use crate::{Format, ReadError, Source, Transcript};
 use epitome_core::Measure;
 use event::Event;
+pub(crate) use message::decode;
 use session::Session;
 use std::sync::Arc;
 
@@ -26,8 +28,13 @@ const ASIDES: [&str; 8] = [
     "permission.",
 ];
 
+/// Whether a line is an event of its log.
+pub(crate) fn is_event(sample: &Sample<'_>) -> bool {
+    sample.line_kind().is_some_and(|kind| kind.contains('.') && sample.has("data"))
+}
+
 /// Reads an event log.
-pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+pub(crate) fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
     if source.is_empty() {
         return Err(ReadError::Empty);
     }

@@ -1,16 +1,19 @@
 //! Telling formats apart by the beginning of a file.
 //!
 //! Only the first few megabytes are looked at, whatever the file's size: a line or a document whose
-//! end lies beyond them is closed where it stops and judged by what is there. What each format looks
-//! like is in `detect/shape.rs`.
+//! end lies beyond them is closed where it stops and judged by what is there. What a format looks like is
+//! said in its module; [`FORMATS`] lists them all.
 
 mod prefix;
-mod shape;
+mod sample;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use sample::{Sample, has_role};
 
 use crate::document::{View, broken};
-use crate::{Format, ReadError, Source};
+use crate::{FORMATS, Format, ReadError, Source};
 use serde_json::value::RawValue;
-use shape::format_of;
 use std::borrow::Cow;
 
 /// How much of a file is looked at: more than any header, less than anyone waits for.
@@ -38,6 +41,12 @@ fn beginning(source: &dyn Source, len: usize) -> Result<Vec<u8>, ReadError> {
     let got = source.read_at(0, &mut bytes).map_err(ReadError::Read)?;
     bytes.truncate(got);
     Ok(bytes)
+}
+
+/// The format of a value: the first that recognises it.
+fn format_of(value: View<'_>) -> Option<Format> {
+    let sample = Sample::from(value);
+    FORMATS.iter().find(|row| (row.recognize)(&sample)).map(|row| row.format)
 }
 
 /// The format of the first value that has one; else where the JSON breaks, if it does.

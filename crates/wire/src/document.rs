@@ -11,6 +11,7 @@ mod view;
 pub(crate) use draft::Draft;
 pub(crate) use view::{Object, View};
 
+use crate::detect::Sample;
 use crate::jsonl::Problems;
 use crate::{Format, Problem, ReadError, Source, Span, Transcript};
 use epitome_core::{Measure, Message};
@@ -25,6 +26,9 @@ const DOCUMENT_BYTES_MAX: u64 = 1 << 30;
 pub(crate) trait Dialect: Sized {
     /// Its name.
     const FORMAT: Format;
+
+    /// Whether a value at the beginning of a file is a document of this format.
+    fn is_document(sample: &Sample<'_>) -> bool;
 
     /// The conversations in the document's values, or why this is not the format.
     fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String>;

@@ -1,12 +1,29 @@
-//! The names of the formats we read and write.
+//! The formats we read and write: one row for each, and everything that depends on a format looks in it.
+//!
+//! Detection, reading, finding originals again, appending and undoing, the names on the command line, the
+//! endings of files and the lists in the documentation are made from [`FORMATS`]. A format that is only read
+//! is its module, its variant and row here, and its test. How it is recognised and read is in its module.
 
+use crate::boundary::{Boundary, Undo, WriteError};
+use crate::detect::Sample;
+use crate::document::{self, Dialect};
+use crate::protocol::read::{
+    anthropic::Anthropic, openai_chat::OpenaiChat, openai_responses::OpenaiResponses,
+};
+use crate::{
+    Protocol, ReadError, Source, Transcript, claude_code, codex, copilot_cli, gemini_cli::GeminiCli,
+    langgraph::Langgraph, mini_swe_agent::MiniSweAgent, native, opencode::Opencode, openhands::Openhands, pi,
+    swe_agent::SweAgent,
+};
+use epitome_core::{Expressible, Measure, Message};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// A way a transcript is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(into = "&'static str", try_from = "String")]
 pub enum Format {
     /// Claude Code's session files.
     ClaudeCode,
@@ -28,63 +45,149 @@ pub enum Format {
     Openhands,
     /// LangGraph threads.
     Langgraph,
-    /// Anthropic Messages request bodies.
-    Anthropic,
-    /// OpenAI Chat Completions bodies, message arrays, and lists of them.
-    OpenaiChat,
-    /// OpenAI Responses bodies.
-    OpenaiResponses,
+    /// A provider's request bodies, message arrays, and lists of them.
+    Body(Protocol),
     /// Ours: the original bytes, and what was added since.
     Native,
 }
 
+/// What there is to know of one format.
+#[derive(Debug)]
+pub struct FormatRow {
+    /// Which format.
+    pub format: Format,
+    /// The name people and scripts use.
+    pub name: &'static str,
+    /// How its files end, without the dot: what is looked for in folders.
+    pub endings: &'static [&'static str],
+    /// Whether a value at the beginning of a file is of this format.
+    pub(crate) recognize: fn(&Sample<'_>) -> bool,
+    pub(crate) read: Read,
+    /// Makes a message again from the bytes it stands in.
+    pub(crate) decode: Decode,
+    /// How its tool goes on from a file we appended a compaction to; none where it is only read.
+    pub(crate) resume: Option<Resume>,
+}
+
+/// Reads a whole file.
+pub(crate) type Read = fn(Arc<dyn Source>, &dyn Measure) -> Result<Transcript, ReadError>;
+
+/// Makes a message from the bytes of its spans, `part` telling apart several made from the same.
+pub(crate) type Decode = fn(runs: &[Vec<u8>], part: u32) -> Result<Message, String>;
+
+/// Appending to a format, and taking that back.
+#[derive(Debug)]
+pub(crate) struct Resume {
+    pub(crate) append: Append,
+    pub(crate) undo: fn(&dyn Source) -> Result<Undo, ReadError>,
+    pub(crate) can: Expressible,
+}
+
+type Append = fn(&Transcript, usize, &dyn Source, &Boundary) -> Result<Vec<u8>, WriteError>;
+
+/// Claude Code shows what it preserves after the summary and never before it, and pi everything from one
+/// entry on. Neither shows a message otherwise than it was said.
+const AFTER_ONLY: Expressible = Expressible { front: false, forms: false };
+/// Codex is given its new history written out in full, so messages may stand before the summary.
+const BEFORE_AND_AFTER: Expressible = Expressible { front: true, forms: false };
+
+/// Every format, in the order they are listed to people. A file is of the first that recognises it: bodies
+/// stand behind the tools, many of whose documents are messages and something around them.
+pub const FORMATS: &[FormatRow] = &[
+    FormatRow {
+        format: Format::ClaudeCode,
+        name: "claude-code",
+        endings: &["jsonl"],
+        recognize: claude_code::is_record,
+        read: claude_code::read,
+        decode: claude_code::decode,
+        resume: Some(Resume { append: claude_code::append, undo: claude_code::undo, can: AFTER_ONLY }),
+    },
+    FormatRow {
+        format: Format::Codex,
+        name: "codex",
+        endings: &["jsonl"],
+        recognize: codex::is_line,
+        read: codex::read,
+        decode: codex::decode,
+        resume: Some(Resume { append: codex::append, undo: codex::undo, can: BEFORE_AND_AFTER }),
+    },
+    FormatRow {
+        format: Format::Pi,
+        name: "pi",
+        endings: &["jsonl"],
+        recognize: pi::is_entry,
+        read: pi::read,
+        decode: pi::decode,
+        resume: Some(Resume { append: pi::append, undo: pi::undo, can: AFTER_ONLY }),
+    },
+    document_row::<Opencode>("opencode", &["json"]),
+    document_row::<GeminiCli>("gemini-cli", &["json"]),
+    FormatRow {
+        format: Format::CopilotCli,
+        name: "copilot-cli",
+        endings: &["jsonl"],
+        recognize: copilot_cli::is_event,
+        read: copilot_cli::read,
+        decode: copilot_cli::decode,
+        resume: None,
+    },
+    document_row::<SweAgent>("swe-agent", &["traj", "json"]),
+    document_row::<MiniSweAgent>("mini-swe-agent", &["traj", "json"]),
+    document_row::<Openhands>("openhands", &["json", "jsonl"]),
+    document_row::<Langgraph>("langgraph", &["json"]),
+    document_row::<Anthropic>(Protocol::Anthropic.name(), &["json", "jsonl"]),
+    document_row::<OpenaiChat>(Protocol::OpenaiChat.name(), &["json", "jsonl"]),
+    document_row::<OpenaiResponses>(Protocol::OpenaiResponses.name(), &["json", "jsonl"]),
+    FormatRow {
+        format: Format::Native,
+        name: native::NAME,
+        // A transcript we wrapped keeps the name it had.
+        endings: &["jsonl", "json", "traj"],
+        recognize: native::is_header,
+        read: read_native,
+        decode: native::decode,
+        resume: None,
+    },
+];
+
+/// The row of a format that is one JSON document and only read.
+const fn document_row<D: Dialect>(name: &'static str, endings: &'static [&'static str]) -> FormatRow {
+    FormatRow {
+        format: D::FORMAT,
+        name,
+        endings,
+        recognize: D::is_document,
+        read: document::read::<D>,
+        decode: document::decode::<D>,
+        resume: None,
+    }
+}
+
+fn read_native(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+    native::read(source, measure, |inner, from, measure| (from.row().read)(inner, measure))
+}
+
 impl Format {
-    /// Every format, in the order they are listed to people.
-    pub const ALL: [Self; 14] = [
-        Self::ClaudeCode,
-        Self::Codex,
-        Self::Pi,
-        Self::Opencode,
-        Self::GeminiCli,
-        Self::CopilotCli,
-        Self::SweAgent,
-        Self::MiniSweAgent,
-        Self::Openhands,
-        Self::Langgraph,
-        Self::Anthropic,
-        Self::OpenaiChat,
-        Self::OpenaiResponses,
-        Self::Native,
-    ];
+    /// What there is to know of it.
+    pub(crate) fn row(self) -> &'static FormatRow {
+        FORMATS.iter().find(|row| row.format == self).expect("a format is added with its row")
+    }
 
     /// The name people and scripts use.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::Pi => "pi",
-            Self::Opencode => "opencode",
-            Self::GeminiCli => "gemini-cli",
-            Self::CopilotCli => "copilot-cli",
-            Self::SweAgent => "swe-agent",
-            Self::MiniSweAgent => "mini-swe-agent",
-            Self::Openhands => "openhands",
-            Self::Langgraph => "langgraph",
-            Self::Anthropic => "anthropic",
-            Self::OpenaiChat => "openai-chat",
-            Self::OpenaiResponses => "openai-responses",
-            Self::Native => "native",
-        }
+        self.row().name
     }
 
     /// Whether the tool that wrote it can go on from a file we appended a compaction to.
     pub fn is_resumable(self) -> bool {
-        matches!(self, Self::ClaudeCode | Self::Codex | Self::Pi)
+        self.row().resume.is_some()
     }
 
-    /// Whether it is a provider's request body.
-    pub fn is_protocol(self) -> bool {
-        matches!(self, Self::Anthropic | Self::OpenaiChat | Self::OpenaiResponses)
+    /// The protocol whose request bodies it is; none where it is a tool's own file.
+    pub fn protocol(self) -> Option<Protocol> {
+        let Self::Body(protocol) = self else { return None };
+        Some(protocol)
     }
 }
 
@@ -94,12 +197,68 @@ impl fmt::Display for Format {
     }
 }
 
+/// A name that no format has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is no format; there are {}", names(FORMATS.iter().map(|row| row.name)))]
+pub struct UnknownFormat {
+    /// What was asked for.
+    pub name: String,
+}
+
+/// Names in a sentence.
+pub(crate) fn names<'n>(all: impl Iterator<Item = &'n str>) -> String {
+    all.collect::<Vec<_>>().join(", ")
+}
+
 impl FromStr for Format {
-    type Err = String;
-    fn from_str(name: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| {
-            format!("`{name}` is no format; there are {}", Self::ALL.map(Self::name).join(", "))
-        })
+    type Err = UnknownFormat;
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        let row = FORMATS.iter().find(|row| row.name == name);
+        row.map(|row| row.format).ok_or_else(|| UnknownFormat { name: name.to_owned() })
+    }
+}
+
+impl From<Format> for &'static str {
+    fn from(format: Format) -> Self {
+        format.name()
+    }
+}
+
+impl TryFrom<String> for Format {
+    type Error = UnknownFormat;
+    fn try_from(name: String) -> Result<Self, UnknownFormat> {
+        name.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FORMATS, Format};
+    use crate::Protocol;
+    use std::collections::HashSet;
+
+    #[test]
+    fn a_name_is_one_formats_and_reads_back() {
+        let names: HashSet<&str> = FORMATS.iter().map(|row| row.name).collect();
+        assert_eq!(names.len(), FORMATS.len());
+        for row in FORMATS {
+            assert_eq!((row.name.parse(), row.format.name()), (Ok(row.format), row.name));
+            let json = serde_json::to_string(&row.format).expect("a name is JSON");
+            assert_eq!(serde_json::from_str::<Format>(&json).ok(), Some(row.format), "{json}");
+        }
+    }
+
+    #[test]
+    fn every_protocol_has_its_bodies_in_the_table() {
+        let bodies: Vec<Protocol> = FORMATS.iter().filter_map(|row| row.format.protocol()).collect();
+        assert_eq!(bodies, Protocol::ALL);
+    }
+
+    #[test]
+    fn a_name_nobody_has_is_refused_with_those_there_are() {
+        let refused = "word".parse::<Format>().expect_err("there is none").to_string();
+        insta::assert_snapshot!(refused, @"`word` is no format; there are claude-code, codex, pi, opencode, gemini-cli, copilot-cli, swe-agent, mini-swe-agent, openhands, langgraph, anthropic, openai-chat, openai-responses, native");
+        let refused = "pi".parse::<Protocol>().expect_err("it is a file's").to_string();
+        insta::assert_snapshot!(refused, @"`pi` is no protocol; there are anthropic, openai-chat, openai-responses");
     }
 }

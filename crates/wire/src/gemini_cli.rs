@@ -3,23 +3,22 @@
 //! A `gemini` record holds the reply, its thoughts, its calls and their results all in one; here the
 //! reply is a message and each result another, made from its call's own bytes.
 
-use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
+use crate::detect::Sample;
+use crate::document::{Body, Dialect, Draft, Object, Side, View};
 use crate::protocol::read::block_of;
-use crate::{Format, ReadError, Source, Transcript, Usage};
-use epitome_core::{
-    Author, Block, Call, CallId, EntryId, Image, Measure, Message, Opaque, Part, Role, ToolResult,
-};
+use crate::{Format, Usage};
+use epitome_core::{Author, Block, Call, CallId, EntryId, Image, Message, Opaque, Part, Role, ToolResult};
 use std::sync::Arc;
 
-/// Reads a Gemini CLI session file.
-pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
-    document::read::<GeminiCli>(source, measure)
-}
-
-struct GeminiCli;
+/// Gemini CLI session files.
+pub(crate) struct GeminiCli;
 
 impl Dialect for GeminiCli {
     const FORMAT: Format = Format::GeminiCli;
+
+    fn is_document(sample: &Sample<'_>) -> bool {
+        sample.messages.is_some() && is_session(&sample.object)
+    }
 
     fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
         roots.iter().map(|root| body_of(*root)).collect()
@@ -50,10 +49,13 @@ impl Dialect for GeminiCli {
 
 fn body_of(root: View<'_>) -> Result<Body<'_>, String> {
     let around = root.object().unwrap_or_default();
-    let is_session = around.has("sessionId") && (around.has("projectHash") || around.has("startTime"));
-    let elements = around.get("messages").and_then(View::list).filter(|_| is_session);
+    let elements = around.get("messages").and_then(View::list).filter(|_| is_session(&around));
     let elements = elements.ok_or("there is no `sessionId` with `projectHash` and `messages` beside it")?;
     Ok(Body { around, elements })
+}
+
+fn is_session(around: &Object<'_>) -> bool {
+    around.has("sessionId") && (around.has("projectHash") || around.has("startTime"))
 }
 
 fn tell_record(view: View<'_>, draft: &mut Draft<'_, GeminiCli>) {

@@ -2,27 +2,28 @@
 //!
 //! `system` messages occur in the middle of a thread; only those at its start are its system prompt.
 
-use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
+use crate::detect::Sample;
+use crate::document::{Body, Dialect, Draft, Object, Side, View};
 use crate::protocol::read::anthropic::block as anthropic_block;
 use crate::protocol::read::openai_chat::thinking;
 use crate::protocol::read::{block_of, parts_of};
-use crate::{Format, ReadError, Source, Transcript, Usage};
-use epitome_core::{Author, Block, Call, CallId, Measure, Message, Role, ToolResult};
+use crate::{Format, Usage};
+use epitome_core::{Author, Block, Call, CallId, Message, Role, ToolResult};
 use std::collections::HashSet;
-use std::sync::Arc;
 
-/// Reads a LangGraph thread.
-pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
-    document::read::<Langgraph>(source, measure)
-}
-
-struct Langgraph;
+/// LangGraph threads.
+pub(crate) struct Langgraph;
 
 /// State beside the messages that tells where the work stands.
 const STATE: [&str; 3] = ["todos", "artifacts", "viewed_images"];
 
 impl Dialect for Langgraph {
     const FORMAT: Format = Format::Langgraph;
+
+    fn is_document(sample: &Sample<'_>) -> bool {
+        let is_thread = sample.object.get("values").is_some_and(|values| values.at(&["messages"]).is_some());
+        is_thread || sample.first_message().is_some_and(is_langchain)
+    }
 
     fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
         roots.iter().map(|root| body_of(*root)).collect()
@@ -55,6 +56,12 @@ impl Dialect for Langgraph {
         };
         Ok(Message { role, author, blocks })
     }
+}
+
+/// Whether a message is in LangChain's form, from which its type alone is not enough to tell it.
+fn is_langchain(message: View<'_>) -> bool {
+    let kind = message.at(&["type"]).and_then(View::text).unwrap_or_default();
+    matches!(&*kind, "human" | "ai" | "tool" | "system") && message.at(&["content"]).is_some()
 }
 
 fn body_of(root: View<'_>) -> Result<Body<'_>, String> {

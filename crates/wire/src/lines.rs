@@ -4,19 +4,19 @@ use crate::{ReadError, Source, Span};
 
 /// One line, without its end.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// Its number, from 1.
-    pub number: u64,
+    pub(crate) number: u64,
     /// Where it stands.
-    pub span: Span,
+    pub(crate) span: Span,
     /// Its bytes.
-    pub bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
     /// Whether a newline ends it. Only a last line can lack one: it may still be being written.
     pub is_ended: bool,
 }
 
 /// Reads a source line by line.
-pub struct Lines<'s> {
+pub(crate) struct Lines<'s> {
     source: &'s dyn Source,
     buffer: Vec<u8>,
     /// Offset in the source of the buffer's first byte.
@@ -33,13 +33,12 @@ const LINE_BYTES_MAX: usize = 512 << 20;
 
 impl<'s> Lines<'s> {
     /// The lines of `source` from its start.
-    pub fn of(source: &'s dyn Source) -> Self {
+    pub(crate) fn of(source: &'s dyn Source) -> Self {
         Self { source, buffer: Vec::new(), base: 0, start: 0, number: 0 }
     }
 
     /// The next line, or none at the end.
-    #[expect(clippy::should_implement_trait, reason = "a line borrows the buffer it stands in")]
-    pub fn next(&mut self) -> Result<Option<Line<'_>>, ReadError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, ReadError> {
         let mut searched = self.start;
         loop {
             if let Some(found) = memchr::memchr(b'\n', &self.buffer[searched..]) {

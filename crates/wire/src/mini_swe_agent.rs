@@ -3,23 +3,24 @@
 //! `extra` repeats each reply as the provider sent it; only its usage is taken. The last message, of
 //! the made-up role `exit`, was never sent to a model.
 
-use crate::document::{self, Body, Dialect, Draft, Side, View};
+use crate::Format;
+use crate::detect::Sample;
+use crate::document::{Body, Dialect, Draft, Object, Side, View};
 use crate::protocol::read::chat_usage;
 use crate::protocol::read::openai_chat::{chat_message, is_reply, lift_system};
 use crate::swe_agent::written_by;
-use crate::{Format, ReadError, Source, Transcript};
-use epitome_core::{Measure, Message};
+use epitome_core::Message;
 use std::sync::Arc;
 
-/// Reads a mini-swe-agent trajectory.
-pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
-    document::read::<MiniSweAgent>(source, measure)
-}
-
-struct MiniSweAgent;
+/// mini-swe-agent trajectories.
+pub(crate) struct MiniSweAgent;
 
 impl Dialect for MiniSweAgent {
     const FORMAT: Format = Format::MiniSweAgent;
+
+    fn is_document(sample: &Sample<'_>) -> bool {
+        is_trajectory(&sample.object)
+    }
 
     fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
         roots.iter().map(|root| body_of(*root)).collect()
@@ -62,12 +63,15 @@ fn tell_message(element: View<'_>, side: Side, draft: &mut Draft<'_, MiniSweAgen
 
 fn body_of(root: View<'_>) -> Result<Body<'_>, String> {
     let around = root.object().unwrap_or_default();
-    let is_named = around.text("trajectory_format").is_some_and(|name| name.starts_with("mini-swe-agent"));
-    let is_known = is_named || around.get("info").is_some_and(|info| info.at(&["mini_version"]).is_some());
-    let elements = around.get("messages").and_then(View::list).filter(|_| is_known);
+    let elements = around.get("messages").and_then(View::list).filter(|_| is_trajectory(&around));
     let elements =
         elements.ok_or("neither `trajectory_format` nor `info.mini_version` names mini-swe-agent")?;
     Ok(Body { around, elements })
+}
+
+fn is_trajectory(around: &Object<'_>) -> bool {
+    let is_named = around.text("trajectory_format").is_some_and(|name| name.starts_with("mini-swe-agent"));
+    is_named || around.get("info").is_some_and(|info| info.at(&["mini_version"]).is_some())
 }
 
 fn text_at(view: View<'_>, path: &[&str]) -> Option<Arc<str>> {

@@ -4,23 +4,29 @@
 //! told apart by `step-start` and `step-finish`. Here each step is a message, its results follow it,
 //! and what opencode itself wrote into a person's message stands apart from what they said.
 
-use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
+use crate::detect::Sample;
+use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::mini_swe_agent::MiniSweAgent;
 use crate::protocol::read::image_at;
-use crate::{Format, ReadError, Source, Transcript, Usage};
+use crate::{Format, Usage};
 use epitome_core::{
-    Author, Block, Call, CallId, Compaction, EntryId, Image, Measure, Message, Opaque, Part, Role, ToolResult,
+    Author, Block, Call, CallId, Compaction, EntryId, Image, Message, Opaque, Part, Role, ToolResult,
 };
 use std::sync::Arc;
 
-/// Reads an opencode export.
-pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
-    document::read::<Opencode>(source, measure)
-}
-
-struct Opencode;
+/// opencode exports.
+pub(crate) struct Opencode;
 
 impl Dialect for Opencode {
     const FORMAT: Format = Format::Opencode;
+
+    fn is_document(sample: &Sample<'_>) -> bool {
+        let is_message =
+            |message: View<'_>| message.at(&["info"]).is_some() && message.at(&["parts"]).is_some();
+        let is_export = sample.has("info") && sample.messages.is_some();
+        // A mini-swe-agent run without messages has the same two fields.
+        is_export && sample.first_message().is_none_or(is_message) && !MiniSweAgent::is_document(sample)
+    }
 
     fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
         roots.iter().map(|root| body_of(*root)).collect()

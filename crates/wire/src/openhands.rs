@@ -6,23 +6,25 @@
 
 mod event;
 
-use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
+use crate::Format;
+use crate::detect::Sample;
+use crate::document::{Body, Dialect, Draft, Object, Side, View};
 use crate::protocol::read::chat_usage;
-use crate::{Format, ReadError, Source, Transcript};
-use epitome_core::{Compaction, EntryId, Measure, Message, Tail};
+use epitome_core::{Compaction, EntryId, Message, Tail};
 use event::{Event, Kind};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Reads OpenHands runs.
-pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
-    document::read::<Openhands>(source, measure)
-}
-
-struct Openhands;
+/// OpenHands runs.
+pub(crate) struct Openhands;
 
 impl Dialect for Openhands {
     const FORMAT: Format = Format::Openhands;
+
+    fn is_document(sample: &Sample<'_>) -> bool {
+        let first = sample.list.as_ref().and_then(|list| list.first().copied());
+        first.or_else(|| sample.first_of("history")).is_some_and(is_event)
+    }
 
     fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
         roots.iter().map(|root| body_of(*root)).collect()
@@ -49,6 +51,12 @@ impl Dialect for Openhands {
             (Side::Said, false) => event::reply(&events),
         })
     }
+}
+
+/// Whether a value is an event that can be told from an arbitrary object.
+fn is_event(view: View<'_>) -> bool {
+    let Some(event) = view.object() else { return false };
+    event.has("source") && (event.has("action") || event.has("observation"))
 }
 
 fn body_of(root: View<'_>) -> Result<Body<'_>, String> {

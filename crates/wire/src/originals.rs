@@ -1,6 +1,6 @@
 //! Finding a message's original again: each message remembers where it stands, not what it says.
 
-use crate::{Source, Span};
+use crate::{Format, Source, Span};
 use epitome_core::{Archive, ArchiveError, EntryId, Message};
 use std::sync::Arc;
 
@@ -18,22 +18,20 @@ pub enum Place {
     Held(Arc<Message>),
 }
 
-/// Makes a message from the bytes of its spans. One for each format.
-pub type Decode = fn(runs: &[Vec<u8>], part: u32) -> Result<Message, String>;
-
 /// The archive of one conversation.
 #[derive(Clone)]
 pub struct Originals {
     source: Arc<dyn Source>,
-    decode: Decode,
+    /// How the bytes of a place are read.
+    format: Format,
     /// By entry; none for entries that are not messages.
     places: Vec<Option<Place>>,
 }
 
 impl Originals {
-    /// An empty archive over `source`.
-    pub fn new(source: Arc<dyn Source>, decode: Decode) -> Self {
-        Self { source, decode, places: Vec::new() }
+    /// An empty archive over `source`, whose messages are written in `format`.
+    pub fn new(source: Arc<dyn Source>, format: Format) -> Self {
+        Self { source, format, places: Vec::new() }
     }
 
     /// Remembers where the message of `id` is.
@@ -54,7 +52,7 @@ impl Originals {
 
     fn read(&self, spans: &[Span], part: u32) -> Result<Message, String> {
         let runs: Result<Vec<Vec<u8>>, _> = spans.iter().map(|&span| self.source.slice(span)).collect();
-        (self.decode)(&runs.map_err(|error| error.to_string())?, part)
+        (self.format.row().decode)(&runs.map_err(|error| error.to_string())?, part)
     }
 }
 

@@ -2,21 +2,26 @@
 //!
 //! Every step of `trajectory` repeats the messages so far, so it is not read.
 
-use crate::document::{self, Body, Dialect, Draft, Side, View};
+use crate::Format;
+use crate::detect::{Sample, has_role};
+use crate::document::{Body, Dialect, Draft, Side, View};
+use crate::openhands::Openhands;
 use crate::protocol::read::openai_chat::{chat_message, is_reply, lift_system};
-use crate::{Format, ReadError, Source, Transcript};
-use epitome_core::{Author, Measure, Message, Role};
+use epitome_core::{Author, Message, Role};
 use std::sync::Arc;
 
-/// Reads a SWE-agent trajectory.
-pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
-    document::read::<SweAgent>(source, measure)
-}
-
-struct SweAgent;
+/// SWE-agent trajectories.
+pub(crate) struct SweAgent;
 
 impl Dialect for SweAgent {
     const FORMAT: Format = Format::SweAgent;
+
+    fn is_document(sample: &Sample<'_>) -> bool {
+        let is_step = |step: View<'_>| step.at(&["observation"]).is_some() && step.at(&["action"]).is_some();
+        let is_run = sample.first_of("history").is_some_and(has_role)
+            || sample.first_of("trajectory").is_some_and(is_step);
+        is_run && !Openhands::is_document(sample)
+    }
 
     fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
         roots.iter().map(|root| body_of(*root)).collect()
@@ -64,7 +69,7 @@ fn is_task(element: View<'_>) -> bool {
 fn body_of(root: View<'_>) -> Result<Body<'_>, String> {
     let around = root.object().unwrap_or_default();
     let elements = around.get("history").and_then(View::list);
-    let elements = elements.filter(|all| all.first().is_none_or(|first| first.at(&["role"]).is_some()));
+    let elements = elements.filter(|all| all.first().is_none_or(|&first| has_role(first)));
     let elements = elements.ok_or("there is no `history` of messages with a `role`")?;
     Ok(Body { around, elements })
 }

@@ -2,14 +2,12 @@
 
 use epitome_core::{Author, Block, Call, Image, Message, Opaque, Part, Role, Shown, ToolResult};
 use epitome_wire::encode::{self, RequestParts};
-use epitome_wire::{Format, Protocol, validate};
+use epitome_wire::{Protocol, validate};
 use proptest::prelude::*;
 use std::sync::Arc;
 
 /// Enough that each rule meets each kind of block, and all of it takes about a second.
 const CASES: u32 = 2048;
-const PROTOCOLS: [Format; 3] = [Format::Anthropic, Format::OpenaiChat, Format::OpenaiResponses];
-
 fn pick(from: &'static [&'static str]) -> impl Strategy<Value = Arc<str>> {
     prop::sample::select(from).prop_map(Arc::from)
 }
@@ -124,17 +122,17 @@ fn shown() -> impl Strategy<Value = Vec<Shown>> {
     prop::collection::vec(message, 1..10)
 }
 
-fn violations(format: Format, shown: &[Shown]) -> Vec<validate::Violation> {
+fn violations(protocol: Protocol, shown: &[Shown]) -> Vec<validate::Violation> {
     let system = ["be brief".into(), " ".into()];
     let tools = [r#"{"name":"run","description":"runs","input_schema":{"type":"object"}}"#.into()];
     let parts = RequestParts { system: &system, tools: &tools, model: Some("m"), max_tokens: Some(9) };
-    let body = encode::body(format, &parts, shown).expect("there is a message");
+    let body = encode::body(protocol, &parts, shown).expect("there is a message");
     let body = serde_json::from_slice(&body).expect("a body is JSON");
-    validate::body(Protocol::of(format).expect("a protocol"), &body)
+    validate::body(protocol, &body)
 }
 
-fn elements(format: Format, shown: &[Shown]) -> Vec<String> {
-    let messages = encode::messages(format, &RequestParts::default(), shown).expect("there is a message");
+fn elements(protocol: Protocol, shown: &[Shown]) -> Vec<String> {
+    let messages = encode::messages(protocol, &RequestParts::default(), shown);
     messages.iter().map(|message| message.get().to_owned()).collect()
 }
 
@@ -143,16 +141,16 @@ proptest! {
 
     #[test]
     fn every_context_is_valid_on_every_protocol(shown in shown()) {
-        for format in PROTOCOLS {
-            prop_assert_eq!(violations(format, &shown), []);
+        for protocol in Protocol::ALL {
+            prop_assert_eq!(violations(protocol, &shown), []);
         }
     }
 
     #[test]
     fn a_context_that_grows_keeps_its_beginning(shown in shown()) {
         let replies = (1..shown.len()).filter(|&at| shown[at].message.role == Role::Assistant);
-        for (at, format) in replies.flat_map(|at| PROTOCOLS.map(|format| (at, format))) {
-            let (before, after) = (elements(format, &shown[..at]), elements(format, &shown));
+        for (at, protocol) in replies.flat_map(|at| Protocol::ALL.map(|protocol| (at, protocol))) {
+            let (before, after) = (elements(protocol, &shown[..at]), elements(protocol, &shown));
             prop_assert_eq!(&before[..], &after[..before.len()]);
         }
     }

@@ -2,8 +2,7 @@
 
 use epitome_core::{Archive, Context, Entry, EntryId, Expressible, Image, Measure, Tail, Tokens, Trigger};
 use epitome_wire::{
-    Boundary, Conversation, Format, ReadError, Source, Transcript, Undo, WriteError, append, can_express,
-    claude_code, codex, copilot_cli, pi, undo,
+    Boundary, Conversation, Format, ReadError, Transcript, Undo, WriteError, append, can_express, pi, undo,
 };
 use std::sync::Arc;
 
@@ -22,10 +21,12 @@ impl Measure for Bytes {
     }
 }
 
-type Read = fn(Arc<dyn Source>, &dyn Measure) -> Result<Transcript, ReadError>;
+fn read(format: Format, lines: &[String]) -> Transcript {
+    read_bytes(format, file(lines)).expect("it is of this format")
+}
 
-fn read(read: Read, lines: &[String]) -> Transcript {
-    read(Arc::new(file(lines)), &Bytes).expect("it is of this format")
+fn read_bytes(format: Format, bytes: Vec<u8>) -> Result<Transcript, ReadError> {
+    epitome_wire::read(Arc::new(bytes), Some(format), &Bytes)
 }
 
 fn file(lines: &[String]) -> Vec<u8> {
@@ -135,9 +136,9 @@ fn what_comes_between_a_call_and_its_result_stands_behind_the_result() {
         result("r1", "u2", "c1"),
         reply("a2", "r1", "msg2", "done"),
     ];
-    assert_eq!(branch(&read(claude_code::read, &lines)), "go, call c1, result c1, and hurry, done");
+    assert_eq!(branch(&read(Format::ClaudeCode, &lines)), "go, call c1, result c1, and hurry, done");
     // Before the result has come, what stands behind it has the id it will keep.
-    let shorter = read(claude_code::read, &lines[..3]);
+    let shorter = read(Format::ClaudeCode, &lines[..3]);
     assert_eq!(branch(&shorter), "go, call c1, (unanswered call), and hurry");
 }
 
@@ -151,7 +152,7 @@ fn parallel_results_hang_off_their_calls_and_none_is_lost() {
         result("r1", "a1", "c1"),
         reply("a3", "r2", "msg2", "done"),
     ];
-    assert_eq!(branch(&read(claude_code::read, &lines)), "go, call c1+call c2, result c1, result c2, done");
+    assert_eq!(branch(&read(Format::ClaudeCode, &lines)), "go, call c1+call c2, result c1, result c2, done");
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn a_rewind_leaves_its_branch_in_the_log_and_out_of_the_history() {
         reply("a2", "u2", "msg2", "a wall"),
         user("u3", "a1", "right"),
     ];
-    let transcript = read(claude_code::read, &lines);
+    let transcript = read(Format::ClaudeCode, &lines);
     assert_eq!(branch(&transcript), "go, which way, right");
     assert_eq!(transcript.conversations[0].log.len(), 5);
 }
@@ -172,9 +173,9 @@ fn a_rewind_leaves_its_branch_in_the_log_and_out_of_the_history() {
 fn subagents_between_are_left_out_and_a_file_of_one_is_a_conversation() {
     let side = |line: String| line.replace(r#""isSidechain":false"#, r#""isSidechain":true"#);
     let agent = [side(user("x1", "", "look")), side(reply("x2", "x1", "msg9", "seen"))];
-    assert_eq!(branch(&read(claude_code::read, &agent)), "look, seen");
+    assert_eq!(branch(&read(Format::ClaudeCode, &agent)), "look, seen");
     let [prompt, answer] = agent;
-    let mixed = read(claude_code::read, &[prompt, user("u1", "", "go"), answer]);
+    let mixed = read(Format::ClaudeCode, &[prompt, user("u1", "", "go"), answer]);
     assert_eq!(branch(&mixed), "go");
     assert_eq!(problems(&mixed), ["2 records of subagents stand between; left out"]);
 }
@@ -189,7 +190,7 @@ fn repeated_records_unknown_kinds_and_missing_parents_are_told() {
         reply("a1", "t2", "msg1", "gone"),
         user("u2", "nowhere", "on"),
     ];
-    let transcript = read(claude_code::read, &lines);
+    let transcript = read(Format::ClaudeCode, &lines);
     assert_eq!(branch(&transcript), "go, gone, on");
     assert_eq!(
         problems(&transcript),
@@ -212,7 +213,7 @@ fn a_result_that_comes_after_a_compaction_is_read_as_text() {
         claude("user", "s", "b", summary),
         result("r1", "s", "c1"),
     ];
-    let transcript = read(claude_code::read, &lines);
+    let transcript = read(Format::ClaudeCode, &lines);
     assert_eq!(seen(&transcript), "<S>, [a tool's result, without its call c1]\nout");
     assert_eq!(problems(&transcript), ["answers c1, which waits for no answer; read as text"]);
 }
@@ -220,7 +221,7 @@ fn a_result_that_comes_after_a_compaction_is_read_as_text() {
 #[test]
 fn a_compaction_of_claude_codes_is_taken_back_and_what_followed_it_stays() {
     let mut lines = vec![user("u1", "", "go"), reply("a1", "u1", "msg1", "gone")];
-    let transcript = read(claude_code::read, &lines);
+    let transcript = read(Format::ClaudeCode, &lines);
     let tail = Tail::These(vec![EntryId(1)]);
     let added = append(&transcript, 0, &file(&lines), &boundary(tail)).expect("it can be written");
     let added = String::from_utf8(added).expect("it is JSON");
@@ -228,7 +229,7 @@ fn a_compaction_of_claude_codes_is_taken_back_and_what_followed_it_stays() {
     let summary: serde_json::Value = serde_json::from_str(&lines[3]).expect("it is JSON");
     let uuid = summary["uuid"].as_str().expect("it has an id");
     lines.push(user("u2", uuid, "on"));
-    assert_eq!(seen(&read(claude_code::read, &lines)), "<SUMMARY>, gone, on");
+    assert_eq!(seen(&read(Format::ClaudeCode, &lines)), "<SUMMARY>, gone, on");
     let Ok(Undo::Rewrite(bytes)) = undo(Format::ClaudeCode, &file(&lines)) else {
         panic!("something follows it")
     };
@@ -240,7 +241,7 @@ fn a_compaction_of_claude_codes_is_taken_back_and_what_followed_it_stays() {
 fn claude_code_and_pi_have_no_place_before_a_summary() {
     assert_eq!(can_express(Format::Codex), Expressible { front: true, forms: false });
     let lines = [user("u1", "", "go"), reply("a1", "u1", "msg1", "gone")];
-    let transcript = read(claude_code::read, &lines);
+    let transcript = read(Format::ClaudeCode, &lines);
     let boundary = Boundary { front: vec![EntryId(0)], ..boundary(Tail::Nothing) };
     let refused = append(&transcript, 0, &file(&lines), &boundary);
     assert!(matches!(refused, Err(WriteError::NoPlaceBefore { id: EntryId(0), .. })), "{refused:?}");
@@ -281,15 +282,15 @@ fn a_later_compaction_of_pis_may_show_what_an_earlier_one_hid() {
         said("5", "4", "assistant", "five"),
         compaction("6", "5", "2"),
     ];
-    assert_eq!(seen(&read(pi::read, &lines[..6])), format!("{}, three, five", framed("S")));
-    assert_eq!(seen(&read(pi::read, &lines)), format!("{}, two, three, five", framed("S")));
+    assert_eq!(seen(&read(Format::Pi, &lines[..6])), format!("{}, three, five", framed("S")));
+    assert_eq!(seen(&read(Format::Pi, &lines)), format!("{}, two, three, five", framed("S")));
 }
 
 #[test]
 fn a_compaction_of_pis_that_names_what_is_not_there_keeps_nothing() {
     let lines =
         [header(), said("1", "", "user", "one"), compaction("2", "1", "x"), said("3", "2", "user", "on")];
-    assert_eq!(seen(&read(pi::read, &lines)), format!("{}, on", framed("S")));
+    assert_eq!(seen(&read(Format::Pi, &lines)), format!("{}, on", framed("S")));
 }
 
 #[test]
@@ -305,7 +306,7 @@ fn a_compaction_of_pis_is_taken_back_and_what_followed_it_stays() {
 #[test]
 fn a_tail_with_gaps_is_refused_by_pi() {
     let lines = [header(), said("1", "", "user", "one"), said("2", "1", "assistant", "two")];
-    let transcript = read(pi::read, &lines);
+    let transcript = read(Format::Pi, &lines);
     let refused = append(&transcript, 0, &file(&lines), &boundary(Tail::These(vec![EntryId(0)])));
     assert!(matches!(refused, Err(WriteError::TailHasGaps { id: EntryId(1), .. })), "{refused:?}");
 }
@@ -326,7 +327,7 @@ fn the_summary_in_a_new_history_of_codexs_stands_where_it_stood() {
     let compacted =
         format!(r#"{{"type":"compacted","payload":{{"message":"S","replacement_history":[{history}]}}}}"#);
     let lines = [item(&message("user", "one")), item(&message("assistant", "two")), compacted];
-    assert_eq!(seen(&read(codex::read, &lines)), "one, <S>, three");
+    assert_eq!(seen(&read(Format::Codex, &lines)), "one, <S>, three");
 }
 
 #[test]
@@ -337,7 +338,7 @@ fn a_new_history_that_is_no_text_is_left_out_and_told() {
     let mut bytes = file(&[item(&message("user", "zero")), compacted]);
     let at = bytes.windows(3).rposition(|run| run == b"one").expect("it is in the history");
     bytes[at] = 0xff;
-    let transcript = codex::read(Arc::new(bytes), &Bytes).expect("it is of this format");
+    let transcript = read_bytes(Format::Codex, bytes).expect("it is of this format");
     assert_eq!((seen(&transcript), transcript.problems.len()), ("<S>".to_owned(), 2));
 }
 
@@ -354,7 +355,7 @@ fn a_reply_of_codexs_is_all_its_items_up_to_the_token_count() {
         count.into(),
         item(&message("assistant", "done")),
     ];
-    let transcript = read(codex::read, &lines);
+    let transcript = read(Format::Codex, &lines);
     assert_eq!(branch(&transcript), "go, well+call c1, result c1, done");
     let usage = transcript.conversations[0].replies[0].usage.expect("it was counted");
     assert_eq!((transcript.conversations[0].replies.len(), usage.prompt), (2, 7));
@@ -363,9 +364,9 @@ fn a_reply_of_codexs_is_all_its_items_up_to_the_token_count() {
 #[test]
 fn a_file_of_another_format_is_not_taken_for_this_one() {
     let lines = file(&[r#"{"role":"user","content":"hello"}"#.into()]);
-    for read in [claude_code::read, codex::read, copilot_cli::read, pi::read] {
-        assert!(matches!(read(Arc::new(lines.clone()), &Bytes), Err(ReadError::NotThis { .. })));
-        assert!(matches!(read(Arc::new(Vec::new()), &Bytes), Err(ReadError::Empty)));
+    for format in [Format::ClaudeCode, Format::Codex, Format::CopilotCli, Format::Pi] {
+        assert!(matches!(read_bytes(format, lines.clone()), Err(ReadError::NotThis { .. })));
+        assert!(matches!(read_bytes(format, Vec::new()), Err(ReadError::Empty)));
     }
 }
 
@@ -374,10 +375,10 @@ fn a_file_cut_off_anywhere_is_read_up_to_there() {
     let claude: &[String] = &[user("u1", "", "go"), call("a1", "u1", "msg1", "c1"), result("r1", "a1", "c1")];
     let codex: &[String] = &[item(&message("user", "one")), item(&message("assistant", "two"))];
     let pi: &[String] = &[header(), said("1", "", "user", "one"), compaction("2", "1", "1")];
-    for (reader, lines) in [(claude_code::read as Read, claude), (codex::read, codex), (pi::read, pi)] {
-        let (bytes, whole) = (file(lines), branch(&read(reader, lines)));
+    for (format, lines) in [(Format::ClaudeCode, claude), (Format::Codex, codex), (Format::Pi, pi)] {
+        let (bytes, whole) = (file(lines), branch(&read(format, lines)));
         for end in 0..bytes.len() {
-            if let Ok(part) = reader(Arc::new(bytes[..end].to_vec()), &Bytes) {
+            if let Ok(part) = read_bytes(format, bytes[..end].to_vec()) {
                 let part = branch(&part).replace("(unanswered call)", "result c1");
                 assert!(whole.starts_with(&part), "{part} is no beginning of {whole}");
             }

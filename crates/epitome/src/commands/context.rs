@@ -6,7 +6,7 @@ use crate::opened::Opened;
 use crate::output;
 use anyhow::{Context as _, Result};
 use epitome_core::{Policy, Shown};
-use epitome_wire::{Conversation, Format, encode};
+use epitome_wire::{Conversation, Protocol, encode};
 
 /// Prints the request body.
 pub fn run(args: &ContextArgs) -> Result<()> {
@@ -26,7 +26,7 @@ pub fn body(
     opened: &Opened,
     conversation: &Conversation,
     shown: &[Shown],
-    to: Format,
+    to: Protocol,
     max_tokens: Option<u64>,
 ) -> Result<Vec<u8>> {
     let fixed = &conversation.fixed;
@@ -39,7 +39,7 @@ pub fn body(
         max_tokens: fixed.max_tokens.or(max_tokens),
     };
     // What we do not read has a place only in a body of the protocol it came in.
-    let rest = if opened.transcript.format == to { fixed.rest.as_slice() } else { &[] };
+    let rest = if opened.transcript.format.protocol() == Some(to) { fixed.rest.as_slice() } else { &[] };
     encode::body_with_rest(to, &parts, rest, shown)
         .with_context(|| format!("cannot write {} as a request of {to}", opened.path.display()))
 }

@@ -8,7 +8,7 @@ use crate::opened::{Opened, catalog};
 use crate::output::Page;
 use crate::waiting::Waiting;
 use crate::{input, preset, progress};
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use epitome_core::{EntryId, Spent};
 use epitome_engine::{Call, Happened, Report, Session, replay_asking};
 use indicatif::ProgressBar;
@@ -35,12 +35,6 @@ struct Line<'a> {
 
 /// Replays each conversation of each file.
 pub fn run(args: &ReplayArgs) -> Result<()> {
-    if args.contexts && !args.to.is_protocol() {
-        bail!(
-            "contexts are request bodies: --to takes anthropic, openai-chat or openai-responses, not {}",
-            args.to
-        );
-    }
     let desk = Desk::here(catalog(args.read.models.as_deref())?, Dry::No, &args.policy)?;
     let files = input::expand(&args.files)?;
     let failed = progress::over(&files, |_, path, bar| {

@@ -53,9 +53,9 @@ fn take_back(source: &Arc<dyn Source>, from: Option<Format>) -> Result<Without> 
     if format == Format::Native {
         return native_without(source);
     }
-    if format.is_protocol() {
+    if let Format::Body(protocol) = format {
         bail!(
-            "a body of {format} keeps no originals to go back to; compact with --to native to be able to undo"
+            "a body of {protocol} keeps no originals to go back to; compact with --to native to be able to undo"
         );
     }
     if !format.is_resumable() {

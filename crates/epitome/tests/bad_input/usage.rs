@@ -105,8 +105,11 @@ fn a_format_that_is_only_read_cannot_be_asked_for() {
     let said = |to: &str| desk.refused(&["compact", "s.jsonl", "-o", "out", "--to", to]);
     assert_eq!(said("opencode"), "opencode is a format we read only; use native, or leave --to out");
     assert_eq!(said("codex"), "a pi transcript cannot be written as codex; use native or a protocol");
-    let context = desk.refused(&["context", "s.jsonl", "--to", "pi"]);
-    assert!(context.starts_with("cannot write s.jsonl as a request of pi: "), "{context}");
+    let none = "`pi` is no protocol; there are anthropic, openai-chat, openai-responses";
+    for command in ["context", "replay"] {
+        let said = misused(&desk, &[command, "s.jsonl", "--to", "pi"]);
+        assert_eq!(said, format!("error: invalid value 'pi' for '--to <PROTOCOL>': {none}"));
+    }
 }
 
 #[test]

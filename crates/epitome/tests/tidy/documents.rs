@@ -1,6 +1,7 @@
 //! Documents: they name every command and setting, and no place on anyone's machine.
 
 use super::{none_of, root, text};
+use epitome_wire::{FORMATS, Format};
 use std::fs;
 use std::process::Command;
 
@@ -109,4 +110,56 @@ fn no_file_names_a_place_on_a_machine() {
         }
     }
     none_of(faults);
+}
+
+/// What stands between backquotes in a text.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+/// The names in the first cells of the table below a heading.
+fn first_cells<'p>(page: &'p str, heading: &str) -> Vec<&'p str> {
+    let section = section(page, heading).unwrap_or_else(|| panic!("there is no section `{heading}`"));
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    rows.filter_map(|row| quoted(row).first().copied()).collect()
+}
+
+#[test]
+fn the_formats_are_those_of_the_table() {
+    let names: Vec<&str> = FORMATS.iter().map(|row| row.name).collect();
+    let cli = text("docs/reference/cli.md");
+    let row = cli.lines().find(|line| line.starts_with("| `--from FORMAT`")).expect("it is documented");
+    assert_eq!(quoted(row)[2..], names, "docs/reference/cli.md, `--from`");
+    let help = printed(&["inspect", "--help"]);
+    let list = names.split_last().map(|(last, before)| format!("auto, {} or {last}", before.join(", ")));
+    assert!(words(&help).contains(&list.expect("there are formats")), "{help}");
+
+    let (lines, documents) =
+        (text("docs/reference/formats-jsonl.md"), text("docs/reference/formats-documents.md"));
+    let mut described = first_cells(&lines, "## What becomes of what");
+    described.extend(first_cells(&documents, "## What becomes of what"));
+    // Our own has a page to itself.
+    described.push(Format::Native.name());
+    described.sort_unstable();
+    let mut expected = names;
+    expected.sort_unstable();
+    assert_eq!(described, expected, "docs/reference/formats-jsonl.md and formats-documents.md");
+}
+
+#[test]
+fn the_endings_of_transcripts_are_those_of_the_table() {
+    let page = words(&text("docs/reference/cli.md"));
+    let sentence = page.split("files that end in ").nth(1).and_then(|rest| rest.split(", packed").next());
+    let mut documented = quoted(sentence.expect("it is documented"));
+    let mut endings: Vec<String> =
+        FORMATS.iter().flat_map(|row| row.endings).map(|ending| format!(".{ending}")).collect();
+    endings.sort_unstable();
+    endings.dedup();
+    documented.sort_unstable();
+    assert_eq!(documented, endings);
+}
+
+/// A text with its lines joined.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

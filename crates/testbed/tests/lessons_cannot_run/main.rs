@@ -17,7 +17,7 @@ use epitome_engine::{Happened, Made};
 use epitome_settings::{Sources, resolve};
 use epitome_testbed::{Bed, Maker, cut_off, failed, good, tool_call};
 use epitome_wire::encode::{self, RequestParts};
-use epitome_wire::{Format, Protocol, validate};
+use epitome_wire::{Protocol, validate};
 
 const WINDOW: u64 = 20_000;
 
@@ -52,11 +52,10 @@ fn violations(messages: &[std::sync::Arc<Message>]) -> Vec<String> {
         messages.iter().map(|message| Shown { id: None, message: message.clone() }).collect();
     let parts = RequestParts { model: Some("m"), max_tokens: Some(100), ..RequestParts::default() };
     let mut found = Vec::new();
-    for format in [Format::Anthropic, Format::OpenaiChat, Format::OpenaiResponses] {
-        let body = encode::body(format, &parts, &shown).expect("there are no tools to go wrong");
+    for protocol in Protocol::ALL {
+        let body = encode::body(protocol, &parts, &shown).expect("there are no tools to go wrong");
         let body = serde_json::from_slice(&body).expect("a body is JSON");
-        let protocol = Protocol::of(format).expect("it is a protocol");
-        found.extend(validate::body(protocol, &body).iter().map(|broken| format!("{format} {broken}")));
+        found.extend(validate::body(protocol, &body).iter().map(|broken| format!("{protocol} {broken}")));
     }
     found
 }

@@ -1,9 +1,9 @@
 //! Pairs of every kind: calls a provider makes itself, approvals, reasoning with its call, mixed messages.
 
-use crate::{PROTOCOLS, WINDOW, body, kept_from, seen, violations};
+use crate::{WINDOW, body, kept_from, seen, violations};
 use epitome_core::{Author, Block, Call, EntryId, Message, Opaque, Part, Role, Shown, ToolResult, Trigger};
 use epitome_testbed::{Bed, Quarter};
-use epitome_wire::Format;
+use epitome_wire::{Format, Protocol};
 use std::sync::Arc;
 
 fn opaque(kind: &str, json: &str) -> Block {
@@ -79,7 +79,7 @@ fn l58_reasoning_stays_with_what_it_led_to_in_any_order() {
             let count = seen(&bed, &ids).len();
             assert!(count == 0 || count == ids.len());
             let shown = bed.session.shown().expect("all is in memory");
-            let text = String::from_utf8(body(Format::OpenaiResponses, &shown)).expect("a body is text");
+            let text = String::from_utf8(body(Protocol::OpenaiResponses, &shown)).expect("a body is text");
             let has_reasoning = text.contains("\"rs_1\"");
             assert!(count > 0 || !has_reasoning, "reasoning without what it led to");
             assert_eq!(violations(&bed), Vec::<String>::new());
@@ -102,9 +102,10 @@ fn broken() -> Vec<Shown> {
 
 #[test]
 fn l61_what_was_repaired_once_is_not_repaired_again() {
-    for format in PROTOCOLS {
-        let once = body(format, &broken());
-        let read = epitome_wire::read(Arc::new(once.clone()), Some(format), &Quarter).expect("it is a body");
+    for protocol in Protocol::ALL {
+        let once = body(protocol, &broken());
+        let read = epitome_wire::read(Arc::new(once.clone()), Some(Format::Body(protocol)), &Quarter)
+            .expect("it is a body");
         let conversation = &read.conversations[0];
         let ids = (0..conversation.log.len() as u32).map(EntryId);
         let message = |id| {
@@ -112,7 +113,7 @@ fn l61_what_was_repaired_once_is_not_repaired_again() {
             conversation.originals.message(id).expect("it is in the file")
         };
         let again: Vec<Shown> = ids.map(|id| Shown { id: Some(id), message: message(id) }).collect();
-        assert_eq!(String::from_utf8(body(format, &again)), String::from_utf8(once), "{format}");
+        assert_eq!(String::from_utf8(body(protocol, &again)), String::from_utf8(once), "{protocol}");
     }
 }
 
@@ -127,9 +128,9 @@ fn l63_a_message_that_is_kept_loses_a_result_whose_call_is_gone_and_nothing_else
     bed.compact(Trigger::Manual);
     assert_eq!(bed.in_view()[0], mixed);
     assert_eq!(violations(&bed), Vec::<String>::new());
-    for format in PROTOCOLS {
+    for protocol in Protocol::ALL {
         let shown = bed.session.shown().expect("all is in memory");
-        let text = String::from_utf8(body(format, &shown)).expect("a body is text");
+        let text = String::from_utf8(body(protocol, &shown)).expect("a body is text");
         let names = ["\"tool_use_id\"", "\"tool_call_id\"", "\"call_id\""];
         assert!(text.contains("and keep the port at 8443") && names.iter().all(|name| !text.contains(name)));
     }

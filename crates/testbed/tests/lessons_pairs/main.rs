@@ -11,27 +11,25 @@ use epitome_core::{
 use epitome_engine::Report;
 use epitome_testbed::{Bed, Maker, TestHook, good};
 use epitome_wire::encode::{self, RequestParts};
-use epitome_wire::{Format, Protocol, validate};
+use epitome_wire::{Protocol, validate};
 use std::sync::Arc;
 
 const WINDOW: u64 = 20_000;
-const PROTOCOLS: [Format; 3] = [Format::Anthropic, Format::OpenaiChat, Format::OpenaiResponses];
 
 /// A request body of what is shown.
-fn body(format: Format, shown: &[Shown]) -> Vec<u8> {
+fn body(protocol: Protocol, shown: &[Shown]) -> Vec<u8> {
     let parts = RequestParts { model: Some("m"), max_tokens: Some(100), ..RequestParts::default() };
-    encode::body(format, &parts, shown).expect("there are no tools to go wrong")
+    encode::body(protocol, &parts, shown).expect("there are no tools to go wrong")
 }
 
 /// The rules of the three protocols that a session's next request would break.
 fn violations(bed: &Bed) -> Vec<String> {
     let shown = bed.session.shown().expect("all is in memory");
-    let broken = |format: Format| {
-        let body = serde_json::from_slice(&body(format, &shown)).expect("a body is JSON");
-        let protocol = Protocol::of(format).expect("it is a protocol");
-        validate::body(protocol, &body).into_iter().map(move |broken| format!("{format} {broken}"))
+    let broken = |protocol: Protocol| {
+        let body = serde_json::from_slice(&body(protocol, &shown)).expect("a body is JSON");
+        validate::body(protocol, &body).into_iter().map(move |broken| format!("{protocol} {broken}"))
     };
-    PROTOCOLS.into_iter().flat_map(broken).collect()
+    Protocol::ALL.into_iter().flat_map(broken).collect()
 }
 
 /// The messages of `ids` that are in view.

@@ -5,7 +5,7 @@ use epitome_engine::{Asks, Report, Session, Setup, Stopped, measure_for, now};
 use epitome_settings::{preset, prompts};
 use epitome_testbed::{TestClock, TestModel, good};
 use epitome_tokens::{Counter, Encoding};
-use epitome_wire::{Boundary, Format, Transcript, can_express, pi};
+use epitome_wire::{Boundary, Format, Transcript, append, can_express};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ fn policy() -> Policy {
 }
 
 fn read(bytes: &[u8]) -> Transcript {
-    pi::read(Arc::new(bytes.to_vec()), &*measure(&policy())).expect("it is pi's")
+    epitome_wire::read(Arc::new(bytes.to_vec()), Some(Format::Pi), &*measure(&policy())).expect("it is pi's")
 }
 
 fn open(transcript: &Transcript) -> Session {
@@ -100,7 +100,7 @@ fn compacted(bytes: &[u8]) -> (Vec<u8>, Session) {
     let mut session = open(&transcript);
     let report = now(session.compact(Trigger::Manual)).expect("the originals are at hand");
     let boundary = boundary(&session, &report);
-    let added = pi::append(&transcript, 0, &bytes.to_vec(), &boundary).expect("pi can say it");
+    let added = append(&transcript, 0, &bytes.to_vec(), &boundary).expect("pi can say it");
     (added, session)
 }
 

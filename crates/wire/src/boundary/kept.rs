@@ -23,7 +23,7 @@ pub(crate) fn kept_tail(
 #[cfg(test)]
 mod tests {
     use super::kept_tail;
-    use crate::{Boundary, Conversation, Fixed, Originals};
+    use crate::{Boundary, Conversation, Fixed, Format, Originals};
     use epitome_core::{
         Author, Compaction, Entry, EntryId, Item, Log, Message, Role, SizeTable, Tail, Tokens, Trigger,
     };
@@ -54,7 +54,7 @@ mod tests {
         for entry in [message(), message(), Entry::Recorded(Box::new(earlier)), message()] {
             log.push(entry);
         }
-        let originals = Originals::new(Arc::new(Vec::new()), |_, _| Err("not asked for".into()));
+        let originals = Originals::new(Arc::new(Vec::new()), Format::Native);
         let (leaf, fixed) = (log.newest(), Fixed::default());
         let names = Vec::new();
         let conversation = Conversation {

@@ -27,7 +27,7 @@ const HARNESS_BEGINNINGS: [&str; 10] = [
 const SYNTHETIC: &str = "<synthetic>";
 
 /// Makes the message of these lines again. Bit n of `unpaired`: its nth result has no call.
-pub(super) fn decode(runs: &[Vec<u8>], unpaired: u32) -> Result<Message, String> {
+pub(crate) fn decode(runs: &[Vec<u8>], unpaired: u32) -> Result<Message, String> {
     let mut whole: Option<Message> = None;
     for run in runs {
         let text = decoded(run);

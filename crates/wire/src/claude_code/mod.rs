@@ -15,6 +15,7 @@ mod shape;
 mod undo;
 mod write;
 
-pub use read::read;
-pub use undo::undo;
-pub use write::append;
+pub(crate) use message::decode;
+pub(crate) use read::{is_record, read};
+pub(crate) use undo::undo;
+pub(crate) use write::append;

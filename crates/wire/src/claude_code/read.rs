@@ -1,8 +1,8 @@
 //! Reading a session file, line by line.
 
-use super::message::decode;
 use super::record::Record;
 use super::session::Session;
+use crate::detect::Sample;
 use crate::jsonl::{Object, Problems, each_object};
 use crate::{Format, ReadError, Source, Transcript};
 use epitome_core::Measure;
@@ -21,8 +21,17 @@ const ASIDES: [&str; 9] = [
     "agent-name",
 ];
 
+/// Whether a line is a record of a session file. Codex and Copilot CLI put what they say into a field of its
+/// own, and may name their session beside it.
+pub(crate) fn is_record(sample: &Sample<'_>) -> bool {
+    let is_named = ["sessionId", "uuid", "leafUuid"].iter().any(|key| sample.has(key));
+    sample.line_kind().is_some_and(|kind| {
+        (is_named || kind == "file-history-snapshot") && !kind.contains('.') && !sample.has("payload")
+    })
+}
+
 /// Reads a session file, or the file of a subagent.
-pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+pub(crate) fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
     if source.is_empty() {
         return Err(ReadError::Empty);
     }
@@ -92,7 +101,7 @@ impl File<'_> {
                 self.main
             }
         };
-        let conversation = session.finish(source, decode, &mut problems);
+        let conversation = session.finish(source, &mut problems);
         Ok(Transcript {
             format: Format::ClaudeCode,
             conversations: vec![conversation],

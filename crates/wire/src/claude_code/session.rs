@@ -5,7 +5,7 @@ use super::message::{is_made_up, message_of};
 use super::record::{Body, Record, UsageLine};
 use crate::assembly::{Assembly, Met, Pairing};
 use crate::jsonl::{Object, Problems};
-use crate::{Conversation, Decode, Fixed, Reply, Source, Usage};
+use crate::{Conversation, Fixed, Format, Reply, Source, Usage};
 use epitome_core::{CallId, EntryId, Measure, Weighed};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -171,16 +171,11 @@ impl<'m> Session<'m> {
     }
 
     /// The conversation these records make.
-    pub(super) fn finish(
-        mut self,
-        source: Arc<dyn Source>,
-        decode: Decode,
-        problems: &mut Problems,
-    ) -> Conversation {
+    pub(super) fn finish(mut self, source: Arc<dyn Source>, problems: &mut Problems) -> Conversation {
         self.bring_home(problems);
         let links = Links { ups: self.ups, answers: self.assembly.answered_replies() };
         let tree = links.tree(self.last);
-        let made = self.assembly.below(tree.parents, source, decode);
+        let made = self.assembly.below(tree.parents, source, Format::ClaudeCode);
         let model = self.replies.iter().rev().find_map(|reply| reply.model.clone());
         Conversation {
             log: made.log,

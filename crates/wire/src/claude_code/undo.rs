@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 
 /// How to take back the last compaction of `source`: its boundary record and its summary.
-pub fn undo(source: &dyn Source) -> Result<Undo, ReadError> {
+pub(crate) fn undo(source: &dyn Source) -> Result<Undo, ReadError> {
     let mut search = Search::default();
     each_object(source, &mut Problems::default(), |object, _| search.look(object))?;
     take_back(source, search.found, parent_of)

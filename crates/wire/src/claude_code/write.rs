@@ -12,7 +12,7 @@ use serde_json::Value;
 ///
 /// Claude Code shows the summary, then the records kept, then what comes later; messages before the
 /// summary are refused.
-pub fn append(
+pub(crate) fn append(
     transcript: &Transcript,
     conversation: usize,
     source: &dyn Source,

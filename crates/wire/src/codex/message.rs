@@ -65,7 +65,7 @@ pub(super) fn kind_of(item: &Item<'_>) -> Kind {
 }
 
 /// Makes the message of these runs again.
-pub(super) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
+pub(crate) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
     let mut whole: Option<Message> = None;
     for run in runs {
         let text = decoded(run);

@@ -11,5 +11,6 @@ mod read;
 mod rollout;
 mod write;
 
-pub use read::read;
-pub use write::{append, undo};
+pub(crate) use message::decode;
+pub(crate) use read::{is_line, read};
+pub(crate) use write::{append, undo};

@@ -2,14 +2,20 @@
 
 use super::item::{Compacted, Event, Item, Line, SessionMeta, TurnContext};
 use super::rollout::Rollout;
+use crate::detect::Sample;
 use crate::jsonl::{Object, Problems, each_object, part_of};
 use crate::{Format, ReadError, Source, Transcript};
 use epitome_core::Measure;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
+/// Whether a line is one of a rollout.
+pub(crate) fn is_line(sample: &Sample<'_>) -> bool {
+    sample.line_kind().is_some() && sample.has("payload") && sample.has("timestamp")
+}
+
 /// Reads a rollout.
-pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+pub(crate) fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
     if source.is_empty() {
         return Err(ReadError::Empty);
     }

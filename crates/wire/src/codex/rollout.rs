@@ -1,10 +1,10 @@
 //! The items of a rollout on their way into a log.
 
 use super::item::{Event, Item, UsageLine};
-use super::message::{Kind, NO_CALL, decode, kind_of, message_of};
+use super::message::{Kind, NO_CALL, kind_of, message_of};
 use crate::assembly::{Assembly, Met, Pairing};
 use crate::jsonl::{Object, Problems};
-use crate::{Conversation, Fixed, Reply, Source, Usage};
+use crate::{Conversation, Fixed, Format, Reply, Source, Usage};
 use epitome_core::{CallId, EntryId, Measure, Message, Role};
 use std::sync::Arc;
 
@@ -118,7 +118,7 @@ impl<'m> Rollout<'m> {
 
     pub(super) fn finish(self, source: Arc<dyn Source>) -> Conversation {
         let leaf = self.assembly.newest();
-        let made = self.assembly.in_line(source, decode);
+        let made = self.assembly.in_line(source, Format::Codex);
         Conversation {
             log: made.log,
             sizes: made.sizes,

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 /// The bytes that add a compaction to the end of `source`: one record with the new history in full.
 ///
 /// The items kept stand in it byte for byte, those before the summary first.
-pub fn append(
+pub(crate) fn append(
     transcript: &Transcript,
     conversation: usize,
     source: &dyn Source,
@@ -99,7 +99,7 @@ fn user_item(text: &str) -> Box<RawValue> {
 }
 
 /// How to take back the last compaction of `source`.
-pub fn undo(source: &dyn Source) -> Result<Undo, ReadError> {
+pub(crate) fn undo(source: &dyn Source) -> Result<Undo, ReadError> {
     let mut last = None;
     each_object(source, &mut Problems::default(), |object, _| {
         last = found(object)?.or(last.take());

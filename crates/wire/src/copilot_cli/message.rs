@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) const NO_CALL: u32 = 1;
 
 /// Makes the message of an event again.
-pub(super) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
+pub(crate) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
     let run = runs.first().ok_or("the message stands nowhere")?;
     let text = decoded(run);
     let event: Event<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;

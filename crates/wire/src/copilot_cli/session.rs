@@ -1,10 +1,10 @@
 //! The events of one session on their way into a log.
 
 use super::event::{Data, Event};
-use super::message::{NO_CALL, decode, message_of};
+use super::message::{NO_CALL, message_of};
 use crate::assembly::{Assembly, Met, Pairing};
 use crate::jsonl::{Object, Problems};
-use crate::{Conversation, Fixed, Reply, Source};
+use crate::{Conversation, Fixed, Format, Reply, Source};
 use epitome_core::{CallId, EntryId, Measure, Role};
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ impl<'m> Session<'m> {
 
     pub(super) fn finish(self, source: Arc<dyn Source>) -> Conversation {
         let leaf = self.assembly.newest();
-        let made = self.assembly.in_line(source, decode);
+        let made = self.assembly.in_line(source, Format::CopilotCli);
         Conversation {
             log: made.log,
             sizes: made.sizes,

@@ -1,7 +1,7 @@
 //! A conversation while it is being read: entries, where their originals are, and what was odd.
 
 use super::pairs::Pairs;
-use super::{Dialect, Document, Side, View, decode};
+use super::{Dialect, Document, Side, View};
 use crate::jsonl::Problems;
 use crate::{Conversation, Fixed, Originals, Place, Reply, Source, Span, Usage};
 use epitome_core::{Compaction, Entry, EntryId, Log, Measure, Message, SizeTable, Weighed};
@@ -42,7 +42,7 @@ impl<'d, D: Dialect> Draft<'d, D> {
             measure,
             log: Log::default(),
             sizes: SizeTable::default(),
-            originals: Originals::new(source, decode::<D>),
+            originals: Originals::new(source, D::FORMAT),
             replies: Vec::new(),
             names: Vec::new(),
             pairs: Pairs::default(),

@@ -1,11 +1,15 @@
 //! The first line, and where the parts of the file begin.
 
+use crate::detect::Sample;
 use crate::{Format, ReadError, Source, Window};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The version written, and the newest one read.
 pub const VERSION: u32 = 2;
+
+/// What the form is called, in its own header and by everyone who asks for it.
+pub(crate) const NAME: &str = "native";
 
 /// How every file of ours begins.
 const BEGINNING: &[u8] = br#"{"epitome":"native""#;
@@ -44,11 +48,16 @@ pub fn is_native(beginning: &[u8]) -> bool {
     beginning.starts_with(BEGINNING)
 }
 
+/// Whether a line is a header of ours.
+pub(crate) fn is_header(sample: &Sample<'_>) -> bool {
+    sample.object.text("epitome").as_deref() == Some(NAME)
+}
+
 /// The header line, newline included. The original's bytes follow it, then a newline, then the lines of
 /// what is added.
 pub fn wrap(from: Format, original_bytes: u64, conversations: usize) -> Vec<u8> {
     let header = Header { version: VERSION, from, original_bytes, conversations };
-    let mut line = serde_json::to_vec(&HeaderLine { epitome: "native", header })
+    let mut line = serde_json::to_vec(&HeaderLine { epitome: NAME, header })
         .expect("a header is names and numbers, which are always JSON");
     line.push(b'\n');
     line

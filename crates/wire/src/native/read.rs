@@ -40,7 +40,7 @@ fn born(source: &Arc<dyn Source>, count: usize) -> Transcript {
         leaf: None,
         fixed: Fixed::default(),
         replies: Vec::new(),
-        originals: Originals::new(source.clone(), decode),
+        originals: Originals::new(source.clone(), Format::Native),
         names: Vec::new(),
     };
     let conversations = std::iter::repeat_with(conversation).take(count.min(BORN_MAX)).collect();
@@ -51,7 +51,7 @@ fn born(source: &Arc<dyn Source>, count: usize) -> Transcript {
 const BORN_MAX: usize = 4096;
 
 /// The message of an entry line.
-fn decode(runs: &[Vec<u8>], _part: u32) -> Result<Message, String> {
+pub(crate) fn decode(runs: &[Vec<u8>], _part: u32) -> Result<Message, String> {
     let line = runs.first().map_or(&[][..], Vec::as_slice);
     let added: Added = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     added.message.ok_or_else(|| "its line holds no message".to_owned())

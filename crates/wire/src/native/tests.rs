@@ -56,7 +56,7 @@ fn note(kind: &str) -> Entry {
 fn inner(source: Arc<dyn Source>, format: Format, measure: &dyn Measure) -> Result<Transcript, ReadError> {
     let conversation = || {
         let mut log = Log::default();
-        let mut originals = Originals::new(source.clone(), |_, _| Err("held in memory".into()));
+        let mut originals = Originals::new(source.clone(), format);
         let mut sizes = SizeTable::default();
         let first = log.push(said("original"));
         sizes.set(first, measure.sizes(&message("original")));

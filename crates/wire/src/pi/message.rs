@@ -45,7 +45,7 @@ pub(super) fn bare_summary(shown: &str) -> &str {
 }
 
 /// Makes the message of a line again.
-pub(super) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
+pub(crate) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
     let run = runs.first().ok_or("the message stands nowhere")?;
     let text = decoded(run);
     let record: Record<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;

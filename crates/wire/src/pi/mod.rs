@@ -12,7 +12,8 @@ mod undo;
 mod weigh;
 mod write;
 
+pub(crate) use message::decode;
 pub use message::shown_summary;
-pub use read::read;
-pub use undo::undo;
-pub use write::append;
+pub(crate) use read::{is_entry, read};
+pub(crate) use undo::undo;
+pub(crate) use write::append;

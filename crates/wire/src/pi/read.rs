@@ -1,9 +1,9 @@
 //! Reading a session file, line by line.
 
-use super::message::decode;
 use super::record::Record;
 use super::session::Session;
 use super::weigh::weigh;
+use crate::detect::{Sample, has_role};
 use crate::jsonl::{Met, Object, Problems, each_object_ahead};
 use crate::{Format, Originals, ReadError, Source, Transcript};
 use epitome_core::Measure;
@@ -13,13 +13,22 @@ use std::sync::Arc;
 const ASIDES: [&str; 6] =
     ["model_change", "thinking_level_change", "custom", "label", "session_info", "usage"];
 
+/// Whether a line is a header or a message of a session file.
+pub(crate) fn is_entry(sample: &Sample<'_>) -> bool {
+    match sample.line_kind() {
+        Some("message") => sample.object.get("message").is_some_and(has_role),
+        Some("session") => sample.has("id") && sample.has("cwd"),
+        Some(_) | None => false,
+    }
+}
+
 /// Reads a session file of any version.
-pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+pub(crate) fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
     if source.is_empty() {
         return Err(ReadError::Empty);
     }
     let mut problems = Problems::default();
-    let mut session = Session::new(measure, Originals::new(source.clone(), decode), source.len());
+    let mut session = Session::new(measure, Originals::new(source.clone(), Format::Pi), source.len());
     let mut known = 0_u64;
     each_object_ahead(
         &*source,

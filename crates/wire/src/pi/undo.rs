@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// How to take back the last compaction of `source`.
-pub fn undo(source: &dyn Source) -> Result<Undo, ReadError> {
+pub(crate) fn undo(source: &dyn Source) -> Result<Undo, ReadError> {
     let mut last = None;
     each_object(source, &mut Problems::default(), |object, _| {
         last = found(object)?.or(last.take());

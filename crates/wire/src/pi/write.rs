@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 ///
 /// pi shows the summary in a frame of its own (see [`super::shown_summary`]), then everything from the
 /// first entry kept; messages before the summary, and tails with gaps, are refused.
-pub fn append(
+pub(crate) fn append(
     transcript: &Transcript,
     conversation: usize,
     source: &dyn Source,

@@ -1,15 +1,19 @@
-//! The providers' protocols: writing a context as a request body, and reading bodies back.
+//! The providers' protocols: writing a context as a request body, reading bodies back, and reading replies.
 
 pub mod encode;
-pub mod read;
+pub(crate) mod read;
 mod reply;
 
 pub use reply::{Answer, Stop, Taken, reply};
 
-use crate::Format;
+use crate::format::names;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 
-/// The formats that are providers' request bodies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A way of speaking with a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
 pub enum Protocol {
     /// Anthropic Messages.
     Anthropic,
@@ -20,32 +24,50 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// The protocol a format is; none where it is a tool's own file.
-    pub fn of(format: Format) -> Option<Self> {
-        match format {
-            Format::Anthropic => Some(Self::Anthropic),
-            Format::OpenaiChat => Some(Self::OpenaiChat),
-            Format::OpenaiResponses => Some(Self::OpenaiResponses),
-            Format::ClaudeCode
-            | Format::Codex
-            | Format::Pi
-            | Format::Opencode
-            | Format::GeminiCli
-            | Format::CopilotCli
-            | Format::SweAgent
-            | Format::MiniSweAgent
-            | Format::Openhands
-            | Format::Langgraph
-            | Format::Native => None,
+    /// All of them, in the order they are listed to people.
+    pub const ALL: [Self; 3] = [Self::Anthropic, Self::OpenaiChat, Self::OpenaiResponses];
+
+    /// The name people, scripts and settings use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenaiChat => "openai-chat",
+            Self::OpenaiResponses => "openai-responses",
         }
     }
+}
 
-    /// The format its request bodies are.
-    pub fn format(self) -> Format {
-        match self {
-            Self::Anthropic => Format::Anthropic,
-            Self::OpenaiChat => Format::OpenaiChat,
-            Self::OpenaiResponses => Format::OpenaiResponses,
-        }
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no protocol has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is no protocol; there are {}", names(Protocol::ALL.into_iter().map(Protocol::name)))]
+pub struct UnknownProtocol {
+    /// What was asked for.
+    pub name: String,
+}
+
+impl FromStr for Protocol {
+    type Err = UnknownProtocol;
+    fn from_str(name: &str) -> Result<Self, UnknownProtocol> {
+        let found = Self::ALL.into_iter().find(|protocol| protocol.name() == name);
+        found.ok_or_else(|| UnknownProtocol { name: name.to_owned() })
+    }
+}
+
+impl From<Protocol> for &'static str {
+    fn from(protocol: Protocol) -> Self {
+        protocol.name()
+    }
+}
+
+impl TryFrom<String> for Protocol {
+    type Error = UnknownProtocol;
+    fn try_from(name: String) -> Result<Self, UnknownProtocol> {
+        name.parse()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::read_as;
 use epitome_core::{Archive, EntryId};
-use epitome_wire::{Format, ReadError};
+use epitome_wire::{Format, Protocol, ReadError};
 use proptest::prelude::{Strategy, any, proptest};
 use proptest::{collection::vec, option, sample::select, test_runner::Config};
 use serde_json::{Value, json};
@@ -58,10 +58,10 @@ fn samples() -> Vec<(Format, Value)> {
         (Format::MiniSweAgent, json!({"trajectory_format": "mini-swe-agent-1", "messages": [said]})),
         (Format::Openhands, json!({"history": [{"source": "user", "action": "message", "args": {}}]})),
         (Format::Langgraph, json!({"values": {"messages": [{"type": "human", "content": "hi"}]}})),
-        (Format::Anthropic, used),
-        (Format::OpenaiChat, called),
+        (Format::Body(Protocol::Anthropic), used),
+        (Format::Body(Protocol::OpenaiChat), called),
         (
-            Format::OpenaiResponses,
+            Format::Body(Protocol::OpenaiResponses),
             json!({"model": "m", "input": [{"type": "function_call", "call_id": "c"}]}),
         ),
     ]
@@ -69,7 +69,7 @@ fn samples() -> Vec<(Format, Value)> {
 
 /// mini-swe-agent's messages are a chat, and one without calls could be anybody's.
 fn is_also(of: Format, named: Format) -> bool {
-    of == Format::MiniSweAgent && matches!(named, Format::OpenaiChat | Format::Anthropic)
+    of == Format::MiniSweAgent && matches!(named, Format::Body(Protocol::OpenaiChat | Protocol::Anthropic))
 }
 
 #[test]
@@ -216,7 +216,8 @@ proptest! {
 fn a_file_with_endless_problems_tells_some_and_counts_the_rest() {
     let orphan = json!({"role": "tool", "tool_call_id": "a", "content": "x"});
     let body = json!({"messages": vec![orphan; 5000]}).to_string();
-    let problems = read_as(Some(Format::OpenaiChat), body.as_bytes()).expect("it is a body").problems;
+    let problems =
+        read_as(Some(Format::Body(Protocol::OpenaiChat)), body.as_bytes()).expect("it is a body").problems;
     assert!(problems.len() <= 1001, "{} problems are told", problems.len());
     assert!(problems.last().is_some_and(|last| last.what.ends_with("more problems, not listed")));
 }

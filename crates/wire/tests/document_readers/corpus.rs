@@ -3,7 +3,7 @@
 use crate::{ids, originals, read_as};
 use epitome_core::{Entry, Shown};
 use epitome_wire::encode::{self, RequestParts};
-use epitome_wire::{Conversation, Format, Transcript};
+use epitome_wire::{Conversation, Format, Protocol, Transcript};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -130,14 +130,14 @@ fn what_we_write_we_read() {
             let shown: Vec<Shown> =
                 originals(conversation).into_iter().map(|message| Shown { id: None, message }).collect();
             let calls: usize = shown.iter().map(|shown| shown.message.calls().count()).sum();
-            for to in [Format::Anthropic, Format::OpenaiChat, Format::OpenaiResponses] {
+            for to in Protocol::ALL {
                 let parts = RequestParts { model: Some("m"), max_tokens: Some(1), ..RequestParts::default() };
                 let body = encode::body(to, &parts, &shown).expect("it is written");
                 let mut counts = Counts::default();
-                let back = read_as(Some(to), &body).expect("it is read");
+                let back = read_as(Some(Format::Body(to)), &body).expect("it is read");
                 count(&back.conversations[0], &mut counts);
                 let found = (counts.calls, counts.results, back.problems.len(), back.format);
-                assert_eq!(found, (calls, calls, 0, to), "{name}");
+                assert_eq!(found, (calls, calls, 0, Format::Body(to)), "{name}");
             }
         }
     }

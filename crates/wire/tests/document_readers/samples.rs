@@ -2,7 +2,7 @@
 
 use crate::{ids, originals, read_as};
 use epitome_core::{Author, Block, Entry, Message, Part, Role, Tail};
-use epitome_wire::{Conversation, Format};
+use epitome_wire::{Conversation, Format, Protocol};
 
 /// Every conversation of a file, a line for each entry and problem.
 fn told(from: Format, json: &str) -> String {
@@ -105,7 +105,7 @@ fn anthropic_results_come_before_what_the_person_adds() {
                 {"type":"tool_reference","tool_name":"x"}]},
             {"type":"text","text":"and hurry"}]},
         {"role":"user","content":[{"type":"text","text":"<system-reminder>be brief</system-reminder>"}]}]}"#;
-    insta::assert_snapshot!(told(Format::Anthropic, body), @r#"
+    insta::assert_snapshot!(told(Format::Body(Protocol::Anthropic), body), @r#"
     person: hi
     model: thinks "hm" seal | thinks "" zzz redacted | on it | opaque server_tool_use {"type":"server_tool_use","id":"s1","name":"web_search","input":{}} | opaque web_search_tool_result {"type":"web_search_tool_result","tool_use_id":"s1","content":[]} | calls t1=bash {"cmd": "ls"} | calls t2=read {}
     tool: t1 -> a.rs (error) | t2 -> fn + image image/png AA== + opaque tool_reference {"type":"tool_reference","tool_name":"x"}
@@ -118,7 +118,7 @@ fn anthropic_results_come_before_what_the_person_adds() {
 fn a_message_is_found_at_the_bytes_of_its_element() {
     let mixed = r#"{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}, {"type": "text", "text": "é"}]}"#;
     let body = format!(r#"{{"messages": [{{"role": "user", "content": "ü"}},  {mixed}]}}"#);
-    let transcript = read_as(Some(Format::Anthropic), body.as_bytes()).expect("it is read");
+    let transcript = read_as(Some(Format::Body(Protocol::Anthropic)), body.as_bytes()).expect("it is read");
     let originals = &transcript.conversations[0].originals;
     let found = ids(&transcript.conversations[0]).map(|id| {
         let span = originals.spans(id).expect("it stands in the file")[0];
@@ -141,7 +141,7 @@ fn chat_messages_of_every_role() {
         {"role":"assistant","content":"","function_call":{"name":"old","arguments":"{}"}},
         {"role":"function","name":"old","content":"fine"},
         {"role":"narrator","content":"meanwhile"}]"#;
-    insta::assert_snapshot!(told(Format::OpenaiChat, body), @r#"
+    insta::assert_snapshot!(told(Format::Body(Protocol::OpenaiChat), body), @r#"
     person: look | image image/png AA== | opaque input_audio {"type":"input_audio","input_audio":{}}
     model: thinks "hm" - | calls c1=ls {"a": 1} | calls c2=patch *** Begin freeform
     tool: c2 -> ok
@@ -161,7 +161,7 @@ fn a_repeated_id_answers_the_nearest_call_and_strays_are_named() {
         {"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"2"}},
             {"id":"b","function":{"name":"f","arguments":"3"}}]},
         {"role":"tool","tool_call_id":"a","content":"two"}]}"#;
-    insta::assert_snapshot!(told(Format::OpenaiChat, body), @"
+    insta::assert_snapshot!(told(Format::Body(Protocol::OpenaiChat), body), @"
     tool: z -> lost
     model: calls a=f 1
     tool: a -> one
@@ -179,7 +179,8 @@ fn lists_and_lines_of_conversations_are_several() {
     let lines = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n{\"messages\":[]}\n";
     let messages = "{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"assistant\",\"content\":\"b\"}\n";
     let counted = [list, lines, messages].map(|json| {
-        let transcript = read_as(Some(Format::OpenaiChat), json.as_bytes()).expect("it is read");
+        let transcript =
+            read_as(Some(Format::Body(Protocol::OpenaiChat)), json.as_bytes()).expect("it is read");
         transcript.conversations.iter().map(|conversation| conversation.log.len()).collect::<Vec<_>>()
     });
     assert_eq!(counted, [vec![1, 1], vec![1, 0], vec![2]]);
@@ -189,7 +190,7 @@ fn lists_and_lines_of_conversations_are_several() {
 fn a_broken_line_costs_only_itself() {
     let lines =
         "{\"messages\":[]}\n{\"messages\": oops\n{\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}\n";
-    insta::assert_snapshot!(told(Format::OpenaiChat, lines), @"
+    insta::assert_snapshot!(told(Format::Body(Protocol::OpenaiChat), lines), @"
     person: b
     ! its JSON breaks: expected value at line 2 column 14; lines left out: 1
     ");
@@ -212,7 +213,7 @@ fn responses_put_out_in_one_go_are_one_message() {
         {"type":"computer_call_output","call_id":"c3","output":{"type":"computer_screenshot","image_url":"data:image/png;base64,AA=="}},
         {"type":"mcp_approval_request","id":"m1","name":"rm","arguments":"{}"},
         {"type":"mcp_approval_response","approval_request_id":"m1","approve":true}]}"#;
-    insta::assert_snapshot!(told(Format::OpenaiResponses, body), @r#"
+    insta::assert_snapshot!(told(Format::Body(Protocol::OpenaiResponses), body), @r#"
     person: hi
     model: opaque reasoning {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"abc"} | looking | opaque web_search_call {"type":"web_search_call","id":"ws_1","status":"completed"} | calls c1=ls {} | calls c2=apply_patch *** Begin freeform
     tool: c1 -> a + image  https://x/y.png
@@ -222,7 +223,10 @@ fn responses_put_out_in_one_go_are_one_message() {
     model: calls m1=rm {}
     tool: m1 -> approved
     "#);
-    assert_eq!(told(Format::OpenaiResponses, r#"{"model":"m","input":"just this"}"#), "person: just this");
+    assert_eq!(
+        told(Format::Body(Protocol::OpenaiResponses), r#"{"model":"m","input":"just this"}"#),
+        "person: just this"
+    );
 }
 
 #[test]

@@ -8,8 +8,7 @@ use epitome_core::{
     Summary, Tail, Tokens, Trigger, find_cut,
 };
 use epitome_wire::{
-    Boundary, Conversation, Format, ReadError, Source, Transcript, Undo, Window, append, can_express,
-    claude_code, codex, copilot_cli, pi, undo,
+    Boundary, Conversation, Format, Transcript, Undo, Window, append, can_express, pi, read, undo,
 };
 use std::collections::HashSet;
 use std::fs;
@@ -31,15 +30,8 @@ impl Measure for Quarter {
     }
 }
 
-type Read = fn(Arc<dyn Source>, &dyn Measure) -> Result<Transcript, ReadError>;
-
-/// The formats under test: their folder in the corpus, and their reader.
-const FORMATS: [(&str, Read); 4] = [
-    ("claude-code", claude_code::read),
-    ("codex", codex::read),
-    ("copilot-cli", copilot_cli::read),
-    ("pi", pi::read),
-];
+/// The formats under test; their folders in the corpus have their names.
+const FORMATS: [Format; 4] = [Format::ClaudeCode, Format::Codex, Format::CopilotCli, Format::Pi];
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus")
@@ -50,16 +42,16 @@ fn load(path: &Path) -> Arc<Vec<u8>> {
     Arc::new(zstd::decode_all(&packed[..]).expect("the corpus is zstd"))
 }
 
-/// Every file of every format under test, in order, with its reader.
-fn files() -> Vec<(String, Read, Arc<Vec<u8>>)> {
+/// Every file of every format under test, in order, with its format.
+fn files() -> Vec<(String, Format, Arc<Vec<u8>>)> {
     let mut files = Vec::new();
-    for (folder, read) in FORMATS {
+    for format in FORMATS {
         let mut paths = Vec::new();
-        gather(&corpus().join(folder), &mut paths);
+        gather(&corpus().join(format.name()), &mut paths);
         paths.sort();
         for path in paths {
             let name = path.strip_prefix(corpus()).expect("below the corpus").with_extension("");
-            files.push((name.display().to_string(), read, load(&path)));
+            files.push((name.display().to_string(), format, load(&path)));
         }
     }
     files
@@ -72,8 +64,8 @@ fn gather(folder: &Path, paths: &mut Vec<PathBuf>) {
     }
 }
 
-fn transcript(read: Read, bytes: &Arc<Vec<u8>>) -> Transcript {
-    read(bytes.clone(), &Quarter).expect("a corpus file is of its format")
+fn transcript(format: Format, bytes: &Arc<Vec<u8>>) -> Transcript {
+    read(bytes.clone(), Some(format), &Quarter).expect("a corpus file is of its format")
 }
 
 fn ids(conversation: &Conversation) -> impl Iterator<Item = EntryId> + use<> {
@@ -114,7 +106,7 @@ fn the_corpus_reads_as_its_manifest_says() {
         "{:<58} {:>5} {:>5} {:>5} {:>4} {:>4} {:>3} {:>3} {:>7}\n",
         "file", "msgs", "live", "repl", "call", "res", "cmp", "prb", "peak"
     );
-    let rows = files().into_iter().map(|(name, read, bytes)| row(&name, &transcript(read, &bytes)));
+    let rows = files().into_iter().map(|(name, format, bytes)| row(&name, &transcript(format, &bytes)));
     insta::assert_snapshot!(std::iter::once(head).chain(rows).collect::<String>(), @r"
     file                                                        msgs  live  repl call  res cmp prb    peak
     claude-code/agent-stuff-6ce966-ko.jsonl                       43    43    12   30   30   0   0  144223
@@ -153,8 +145,8 @@ fn the_corpus_reads_as_its_manifest_says() {
 
 #[test]
 fn every_message_can_be_had_again_and_weighs_what_was_noted() {
-    for (name, read, bytes) in files() {
-        let transcript = transcript(read, &bytes);
+    for (name, format, bytes) in files() {
+        let transcript = transcript(format, &bytes);
         let conversation = &transcript.conversations[0];
         for id in ids(conversation) {
             if let Some(item) = conversation.log.item(id) {
@@ -167,8 +159,8 @@ fn every_message_can_be_had_again_and_weighs_what_was_noted() {
 
 #[test]
 fn every_result_follows_its_call() {
-    for (name, read, bytes) in files() {
-        let transcript = transcript(read, &bytes);
+    for (name, format, bytes) in files() {
+        let transcript = transcript(format, &bytes);
         let conversation = &transcript.conversations[0];
         let mut waiting: HashSet<CallId> = HashSet::new();
         for item in ids(conversation).filter_map(|id| conversation.log.item(id)) {
@@ -182,12 +174,12 @@ fn every_result_follows_its_call() {
 
 #[test]
 fn ids_stay_when_lines_are_added() {
-    for (name, read, bytes) in files() {
-        let whole = transcript(read, &bytes);
+    for (name, format, bytes) in files() {
+        let whole = transcript(format, &bytes);
         let ends: Vec<usize> = memchr::memchr_iter(b'\n', &bytes).collect();
         for end in ends.iter().step_by(ends.len() / 9 + 1) {
             let start = Arc::new(Window::new(bytes.clone(), 0, *end as u64 + 1));
-            let Ok(part) = read(start, &Quarter) else { continue };
+            let Ok(part) = read(start, Some(format), &Quarter) else { continue };
             assert_same_ids(&name, &part.conversations[0], &whole.conversations[0]);
         }
     }
@@ -258,15 +250,15 @@ fn intended(mut transcript: Transcript, boundary: &Boundary) -> Vec<Message> {
 
 #[test]
 fn a_compaction_written_is_a_compaction_read_and_can_be_taken_back() {
-    for (name, read, bytes) in files() {
-        let before = transcript(read, &bytes);
+    for (name, format, bytes) in files() {
+        let before = transcript(format, &bytes);
         if !before.format.is_resumable() {
             continue;
         }
         let boundary = boundary(&before);
         let added = append(&before, 0, &*bytes, &boundary).expect(&name);
         let longer = Arc::new([&bytes[..], &added].concat());
-        let after = transcript(read, &longer);
+        let after = transcript(format, &longer);
         assert_eq!(shown(&after.conversations[0]), intended(before, &boundary), "{name}");
         let original = Undo::Truncate(bytes.len() as u64);
         assert_eq!(undo(after.format, &*longer).expect("memory can be read"), original, "{name}");
@@ -275,9 +267,9 @@ fn a_compaction_written_is_a_compaction_read_and_can_be_taken_back() {
 
 #[test]
 fn a_file_without_its_last_newline_is_given_one_first() {
-    for (name, read, bytes) in files() {
+    for (name, format, bytes) in files() {
         let bytes = Arc::new(bytes.trim_ascii_end().to_vec());
-        let before = transcript(read, &bytes);
+        let before = transcript(format, &bytes);
         if before.format.is_resumable() {
             let added = append(&before, 0, &*bytes, &boundary(&before)).expect(&name);
             let longer = [&bytes[..], &added].concat();
@@ -294,8 +286,8 @@ fn who_wrote_what_is_told_apart() {
         let items = ids(conversation).filter_map(|id| conversation.log.item(id).cloned());
         items.filter(|item| item.author == author && item.role == role).count()
     };
-    let rows = files().into_iter().map(|(name, read, bytes)| {
-        let transcript = transcript(read, &bytes);
+    let rows = files().into_iter().map(|(name, format, bytes)| {
+        let transcript = transcript(format, &bytes);
         let conversation = &transcript.conversations[0];
         let [person, harness, system, made_up] = [
             (Author::Person, Role::User),

@@ -1,7 +1,7 @@
 //! The lines we append beside those the tools wrote themselves: the same keys, with values of the same types.
 
-use super::{Read, boundary, corpus, load, transcript};
-use epitome_wire::{append, claude_code, codex};
+use super::{boundary, corpus, load, transcript};
+use epitome_wire::{Format, append};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,13 +53,13 @@ fn type_of(value: &Value) -> &'static str {
 }
 
 /// What we append to a session at the place where its tool wrote its first compaction has that one's shape.
-fn assert_same_shape(file: &str, read: Read, opens: &str, lines: usize, exceptions: Exceptions) {
+fn assert_same_shape(file: &str, format: Format, opens: &str, lines: usize, exceptions: Exceptions) {
     let whole = load(&corpus().join(file));
     let text = std::str::from_utf8(&whole).expect("it is text");
     let opening = text.find(opens).expect("the tool compacted this session");
     let (before, behind) = text.split_at(text[..opening].rfind('\n').map_or(0, |end| end + 1));
     let source = Arc::new(before.as_bytes().to_vec());
-    let session = transcript(read, &source);
+    let session = transcript(format, &source);
     let ours = append(&session, 0, &*source, &boundary(&session)).expect("it can be appended to");
     let ours: Vec<&str> = std::str::from_utf8(&ours).expect("it is text").lines().collect();
     assert_eq!(ours.len(), lines, "{file}");
@@ -77,13 +77,13 @@ fn assert_same_shape(file: &str, read: Read, opens: &str, lines: usize, exceptio
 #[test]
 fn claude_code_finds_every_field_it_would_have_written() {
     let file = "claude-code/oh-my-posh-d3cfdf-mcp.jsonl.zst";
-    assert_same_shape(file, claude_code::read, r#""subtype":"compact_boundary""#, 2, CLAUDE_CODE);
+    assert_same_shape(file, Format::ClaudeCode, r#""subtype":"compact_boundary""#, 2, CLAUDE_CODE);
 }
 
 #[test]
 fn codex_finds_every_field_it_would_have_written() {
     for name in ["agentv-796ead", "agentv-f4771e", "entire-skills-d5c56b", "session-bridge-64b5e5"] {
         let file = format!("codex/{name}.jsonl.zst");
-        assert_same_shape(&file, codex::read, r#""type":"compacted""#, 1, CODEX);
+        assert_same_shape(&file, Format::Codex, r#""type":"compacted""#, 1, CODEX);
     }
 }

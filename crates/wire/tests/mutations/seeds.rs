@@ -4,7 +4,7 @@ use crate::{CORPUS, Quarter, read_as};
 use epitome_core::{Author, Measure, Message, Role};
 use epitome_core::{Compaction, Context, Edit, Entry, EntryId, Form, Shown, Summary, Tail, Tokens};
 use epitome_wire::encode::{self, RequestParts};
-use epitome_wire::{Boundary, Format, append, native};
+use epitome_wire::{Boundary, Format, Protocol, append, native};
 use serde_json::Value;
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub(crate) fn seeds() -> Vec<Seed> {
         (Format::GeminiCli, "gemini-cli/session-bridge-e94f17.json.zst"),
         (Format::Langgraph, "langgraph/deer-flow-5aa47d-zh.json.zst"),
         (Format::MiniSweAgent, "mini-swe-agent/django-13265.traj.json.zst"),
-        (Format::OpenaiChat, "openai-chat/tau-bench-gpt-4o-airline.json.zst"),
+        (Format::Body(Protocol::OpenaiChat), "openai-chat/tau-bench-gpt-4o-airline.json.zst"),
         (Format::Opencode, "opencode/session-bridge-13dddd.json.zst"),
         (Format::Openhands, "openhands/ponyc-line1.json.zst"),
         (Format::SweAgent, "swe-agent/swesmith-pandas-53652.traj.json.zst"),
@@ -44,7 +44,7 @@ pub(crate) fn seeds() -> Vec<Seed> {
     all.extend(documents.map(|(format, path)| Seed { format, bytes: small(&unpack(path)) }));
     let compacted: Vec<Seed> = all.iter().filter(|seed| seed.format.is_resumable()).map(compact).collect();
     let bodies: Vec<Seed> =
-        [Format::Anthropic, Format::OpenaiResponses].into_iter().map(|to| body(&all[2], to)).collect();
+        [Protocol::Anthropic, Protocol::OpenaiResponses].into_iter().map(|to| body(&all[2], to)).collect();
     let ours = [wrapped(&all[3]), born()];
     all.into_iter().chain(compacted).chain(bodies).chain(ours).collect()
 }
@@ -103,7 +103,7 @@ fn compact(seed: &Seed) -> Seed {
     Seed { format: seed.format, bytes: [&seed.bytes[..], &behind].concat() }
 }
 
-fn body(seed: &Seed, to: Format) -> Seed {
+fn body(seed: &Seed, to: Protocol) -> Seed {
     let transcript = read_as(Some(seed.format), &seed.bytes).expect("a seed is read");
     let conversation = &transcript.conversations[0];
     let leaf = conversation.leaf.expect("a seed has messages");
@@ -117,7 +117,10 @@ fn body(seed: &Seed, to: Format) -> Seed {
         model: Some("m"),
         max_tokens: Some(64),
     };
-    Seed { format: to, bytes: encode::body(to, &parts, &shown).expect("a context can be encoded") }
+    Seed {
+        format: Format::Body(to),
+        bytes: encode::body(to, &parts, &shown).expect("a context can be encoded"),
+    }
 }
 
 fn wrapped(seed: &Seed) -> Seed {

@@ -7,7 +7,7 @@ use crate::output;
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{Compaction, Entry, EntryId, Expressible, Log, Trigger, ledger::Operation};
 use epitome_engine::{Happened, Made, Report, Session};
-use epitome_wire::{Boundary, Format, Source, append, can_express, native};
+use epitome_wire::{Boundary, Format, Protocol, Source, append, can_express, native};
 use std::io::Write;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(super) enum Target {
     /// The original bytes, and what its tool would append.
     Resumable(Format),
     /// A request body.
-    Body(Format),
+    Body(Protocol),
     /// Our own form.
     Native,
 }
@@ -54,16 +54,17 @@ impl Target {
     /// The same format where it can be written, else our own, unless the command line says otherwise.
     pub(super) fn of(opened: &Opened, to: Option<Format>) -> Result<Self> {
         let from = opened.transcript.format;
-        match to {
-            None if from.is_resumable() => Ok(Self::Resumable(from)),
-            None if from.is_protocol() && opened.transcript.conversations.len() == 1 => Ok(Self::Body(from)),
-            None | Some(Format::Native) => Ok(Self::Native),
-            Some(to) if to.is_protocol() => Ok(Self::Body(to)),
-            Some(to) if to == from && to.is_resumable() => Ok(Self::Resumable(to)),
-            Some(to) if to.is_resumable() => {
+        let is_one = opened.transcript.conversations.len() == 1;
+        match (to, from) {
+            (None, _) if from.is_resumable() => Ok(Self::Resumable(from)),
+            (None, Format::Body(protocol)) if is_one => Ok(Self::Body(protocol)),
+            (None | Some(Format::Native), _) => Ok(Self::Native),
+            (Some(Format::Body(protocol)), _) => Ok(Self::Body(protocol)),
+            (Some(to), _) if to == from && to.is_resumable() => Ok(Self::Resumable(to)),
+            (Some(to), _) if to.is_resumable() => {
                 bail!("a {from} transcript cannot be written as {to}; use native or a protocol")
             }
-            Some(to) => bail!("{to} is a format we read only; use native, or leave --to out"),
+            (Some(to), _) => bail!("{to} is a format we read only; use native, or leave --to out"),
         }
     }
 
@@ -77,17 +78,17 @@ impl Target {
 
     /// Refuses what would lose originals or cannot be written.
     pub(super) fn check(self, opened: &Opened, out: Option<&Path>) -> Result<()> {
-        let Self::Body(format) = self else { return Ok(()) };
+        let Self::Body(protocol) = self else { return Ok(()) };
         if opened.transcript.conversations.len() > 1 {
             bail!(
-                "{} holds {} conversations, a body of {format} only one; use --to native",
+                "{} holds {} conversations, a body of {protocol} only one; use --to native",
                 opened.path.display(),
                 opened.transcript.conversations.len()
             );
         }
         if out.is_some_and(|out| is_same(out, &opened.path)) {
             bail!(
-                "a body of {format} keeps no originals, so it cannot take the place of {}; write elsewhere, or use --to native",
+                "a body of {protocol} keeps no originals, so it cannot take the place of {}; write elsewhere, or use --to native",
                 opened.path.display()
             );
         }
@@ -98,10 +99,10 @@ impl Target {
     pub(super) fn pieces(self, opened: &Opened, added: &[Added]) -> Result<Pieces> {
         let is_changed = added.iter().any(|added| is_changed(added.report.outcome));
         match self {
-            Self::Body(format) if !is_changed && format == opened.transcript.format => {
+            Self::Body(protocol) if !is_changed && opened.transcript.format == Format::Body(protocol) => {
                 Ok(Pieces::unchanged(&*opened.source))
             }
-            Self::Body(format) => body(opened, format, &added[0]),
+            Self::Body(protocol) => body(opened, protocol, &added[0]),
             Self::Resumable(_) | Self::Native if !is_changed => Ok(Pieces::unchanged(&*opened.source)),
             Self::Resumable(_) => resumable(opened, &added[0]),
             Self::Native => wrapped(opened, added),
@@ -124,10 +125,10 @@ fn is_same(out: &Path, path: &Path) -> bool {
     }
 }
 
-fn body(opened: &Opened, format: Format, added: &Added) -> Result<Pieces> {
+fn body(opened: &Opened, protocol: Protocol, added: &Added) -> Result<Pieces> {
     let conversation = &opened.transcript.conversations[added.number];
     let mut front =
-        crate::commands::context::body(opened, conversation, &added.session.shown()?, format, None)?;
+        crate::commands::context::body(opened, conversation, &added.session.shown()?, protocol, None)?;
     front.push(b'\n');
     Ok(Pieces { front, original_len: 0, behind: Vec::new() })
 }

@@ -20,7 +20,6 @@ mod tests;
 mod tools;
 
 use super::Protocol;
-use crate::Format;
 use epitome_core::{Author, Message, Role, Shown};
 use rest::Rest;
 use serde::Serialize;
@@ -43,12 +42,6 @@ pub struct RequestParts<'a> {
 /// A context that cannot be written as a request.
 #[derive(Debug, thiserror::Error)]
 pub enum EncodeError {
-    /// The format is a file's, not a provider's.
-    #[error("{format} is no provider's protocol; ask for anthropic, openai-chat or openai-responses")]
-    NotAProtocol {
-        /// What was asked for.
-        format: Format,
-    },
     /// A tool definition that is no JSON object.
     #[error("tool definition {index} is not a JSON object; correct it or leave it out")]
     Tool {
@@ -84,28 +77,27 @@ const BETWEEN_TEXTS: &str = "\n\n";
 ///
 /// ```
 /// use epitome_core::{Author, Message, Role, Shown};
-/// use epitome_wire::{Format, encode};
+/// use epitome_wire::{Protocol, encode};
 ///
 /// let hello = Message::text(Role::User, Author::Person, "hello");
 /// let shown = [Shown { id: None, message: hello.into() }];
-/// let body = encode::body(Format::OpenaiChat, &encode::RequestParts::default(), &shown)?;
+/// let body = encode::body(Protocol::OpenaiChat, &encode::RequestParts::default(), &shown)?;
 /// assert_eq!(body, br#"{"messages":[{"role":"user","content":"hello"}]}"#);
 /// # Ok::<(), encode::EncodeError>(())
 /// ```
-pub fn body(to: Format, parts: &RequestParts<'_>, shown: &[Shown]) -> Result<Vec<u8>, EncodeError> {
+pub fn body(to: Protocol, parts: &RequestParts<'_>, shown: &[Shown]) -> Result<Vec<u8>, EncodeError> {
     body_with_rest(to, parts, &[], shown)
 }
 
 /// The same with `rest` at its end: fields that a body of the same protocol came with and we do not
 /// read, as [`Fixed::rest`](crate::Fixed::rest) holds them. Another protocol's have no place in it.
 pub fn body_with_rest(
-    to: Format,
+    to: Protocol,
     parts: &RequestParts<'_>,
     rest: &[(Arc<str>, Arc<str>)],
     shown: &[Shown],
 ) -> Result<Vec<u8>, EncodeError> {
-    let messages = messages(to, parts, shown)?;
-    let to = protocol(to)?;
+    let messages = messages(to, parts, shown);
     let (tools, rest) = (tools::convert(to, parts.tools)?, Rest::of(rest)?);
     let body = match to {
         Protocol::Anthropic => rest.behind(&anthropic::frame(parts, &tools, &messages)),
@@ -118,23 +110,15 @@ pub fn body_with_rest(
 /// The elements of the body's list of messages (or items), each as its own JSON.
 ///
 /// The elements for a context that ended before a reply begin the elements for every longer one.
-pub fn messages(
-    to: Format,
-    parts: &RequestParts<'_>,
-    shown: &[Shown],
-) -> Result<Vec<Box<RawValue>>, EncodeError> {
+pub fn messages(to: Protocol, parts: &RequestParts<'_>, shown: &[Shown]) -> Vec<Box<RawValue>> {
     let nobody =
         [Shown { id: None, message: Message::text(Role::User, Author::Harness, NO_USER_MESSAGE).into() }];
     let arranged = arrange::arrange(if shown.is_empty() { &nobody } else { shown });
-    Ok(match protocol(to)? {
+    match to {
         Protocol::Anthropic => anthropic::messages(&arranged),
         Protocol::OpenaiChat => openai_chat::messages(parts, &arranged),
         Protocol::OpenaiResponses => openai_responses::messages(&arranged),
-    })
-}
-
-fn protocol(format: Format) -> Result<Protocol, EncodeError> {
-    Protocol::of(format).ok_or(EncodeError::NotAProtocol { format })
+    }
 }
 
 fn raw(value: &impl Serialize) -> Box<RawValue> {

@@ -7,22 +7,22 @@ use super::bodies::Layout;
 use super::part::bare;
 use super::usage::anthropic_usage;
 use super::{author_of, block_of, image_at};
-use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
-use crate::{Fixed, Format, ReadError, Source, Transcript};
-use epitome_core::{Author, Block, Call, CallId, Image, Measure, Message, Opaque, Part, Role, ToolResult};
-use std::sync::Arc;
+use crate::detect::Sample;
+use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::{Fixed, Format, Protocol};
+use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, Part, Role, ToolResult};
 
-/// Reads request bodies or message arrays in Anthropic's form.
-pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
-    document::read::<Anthropic>(source, measure)
-}
-
-struct Anthropic;
+/// Request bodies and message arrays in Anthropic's form.
+pub(crate) struct Anthropic;
 
 const LAYOUT: Layout = Layout { fields: &["messages"], is_element: |object| object.has("role") };
 
 impl Dialect for Anthropic {
-    const FORMAT: Format = Format::Anthropic;
+    const FORMAT: Format = Format::Body(Protocol::Anthropic);
+
+    fn is_document(sample: &Sample<'_>) -> bool {
+        sample.protocol() == Some(Protocol::Anthropic)
+    }
 
     fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
         let bodies = LAYOUT.bodies(roots)?;

@@ -4,22 +4,23 @@
 
 use super::bodies::Layout;
 use super::{author_of, block_of, parts_of};
-use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
-use crate::{Fixed, Format, ReadError, Source, Transcript};
-use epitome_core::{Author, Block, Call, CallId, Measure, Message, Opaque, Role, ToolResult};
+use crate::detect::Sample;
+use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::{Fixed, Format, Protocol};
+use epitome_core::{Author, Block, Call, CallId, Message, Opaque, Role, ToolResult};
 use std::sync::Arc;
 
-/// Reads request bodies, message arrays, or lists of them in OpenAI's chat form.
-pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
-    document::read::<OpenaiChat>(source, measure)
-}
-
-struct OpenaiChat;
+/// Request bodies, message arrays, or lists of them in OpenAI's chat form.
+pub(crate) struct OpenaiChat;
 
 const LAYOUT: Layout = Layout { fields: &["messages", "traj"], is_element: |object| object.has("role") };
 
 impl Dialect for OpenaiChat {
-    const FORMAT: Format = Format::OpenaiChat;
+    const FORMAT: Format = Format::Body(Protocol::OpenaiChat);
+
+    fn is_document(sample: &Sample<'_>) -> bool {
+        sample.protocol() == Some(Protocol::OpenaiChat)
+    }
 
     fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
         let bodies = LAYOUT.bodies(roots)?;

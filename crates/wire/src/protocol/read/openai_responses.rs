@@ -6,17 +6,13 @@
 use super::bodies::Layout;
 use super::usage::responses_usage;
 use super::{author_of, block_of, openai_chat, parts_of};
-use crate::document::{self, Body, Dialect, Draft, Object, Side, View};
-use crate::{Fixed, Format, ReadError, Source, Transcript, Usage};
-use epitome_core::{Author, Block, Call, CallId, Measure, Message, Opaque, Part, Role, ToolResult};
-use std::sync::Arc;
+use crate::detect::Sample;
+use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::{Fixed, Format, Protocol, Usage};
+use epitome_core::{Author, Block, Call, CallId, Message, Opaque, Part, Role, ToolResult};
 
-/// Reads request bodies, item lists or stored responses in the form of OpenAI Responses.
-pub fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
-    document::read::<OpenaiResponses>(source, measure)
-}
-
-struct OpenaiResponses;
+/// Request bodies, item lists or stored responses in the form of OpenAI Responses.
+pub(crate) struct OpenaiResponses;
 
 const LAYOUT: Layout = Layout {
     fields: &["input", "output"],
@@ -34,7 +30,11 @@ enum Voice {
 }
 
 impl Dialect for OpenaiResponses {
-    const FORMAT: Format = Format::OpenaiResponses;
+    const FORMAT: Format = Format::Body(Protocol::OpenaiResponses);
+
+    fn is_document(sample: &Sample<'_>) -> bool {
+        sample.protocol() == Some(Protocol::OpenaiResponses)
+    }
 
     fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
         let bodies = LAYOUT.bodies(roots)?;
