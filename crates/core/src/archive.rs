@@ -30,8 +30,28 @@ pub struct MemoryArchive {
 impl MemoryArchive {
     /// Puts a message in under its entry's id.
     pub fn put(&self, id: EntryId, message: Message) {
+        self.put_shared(id, Arc::new(message));
+    }
+
+    /// The same for one that others hold too.
+    pub fn put_shared(&self, id: EntryId, message: Arc<Message>) {
         let mut messages = self.messages.write().unwrap_or_else(PoisonError::into_inner);
-        messages.insert(id, Arc::new(message));
+        messages.insert(id, message);
+    }
+}
+
+impl MemoryArchive {
+    /// Those of `ids` that are not here.
+    pub fn missing(&self, ids: &[EntryId]) -> Vec<EntryId> {
+        let messages = self.messages.read().unwrap_or_else(PoisonError::into_inner);
+        ids.iter().copied().filter(|id| !messages.contains_key(id)).collect()
+    }
+
+    /// Lets go of all but `ids`.
+    pub fn retain(&self, ids: &[EntryId]) {
+        let ids: std::collections::HashSet<&EntryId> = ids.iter().collect();
+        let mut messages = self.messages.write().unwrap_or_else(PoisonError::into_inner);
+        messages.retain(|id, _| ids.contains(id));
     }
 }
 

@@ -65,6 +65,8 @@ pub struct Log {
     newest: Option<EntryId>,
     /// Marks by their anchor, in the order they were appended.
     marks: HashMap<Option<EntryId>, Vec<EntryId>>,
+    /// Marks that are compactions or edits.
+    passes: Vec<EntryId>,
 }
 
 #[derive(Clone, Debug)]
@@ -157,7 +159,12 @@ impl Log {
         let id = EntryId(self.nodes.len() as u32);
         match &entry {
             Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => self.newest = Some(id),
-            Entry::Mark(_) => self.marks.entry(parent).or_default().push(id),
+            Entry::Mark(mark) => {
+                self.marks.entry(parent).or_default().push(id);
+                if matches!(mark, Mark::Compaction { .. } | Mark::Edit { .. }) {
+                    self.passes.push(id);
+                }
+            }
         }
         self.nodes.push(Node { entry, parent });
         id
@@ -229,6 +236,16 @@ impl Log {
         }
         ids.reverse();
         ids
+    }
+
+    /// Every compaction that belongs to a prefix, with the last message it covers.
+    pub fn compactions(&self) -> impl Iterator<Item = (EntryId, EntryId)> {
+        self.passes.iter().filter_map(|&id| Some((id, self.compaction(id)?.anchor()?)))
+    }
+
+    /// Every edit.
+    pub fn edits(&self) -> impl Iterator<Item = EntryId> {
+        self.passes.iter().copied().filter(|&id| self.compaction(id).is_none())
     }
 
     /// Marks anchored at an entry, or before the first one, in the order they were appended.

@@ -1,6 +1,6 @@
 //! What a model is asked for a summary, and what comes back.
 
-use crate::{Message, Opaque, Tokens};
+use crate::{Measure, Message, Opaque, Tokens};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -17,6 +17,20 @@ pub struct Request {
     pub output_max: Tokens,
     /// How many calls of this plan went before it; no two of them are alike.
     pub attempt: u32,
+}
+
+impl Request {
+    /// What it takes, by this count.
+    pub fn tokens(&self, measure: &dyn Measure) -> Tokens {
+        let body = match &self.body {
+            Body::Text(text) => measure.text(text),
+            Body::Messages { messages, instruction } | Body::Prefix { messages, instruction } => {
+                let said: Tokens = messages.iter().map(|message| measure.sizes(message).total()).sum();
+                said + measure.text(instruction)
+            }
+        };
+        measure.text(&self.system) + body
+    }
 }
 
 /// What a summary call is for.

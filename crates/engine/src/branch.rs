@@ -1,11 +1,11 @@
-//! Moving about in the tree: another branch becomes the session's, and what was done on the one being
+//! Moving about in the tree: another path becomes the session's, and what was done on the one being
 //! left can be summarised at the place it is left for.
 
-use crate::event::Event;
+use crate::driver::Driver;
 use crate::session::{EngineError, Session};
 use epitome_core::ledger::Ledger;
 use epitome_core::{
-    ArchiveError, Author, Block, Body, EntryId, Material, Message, Part, Purpose, Request, Role, Shelf,
+    Archive, ArchiveError, Author, Block, Body, EntryId, Material, Message, Part, Purpose, Request, Role,
     Tokens, ToolResult, embedded, fence,
 };
 use std::collections::HashSet;
@@ -59,168 +59,166 @@ impl Session {
         if self.log().get(target).is_none() {
             return Err(EngineError::NoEntry(target));
         }
-        let there: HashSet<EntryId> = self.log().branch(target).into_iter().collect();
-        let here = self.leaf().map(|leaf| self.log().branch(leaf)).unwrap_or_default();
+        let there: HashSet<EntryId> = self.log().path(target).into_iter().collect();
+        let here = self.leaf().map(|leaf| self.log().path(leaf)).unwrap_or_default();
         let common = here.iter().rev().copied().find(|id| there.contains(id));
         let is_left = |id: &EntryId| !there.contains(id) && self.log().item(*id).is_some();
         Ok(Leaving { common, messages: here.into_iter().filter(is_left).collect() })
     }
+}
 
-    /// Moves to `target`; `shelf` feeds the session's archive.
+impl Driver {
+    /// Moves a session to `target`.
     pub async fn navigate(
-        &mut self,
-        shelf: &Shelf,
+        &self,
+        session: &mut Session,
         target: EntryId,
         farewell: Farewell,
     ) -> Result<Moved, EngineError> {
-        let leaving = self.leaving(target)?;
-        for hook in &self.setup().asks.hooks {
-            let (result, _) = self.timed(hook.before_tree(&leaving.messages)).await;
+        let leaving = session.leaving(target)?;
+        for hook in self.ports().hooks() {
+            let (result, _) = self.within(session, hook.before_tree(&leaving.messages)).await;
             if result.unwrap_or_else(Err) == Ok(false) {
                 return Ok(Moved::Stayed { why: format!("{} said no", hook.name()) });
             }
         }
         let text = match farewell {
             Farewell::Summary { focus } if !leaving.messages.is_empty() => {
-                match self.branch_summary(&leaving.messages, focus.as_deref()).await? {
+                match self.branch_summary(session, &leaving.messages, focus.as_deref()).await? {
                     Ok(text) => Some(text),
                     Err(why) => return Ok(Moved::Stayed { why }),
                 }
             }
             Farewell::Summary { .. } | Farewell::Silent => None,
         };
-        self.reopen(target)?;
+        session.move_to(Some(target))?;
         let summary = match text {
-            Some(text) => Some(self.say(shelf, Message::text(Role::User, Author::Harness, text))?),
+            Some(text) => Some(session.say(Message::text(Role::User, Author::Harness, text))?),
             None => None,
         };
         Ok(Moved::There { summary })
     }
 
-    /// Takes an earlier compaction or edit back.
-    pub fn undo(&mut self, of: EntryId) -> Result<EntryId, EngineError> {
-        if self.log().get(of).is_none() {
-            return Err(EngineError::NoEntry(of));
-        }
-        let id = self.append(epitome_core::Entry::Undo { of })?;
-        self.state.events.push(Event::Undone { of });
-        Ok(id)
-    }
-
     /// The text that tells of a branch: prose by the model or the embedded summariser, files by the ledger.
     async fn branch_summary(
         &self,
+        session: &Session,
         messages: &[EntryId],
         focus: Option<&str>,
     ) -> Result<Result<String, String>, EngineError> {
         let mut ledger = Ledger::default();
         for &id in messages {
-            ledger.update(id, &*self.setup().archive.message(id)?);
+            ledger.update(id, &*session.archive().message(id)?);
         }
-        let prose = match &self.setup().asks.model {
-            Some(model) => {
-                let request = self.branch_request(messages, focus, model.window(), model.output_max())?;
-                let called = model.summarize(request).await;
+        let prose = match &self.ports().model {
+            Some(asked) => {
+                let request = self.branch_request(session, messages, focus)?;
+                let called = asked.model.summarize(request).await;
                 match called.result {
                     Ok(reply) if !reply.text.trim().is_empty() => reply.text,
                     Ok(_) => return Ok(Err("the summary of the branch is empty".into())),
                     Err(failure) => return Ok(Err(failure.to_string())),
                 }
             }
-            None => self.embedded_branch(messages, focus)?,
+            None => embedded_branch(session, messages, focus)?,
         };
-        Ok(Ok(framed(&prose, messages, &self.files(messages, &ledger)?)))
+        Ok(Ok(framed(&prose, messages, &files(session, messages, &ledger)?)))
     }
 
     fn branch_request(
         &self,
+        session: &Session,
         messages: &[EntryId],
         focus: Option<&str>,
-        window: Tokens,
-        output_max: Tokens,
     ) -> Result<Request, ArchiveError> {
-        let rule = &self.setup().policy.branch;
-        let told = self.told_within(messages, rule.at.of(window))?;
+        let rule = &session.policy().branch;
+        let model = self.ports().model.as_ref().map(|asked| &asked.model);
+        let (window, output_max) =
+            model.map_or((Tokens::ZERO, Tokens::ZERO), |model| (model.window(), model.output_max()));
+        let told = told_within(session, messages, rule.at.of(window))?;
         let mut text =
-            format!("<branch>\n{}\n</branch>\n\n{}", told.join("\n\n"), self.setup().asks.prompts.branch);
+            format!("<branch>\n{}\n</branch>\n\n{}", told.join("\n\n"), self.ports().prompts.branch);
         if let Some(focus) = focus {
             let _infallible = write!(text, "\n\nAdditional focus: {focus}");
         }
         Ok(Request {
             purpose: Purpose::Branch,
-            system: self.setup().asks.prompts.system.clone(),
+            system: self.ports().prompts.system.clone(),
             body: Body::Text(text.into()),
             output_max: rule.output_max.min(output_max),
             attempt: 0,
         })
     }
+}
 
-    /// The newest messages that fit, oldest first. Results of tools are left out; an earlier summary is
-    /// taken even where it does not quite fit.
-    fn told_within(&self, messages: &[EntryId], most: Tokens) -> Result<Vec<String>, ArchiveError> {
-        let measure = &*self.setup().measure;
-        let (mut told, mut taken) = (Vec::new(), Tokens::ZERO);
-        for &id in messages.iter().rev() {
-            let message = self.setup().archive.message(id)?;
-            let text = fence::escape(&without_results(&message)).replace("</branch", "</\u{200b}branch");
-            if text.trim().is_empty() {
-                continue;
-            }
-            let size = measure.text(&text);
-            let is_summary = is_branch_summary(&message) || message.said().contains(fence::OPENING);
-            let may_overrun = is_summary && taken < most.share(SUMMARY_SHARE.0, SUMMARY_SHARE.1);
-            if taken + size > most && !may_overrun {
-                break;
-            }
-            taken += size;
-            told.push(format!("[{id}] {text}"));
+/// The newest messages that fit, oldest first. Results of tools are left out; an earlier summary is
+/// taken even where it does not quite fit.
+fn told_within(session: &Session, messages: &[EntryId], most: Tokens) -> Result<Vec<String>, ArchiveError> {
+    let measure = &**session.assembly().measure();
+    let (mut told, mut taken) = (Vec::new(), Tokens::ZERO);
+    for &id in messages.iter().rev() {
+        let message = session.archive().message(id)?;
+        let text = fence::escape(&without_results(&message)).replace("</branch", "</\u{200b}branch");
+        if text.trim().is_empty() {
+            continue;
         }
-        told.reverse();
-        Ok(told)
+        let size = measure.text(&text);
+        let is_summary = is_branch_summary(&message) || message.said().contains(fence::OPENING);
+        let may_overrun = is_summary && taken < most.share(SUMMARY_SHARE.0, SUMMARY_SHARE.1);
+        if taken + size > most && !may_overrun {
+            break;
+        }
+        taken += size;
+        told.push(format!("[{id}] {text}"));
     }
+    told.reverse();
+    Ok(told)
+}
 
-    fn embedded_branch(&self, messages: &[EntryId], focus: Option<&str>) -> Result<String, EngineError> {
-        let setup = self.setup();
-        let material = Material {
-            superseded: messages,
-            addressable: messages,
-            visible: &[],
-            earlier: None,
-            previous: &[],
-            focus,
-            archive: &*setup.archive,
-            measure: &*setup.measure,
-        };
-        Ok(embedded::summarize(&material, setup.policy.branch.output_max)?.text)
-    }
+fn embedded_branch(
+    session: &Session,
+    messages: &[EntryId],
+    focus: Option<&str>,
+) -> Result<String, EngineError> {
+    let material = Material {
+        superseded: messages,
+        addressable: messages,
+        visible: &[],
+        earlier: None,
+        previous: &[],
+        focus,
+        archive: &**session.archive(),
+        measure: &**session.assembly().measure(),
+    };
+    Ok(embedded::summarize(&material, session.policy().branch.output_max)?.text)
+}
 
-    /// Files read and changed on the branch, and on those that were summarised in it.
-    fn files(&self, messages: &[EntryId], ledger: &Ledger) -> Result<String, ArchiveError> {
-        let (mut read, mut changed) = (Vec::new(), Vec::new());
-        for file in &ledger.files {
-            let is_changed = file.created || file.modified || file.deleted;
-            if is_changed { &mut changed } else { &mut read }.push(file.path.to_string());
-        }
-        for &id in messages {
-            let message = self.setup().archive.message(id)?;
-            if is_branch_summary(&message) {
-                read.extend(listed(&message.said(), "read-files"));
-                changed.extend(listed(&message.said(), "modified-files"));
-            }
-        }
-        changed.sort();
-        changed.dedup();
-        read.retain(|path| !changed.contains(path));
-        read.sort();
-        read.dedup();
-        let mut text = String::new();
-        for (tag, paths) in [("read-files", read), ("modified-files", changed)] {
-            if !paths.is_empty() {
-                let _infallible = write!(text, "\n\n<{tag}>\n{}\n</{tag}>", paths.join("\n"));
-            }
-        }
-        Ok(text)
+/// Files read and changed on the branch, and on those that were summarised in it.
+fn files(session: &Session, messages: &[EntryId], ledger: &Ledger) -> Result<String, ArchiveError> {
+    let (mut read, mut changed) = (Vec::new(), Vec::new());
+    for file in &ledger.files {
+        let is_changed = file.created || file.modified || file.deleted;
+        if is_changed { &mut changed } else { &mut read }.push(file.path.to_string());
     }
+    for &id in messages {
+        let message = session.archive().message(id)?;
+        if is_branch_summary(&message) {
+            read.extend(listed(&message.said(), "read-files"));
+            changed.extend(listed(&message.said(), "modified-files"));
+        }
+    }
+    changed.sort();
+    changed.dedup();
+    read.retain(|path| !changed.contains(path));
+    read.sort();
+    read.dedup();
+    let mut text = String::new();
+    for (tag, paths) in [("read-files", read), ("modified-files", changed)] {
+        if !paths.is_empty() {
+            let _infallible = write!(text, "\n\n<{tag}>\n{}\n</{tag}>", paths.join("\n"));
+        }
+    }
+    Ok(text)
 }
 
 /// Whether a message tells of a branch that was left.

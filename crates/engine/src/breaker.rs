@@ -1,8 +1,9 @@
-//! What stops a loop: failures in a row, refills in a row, a floor that cannot fit. All of it is read
-//! off the log, so a restart changes nothing.
+//! The circuit breaker of automatic compaction: failures in a row, refills in a row, a floor that cannot fit.
+//! All of it is derived from marks, so a restart changes nothing. An open breaker ends calls of models and
+//! hooks; that a request must fit is the session's to see to.
 
 use epitome_core::policy::Guard;
-use epitome_core::{Entry, Log, Role, Tokens};
+use epitome_core::{Entry, Mark, Role, Tokens};
 
 /// The state of automatic compaction, as the log tells it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,53 +21,49 @@ pub struct Breaker {
     is_held: bool,
 }
 
-/// The kinds of notes a session leaves in its log.
-pub(crate) const FAILED: &str = "epitome.compaction-failed";
-/// Followed by the floor in tokens.
-pub(crate) const IMPOSSIBLE: &str = "epitome.compaction-impossible ";
-/// The work waits for a person; followed by why.
-pub(crate) const HELD: &str = "epitome.held ";
-/// The context was full again right after a compaction, once too often.
-pub(crate) const REFILLED: &str = "epitome.refilled";
-/// A person closed the breaker again.
-pub(crate) const CLOSED: &str = "epitome.breaker-closed";
-
 impl Breaker {
-    /// Takes up one more entry of the branch.
-    pub(crate) fn take(&mut self, log: &Log, entry: &Entry, guard: &Guard) {
+    /// Takes up one more entry of the path, or a mark that holds on it.
+    pub(crate) fn take(&mut self, entry: &Entry, guard: &Guard) {
         match entry {
-            Entry::Compaction(_) => self.compacted(guard),
             Entry::Message(item) if item.opens_turn() => self.is_held = false,
             Entry::Message(item) if item.role == Role::Assistant => {
                 self.calls = self.calls.map(|calls| calls + 1);
             }
-            Entry::Note { kind } => self.note(kind, guard),
-            Entry::Undo { .. } => *self = Self { calls: self.calls, ..Self::default() },
-            Entry::Message(_) | Entry::Edit(_) => {}
+            Entry::Recorded(_) => self.compacted(guard),
+            Entry::Mark(mark) => self.take_mark(mark, guard),
+            Entry::Message(_) | Entry::Note { .. } => {}
         }
-        debug_assert!(!log.is_empty(), "an entry stands in its log");
+    }
+
+    fn take_mark(&mut self, mark: &Mark, guard: &Guard) {
+        match mark {
+            Mark::Compaction { .. } | Mark::Apply { .. } => self.compacted(guard),
+            Mark::Undo { .. } | Mark::Redo { .. } | Mark::Reset => {
+                *self = Self { calls: self.calls, ..Self::default() };
+            }
+            Mark::Failure => {
+                self.failures += 1;
+                self.is_open |= guard.failures_max.is_some_and(|most| self.failures >= most);
+            }
+            Mark::Refill => {
+                self.refills += 1;
+                self.is_open = true;
+            }
+            Mark::Hold { .. } => self.is_held = true,
+            Mark::Floor { tokens } => self.floor = Some(*tokens),
+            Mark::Edit { .. }
+            | Mark::Pin { .. }
+            | Mark::Unpin { .. }
+            | Mark::Label { .. }
+            | Mark::Judgement { .. }
+            | Mark::Usage(_) => {}
+        }
     }
 
     fn compacted(&mut self, guard: &Guard) {
         self.refills = if self.is_refilled(guard) { self.refills + 1 } else { 0 };
         (self.failures, self.calls, self.floor) = (0, Some(0), None);
         self.is_open = guard.refills_max.is_some_and(|most| self.refills >= most);
-    }
-
-    fn note(&mut self, kind: &str, guard: &Guard) {
-        if kind == FAILED {
-            self.failures += 1;
-            self.is_open |= guard.failures_max.is_some_and(|most| self.failures >= most);
-        } else if kind == REFILLED {
-            self.refills += 1;
-            self.is_open = true;
-        } else if kind == CLOSED {
-            *self = Self { calls: self.calls, ..Self::default() };
-        } else if kind.starts_with(HELD) {
-            self.is_held = true;
-        } else if let Some(floor) = kind.strip_prefix(IMPOSSIBLE) {
-            self.floor = floor.parse().ok().map(Tokens);
-        }
     }
 
     /// Whether a context that is full now was compacted only just.

@@ -1,30 +1,78 @@
 //! Counting as a policy wants it: by the session's model, or by one of the simpler rules that other
 //! systems decide by.
 
-use crate::gauge::Gauge;
 use epitome_core::policy::{Count, CountText};
 use epitome_core::{Image, Measure, Message, Policy, Sizes, Tokens};
-use epitome_tokens::{Counter, Encoding};
+use epitome_tokens::{Counter, Detail, Encoding, dimensions_base64};
 use std::sync::Arc;
 
-/// How `policy` counts messages of a model whose own way of counting is `counter`.
+/// How `policy` counts messages of a model whose own way of counting is `counter`, and the name of that way.
 ///
 /// Only the model's own way knows what a protocol adds around messages; the other rules count what was
 /// said and nothing else, as the systems do that they are taken from.
-pub fn measure_for(policy: &Policy, counter: Counter) -> Arc<dyn Measure> {
+pub fn measure_for(policy: &Policy, counter: &Counter) -> (Arc<dyn Measure>, Arc<str>) {
     let Count { text, image_tokens } = policy.count;
-    let pictures = Pictures { each: image_tokens.map(Tokens), model: Gauge(counter) };
+    let pictures = Pictures { each: image_tokens.map(Tokens), model: ModelMeasure(counter.clone()) };
+    let own: Arc<str> = counter.method().to_string().into();
     match text {
-        CountText::Model if image_tokens.is_none() => Arc::new(pictures.model),
-        CountText::Model => Arc::new(ByModel { pictures }),
+        CountText::Model if image_tokens.is_none() => (Arc::new(pictures.model), own),
+        CountText::Model => (Arc::new(ByModel { pictures }), own),
         CountText::QuarterChars => {
-            Arc::new(Quarters { pictures, letters: chars, quarter: |count| count / 4 })
+            let measure = Quarters { pictures, letters: chars, quarter: |count| count / 4 };
+            (Arc::new(measure), "chars/4".into())
         }
         CountText::QuarterUtf16 => {
-            Arc::new(Quarters { pictures, letters: utf16, quarter: |count| count.div_ceil(4) })
+            let measure = Quarters { pictures, letters: utf16, quarter: |count| count.div_ceil(4) };
+            (Arc::new(measure), "utf16/4".into())
         }
-        CountText::Cl100k => Arc::new(Cl100k { pictures, exact: cl100k(), chars_per_token: None }),
-        CountText::Larger => Arc::new(Cl100k { pictures, exact: cl100k(), chars_per_token: Some(4) }),
+        CountText::Cl100k => {
+            let measure = Cl100k { pictures, exact: cl100k(), chars_per_token: None };
+            (Arc::new(measure), "cl100k".into())
+        }
+        CountText::Larger => {
+            let measure = Cl100k { pictures, exact: cl100k(), chars_per_token: Some(4) };
+            (Arc::new(measure), "larger of cl100k and chars/4".into())
+        }
+    }
+}
+
+/// Measures messages with a model's own counter.
+#[derive(Clone, Debug)]
+pub struct ModelMeasure(pub Counter);
+
+impl Measure for ModelMeasure {
+    fn text(&self, text: &str) -> Tokens {
+        Tokens(self.0.count_text(text))
+    }
+
+    fn image(&self, image: &Image) -> Tokens {
+        let size = if image.is_url { None } else { dimensions_base64(&image.data) };
+        Tokens(
+            size.map_or_else(
+                || self.0.count_unmeasured_image(),
+                |size| self.0.count_image(size, Detail::High),
+            ),
+        )
+    }
+
+    fn framing(&self) -> Tokens {
+        Tokens(self.0.message_overhead())
+    }
+
+    fn call_framing(&self) -> Tokens {
+        Tokens(self.0.framing().call_tokens)
+    }
+
+    fn result_framing(&self) -> Tokens {
+        Tokens(self.0.framing().result_tokens)
+    }
+
+    fn head<'t>(&self, text: &'t str, max: Tokens) -> &'t str {
+        self.0.take_prefix(text, max.0)
+    }
+
+    fn tail<'t>(&self, text: &'t str, max: Tokens) -> &'t str {
+        self.0.take_suffix(text, max.0)
     }
 }
 
@@ -43,7 +91,7 @@ fn cl100k() -> Counter {
 /// What pictures take: what the policy says, or what the model's rule does.
 struct Pictures {
     each: Option<Tokens>,
-    model: Gauge,
+    model: ModelMeasure,
 }
 
 impl Pictures {
@@ -175,7 +223,7 @@ mod tests {
     fn measure(text: CountText, image_tokens: Option<u64>) -> Arc<dyn Measure> {
         let settings = Settings { count: Count { text, image_tokens }, ..Settings::default() };
         let policy = Policy::try_from(settings).expect("the settings are sound");
-        measure_for(&policy, Counter::exact(Encoding::O200kBase))
+        measure_for(&policy, &Counter::exact(Encoding::O200kBase)).0
     }
 
     /// Five letters of thinking, six of text, and a call of 4 and 12.

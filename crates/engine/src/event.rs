@@ -1,47 +1,38 @@
-//! What a session tells of itself: each trigger, pass, no-op, fallback and failure, with its inputs.
+//! What a session tells of itself: each trigger, pass, no-op, fallback and failure, with its inputs. Who hears it
+//! is the engine's affair.
 
-use crate::judgement::Judgement;
-use crate::report::Happened;
-use epitome_core::{EntryId, Fallback, Strategy, Tokens, Trigger};
-use serde::Serialize;
+use epitome_core::{EntryId, HookRun, Judgement, Pending, Record, Strategy, Tokens, Trigger};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Something that happened in a session.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event")]
 pub enum Event {
     /// A compaction begins.
     #[serde(rename = "compaction.triggered")]
     Triggered {
-        /// Why.
+        /// Why it runs.
         trigger: Trigger,
-        /// The request, as measured.
+        /// The whole request, as measured.
         tokens: Tokens,
         /// The point it was held against.
         limit: Tokens,
         /// The window.
         window: Tokens,
     },
-    /// A compaction was made.
+    /// A compaction was made, or one made elsewhere was put to use.
     #[serde(rename = "compaction.completed")]
     Completed {
-        /// The entry.
+        /// The mark.
         entry: EntryId,
-        /// What came of it.
-        outcome: Happened,
-        /// What did it in the end.
-        strategy: Strategy,
-        /// What was tried before that, and why it was given up.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        fallbacks: Vec<Fallback>,
-        /// Before.
-        tokens_before: Tokens,
-        /// After.
-        tokens_after: Tokens,
+        /// How it came about.
+        record: Arc<Record>,
     },
     /// A compaction was not made though it was due.
     #[serde(rename = "compaction.failed")]
     Failed {
-        /// Why.
+        /// What stood in the way.
         why: String,
         /// How many failed in a row.
         in_a_row: u32,
@@ -49,7 +40,7 @@ pub enum Event {
     /// There was nothing to do.
     #[serde(rename = "compaction.noop")]
     Noop {
-        /// Why.
+        /// In a few words.
         why: String,
         /// What would have been tried first.
         strategy: Strategy,
@@ -57,9 +48,9 @@ pub enum Event {
     /// Messages give way to pointers.
     #[serde(rename = "compaction.pruned")]
     Pruned {
-        /// The entry.
+        /// The mark.
         entry: EntryId,
-        /// How many.
+        /// How many messages.
         messages: usize,
         /// What it freed.
         freed: Tokens,
@@ -67,9 +58,9 @@ pub enum Event {
     /// Repeated messages give way to their newest copy.
     #[serde(rename = "compaction.trimmed")]
     Trimmed {
-        /// The entry.
+        /// The mark.
         entry: EntryId,
-        /// How many.
+        /// How many messages.
         messages: usize,
         /// What it freed.
         freed: Tokens,
@@ -80,16 +71,22 @@ pub enum Event {
         /// What became of it.
         fate: String,
     },
-    /// An earlier compaction or edit was taken back.
+    /// A compaction or edit was taken back.
     #[serde(rename = "compaction.undone")]
     Undone {
-        /// The entry taken back.
+        /// Which.
+        of: EntryId,
+    },
+    /// One that was taken back counts again.
+    #[serde(rename = "compaction.redone")]
+    Redone {
+        /// Which.
         of: EntryId,
     },
     /// The context is nearly full.
     #[serde(rename = "compaction.approaching")]
     Approaching {
-        /// The request, as measured.
+        /// The whole request, as measured.
         tokens: Tokens,
         /// Where a compaction begins.
         limit: Tokens,
@@ -97,7 +94,7 @@ pub enum Event {
     /// A compaction is due and the policy leaves it to a person.
     #[serde(rename = "compaction.due")]
     Due {
-        /// The request, as measured.
+        /// The whole request, as measured.
         tokens: Tokens,
         /// The point it came to.
         limit: Tokens,
@@ -117,17 +114,25 @@ pub enum Event {
     /// A person has judged a compaction.
     #[serde(rename = "compaction.flagged")]
     Flagged {
-        /// The compaction's entry.
+        /// The compaction.
         of: EntryId,
         /// What they said.
         #[serde(flatten)]
         judgement: Judgement,
     },
-    /// A session waits for an operator.
+    /// A compaction waits for an operator.
     #[serde(rename = "compaction.pending")]
     Pending {
-        /// Always `compaction_pending`.
-        reason: String,
+        /// What the operator is shown.
+        #[serde(flatten)]
+        pending: Pending,
+    },
+    /// A hook that was told of a compaction failed. Nothing else comes of it.
+    #[serde(rename = "compaction.hook-failed")]
+    HookFailed {
+        /// Which, how long it took, and what it said.
+        #[serde(flatten)]
+        run: HookRun,
     },
     /// The window was learned from a provider's error.
     #[serde(rename = "window.learned")]

@@ -1,88 +1,64 @@
-//! Doing it: sessions that grow, are checked before each call and compacted when that is due, and
-//! transcripts replayed through them.
+//! Doing it: the one engine behind every door. Sessions are opened, appended to, looked at before each call, compacted
+//! when that is due, persisted and told of; transcripts are replayed through the same walk.
 //!
-//! What touches the world comes in through ports: originals through an archive, time through [`Clock`].
+//! From pure to wired: a [`Timeline`] is derived from a log; a [`Session`] adds policy and budget ([`Assembly`]
+//! chooses them, alone); a [`Driver`] puts a plan's questions to the [`Ports`]; a [`store::Store`] keeps what was
+//! appended; an [`Engine`] joins them for many sessions at once.
 //!
 //! ```
-//! use epitome_core::{Author, Budget, Expressible, Log, Message, Policy, Role, Shelf, Tokens, Trigger};
-//! use epitome_engine::{Asks, Gauge, Session, Setup, Stopped};
-//! use epitome_tokens::{Catalog, Counter};
-//! use std::sync::Arc;
+//! use epitome_core::{Author, Message, Policy, Role, Tokens, Trigger};
+//! use epitome_engine::{Assembly, Driver, Session, WindowFacts};
+//! use epitome_tokens::Catalog;
 //!
-//! let gauge = Gauge(Counter::for_model(&Catalog::built_in().find("gpt-5")));
-//! let shelf = Arc::new(Shelf::default());
-//! let mut session = Session::new(
-//!     Log::default(),
-//!     Setup {
-//!         archive: shelf.clone(),
-//!         measure: Arc::new(gauge),
-//!         count_method: "o200k_base".into(),
-//!         budget: Budget::new(Tokens(4_000), Tokens(0), Tokens(500)),
-//!         policy: Arc::new(Policy::default()),
-//!         can: Expressible::ALL,
-//!         focus: None,
-//!         pins: Vec::new(),
-//!         clock: Arc::new(Stopped),
-//!         asks: Asks::default(),
-//!     },
-//! );
-//! while !session.check().is_due {
+//! # futures_util::FutureExt::now_or_never(async {
+//! let stated = WindowFacts { stated: Some(Tokens(8_000)), ..WindowFacts::default() };
+//! let model = Catalog::built_in().find("gpt-5");
+//! let mut session = Session::empty(Assembly::new(Policy::default().into(), model, stated)?);
+//! let driver = Driver::default(); // asks nobody: the embedded summariser writes
+//! for _ in 0..200 {
 //!     let asked = "please never touch config.toml; read src/lib.rs and tell me what parse_header does";
-//!     session.say(&shelf, Message::text(Role::User, Author::Person, asked))?;
-//!     session.say(&shelf, Message::text(Role::Assistant, Author::Model, "it splits the header at each colon"))?;
+//!     session.say(Message::text(Role::User, Author::Person, asked))?;
+//!     driver.prepare(&mut session).await?; // before each call
+//!     let context = session.shown()?; // what to send
+//!     session.say(Message::text(Role::Assistant, Author::Model, "it splits the header at each colon"))?;
+//! #   assert!(session.check().tokens < Tokens(8_000) && !context.is_empty());
 //! }
-//! let report = session.compact_now(Trigger::Threshold)?;
-//! assert!(report.tokens_after < report.tokens_before && !session.check().is_due);
-//! assert!(session.shown()?.len() < session.history().len());
+//! assert!(!session.compactions().is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).expect("nobody was asked")?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod background;
+mod assembly;
 mod branch;
 mod breaker;
-mod committing;
-mod compacting;
+mod check;
 mod count;
+mod driver;
+
 mod event;
-mod gauge;
-mod inbox;
-mod judgement;
-mod port;
-mod prepass;
-mod preview;
-mod progress;
-mod recover;
+mod ports;
 mod replay;
-mod report;
 mod restore;
 mod session;
-mod setup;
-mod sketch;
-mod speculate;
-mod switch;
-mod tally;
-mod thresholds;
-mod watch;
-mod window;
+mod speculation;
+pub mod store;
+mod timeline;
+mod view_tally;
 
-pub use background::{Background, Spawn};
+pub use assembly::{Assembly, NoWindow, RefusalFigures, Thresholds, WindowChoice, WindowFacts, WindowFrom};
 pub use branch::{Farewell, Leaving, Moved, is_branch_summary};
 pub use breaker::Breaker;
-pub use compacting::{Begun, Paused, Wish, now};
-pub use count::measure_for;
+pub use check::{Check, CheckPoint, FigureSource, Permission};
+pub use count::{ModelMeasure, measure_for};
+pub use driver::{Asking, CompactOptions, Driver, PlanSketch, Recovery, SketchedCalls, TurnEnd};
+
 pub use event::Event;
-pub use gauge::Gauge;
-pub use inbox::{Inbox, InboxFull};
-pub use judgement::{Flag, Judgement};
-pub use port::{Clock, FileNow, Hook, Model, Pending, Restorer, Stopped};
-pub use recover::Recovery;
-pub use replay::{Call, replay, replay_asking};
-pub use report::{Happened, Made, Report};
-pub use restore::Restored;
-pub use session::{EngineError, Phase, Session};
-pub use setup::{Asks, Setup, TwoCompactors};
-pub use sketch::{Sketch, SketchedCalls};
-pub use speculate::{Ready, Speculation};
-pub use thresholds::Thresholds;
-pub use watch::{Check, FigureSource, Point};
-pub use window::{Known, NoWindow, Window, WindowFrom};
+pub use ports::{
+    BoxFuture, Clock, FileNow, FrozenClock, Hook, HookRole, Model, Operator, Ports, Restorer, Spawn,
+    SummaryModel, TwoCompactors,
+};
+pub use replay::{ReplayInput, ReplayedCall, replay};
+pub use session::{Appended, EngineError, Phase, Session, SessionOptions, Step};
+pub use speculation::{Background, Ready, Speculation};
+pub use timeline::{Lens, Timeline, TimelineError};

@@ -1,12 +1,16 @@
-//! A transcript fed through a session call by call, with the replies it records.
+//! A transcript fed through a session call by call, with the replies it records: each point at which a live session
+//! would be looked at is come to, before input, before each call, after each turn.
 
-use crate::compacting::now;
-use crate::report::{Happened, Report};
+use crate::check::CheckPoint;
+use crate::driver::{Driver, TurnEnd};
 use crate::session::{EngineError, Session};
-use epitome_core::{Author, Entry, EntryId, Role, Slot, Tokens, Trigger};
+use epitome_core::{Author, EntryId, Outcome, Record, RecordSource, Role, Slot, Tokens, Trigger};
+use epitome_tokens::Usage;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// One model call of a replay, as it stands before the recorded reply is taken up.
-pub struct Call<'s> {
+pub struct ReplayedCall<'s> {
     /// Its number, from 0.
     pub call: usize,
     /// The reply's number among the transcript's messages, from 0.
@@ -17,10 +21,20 @@ pub struct Call<'s> {
     pub fixed: Tokens,
     /// The part of it, from its start, that the call before sent as well.
     pub cached: Tokens,
-    /// What rebuilt the context since the call before, if anything did.
-    pub compaction: Option<Report>,
+    /// What rebuilt the context since the call before, if anything did; where several did, the last.
+    pub compaction: Option<Arc<Record>>,
     /// The session at this moment.
     pub session: &'s Session,
+}
+
+/// What a transcript brings to its replay beside its entries.
+pub struct ReplayInput<'a> {
+    /// The path to replay, root first.
+    pub path: &'a [EntryId],
+    /// Usage that the transcript records, by reply.
+    pub usage: &'a HashMap<EntryId, Usage>,
+    /// Reads the original of a message: each is asked for once, when its turn comes.
+    pub read: &'a dyn Fn(EntryId) -> Result<Arc<epitome_core::Message>, epitome_core::ArchiveError>,
 }
 
 /// How far a request agrees with the one before it.
@@ -32,36 +46,43 @@ struct Sent {
     any: bool,
 }
 
-/// Feeds `branch` through `session`, handing each model call to `each`. Compactions that the
-/// transcript records are taken up where they stand. For sessions that ask nobody.
-pub fn replay<E: From<EngineError>>(
-    session: &mut Session,
-    branch: &[EntryId],
-    each: impl FnMut(Call<'_>) -> Result<(), E>,
-) -> Result<(), E> {
-    now(replay_asking(session, branch, each))
+/// A replay under way.
+struct Replay<'r> {
+    driver: &'r Driver,
+    session: &'r mut Session,
+    sent: Sent,
+    rebuilt: Option<Arc<Record>>,
 }
 
-/// The same for sessions that ask a model or hooks.
-pub async fn replay_asking<E: From<EngineError>>(
+/// Feeds a path through `session`, handing each model call to `each`. Compactions that the transcript records are taken
+/// up where they stand.
+pub async fn replay<E: From<EngineError>>(
+    driver: &Driver,
     session: &mut Session,
-    branch: &[EntryId],
-    mut each: impl FnMut(Call<'_>) -> Result<(), E>,
+    input: ReplayInput<'_>,
+    mut each: impl FnMut(ReplayedCall<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let (mut calls, mut messages) = (0, 0);
-    let mut sent = Sent::default();
-    let mut rebuilt: Option<Report> = None;
-    for &id in branch {
-        let is_message = session.log().item(id).is_some();
-        if is_reply(session, id) {
-            if session.check().is_due {
-                rebuilt = compact(session, &mut sent).await?.or(rebuilt);
-            }
-            each(call(session, calls, messages, &sent, rebuilt.take()))?;
-            sent = Sent { same: session.context().slots().len(), any: true };
+    let mut replay = Replay { driver, session, sent: Sent::default(), rebuilt: None };
+    for &id in input.path {
+        let is_message = replay.session.log().item(id).is_some();
+        if is_message {
+            let message = (input.read)(id).map_err(EngineError::from)?;
+            replay.before_input(id, &message).await?;
+            replay.session.archive().put_shared(id, message);
+        }
+        if is_reply(replay.session, id) {
+            replay.before_call().await?;
+            each(replay.call(calls, messages))?;
             calls += 1;
         }
-        rebuilt = absorb(session, id, &mut sent)?.or(rebuilt);
+        replay.take(id)?;
+        if let Some(usage) = input.usage.get(&id) {
+            replay.session.record_usage(*usage)?;
+        }
+        if replay.session.has_turn_ended() && is_reply(replay.session, id) {
+            replay.after_turn().await?;
+        }
         messages += usize::from(is_message);
     }
     Ok(())
@@ -71,37 +92,103 @@ fn is_reply(session: &Session, id: EntryId) -> bool {
     session.log().item(id).is_some_and(|item| item.role == Role::Assistant && item.author == Author::Model)
 }
 
-fn call<'s>(
-    session: &'s Session,
-    call: usize,
-    message: usize,
-    sent: &Sent,
-    compaction: Option<Report>,
-) -> Call<'s> {
-    let fixed = session.budget().fixed;
-    let same = session.context().tokens_between(0, sent.same);
-    let cached = if sent.any { fixed + same } else { Tokens::ZERO };
-    Call { call, message, tokens: fixed + session.context().tokens(), fixed, cached, compaction, session }
-}
-
-async fn compact(session: &mut Session, sent: &mut Sent) -> Result<Option<Report>, EngineError> {
-    let before = session.context().slots().to_vec();
-    let report = session.compact(Trigger::Threshold).await?;
-    sent.keep_common(&before, session);
-    Ok((report.outcome != Happened::Noop).then_some(report))
-}
-
-/// Takes up an entry; a report where it is a compaction of the transcript's own tool.
-fn absorb(session: &mut Session, id: EntryId, sent: &mut Sent) -> Result<Option<Report>, EngineError> {
-    if session.log().item(id).is_some() || matches!(session.log().get(id), Some(Entry::Note { .. }) | None) {
-        session.absorb(id)?;
-        return Ok(None);
+impl Replay<'_> {
+    /// What a live session does when a person has sent something.
+    async fn before_input(
+        &mut self,
+        id: EntryId,
+        message: &epitome_core::Message,
+    ) -> Result<(), EngineError> {
+        let opens = self.session.log().item(id).is_some_and(epitome_core::Item::opens_turn);
+        if !opens || !self.session.policy().check.before_input {
+            return Ok(());
+        }
+        let tokens = self.session.assembly().measure().sizes(message).total();
+        self.look(CheckPoint::Input(tokens)).await
     }
-    let before = session.context().slots().to_vec();
-    let tokens_before = session.context().tokens();
-    session.absorb(id)?;
-    sent.keep_common(&before, session);
-    Ok(Some(session.report(Happened::Recorded, None, tokens_before, Trigger::Threshold)))
+
+    async fn before_call(&mut self) -> Result<(), EngineError> {
+        self.look(CheckPoint::Call).await
+    }
+
+    async fn look(&mut self, point: CheckPoint) -> Result<(), EngineError> {
+        let before = self.session.context().slots().to_vec();
+        let step = self.driver.prepare_at(self.session, point).await?;
+        self.note(&before, step.record);
+        Ok(())
+    }
+
+    async fn after_turn(&mut self) -> Result<(), EngineError> {
+        if !self.session.policy().check.after_turn {
+            return Ok(());
+        }
+        let before = self.session.context().slots().to_vec();
+        let step = self.driver.end_turn(self.session, TurnEnd::Good).await?;
+        self.note(&before, step.record);
+        Ok(())
+    }
+
+    fn note(&mut self, before: &[Slot], record: Option<Arc<Record>>) {
+        self.sent.keep_common(before, self.session);
+        self.rebuilt = record.filter(|record| tells(&record.outcome)).or(self.rebuilt.take());
+    }
+
+    fn call(&mut self, call: usize, message: usize) -> ReplayedCall<'_> {
+        let (fixed, context) = (self.session.budget().fixed, self.session.context());
+        let same = context.tokens_between(0, self.sent.same);
+        let cached = if self.sent.any { fixed + same } else { Tokens::ZERO };
+        let tokens = fixed + context.tokens();
+        self.sent = Sent { same: context.slots().len(), any: true };
+        let compaction = self.rebuilt.take();
+        ReplayedCall { call, message, tokens, fixed, cached, compaction, session: self.session }
+    }
+
+    /// Takes up an entry of the transcript, and the marks that stand at it.
+    fn take(&mut self, id: EntryId) -> Result<(), EngineError> {
+        let marks: Vec<EntryId> = self.session.log().marks_at(Some(id)).to_vec();
+        for id in std::iter::once(id).chain(marks) {
+            let is_plain = self.session.log().get(id).is_none_or(|entry| !epitome_core::rebuilds(entry));
+            if is_plain {
+                self.session.absorb(id)?;
+                continue;
+            }
+            let before = self.session.context().slots().to_vec();
+            let tokens = self.session.context().tokens();
+            self.session.absorb(id)?;
+            let record = self.recorded(tokens);
+            self.note(&before, Some(record));
+        }
+        Ok(())
+    }
+
+    /// What is kept of a compaction that the transcript records.
+    fn recorded(&self, history_before: Tokens) -> Arc<Record> {
+        let budget = self.session.budget();
+        Arc::new(Record {
+            outcome: Outcome::Recorded,
+            trigger: Trigger::Threshold,
+            source: RecordSource::Transcript,
+            budget,
+            tokens_before: budget.fixed + history_before,
+            tokens_after: budget.fixed + self.session.context().tokens(),
+            count_method: self.session.assembly().count_method().clone(),
+            ..Record::default()
+        })
+    }
+}
+
+/// Whether an outcome is told with the call it came before: all but that there was nothing to do.
+fn tells(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Noop { .. } => false,
+        Outcome::Compacted(_)
+        | Outcome::Pruned(_)
+        | Outcome::Applied { .. }
+        | Outcome::Recorded
+        | Outcome::Vetoed { .. }
+        | Outcome::Abandoned { .. }
+        | Outcome::Impossible(_) => true,
+    }
 }
 
 impl Sent {

@@ -1,31 +1,11 @@
 //! What is brought back into view after a compaction: files as they are now, skills, tool definitions,
 //! each within its count and budget. It stands behind the summary, outside its frame.
 
-use crate::port::Restorer;
-use crate::session::Session;
+use crate::ports::Restorer;
 use epitome_core::ledger::Ledger;
 use epitome_core::policy::{LargerFile, Restore};
-use epitome_core::{Measure, Tokens};
-use serde::Serialize;
+use epitome_core::{Measure, Restored, Tokens};
 use std::cmp::Reverse;
-
-/// What came back, and what did not for want of room.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Restored {
-    /// Files, the newest first.
-    pub files: Vec<String>,
-    /// Files of rules that came with them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub rules: Vec<String>,
-    /// Skills, the most used first.
-    pub skills: Vec<String>,
-    /// Servers of tools.
-    pub servers: Vec<String>,
-    /// What all of it takes.
-    pub tokens: Tokens,
-    /// What was left out, and why.
-    pub omitted: Vec<String>,
-}
 
 /// The blank line before a piece, the line break below its heading, and what counting both apart rounds up.
 const JOINTS: Tokens = Tokens(2);
@@ -38,24 +18,22 @@ struct Page<'a> {
     restored: Restored,
 }
 
-impl Session {
-    /// The text to put behind the summary, and what it holds; at most `room` of it.
-    pub(crate) fn restore(&self, ledger: &Ledger, room: Tokens) -> Option<(String, Restored)> {
-        let restorer = self.setup().asks.restorer.as_deref()?;
-        let rule = &self.setup().policy.restore;
-        let room = room.min(rule.total_tokens);
-        let mut page = Page {
-            measure: &*self.setup().measure,
-            text: String::new(),
-            room,
-            restored: Restored::default(),
-        };
-        page.files(rule, ledger, restorer);
-        page.skills(rule, restorer);
-        page.servers(rule, restorer);
-        page.restored.tokens = page.measure.text(&page.text);
-        (!page.text.is_empty() || !page.restored.omitted.is_empty()).then_some((page.text, page.restored))
-    }
+/// The text to put behind a summary, and what it holds; at most `room` of it. None where there is nothing to
+/// bring back.
+pub(crate) fn restore(
+    rule: &Restore,
+    restorer: &dyn Restorer,
+    ledger: &Ledger,
+    measure: &dyn Measure,
+    room: Tokens,
+) -> Option<(String, Restored)> {
+    let room = room.min(rule.total_tokens);
+    let mut page = Page { measure, text: String::new(), room, restored: Restored::default() };
+    page.files(rule, ledger, restorer);
+    page.skills(rule, restorer);
+    page.servers(rule, restorer);
+    page.restored.tokens = page.measure.text(&page.text);
+    (!page.text.is_empty() || !page.restored.omitted.is_empty()).then_some((page.text, page.restored))
 }
 
 impl Page<'_> {

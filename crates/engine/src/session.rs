@@ -1,43 +1,61 @@
-//! A session: a log that grows, the context derived from it, and what is known of both.
+//! A session: a timeline with its policy and budget. It appends, looks, drafts plans and takes up what came of
+//! them; whoever must be asked is asked by [`crate::Driver`], and what it appends is handed out to be stored.
 
+use crate::assembly::{Assembly, NoWindow};
 use crate::breaker::Breaker;
 use crate::event::Event;
-use crate::inbox::Inbox;
-use crate::setup::Setup;
-use crate::speculate::Ready;
-use crate::tally::Tally;
-use crate::watch::Measured;
+use crate::speculation::Ready;
+use crate::timeline::{Lens, Timeline, TimelineError};
+use epitome_core::policy::Resume;
 use epitome_core::{
-    ArchiveError, Budget, Context, Drafted, Earlier, Entry, EntryId, Floor, Job, Log, LogError, Means,
-    Message, Moment, Plan, Policy, Shelf, Shown, Summarizer, Tokens, Trigger, ledger::Ledger,
+    Archive, ArchiveError, Available, Budget, Circumstances, Conclusion, Context, EditPass, Effect, EntryId,
+    Expressible, Item, Job, Judgement, Log, LogError, Mark, MemoryArchive, Message, Outcome, Plan, Policy,
+    Range, Record, Role, Shown, SizeTable, Strategy, Tokens, Trigger,
 };
+use epitome_tokens::Usage;
 use std::sync::Arc;
 
-/// A session in the making.
+/// A path of a log, with how it is compacted.
 #[derive(Clone)]
 pub struct Session {
-    log: Log,
-    context: Context,
-    history: Vec<EntryId>,
-    compactions: Vec<EntryId>,
-    earlier: Settled,
-    /// The newest entry taken up.
-    leaf: Option<EntryId>,
-    setup: Setup,
-    /// The budget as the policy sees it.
-    budget: Budget,
-    breaker: Breaker,
-    measured: Option<Measured>,
-    tally: Tally,
-    /// How often the context was rebuilt.
-    rebuilds: u64,
-    /// Whether someone asked for a compaction at the end of this turn.
-    is_requested: bool,
+    timeline: Timeline,
+    assembly: Assembly,
+    archive: Arc<MemoryArchive>,
+    options: SessionOptions,
+    /// Where the entries begin that were not handed out yet.
+    handed_out: usize,
     pub(crate) state: State,
 }
 
-/// What a session remembers beside its log.
-#[derive(Clone, Default)]
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("assembly", &self.assembly)
+            .field("leaf", &self.leaf())
+            .field("messages", &self.history().len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What holds for all compactions of a session, beside its policy.
+#[derive(Clone, Debug)]
+pub struct SessionOptions {
+    /// What the place the result goes to can say.
+    pub can: Expressible,
+    /// What a summary is to dwell on.
+    pub focus: Option<Arc<str>>,
+    /// Messages never to be superseded, beside those pinned in the log.
+    pub pins: Vec<EntryId>,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self { can: Expressible::ALL, focus: None, pins: Vec::new() }
+    }
+}
+
+/// What a session remembers beside its log. All of it can be lost: it is found out again.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// What is going on.
     pub phase: Phase,
@@ -45,6 +63,10 @@ pub(crate) struct State {
     pub recoveries: u32,
     /// Whether the warning was given since the last compaction.
     pub is_warned: bool,
+    /// Whether it was said since the last compaction that one is due and left to a person.
+    pub is_reminded: bool,
+    /// Whether someone asked for a compaction at the end of this turn.
+    pub is_requested: bool,
     /// A summary made before it was needed.
     pub ready: Option<Ready>,
     /// Summaries made in vain since the last compaction.
@@ -53,8 +75,6 @@ pub(crate) struct State {
     pub deferred_at: Option<u64>,
     /// Minutes without a word, where someone said so.
     pub idle_minutes: Option<u64>,
-    /// Input that came while nobody could take it.
-    pub inbox: Inbox,
     /// What happened and was not told yet.
     pub events: Vec<Event>,
 }
@@ -69,25 +89,35 @@ pub enum Phase {
     Turn,
     /// A compaction runs.
     Compacting,
-    /// It waits for an operator.
+    /// A compaction waits for an operator.
     Paused,
 }
 
-/// The oldest part of a history, whose ledger is carried along so that it need not be read again.
-#[derive(Clone, Default)]
-struct Settled {
-    count: usize,
-    ledger: Ledger,
+/// What one act did: entries to be stored, events to be told, and what came of a compaction, if one was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Step {
+    /// What was appended, in order.
+    pub appended: Vec<Appended>,
+    /// What happened, in order.
+    pub events: Vec<Event>,
+    /// What came of the compaction, pass or application that the act came to, where it came to one.
+    pub record: Option<Arc<Record>>,
 }
 
-/// A summary is made from originals at most this far back: several windows of most models, and
-/// about a second's work. Past it a compaction would cost more the longer a session is.
-const MATERIAL_TOKENS_MAX: Tokens = Tokens(300_000);
-/// One giant message counts as at most this much of it: it must not hide all that came before.
-const MESSAGE_TOKENS_MAX: Tokens = Tokens(30_000);
+/// An entry that was appended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Appended {
+    /// Its id.
+    pub id: EntryId,
+    /// The parent of a message, the anchor of a mark.
+    pub parent: Option<EntryId>,
+    /// The entry.
+    pub entry: epitome_core::Entry,
+}
 
-/// A compaction that failed. Nothing was changed.
+/// An act that failed. What it appended before that stays and is handed out with the next step.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EngineError {
     /// An original could not be read.
     #[error(transparent)]
@@ -95,257 +125,315 @@ pub enum EngineError {
     /// An entry could not be appended.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// Nothing we may do would make it fit.
-    #[error(transparent)]
-    CannotFit(#[from] Box<Floor>),
     /// It was asked for in the middle of something.
     #[error("a compaction cannot run now: {0}; ask for one at the end of the turn instead")]
     Busy(&'static str),
     /// A place in the tree that is not there.
-    #[error("there is no entry {0} in this session; `tree` lists those there are")]
+    #[error("there is no entry {0} in this session")]
     NoEntry(EntryId),
+    /// Nobody knows the window.
+    #[error(transparent)]
+    NoWindow(#[from] NoWindow),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] crate::store::StoreError),
+}
+
+impl From<TimelineError> for EngineError {
+    fn from(error: TimelineError) -> Self {
+        match error {
+            TimelineError::Log(error) => Self::Log(error),
+            TimelineError::Archive(error) => Self::Archive(error),
+        }
+    }
 }
 
 impl Session {
-    /// A session over `log` that has taken up none of it yet.
-    pub fn new(log: Log, setup: Setup) -> Self {
+    /// A session over a log that has taken up none of it yet.
+    pub fn new(
+        log: Arc<Log>,
+        sizes: Arc<SizeTable>,
+        archive: Arc<MemoryArchive>,
+        assembly: Assembly,
+    ) -> Self {
+        let handed_out = log.len();
         Self {
-            log,
-            context: Context::default(),
-            history: Vec::new(),
-            compactions: Vec::new(),
-            earlier: Settled::default(),
-            leaf: None,
-            budget: setup.budget.under(&setup.policy),
-            setup,
-            breaker: Breaker::default(),
-            measured: None,
-            tally: Tally::default(),
-            rebuilds: 0,
-            is_requested: false,
+            timeline: Timeline::new(log, sizes),
+            assembly,
+            archive,
+            options: SessionOptions::default(),
+            handed_out,
             state: State::default(),
         }
     }
 
-    /// A session that has taken up the branch ending in `leaf`.
-    pub fn open(log: Log, leaf: Option<EntryId>, setup: Setup) -> Result<Self, EngineError> {
-        let branch = leaf.map(|leaf| log.branch(leaf)).unwrap_or_default();
-        let mut session = Self::new(log, setup);
-        for id in branch {
-            session.absorb(id)?;
-        }
-        Ok(session)
+    /// A session in which nothing was said yet.
+    pub fn empty(assembly: Assembly) -> Self {
+        Self::new(Arc::default(), Arc::default(), Arc::default(), assembly)
     }
 
-    /// Takes up one more entry of the log. Costs the same however long the session is.
-    pub fn absorb(&mut self, id: EntryId) -> Result<(), EngineError> {
-        let is_rebuilt = match self.log.get(id) {
-            Some(Entry::Message(_)) => {
-                self.history.push(id);
-                false
-            }
-            Some(Entry::Compaction(_)) => {
-                self.compactions.push(id);
-                true
-            }
-            Some(Entry::Undo { of }) => {
-                self.compactions.retain(|known| known != of);
-                true
-            }
-            Some(Entry::Edit(_)) => true,
-            Some(Entry::Note { .. }) | None => false,
-        };
-        if let Some(entry) = self.log.get(id) {
-            self.breaker.take(&self.log, entry, &self.setup.policy.guard);
-        }
-        self.context.take(&self.log, id, &*self.setup.measure, &*self.setup.archive)?;
-        self.rebuilds += u64::from(is_rebuilt);
-        self.tally.take(id, is_rebuilt, &self.context, &self.setup)?;
-        self.leaf = Some(id);
+    /// The same with options that hold for all its compactions.
+    #[must_use]
+    pub fn with_options(self, options: SessionOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Goes to the path that ends in `leaf`; what was made in the background for another is let go.
+    pub fn move_to(&mut self, leaf: Option<EntryId>) -> Result<(), EngineError> {
+        let Self { timeline, assembly, archive, .. } = self;
+        timeline.move_to(leaf, lens(assembly, archive))?;
+        self.state.ready = None;
         Ok(())
     }
 
-    /// Takes up something that was just said. `shelf` must be the archive the session was given, or feed it.
-    pub fn say(&mut self, shelf: &Shelf, message: Message) -> Result<EntryId, EngineError> {
-        let entry = Entry::Message(self.setup.measure.weigh(&message));
-        let id = self.log.append(self.leaf, entry)?;
-        let is_reply = message.role == epitome_core::Role::Assistant;
-        shelf.put(id, message);
-        self.absorb(id)?;
-        if is_reply {
+    /// Takes up one more entry of the log: the next of the path, or a mark at its end.
+    pub fn absorb(&mut self, id: EntryId) -> Result<(), EngineError> {
+        let Self { timeline, assembly, archive, .. } = self;
+        Ok(timeline.absorb(id, lens(assembly, archive))?)
+    }
+
+    /// Takes up something that was just said.
+    pub fn say(&mut self, message: Message) -> Result<EntryId, EngineError> {
+        self.archive.put(self.timeline.next_id(), message.clone());
+        let Self { timeline, assembly, archive, .. } = self;
+        let id = timeline.append_message(&message, lens(assembly, archive))?;
+        if message.role == Role::Assistant {
             self.state.recoveries = 0;
         }
         Ok(id)
     }
 
-    /// What would be done, and nothing more.
-    pub fn draft(&self, trigger: Trigger) -> Result<Drafted<'_>, EngineError> {
-        Ok(Plan::draft(self.job(trigger, Moment::default()))?)
+    /// Appends a mark at the end of the path.
+    pub(crate) fn mark(&mut self, mark: Mark) -> Result<EntryId, EngineError> {
+        let Self { timeline, assembly, archive, .. } = self;
+        Ok(timeline.append_mark(mark, lens(assembly, archive))?)
     }
 
-    pub(crate) fn job(&self, trigger: Trigger, moment: Moment) -> Job<'_> {
-        let Setup { archive, measure, policy, can, focus, pins, .. } = &self.setup;
-        let usage_percent = self.measured_now().map_or(0, |measured| measured.percent);
+    /// Takes up what the provider said of the call whose reply was just taken up.
+    pub fn record_usage(&mut self, usage: Usage) -> Result<(), EngineError> {
+        if let Some(mark) = self.usage_mark(usage) {
+            self.mark(mark)?;
+        }
+        Ok(())
+    }
+
+    /// What a plan is drafted from.
+    pub(crate) fn job<'s>(&'s self, trigger: Trigger, asked: Asked<'s>) -> Job<'s> {
+        let Self { timeline, assembly, archive, options, .. } = self;
         Job {
-            earlier: Earlier { count: self.earlier.count, ledger: &self.earlier.ledger },
-            log: &self.log,
-            history: &self.history,
-            compactions: &self.compactions,
-            context: &self.context,
+            log: timeline.log(),
+            sizes: timeline.sizes(),
+            history: timeline.history(),
+            compactions: timeline.compactions(),
+            earlier: timeline.earlier(),
+            context: timeline.context(),
             archive: &**archive,
-            measure: &**measure,
-            budget: self.budget,
-            policy,
+            measure: &**assembly.measure(),
+            count_method: assembly.count_method(),
+            budget: assembly.budget(),
+            policy: assembly.policy(),
             trigger,
-            focus: focus.as_deref(),
-            pins,
-            can: *can,
-            means: self.means(),
-            moment: Moment { usage_percent, ..moment },
+            focus: options.focus.as_deref(),
+            pins: &options.pins,
+            can: options.can,
+            available: asked.available,
+            range: asked.range,
+            circumstances: Circumstances { usage_percent: self.usage_percent(), ..asked.circumstances },
         }
     }
 
-    fn means(&self) -> Means<'_> {
-        let asks = &self.setup.asks;
-        let summarizer = asks.model.as_deref().map(|model| Summarizer {
-            name: model.name(),
-            window: model.window(),
-            output_max: model.output_max(),
-            takes_parallel: model.takes_parallel(),
-            is_warm: asks.is_warm,
+    /// One pass in place over the context; none where it is not worth its price.
+    pub(crate) fn edit_pass(
+        &self,
+        pass: EditPass,
+        idle_minutes: Option<u64>,
+    ) -> Result<Option<Conclusion>, EngineError> {
+        let prompts = epitome_core::Prompts::default();
+        let circumstances = Circumstances { idle_minutes, ..Circumstances::default() };
+        let asked = Asked { available: Available::none(&prompts), range: Range::All, circumstances };
+        Ok(Plan::edit_only(self.job(Trigger::Threshold, asked), pass)?)
+    }
+
+    /// Takes up what came of a plan: the mark is appended, and what happened is told.
+    pub(crate) fn conclude(&mut self, conclusion: Conclusion) -> Result<Arc<Record>, EngineError> {
+        let Conclusion { effect, mut record } = conclusion;
+        if matches!(effect, Effect::Compact(_)) && self.progress_missed(&record).is_some() {
+            record.resume = Resume::Wait;
+        }
+        let record: Arc<Record> = Arc::new(*record);
+        match effect {
+            Effect::Compact(compaction) => {
+                let entry = self.mark(Mark::Compaction { compaction, record: record.clone() })?;
+                self.compacted(entry, &record)?;
+            }
+            Effect::Edit(edit) => {
+                let entry = self.mark(Mark::Edit { edit, record: record.clone() })?;
+                self.tell_edit(entry, &record);
+            }
+            Effect::Nothing => self.tell_unchanged(&record)?,
+        }
+        Ok(record)
+    }
+
+    /// Uses a compaction or edit that was made on another path through the same prefix.
+    pub(crate) fn apply(&mut self, of: EntryId, trigger: Trigger) -> Result<Arc<Record>, EngineError> {
+        let budget = self.budget();
+        let tokens_before = budget.fixed + self.context().tokens();
+        let entry = self.mark(Mark::Apply { of })?;
+        let record = Arc::new(Record {
+            outcome: Outcome::Applied { of },
+            trigger,
+            source: trigger.kind().source,
+            budget,
+            tokens_before,
+            tokens_after: budget.fixed + self.context().tokens(),
+            count_method: self.assembly.count_method().clone(),
+            ..Record::default()
         });
-        Means {
-            summarizer,
-            native: asks.native,
-            hooks: !asks.hooks.is_empty(),
-            compactor: asks.hooks.iter().any(|hook| hook.is_compactor()),
-            prompts: &asks.prompts,
+        self.compacted(entry, &record)?;
+        Ok(record)
+    }
+
+    fn compacted(&mut self, entry: EntryId, record: &Arc<Record>) -> Result<(), EngineError> {
+        let state = &mut self.state;
+        (state.is_warned, state.is_reminded, state.ready, state.wasted) = (false, false, None, 0);
+        state.events.push(Event::Completed { entry, record: record.clone() });
+        self.tell_stopped();
+        self.hold_to_progress(record)
+    }
+
+    fn tell_edit(&mut self, entry: EntryId, record: &Record) {
+        let freed = record.tokens_before.less(record.tokens_after);
+        let Some(change) = record.change() else { return };
+        let messages = change.pruned.len();
+        self.state.events.push(match change.strategy {
+            Strategy::Trim => Event::Trimmed { entry, messages, freed },
+            Strategy::Prune
+            | Strategy::Summarize
+            | Strategy::Native
+            | Strategy::Delegate
+            | Strategy::Checkpoint
+            | Strategy::Drop => Event::Pruned { entry, messages, freed },
+        });
+        self.tell_stopped();
+    }
+
+    fn tell_unchanged(&mut self, record: &Record) -> Result<(), EngineError> {
+        match &record.outcome {
+            Outcome::Noop { why } => {
+                let strategy = self.policy().strategy.first().copied().unwrap_or(Strategy::Drop);
+                self.state.events.push(Event::Noop { why: why.clone(), strategy });
+            }
+            Outcome::Vetoed { .. } => self.tell_failed(record),
+            Outcome::Abandoned { .. } => {
+                self.mark(Mark::Failure)?;
+                self.tell_failed(record);
+                self.tell_stopped();
+            }
+            Outcome::Impossible(floor) => {
+                let tokens = floor.fixed + floor.reserve + floor.kept;
+                if !self.breaker().is_floor(tokens) {
+                    self.mark(Mark::Floor { tokens })?;
+                    self.tell_failed(record);
+                }
+            }
+            Outcome::Compacted(_) | Outcome::Pruned(_) | Outcome::Applied { .. } | Outcome::Recorded => {}
+        }
+        Ok(())
+    }
+
+    fn tell_failed(&mut self, record: &Record) {
+        let why = record.outcome.why().unwrap_or_default();
+        let in_a_row = self.breaker().failures();
+        self.state.events.push(Event::Failed { why, in_a_row });
+    }
+
+    pub(crate) fn tell_stopped(&mut self) {
+        if let Some(why) = self.breaker().why(&self.policy().guard) {
+            self.state.events.push(Event::Stopped { why });
         }
     }
 
-    /// Takes the ledger of what has come to lie too far back. Each message is read for it once.
-    pub(crate) fn settle(&mut self) -> Result<(), EngineError> {
-        let mut tokens = Tokens::ZERO;
-        let is_near = |id: &&EntryId| {
-            let size = self.log.item(**id).map(|item| item.sizes.total()).unwrap_or_default();
-            tokens += size.min(MESSAGE_TOKENS_MAX);
-            tokens <= MATERIAL_TOKENS_MAX
+    /// Ends automatic compaction where the context keeps filling up right after it, and says so.
+    pub(crate) fn stop_refilling(&mut self) -> Result<bool, EngineError> {
+        if !self.breaker().is_refilled_too_often(&self.policy().guard) {
+            return Ok(false);
+        }
+        self.mark(Mark::Refill)?;
+        self.tell_stopped();
+        Ok(true)
+    }
+
+    /// Holds the work until a person speaks. Said once, however often it comes to that before they do.
+    pub fn hold(&mut self, why: &str) -> Result<(), EngineError> {
+        if self.breaker().is_held() {
+            return Ok(());
+        }
+        self.mark(Mark::Hold { why: why.into() })?;
+        self.state.events.push(Event::Held { why: why.into() });
+        Ok(())
+    }
+
+    /// Holds the work where an automatic compaction came to too little.
+    fn hold_to_progress(&mut self, record: &Record) -> Result<(), EngineError> {
+        match self.progress_missed(record) {
+            Some(most) => self.hold(&format!(
+                "the compaction left {} tokens, above the {most} from which the work goes on by itself; shorten what is kept, or begin a new session",
+                record.tokens_after
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The tokens that a compaction had to come below and did not.
+    pub(crate) fn progress_missed(&self, record: &Record) -> Option<Tokens> {
+        let limit = self.budget().limit(self.policy());
+        let most = self.policy().guard.progress.map(|share| share.of(limit))?;
+        (record.tokens_after > most && record.trigger.kind().must_progress).then_some(most)
+    }
+
+    /// The compaction made on another path that this one can use: the deepest that belongs to a prefix of this
+    /// path and is not in use here, where it makes enough room.
+    pub(crate) fn available(&self) -> Result<Option<EntryId>, EngineError> {
+        let (log, context) = (self.log(), self.context());
+        let is_usable = |&(id, anchor): &(EntryId, EntryId)| {
+            Some(anchor) > context.anchor()
+                && !context.is_undone(id)
+                && self.history().binary_search(&anchor).is_ok()
         };
-        let count = self.history.len() - self.history.iter().rev().take_while(is_near).count();
-        for &id in self.history.get(self.earlier.count..count).unwrap_or_default() {
-            self.earlier.ledger.update(id, &*self.setup.archive.message(id)?);
-        }
-        self.earlier.count = self.earlier.count.max(count);
-        Ok(())
+        let found = log.compactions().filter(is_usable).max_by_key(|&(id, anchor)| (anchor, id));
+        let Some((id, _)) = found else { return Ok(None) };
+        let mut applied = context.clone();
+        applied.apply(id, self.timeline.reader(self.lens()))?;
+        let (budget, tokens) = (self.budget(), applied.tokens());
+        Ok((budget.fits(tokens) && !budget.is_due(tokens, self.policy())).then_some(id))
     }
 
-    /// Takes up the branch ending in `leaf` in place of the one taken up so far.
-    pub(crate) fn reopen(&mut self, leaf: EntryId) -> Result<(), EngineError> {
-        let state = std::mem::take(&mut self.state);
-        let fresh = Self::open(self.log.clone(), Some(leaf), self.setup.clone())?;
-        *self = Self { state: State { ready: None, ..state }, ..fresh };
-        Ok(())
+    /// Edits made on other paths that change how messages in view here would be shown.
+    pub(crate) fn available_edits(&self) -> Vec<EntryId> {
+        let (log, context) = (self.log(), self.context());
+        let is_new = |id: &EntryId| {
+            let Some(Mark::Edit { edit, .. }) = log.mark_of(*id) else { return false };
+            !context.is_undone(*id)
+                && edit.forms.iter().any(|(message, form)| {
+                    let shown = context.message_slots().find(|(shown, ..)| shown == message);
+                    shown.is_some_and(|(_, now, _)| now.and(*form) != now)
+                })
+        };
+        log.edits().filter(is_new).collect()
     }
 
-    pub(crate) fn append(&mut self, entry: Entry) -> Result<EntryId, EngineError> {
-        let id = self.log.append(self.leaf, entry)?;
-        self.absorb(id)?;
-        Ok(id)
-    }
-
-    /// Uses another policy from the next check on.
-    pub fn set_policy(&mut self, policy: Arc<Policy>) {
-        self.budget = self.setup.budget.under(&policy);
-        self.setup.policy = policy;
-    }
-
-    /// Uses another budget from the next check on: the model, its tools or its window have changed.
-    pub fn set_budget(&mut self, budget: Budget) {
-        self.budget = budget.under(&self.setup.policy);
-        self.setup.budget = budget;
-    }
-
-    /// Uses other means from the next compaction on.
-    pub fn set_asks(&mut self, asks: crate::setup::Asks) {
-        self.setup.asks = asks;
-    }
-
-    /// Changes what summaries are to dwell on.
-    pub fn set_focus(&mut self, focus: Option<Arc<str>>) {
-        self.setup.focus = focus;
-    }
-
-    /// Changes which messages are never superseded.
-    pub fn set_pins(&mut self, pins: Vec<EntryId>) {
-        self.setup.pins = pins;
-    }
-
-    /// Asks for a compaction at the end of the turn.
-    pub fn request_compaction(&mut self) {
-        self.is_requested = true;
-    }
-
-    /// Says how long nobody has spoken; providers' caches grow cold meanwhile.
-    pub fn set_idle_minutes(&mut self, minutes: Option<u64>) {
-        self.state.idle_minutes = minutes;
-    }
-
-    pub(crate) fn idle_minutes(&self) -> Option<u64> {
-        self.state.idle_minutes
-    }
-
-    pub(crate) fn is_requested(&self) -> bool {
-        self.is_requested
-    }
-
-    pub(crate) fn clear_request(&mut self) {
-        self.is_requested = false;
-    }
-
-    pub(crate) fn measured(&self) -> Option<Measured> {
-        self.measured
-    }
-
-    pub(crate) fn set_measured(&mut self, measured: Option<Measured>) {
-        self.measured = measured;
-    }
-
-    pub(crate) fn tally(&self) -> &Tally {
-        &self.tally
-    }
-
-    pub(crate) fn rebuilds(&self) -> u64 {
-        self.rebuilds
-    }
-
-    /// The newest entry taken up.
-    pub fn leaf(&self) -> Option<EntryId> {
-        self.leaf
-    }
-
-    /// Compactions of this branch, oldest first.
-    pub fn compactions(&self) -> &[EntryId] {
-        &self.compactions
-    }
-
-    /// The budget as the policy sees it.
-    pub fn budget(&self) -> Budget {
-        self.budget
-    }
-
-    /// What stops a loop, and whether it has.
-    pub fn breaker(&self) -> &Breaker {
-        &self.breaker
-    }
-
-    /// What is going on.
-    pub fn phase(&self) -> Phase {
-        self.state.phase
-    }
-
-    /// A handle for input that may come at any time.
-    pub fn inbox(&self) -> Inbox {
-        self.state.inbox.clone()
+    /// Everything appended and told since this was last asked, with what came of it.
+    pub fn step(&mut self, record: Option<Arc<Record>>) -> Step {
+        let log = self.timeline.log();
+        let appended = (self.handed_out..log.len()).map(|at| EntryId(at as u32));
+        let appended = appended.filter_map(|id| {
+            let entry = log.get(id)?.clone();
+            Some(Appended { id, parent: log.parent(id), entry })
+        });
+        let appended = appended.collect();
+        self.handed_out = log.len();
+        Step { appended, events: std::mem::take(&mut self.state.events), record }
     }
 
     /// What happened since this was last asked.
@@ -353,28 +441,219 @@ impl Session {
         std::mem::take(&mut self.state.events)
     }
 
+    /// Takes a compaction or edit back on this path.
+    pub fn undo(&mut self, of: EntryId) -> Result<(), EngineError> {
+        self.mark(Mark::Undo { of })?;
+        self.state.events.push(Event::Undone { of });
+        Ok(())
+    }
+
+    /// Uses one again that was taken back.
+    pub fn redo(&mut self, of: EntryId) -> Result<(), EngineError> {
+        self.mark(Mark::Redo { of })?;
+        self.state.events.push(Event::Redone { of });
+        Ok(())
+    }
+
+    /// Never supersedes a message from here on; one that is out of view comes back into it.
+    pub fn pin(&mut self, of: EntryId) -> Result<(), EngineError> {
+        self.mark(Mark::Pin { of }).map(drop)
+    }
+
+    /// Lets a pinned message go again.
+    pub fn unpin(&mut self, of: EntryId) -> Result<(), EngineError> {
+        self.mark(Mark::Unpin { of }).map(drop)
+    }
+
+    /// Gives the end of the path a name.
+    pub fn label(&mut self, text: &str) -> Result<(), EngineError> {
+        self.mark(Mark::Label { text: text.into() }).map(drop)
+    }
+
+    /// Closes the breaker: automatic compaction may run again.
+    pub fn reset_breaker(&mut self) -> Result<(), EngineError> {
+        self.mark(Mark::Reset).map(drop)
+    }
+
+    /// Keeps what a person thinks of a compaction or edit, in place of what was thought before.
+    pub fn judge(&mut self, of: EntryId, judgement: Judgement) -> Result<(), EngineError> {
+        self.mark(Mark::Judgement { of, judgement: judgement.clone() })?;
+        self.state.events.push(Event::Flagged { of, judgement });
+        Ok(())
+    }
+
+    /// What a person thinks of the compaction or edit `of`, where one said so on this path.
+    pub fn judgement(&self, of: EntryId) -> Option<&Judgement> {
+        let path = self.log().path(self.leaf()?);
+        let marks = self.log().marks_on(&path);
+        marks.into_iter().rev().find_map(|id| match self.log().mark_of(id)? {
+            Mark::Judgement { of: judged, judgement } if *judged == of => Some(judgement),
+            _ => None,
+        })
+    }
+
+    /// Uses another policy from the next check on; messages are counted anew where it counts otherwise.
+    pub fn set_policy(&mut self, policy: Arc<Policy>) -> Result<(), EngineError> {
+        let is_other_count = self.assembly.set_policy(policy)?;
+        let Self { timeline, assembly, archive, .. } = self;
+        let lens = lens(assembly, archive);
+        Ok(if is_other_count { timeline.recount(lens)? } else { timeline.recount_view(lens)? })
+    }
+
+    /// Uses another model from the next check on; messages are counted anew where it counts otherwise. What one
+    /// model's provider counted says nothing of the next one's requests.
+    pub fn set_assembly(&mut self, assembly: Assembly) -> Result<(), EngineError> {
+        let is_other_count = assembly.count_method() != self.assembly.count_method();
+        self.assembly = assembly;
+        let Self { timeline, assembly, archive, .. } = self;
+        timeline.forget_usage();
+        let lens = lens(assembly, archive);
+        Ok(if is_other_count { timeline.recount(lens)? } else { timeline.recount_view(lens)? })
+    }
+
+    /// What decides how much room there is, open to change.
+    pub fn assembly_mut(&mut self) -> &mut Assembly {
+        &mut self.assembly
+    }
+
+    /// Learns a window on our own scale, where it is a smaller one, and says so.
+    pub fn learn_window(&mut self, window: Tokens) {
+        if let Some(window) = self.assembly.learn_window(window) {
+            self.state.events.push(Event::Learned { window });
+        }
+    }
+
+    /// Learns a window from a refusal of the request that was sent, and says so.
+    pub fn learn(&mut self, figures: crate::assembly::RefusalFigures) {
+        let counted = self.budget().fixed + self.context().tokens();
+        if let Some(window) = self.assembly.learn(counted, figures) {
+            self.state.events.push(Event::Learned { window });
+        }
+    }
+
+    /// Asks for a compaction at the end of the turn.
+    pub fn request_compaction(&mut self) {
+        self.state.is_requested = true;
+    }
+
+    pub(crate) fn is_requested(&self) -> bool {
+        self.state.is_requested
+    }
+
+    /// Says how long nobody has spoken; providers' caches grow cold meanwhile.
+    pub fn set_idle_minutes(&mut self, minutes: Option<u64>) {
+        self.state.idle_minutes = minutes;
+    }
+
+    /// A turn begins: nothing is compacted by hand until it ends.
+    pub fn begin_turn(&mut self) {
+        self.state.phase = Phase::Turn;
+    }
+
+    pub(crate) fn lens(&self) -> Lens<'_> {
+        lens(&self.assembly, &self.archive)
+    }
+
+    pub(crate) fn timeline_mut(&mut self) -> &mut Timeline {
+        &mut self.timeline
+    }
+
     /// Everything in view, as messages.
     pub fn shown(&self) -> Result<Vec<Shown>, EngineError> {
-        Ok(self.context.shown(&self.log, &*self.setup.measure, &*self.setup.archive)?)
+        Ok(self.context().shown(self.timeline.reader(self.lens()))?)
+    }
+
+    /// What is derived from the log along the path.
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// What decides how much room there is.
+    pub fn assembly(&self) -> &Assembly {
+        &self.assembly
+    }
+
+    /// How to compact.
+    pub fn policy(&self) -> &Policy {
+        self.assembly.policy()
+    }
+
+    /// The room there is, as the policy sees it.
+    pub fn budget(&self) -> Budget {
+        self.assembly.budget()
+    }
+
+    /// What holds for all compactions of the session, open to change.
+    pub fn options_mut(&mut self) -> &mut SessionOptions {
+        &mut self.options
+    }
+
+    /// What holds for all compactions of the session.
+    pub fn options(&self) -> &SessionOptions {
+        &self.options
+    }
+
+    /// The originals that are at hand.
+    pub fn archive(&self) -> &Arc<MemoryArchive> {
+        &self.archive
+    }
+
+    /// The entries.
+    pub fn log(&self) -> &Log {
+        self.timeline.log()
+    }
+
+    /// Where the path has got to.
+    pub fn leaf(&self) -> Option<EntryId> {
+        self.timeline.leaf()
     }
 
     /// What the model sees.
     pub fn context(&self) -> &Context {
-        &self.context
+        self.timeline.context()
     }
 
-    /// The log.
-    pub fn log(&self) -> &Log {
-        &self.log
-    }
-
-    /// The messages taken up so far.
+    /// The messages of the path, oldest first.
     pub fn history(&self) -> &[EntryId] {
-        &self.history
+        self.timeline.history()
     }
 
-    /// What the session was given.
-    pub fn setup(&self) -> &Setup {
-        &self.setup
+    /// The compactions that count on the path, oldest first.
+    pub fn compactions(&self) -> &[EntryId] {
+        self.timeline.compactions()
+    }
+
+    /// What stops a loop, and whether it has.
+    pub fn breaker(&self) -> &Breaker {
+        self.timeline.breaker()
+    }
+
+    /// What is going on.
+    pub fn phase(&self) -> Phase {
+        self.state.phase
+    }
+
+    /// Whether the newest thing said ended a turn: a reply that calls nothing.
+    pub fn has_turn_ended(&self) -> bool {
+        let newest = self.history().last().and_then(|&id| self.log().item(id));
+        newest.is_some_and(|item: &Item| item.role == Role::Assistant && item.calls.is_empty())
+    }
+}
+
+/// What a plan is asked beside why it runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub available: Available<'a>,
+    pub range: Range,
+    pub circumstances: Circumstances,
+}
+
+fn lens<'a>(assembly: &'a Assembly, archive: &'a Arc<MemoryArchive>) -> Lens<'a> {
+    let archive: &dyn Archive = &**archive;
+    Lens {
+        measure: &**assembly.measure(),
+        archive,
+        guard: &assembly.policy().guard,
+        trigger: &assembly.policy().trigger,
     }
 }

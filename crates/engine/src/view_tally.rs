@@ -1,50 +1,51 @@
 //! What is in view beside tokens: messages, bytes and pictures, for policies that count them.
 
-use crate::setup::Setup;
+use crate::timeline::Lens;
 use epitome_core::{ArchiveError, Block, Context, EntryId, Form, Message, Part};
 use std::collections::HashMap;
 
 /// Messages, bytes and pictures in view. Bytes and pictures are counted only where the policy asks for them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct ViewTally {
     pub messages: u64,
     pub bytes: u64,
     pub media: u64,
     each: HashMap<EntryId, (u64, u64)>,
 }
 
-impl Tally {
-    /// Takes up one more entry; all that is in view again where the context was rebuilt.
+impl ViewTally {
+    /// Takes up one more message at the end of the context.
     pub(crate) fn take(
         &mut self,
         id: EntryId,
-        is_rebuilt: bool,
         context: &Context,
-        setup: &Setup,
+        lens: Lens<'_>,
     ) -> Result<(), ArchiveError> {
-        let rule = &setup.policy.trigger;
-        let is_weighed = rule.bytes.is_some() || rule.media.is_some();
-        if is_rebuilt {
-            (self.messages, self.bytes, self.media) = (0, 0, 0);
-            for (id, form, _) in context.message_slots() {
-                self.add(id, form, is_weighed, setup)?;
-            }
-        } else if context.slots().last().is_some_and(|slot| slot.id() == id) {
-            self.add(id, Form::WHOLE, is_weighed, setup)?;
+        if context.slots().last().is_some_and(|slot| slot.id() == id) {
+            self.add(id, Form::WHOLE, lens)?;
+        }
+        Ok(())
+    }
+
+    /// Counts all that is in view again.
+    pub(crate) fn recount(&mut self, context: &Context, lens: Lens<'_>) -> Result<(), ArchiveError> {
+        (self.messages, self.bytes, self.media) = (0, 0, 0);
+        for (id, form, _) in context.message_slots() {
+            self.add(id, form, lens)?;
         }
         Ok(())
     }
 
     /// Counts a message as it is shown; each is weighed once while that is whole.
-    fn add(&mut self, id: EntryId, form: Form, is_weighed: bool, setup: &Setup) -> Result<(), ArchiveError> {
+    fn add(&mut self, id: EntryId, form: Form, lens: Lens<'_>) -> Result<(), ArchiveError> {
         self.messages += 1;
-        if !is_weighed {
+        if lens.trigger.bytes.is_none() && lens.trigger.media.is_none() {
             return Ok(());
         }
         let known = self.each.get(&id).copied().filter(|_| form == Form::WHOLE);
         let (bytes, media) = match known {
             Some(known) => known,
-            None => weigh(&form.apply(id, &setup.archive.message(id)?, &*setup.measure)),
+            None => weigh(&form.apply(id, &lens.archive.message(id)?, lens.measure)),
         };
         if form == Form::WHOLE {
             self.each.insert(id, (bytes, media));

@@ -1,0 +1,396 @@
+//! The one place where a window, a counter and a budget are chosen for a session: from its policy, what is known
+//! of its model, and what a request, a transcript or a provider's refusal says.
+
+use crate::count::{ModelMeasure, measure_for};
+use epitome_core::{Budget, Measure, Policy, Tokens};
+use epitome_tokens as tokens;
+use epitome_tokens::Counter;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Everything that decides how much room a session has, and how it is counted.
+#[derive(Clone)]
+pub struct Assembly {
+    policy: Arc<Policy>,
+    model: tokens::Model,
+    counter: Counter,
+    measure: Arc<dyn Measure>,
+    count_method: Arc<str>,
+    known: WindowFacts,
+    fixed: Tokens,
+    /// The longest answer asked for; what the catalog says where nobody asked.
+    output: Option<Tokens>,
+    /// The budget of whoever brings their own.
+    given: Option<Budget>,
+}
+
+impl std::fmt::Debug for Assembly {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { model, count_method, known, fixed, output, .. } = self;
+        f.debug_struct("Assembly")
+            .field("model", &model.id)
+            .field("count_method", count_method)
+            .field("known", known)
+            .field("fixed", fixed)
+            .field("output", output)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is known of a window beside the catalog and the policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowFacts {
+    /// What somebody said for this run.
+    pub stated: Option<Tokens>,
+    /// What the provider lists for the model, or the transcript records.
+    pub recorded: Option<Tokens>,
+    /// What the provider's refusals have taught, on our own scale.
+    pub learned: Option<Tokens>,
+}
+
+/// Where a window's figure comes from, most believed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WindowFrom {
+    /// Somebody stated it: a flag, `window.tokens`, an override of the catalog.
+    Explicit,
+    /// The provider said so when it refused a request.
+    Learned,
+    /// The provider lists it, or the transcript records it.
+    Provider,
+    /// The catalog has it.
+    Catalog,
+    /// Nobody knows: it is the policy's guess.
+    Guess,
+}
+
+/// A window and where its figure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct WindowChoice {
+    /// In tokens.
+    pub tokens: Tokens,
+    /// Where the figure comes from.
+    pub from: WindowFrom,
+}
+
+/// Nobody knows the window, and the policy makes no guess.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the window of `{model}` is not known, and `window.unknown` is not set; set `window.tokens`")]
+pub struct NoWindow {
+    /// The model.
+    pub model: String,
+}
+
+/// What a provider says of a request it refused as too long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RefusalFigures {
+    /// The limit it names.
+    pub limit: Option<Tokens>,
+    /// What it counted.
+    pub requested: Option<Tokens>,
+}
+
+/// A number outside this is no window but a slip in reading one.
+const WINDOW_MIN: Tokens = Tokens(1_024);
+/// The same at the other end.
+const WINDOW_MAX: Tokens = Tokens(10_000_000);
+/// After a refusal that tells no numbers, what did not fit is taken to be a third more than what does.
+const SHRINK_SHARE: (u64, u64) = (3, 4);
+/// An answer's length where neither request nor catalog limit it.
+const OUTPUT_TOKENS: Tokens = Tokens(8_192);
+
+impl WindowChoice {
+    /// The window to go by: explicit before learned before the provider's before the catalog's before a guess.
+    ///
+    /// # Errors
+    /// Where nobody knows it and the policy makes no guess.
+    pub fn of(policy: &Policy, model: &tokens::Model, known: &WindowFacts) -> Result<Self, NoWindow> {
+        let row = &model.window_tokens;
+        let catalog = |source| (row.source == source).then_some(Tokens(row.value));
+        let explicit = known.stated.or(policy.window.tokens).or(catalog(tokens::Source::Explicit));
+        let all = [
+            (explicit, WindowFrom::Explicit),
+            (catalog(tokens::Source::Learned), WindowFrom::Learned),
+            (known.recorded, WindowFrom::Provider),
+            (catalog(tokens::Source::Catalog), WindowFrom::Catalog),
+            (policy.window.unknown, WindowFrom::Guess),
+        ];
+        let best = all.into_iter().find_map(|(tokens, from)| Some(Self { tokens: tokens?, from }));
+        let best = best.ok_or_else(|| NoWindow { model: model.id.clone() })?;
+        Ok(match known.learned.filter(|learned| *learned < best.tokens) {
+            Some(tokens) => Self { tokens, from: WindowFrom::Learned },
+            None => best,
+        })
+    }
+
+    /// The window as it is reported: nothing where it is a guess.
+    pub fn reported(&self) -> Option<Tokens> {
+        match self.from {
+            WindowFrom::Explicit | WindowFrom::Learned | WindowFrom::Provider | WindowFrom::Catalog => {
+                Some(self.tokens)
+            }
+            WindowFrom::Guess => None,
+        }
+    }
+}
+
+impl Assembly {
+    /// What `policy` makes of a model and of what else is known.
+    ///
+    /// # Errors
+    /// Where nobody knows the window and the policy makes no guess.
+    pub fn new(policy: Arc<Policy>, model: tokens::Model, known: WindowFacts) -> Result<Self, NoWindow> {
+        WindowChoice::of(&policy, &model, &known)?;
+        let counter = Counter::for_model(&model);
+        let (measure, count_method) = measure_for(&policy, &counter);
+        Ok(Self {
+            policy,
+            model,
+            counter,
+            measure,
+            count_method,
+            known,
+            fixed: Tokens::ZERO,
+            output: None,
+            given: None,
+        })
+    }
+
+    /// A session whose counter and budget are handed in, for whoever brings their own.
+    pub fn of_parts(
+        policy: Arc<Policy>,
+        measure: Arc<dyn Measure>,
+        count_method: &str,
+        budget: Budget,
+    ) -> Self {
+        let model = tokens::Model::guess("");
+        let known = WindowFacts { stated: Some(budget.window), ..WindowFacts::default() };
+        Self {
+            policy,
+            counter: Counter::for_model(&model),
+            model,
+            measure,
+            count_method: count_method.into(),
+            known,
+            fixed: budget.fixed,
+            output: None,
+            given: Some(budget),
+        }
+    }
+
+    /// Uses another budget, for whoever brings their own.
+    pub fn set_budget(&mut self, budget: Budget) {
+        self.known = WindowFacts { stated: Some(budget.window), ..WindowFacts::default() };
+        self.given = Some(budget);
+    }
+
+    /// How to compact.
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// The model the session is held with.
+    pub fn model(&self) -> &tokens::Model {
+        &self.model
+    }
+
+    /// How to count.
+    pub fn measure(&self) -> &Arc<dyn Measure> {
+        &self.measure
+    }
+
+    /// The name of that way of counting.
+    pub fn count_method(&self) -> &Arc<str> {
+        &self.count_method
+    }
+
+    /// The window, and who says so.
+    pub fn window(&self) -> WindowChoice {
+        let guess = WindowChoice { tokens: Tokens(self.model.window_tokens.value), from: WindowFrom::Guess };
+        WindowChoice::of(&self.policy, &self.model, &self.known).unwrap_or(guess)
+    }
+
+    /// The room there is, as the policy sees it.
+    pub fn budget(&self) -> Budget {
+        if let Some(given) = self.given {
+            return Budget { window: self.window().tokens, ..given }.under(&self.policy);
+        }
+        let prompt_max = self.model.input_tokens_max.as_ref().map(|most| Tokens(most.value));
+        let budget = Budget::new(self.window().tokens, self.fixed, self.output());
+        budget.with_prompt_max(prompt_max).under(&self.policy)
+    }
+
+    fn output(&self) -> Tokens {
+        let catalog = self.model.output_tokens_max.as_ref().map(|most| Tokens(most.value));
+        let most = catalog.unwrap_or(OUTPUT_TOKENS).max(Tokens(1));
+        match (self.output, catalog) {
+            (Some(asked), Some(_)) => asked.min(most),
+            (Some(asked), None) => asked,
+            (None, _) => most,
+        }
+    }
+
+    /// What a system prompt and tool definitions take.
+    pub fn count_fixed(&self, system: &[Arc<str>], tools: &[Arc<str>]) -> Tokens {
+        let tools: Vec<&str> = tools.iter().map(AsRef::as_ref).collect();
+        let system: Tokens = system.iter().map(|text| self.measure.text(text)).sum();
+        system + Tokens(self.counter.count_tools(&tools))
+    }
+
+    /// Takes up what a request brings beside its history: what stands before it, and the answer it asks for.
+    pub fn set_request(&mut self, fixed: Tokens, output: Option<Tokens>) {
+        (self.fixed, self.output) = (fixed, output);
+        self.given = None;
+    }
+
+    /// Uses another policy, and its way of counting; whether that is another way than before.
+    ///
+    /// # Errors
+    /// Where nobody knows the window and that policy makes no guess; the old one stays.
+    pub fn set_policy(&mut self, policy: Arc<Policy>) -> Result<bool, NoWindow> {
+        WindowChoice::of(&policy, &self.model, &self.known)?;
+        if policy.count != self.policy.count {
+            (self.measure, self.count_method) = measure_for(&policy, &self.counter);
+        }
+        let is_other = policy.count != self.policy.count;
+        self.policy = policy;
+        Ok(is_other)
+    }
+
+    /// States the window for this run.
+    pub fn state_window(&mut self, window: Tokens) {
+        self.known = WindowFacts { stated: Some(window), learned: None, ..self.known };
+    }
+
+    /// Learns a window from a refusal of a request that takes `counted` by our count; the window now, where that
+    /// is another. What the provider calls its limit is brought to our scale: as much smaller as our count of the
+    /// refused request was below the provider's.
+    pub fn learn(&mut self, counted: Tokens, figures: RefusalFigures) -> Option<Tokens> {
+        let plausible = |tokens: &Tokens| (WINDOW_MIN..=WINDOW_MAX).contains(tokens);
+        let limit = figures.limit.filter(plausible).unwrap_or(self.window().tokens);
+        let scaled = match figures.requested.filter(plausible) {
+            Some(requested) => limit.share(counted.0, requested.0),
+            None => counted.share(SHRINK_SHARE.0, SHRINK_SHARE.1),
+        };
+        self.learn_window(scaled.min(limit))
+    }
+
+    /// Learns a window on our own scale; it only ever becomes smaller. The window now, where it has.
+    pub fn learn_window(&mut self, window: Tokens) -> Option<Tokens> {
+        if !(WINDOW_MIN..=WINDOW_MAX).contains(&window) || window >= self.window().tokens {
+            return None;
+        }
+        self.known.learned = Some(window);
+        Some(window)
+    }
+
+    /// The model's own counter, whatever the policy counts by.
+    pub fn model_measure(&self) -> ModelMeasure {
+        ModelMeasure(self.counter.clone())
+    }
+}
+
+/// What a policy's points come to in a budget, in tokens of the whole request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Thresholds {
+    /// The window, as the policy sees it.
+    pub window: Tokens,
+    /// Kept free for the answer.
+    pub reserve: Tokens,
+    /// Where compaction is due.
+    pub trigger: Tokens,
+    /// What it comes down to, fixed parts included; nothing where the strategy decides.
+    pub target: Option<Tokens>,
+    /// Where the early warning comes.
+    pub approaching: Option<Tokens>,
+    /// Where a summary is begun before it is needed.
+    pub speculate: Option<Tokens>,
+    /// The newest part that pruning leaves alone.
+    pub protect: Option<Tokens>,
+    /// The newest tool results that pruning leaves alone.
+    pub protect_results: Option<Tokens>,
+}
+
+impl Thresholds {
+    /// The points of `policy` in `budget`.
+    pub fn of(policy: &Policy, budget: &Budget) -> Self {
+        let budget = budget.under(policy);
+        let trigger = budget.limit(policy);
+        let in_window = |point: Option<epitome_core::Threshold>| point.map(|point| point.of(budget.window));
+        Self {
+            window: budget.window,
+            reserve: budget.reserve,
+            trigger,
+            target: policy.trigger.target.map(|_| budget.fixed + budget.target(policy)),
+            approaching: in_window(policy.trigger.approaching),
+            speculate: policy.speculate.enabled.then(|| trigger.less(speculation_lead(policy, trigger))),
+            protect: in_window(policy.prune.protect),
+            protect_results: policy.prune.protect_results,
+        }
+    }
+}
+
+/// How far before the trigger a summary is begun at the most.
+pub(crate) fn speculation_lead(policy: &Policy, trigger: Tokens) -> Tokens {
+    let rule = &policy.speculate;
+    rule.lead.of(trigger).clamp(rule.lead_min, rule.lead_max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Assembly, RefusalFigures, WindowFacts, WindowFrom};
+    use epitome_core::{Policy, Tokens};
+    use epitome_tokens::Model;
+    use std::sync::Arc;
+
+    fn assembly(stated: u64) -> Assembly {
+        let known = WindowFacts { stated: Some(Tokens(stated)), ..WindowFacts::default() };
+        Assembly::new(Arc::new(Policy::default()), Model::guess("unheard-of"), known).expect("it is stated")
+    }
+
+    #[test]
+    fn a_window_is_learned_on_our_own_scale() {
+        let learned = |limit: Option<u64>, requested: Option<u64>| {
+            let figures = RefusalFigures { limit: limit.map(Tokens), requested: requested.map(Tokens) };
+            let mut assembly = assembly(32_000);
+            assembly.learn(Tokens(24_000), figures);
+            (assembly.window().tokens, assembly.window().from)
+        };
+        let (limit, asked) = (Some(30_000), Some(36_000));
+        let expected = [20_000, 21_333, 18_000, 18_000].map(|tokens| (Tokens(tokens), WindowFrom::Learned));
+        assert_eq!(
+            [learned(limit, asked), learned(None, asked), learned(limit, None), learned(None, None)],
+            expected
+        );
+    }
+
+    #[test]
+    fn a_sentinel_in_an_error_says_no_more_than_a_refusal_without_numbers() {
+        for figure in [0, 1, 1 << 63, u64::MAX] {
+            let figures = RefusalFigures { limit: Some(Tokens(figure)), requested: Some(Tokens(figure)) };
+            let mut assembly = assembly(32_000);
+            assembly.learn(Tokens(24_000), figures);
+            assert_eq!(assembly.window().tokens, Tokens(18_000), "{figure}");
+        }
+    }
+
+    #[test]
+    fn a_model_nobody_knows_has_the_policys_guess_or_is_refused() {
+        let unknown = |tokens: Option<u64>| {
+            let mut settings = Policy::default().settings().clone();
+            settings.window.unknown = tokens.map(Tokens);
+            let policy = Arc::new(Policy::try_from(settings).expect("the settings are sound"));
+            Assembly::new(policy, Model::guess("unheard-of"), WindowFacts::default())
+        };
+        let guessed = unknown(Some(7_000)).expect("the policy guesses").window();
+        assert_eq!(
+            (guessed.tokens, guessed.from, guessed.reported()),
+            (Tokens(7_000), WindowFrom::Guess, None)
+        );
+        let refused = unknown(None).expect_err("nobody knows").to_string();
+        assert_eq!(
+            refused,
+            "the window of `unheard-of` is not known, and `window.unknown` is not set; set `window.tokens`"
+        );
+    }
+}

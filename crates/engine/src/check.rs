@@ -1,0 +1,204 @@
+//! How full the context is: the figure, the point it is held against, and where each comes from. What is done
+//! about it is [`crate::Driver`]'s.
+
+use crate::session::Session;
+use epitome_core::policy::{CheckPoints, MeasureBy, Mode};
+use epitome_core::{Mark, Role, Tokens, Trigger, UsageMark};
+use epitome_tokens::Usage;
+use serde::{Deserialize, Serialize};
+
+/// The moment a look is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckPoint {
+    /// Before a call of the model.
+    Call,
+    /// When a turn has ended.
+    TurnEnd,
+    /// Before a person's input is taken up, which takes so much.
+    Input(Tokens),
+    /// After so many seconds without a word.
+    Idle(u64),
+}
+
+/// What a look at the context says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// The history, by our own count.
+    pub history: Tokens,
+    /// The whole request as the policy measures it, what is about to be said included.
+    pub tokens: Tokens,
+    /// Where that figure comes from.
+    pub source: FigureSource,
+    /// The point it is held against.
+    pub limit: Tokens,
+    /// What a compaction would bring the history down to.
+    pub target: Tokens,
+    /// The window.
+    pub window: Tokens,
+    /// Why the policy wants it compacted now, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<Trigger>,
+    /// What may be done about it by itself.
+    pub permission: Permission,
+    /// Whether the warning's point is reached.
+    pub is_approaching: bool,
+}
+
+/// What may be done about a context that is due, without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Permission {
+    /// Compact it.
+    Compact,
+    /// Only what needs no model and no hook, and only where the request does not fit: the breaker is open.
+    Mechanical,
+    /// Say so: the policy leaves it to a person.
+    Remind,
+    /// Nothing: compaction is off.
+    Nothing,
+}
+
+impl Check {
+    /// Whether a compaction is to run now, by itself.
+    pub fn is_due(&self) -> bool {
+        self.trigger.is_some() && matches!(self.permission, Permission::Compact | Permission::Mechanical)
+    }
+}
+
+/// Where the size of a request comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FigureSource {
+    /// Our own count.
+    Count,
+    /// What the provider said of the newest call.
+    Usage,
+    /// That, and our count of what came since.
+    Hybrid,
+}
+
+/// Usage that differs from our count by more than this factor is not believed: it left out the cache,
+/// or summed up several calls.
+const TRUST_FACTOR: u64 = 2;
+/// Below this a request is all framing, and a factor says nothing.
+const TRUST_TOKENS_MIN: Tokens = Tokens(2_000);
+
+impl Session {
+    /// Looks at the context before a call. Costs the same however long the session is.
+    pub fn check(&self) -> Check {
+        self.check_at(CheckPoint::Call)
+    }
+
+    /// Looks at the context at some point. Costs the same however long the session is.
+    pub fn check_at(&self, point: CheckPoint) -> Check {
+        let (budget, policy) = (self.budget(), self.policy());
+        let pending = match point {
+            CheckPoint::Input(tokens) => tokens,
+            CheckPoint::Call | CheckPoint::TurnEnd | CheckPoint::Idle(_) => Tokens::ZERO,
+        };
+        let (figure, source) = self.figure();
+        let tokens = figure + pending;
+        let approaching = policy.trigger.approaching.map(|at| at.of(budget.window));
+        let trigger = self.wants(point, tokens.less(budget.fixed));
+        Check {
+            history: self.context().tokens(),
+            tokens,
+            source,
+            limit: budget.limit(policy),
+            target: budget.target(policy),
+            window: budget.window,
+            // With an open breaker there is nothing to do until the request no longer fits.
+            trigger: trigger.filter(|_| !self.breaker().is_open() || !budget.fits(tokens.less(budget.fixed))),
+            permission: self.permission(),
+            is_approaching: approaching.is_some_and(|at| tokens >= at),
+        }
+    }
+
+    fn permission(&self) -> Permission {
+        match self.policy().mode {
+            Mode::Off => Permission::Nothing,
+            Mode::Ask | Mode::Remind => Permission::Remind,
+            Mode::Auto if self.breaker().is_open() => Permission::Mechanical,
+            Mode::Auto => Permission::Compact,
+        }
+    }
+
+    /// Why the policy wants a compaction at this point, if it does.
+    fn wants(&self, point: CheckPoint, history: Tokens) -> Option<Trigger> {
+        let policy = self.policy();
+        if !is_looked_at(&policy.check, point, self.is_in_tool_loop()) {
+            return None;
+        }
+        if self.is_requested() && point == CheckPoint::TurnEnd {
+            return Some(Trigger::Requested);
+        }
+        if let CheckPoint::Idle(_) = point {
+            let large = policy.check.idle_tokens.is_none_or(|least| self.budget().fixed + history >= least);
+            return large.then_some(Trigger::Idle);
+        }
+        if self.budget().is_due(history, policy) {
+            return Some(Trigger::Threshold);
+        }
+        let reaches = |limit: Option<u64>, have: u64| limit.is_some_and(|limit| have >= limit);
+        let seen = self.timeline().tally();
+        if reaches(policy.trigger.messages, seen.messages) {
+            return Some(Trigger::Messages);
+        }
+        if reaches(policy.trigger.bytes, seen.bytes) {
+            return Some(Trigger::Bytes);
+        }
+        reaches(policy.trigger.media, seen.media).then_some(Trigger::Media)
+    }
+
+    /// Whether the next call answers tools, not a person.
+    pub(crate) fn is_in_tool_loop(&self) -> bool {
+        let newest = self.history().last().and_then(|&id| self.log().item(id));
+        newest.is_some_and(|item| item.role == Role::Tool || !item.answers.is_empty())
+    }
+
+    /// The size of the next request, as the policy measures it.
+    pub fn figure(&self) -> (Tokens, FigureSource) {
+        let count = self.budget().fixed + self.context().tokens();
+        let Some(usage) = self.timeline().usage() else { return (count, FigureSource::Count) };
+        let slots = self.context().slots().len();
+        let since = self.context().tokens_between(usage.slots.min(slots), slots);
+        let hybrid = usage.mark.tokens + since;
+        match self.policy().trigger.measure {
+            MeasureBy::Count => (count, FigureSource::Count),
+            MeasureBy::Usage => (usage.mark.tokens, FigureSource::Usage),
+            MeasureBy::Hybrid => (hybrid, FigureSource::Hybrid),
+            MeasureBy::Floor if hybrid >= count => (hybrid, FigureSource::Hybrid),
+            MeasureBy::Floor => (count, FigureSource::Count),
+        }
+    }
+
+    /// What the provider counts where we count a hundred; 0 where nothing is known.
+    pub(crate) fn usage_percent(&self) -> u32 {
+        let Some(usage) = self.timeline().usage() else { return 0 };
+        let UsageMark { tokens, counted } = usage.mark;
+        let percent = if counted == Tokens::ZERO { Tokens::ZERO } else { tokens.share(100, counted.0) };
+        u32::try_from(percent.0).unwrap_or(u32::MAX)
+    }
+
+    /// The mark of what the provider said of the call whose reply was just taken up; none where it is not to be
+    /// believed. Usage of summary calls has no place here.
+    pub(crate) fn usage_mark(&self, usage: Usage) -> Option<Mark> {
+        let counted = self.budget().fixed + self.context().tokens();
+        let tokens = Tokens(usage.prompt) + Tokens(usage.output);
+        let is_far = |one: Tokens, other: Tokens| one > other.share(TRUST_FACTOR, 1);
+        let is_odd = tokens > TRUST_TOKENS_MIN && (is_far(tokens, counted) || is_far(counted, tokens));
+        let is_floor = self.policy().trigger.measure == MeasureBy::Floor;
+        (!usage.is_zero() && !(is_odd && is_floor)).then_some(Mark::Usage(UsageMark { tokens, counted }))
+    }
+}
+
+/// Whether a policy looks at this point at all.
+fn is_looked_at(points: &CheckPoints, point: CheckPoint, in_tool_loop: bool) -> bool {
+    match point {
+        CheckPoint::Call if in_tool_loop => points.in_tool_loop,
+        CheckPoint::Call => points.before_call,
+        CheckPoint::TurnEnd => points.after_turn,
+        CheckPoint::Input(_) => points.before_input,
+        CheckPoint::Idle(seconds) => points.idle_seconds.is_some_and(|least| seconds >= least),
+    }
+}

@@ -1,0 +1,328 @@
+//! Speculation: a summary made before it is needed, on a copy of the session, in the background, bound to the exact
+//! prefix it covers; swapped in when the trigger fires, thrown away when the path has moved. Who runs the work is
+//! handed in, so that the engine needs no runtime of its own.
+
+use crate::assembly::speculation_lead;
+use crate::driver::{CompactOptions, Driver, Recovery, announce, settle};
+use crate::event::Event;
+use crate::ports::{BoxFuture, Spawn};
+use crate::session::{EngineError, Session, Step};
+use epitome_core::policy::Mode;
+use epitome_core::{
+    Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Spent, Tokens, Trigger,
+};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Work to be done in the background. Dropping it, or the future that runs it, cancels it.
+pub struct Speculation {
+    copy: Session,
+}
+
+/// What a summary was made from, and stands or falls with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bond {
+    /// The newest message then.
+    newest: EntryId,
+    /// Messages of the path then.
+    messages: usize,
+    /// How often the context had been rebuilt.
+    rebuilds: u64,
+}
+
+/// A compaction that is ready to be swapped in.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    bond: Bond,
+    /// Whether someone has waited for it: then it is used if it fits at all, or they would wait twice.
+    is_awaited: bool,
+    compaction: Box<Compaction>,
+    record: Box<Record>,
+}
+
+impl Ready {
+    /// What it took to make.
+    pub fn spent(&self) -> &Spent {
+        &self.record.spent
+    }
+
+    /// The same, waited for.
+    fn awaited(self) -> Self {
+        Self { is_awaited: true, ..self }
+    }
+}
+
+/// However long the lead, a summary of less than half of what comes between two compactions is not worth making.
+const LEAD_SHARE_MAX: (u64, u64) = (1, 2);
+/// What became of a summary that came too late.
+const OUTGROWN: &str = "thrown away: too much was said since";
+/// What became of a summary whose path was left or rebuilt.
+const MOVED: &str = "thrown away: the branch has moved";
+
+impl Session {
+    /// The request at which a summary is begun in the background: the policy's lead before the trigger, and
+    /// not before half of the way there from the last compaction, or it would cover next to nothing.
+    pub fn speculation_mark(&self) -> Tokens {
+        let limit = self.budget().limit(self.policy());
+        let lead = speculation_lead(self.policy(), limit);
+        let fresh = self.context().fresh().min(self.context().slots().len());
+        let start = self.figure().0.less(self.context().newest_tokens(fresh));
+        let way = limit.less(start);
+        limit.less(lead.min(way.share(LEAD_SHARE_MAX.0, LEAD_SHARE_MAX.1)))
+    }
+
+    /// Background work, where it is time for it: between the mark and the trigger, nothing ready that
+    /// still covers enough, and not too much made in vain already.
+    pub fn speculate(&self) -> Option<Speculation> {
+        let rule = &self.policy().speculate;
+        let is_wanted = rule.enabled && self.policy().mode == Mode::Auto;
+        let is_late = self.state.wasted >= rule.wasted_max || self.breaker().is_open();
+        let (request, _) = self.figure();
+        if !is_wanted || is_late || request < self.speculation_mark() || self.has_ready() {
+            return None;
+        }
+        Some(Speculation { copy: self.clone() })
+    }
+
+    /// Whether something is ready that still covers enough.
+    pub fn has_ready(&self) -> bool {
+        let Some(ready) = &self.state.ready else { return false };
+        let growth_max = self.policy().speculate.growth_max;
+        self.is_bound_to(ready.bond) && self.tokens_since(ready.bond) <= growth_max
+    }
+
+    /// What a summary made now would be made from; none where nothing was said.
+    fn bond(&self) -> Option<Bond> {
+        let newest = *self.history().last()?;
+        Some(Bond { newest, messages: self.history().len(), rebuilds: self.timeline().rebuilds() })
+    }
+
+    /// Whether the path still holds all that, and nothing has rebuilt the context since.
+    fn is_bound_to(&self, bond: Bond) -> bool {
+        // A message has one parent, so the same message in the same place has the same history before it.
+        self.timeline().rebuilds() == bond.rebuilds
+            && self.history()[..bond.messages.min(self.history().len())].last() == Some(&bond.newest)
+    }
+
+    /// What was said since.
+    fn tokens_since(&self, bond: Bond) -> Tokens {
+        let grown = self.history().len().saturating_sub(bond.messages);
+        self.context().newest_tokens(grown.min(self.context().slots().len()))
+    }
+
+    /// Whether a summary under way is worth waiting for: with all that was said since, what it is likely
+    /// to leave would do.
+    fn is_worth_waiting_for(&self, bond: Bond) -> bool {
+        let (budget, policy) = (self.budget(), self.policy());
+        let likely = budget.target(policy) + self.tokens_since(bond);
+        budget.fits(likely) && !budget.is_due(likely, policy)
+    }
+
+    /// Takes what was made in the background. What no longer fits the path is thrown away, and said so.
+    pub fn offer(&mut self, ready: Ready) {
+        if self.is_bound_to(ready.bond) {
+            if self.state.ready.replace(ready).is_some() {
+                self.waste("made anew: the session had grown");
+            }
+        } else {
+            self.waste(MOVED);
+        }
+    }
+
+    /// What was made in the background failed or came to nothing.
+    pub fn waste(&mut self, fate: &str) {
+        self.state.wasted += 1;
+        self.state.events.push(Event::Speculated { fate: fate.into() });
+    }
+
+    /// Swaps in what is ready, where it makes enough room. Takes no time.
+    pub fn swap_in(&mut self, trigger: Trigger) -> Result<Option<Arc<Record>>, EngineError> {
+        let Some(ready) = self.state.ready.take() else { return Ok(None) };
+        if !self.is_bound_to(ready.bond) {
+            self.waste(MOVED);
+            return Ok(None);
+        }
+        let since = self.history()[ready.bond.messages..].to_vec();
+        let fixed = self.budget().fixed;
+        let history_after = ready.record.tokens_after.less(fixed) + self.tokens_since(ready.bond);
+        let is_due = !ready.is_awaited && self.budget().is_due(history_after, self.policy());
+        if is_due || !self.budget().fits(history_after) {
+            self.waste(OUTGROWN);
+            return Ok(None);
+        }
+        let forms = self.unthought(&since);
+        let Ready { mut compaction, mut record, .. } = ready;
+        compaction.forms.extend(forms);
+        (record.trigger, record.source) = (trigger, trigger.kind().source);
+        record.tokens_before = fixed + self.context().tokens();
+        record.tokens_after = fixed + history_after;
+        if let Some(change) = record.change_mut() {
+            change.kept.extend(since);
+        }
+        announce(self, trigger);
+        self.state.events.push(Event::Speculated { fate: "swapped in".into() });
+        self.conclude(Conclusion { effect: Effect::Compact(compaction), record }).map(Some)
+    }
+
+    /// Replies of `since` without their thinking, as a tail has them: its seals are bound to the prefix
+    /// that changes now. An exchange that is still open keeps its own.
+    fn unthought(&self, since: &[EntryId]) -> Vec<(EntryId, Form)> {
+        let slots = self.context().slots();
+        let open = self.context().open_from().and_then(|at| slots.get(at)).map(Slot::id);
+        let is_closed = |id: &EntryId| open.is_none_or(|open| *id < open);
+        let is_reply = |id: &EntryId| self.log().item(*id).is_some_and(|item| item.role == Role::Assistant);
+        if !self.options().can.forms {
+            return Vec::new();
+        }
+        let form = Form { thinking: true, ..Form::WHOLE };
+        since.iter().filter(|id| is_closed(id) && is_reply(id)).map(|&id| (id, form)).collect()
+    }
+}
+
+impl Speculation {
+    /// Makes the summary; none where nothing came of it.
+    pub async fn run(mut self, driver: &Driver) -> Option<Ready> {
+        let bond = self.copy.bond()?;
+        settle(&mut self.copy).ok()?;
+        let mut pauses = Vec::new();
+        let options = CompactOptions::default();
+        let driven = driver.drive(&self.copy, Trigger::Threshold, options, &mut pauses).await.ok()?;
+        match driven.effect {
+            // Where no summary was to be had yet, there is time to try again.
+            Effect::Compact(compaction) if compaction.summary.is_some() && is_written(&driven.record) => {
+                Some(Ready { bond, is_awaited: false, compaction, record: driven.record })
+            }
+            Effect::Compact(_) | Effect::Edit(_) | Effect::Nothing => None,
+        }
+    }
+}
+
+/// Whether somebody wrote a summary; the line that stands for dropped messages is none.
+fn is_written(record: &Record) -> bool {
+    record.change().is_some_and(|change| change.summarizer.is_some())
+}
+
+/// The one summary of a session that may be under way in the background: begun before it is needed, taken up when
+/// it is done, waited for where the trigger fires first, and let go where the path moves.
+#[derive(Default)]
+pub struct Background {
+    running: Option<Running>,
+}
+
+struct Running {
+    /// What it was begun from.
+    bond: Bond,
+    work: BoxFuture<'static, ()>,
+    /// What came of it; none where it was lost.
+    result: Arc<Mutex<Option<Ready>>>,
+    is_done: bool,
+}
+
+impl Background {
+    /// Everything that is to be done before a call, as [`Driver::prepare`] does it. Where a compaction
+    /// is due and its summary is still being written, that one is waited for if it will be of use; nothing
+    /// else of the background ever is. At the end the next summary is begun, where it is time for one.
+    pub async fn prepare(
+        &mut self,
+        driver: &Driver,
+        session: &mut Session,
+        spawn: &dyn Spawn,
+    ) -> Result<Step, EngineError> {
+        self.take_up(session);
+        if session.check().is_due() {
+            self.wait(session).await;
+        }
+        let step = driver.prepare(session).await?;
+        self.tend(driver, session, spawn);
+        Ok(step)
+    }
+
+    /// The same after an overflow: what is under way is of no use for it, and is let go.
+    pub async fn recover(
+        &mut self,
+        driver: &Driver,
+        session: &mut Session,
+        over: Option<Tokens>,
+    ) -> Result<Recovery, EngineError> {
+        self.let_go(session, "thrown away: the provider's window was full first");
+        driver.recover(session, over).await
+    }
+
+    /// Looks after the background between calls: takes up what is done, lets go what the path has
+    /// moved away from, begins what it is time for. Takes no time.
+    pub fn tend(&mut self, driver: &Driver, session: &mut Session, spawn: &dyn Spawn) {
+        self.take_up(session);
+        if self.running.is_some() {
+            return;
+        }
+        let Some((speculation, bond)) = session.speculate().zip(session.bond()) else { return };
+        let result = Arc::new(Mutex::new(None));
+        let (driver, kept) = (driver.clone(), result.clone());
+        let work = Box::pin(async move {
+            let made = speculation.run(&driver).await;
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = made;
+        });
+        self.running = Some(Running { bond, work: spawn.spawn(work), result, is_done: false });
+    }
+
+    /// Whether a summary is under way.
+    pub fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Takes up what is done, and lets go what can no longer be used.
+    fn take_up(&mut self, session: &mut Session) {
+        let Some(running) = &mut self.running else { return };
+        if !session.is_bound_to(running.bond) {
+            self.let_go(session, MOVED);
+            return;
+        }
+        if running.poll() {
+            let made = running.take();
+            self.running = None;
+            offer(session, made);
+        }
+    }
+
+    /// Waits for what is under way, unless it would be of no use.
+    async fn wait(&mut self, session: &mut Session) {
+        let Some(running) = &mut self.running else { return };
+        if !session.is_worth_waiting_for(running.bond) {
+            self.let_go(session, OUTGROWN);
+            return;
+        }
+        // Only once this ends is it over: a caller who gives up waiting finds it still under way.
+        running.work.as_mut().await;
+        running.is_done = true;
+        let made = running.take();
+        self.running = None;
+        offer(session, made.map(Ready::awaited));
+    }
+
+    fn let_go(&mut self, session: &mut Session, fate: &str) {
+        if self.running.take().is_some() {
+            session.waste(fate);
+        }
+    }
+}
+
+impl Running {
+    /// Whether the work is done; it is not waited for.
+    fn poll(&mut self) -> bool {
+        if !self.is_done {
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            self.is_done = self.work.as_mut().poll(&mut context).is_ready();
+        }
+        self.is_done
+    }
+
+    fn take(&self) -> Option<Ready> {
+        self.result.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+fn offer(session: &mut Session, made: Option<Ready>) {
+    match made {
+        Some(ready) => session.offer(ready),
+        None => session.waste("came to nothing"),
+    }
+}

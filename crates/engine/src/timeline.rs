@@ -1,0 +1,331 @@
+//! What is derived from a log along one path: the context, the history, the compactions that count, the ledger of
+//! what lies far back, the breaker, what is in view beside tokens, the provider's newest usage. No policy decides
+//! here, and nothing is asked.
+
+use crate::breaker::Breaker;
+use crate::view_tally::ViewTally;
+use epitome_core::ledger::Ledger;
+use epitome_core::policy::{Guard, TriggerRule};
+use epitome_core::{
+    Archive, ArchiveError, Context, Earlier, Entry, EntryId, Log, LogError, Mark, Measure, Message, Reader,
+    SizeTable, Tokens, UsageMark, rebuilds,
+};
+use std::sync::Arc;
+
+/// The state of one path.
+#[derive(Clone)]
+pub struct Timeline {
+    log: Arc<Log>,
+    sizes: Arc<SizeTable>,
+    leaf: Option<EntryId>,
+    context: Context,
+    history: Vec<EntryId>,
+    compactions: Vec<EntryId>,
+    far: FarLedger,
+    breaker: Breaker,
+    tally: ViewTally,
+    usage: Option<UsageAnchor>,
+    rebuilds: u64,
+}
+
+/// The provider's usage of the newest call, and where the context stood then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UsageAnchor {
+    /// What it said, beside our own count.
+    pub mark: UsageMark,
+    /// Slots in view when the reply had been taken up.
+    pub slots: usize,
+}
+
+/// The oldest part of a history, whose ledger is carried along so that it need not be read again.
+#[derive(Clone, Default)]
+struct FarLedger {
+    count: usize,
+    ledger: Ledger,
+}
+
+/// What a timeline reads a log with.
+#[derive(Clone, Copy)]
+pub struct Lens<'a> {
+    /// How to count.
+    pub measure: &'a dyn Measure,
+    /// Where the originals are.
+    pub archive: &'a dyn Archive,
+    /// What stops a loop.
+    pub guard: &'a Guard,
+    /// What is counted beside tokens.
+    pub trigger: &'a TriggerRule,
+}
+
+/// A summary is made from originals at most this far back: several windows of most models, and
+/// about a second's work. Past it a compaction would cost more the longer a session is.
+const MATERIAL_TOKENS_MAX: Tokens = Tokens(300_000);
+/// One giant message counts as at most this much of it: it must not hide all that came before.
+const MESSAGE_TOKENS_MAX: Tokens = Tokens(30_000);
+
+impl Timeline {
+    /// A timeline over a log that has taken up none of it yet.
+    pub fn new(log: Arc<Log>, sizes: Arc<SizeTable>) -> Self {
+        Self {
+            log,
+            sizes,
+            leaf: None,
+            context: Context::default(),
+            history: Vec::new(),
+            compactions: Vec::new(),
+            far: FarLedger::default(),
+            breaker: Breaker::default(),
+            tally: ViewTally::default(),
+            usage: None,
+            rebuilds: 0,
+        }
+    }
+
+    /// A timeline of the path that ends in `leaf`.
+    pub fn open(
+        log: Arc<Log>,
+        sizes: Arc<SizeTable>,
+        leaf: Option<EntryId>,
+        lens: Lens<'_>,
+    ) -> Result<Self, ArchiveError> {
+        let mut timeline = Self::new(log, sizes);
+        timeline.move_to(leaf, lens)?;
+        Ok(timeline)
+    }
+
+    /// Derives everything anew for the path that ends in `leaf`.
+    pub fn move_to(&mut self, leaf: Option<EntryId>, lens: Lens<'_>) -> Result<(), ArchiveError> {
+        let (log, sizes) = (self.log.clone(), self.sizes.clone());
+        let reader = Reader { log: &log, sizes: &sizes, measure: lens.measure, archive: lens.archive };
+        let context = Context::of(leaf, reader)?;
+        let path = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
+        let rebuilds = self.rebuilds + 1;
+        *self = Self { leaf, context, rebuilds, ..Self::new(log.clone(), sizes.clone()) };
+        for anchor in std::iter::once(None).chain(path.iter().copied().map(Some)) {
+            for &id in anchor.iter().chain(log.marks_at(anchor)) {
+                self.note(id, lens.guard);
+            }
+        }
+        self.tally.recount(&self.context, lens)
+    }
+
+    /// Takes up one more entry: the next of the path, or a mark anchored at its end. Costs the same however
+    /// long the session is, unless the context is rebuilt by it.
+    pub fn absorb(&mut self, id: EntryId, lens: Lens<'_>) -> Result<(), ArchiveError> {
+        let log = self.log.clone();
+        let is_rebuilt = log.get(id).is_some_and(rebuilds);
+        let reader = Reader { log: &log, sizes: &self.sizes, measure: lens.measure, archive: lens.archive };
+        self.context.take(id, reader)?;
+        self.rebuilds += u64::from(is_rebuilt);
+        if log.mark_of(id).is_none() {
+            self.leaf = Some(id);
+        }
+        self.note(id, lens.guard);
+        if is_rebuilt {
+            self.tally.recount(&self.context, lens)
+        } else {
+            self.tally.take(id, &self.context, lens)
+        }
+    }
+
+    /// Brings everything but the context and the tally up to date with an entry that holds on the path.
+    fn note(&mut self, id: EntryId, guard: &Guard) {
+        let log = self.log.clone();
+        let Some(entry) = log.get(id) else { return };
+        self.breaker.take(entry, guard);
+        match entry {
+            Entry::Message(_) => self.history.push(id),
+            Entry::Recorded(_) => self.add_compaction(id),
+            Entry::Mark(Mark::Compaction { .. }) => self.add_compaction(id),
+            Entry::Mark(Mark::Apply { of } | Mark::Redo { of }) if log.compaction(*of).is_some() => {
+                self.add_compaction(*of);
+            }
+            Entry::Mark(Mark::Undo { of }) => {
+                self.compactions.retain(|known| known != of);
+                self.usage = None;
+            }
+            Entry::Mark(Mark::Usage(mark)) => {
+                let slots = self.slots_up_to(log.parent(id));
+                self.usage = Some(UsageAnchor { mark: *mark, slots });
+            }
+            Entry::Mark(Mark::Edit { .. } | Mark::Apply { .. } | Mark::Redo { .. }) => self.usage = None,
+            Entry::Mark(
+                Mark::Pin { .. }
+                | Mark::Unpin { .. }
+                | Mark::Label { .. }
+                | Mark::Judgement { .. }
+                | Mark::Failure
+                | Mark::Floor { .. }
+                | Mark::Refill
+                | Mark::Hold { .. }
+                | Mark::Reset,
+            )
+            | Entry::Note { .. } => {}
+        }
+    }
+
+    fn add_compaction(&mut self, id: EntryId) {
+        self.compactions.retain(|known| *known != id);
+        self.compactions.push(id);
+        // What the provider counted was another context.
+        self.usage = None;
+    }
+
+    /// How many slots stand up to, and with, this message.
+    fn slots_up_to(&self, message: Option<EntryId>) -> usize {
+        let slots = self.context.slots();
+        let Some(message) = message else { return 0 };
+        // Usage is of the newest reply: it is looked for from the end.
+        slots.iter().rposition(|slot| slot.id() == message).map_or(slots.len(), |at| at + 1)
+    }
+
+    /// Appends a message below the leaf and takes it up; its original must be in the archive under the id first
+    /// handed out by [`Timeline::next_id`].
+    pub fn append_message(&mut self, message: &Message, lens: Lens<'_>) -> Result<EntryId, TimelineError> {
+        let weighed = lens.measure.weigh(message);
+        let id = Arc::make_mut(&mut self.log).append(self.leaf, Entry::Message(weighed.item))?;
+        Arc::make_mut(&mut self.sizes).set(id, weighed.sizes);
+        self.absorb(id, lens)?;
+        Ok(id)
+    }
+
+    /// Appends a mark at the leaf and takes it up.
+    pub fn append_mark(&mut self, mark: Mark, lens: Lens<'_>) -> Result<EntryId, TimelineError> {
+        let id = Arc::make_mut(&mut self.log).mark(self.leaf, mark)?;
+        self.absorb(id, lens)?;
+        Ok(id)
+    }
+
+    /// The id that the next entry will have.
+    pub fn next_id(&self) -> EntryId {
+        EntryId(self.log.len() as u32)
+    }
+
+    /// Goes on with a log that others have appended to, and the sizes that go with it.
+    pub fn replace_log(&mut self, log: Arc<Log>, sizes: Arc<SizeTable>) {
+        (self.log, self.sizes) = (log, sizes);
+    }
+
+    /// Counts every message of the path anew, by another way of counting.
+    pub fn recount(&mut self, lens: Lens<'_>) -> Result<(), ArchiveError> {
+        let mut sizes = SizeTable::default();
+        for &id in &self.history {
+            sizes.set(id, lens.measure.sizes(&*lens.archive.message(id)?));
+        }
+        self.sizes = Arc::new(sizes);
+        self.move_to(self.leaf, lens)
+    }
+
+    /// Counts bytes and pictures in view anew: another policy may want them.
+    pub(crate) fn recount_view(&mut self, lens: Lens<'_>) -> Result<(), ArchiveError> {
+        self.tally.recount(&self.context, lens)
+    }
+
+    /// Takes the ledger of what has come to lie too far back. Each message is read for it once.
+    pub(crate) fn settle(&mut self, archive: &dyn Archive) -> Result<(), ArchiveError> {
+        let count = self.far_count();
+        for &id in self.history.get(self.far.count..count).unwrap_or_default() {
+            self.far.ledger.update(id, &*archive.message(id)?);
+        }
+        self.far.count = self.far.count.max(count);
+        Ok(())
+    }
+
+    /// How many messages, oldest first, are too far back to be read for a summary.
+    fn far_count(&self) -> usize {
+        let mut tokens = Tokens::ZERO;
+        let is_near = |id: &&EntryId| {
+            tokens += self.sizes.total(**id).min(MESSAGE_TOKENS_MAX);
+            tokens <= MATERIAL_TOKENS_MAX
+        };
+        self.history.len() - self.history.iter().rev().take_while(is_near).count()
+    }
+
+    /// The messages whose originals a compaction may read: those that are not too far back, what is in view, what
+    /// people said, and what the ledger has not taken yet.
+    pub fn readable(&self) -> Vec<EntryId> {
+        let near = self.far.count.min(self.far_count());
+        let is_said = |id: &&EntryId| {
+            self.log.item(**id).is_some_and(|item| item.author == epitome_core::Author::Person)
+        };
+        let far = self.history[..near].iter().filter(is_said);
+        let in_view = self.context.message_slots().map(|(id, ..)| id);
+        let mut ids: Vec<EntryId> = far.chain(&self.history[near..]).copied().chain(in_view).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    /// What is known of the part that is too far back.
+    pub(crate) fn earlier(&self) -> Earlier<'_> {
+        Earlier { count: self.far.count, ledger: &self.far.ledger }
+    }
+
+    /// What the context is derived with.
+    pub fn reader<'t>(&'t self, lens: Lens<'t>) -> Reader<'t> {
+        Reader { log: &self.log, sizes: &self.sizes, measure: lens.measure, archive: lens.archive }
+    }
+
+    /// The entries.
+    pub fn log(&self) -> &Arc<Log> {
+        &self.log
+    }
+
+    /// What messages take.
+    pub fn sizes(&self) -> &Arc<SizeTable> {
+        &self.sizes
+    }
+
+    /// Where the path has got to.
+    pub fn leaf(&self) -> Option<EntryId> {
+        self.leaf
+    }
+
+    /// What the model sees.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The messages of the path, oldest first.
+    pub fn history(&self) -> &[EntryId] {
+        &self.history
+    }
+
+    /// The compactions that count on the path, oldest first.
+    pub fn compactions(&self) -> &[EntryId] {
+        &self.compactions
+    }
+
+    /// What stops a loop, and whether it has.
+    pub fn breaker(&self) -> &Breaker {
+        &self.breaker
+    }
+
+    pub(crate) fn tally(&self) -> &ViewTally {
+        &self.tally
+    }
+
+    pub(crate) fn usage(&self) -> Option<UsageAnchor> {
+        self.usage
+    }
+
+    pub(crate) fn forget_usage(&mut self) {
+        self.usage = None;
+    }
+
+    /// How often the context was rebuilt.
+    pub fn rebuilds(&self) -> u64 {
+        self.rebuilds
+    }
+}
+
+/// An entry that could not be appended or taken up.
+#[derive(Debug, thiserror::Error)]
+pub enum TimelineError {
+    /// The log refuses it.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// An original could not be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+}
