@@ -90,9 +90,9 @@ fn bytes_of(source: &dyn Source) -> Vec<u8> {
     source.slice(Span { offset: 0, len: source.len() as u32 }).expect("memory can be read")
 }
 
+/// Everything in the log, marks included, in the order it was read.
 fn entries(conversation: &Conversation) -> Vec<Entry> {
-    let branch = conversation.log.path(conversation.leaf.expect("it is not empty"));
-    branch.into_iter().filter_map(|id| conversation.log.get(id).cloned()).collect()
+    conversation.log.iter().map(|(_, entry)| entry.clone()).collect()
 }
 
 /// The bytes after an undo, with how they came about.
@@ -132,6 +132,8 @@ fn additions_come_where_they_say_in_their_conversation() {
         (conversation.leaf, conversation.log.path(EntryId(2))),
         (Some(EntryId(2)), vec![EntryId(0), EntryId(2)])
     );
+    let anchors = [1, 3].map(|mark| conversation.log.parent(EntryId(mark)));
+    assert_eq!(anchors, [Some(EntryId(0)), Some(EntryId(2))]);
     let told = conversation.originals.message(EntryId(2)).expect("it came with its line");
     assert_eq!(*told, message("and then"));
 }
