@@ -1,8 +1,8 @@
 //! A file that the last release of version 1 wrote: the model sees of it today what it saw then.
 
-use epitome_core::{Context, Image, Measure, Tokens};
+use epitome_core::{Context, Entry, Image, Mark, Measure, Record, Tokens};
 use epitome_wire::encode::{self, RequestParts};
-use epitome_wire::{Format, Transcript, native, read};
+use epitome_wire::{Format, Source, Span, Transcript, native, read};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -58,5 +58,43 @@ fn a_file_of_version_1_with_a_header_of_today_shows_the_same() {
     let (mut file, start) = native::rewrap(&FILE.to_vec()).expect("the file is ours");
     file.extend_from_slice(&FILE[start as usize..]);
     assert_eq!(native::header(&file).expect("it was just written").version, native::VERSION);
+    assert_eq!(messages(&file), messages_of(REQUEST.as_bytes()));
+}
+
+/// The compaction in the file, with its record.
+fn compaction(transcript: &Transcript) -> &Mark {
+    let marks = transcript.conversations[0].log.iter().filter_map(|(_, entry)| match entry {
+        Entry::Mark(mark) => Some(mark),
+        Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => None,
+    });
+    let marks: Vec<&Mark> = marks.collect();
+    assert_eq!(marks.len(), 1);
+    marks[0]
+}
+
+#[test]
+fn the_record_of_version_1_is_kept() {
+    let line = FILE.rsplit(|&byte| byte == b'\n').find(|line| !line.is_empty()).expect("a line was added");
+    let written: Value = serde_json::from_slice(line).expect("it is JSON");
+    let expected: Record = serde_json::from_value(written["record"].clone()).expect("its fields are today's");
+    let Mark::Compaction { record, .. } = compaction(&transcript(FILE)).clone() else {
+        panic!("the file holds a compaction")
+    };
+    assert_eq!(*record, expected);
+    let change = record.change().expect("something was changed");
+    assert_eq!((record.tokens_before, record.tokens_after), (Tokens(9982), Tokens(1906)));
+    assert_eq!((change.superseded.len(), change.kept.len(), change.turns), (51, 5, 12));
+}
+
+#[test]
+fn a_compaction_of_version_1_is_written_in_version_2_as_it_was() {
+    let old = transcript(FILE);
+    let original = native::original(Arc::new(FILE.to_vec())).expect("the file is ours");
+    let bytes = original.slice(Span { offset: 0, len: original.len() as u32 }).expect("memory can be read");
+    let mut file = native::wrap(Format::Anthropic, original.len(), 1);
+    file.extend(bytes);
+    file.push(b'\n');
+    file.extend(native::mark_line(1, 0, old.conversations[0].leaf, compaction(&old)));
+    assert_eq!(compaction(&transcript(&file)), compaction(&old));
     assert_eq!(messages(&file), messages_of(REQUEST.as_bytes()));
 }

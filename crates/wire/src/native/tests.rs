@@ -178,6 +178,27 @@ fn a_conversation_can_be_moved_to_another_leaf() {
 }
 
 #[test]
+fn a_conversation_is_moved_to_any_entry_of_a_path_and_to_nothing_else() {
+    let moved = |to| {
+        let lines = [
+            b"{\"conversation\":0,\"note\":\"model change\"}\n".to_vec(),
+            message_line(0, None, &message("on")),
+            mark(1, 0, &Mark::Reset),
+            leaf_line(0, EntryId(to)),
+        ];
+        let transcript = read_back(wrapped(b"x", &lines));
+        let problems: Vec<String> = transcript.problems.into_iter().map(|problem| problem.what).collect();
+        (transcript.conversations[0].leaf, problems)
+    };
+    let astray = |to| {
+        format!("conversation 0 is moved to {to}, which is no entry of a path; it goes on from where it was")
+    };
+    assert_eq!(moved(1), (Some(EntryId(1)), vec![]));
+    assert_eq!(moved(3), (Some(EntryId(2)), vec![astray("m0003")]));
+    assert_eq!(moved(9), (Some(EntryId(2)), vec![astray("m0009")]));
+}
+
+#[test]
 fn a_session_born_here_needs_no_original() {
     let fixed = Fixed { system: vec!["be brief".into()], ..Fixed::default() };
     let lines = [fixed_line(0, &fixed), message_line(0, None, &message("hello"))];
