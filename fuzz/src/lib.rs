@@ -1,6 +1,6 @@
 //! What every fuzz target does with its bytes: reads them, and finds each message again.
 
-use epitome_core::{Archive, Context, Entry, EntryId, Image, Measure, Tokens};
+use epitome_core::{Archive, Context, Entry, EntryId, Image, Measure, Tokens, Weighed};
 use epitome_wire::{Conversation, FORMATS, Format, detect, native, read};
 use std::sync::Arc;
 
@@ -46,12 +46,11 @@ fn check(conversation: &Conversation) {
     for id in (0..conversation.log.len() as u32).map(EntryId) {
         if let Some(Entry::Message(item)) = conversation.log.get(id) {
             let message = conversation.originals.message(id).expect("its place was remembered");
-            assert_eq!(&Quarter.weigh(&message), item, "{id} is not what was read");
+            let noted = Weighed { item: item.clone(), sizes: conversation.sizes.of(id) };
+            assert_eq!(Quarter.weigh(&message), noted, "{id} is not what was read");
         }
     }
-    let Some(leaf) = conversation.leaf else { return };
-    let context = Context::of(&conversation.log, leaf, &Quarter, &conversation.originals);
-    let shown =
-        context.and_then(|context| context.shown(&conversation.log, &Quarter, &conversation.originals));
+    let reader = conversation.reader(&Quarter);
+    let shown = Context::of(conversation.leaf, reader).and_then(|context| context.shown(reader));
     shown.expect("what is in view has its original");
 }

@@ -240,7 +240,9 @@ impl Context {
         }
         let in_view: HashSet<EntryId> = self.message_slots().map(|(id, ..)| id).collect();
         let hidden = old.message_slots().map(|(id, ..)| id).filter(|id| !in_view.contains(id)).max();
-        self.anchor = old.anchor.max(hidden).max(compaction.anchor());
+        // A transcript's own tool may show again what was out of view.
+        let still = old.anchor.filter(|anchor| !in_view.contains(anchor));
+        self.anchor = still.max(hidden).max(compaction.anchor());
         self.show(&compaction.forms, reader)
     }
 
@@ -469,4 +471,35 @@ fn exchanges(log: &Log, path: &[EntryId]) -> Vec<Vec<EntryId>> {
         made.extend(item.calls.iter().map(|call| (call, at)));
     }
     units
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Context, Reader, Slot};
+    use crate::{
+        Author, Compaction, Entry, EntryId, Form, Item, Log, Mark, MemoryArchive, Message, Role, SizeTable,
+        Tail, Uncounted,
+    };
+
+    fn slots(log: &Log) -> Vec<Slot> {
+        let (sizes, archive) = (SizeTable::default(), MemoryArchive::default());
+        let reader = Reader { log, sizes: &sizes, measure: &Uncounted, archive: &archive };
+        Context::of(log.newest(), reader).expect("no original is needed").slots().to_vec()
+    }
+
+    fn summary(text: &str, tail: Tail) -> Compaction {
+        Compaction { summary: Some(text.into()), tail, ..Compaction::default() }
+    }
+
+    #[test]
+    fn a_message_that_its_tool_shows_again_can_be_kept_by_ours() {
+        let mut log = Log::default();
+        let message = Item::of(&Message::text(Role::User, Author::Person, "go"));
+        let [_, again, kept] = [(); 3].map(|()| log.push(Entry::Message(message.clone())));
+        log.push(Entry::Recorded(Box::new(summary("a", Tail::Nothing))));
+        log.push(Entry::Recorded(Box::new(summary("b", Tail::These(vec![again, kept])))));
+        let ours = Mark::compaction(summary("c", Tail::After { anchor: again, kept: Vec::new() }));
+        let id: EntryId = log.mark(log.newest(), ours).expect("it covers whole messages");
+        assert_eq!(slots(&log), [Slot::Summary { id }, Slot::Message { id: kept, form: Form::WHOLE }]);
+    }
 }

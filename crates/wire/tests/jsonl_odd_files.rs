@@ -58,10 +58,10 @@ fn told(conversation: &Conversation, id: EntryId) -> String {
 /// What the model sees, in the same words.
 fn seen(transcript: &Transcript) -> String {
     let conversation = &transcript.conversations[0];
-    let leaf = conversation.leaf.expect("something was said");
-    let context =
-        Context::of(&conversation.log, leaf, &Bytes, &conversation.originals).expect("it can be read");
-    let shown = context.shown(&conversation.log, &Bytes, &conversation.originals).expect("it can be read");
+    assert!(conversation.leaf.is_some(), "something was said");
+    let reader = conversation.reader(&Bytes);
+    let context = Context::of(conversation.leaf, reader).expect("it can be read");
+    let shown = context.shown(reader).expect("it can be read");
     let words = shown.into_iter().map(|shown| match shown.id {
         Some(id) => told(conversation, id),
         None => format!("<{}>", shown.message.said()),

@@ -60,7 +60,7 @@ impl Pairs {
 #[cfg(test)]
 mod tests {
     use super::Pairs;
-    use epitome_core::{Author, CallId, EntryId, Item, Role, Sizes};
+    use epitome_core::{Author, CallId, EntryId, Item, Role};
 
     fn item(calls: &[&str], answers: &[&str]) -> Item {
         let ids = |ids: &[&str]| ids.iter().map(|&id| CallId::from(id)).collect();

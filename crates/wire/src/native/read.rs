@@ -81,8 +81,13 @@ impl Growth<'_> {
         if let Some(fixed) = added.fixed {
             conversation.fixed = fixed;
         }
-        if let Some(leaf) = added.leaf.filter(|leaf| conversation.log.item(*leaf).is_some()) {
-            conversation.leaf = Some(leaf);
+        if let Some(leaf) = added.leaf {
+            match conversation.log.get(leaf) {
+                Some(Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {
+                    conversation.leaf = Some(leaf)
+                }
+                Some(Entry::Mark(_)) | None => self.problems.add_overall(moved_astray(number, leaf)),
+            }
         }
         let at = added.at.or(conversation.leaf);
         let upgraded = added.entry.map(|entry| entry.upgrade(added.record, || branch_messages(conversation)));
@@ -148,6 +153,12 @@ impl Growth<'_> {
             }
         }
     }
+}
+
+fn moved_astray(number: usize, leaf: EntryId) -> String {
+    format!(
+        "conversation {number} is moved to {leaf}, which is no entry of a path; it goes on from where it was"
+    )
 }
 
 fn in_line(span: Span) -> Place {

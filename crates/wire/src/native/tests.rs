@@ -90,9 +90,9 @@ fn bytes_of(source: &dyn Source) -> Vec<u8> {
     source.slice(Span { offset: 0, len: source.len() as u32 }).expect("memory can be read")
 }
 
+/// Everything in the log, marks included, in the order it was read.
 fn entries(conversation: &Conversation) -> Vec<Entry> {
-    let branch = conversation.log.path(conversation.leaf.expect("it is not empty"));
-    branch.into_iter().filter_map(|id| conversation.log.get(id).cloned()).collect()
+    conversation.log.iter().map(|(_, entry)| entry.clone()).collect()
 }
 
 /// The bytes after an undo, with how they came about.
@@ -132,6 +132,8 @@ fn additions_come_where_they_say_in_their_conversation() {
         (conversation.leaf, conversation.log.path(EntryId(2))),
         (Some(EntryId(2)), vec![EntryId(0), EntryId(2)])
     );
+    let anchors = [1, 3].map(|mark| conversation.log.parent(EntryId(mark)));
+    assert_eq!(anchors, [Some(EntryId(0)), Some(EntryId(2))]);
     let told = conversation.originals.message(EntryId(2)).expect("it came with its line");
     assert_eq!(*told, message("and then"));
 }
@@ -173,6 +175,27 @@ fn every_mark_reads_back_as_it_was_written() {
 fn a_conversation_can_be_moved_to_another_leaf() {
     let lines = [message_line(0, Some(EntryId(0)), &message("on")), leaf_line(0, EntryId(0))];
     assert_eq!(read_back(wrapped(b"x", &lines)).conversations[0].leaf, Some(EntryId(0)));
+}
+
+#[test]
+fn a_conversation_is_moved_to_any_entry_of_a_path_and_to_nothing_else() {
+    let moved = |to| {
+        let lines = [
+            b"{\"conversation\":0,\"note\":\"model change\"}\n".to_vec(),
+            message_line(0, None, &message("on")),
+            mark(1, 0, &Mark::Reset),
+            leaf_line(0, EntryId(to)),
+        ];
+        let transcript = read_back(wrapped(b"x", &lines));
+        let problems: Vec<String> = transcript.problems.into_iter().map(|problem| problem.what).collect();
+        (transcript.conversations[0].leaf, problems)
+    };
+    let astray = |to| {
+        format!("conversation 0 is moved to {to}, which is no entry of a path; it goes on from where it was")
+    };
+    assert_eq!(moved(1), (Some(EntryId(1)), vec![]));
+    assert_eq!(moved(3), (Some(EntryId(2)), vec![astray("m0003")]));
+    assert_eq!(moved(9), (Some(EntryId(2)), vec![astray("m0009")]));
 }
 
 #[test]

@@ -20,11 +20,12 @@ fn entries(conversation: &Conversation) -> Vec<String> {
     let told = |id| match conversation.log.get(id) {
         Some(Entry::Message(_)) => messages.next().map_or_else(String::new, |message| line(&message)),
         Some(Entry::Recorded(compaction)) => {
-            let summary = compaction.summary.as_ref().map_or("nothing", |summary| &summary.text);
+            let summary = compaction.summary.as_deref().unwrap_or("nothing");
             let tail = match &compaction.tail {
                 Tail::Nothing => String::new(),
                 Tail::From(id) => format!(" from {id}"),
                 Tail::These(ids) => format!(" then {ids:?}"),
+                Tail::After { anchor, kept } => format!(" then {kept:?} and all after {anchor}"),
             };
             format!("compaction: {:?} {summary}{tail}", compaction.front)
         }

@@ -5,7 +5,7 @@ mod shapes;
 
 use epitome_core::{
     Archive, Author, CallId, Compaction, Context, Cut, Entry, EntryId, Image, Keep, Measure, Message, Role,
-    Summary, Tail, Tokens, Trigger, find_cut,
+    Tail, Tokens, Trigger, Weighed, find_cut,
 };
 use epitome_wire::{
     Boundary, Conversation, Format, Transcript, Undo, Window, append, can_express, pi, read, undo,
@@ -151,7 +151,8 @@ fn every_message_can_be_had_again_and_weighs_what_was_noted() {
         for id in ids(conversation) {
             if let Some(item) = conversation.log.item(id) {
                 let message = conversation.originals.message(id).expect("its lines are in the file");
-                assert_eq!(&Quarter.weigh(&message), item, "{name} {id}");
+                let noted = Weighed { item: item.clone(), sizes: conversation.sizes.of(id) };
+                assert_eq!(Quarter.weigh(&message), noted, "{name} {id}");
             }
         }
     }
@@ -203,10 +204,10 @@ fn boundary(transcript: &Transcript) -> Boundary {
     };
     let is_theirs = |id: &EntryId| conversation.log.item(*id).is_some_and(|item| item.opens_turn());
     let first = context.message_slots().map(|(id, ..)| id).find(is_theirs);
-    let before = if can_express(transcript.format).front { first.into_iter().collect() } else { Vec::new() };
+    let front = if can_express(transcript.format).front { first.into_iter().collect() } else { Vec::new() };
     Boundary {
         summary: "The parser was fixed.\nTests \"pass\".".into(),
-        before,
+        front,
         tail,
         tokens_before: context.tokens(),
         tokens_after: Tokens(7),
@@ -220,12 +221,12 @@ fn boundary(transcript: &Transcript) -> Boundary {
 }
 
 fn context(conversation: &Conversation) -> Context {
-    let leaf = conversation.leaf.expect("something was said");
-    Context::of(&conversation.log, leaf, &Quarter, &conversation.originals).expect("originals can be read")
+    assert!(conversation.leaf.is_some(), "something was said");
+    Context::of(conversation.leaf, conversation.reader(&Quarter)).expect("originals can be read")
 }
 
 fn shown(conversation: &Conversation) -> Vec<Message> {
-    let shown = context(conversation).shown(&conversation.log, &Quarter, &conversation.originals);
+    let shown = context(conversation).shown(conversation.reader(&Quarter));
     shown.expect("originals can be read").into_iter().map(|shown| (*shown.message).clone()).collect()
 }
 
@@ -237,7 +238,7 @@ fn intended(mut transcript: Transcript, boundary: &Boundary) -> Vec<Message> {
     };
     let compaction = Compaction {
         front: boundary.front.clone(),
-        summary: Some(Summary { text, tokens: Tokens(7) }),
+        summary: Some(text),
         tail: boundary.tail.clone(),
         ..Compaction::default()
     };

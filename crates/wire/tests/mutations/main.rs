@@ -4,7 +4,7 @@
 mod mutate;
 mod seeds;
 
-use epitome_core::{Archive, Context, Entry, EntryId, Image, Measure, Tokens};
+use epitome_core::{Archive, Context, Entry, EntryId, Image, Measure, Tokens, Weighed};
 use epitome_wire::{
     Conversation, FORMATS, Format, ReadError, Source, Transcript, detect, native, read, undo,
 };
@@ -80,13 +80,12 @@ fn check(conversation: &Conversation) {
     for id in (0..conversation.log.len() as u32).map(EntryId) {
         if let Some(Entry::Message(item)) = conversation.log.get(id) {
             let message = conversation.originals.message(id).expect("its place was remembered");
-            assert_eq!(&measure.weigh(&message), item, "{id} is not what was read");
+            let noted = Weighed { item: item.clone(), sizes: conversation.sizes.of(id) };
+            assert_eq!(measure.weigh(&message), noted, "{id} is not what was read");
         }
     }
-    let Some(leaf) = conversation.leaf else { return };
-    let context = Context::of(&conversation.log, leaf, &measure, &conversation.originals);
-    let shown =
-        context.and_then(|context| context.shown(&conversation.log, &measure, &conversation.originals));
+    let reader = conversation.reader(&measure);
+    let shown = Context::of(conversation.leaf, reader).and_then(|context| context.shown(reader));
     shown.expect("what is in view has its original");
 }
 
@@ -125,6 +124,15 @@ fn every_format_has_a_seed_that_is_read() {
         assert!(transcript.conversations.iter().any(|one| one.log.len() > 3), "{} is empty", seed.format);
         assert_eq!(detect(&[], &seed.bytes).ok(), Some(seed.format));
         transcript.conversations.iter().for_each(check);
+    }
+}
+
+#[test]
+fn every_addition_of_a_seed_of_ours_is_sound() {
+    for seed in SEEDS.iter().filter(|seed| seed.format == Format::Native) {
+        let problems = read_as(Some(Format::Native), &seed.bytes).expect("a seed is read").problems;
+        let added: Vec<_> = problems.iter().filter(|problem| problem.what.contains("added")).collect();
+        assert_eq!(added, Vec::<&epitome_wire::Problem>::new());
     }
 }
 

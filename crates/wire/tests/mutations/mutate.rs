@@ -129,7 +129,8 @@ pub(crate) fn with_nulls(bytes: &[u8]) -> Vec<Vec<u8>> {
 /// Places of one kind differ only in their numbers; the value's own type tells records apart.
 fn kind_of(value: &Value, place: &str) -> String {
     let steps = place.split('/').map(|step| if step.parse::<usize>().is_ok() { "#" } else { step });
-    let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
+    let kind = ["/type", "/mark/mark", "/entry/entry"].into_iter().find_map(|at| value.pointer(at)?.as_str());
+    let kind = kind.unwrap_or_default();
     format!("{kind}:{}", steps.collect::<Vec<_>>().join("/"))
 }
 

@@ -1,12 +1,15 @@
 //! Small files of every format, cut from real ones.
 
 use crate::{CORPUS, Quarter, read_as};
-use epitome_core::{Author, Measure, Message, Role};
-use epitome_core::{Compaction, Context, Edit, Entry, EntryId, Form, Shown, Summary, Tail, Tokens};
+use epitome_core::{
+    Author, Compaction, Context, Edit, EntryId, Flag, Form, Judgement, Log, Mark, Message, Role, Shown, Tail,
+    Tokens, UsageMark,
+};
 use epitome_wire::encode::{self, RequestParts};
 use epitome_wire::{Boundary, Format, Protocol, append, native};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A file of one format, small enough to be read thousands of times.
 pub(crate) struct Seed {
@@ -106,10 +109,10 @@ fn compact(seed: &Seed) -> Seed {
 fn body(seed: &Seed, to: Protocol) -> Seed {
     let transcript = read_as(Some(seed.format), &seed.bytes).expect("a seed is read");
     let conversation = &transcript.conversations[0];
-    let leaf = conversation.leaf.expect("a seed has messages");
-    let context = Context::of(&conversation.log, leaf, &Quarter::default(), &conversation.originals);
-    let shown: Vec<Shown> = context
-        .and_then(|context| context.shown(&conversation.log, &Quarter::default(), &conversation.originals))
+    let measure = Quarter::default();
+    let reader = conversation.reader(&measure);
+    let shown: Vec<Shown> = Context::of(conversation.leaf, reader)
+        .and_then(|context| context.shown(reader))
         .expect("its originals are at hand");
     let parts = RequestParts {
         system: &["be brief".into()],
@@ -127,8 +130,7 @@ fn wrapped(seed: &Seed) -> Seed {
     let mut bytes = native::wrap(seed.format, seed.bytes.len() as u64, 1);
     bytes.extend_from_slice(&seed.bytes);
     bytes.push(b'\n');
-    bytes.extend(passes());
-    Seed { format: Format::Native, bytes }
+    grown(bytes)
 }
 
 fn born() -> Seed {
@@ -137,32 +139,103 @@ fn born() -> Seed {
     for text in ["hello", "hi", "do it", "done"] {
         bytes.extend(said(text));
     }
-    bytes.extend(passes());
+    grown(bytes)
+}
+
+/// A file of ours with everything behind it that can be added.
+fn grown(mut bytes: Vec<u8>) -> Seed {
+    let transcript = read_as(Some(Format::Native), &bytes).expect("it was just written");
+    bytes.extend(passes(&transcript.conversations[0].log));
     Seed { format: Format::Native, bytes }
 }
 
 fn said(text: &str) -> Vec<u8> {
-    let message = Message::text(Role::User, Author::Person, text);
-    let entry = Entry::Message(Quarter::default().weigh(&message));
-    native::entry_line(0, &entry, Some(&message), None)
+    native::message_line(0, None, &Message::text(Role::User, Author::Person, text))
 }
 
-/// One of each thing that can be added.
-fn passes() -> Vec<u8> {
-    let summary = Some(Summary { text: "so far".into(), tokens: Tokens(9) });
-    let forms = vec![(EntryId(2), Form { results: true, ..Form::WHOLE })];
-    let tail = Tail::From(EntryId(2));
+/// One of each thing that can be added, as version 1 wrote it and then as it is written today. Every line
+/// is an entry of the log.
+fn passes(log: &Log) -> Vec<u8> {
+    let is_plain =
+        |id: &EntryId| log.item(*id).is_some_and(|item| item.calls.is_empty() && item.answers.is_empty());
+    let mut plain = log.iter().map(|(id, _)| id).filter(is_plain);
+    let mut next = || plain.next().expect("a seed holds two messages without tools");
+    let named = Named { front: next(), kept: next(), last: EntryId(log.len() as u32) };
+    let mut lines = passes_v1(&named);
+    let marks = marks(&named, (log.len() + lines.len()) as u32);
+    lines.extend(marks.iter().map(|mark| native::mark_line(3, 0, None, mark)));
+    lines.concat().into_iter().chain(said("and then")).collect()
+}
+
+/// Messages that additions name.
+struct Named {
+    front: EntryId,
+    kept: EntryId,
+    /// The first one added.
+    last: EntryId,
+}
+
+/// One of each mark; the first takes the id `next`.
+fn marks(named: &Named, next: u32) -> Vec<Mark> {
+    let &Named { front, kept, last } = named;
+    let forms = vec![(kept, Form { results: true, ..Form::WHOLE })];
+    let tail = Tail::After { anchor: last, kept: vec![kept] };
+    let summary = Some(Arc::from("so far"));
     let compaction =
-        Compaction { before: vec![EntryId(0)], summary, tail, forms: forms.clone(), native: None };
-    let these = Compaction { tail: Tail::These(vec![EntryId(1), EntryId(3)]), ..Compaction::default() };
-    let entries = [
-        Entry::Edit(Edit { forms }),
-        Entry::Recorded(Box::new(compaction)),
-        Entry::Undo { of: EntryId(4) },
-        Entry::Recorded(Box::new(these)),
-        Entry::Note { kind: "label".into() },
+        Compaction { front: vec![front], summary, tail, forms: forms.clone(), ..Compaction::default() };
+    let these = Compaction { tail: Tail::These(vec![front, kept]), ..Compaction::default() };
+    let of = EntryId(next);
+    vec![
+        Mark::compaction(compaction),
+        Mark::Edit { edit: Edit { forms }, record: Arc::default() },
+        Mark::Undo { of },
+        Mark::Redo { of },
+        Mark::Apply { of },
+        Mark::compaction(these),
+        Mark::Pin { of: front },
+        Mark::Unpin { of: front },
+        Mark::Label { text: "here".into() },
+        Mark::Judgement { of, judgement: Judgement { flag: Flag::Bad, notes: "lost the plan".into() } },
+        Mark::Usage(UsageMark { tokens: Tokens(9), counted: Tokens(8) }),
+        Mark::Failure,
+        Mark::Floor { tokens: Tokens(3) },
+        Mark::Refill,
+        Mark::Hold { why: "look".into() },
+        Mark::Reset,
+    ]
+}
+
+/// Lines as version 1 wrote them.
+fn passes_v1(named: &Named) -> Vec<Vec<u8>> {
+    let &Named { front, kept, last } = named;
+    let forms = json!([[kept, { "results": true }]]);
+    let summary = json!({ "text": "so far", "tokens": 9 });
+    let sizes =
+        json!({ "text": 1, "thinking": 0, "calls": 0, "results": 0, "images": 0, "opaque": 0, "framing": 0 });
+    let message =
+        json!({ "role": "user", "author": "person", "blocks": [{ "block": "text", "text": "on" }] });
+    let said = json!({ "entry": "message", "role": "user", "author": "person", "sizes": sizes });
+    let mut lines = vec![json!({ "conversation": 0, "entry": said, "message": message })];
+    let record = json!({ "outcome": "compacted" });
+    lines.extend([
+        json!({ "entry": "compaction", "before": [front], "summary": summary, "tail": { "these": [kept] }, "forms": forms }),
+        json!({ "entry": "compaction", "before": [front], "tail": { "from": last }, "native": { "kind": "compaction", "json": "{}" } }),
+        json!({ "entry": "compaction", "summary": summary, "tail": "nothing" }),
+        json!({ "entry": "edit", "forms": forms }),
+    ]
+    .map(|entry| json!({ "conversation": 0, "pass": 1, "entry": entry, "record": record })));
+    let first_pass = EntryId(last.0 + 1);
+    let judged = format!("epitome.judged {} {}", first_pass.0, json!({ "flag": "good", "notes": "short" }));
+    let notes = [
+        "label",
+        "epitome.compaction-failed",
+        "epitome.compaction-impossible 12",
+        "epitome.refilled",
+        "epitome.breaker-closed",
+        "epitome.held for a person",
+        &judged,
     ];
-    let record = serde_json::json!({ "outcome": "compacted" });
-    let lines = entries.iter().map(|entry| native::entry_line(0, entry, None, Some(&record)));
-    lines.flatten().chain(said("and then")).collect()
+    lines.push(json!({ "conversation": 0, "entry": { "entry": "undo", "of": first_pass } }));
+    lines.extend(notes.map(|kind| json!({ "conversation": 0, "entry": { "entry": "note", "kind": kind } })));
+    lines.iter().map(|line| format!("{line}\n").into_bytes()).collect()
 }
