@@ -15,7 +15,6 @@ use bytes::Bytes;
 use epitome_engine::EngineError;
 use epitome_wire::Protocol;
 use epitome_wire::overflow::Numbers;
-use epitome_wire::protocol::encode::EncodeError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -162,7 +161,7 @@ async fn work(
     }
     conversation.tally().requests += 1;
     let body = match conversation.seen()? {
-        Some(seen) => body.with_messages(&view::messages(*protocol, body, *opening, &seen)?),
+        Some(seen) => body.with_messages(&view::messages(*protocol, body, *opening, &seen)),
         None => body.bytes().clone(),
     };
     let from = Sender { tally: Some(conversation.shared_tally()), known: conversation.known() };
@@ -239,8 +238,6 @@ enum WalkError {
     Take(#[from] TakeError),
     #[error(transparent)]
     Engine(#[from] EngineError),
-    #[error(transparent)]
-    Encode(#[from] EncodeError),
     #[error("the work on this request was stopped; send it again")]
     Stopped,
 }
@@ -250,7 +247,7 @@ impl WalkError {
     /// and the next request brings all of it again.
     fn is_harmless(&self) -> bool {
         match self {
-            Self::Take(TakeError::Unreadable(_)) | Self::Encode(_) => true,
+            Self::Take(TakeError::Unreadable(_)) => true,
             Self::Take(TakeError::Engine(_)) | Self::Engine(_) | Self::Stopped => false,
         }
     }

@@ -36,7 +36,7 @@ pub use boundary::{Boundary, Undo, WriteError, append, can_express, undo};
 pub use detect::detect;
 pub use format::{FORMATS, Format, FormatRow, UnknownFormat};
 pub use originals::{Originals, Place};
-pub use protocol::{Protocol, UnknownProtocol, encode};
+pub use protocol::{ElementError, Protocol, UnknownProtocol, decode, decode_fixed, encode};
 pub use read::read;
 pub use source::{Source, Span, Window};
 pub use transcript::{Conversation, Fixed, Problem, ReadError, Reply, Transcript, Usage};
