@@ -57,7 +57,7 @@ fn limit(resolved: &Resolved, window: u64, reserve: u64) -> u64 {
     Thresholds::of(&resolved.policy, &budget).trigger.0
 }
 
-fn known(catalog: u64, source: tokens::Source) -> Known {
+fn known(catalog: u64, source: tokens::SpecSource) -> Known {
     Known { flag: None, provider: None, catalog: tokens::Sourced::new(catalog, source) }
 }
 
@@ -90,7 +90,7 @@ fn a6_an_absolute_value_for_trimming_replaces_its_percentage() {
 #[test]
 fn a8_an_agents_window_goes_before_the_providers() {
     let one = resolved(&agent("aura", "context: 32000"));
-    let known = Known { provider: Some(Tokens(200_000)), ..known(200_000, tokens::Source::Catalog) };
+    let known = Known { provider: Some(Tokens(200_000)), ..known(200_000, tokens::SpecSource::Catalog) };
     assert_eq!(window(&one, &known), (32_000, WindowFrom::Explicit));
     assert_eq!([25_599, 25_600].map(|tokens| is_due(&one, 32_000, 0, tokens)), [false, true]);
 }
@@ -215,7 +215,7 @@ fn k11_a_model_that_is_not_set_is_the_agents_own() {
 #[test]
 fn k29_an_unknown_model_has_a_guessed_window_that_is_not_reported() {
     let one = resolved(&project("preset = \"kaged\""));
-    let window = Window::choose(&known(128_000, tokens::Source::Guess), &one.policy).expect("a guess");
+    let window = Window::choose(&known(128_000, tokens::SpecSource::Guess), &one.policy).expect("a guess");
     assert_eq!((window.tokens, window.reported()), (Tokens(128_000), None));
 }
 
@@ -224,7 +224,7 @@ fn k30_an_operators_window_for_a_model_counts() {
     let mut sources = project("preset = \"kaged\"\n[model.\"llama-*\"]\nmaxInputTokens = 50000");
     sources.model = Some("ollama/llama-3".into());
     let one = resolved(&sources);
-    assert_eq!(window(&one, &known(8_192, tokens::Source::Catalog)), (50_000, WindowFrom::Explicit));
+    assert_eq!(window(&one, &known(8_192, tokens::SpecSource::Catalog)), (50_000, WindowFrom::Explicit));
     assert_eq!([42_499, 42_500].map(|tokens| is_due(&one, 50_000, 0, tokens)), [false, true]);
     assert_eq!(source(&one, "window.tokens"), "epitome.toml [model.\"llama-*\"]: maxInputTokens");
 }
@@ -355,8 +355,8 @@ fn l76_a_stated_window_goes_before_what_is_learned_listed_and_known() {
     let plain = resolved(&Sources::default());
     let flag = Some(Tokens(16_000));
     let listed = Some(Tokens(400_000));
-    let catalog = known(1_000_000, tokens::Source::Catalog);
-    let learned = known(262_144, tokens::Source::Learned);
+    let catalog = known(1_000_000, tokens::SpecSource::Catalog);
+    let learned = known(262_144, tokens::SpecSource::Learned);
     assert_eq!(
         [
             window(&stated, &Known { flag, ..catalog }),
@@ -378,9 +378,10 @@ fn l76_a_stated_window_goes_before_what_is_learned_listed_and_known() {
 #[test]
 fn l77_an_unknown_window_is_a_guess_and_is_called_one() {
     let plain = resolved(&Sources::default());
-    assert_eq!(window(&plain, &known(128_000, tokens::Source::Guess)), (128_000, WindowFrom::Guess));
+    assert_eq!(window(&plain, &known(128_000, tokens::SpecSource::Guess)), (128_000, WindowFrom::Guess));
     let aura = resolved(&project("preset = \"aura\""));
-    let refused = Window::choose(&known(128_000, tokens::Source::Guess), &aura.policy).expect_err("no guess");
+    let refused =
+        Window::choose(&known(128_000, tokens::SpecSource::Guess), &aura.policy).expect_err("no guess");
     assert_eq!(
         refused.to_string(),
         "the model's window is not known, and `window.unknown` is not set; set `window.tokens`"

@@ -9,7 +9,7 @@ use crate::notice::What;
 use crate::outward::Outward;
 use crate::reading;
 use crate::reply::Sender;
-use crate::settings::Settings;
+use crate::settings::ServerSettings;
 use crate::view;
 use bytes::Bytes;
 use epitome_engine::EngineError;
@@ -39,7 +39,7 @@ pub(crate) struct Prepared {
 /// What every request is served from.
 pub(crate) struct House {
     /// What the operator said.
-    pub(crate) settings: Settings,
+    pub(crate) settings: ServerSettings,
     /// The conversations.
     pub(crate) memory: Memory,
     /// The way to the providers.
@@ -259,14 +259,14 @@ mod tests {
     use crate::chain::Tenant;
     use crate::memory::Memory;
     use crate::outward::Outward;
-    use crate::settings::Settings;
+    use crate::settings::ServerSettings;
     use epitome_core::Tokens;
     use epitome_wire::Protocol;
     use serde_json::{Value, json};
     use std::sync::Arc;
 
     fn house() -> Arc<House> {
-        let settings = Settings { window: Some(Tokens(8_000)), ..Settings::for_tests() };
+        let settings = ServerSettings { window: Some(Tokens(8_000)), ..ServerSettings::for_tests() };
         let outward = Outward::new().expect("a client can be made");
         Arc::new(House { settings, memory: Memory::default(), outward })
     }

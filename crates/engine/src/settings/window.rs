@@ -52,12 +52,12 @@ impl Window {
     /// Where nobody knows it and the policy makes no guess.
     pub fn choose(known: &Known, policy: &Policy) -> Result<Self, NoWindow> {
         let catalog = |source| (known.catalog.source == source).then_some(Tokens(known.catalog.value));
-        let explicit = known.flag.or(policy.window.tokens).or(catalog(tokens::Source::Explicit));
+        let explicit = known.flag.or(policy.window.tokens).or(catalog(tokens::SpecSource::Explicit));
         let all = [
             (explicit, WindowFrom::Explicit),
-            (catalog(tokens::Source::Learned), WindowFrom::Learned),
+            (catalog(tokens::SpecSource::Learned), WindowFrom::Learned),
             (known.provider, WindowFrom::Provider),
-            (catalog(tokens::Source::Catalog), WindowFrom::Catalog),
+            (catalog(tokens::SpecSource::Catalog), WindowFrom::Catalog),
             (policy.window.unknown, WindowFrom::Guess),
         ];
         let best = all.into_iter().find_map(|(tokens, from)| Some(Self { tokens: tokens?, from }));

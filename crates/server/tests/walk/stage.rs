@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use epitome_core::{Policy, Tokens};
 use epitome_engine::Stopped;
-use epitome_server::{Rule, Server, Settings, Upstreams};
+use epitome_server::{Server, ServerSettings, SessionRule, Upstreams};
 use epitome_tokens::Catalog;
 use epitome_upstream::{Handle, Keep, Script, Upstream};
 use reqwest::{Client, RequestBuilder, StatusCode};
@@ -56,9 +56,9 @@ pub(crate) async fn serve(base: &str, window: u64) -> (String, oneshot::Sender<(
     let base: epitome_server::Upstream = base.parse().expect("a base URL");
     let preset: epitome_core::Settings =
         toml::from_str(include_str!("../../../../presets/default.toml")).expect("the preset is sound");
-    let settings = Settings {
+    let settings = ServerSettings {
         upstreams: Upstreams { anthropic: base.clone(), openai: base },
-        rules: Arc::new(Rule::alone(Policy::try_from(preset).expect("the preset is sound"))),
+        rules: Arc::new(SessionRule::alone(Policy::try_from(preset).expect("the preset is sound"))),
         window: Some(Tokens(window)),
         catalog: Arc::new(Catalog::built_in().clone()),
         clock: Arc::new(Stopped),

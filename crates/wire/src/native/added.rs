@@ -1,7 +1,7 @@
 //! The lines of what was added: entries, each with its message and the record of its making.
 
 use super::header::Layout;
-use crate::{Fixed, Lines, Problem, ReadError, Source, Span, Window};
+use crate::{ByteSource, Fixed, Lines, Problem, ReadError, Slice, Span};
 use epitome_core::{Entry, Message};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -74,7 +74,7 @@ fn line(value: &impl Serialize) -> Vec<u8> {
 }
 
 /// Everything that was added, in order; a line cut off at the end is not among it.
-pub fn added(source: Arc<dyn Source>) -> Result<Vec<Added>, ReadError> {
+pub fn added(source: Arc<dyn ByteSource>) -> Result<Vec<Added>, ReadError> {
     let layout = Layout::of(&*source)?;
     let mut all = Vec::new();
     each(&source, &layout, |_, added| all.push(added))?;
@@ -82,7 +82,7 @@ pub fn added(source: Arc<dyn Source>) -> Result<Vec<Added>, ReadError> {
 }
 
 /// The number of the next pass over a file of ours.
-pub fn next_pass(source: Arc<dyn Source>) -> Result<u64, ReadError> {
+pub fn next_pass(source: Arc<dyn ByteSource>) -> Result<u64, ReadError> {
     let layout = Layout::of(&*source)?;
     let mut last = 0;
     each(&source, &layout, |_, added| last = last.max(added.pass.unwrap_or_default()))?;
@@ -91,12 +91,12 @@ pub fn next_pass(source: Arc<dyn Source>) -> Result<u64, ReadError> {
 
 /// Hands out each added line with where it stands in the file; a problem where they end badly.
 pub(super) fn each(
-    source: &Arc<dyn Source>,
+    source: &Arc<dyn ByteSource>,
     layout: &Layout,
     mut take: impl FnMut(Span, Added),
 ) -> Result<Option<Problem>, ReadError> {
     let start = layout.added_start();
-    let window = Window::new(source.clone(), start, source.len().saturating_sub(start));
+    let window = Slice::new(source.clone(), start, source.len().saturating_sub(start));
     let mut lines = Lines::of(&window);
     while let Some(line) = lines.next()? {
         match serde_json::from_slice(line.bytes) {

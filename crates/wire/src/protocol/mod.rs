@@ -6,7 +6,7 @@ pub(crate) mod read;
 mod reply;
 
 pub use decode::{ElementError, decode, decode_fixed};
-pub use reply::{Answer, Stop, Taken, reply};
+pub use reply::{ModelReply, ReplyUsage, StopReason, reply};
 
 use crate::format::names;
 use serde::{Deserialize, Serialize};

@@ -27,7 +27,7 @@ pub(in super::super) enum Own<'a> {
         data: &'a str,
     },
     Image {
-        source: Source<'a>,
+        source: ImageSource<'a>,
     },
     ToolUse {
         id: String,
@@ -44,7 +44,7 @@ pub(in super::super) enum Own<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(in super::super) enum Source<'a> {
+pub(in super::super) enum ImageSource<'a> {
     Base64 { media_type: &'a str, data: &'a str },
     Url { url: &'a str },
 }
@@ -81,8 +81,8 @@ impl<'a> Block<'a> {
 
 pub(in super::super) fn image(picture: Picture<'_>) -> Block<'_> {
     let source = match picture {
-        Picture::Data { media_type, data } => Source::Base64 { media_type, data },
-        Picture::Url(url) => Source::Url { url },
+        Picture::Data { media_type, data } => ImageSource::Base64 { media_type, data },
+        Picture::Url(url) => ImageSource::Url { url },
     };
     Block::Own(Own::Image { source })
 }
