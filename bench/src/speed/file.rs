@@ -1,6 +1,6 @@
 //! A file that is read in parts.
 
-use epitome_wire::Source;
+use epitome_wire::ByteSource;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -21,7 +21,7 @@ impl OpenFile {
     }
 }
 
-impl Source for OpenFile {
+impl ByteSource for OpenFile {
     fn len(&self) -> u64 {
         self.len
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Assembly {
     policy: Arc<Policy>,
-    model: tokens::Model,
+    model: tokens::ModelSpec,
     counter: Counter,
     measure: Arc<dyn Measure>,
     count_method: Arc<str>,
@@ -104,15 +104,15 @@ impl WindowChoice {
     ///
     /// # Errors
     /// Where nobody knows it and the policy makes no guess.
-    pub fn of(policy: &Policy, model: &tokens::Model, known: &WindowFacts) -> Result<Self, NoWindow> {
+    pub fn of(policy: &Policy, model: &tokens::ModelSpec, known: &WindowFacts) -> Result<Self, NoWindow> {
         let row = &model.window_tokens;
         let catalog = |source| (row.source == source).then_some(Tokens(row.value));
-        let explicit = known.stated.or(policy.window.tokens).or(catalog(tokens::Source::Explicit));
+        let explicit = known.stated.or(policy.window.tokens).or(catalog(tokens::SpecSource::Explicit));
         let all = [
             (explicit, WindowFrom::Explicit),
-            (catalog(tokens::Source::Learned), WindowFrom::Learned),
+            (catalog(tokens::SpecSource::Learned), WindowFrom::Learned),
             (known.recorded, WindowFrom::Provider),
-            (catalog(tokens::Source::Catalog), WindowFrom::Catalog),
+            (catalog(tokens::SpecSource::Catalog), WindowFrom::Catalog),
             (policy.window.unknown, WindowFrom::Guess),
         ];
         let best = all.into_iter().find_map(|(tokens, from)| Some(Self { tokens: tokens?, from }));
@@ -139,7 +139,7 @@ impl Assembly {
     ///
     /// # Errors
     /// Where nobody knows the window and the policy makes no guess.
-    pub fn new(policy: Arc<Policy>, model: tokens::Model, known: WindowFacts) -> Result<Self, NoWindow> {
+    pub fn new(policy: Arc<Policy>, model: tokens::ModelSpec, known: WindowFacts) -> Result<Self, NoWindow> {
         WindowChoice::of(&policy, &model, &known)?;
         let counter = Counter::for_model(&model);
         let (measure, count_method) = measure_for(&policy, &counter);
@@ -163,7 +163,7 @@ impl Assembly {
         count_method: &str,
         budget: Budget,
     ) -> Self {
-        let model = tokens::Model::guess("");
+        let model = tokens::ModelSpec::guess("");
         let known = WindowFacts { stated: Some(budget.window), ..WindowFacts::default() };
         Self {
             policy,
@@ -190,7 +190,7 @@ impl Assembly {
     }
 
     /// The model the session is held with.
-    pub fn model(&self) -> &tokens::Model {
+    pub fn model(&self) -> &tokens::ModelSpec {
         &self.model
     }
 
@@ -340,12 +340,13 @@ pub(crate) fn speculation_lead(policy: &Policy, trigger: Tokens) -> Tokens {
 mod tests {
     use super::{Assembly, RefusalFigures, WindowFacts, WindowFrom};
     use epitome_core::{Policy, Tokens};
-    use epitome_tokens::Model;
+    use epitome_tokens::ModelSpec;
     use std::sync::Arc;
 
     fn assembly(stated: u64) -> Assembly {
         let known = WindowFacts { stated: Some(Tokens(stated)), ..WindowFacts::default() };
-        Assembly::new(Arc::new(Policy::default()), Model::guess("unheard-of"), known).expect("it is stated")
+        Assembly::new(Arc::new(Policy::default()), ModelSpec::guess("unheard-of"), known)
+            .expect("it is stated")
     }
 
     #[test]
@@ -380,7 +381,7 @@ mod tests {
             let mut settings = Policy::default().settings().clone();
             settings.window.unknown = tokens.map(Tokens);
             let policy = Arc::new(Policy::try_from(settings).expect("the settings are sound"));
-            Assembly::new(policy, Model::guess("unheard-of"), WindowFacts::default())
+            Assembly::new(policy, ModelSpec::guess("unheard-of"), WindowFacts::default())
         };
         let guessed = unknown(Some(7_000)).expect("the policy guesses").window();
         assert_eq!(

@@ -3,7 +3,7 @@
 
 use anyhow::{Context as _, Result};
 use epitome_tokens::Catalog;
-use epitome_wire::Source;
+use epitome_wire::ByteSource;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ const HINT_BYTES: u64 = 4 << 20;
 const FOLDER_BYTES: u64 = 1 << 20;
 
 /// The model a transcript names most, near its beginning and its end; one the catalog knows before any other.
-pub fn model(source: &dyn Source) -> Result<Option<String>> {
+pub fn model(source: &dyn ByteSource) -> Result<Option<String>> {
     let mut named: HashMap<String, usize> = HashMap::new();
     let len = source.len();
     for offset in [0, len.saturating_sub(HINT_BYTES)] {
@@ -52,7 +52,7 @@ fn value_after(text: &str) -> Option<&str> {
 
 /// The folder a transcript says it was held in, where that still is a folder. The root of all folders is
 /// nobody's project.
-pub fn folder(source: &dyn Source) -> Option<PathBuf> {
+pub fn folder(source: &dyn ByteSource) -> Option<PathBuf> {
     let mut bytes = vec![0; FOLDER_BYTES.min(source.len()) as usize];
     let got = source.read_at(0, &mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes[..got]).into_owned();

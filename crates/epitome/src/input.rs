@@ -2,7 +2,7 @@
 
 use crate::draw::alternatives;
 use anyhow::{Context as _, Result, anyhow, bail};
-use epitome_wire::{FORMATS, Source};
+use epitome_wire::{ByteSource, FORMATS};
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ struct OpenFile {
     len: u64,
 }
 
-impl Source for OpenFile {
+impl ByteSource for OpenFile {
     fn len(&self) -> u64 {
         self.len
     }
@@ -48,7 +48,7 @@ fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
 /// Opens a transcript. `-` is standard input.
-pub fn open(path: &Path) -> Result<Arc<dyn Source>> {
+pub fn open(path: &Path) -> Result<Arc<dyn ByteSource>> {
     if path == Path::new("-") {
         return streamed(io::stdin().lock(), path);
     }
@@ -66,7 +66,7 @@ pub fn open(path: &Path) -> Result<Arc<dyn Source>> {
 }
 
 /// Reads what can be read only once, or has to be unpacked.
-fn streamed(mut from: impl BufRead, path: &Path) -> Result<Arc<dyn Source>> {
+fn streamed(mut from: impl BufRead, path: &Path) -> Result<Arc<dyn ByteSource>> {
     match packing(from.fill_buf().map_err(|error| damaged(path, &error))?) {
         Packing::None => unpacked(from, path),
         Packing::Gzip => unpacked(flate2::bufread::MultiGzDecoder::new(from), path),
@@ -112,7 +112,7 @@ fn damaged(path: &Path, error: &io::Error) -> anyhow::Error {
     anyhow!("cannot read {}: it cannot be unpacked ({error}); it is damaged or not whole", path.display())
 }
 
-fn unpacked(from: impl Read, path: &Path) -> Result<Arc<dyn Source>> {
+fn unpacked(from: impl Read, path: &Path) -> Result<Arc<dyn ByteSource>> {
     let mut bytes = Vec::new();
     from.take(UNPACKED_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| damaged(path, &error))?;
     if bytes.len() as u64 > UNPACKED_BYTES_MAX {

@@ -18,11 +18,11 @@ pub struct Opened {
     /// Where it came from.
     pub path: PathBuf,
     /// Its bytes.
-    pub source: Arc<dyn Source>,
+    pub source: Arc<dyn ByteSource>,
     /// What they say.
     pub transcript: Transcript,
     /// The model it is counted for.
-    pub model: Model,
+    pub model: ModelSpec,
     /// That model's way of counting.
     pub gauge: Gauge,
     /// The way of counting it is worked on by.
@@ -65,7 +65,7 @@ impl Opened {
     }
 
     /// Reads a transcript that is open already.
-    pub fn of(path: &Path, source: Arc<dyn Source>, args: &ReadArgs) -> Result<Self> {
+    pub fn of(path: &Path, source: Arc<dyn ByteSource>, args: &ReadArgs) -> Result<Self> {
         let model = model_of(&*source, args)?;
         let counted = Counted::by_model(&Gauge(Counter::for_model(&model)));
         Self::read(path, source, args, model, counted)
@@ -93,9 +93,9 @@ impl Opened {
 
     fn read(
         path: &Path,
-        source: Arc<dyn Source>,
+        source: Arc<dyn ByteSource>,
         args: &ReadArgs,
-        model: Model,
+        model: ModelSpec,
         counted: Counted,
     ) -> Result<Self> {
         let failed = || format!("cannot read {}", path.display());
@@ -185,7 +185,7 @@ impl Counted {
     }
 
     /// As `policy` counts messages of `model`.
-    fn under(policy: &Policy, model: &Model) -> Self {
+    fn under(policy: &Policy, model: &ModelSpec) -> Self {
         let counter = Counter::for_model(model);
         let method = match policy.count.text {
             CountText::Model => counter.method().to_string().into(),
@@ -199,7 +199,7 @@ impl Counted {
 }
 
 /// The model a transcript is counted for: the one asked for, or the one it names.
-fn model_of(source: &dyn Source, args: &ReadArgs) -> Result<Model> {
+fn model_of(source: &dyn ByteSource, args: &ReadArgs) -> Result<ModelSpec> {
     let name = args.model.clone().or(hint::model(source)?).unwrap_or_default();
     Ok(catalog(args.models.as_deref())?.find(&name))
 }
@@ -214,11 +214,11 @@ pub fn catalog(overrides: Option<&Path>) -> Result<Catalog> {
 }
 
 /// Where a figure of the catalog comes from, in words.
-fn told(source: epitome_tokens::Source) -> &'static str {
+fn told(source: epitome_tokens::SpecSource) -> &'static str {
     match source {
-        epitome_tokens::Source::Guess => "a guess: the model is not in the catalog",
-        epitome_tokens::Source::Catalog => "the catalog",
-        epitome_tokens::Source::Learned => "the provider",
-        epitome_tokens::Source::Explicit => "an override",
+        epitome_tokens::SpecSource::Guess => "a guess: the model is not in the catalog",
+        epitome_tokens::SpecSource::Catalog => "the catalog",
+        epitome_tokens::SpecSource::Learned => "the provider",
+        epitome_tokens::SpecSource::Explicit => "an override",
     }
 }

@@ -1,7 +1,7 @@
 //! Files out: whole or not at all.
 
 use anyhow::{Context as _, Result, bail};
-use epitome_wire::Source;
+use epitome_wire::ByteSource;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -93,7 +93,7 @@ fn match_mode(file: &tempfile::NamedTempFile, path: &Path) -> Result<()> {
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// Copies the bytes of a source from its start, `len` of them.
-pub fn copy(source: &dyn Source, len: u64, to: &mut dyn Write) -> Result<()> {
+pub fn copy(source: &dyn ByteSource, len: u64, to: &mut dyn Write) -> Result<()> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut done = 0;
     while done < len {

@@ -1,7 +1,7 @@
 //! Names for models: a table people write, and what a name in it comes to.
 
-use crate::{Effort, Key, Provider, Service, Setup, World};
-use epitome_tokens::{Catalog, Source, Sourced};
+use crate::{ApiKey, Effort, Provider, ProviderSetup, Service, World};
+use epitome_tokens::{Catalog, Sourced, SpecSource};
 use epitome_wire::Protocol;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -139,13 +139,13 @@ impl Alias {
         name: &str,
         catalog: &Catalog,
         environment: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Setup, AliasError> {
+    ) -> Result<ProviderSetup, AliasError> {
         let mut model = catalog.find(&self.model);
         model.id.clone_from(&self.model);
-        let explicit = |value| Sourced::new(value, Source::Explicit);
+        let explicit = |value| Sourced::new(value, SpecSource::Explicit);
         model.window_tokens = self.window.map_or(model.window_tokens, explicit);
         model.output_tokens_max = self.output_max.map(explicit).or(model.output_tokens_max);
-        Ok(Setup {
+        Ok(ProviderSetup {
             name: name.into(),
             service: self.provider.name().into(),
             protocol: self.protocol.unwrap_or(self.provider.protocol()),
@@ -170,14 +170,14 @@ impl Alias {
         &self,
         name: &str,
         environment: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Option<Key>, AliasError> {
+    ) -> Result<Option<ApiKey>, AliasError> {
         // The usual key belongs to the usual address, and is not sent to another.
         let usual = self.provider.key_env().filter(|_| self.base_url.is_none());
         let Some(env) = self.key_env.as_deref().or(usual) else { return Ok(None) };
         let (name, env_name) = (name.to_owned(), env.to_owned());
         match environment(env).filter(|text| !text.trim().is_empty()) {
             None => Err(AliasError::NoKey { name, env: env_name }),
-            Some(text) => Key::new(&text).map(Some).ok_or(AliasError::BadKey { name, env: env_name }),
+            Some(text) => ApiKey::new(&text).map(Some).ok_or(AliasError::BadKey { name, env: env_name }),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::Limits;
 use bytes::Bytes;
 use epitome_wire::Protocol;
-use epitome_wire::protocol::{Answer, Taken, reply};
+use epitome_wire::protocol::{ModelReply, ReplyUsage, reply};
 use epitome_wire::sse::{Assembler, REPLY_BYTES_MAX};
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{RequestBuilder, Response};
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 #[derive(Debug)]
 pub(crate) enum Came {
     /// A reply; there may be an error in its midst.
-    Reply(Answer),
+    Reply(ModelReply),
     /// A status that says no.
     Refusal {
         /// It.
@@ -32,7 +32,7 @@ pub(crate) enum Came {
 pub(crate) struct Lost {
     pub(crate) why: Why,
     /// What the part that came says it took.
-    pub(crate) usage: Option<Taken>,
+    pub(crate) usage: Option<ReplyUsage>,
 }
 
 /// What went wrong on the way.
@@ -65,7 +65,7 @@ pub(crate) async fn attempt(
     Ok(Came::Refusal { status, retry_after, body: refusal(response, limits).await })
 }
 
-async fn take_in(mut response: Response, protocol: Protocol, limits: &Limits) -> Result<Answer, Lost> {
+async fn take_in(mut response: Response, protocol: Protocol, limits: &Limits) -> Result<ModelReply, Lost> {
     let mut incoming = Incoming::new(protocol, is_stream(response.headers()));
     let mut patience = limits.first_byte;
     loop {
@@ -115,7 +115,7 @@ impl Incoming {
         }
     }
 
-    fn finish(self) -> Answer {
+    fn finish(self) -> ModelReply {
         match self {
             Self::Stream(assembler) => assembler.finish(),
             Self::Whole(protocol, body) => reply(protocol, &body),
@@ -147,7 +147,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-fn lost(why: Why, usage: Option<Taken>) -> Lost {
+fn lost(why: Why, usage: Option<ReplyUsage>) -> Lost {
     Lost { why, usage }
 }
 

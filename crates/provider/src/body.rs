@@ -1,7 +1,7 @@
 //! What is sent: a summary request as a body of its protocol, with the address it goes to.
 
 use crate::options::{Field, Options, field};
-use crate::prefix::{self, Last};
+use crate::prefix::{self, LastRequest};
 use epitome_core::{Author, Body, Failure, Message, Purpose, Request, Role, Shown};
 use epitome_wire::Protocol;
 use epitome_wire::encode::{self, RequestParts};
@@ -35,7 +35,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) cap_tokens: u64,
     pub(crate) options: Options,
     /// The session's last request, where there is one.
-    pub(crate) last: Option<&'a Last>,
+    pub(crate) last: Option<&'a LastRequest>,
 }
 
 /// Anthropic's name for compacting on demand.
@@ -86,7 +86,7 @@ fn native_of_anthropic(request: &Request, frame: &Frame<'_>) -> Result<Outgoing,
 }
 
 /// The features of the request that is gone on with, and one more.
-fn beta(last: Option<&Last>, more: Option<&str>) -> Option<String> {
+fn beta(last: Option<&LastRequest>, more: Option<&str>) -> Option<String> {
     let named: Vec<&str> = last.and_then(|last| last.beta.as_deref()).into_iter().chain(more).collect();
     (!named.is_empty()).then(|| named.join(","))
 }

@@ -7,8 +7,8 @@ use crate::judge::{Asked, Change, OUTPUT_MIN, Step, judge, judge_lost};
 use crate::options::Options;
 use epitome_core::{Body, Called, Failure, Measure, Purpose, Reply, Request, Spent, Tokens};
 use epitome_tokens::{Prices, Usage};
-use epitome_wire::overflow::Known;
-use epitome_wire::protocol::Taken;
+use epitome_wire::overflow::RequestFacts;
+use epitome_wire::protocol::ReplyUsage;
 use tokio::time::{sleep, timeout};
 
 /// One for each option a provider may not take, and one for the output limit.
@@ -92,14 +92,14 @@ async fn send(
     }
 }
 
-fn usage_of(came: &Came) -> Option<Taken> {
+fn usage_of(came: &Came) -> Option<ReplyUsage> {
     match came {
         Came::Reply(answer) => answer.usage,
         Came::Refusal { .. } => None,
     }
 }
 
-fn pay(spent: &mut Spent, taken: Option<&Taken>, prices: Option<Prices>) {
+fn pay(spent: &mut Spent, taken: Option<&ReplyUsage>, prices: Option<Prices>) {
     let Some(taken) = taken else { return };
     let charged = taken.charged();
     let usage = Usage {
@@ -136,7 +136,7 @@ fn estimate(provider: &Provider, request: &Request) -> Tokens {
 impl Tries {
     /// The answer's limit: what was asked for and room to think, within the model's maximum and what its
     /// window has left.
-    fn new(provider: &Provider, request: &Request, known: &Known) -> Self {
+    fn new(provider: &Provider, request: &Request, known: &RequestFacts) -> Self {
         let options = provider.options().on_attempt(request.attempt);
         let thinking = options.reasoning.map_or(0, crate::Effort::budget_tokens);
         let wanted = request.output_max.0.saturating_add(thinking);

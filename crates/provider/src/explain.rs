@@ -1,13 +1,13 @@
 //! An error body in one short line, for people and records.
 
-use crate::Key;
+use crate::ApiKey;
 use serde_json::Value;
 
 /// More of an error than anyone reads in a list.
 const TEXT_CHARS_MAX: usize = 300;
 
 /// What a body says went wrong, in one line, without the key.
-pub(crate) fn explain(status: Option<u16>, body: &str, key: Option<&Key>) -> String {
+pub(crate) fn explain(status: Option<u16>, body: &str, key: Option<&ApiKey>) -> String {
     let told = message(body).unwrap_or_else(|| body.to_owned());
     let told = key.map_or(told.clone(), |key| key.hide_in(&told));
     let line = told.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -26,11 +26,11 @@ fn message(body: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::explain;
-    use crate::Key;
+    use crate::ApiKey;
 
     #[test]
     fn an_error_is_told_in_one_line_without_the_key() {
-        let key = Key::new("sk-secret-1");
+        let key = ApiKey::new("sk-secret-1");
         let told = explain(Some(401), r#"{"error":{"message":"wrong key\n sk-secret-1"}}"#, key.as_ref());
         assert_eq!(told, "HTTP 401: wrong key [key]");
         let bodies = [r#"[{"error":"no"}]"#, "<html>no</html>", "", r#"{"detail":"no"}"#];

@@ -1,12 +1,14 @@
 //! What an attempt means: an answer, a reason to try again, or to ask differently, or to give up.
 
-use crate::Key;
+use crate::ApiKey;
 use crate::attempt::{Came, Why};
 use crate::explain::explain;
 use crate::options::Options;
 use epitome_core::{Block, Failure, Opaque, Reply, Stop, Tokens};
-use epitome_wire::overflow::{Class, Known, Rule, Seen, Verdict, classify, notice};
-use epitome_wire::protocol::{self, Answer};
+use epitome_wire::overflow::{
+    ErrorPlace, OverflowClass, OverflowRule, OverflowVerdict, RequestFacts, classify, notice,
+};
+use epitome_wire::protocol::{ModelReply, StopReason};
 use std::time::Duration;
 
 /// What to do next.
@@ -42,11 +44,11 @@ pub(crate) enum Change {
 /// What the request was, as far as judging needs it.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
-    pub(crate) known: Known,
+    pub(crate) known: RequestFacts,
     pub(crate) options: Options,
     pub(crate) cap_tokens: u64,
     pub(crate) is_native: bool,
-    pub(crate) key: Option<&'a Key>,
+    pub(crate) key: Option<&'a ApiKey>,
 }
 
 /// Less room than this for an answer is none: a summary's headings alone take more.
@@ -55,20 +57,20 @@ pub(crate) const OUTPUT_MIN: u64 = 256;
 const OUTPUT_MARGIN: u64 = 64;
 
 /// What decides that an error is about the output limit asked for.
-const ABOUT_OUTPUT_LIMIT: Rule = Rule::Exclusion(7);
+const ABOUT_OUTPUT_LIMIT: OverflowRule = OverflowRule::Exclusion(7);
 /// What decides that a prompt was beyond the window we believed in and yet taken whole.
-const WINDOW_WAS_WRONG: Rule = Rule::Detector(1);
+const WINDOW_WAS_WRONG: OverflowRule = OverflowRule::Detector(1);
 
 /// What came back, judged; with the verdict there is to learn from.
-pub(crate) fn judge(came: Came, asked: &Asked<'_>) -> (Step, Option<Verdict>) {
+pub(crate) fn judge(came: Came, asked: &Asked<'_>) -> (Step, Option<OverflowVerdict>) {
     match came {
         Came::Refusal { status, body, retry_after } => {
-            let verdict = classify(Seen::Status(status), body.as_bytes(), &asked.known);
+            let verdict = classify(ErrorPlace::Status(status), body.as_bytes(), &asked.known);
             (asked.refused(Some(status), &body, retry_after, &verdict), Some(verdict))
         }
         Came::Reply(answer) => match &answer.error {
             Some(error) => {
-                let verdict = classify(Seen::InStream, error.as_bytes(), &asked.known);
+                let verdict = classify(ErrorPlace::InStream, error.as_bytes(), &asked.known);
                 (asked.refused(None, error, None, &verdict), Some(verdict))
             }
             None => asked.replied(answer),
@@ -91,24 +93,32 @@ impl Asked<'_> {
         status: Option<u16>,
         body: &str,
         retry_after: Option<Duration>,
-        verdict: &Verdict,
+        verdict: &OverflowVerdict,
     ) -> Step {
         let told = || explain(status, body, self.key);
         let too_long = || Step::Done(Err(Failure::TooLong { over: verdict.numbers.gap() }));
         match verdict.class {
-            Class::TokenOverflow | Class::SizeRate | Class::SoftStop | Class::SilentTruncation => too_long(),
-            Class::PayloadBytes => Step::Done(Err(Failure::TooLong { over: None })),
-            Class::Suspect if verdict.needs_compaction(&self.known) => too_long(),
-            Class::OutputReserve => self.with_less_output(verdict),
-            Class::Throttle => Step::Again { asked: retry_after, failure: Failure::Throttled(told()) },
-            Class::Media | Class::Pairing | Class::ThinkingBinding | Class::Undecryptable => {
-                Step::Done(Err(Failure::Refused(told())))
+            OverflowClass::TokenOverflow
+            | OverflowClass::SizeRate
+            | OverflowClass::SoftStop
+            | OverflowClass::SilentTruncation => too_long(),
+            OverflowClass::PayloadBytes => Step::Done(Err(Failure::TooLong { over: None })),
+            OverflowClass::Suspect if verdict.needs_compaction(&self.known) => too_long(),
+            OverflowClass::OutputReserve => self.with_less_output(verdict),
+            OverflowClass::Throttle => {
+                Step::Again { asked: retry_after, failure: Failure::Throttled(told()) }
             }
-            Class::Other | Class::Suspect => self.refused_otherwise(status, body, retry_after, verdict),
+            OverflowClass::Media
+            | OverflowClass::Pairing
+            | OverflowClass::ThinkingBinding
+            | OverflowClass::Undecryptable => Step::Done(Err(Failure::Refused(told()))),
+            OverflowClass::Other | OverflowClass::Suspect => {
+                self.refused_otherwise(status, body, retry_after, verdict)
+            }
         }
     }
 
-    fn with_less_output(&self, verdict: &Verdict) -> Step {
+    fn with_less_output(&self, verdict: &OverflowVerdict) -> Step {
         let failure = Failure::TooLong { over: verdict.numbers.gap() };
         let room = verdict
             .numbers
@@ -129,7 +139,7 @@ impl Asked<'_> {
         status: Option<u16>,
         body: &str,
         retry_after: Option<Duration>,
-        verdict: &Verdict,
+        verdict: &OverflowVerdict,
     ) -> Step {
         let told = explain(status, body, self.key);
         if status.is_none_or(is_transient) {
@@ -149,7 +159,7 @@ impl Asked<'_> {
         }
     }
 
-    fn replied(&self, answer: Answer) -> (Step, Option<Verdict>) {
+    fn replied(&self, answer: ModelReply) -> (Step, Option<OverflowVerdict>) {
         let verdict = notice(&answer, &self.known);
         let step = match verdict.and_then(|verdict| self.noticed(&verdict)) {
             Some(step) => step,
@@ -160,34 +170,34 @@ impl Asked<'_> {
     }
 
     /// What a detector makes of a reply; none where the reply stands all the same.
-    fn noticed(&self, verdict: &Verdict) -> Option<Step> {
+    fn noticed(&self, verdict: &OverflowVerdict) -> Option<Step> {
         match verdict.class {
-            Class::SilentTruncation if verdict.rule != WINDOW_WAS_WRONG => {
+            OverflowClass::SilentTruncation if verdict.rule != WINDOW_WAS_WRONG => {
                 let sizes = self.known.estimate.zip(verdict.numbers.window);
                 let over = sizes.map(|(estimate, window)| estimate.less(window));
                 let over = over.filter(|&over| over > Tokens::ZERO);
                 Some(Step::Done(Err(Failure::TooLong { over })))
             }
-            Class::Suspect if verdict.needs_compaction(&self.known) => {
+            OverflowClass::Suspect if verdict.needs_compaction(&self.known) => {
                 Some(Step::Done(Err(Failure::TooLong { over: None })))
             }
-            Class::Suspect => Some(again("the stream ended without a word")),
-            Class::SilentTruncation
-            | Class::SoftStop
-            | Class::TokenOverflow
-            | Class::OutputReserve
-            | Class::PayloadBytes
-            | Class::Media
-            | Class::SizeRate
-            | Class::Throttle
-            | Class::Pairing
-            | Class::ThinkingBinding
-            | Class::Undecryptable
-            | Class::Other => None,
+            OverflowClass::Suspect => Some(again("the stream ended without a word")),
+            OverflowClass::SilentTruncation
+            | OverflowClass::SoftStop
+            | OverflowClass::TokenOverflow
+            | OverflowClass::OutputReserve
+            | OverflowClass::PayloadBytes
+            | OverflowClass::Media
+            | OverflowClass::SizeRate
+            | OverflowClass::Throttle
+            | OverflowClass::Pairing
+            | OverflowClass::ThinkingBinding
+            | OverflowClass::Undecryptable
+            | OverflowClass::Other => None,
         }
     }
 
-    fn answered(&self, answer: Answer) -> Step {
+    fn answered(&self, answer: ModelReply) -> Step {
         let native = answer.message.blocks.iter().find_map(compaction).cloned();
         if self.is_native && native.is_none() {
             return Step::Done(Err(Failure::Broken(
@@ -233,18 +243,14 @@ fn readable(native: &Opaque) -> String {
     json.get("content").and_then(|content| content.as_str()).unwrap_or_default().to_owned()
 }
 
-fn stop_of(stop: Option<&protocol::Stop>) -> Stop {
+fn stop_of(stop: Option<&StopReason>) -> Stop {
     match stop {
-        Some(protocol::Stop::Length) => Stop::Length,
-        Some(protocol::Stop::Call) => Stop::Call,
-        Some(protocol::Stop::Refusal) => Stop::Refusal,
-        Some(protocol::Stop::Window) => Stop::Window,
-        Some(
-            protocol::Stop::End
-            | protocol::Stop::Pause
-            | protocol::Stop::Compaction
-            | protocol::Stop::Other(_),
-        )
-        | None => Stop::End,
+        Some(StopReason::Length) => Stop::Length,
+        Some(StopReason::Call) => Stop::Call,
+        Some(StopReason::Refusal) => Stop::Refusal,
+        Some(StopReason::Window) => Stop::Window,
+        Some(StopReason::End | StopReason::Pause | StopReason::Compaction | StopReason::Other(_)) | None => {
+            Stop::End
+        }
     }
 }

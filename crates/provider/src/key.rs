@@ -5,18 +5,18 @@ use std::fmt;
 
 /// What a provider knows us by. Neither `Debug` nor any error shows it.
 #[derive(Clone)]
-pub struct Key(String);
+pub struct ApiKey(String);
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Key(…)")
+        f.write_str("ApiKey(…)")
     }
 }
 
 /// Shorter ones are placeholders such as `x`, and taking them out of a text would only garble it.
 const HIDDEN_BYTES_MIN: usize = 6;
 
-impl Key {
+impl ApiKey {
     /// A key; none where the text is blank or could not stand in a header.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -40,13 +40,13 @@ impl Key {
 
 #[cfg(test)]
 mod tests {
-    use super::Key;
+    use super::ApiKey;
 
     #[test]
     fn a_key_is_never_shown() {
-        let key = Key::new(" sk-secret-1 ").expect("it is a key");
-        assert_eq!(format!("{key:?} {:?}", key.header("Bearer ")), "Key(…) Sensitive");
+        let key = ApiKey::new(" sk-secret-1 ").expect("it is a key");
+        assert_eq!(format!("{key:?} {:?}", key.header("Bearer ")), "ApiKey(…) Sensitive");
         assert_eq!(key.hide_in("bad key sk-secret-1, sorry"), "bad key [key], sorry");
-        assert!(Key::new(" ").is_none() && Key::new("two\nlines").is_none());
+        assert!(ApiKey::new(" ").is_none() && ApiKey::new("two\nlines").is_none());
     }
 }

@@ -40,9 +40,9 @@ mod provider;
 mod service;
 
 pub use alias::{Alias, AliasError, Aliases};
-pub use key::Key;
+pub use key::ApiKey;
 pub use limits::{Dice, Entropy, Limits};
 pub use options::Effort;
-pub use prefix::{Cache, Last, Way, cheaper};
-pub use provider::{Provider, Setup, World, WorldError};
+pub use prefix::{Cache, LastRequest, Way, cheaper};
+pub use provider::{Provider, ProviderSetup, World, WorldError};
 pub use service::Service;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// The session's last request, as it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Last {
+pub struct LastRequest {
     /// Its body, byte for byte.
     pub body: Bytes,
     /// Its `anthropic-beta` header, where it had one: fields of the body may depend on it.

@@ -3,12 +3,12 @@
 use crate::body::{Outgoing, Place};
 use crate::call::call;
 use crate::options::Options;
-use crate::{Dice, Effort, Entropy, Key, Last, Limits};
+use crate::{ApiKey, Dice, Effort, Entropy, LastRequest, Limits};
 use epitome_core::{Called, Request, Tokens};
 use epitome_engine::{Clock, Gauge, Model, Pending};
-use epitome_tokens::{self as tokens, Counter, Prices, Source};
+use epitome_tokens::{self as tokens, Counter, Prices, SpecSource};
 use epitome_wire::Protocol;
-use epitome_wire::overflow::{Endpoint, Known, Verdict, Windows};
+use epitome_wire::overflow::{Endpoint, OverflowVerdict, RequestFacts, Windows};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -55,7 +55,7 @@ impl World {
 
 /// What makes a provider.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct ProviderSetup {
     /// Its name, as records show it.
     pub name: Arc<str>,
     /// Who serves it.
@@ -65,9 +65,9 @@ pub struct Setup {
     /// Where.
     pub base_url: Arc<str>,
     /// The model, as the catalog and the operator know it.
-    pub model: tokens::Model,
+    pub model: tokens::ModelSpec,
     /// What it knows us by.
-    pub key: Option<Key>,
+    pub key: Option<ApiKey>,
     /// Whether it takes several calls at once.
     pub takes_parallel: bool,
     /// How hard it is to think.
@@ -76,11 +76,11 @@ pub struct Setup {
 
 /// A model that writes summaries, over HTTP.
 pub struct Provider {
-    setup: Setup,
+    setup: ProviderSetup,
     world: World,
     gauge: Gauge,
     /// The session's last request, to be gone on with.
-    last: RwLock<Option<Last>>,
+    last: RwLock<Option<LastRequest>>,
 }
 
 impl fmt::Debug for Provider {
@@ -97,14 +97,14 @@ const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 impl Provider {
     /// A provider in a world.
-    pub fn new(setup: Setup, world: World) -> Self {
+    pub fn new(setup: ProviderSetup, world: World) -> Self {
         let gauge = Gauge(Counter::for_model(&setup.model));
         Self { setup, world, gauge, last: RwLock::default() }
     }
 
     /// Notes the session's last request, as it was sent, for [`Body::Prefix`](epitome_core::Body::Prefix)
     /// to go on with.
-    pub fn remember(&self, last: Last) {
+    pub fn remember(&self, last: LastRequest) {
         *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(last);
     }
 
@@ -132,7 +132,7 @@ impl Provider {
         }
     }
 
-    pub(crate) fn key(&self) -> Option<&Key> {
+    pub(crate) fn key(&self) -> Option<&ApiKey> {
         self.setup.key.as_ref()
     }
 
@@ -156,17 +156,17 @@ impl Provider {
         self.world.dice.roll()
     }
 
-    pub(crate) fn last(&self) -> Option<Last> {
+    pub(crate) fn last(&self) -> Option<LastRequest> {
         self.last.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn known(&self, estimate: Tokens) -> Known {
+    pub(crate) fn known(&self, estimate: Tokens) -> RequestFacts {
         let learned = self.with_windows(|windows, now| windows.of(&self.endpoint(), now));
         let largest = Some(learned.largest).filter(|&largest| largest > Tokens::ZERO);
-        Known { estimate: Some(estimate), window: Some(self.window()), largest }
+        RequestFacts { estimate: Some(estimate), window: Some(self.window()), largest }
     }
 
-    pub(crate) fn learn(&self, verdict: &Verdict) {
+    pub(crate) fn learn(&self, verdict: &OverflowVerdict) {
         self.with_windows(|windows, now| windows.learn(&self.endpoint(), verdict, now));
     }
 
@@ -217,7 +217,7 @@ impl Model for Provider {
     /// What the operator said; else what the provider told; else what the catalog has.
     fn window(&self) -> Tokens {
         let stated = self.setup.model.window_tokens;
-        if stated.source == Source::Explicit {
+        if stated.source == SpecSource::Explicit {
             return Tokens(stated.value);
         }
         let learned = self.with_windows(|windows, now| windows.of(&self.endpoint(), now));

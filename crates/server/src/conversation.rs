@@ -10,12 +10,12 @@ use crate::chain::Link;
 use crate::layers::Layers;
 use crate::reading;
 use crate::rules::Rules;
-use crate::settings::Settings;
+use crate::settings::ServerSettings;
 use crate::tally::Tally;
 use crate::view::Origin;
 use epitome_core::{Budget, Entry, EntryId, Expressible, Log, Role, Tokens};
 use epitome_engine::{EngineError, Gauge, Happened, Point, Report, Session, Setup};
-use epitome_tokens::{Counter, Model};
+use epitome_tokens::{Counter, ModelSpec};
 use epitome_wire::Protocol;
 use remarks::Remarks;
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex};
 pub(crate) struct Conversation {
     rules: Arc<dyn Rules>,
     protocol: Protocol,
-    model: Model,
+    model: ModelSpec,
     gauge: Gauge,
     layers: Layers,
     session: Session,
@@ -82,7 +82,7 @@ const RECORDS_MAX: usize = 100;
 
 impl Conversation {
     /// A conversation in which nothing was said yet.
-    pub(crate) fn new(settings: &Settings, protocol: Protocol, model: &str) -> Self {
+    pub(crate) fn new(settings: &ServerSettings, protocol: Protocol, model: &str) -> Self {
         let model = settings.catalog.find(model);
         let gauge = Gauge(Counter::for_model(&model));
         let window = settings.window.unwrap_or(Tokens(model.window_tokens.value));

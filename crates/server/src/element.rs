@@ -2,7 +2,6 @@
 
 use epitome_wire::Protocol;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -63,46 +62,6 @@ pub(crate) fn join(protocol: Protocol, first: &str, second: &str) -> Option<Stri
         }
     };
     Some(format!("{}{both}{}", &first[..before.start], &first[before.end..]))
-}
-
-/// A message that was written anew, with the client's own `ids` for its calls, as many as it has. A writer gives
-/// other ids to calls whose own it finds odd; but what the provider knows is what the client sent.
-pub(crate) fn with_call_ids<'i>(message: String, ids: &mut impl Iterator<Item = &'i str>) -> String {
-    let Ok(mut value) = serde_json::from_str::<Value>(&message) else { return message };
-    let mut is_changed = false;
-    for (place, own) in call_ids(&mut value).into_iter().zip(ids) {
-        if place.as_str() != Some(own) {
-            *place = own.into();
-            is_changed = true;
-        }
-    }
-    if is_changed { value.to_string() } else { message }
-}
-
-/// Where the ids of calls stand, whether they are made or answered.
-fn call_ids(message: &mut Value) -> Vec<&mut Value> {
-    let Value::Object(fields) = message else { return Vec::new() };
-    let mut found = Vec::new();
-    for (key, value) in fields {
-        match (key.as_str(), value) {
-            ("tool_call_id", id) => found.push(id),
-            ("tool_calls", Value::Array(calls)) => {
-                found.extend(calls.iter_mut().filter_map(|call| call.get_mut("id")));
-            }
-            ("content", Value::Array(blocks)) => found.extend(blocks.iter_mut().filter_map(block_id)),
-            _ => {}
-        }
-    }
-    found
-}
-
-fn block_id(block: &mut Value) -> Option<&mut Value> {
-    let key = match block.get("type")?.as_str()? {
-        "tool_use" => "id",
-        "tool_result" => "tool_use_id",
-        _ => return None,
-    };
-    block.get_mut(key)
 }
 
 /// Where the content stands in a message.

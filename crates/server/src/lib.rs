@@ -27,7 +27,7 @@ mod tally;
 mod view;
 mod walk;
 
-pub use notice::Notice;
-pub use rules::{Rule, Rules};
+pub use notice::OperatorNotice;
+pub use rules::{Rules, SessionRule};
 pub use serve::{ServeError, Server};
-pub use settings::{Settings, SettingsError, Upstream, Upstreams};
+pub use settings::{ServerSettings, ServerSettingsError, Upstream, Upstreams};

@@ -167,7 +167,7 @@ mod tests {
     use super::{Memory, SESSIONS_MAX};
     use crate::chain::{Link, Tenant};
     use crate::conversation::Conversation;
-    use crate::settings::Settings;
+    use crate::settings::ServerSettings;
     use epitome_wire::Protocol;
 
     fn links(texts: &[&str]) -> Vec<Link> {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     fn insert(memory: &Memory, said: &[&str]) -> String {
-        let conversation = Conversation::new(&Settings::for_tests(), Protocol::Anthropic, "m");
+        let conversation = Conversation::new(&ServerSettings::for_tests(), Protocol::Anthropic, "m");
         let found = memory.insert(conversation, None);
         memory.note(found.id, &links(said), 0, 10);
         found.id.to_string()

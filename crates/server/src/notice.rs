@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Something that happened to a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice(What);
+pub struct OperatorNotice(What);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
@@ -22,13 +22,13 @@ pub(crate) enum What {
     PassedOn { why: String },
 }
 
-impl From<What> for Notice {
+impl From<What> for OperatorNotice {
     fn from(what: What) -> Self {
         Self(what)
     }
 }
 
-impl fmt::Display for Notice {
+impl fmt::Display for OperatorNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             What::Compacted { session, before, after } => {

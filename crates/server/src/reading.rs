@@ -1,20 +1,18 @@
-//! What a body says, as messages of a history and the parts around it. The protocols' own readers do the
-//! work; here they are shown only what is new.
+//! What a request body says, as messages of a history and the parts around it. Elements are decoded by
+//! `wire`, which is shown only what is new.
 
 use crate::body::Body;
 use crate::element;
 use crate::view::{Origin, Part};
-use epitome_core::{Archive, EntryId, Message, Uncounted};
-use epitome_wire::{Conversation, Fixed, Format, Protocol, Transcript, read};
-use std::collections::HashSet;
+use epitome_core::Message;
+use epitome_wire::{Fixed, Protocol, decode, decode_fixed};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// A body we cannot tell the meaning of. It is passed on as it came; its provider will.
 #[derive(Debug, thiserror::Error)]
 #[error("message {element} of the request is none we know; report it where its provider takes it")]
 pub(crate) struct Unreadable {
-    /// Its place in the list, from 0; where the whole body is meant, the first.
+    /// Its place in the list, from 0.
     element: usize,
 }
 
@@ -30,10 +28,6 @@ pub(crate) fn opening(protocol: Protocol, body: &Body) -> usize {
     }
 }
 
-/// Stands in front of what is read, so that instructions given in the middle of a history are not
-/// taken for its opening.
-const SOMEONE: &str = r#"{"role":"user","content":"-"}"#;
-
 /// The messages in the elements of `range`, counted behind the `opening`, each with where it stands.
 pub(crate) fn messages(
     protocol: Protocol,
@@ -42,40 +36,18 @@ pub(crate) fn messages(
     range: Range<usize>,
 ) -> Result<Vec<(Origin, Message)>, Unreadable> {
     let first = range.start;
-    let places: Vec<usize> = range.map(|at| opening + at).collect();
-    let mut text = format!(r#"{{"messages":[{SOMEONE}"#);
-    let mut starts = Vec::with_capacity(places.len());
-    for &at in &places {
-        text.push(',');
-        starts.push(text.len() as u64);
-        text.push_str(body.element(at));
-    }
-    text.push_str("]}");
-    let conversation =
-        conversation(protocol, text.into_bytes()).ok_or(Unreadable { element: opening + first })?;
-    let mut found: Vec<(Origin, Message)> = Vec::new();
-    for (id, offset) in message_offsets(&conversation) {
-        let Some(index) = starts.partition_point(|&start| start <= offset).checked_sub(1) else { continue };
-        let unreadable = || Unreadable { element: places[index] };
-        let message = conversation.originals.message(id).map_err(|_| unreadable())?;
-        found.push((Origin { element: first + index, part: Part::All }, Message::clone(&message)));
-    }
-    tell_parts(&mut found);
-    let told: HashSet<usize> = found.iter().map(|(origin, _)| origin.element).collect();
-    match (0..places.len()).find(|index| !told.contains(&(first + index))) {
-        Some(index) => Err(Unreadable { element: places[index] }),
-        None => Ok(found),
-    }
-}
-
-/// The messages of a conversation, each with where it begins.
-fn message_offsets(conversation: &Conversation) -> Vec<(EntryId, u64)> {
-    let ids = (0..conversation.log.len()).map(|at| EntryId(at as u32));
-    ids.filter_map(|id| Some((id, conversation.originals.spans(id)?.first()?.offset))).collect()
+    let elements: Vec<&str> = range.map(|at| body.element(opening + at)).collect();
+    let found = decode(protocol, &elements)
+        .map_err(|error| Unreadable { element: opening + first + error.element })?;
+    let origin = |element| Origin { element: first + element, part: Part::All };
+    let mut found: Vec<(Origin, Message)> =
+        found.into_iter().map(|(element, message)| (origin(element), message)).collect();
+    mark_parts(&mut found);
+    Ok(found)
 }
 
 /// Two messages from one element are its results and what was said beside them.
-fn tell_parts(found: &mut [(Origin, Message)]) {
+fn mark_parts(found: &mut [(Origin, Message)]) {
     for at in 1..found.len() {
         if found[at - 1].0.element == found[at].0.element {
             (found[at - 1].0.part, found[at].0.part) = (Part::Results, Part::Said);
@@ -85,16 +57,9 @@ fn tell_parts(found: &mut [(Origin, Message)]) {
 
 /// What stands around the history: system prompt, tools, model and the answer's limit.
 pub(crate) fn fixed(protocol: Protocol, body: &Body, opening: usize) -> Fixed {
-    let mut instructions: Vec<&str> = (0..opening).map(|at| body.element(at)).collect();
-    instructions.push(SOMEONE);
-    let bytes = body.with_messages(&instructions).to_vec();
-    conversation(protocol, bytes).map(|conversation| conversation.fixed).unwrap_or_default()
-}
-
-fn conversation(protocol: Protocol, bytes: Vec<u8>) -> Option<Conversation> {
-    let Transcript { conversations, .. } =
-        read(Arc::new(bytes), Some(Format::Body(protocol)), &Uncounted).ok()?;
-    conversations.into_iter().next()
+    let instructions: Vec<&str> = (0..opening).map(|at| body.element(at)).collect();
+    let around = body.with_messages::<&str>(&[]);
+    decode_fixed(protocol, &String::from_utf8_lossy(&around), &instructions)
 }
 
 #[cfg(test)]

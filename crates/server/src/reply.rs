@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
-use epitome_wire::overflow::{Class, Known, Numbers, Seen, classify};
+use epitome_wire::overflow::{ErrorPlace, Numbers, OverflowClass, RequestFacts, classify};
 use epitome_wire::protocol::reply;
 use epitome_wire::sse::Assembler;
 use epitome_wire::{Protocol, sse};
@@ -41,7 +41,7 @@ pub(crate) struct Sender {
     /// Where its reply is to be counted; none where it is nobody's.
     pub(crate) tally: Option<Arc<Mutex<Tally>>>,
     /// What we know of its size.
-    pub(crate) known: Known,
+    pub(crate) known: RequestFacts,
 }
 
 /// What a first look at a reply says.
@@ -64,7 +64,7 @@ const OPENING_TIME_MAX: Duration = Duration::from_secs(1);
 pub(crate) async fn open(
     protocol: Protocol,
     response: reqwest::Response,
-    known: &Known,
+    known: &RequestFacts,
 ) -> Result<Opened, Fault> {
     let upstream = response.url().origin().ascii_serialization();
     let (status, headers) = (response.status(), headers::passed_on(response.headers()));
@@ -72,10 +72,10 @@ pub(crate) async fn open(
     let failed = |error: reqwest::Error| Fault::Unreachable { upstream, why: told(&error.without_url()) };
     let error = if !status.is_success() {
         let body = reply.hold_all().await.map_err(failed)?;
-        body.map(|body| (Seen::Status(status.as_u16()), body))
+        body.map(|body| (ErrorPlace::Status(status.as_u16()), body))
     } else if headers::is_stream(&reply.headers) {
         let error = reply.hold_opening(protocol).await.map_err(failed)?;
-        error.map(|error| (Seen::InStream, error))
+        error.map(|error| (ErrorPlace::InStream, error))
     } else {
         None
     };
@@ -87,10 +87,10 @@ pub(crate) async fn open(
 }
 
 /// The numbers of an error that a shorter request would not meet.
-fn overflow(seen: Seen, body: &[u8], known: &Known) -> Option<Numbers> {
+fn overflow(seen: ErrorPlace, body: &[u8], known: &RequestFacts) -> Option<Numbers> {
     let verdict = classify(seen, body, known);
     // A client that asked for too long an answer is answered by a shorter prompt: its limit stays its own.
-    let is_too_long = verdict.class == Class::OutputReserve || verdict.needs_compaction(known);
+    let is_too_long = verdict.class == OverflowClass::OutputReserve || verdict.needs_compaction(known);
     is_too_long.then_some(verdict.numbers)
 }
 
@@ -166,7 +166,7 @@ struct Tee {
 struct Listener {
     heard: Heard,
     tally: Arc<Mutex<Tally>>,
-    known: Known,
+    known: RequestFacts,
 }
 
 /// What was heard of a reply so far.

@@ -3,7 +3,7 @@
 use crate::memory::Memory;
 use crate::outward::Outward;
 use crate::router::router;
-use crate::settings::{Settings, SettingsError, check_loopback};
+use crate::settings::{ServerSettings, ServerSettingsError, check_loopback};
 use crate::walk::House;
 use axum::Router;
 use axum::serve::ListenerExt;
@@ -25,7 +25,7 @@ pub struct Server {
 pub enum ServeError {
     /// It was told what it cannot do.
     #[error(transparent)]
-    Settings(#[from] SettingsError),
+    Settings(#[from] ServerSettingsError),
     /// The address is not to be had.
     #[error("cannot listen on {address}; choose another port, or stop what listens there")]
     Listen {
@@ -45,7 +45,7 @@ pub enum ServeError {
 
 impl Server {
     /// Takes an address of this machine.
-    pub async fn bind(address: SocketAddr, settings: Settings) -> Result<Self, ServeError> {
+    pub async fn bind(address: SocketAddr, settings: ServerSettings) -> Result<Self, ServeError> {
         check_loopback(address)?;
         let failed = |source| ServeError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;

@@ -1,6 +1,6 @@
 //! What a server is told at its start.
 
-use crate::notice::Notice;
+use crate::notice::OperatorNotice;
 use crate::rules::Rules;
 use epitome_core::Tokens;
 use epitome_engine::Clock;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Everything a server works by.
 #[derive(Clone)]
-pub struct Settings {
+pub struct ServerSettings {
     /// Where requests go.
     pub upstreams: Upstreams,
     /// How to compact.
@@ -24,11 +24,11 @@ pub struct Settings {
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// Who is told what happens.
-    pub tell: Arc<dyn Fn(&Notice) + Send + Sync>,
+    pub tell: Arc<dyn Fn(&OperatorNotice) + Send + Sync>,
 }
 
 #[cfg(test)]
-impl Settings {
+impl ServerSettings {
     /// The default preset, and nobody told.
     pub(crate) fn for_tests() -> Self {
         Self {
@@ -57,7 +57,7 @@ pub struct Upstream(Url);
 
 /// Settings that cannot be worked by.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SettingsError {
+pub enum ServerSettingsError {
     /// No address of a server.
     #[error("`{given}` is no base URL; write one such as https://api.anthropic.com")]
     Upstream {
@@ -99,14 +99,16 @@ impl Upstreams {
 }
 
 impl std::str::FromStr for Upstream {
-    type Err = SettingsError;
-    fn from_str(text: &str) -> Result<Self, SettingsError> {
-        let refused = || SettingsError::Upstream { given: text.to_owned() };
+    type Err = ServerSettingsError;
+    fn from_str(text: &str) -> Result<Self, ServerSettingsError> {
+        let refused = || ServerSettingsError::Upstream { given: text.to_owned() };
         let url: Url = text.parse().map_err(|_| refused())?;
         let is_base =
             matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none();
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(SettingsError::Credentials { host: url.host_str().unwrap_or_default().to_owned() });
+            return Err(ServerSettingsError::Credentials {
+                host: url.host_str().unwrap_or_default().to_owned(),
+            });
         }
         is_base.then_some(Self(url)).ok_or_else(refused)
     }
@@ -133,12 +135,12 @@ impl std::fmt::Display for Upstream {
 }
 
 /// Refuses an address that other machines can reach.
-pub(crate) fn check_loopback(address: SocketAddr) -> Result<(), SettingsError> {
+pub(crate) fn check_loopback(address: SocketAddr) -> Result<(), ServerSettingsError> {
     let is_loopback = match address.ip() {
         IpAddr::V4(ip) => ip.is_loopback(),
         IpAddr::V6(ip) => ip.is_loopback(),
     };
-    is_loopback.then_some(()).ok_or(SettingsError::NotLoopback { address })
+    is_loopback.then_some(()).ok_or(ServerSettingsError::NotLoopback { address })
 }
 
 #[cfg(test)]

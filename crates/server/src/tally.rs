@@ -2,9 +2,9 @@
 
 use epitome_core::Tokens;
 use epitome_tokens::Usage;
-use epitome_wire as wire;
-use epitome_wire::overflow::{Class, Known, notice};
-use epitome_wire::protocol::{Answer, Taken};
+use epitome_wire::ReportedUsage;
+use epitome_wire::overflow::{OverflowClass, RequestFacts, notice};
+use epitome_wire::protocol::{ModelReply, ReplyUsage};
 use serde::Serialize;
 
 /// Sums over the requests of one conversation.
@@ -34,9 +34,9 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Adds what one reply took; `known` is what we knew of its request.
-    pub(crate) fn add(&mut self, answer: &Answer, known: &Known) {
+    pub(crate) fn add(&mut self, answer: &ModelReply, known: &RequestFacts) {
         self.replies += u64::from(answer.is_whole);
-        if notice(answer, known).is_some_and(|verdict| verdict.class == Class::SoftStop) {
+        if notice(answer, known).is_some_and(|verdict| verdict.class == OverflowClass::SoftStop) {
             self.full_at = known.estimate;
         }
         let Some(taken) = answer.usage else { return };
@@ -50,7 +50,7 @@ impl Tally {
 }
 
 /// A call's usage in the terms of those who count.
-fn call_usage(taken: &Taken) -> Usage {
-    let wire::Usage { prompt, output, cache_read, cache_write } = taken.usage;
+fn call_usage(taken: &ReplyUsage) -> Usage {
+    let ReportedUsage { prompt, output, cache_read, cache_write } = taken.usage;
     Usage { prompt, output, cache_read, cache_write, reasoning: taken.reasoning }
 }

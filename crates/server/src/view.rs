@@ -2,9 +2,8 @@
 
 use crate::body::Body;
 use crate::element;
-use epitome_core::{Author, Block, Call, Form, Message, Role, Shown};
-use epitome_wire::Protocol;
-use epitome_wire::protocol::encode::{self, EncodeError, RequestParts};
+use epitome_core::{Form, Message};
+use epitome_wire::{Protocol, encode};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -57,14 +56,14 @@ pub(crate) fn messages<'b>(
     body: &'b Body,
     opening: usize,
     seen: &[Seen],
-) -> Result<Vec<Cow<'b, str>>, EncodeError> {
+) -> Vec<Cow<'b, str>> {
     let mut pieces: Vec<Piece<'b>> = (0..opening).map(|at| whole(body, at)).collect();
     for one in whole_again(seen) {
-        for piece in pieces_of(protocol, body, opening, &one)? {
+        for piece in pieces_of(protocol, body, opening, &one) {
             put(protocol, &mut pieces, piece);
         }
     }
-    Ok(pieces.into_iter().map(|piece| piece.json).collect())
+    pieces.into_iter().map(|piece| piece.json).collect()
 }
 
 fn whole(body: &Body, at: usize) -> Piece<'_> {
@@ -87,17 +86,12 @@ fn whole_again(seen: &[Seen]) -> Vec<Seen> {
     all
 }
 
-fn pieces_of<'b>(
-    protocol: Protocol,
-    body: &'b Body,
-    opening: usize,
-    seen: &Seen,
-) -> Result<Vec<Piece<'b>>, EncodeError> {
+fn pieces_of<'b>(protocol: Protocol, body: &'b Body, opening: usize, seen: &Seen) -> Vec<Piece<'b>> {
     match seen {
         Seen::Summary(message) | Seen::Message { shown: Some(message), .. } => ours(protocol, message),
         Seen::Message { origin, form, shown: None } => {
             let place = Origin { element: opening + origin.element, ..*origin };
-            Ok(cut(protocol, body, place, *form).into_iter().collect())
+            cut(protocol, body, place, *form).into_iter().collect()
         }
     }
 }
@@ -144,35 +138,9 @@ fn must_join(before: &Piece<'_>, after: &Piece<'_>) -> bool {
 }
 
 /// A message as we write it.
-fn ours<'b>(protocol: Protocol, message: &Arc<Message>) -> Result<Vec<Piece<'b>>, EncodeError> {
-    // The writer answers whole conversations, so each message is given the company it needs.
-    let (before, range) = match message.role {
-        Role::User | Role::System => (None, 0..1),
-        Role::Assistant => (None, 1..2),
-        Role::Tool => (Some(caller_of(message)), 2..usize::MAX),
-    };
-    let shown: Vec<Shown> =
-        before.into_iter().chain([message.clone()]).map(|message| Shown { id: None, message }).collect();
-    let written = encode::messages(protocol, &RequestParts::default(), &shown);
-    let mut ids = call_ids(message);
-    let wanted = written.into_iter().skip(range.start).take(range.len());
-    let wanted = wanted.map(|json| element::with_call_ids(Box::<str>::from(json).into_string(), &mut ids));
-    Ok(wanted.map(|json| Piece { json: json.into(), from: None }).collect())
-}
-
-/// The ids of the calls a message makes or answers, in its order.
-fn call_ids(message: &Message) -> impl Iterator<Item = &str> {
-    let made = message.calls().map(|call| call.id.0.as_ref());
-    made.chain(message.results().map(|result| result.call.0.as_ref()))
-}
-
-/// A reply that makes the calls these results answer.
-fn caller_of(message: &Message) -> Arc<Message> {
-    let call = |id: &epitome_core::CallId| {
-        Block::Call(Call { id: id.clone(), name: "call".into(), input: "{}".into(), freeform: false })
-    };
-    let blocks = message.results().map(|result| call(&result.call)).collect();
-    Arc::new(Message { role: Role::Assistant, author: Author::Model, blocks })
+fn ours<'b>(protocol: Protocol, message: &Message) -> Vec<Piece<'b>> {
+    let written = encode::message(protocol, message).into_iter();
+    written.map(|json| Piece { json: Box::<str>::from(json).into_string().into(), from: None }).collect()
 }
 
 #[cfg(test)]
@@ -198,7 +166,7 @@ mod tests {
         let origin = Origin { element: 0, part: Part::All };
         let seen = [Seen::Message { origin, form: Form::WHOLE, shown }];
         let body = body();
-        let written = messages(protocol, &body, 0, &seen).expect("it can be written");
+        let written = messages(protocol, &body, 0, &seen);
         written.iter().map(|json| serde_json::from_str(json).expect("JSON")).collect()
     }
 

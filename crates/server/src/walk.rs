@@ -9,13 +9,12 @@ use crate::notice::What;
 use crate::outward::Outward;
 use crate::reading;
 use crate::reply::Sender;
-use crate::settings::Settings;
+use crate::settings::ServerSettings;
 use crate::view;
 use bytes::Bytes;
 use epitome_engine::EngineError;
 use epitome_wire::Protocol;
 use epitome_wire::overflow::Numbers;
-use epitome_wire::protocol::encode::EncodeError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -40,7 +39,7 @@ pub(crate) struct Prepared {
 /// What every request is served from.
 pub(crate) struct House {
     /// What the operator said.
-    pub(crate) settings: Settings,
+    pub(crate) settings: ServerSettings,
     /// The conversations.
     pub(crate) memory: Memory,
     /// The way to the providers.
@@ -162,7 +161,7 @@ async fn work(
     }
     conversation.tally().requests += 1;
     let body = match conversation.seen()? {
-        Some(seen) => body.with_messages(&view::messages(*protocol, body, *opening, &seen)?),
+        Some(seen) => body.with_messages(&view::messages(*protocol, body, *opening, &seen)),
         None => body.bytes().clone(),
     };
     let from = Sender { tally: Some(conversation.shared_tally()), known: conversation.known() };
@@ -239,8 +238,6 @@ enum WalkError {
     Take(#[from] TakeError),
     #[error(transparent)]
     Engine(#[from] EngineError),
-    #[error(transparent)]
-    Encode(#[from] EncodeError),
     #[error("the work on this request was stopped; send it again")]
     Stopped,
 }
@@ -250,7 +247,7 @@ impl WalkError {
     /// and the next request brings all of it again.
     fn is_harmless(&self) -> bool {
         match self {
-            Self::Take(TakeError::Unreadable(_)) | Self::Encode(_) => true,
+            Self::Take(TakeError::Unreadable(_)) => true,
             Self::Take(TakeError::Engine(_)) | Self::Engine(_) | Self::Stopped => false,
         }
     }
@@ -262,14 +259,14 @@ mod tests {
     use crate::chain::Tenant;
     use crate::memory::Memory;
     use crate::outward::Outward;
-    use crate::settings::Settings;
+    use crate::settings::ServerSettings;
     use epitome_core::Tokens;
     use epitome_wire::Protocol;
     use serde_json::{Value, json};
     use std::sync::Arc;
 
     fn house() -> Arc<House> {
-        let settings = Settings { window: Some(Tokens(8_000)), ..Settings::for_tests() };
+        let settings = ServerSettings { window: Some(Tokens(8_000)), ..ServerSettings::for_tests() };
         let outward = Outward::new().expect("a client can be made");
         Arc::new(House { settings, memory: Memory::default(), outward })
     }

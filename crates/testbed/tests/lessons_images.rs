@@ -8,7 +8,7 @@ use epitome_core::{Author, Block, EntryId, Image, Measure, Message, Role, Strate
 use epitome_engine::{Gauge, Happened};
 use epitome_testbed::{Bed, Maker, written};
 use epitome_tokens::{Catalog, Counter};
-use epitome_wire::overflow::{Class, Known, Seen, classify};
+use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
 
 /// The first 24 bytes of a PNG of 2,400 by 1,800, in base64.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAACWAAAAcI";
@@ -43,8 +43,8 @@ fn in_view(bed: &Bed) -> (usize, usize) {
     (sizes.len(), sizes.iter().sum())
 }
 
-fn class(status: u16, body: &str) -> Class {
-    classify(Seen::Status(status), body.as_bytes(), &Known::default()).class
+fn class(status: u16, body: &str) -> OverflowClass {
+    classify(ErrorPlace::Status(status), body.as_bytes(), &RequestFacts::default()).class
 }
 
 #[test]
@@ -109,7 +109,12 @@ fn l86_too_many_bytes_too_many_tokens_and_a_bad_picture_are_told_apart() {
     let rate = r#"{"error":{"message":"Rate limit reached, please slow down","code":"rate_limit_exceeded"}}"#;
     assert_eq!(
         [class(413, bytes), class(413, tokens), class(400, sides), class(429, rate)],
-        [Class::PayloadBytes, Class::TokenOverflow, Class::Media, Class::Throttle]
+        [
+            OverflowClass::PayloadBytes,
+            OverflowClass::TokenOverflow,
+            OverflowClass::Media,
+            OverflowClass::Throttle
+        ]
     );
 }
 

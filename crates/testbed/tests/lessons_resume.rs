@@ -12,7 +12,7 @@ use epitome_core::{
 use epitome_engine::{Happened, Made, Session};
 use epitome_testbed::{Bed, Maker, Quarter, good};
 use epitome_wire::Format;
-use epitome_wire::overflow::{Class, Known, Seen, classify};
+use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -208,8 +208,8 @@ fn l112_a_sealed_summary_has_a_twin_that_can_be_read() {
 #[test]
 fn l112_what_can_no_longer_be_decrypted_is_known_for_what_it_is() {
     let body = br#"{"error":{"message":"The encrypted content could not be verified.","code":"invalid_encrypted_content"}}"#;
-    let verdict = classify(Seen::Status(400), body, &Known::default());
-    assert_eq!(verdict.class, Class::Undecryptable);
+    let verdict = classify(ErrorPlace::Status(400), body, &RequestFacts::default());
+    assert_eq!(verdict.class, OverflowClass::Undecryptable);
 }
 
 #[test]

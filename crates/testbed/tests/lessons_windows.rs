@@ -8,7 +8,7 @@ use epitome_engine::{
 };
 use epitome_settings::{Resolved, Sources, Text, resolve};
 use epitome_testbed::{Bed, Maker};
-use epitome_tokens::{Catalog, Source, Sourced, Usage};
+use epitome_tokens::{Catalog, Sourced, SpecSource, Usage};
 
 fn project(toml: &str) -> Sources {
     let project = Text { name: "epitome.toml".into(), text: toml.to_owned() };
@@ -53,7 +53,7 @@ fn l75_unset_differs_from_set_to_the_default() {
 
 #[test]
 fn l76_a_declared_window_is_not_replaced_by_the_catalogs() {
-    let known = Known { flag: None, provider: None, catalog: Sourced::new(1_000_000, Source::Catalog) };
+    let known = Known { flag: None, provider: None, catalog: Sourced::new(1_000_000, SpecSource::Catalog) };
     let chosen = ["[window]\ntokens = 32768", ""].map(|toml| Window::choose(&known, &resolved(toml).policy));
     assert_eq!(
         chosen,
@@ -67,7 +67,7 @@ fn l76_a_declared_window_is_not_replaced_by_the_catalogs() {
 #[test]
 fn l77_the_window_of_an_unknown_model_is_a_guess_that_is_called_one() {
     let model = Catalog::built_in().find("nobody-knows-this-one");
-    assert_eq!(model.window_tokens.source, Source::Guess);
+    assert_eq!(model.window_tokens.source, SpecSource::Guess);
     let known = Known { flag: None, provider: None, catalog: model.window_tokens };
     let window = Window::choose(&known, &resolved("").policy).expect("the default preset guesses");
     assert_eq!(window, Window { tokens: Tokens(128_000), from: WindowFrom::Guess });

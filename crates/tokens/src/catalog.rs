@@ -5,7 +5,7 @@
 mod name;
 mod row;
 
-use crate::model::{Model, Source, Sourced};
+use crate::model::{ModelSpec, Sourced, SpecSource};
 use name::Name;
 use row::{Row, Rows};
 use std::sync::OnceLock;
@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Catalog {
-    rows: Vec<(Source, Row)>,
+    rows: Vec<(SpecSource, Row)>,
 }
 
 /// Overrides that cannot be read.
@@ -37,7 +37,7 @@ impl Catalog {
         static BUILT_IN: OnceLock<Catalog> = OnceLock::new();
         BUILT_IN.get_or_init(|| {
             Self { rows: Vec::new() }
-                .with(include_str!("../data/models.toml"), Source::Catalog)
+                .with(include_str!("../data/models.toml"), SpecSource::Catalog)
                 .expect("the built-in catalog is read by a test")
         })
     }
@@ -48,10 +48,10 @@ impl Catalog {
     /// # Errors
     /// Where the text is not such a list.
     pub fn with_overrides(&self, toml: &str) -> Result<Self, CatalogError> {
-        self.clone().with(toml, Source::Explicit)
+        self.clone().with(toml, SpecSource::Explicit)
     }
 
-    fn with(mut self, toml: &str, source: Source) -> Result<Self, CatalogError> {
+    fn with(mut self, toml: &str, source: SpecSource) -> Result<Self, CatalogError> {
         let rows = toml::from_str::<Rows>(toml)?;
         self.rows.extend(rows.model.into_iter().map(|row| (source, row)));
         Ok(self)
@@ -60,26 +60,26 @@ impl Catalog {
     /// What is known of a model, by any of its usual spellings. One nobody knows comes back as a
     /// guess, marked as such.
     #[must_use]
-    pub fn find(&self, id: &str) -> Model {
+    pub fn find(&self, id: &str) -> ModelSpec {
         let name = Name::of(id);
-        let mut model = Model::guess(id);
-        for source in [Source::Catalog, Source::Explicit] {
+        let mut model = ModelSpec::guess(id);
+        for source in [SpecSource::Catalog, SpecSource::Explicit] {
             if let Some(row) = self.longest_match(&name, source) {
                 row.apply(source, &mut model);
             }
         }
         if name.is_one_million {
-            model.window_tokens.offer(Sourced::new(ONE_MILLION_TOKENS, Source::Explicit));
+            model.window_tokens.offer(Sourced::new(ONE_MILLION_TOKENS, SpecSource::Explicit));
         }
         model
     }
 
     /// Every model of the catalog, by the first name of its row.
-    pub fn models(&self) -> impl Iterator<Item = Model> {
+    pub fn models(&self) -> impl Iterator<Item = ModelSpec> {
         self.rows.iter().filter_map(|(_, row)| row.names.first()).map(|name| self.find(name))
     }
 
-    fn longest_match(&self, name: &Name, source: Source) -> Option<&Row> {
+    fn longest_match(&self, name: &Name, source: SpecSource) -> Option<&Row> {
         let rows = self.rows.iter().filter(|(of, _)| *of == source);
         rows.filter_map(|(_, row)| Some((name.match_length(&row.names)?, row)))
             .max_by_key(|&(length, _)| length)

@@ -1,7 +1,7 @@
 //! The counter: one model's way of counting text, JSON, images, tools and framing.
 
 use crate::image::{Detail, ImageRule, Size};
-use crate::model::{Framing, Model};
+use crate::model::{Framing, ModelSpec};
 use crate::{Encoding, Family, Method, Tokenizer, estimate};
 
 /// Counts for one model. Cheap to make and to clone; vocabularies load on the first exact count.
@@ -21,7 +21,7 @@ pub struct Counter {
 
 /// A count, and how it came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Count {
+pub struct TokenCount {
     /// The tokens.
     pub tokens: u64,
     /// The method of this very count: a text too large for the tokenizer is estimated.
@@ -61,7 +61,7 @@ const SLICE_BYTES: usize = 4096;
 impl Counter {
     /// The counter for a model.
     #[must_use]
-    pub fn for_model(model: &Model) -> Self {
+    pub fn for_model(model: &ModelSpec) -> Self {
         Self { framing: model.framing(), image: model.image, ..Self::new(model.tokenizer) }
     }
 
@@ -105,20 +105,20 @@ impl Counter {
 
     /// The tokens of a text, and whether they were counted or estimated.
     #[must_use]
-    pub fn count(&self, text: &str) -> Count {
+    pub fn count(&self, text: &str) -> TokenCount {
         let exact = match self.tokenizer {
             Tokenizer::Exact(encoding) if text.len() <= EXACT_BYTES_MAX => encoding.count(text),
             Tokenizer::Exact(_) | Tokenizer::Estimate(_) => None,
         };
         match exact {
-            Some(tokens) => Count { tokens, method: self.method() },
+            Some(tokens) => TokenCount { tokens, method: self.method() },
             None => self.guess(text),
         }
     }
 
-    fn guess(&self, text: &str) -> Count {
+    fn guess(&self, text: &str) -> TokenCount {
         let family = self.tokenizer.family();
-        Count { tokens: estimate::estimate(family, text), method: Method(Tokenizer::Estimate(family)) }
+        TokenCount { tokens: estimate::estimate(family, text), method: Method(Tokenizer::Estimate(family)) }
     }
 
     /// The tokens of JSON (tool arguments, schemas) as it is written, keys and quotes included.
@@ -226,7 +226,7 @@ mod tests {
     fn a_huge_text_is_estimated_and_says_so() {
         let count = o200k().count(&"word ".repeat(1 << 20));
         let method = Method(Tokenizer::Estimate(Family::O200k));
-        assert_eq!(count, Count { tokens: 1_101_005, method });
+        assert_eq!(count, TokenCount { tokens: 1_101_005, method });
     }
 
     #[test]

@@ -22,12 +22,12 @@ pub mod usage;
 
 pub use calibrate::{Calibration, Lesson, Rejection, Sample, SampleKind};
 pub use catalog::{Catalog, CatalogError};
-pub use counter::{Count, Counter, UpTo};
+pub use counter::{Counter, TokenCount, UpTo};
 pub use encoding::Encoding;
 pub use estimate::{Family, Running, estimate};
 pub use figure::{Figure, FigureSource, Fit, Measure, Parts, fits};
 pub use image::{Detail, ImageRule, Size, dimensions, dimensions_base64};
-pub use model::{Framing, Model, Origin, Provider, Source, Sourced};
+pub use model::{Framing, ModelSpec, RowOrigin, Sourced, SpecSource, Vendor};
 pub use price::{LongRates, Prices, Rates};
 pub use tokenizer::{Method, Tokenizer, UnknownTokenizer};
 pub use usage::{Anchor, Epoch, Usage};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Where a figure comes from, least believed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum SpecSource {
     /// Nobody said: a cautious default.
     Guess,
     /// The catalog that came with the program.
@@ -25,12 +25,12 @@ pub struct Sourced<T> {
     /// The value.
     pub value: T,
     /// Where it comes from.
-    pub source: Source,
+    pub source: SpecSource,
 }
 
 impl<T> Sourced<T> {
     /// A value with its source.
-    pub const fn new(value: T, source: Source) -> Self {
+    pub const fn new(value: T, source: SpecSource) -> Self {
         Self { value, source }
     }
 
@@ -46,7 +46,7 @@ impl<T> Sourced<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Provider {
+pub enum Vendor {
     Anthropic,
     Openai,
     Google,
@@ -63,13 +63,13 @@ pub enum Provider {
 
 /// A model: how it counts, how much it holds, what it costs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Model {
+pub struct ModelSpec {
     /// The name as it was asked for.
     pub id: String,
     /// The catalog's row for it, if there is one.
     pub row: Option<String>,
     /// Who serves it.
-    pub provider: Provider,
+    pub provider: Vendor,
     /// How its tokens are counted.
     pub tokenizer: Tokenizer,
     /// Prompt and output together.
@@ -87,12 +87,12 @@ pub struct Model {
     /// What having tools adds to a prompt, where it is not what the family usually adds.
     pub tool_prompt_tokens: Option<u64>,
     /// Where the catalog's row comes from.
-    pub origin: Option<Origin>,
+    pub origin: Option<RowOrigin>,
 }
 
 /// Where a row of the catalog comes from, and when it was true.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct RowOrigin {
     /// Who said so.
     pub source: String,
     /// The month, as `2026-08`.
@@ -104,16 +104,16 @@ pub struct Origin {
 /// The window of a model nobody knows: what most models have at least.
 pub const GUESSED_WINDOW_TOKENS: u64 = 128_000;
 
-impl Model {
+impl ModelSpec {
     /// A model nobody knows: counted on the high side, with a small window.
     #[must_use]
     pub fn guess(id: &str) -> Self {
         Self {
             id: id.to_owned(),
             row: None,
-            provider: Provider::Unknown,
+            provider: Vendor::Unknown,
             tokenizer: Tokenizer::Estimate(Family::Unknown),
-            window_tokens: Sourced::new(GUESSED_WINDOW_TOKENS, Source::Guess),
+            window_tokens: Sourced::new(GUESSED_WINDOW_TOKENS, SpecSource::Guess),
             input_tokens_max: None,
             output_tokens_max: None,
             cache_tokens_min: None,
@@ -141,12 +141,12 @@ impl Model {
 
     /// Notes a window the provider told of. The operator's word stands against it.
     pub fn learn_window(&mut self, tokens: u64) {
-        self.window_tokens.offer(Sourced::new(tokens, Source::Learned));
+        self.window_tokens.offer(Sourced::new(tokens, SpecSource::Learned));
     }
 
     /// Notes a longest prompt the provider told of. The operator's word stands against it.
     pub fn learn_input_max(&mut self, tokens: u64) {
-        let learned = Sourced::new(tokens, Source::Learned);
+        let learned = Sourced::new(tokens, SpecSource::Learned);
         self.input_tokens_max.get_or_insert(learned).offer(learned);
     }
 }
@@ -213,19 +213,19 @@ mod tests {
 
     #[test]
     fn what_is_learned_yields_to_the_operator_alone() {
-        let mut model = Model::guess("mystery");
+        let mut model = ModelSpec::guess("mystery");
         model.learn_window(32_768);
-        assert_eq!(model.window_tokens, Sourced::new(32_768, Source::Learned));
-        model.window_tokens.offer(Sourced::new(1_000_000, Source::Catalog));
-        assert_eq!(model.window_tokens, Sourced::new(32_768, Source::Learned));
-        model.window_tokens.offer(Sourced::new(65_536, Source::Explicit));
+        assert_eq!(model.window_tokens, Sourced::new(32_768, SpecSource::Learned));
+        model.window_tokens.offer(Sourced::new(1_000_000, SpecSource::Catalog));
+        assert_eq!(model.window_tokens, Sourced::new(32_768, SpecSource::Learned));
+        model.window_tokens.offer(Sourced::new(65_536, SpecSource::Explicit));
         model.learn_window(32_768);
-        assert_eq!(model.window_tokens, Sourced::new(65_536, Source::Explicit));
+        assert_eq!(model.window_tokens, Sourced::new(65_536, SpecSource::Explicit));
     }
 
     #[test]
     fn a_prompt_is_bound_by_the_window_and_by_the_input_limit() {
-        let mut model = Model::guess("mystery");
+        let mut model = ModelSpec::guess("mystery");
         assert_eq!(model.usable_tokens(8_000), 120_000);
         model.learn_input_max(100_000);
         assert_eq!(model.usable_tokens(8_000), 100_000);

@@ -1,8 +1,8 @@
 //! Which row a name finds, and whose word counts.
 
-use epitome_tokens::{Catalog, Counter, Detail, Model, Provider, Size, Source, Sourced};
+use epitome_tokens::{Catalog, Counter, Detail, ModelSpec, Size, Sourced, SpecSource, Vendor};
 
-fn find(id: &str) -> Model {
+fn find(id: &str) -> ModelSpec {
     Catalog::built_in().find(id)
 }
 
@@ -85,8 +85,8 @@ fn the_longest_match_wins() {
 #[test]
 fn a_model_nobody_knows_is_a_guess_and_says_so() {
     let model = find("my-own-finetune");
-    assert_eq!(model, Model::guess("my-own-finetune"));
-    assert_eq!(model.window_tokens, Sourced::new(128_000, Source::Guess));
+    assert_eq!(model, ModelSpec::guess("my-own-finetune"));
+    assert_eq!(model.window_tokens, Sourced::new(128_000, SpecSource::Guess));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn an_override_changes_only_what_it_names() {
     let own = "[[model]]\nmatch = ['claude-opus-4-5']\nwindow = 150_000\n";
     let model = Catalog::built_in().with_overrides(own).expect("well formed").find("claude-opus-4.5");
     let expected =
-        Model { window_tokens: Sourced::new(150_000, Source::Explicit), ..find("claude-opus-4.5") };
+        ModelSpec { window_tokens: Sourced::new(150_000, SpecSource::Explicit), ..find("claude-opus-4.5") };
     assert_eq!(model, expected);
 }
 
@@ -102,8 +102,8 @@ fn an_override_changes_only_what_it_names() {
 fn an_override_makes_an_unknown_model_known() {
     let own = "[[model]]\nmatch = ['my-own']\nprovider = 'openai'\ntokenizer = 'qwen2'\nwindow = 32_768\n";
     let model = Catalog::built_in().with_overrides(own).expect("well formed").find("my-own-finetune");
-    assert_eq!((model.provider, model.tokenizer.name()), (Provider::Openai, "qwen2"));
-    assert_eq!(model.window_tokens, Sourced::new(32_768, Source::Explicit));
+    assert_eq!((model.provider, model.tokenizer.name()), (Vendor::Openai, "qwen2"));
+    assert_eq!(model.window_tokens, Sourced::new(32_768, SpecSource::Explicit));
 }
 
 #[test]

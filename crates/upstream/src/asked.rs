@@ -6,7 +6,7 @@ use crate::order::Order;
 use crate::prompt::Prompt;
 use crate::tool::{self, Tool};
 use epitome_core::{Archive, Message, Uncounted};
-use epitome_tokens::{Catalog, Counter, Model};
+use epitome_tokens::{Catalog, Counter, ModelSpec};
 use epitome_wire::{Conversation, Fixed, Protocol, read};
 use serde_json::Value;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ pub(crate) fn messages(conversation: &Conversation) -> Result<Vec<Arc<Message>>,
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) envelope: Envelope,
-    pub(crate) model: Model,
+    pub(crate) model: ModelSpec,
     pub(crate) counter: Counter,
     pub(crate) fixed: Fixed,
     pub(crate) messages: Vec<Arc<Message>>,

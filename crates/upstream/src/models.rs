@@ -1,7 +1,7 @@
 //! The list of models, as each provider gives it.
 
 use crate::write::CREATED;
-use epitome_tokens::{Catalog, Provider};
+use epitome_tokens::{Catalog, Vendor};
 use epitome_wire::Protocol;
 use serde_json::{Value, json};
 
@@ -14,8 +14,8 @@ pub(crate) fn list(protocol: Protocol, id: Option<&str>) -> Value {
         return entry(protocol, id);
     }
     let of = match protocol {
-        Protocol::Anthropic => Provider::Anthropic,
-        Protocol::OpenaiChat | Protocol::OpenaiResponses => Provider::Openai,
+        Protocol::Anthropic => Vendor::Anthropic,
+        Protocol::OpenaiChat | Protocol::OpenaiResponses => Vendor::Openai,
     };
     let models = Catalog::built_in().models().filter(|model| model.provider == of);
     let data: Vec<Value> = models.map(|model| entry(protocol, &model.id)).collect();

@@ -5,7 +5,7 @@
 //! once: whenever the result comes, and whatever came between, it stands there. A place whose result
 //! never came is a note.
 
-use crate::{Format, Originals, Place, Source, Span};
+use crate::{ByteSource, Format, Originals, Place, Span};
 use epitome_core::{Author, CallId, Compaction, Entry, EntryId, Log, Role, SizeTable, Sizes, Weighed};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -152,7 +152,7 @@ impl Assembly {
     }
 
     /// The log, each entry below the one before it.
-    pub(crate) fn in_line(self, source: Arc<dyn Source>, format: Format) -> Assembled {
+    pub(crate) fn in_line(self, source: Arc<dyn ByteSource>, format: Format) -> Assembled {
         let parents = (0..self.nodes.len() as u32).map(|at| at.checked_sub(1).map(EntryId)).collect();
         self.below(parents, source, format)
     }
@@ -161,7 +161,7 @@ impl Assembly {
     pub(crate) fn below(
         self,
         parents: Vec<Option<EntryId>>,
-        source: Arc<dyn Source>,
+        source: Arc<dyn ByteSource>,
         format: Format,
     ) -> Assembled {
         let (mut log, mut sizes) = (Log::default(), SizeTable::default());

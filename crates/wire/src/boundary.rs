@@ -12,7 +12,7 @@ pub(crate) use mark::{Mark, begin_line, derive};
 pub(crate) use take_back::{Found, take_back};
 
 use crate::format::names;
-use crate::{FORMATS, Format, ReadError, Source, Transcript};
+use crate::{ByteSource, FORMATS, Format, ReadError, Transcript};
 use epitome_core::{ArchiveError, EntryId, Expressible, Tail, Tokens, Trigger};
 use std::io;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ pub enum Undo {
 pub fn append(
     transcript: &Transcript,
     conversation: usize,
-    source: &dyn Source,
+    source: &dyn ByteSource,
     boundary: &Boundary,
 ) -> Result<Vec<u8>, WriteError> {
     let format = transcript.format;
@@ -121,7 +121,7 @@ pub fn append(
 }
 
 /// How to take back the last compaction of `source`, a file of a format that can be appended to.
-pub fn undo(format: Format, source: &dyn Source) -> Result<Undo, ReadError> {
+pub fn undo(format: Format, source: &dyn ByteSource) -> Result<Undo, ReadError> {
     let Some(resume) = &format.row().resume else {
         let resumable = FORMATS.iter().filter(|row| row.resume.is_some());
         let why = format!("only {} are taken back", names(resumable.map(|row| row.name)));

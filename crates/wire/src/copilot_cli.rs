@@ -9,7 +9,7 @@ mod session;
 
 use crate::detect::Sample;
 use crate::jsonl::{Object, Problems, each_object};
-use crate::{Format, ReadError, Source, Transcript};
+use crate::{ByteSource, Format, ReadError, Transcript};
 use epitome_core::Measure;
 use event::Event;
 pub(crate) use message::decode;
@@ -34,7 +34,7 @@ pub(crate) fn is_event(sample: &Sample<'_>) -> bool {
 }
 
 /// Reads an event log.
-pub(crate) fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
     if source.is_empty() {
         return Err(ReadError::Empty);
     }

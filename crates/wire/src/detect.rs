@@ -12,7 +12,7 @@ mod tests;
 pub(crate) use sample::{Sample, has_role};
 
 use crate::document::{View, broken};
-use crate::{FORMATS, Format, ReadError, Source};
+use crate::{ByteSource, FORMATS, Format, ReadError};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ const WINDOW_BYTES: usize = 4 << 20;
 const VALUES_MAX: usize = 64;
 
 /// The format of a file. `head` is what the caller has already read of its beginning, possibly nothing.
-pub fn detect(head: &[u8], source: &dyn Source) -> Result<Format, ReadError> {
+pub fn detect(head: &[u8], source: &dyn ByteSource) -> Result<Format, ReadError> {
     let len = source.len().min(WINDOW_BYTES as u64) as usize;
     let window = if head.len() < len { Cow::Owned(beginning(source, len)?) } else { Cow::Borrowed(head) };
     let (text, fault) = prefix::text_of(&window);
@@ -36,7 +36,7 @@ pub fn detect(head: &[u8], source: &dyn Source) -> Result<Format, ReadError> {
         .ok_or_else(|| ReadError::Unknown { why: fault.or(broken).unwrap_or_else(|| prefix::describe(text)) })
 }
 
-fn beginning(source: &dyn Source, len: usize) -> Result<Vec<u8>, ReadError> {
+fn beginning(source: &dyn ByteSource, len: usize) -> Result<Vec<u8>, ReadError> {
     let mut bytes = vec![0; len];
     let got = source.read_at(0, &mut bytes).map_err(ReadError::Read)?;
     bytes.truncate(got);

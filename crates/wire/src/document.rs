@@ -13,7 +13,7 @@ pub(crate) use view::{Object, View};
 
 use crate::detect::Sample;
 use crate::jsonl::Problems;
-use crate::{Format, Problem, ReadError, Source, Span, Transcript};
+use crate::{ByteSource, Format, Problem, ReadError, Span, Transcript};
 use epitome_core::{Measure, Message};
 use serde_json::value::RawValue;
 use std::io;
@@ -69,7 +69,7 @@ impl Side {
 
 /// Reads a document of one format.
 pub(crate) fn read<D: Dialect>(
-    source: Arc<dyn Source>,
+    source: Arc<dyn ByteSource>,
     measure: &dyn Measure,
 ) -> Result<Transcript, ReadError> {
     let not_this = |why| ReadError::NotThis { format: D::FORMAT, why };
@@ -108,7 +108,7 @@ pub(crate) struct Document {
 
 impl Document {
     /// Reads all of `source`; the inner error says why it cannot be JSON.
-    fn load(source: &dyn Source) -> Result<Result<Self, String>, ReadError> {
+    fn load(source: &dyn ByteSource) -> Result<Result<Self, String>, ReadError> {
         let bytes = read_all(source).map_err(ReadError::Read)?;
         Ok(String::from_utf8(bytes).map(|text| Self { text }).map_err(|error| {
             format!("byte {} is not UTF-8, so this is no JSON", error.utf8_error().valid_up_to())
@@ -158,7 +158,7 @@ fn recover<'a>(rest: &'a str, values: &mut Vec<View<'a>>) -> usize {
     broken.len()
 }
 
-fn read_all(source: &dyn Source) -> io::Result<Vec<u8>> {
+fn read_all(source: &dyn ByteSource) -> io::Result<Vec<u8>> {
     let len = source.len();
     if len > DOCUMENT_BYTES_MAX {
         let why = format!("the document has {len} bytes, over the limit of {DOCUMENT_BYTES_MAX}; split it");

@@ -11,7 +11,7 @@ use crate::protocol::read::{
     anthropic::Anthropic, openai_chat::OpenaiChat, openai_responses::OpenaiResponses,
 };
 use crate::{
-    Protocol, ReadError, Source, Transcript, claude_code, codex, copilot_cli, gemini_cli::GeminiCli,
+    ByteSource, Protocol, ReadError, Transcript, claude_code, codex, copilot_cli, gemini_cli::GeminiCli,
     langgraph::Langgraph, mini_swe_agent::MiniSweAgent, native, opencode::Opencode, openhands::Openhands, pi,
     swe_agent::SweAgent,
 };
@@ -70,7 +70,7 @@ pub struct FormatRow {
 }
 
 /// Reads a whole file.
-pub(crate) type Read = fn(Arc<dyn Source>, &dyn Measure) -> Result<Transcript, ReadError>;
+pub(crate) type Read = fn(Arc<dyn ByteSource>, &dyn Measure) -> Result<Transcript, ReadError>;
 
 /// Makes a message from the bytes of its spans, `part` telling apart several made from the same.
 pub(crate) type Decode = fn(runs: &[Vec<u8>], part: u32) -> Result<Message, String>;
@@ -79,11 +79,11 @@ pub(crate) type Decode = fn(runs: &[Vec<u8>], part: u32) -> Result<Message, Stri
 #[derive(Debug)]
 pub(crate) struct Resume {
     pub(crate) append: Append,
-    pub(crate) undo: fn(&dyn Source) -> Result<Undo, ReadError>,
+    pub(crate) undo: fn(&dyn ByteSource) -> Result<Undo, ReadError>,
     pub(crate) can: Expressible,
 }
 
-type Append = fn(&Transcript, usize, &dyn Source, &Boundary) -> Result<Vec<u8>, WriteError>;
+type Append = fn(&Transcript, usize, &dyn ByteSource, &Boundary) -> Result<Vec<u8>, WriteError>;
 
 /// Claude Code shows what it preserves after the summary and never before it, and pi everything from one
 /// entry on. Neither shows a message otherwise than it was said.
@@ -164,7 +164,7 @@ const fn document_row<D: Dialect>(name: &'static str, endings: &'static [&'stati
     }
 }
 
-fn read_native(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+fn read_native(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
     native::read(source, measure, |inner, from, measure| (from.row().read)(inner, measure))
 }
 

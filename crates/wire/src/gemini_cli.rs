@@ -6,7 +6,7 @@
 use crate::detect::Sample;
 use crate::document::{Body, Dialect, Draft, Object, Side, View};
 use crate::protocol::read::block_of;
-use crate::{Format, Usage};
+use crate::{Format, ReportedUsage};
 use epitome_core::{Author, Block, Call, CallId, EntryId, Image, Message, Opaque, Part, Role, ToolResult};
 use std::sync::Arc;
 
@@ -86,9 +86,9 @@ fn tell_reply(view: View<'_>, record: &Object<'_>, draft: &mut Draft<'_, GeminiC
 }
 
 /// Gemini counts cached tokens in its input, and thoughts beside its output.
-fn usage(tokens: &Object<'_>) -> Option<Usage> {
+fn usage(tokens: &Object<'_>) -> Option<ReportedUsage> {
     let count = |key| tokens.number(key).unwrap_or(0);
-    Some(Usage {
+    Some(ReportedUsage {
         prompt: tokens.number("input")?,
         output: count("output").saturating_add(count("thoughts")),
         cache_read: count("cached"),

@@ -7,7 +7,7 @@ use crate::document::{Body, Dialect, Draft, Object, Side, View};
 use crate::protocol::read::anthropic::block as anthropic_block;
 use crate::protocol::read::openai_chat::thinking;
 use crate::protocol::read::{block_of, parts_of};
-use crate::{Format, Usage};
+use crate::{Format, ReportedUsage};
 use epitome_core::{Author, Block, Call, CallId, Message, Role, ToolResult};
 use std::collections::HashSet;
 
@@ -106,9 +106,9 @@ fn tell_message(element: View<'_>, draft: &mut Draft<'_, Langgraph>) {
 }
 
 /// LangChain's input includes what was cached.
-fn usage(counted: &Object<'_>) -> Option<Usage> {
+fn usage(counted: &Object<'_>) -> Option<ReportedUsage> {
     let details = counted.get("input_token_details").and_then(View::object).unwrap_or_default();
-    Some(Usage {
+    Some(ReportedUsage {
         prompt: counted.number("input_tokens")?,
         output: counted.number("output_tokens").unwrap_or(0),
         cache_read: details.number("cache_read").unwrap_or(0),

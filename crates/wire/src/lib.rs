@@ -2,7 +2,7 @@
 //!
 //! Readers turn bytes into a [`Transcript`]: a log of light entries, and an archive that finds each
 //! message's original again when it is asked for. [`FORMATS`] lists what can be read. Nothing here opens a
-//! file; bytes come through [`Source`].
+//! file; bytes come through [`ByteSource`].
 
 mod assembly;
 mod boundary;
@@ -36,9 +36,9 @@ pub use boundary::{Boundary, Undo, WriteError, append, can_express, undo};
 pub use detect::detect;
 pub use format::{FORMATS, Format, FormatRow, UnknownFormat};
 pub use originals::{Originals, Place};
-pub use protocol::{Protocol, UnknownProtocol, encode};
+pub use protocol::{ElementError, Protocol, UnknownProtocol, decode, decode_fixed, encode};
 pub use read::read;
-pub use source::{Source, Span, Window};
-pub use transcript::{Conversation, Fixed, Problem, ReadError, Reply, Transcript, Usage};
+pub use source::{ByteSource, Slice, Span};
+pub use transcript::{Conversation, Fixed, Problem, ReadError, RecordedReply, ReportedUsage, Transcript};
 
 pub(crate) use lines::{Line, Lines};

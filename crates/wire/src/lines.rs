@@ -1,6 +1,6 @@
 //! Lines of a source, one chunk in memory at a time.
 
-use crate::{ReadError, Source, Span};
+use crate::{ByteSource, ReadError, Span};
 
 /// One line, without its end.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Line<'a> {
 
 /// Reads a source line by line.
 pub(crate) struct Lines<'s> {
-    source: &'s dyn Source,
+    source: &'s dyn ByteSource,
     buffer: Vec<u8>,
     /// Offset in the source of the buffer's first byte.
     base: u64,
@@ -33,7 +33,7 @@ const LINE_BYTES_MAX: usize = 512 << 20;
 
 impl<'s> Lines<'s> {
     /// The lines of `source` from its start.
-    pub(crate) fn of(source: &'s dyn Source) -> Self {
+    pub(crate) fn of(source: &'s dyn ByteSource) -> Self {
         Self { source, buffer: Vec::new(), base: 0, start: 0, number: 0 }
     }
 

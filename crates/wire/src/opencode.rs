@@ -8,7 +8,7 @@ use crate::detect::Sample;
 use crate::document::{Body, Dialect, Draft, Object, Side, View};
 use crate::mini_swe_agent::MiniSweAgent;
 use crate::protocol::read::image_at;
-use crate::{Format, Usage};
+use crate::{Format, ReportedUsage};
 use epitome_core::{
     Author, Block, Call, CallId, Compaction, EntryId, Image, Message, Opaque, Part, Role, ToolResult,
 };
@@ -172,11 +172,11 @@ fn tell_step(info: View<'_>, step: &Step<'_>, draft: &mut Draft<'_, Opencode>) {
 }
 
 /// opencode counts fresh, cached and reasoning tokens apart.
-fn usage(tokens: &Object<'_>) -> Option<Usage> {
+fn usage(tokens: &Object<'_>) -> Option<ReportedUsage> {
     let cache = tokens.get("cache").and_then(View::object).unwrap_or_default();
     let (read, write) = (cache.number("read").unwrap_or(0), cache.number("write").unwrap_or(0));
     let output = tokens.number("output").unwrap_or(0);
-    Some(Usage {
+    Some(ReportedUsage {
         prompt: tokens.number("input")?.saturating_add(read).saturating_add(write),
         output: output.saturating_add(tokens.number("reasoning").unwrap_or(0)),
         cache_read: read,

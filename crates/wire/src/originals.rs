@@ -1,6 +1,6 @@
 //! Finding a message's original again: each message remembers where it stands, not what it says.
 
-use crate::{Format, Source, Span};
+use crate::{ByteSource, Format, Span};
 use epitome_core::{Archive, ArchiveError, EntryId, Message};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub enum Place {
 /// The archive of one conversation.
 #[derive(Clone)]
 pub struct Originals {
-    source: Arc<dyn Source>,
+    source: Arc<dyn ByteSource>,
     /// How the bytes of a place are read.
     format: Format,
     /// By entry; none for entries that are not messages.
@@ -30,7 +30,7 @@ pub struct Originals {
 
 impl Originals {
     /// An empty archive over `source`, whose messages are written in `format`.
-    pub fn new(source: Arc<dyn Source>, format: Format) -> Self {
+    pub fn new(source: Arc<dyn ByteSource>, format: Format) -> Self {
         Self { source, format, places: Vec::new() }
     }
 

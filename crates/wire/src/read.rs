@@ -1,12 +1,12 @@
 //! Reading a file of any format.
 
-use crate::{Format, ReadError, Source, Transcript, detect};
+use crate::{ByteSource, Format, ReadError, Transcript, detect};
 use epitome_core::Measure;
 use std::sync::Arc;
 
 /// Reads a transcript in the format it is said to have, or in the one it looks like.
 pub fn read(
-    source: Arc<dyn Source>,
+    source: Arc<dyn ByteSource>,
     from: Option<Format>,
     measure: &dyn Measure,
 ) -> Result<Transcript, ReadError> {

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 /// Bytes that can be read again, in part. A file behind it may be larger than memory.
-pub trait Source: Send + Sync {
+pub trait ByteSource: Send + Sync {
     /// How many bytes there are.
     fn len(&self) -> u64;
     /// Reads at `offset` into the whole of `into`; shorter only at the end.
@@ -35,7 +35,7 @@ pub struct Span {
     pub len: u32,
 }
 
-impl Source for Vec<u8> {
+impl ByteSource for Vec<u8> {
     fn len(&self) -> u64 {
         self.as_slice().len() as u64
     }
@@ -49,21 +49,21 @@ impl Source for Vec<u8> {
 }
 
 /// A part of another source, read as if it were all there is.
-pub struct Window {
-    whole: Arc<dyn Source>,
+pub struct Slice {
+    whole: Arc<dyn ByteSource>,
     offset: u64,
     len: u64,
 }
 
-impl Window {
+impl Slice {
     /// The `len` bytes of `whole` from `offset` on; fewer where there are fewer.
-    pub fn new(whole: Arc<dyn Source>, offset: u64, len: u64) -> Self {
+    pub fn new(whole: Arc<dyn ByteSource>, offset: u64, len: u64) -> Self {
         let len = len.min(whole.len().saturating_sub(offset));
         Self { whole, offset, len }
     }
 }
 
-impl Source for Window {
+impl ByteSource for Slice {
     fn len(&self) -> u64 {
         self.len
     }

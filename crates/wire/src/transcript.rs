@@ -27,7 +27,7 @@ pub struct Conversation {
     /// What is sent before the history, where the file records it.
     pub fixed: Fixed,
     /// The model calls the file records, in order.
-    pub replies: Vec<Reply>,
+    pub replies: Vec<RecordedReply>,
     /// Where the messages' originals are.
     pub originals: Originals,
     /// The tool's own ids of entries (`uuid` and the like), by entry, where the format has them.
@@ -62,18 +62,18 @@ pub struct Fixed {
 
 /// One recorded answer of the model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
+pub struct RecordedReply {
     /// Its message.
     pub entry: EntryId,
     /// Who answered.
     pub model: Option<Arc<str>>,
     /// What the provider said it took; none where nothing usable is recorded.
-    pub usage: Option<Usage>,
+    pub usage: Option<ReportedUsage>,
 }
 
 /// Tokens of one call as the provider reported them, put on one basis: `prompt` includes what was cached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct ReportedUsage {
     /// The whole prompt.
     pub prompt: u64,
     /// What was written, reasoning included.

@@ -2,7 +2,7 @@
 
 use epitome_core::{Context, Entry, Image, Mark, Measure, Record, Tokens};
 use epitome_wire::encode::{self, RequestParts};
-use epitome_wire::{Format, Source, Span, Transcript, native, read};
+use epitome_wire::{ByteSource, Format, Protocol, Span, Transcript, native, read};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn messages(file: &[u8]) -> Value {
     let context = Context::of(conversation.leaf, reader).expect("originals can be read");
     let shown = context.shown(reader).expect("originals can be read");
     let parts = RequestParts { model: Some("m"), max_tokens: Some(1), ..RequestParts::default() };
-    let body = encode::body(Format::Anthropic, &parts, &shown).expect("a context can be encoded");
+    let body = encode::body(Protocol::Anthropic, &parts, &shown).expect("a context can be encoded");
     messages_of(&body)
 }
 
@@ -91,7 +91,7 @@ fn a_compaction_of_version_1_is_written_in_version_2_as_it_was() {
     let old = transcript(FILE);
     let original = native::original(Arc::new(FILE.to_vec())).expect("the file is ours");
     let bytes = original.slice(Span { offset: 0, len: original.len() as u32 }).expect("memory can be read");
-    let mut file = native::wrap(Format::Anthropic, original.len(), 1);
+    let mut file = native::wrap(Format::Body(Protocol::Anthropic), original.len(), 1);
     file.extend(bytes);
     file.push(b'\n');
     file.extend(native::mark_line(1, 0, old.conversations[0].leaf, compaction(&old)));

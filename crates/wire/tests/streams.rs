@@ -1,7 +1,7 @@
 //! Streams of any bytes in any pieces: always an answer, and the same one however they are split.
 
 use epitome_wire::Protocol;
-use epitome_wire::protocol::Answer;
+use epitome_wire::protocol::ModelReply;
 use epitome_wire::sse::{Assembler, Events};
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
@@ -37,7 +37,7 @@ fn protocol() -> impl Strategy<Value = Protocol> {
     prop::sample::select(vec![Protocol::Anthropic, Protocol::OpenaiChat, Protocol::OpenaiResponses])
 }
 
-fn assembled(protocol: Protocol, bytes: &[u8], size: usize) -> Answer {
+fn assembled(protocol: Protocol, bytes: &[u8], size: usize) -> ModelReply {
     let mut assembler = Assembler::new(protocol);
     bytes.chunks(size).for_each(|piece| assembler.push(piece));
     assembler.finish()

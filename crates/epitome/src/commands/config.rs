@@ -49,12 +49,12 @@ pub fn run(args: &ConfigArgs) -> Result<()> {
     if args.json { print_json(&shown) } else { page(&shown).print() }
 }
 
-fn window(args: &ConfigArgs, model: &Model, resolved: &Resolved) -> Option<Window> {
+fn window(args: &ConfigArgs, model: &ModelSpec, resolved: &Resolved) -> Option<Window> {
     let known = Known { flag: args.window.map(Tokens), provider: None, catalog: model.window_tokens };
     Window::choose(&known, &resolved.policy).ok()
 }
 
-fn budget(window: Window, model: &Model) -> Budget {
+fn budget(window: Window, model: &ModelSpec) -> Budget {
     let output = model.output_tokens_max.as_ref().map_or(OUTPUT_TOKENS, |most| most.value);
     Budget::new(window.tokens, Tokens::ZERO, Tokens(output))
 }

@@ -5,12 +5,12 @@ use crate::cli::ModelsArgs;
 use crate::draw::grouped;
 use crate::output::{Page, tell};
 use anyhow::Result;
-use epitome_tokens::Model;
+use epitome_tokens::ModelSpec;
 
 /// Lists the catalog, or prints what is known of one model.
 pub fn run(args: &ModelsArgs) -> Result<()> {
     let catalog = crate::opened::catalog(args.models.as_deref())?;
-    let models: Vec<Model> = match &args.name {
+    let models: Vec<ModelSpec> = match &args.name {
         Some(name) => vec![catalog.find(name)],
         None => catalog.models().collect(),
     };
@@ -36,7 +36,7 @@ pub fn run(args: &ModelsArgs) -> Result<()> {
     Ok(())
 }
 
-fn row(model: &Model) -> String {
+fn row(model: &ModelSpec) -> String {
     let prices = model.prices.as_ref().map(|prices| prices.value.rates);
     let dollars = |price: Option<f64>| price.map_or_else(|| "-".to_owned(), |price| format!("{price:.2}"));
     format!(

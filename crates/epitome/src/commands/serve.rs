@@ -9,7 +9,7 @@ use crate::opened::catalog;
 use crate::output::{self, Page};
 use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
-use epitome_server::{Server, Settings, Upstreams};
+use epitome_server::{Server, ServerSettings, Upstreams};
 use rules::LiveRules;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,13 +27,13 @@ pub fn run(args: ServeArgs) -> Result<()> {
     })
 }
 
-fn settings(args: ServeArgs) -> Result<Settings> {
+fn settings(args: ServeArgs) -> Result<ServerSettings> {
     let catalog = catalog(args.models.as_deref())?;
     let asking = Asking::here(catalog.clone(), Dry::No)?;
     let policy = PolicyArgs { preset: args.preset, summarizer: args.summarizer, ..PolicyArgs::default() };
     let public = Upstreams::default();
     let or_all = |own: Option<_>, public| own.or_else(|| args.upstream.clone()).unwrap_or(public);
-    Ok(Settings {
+    Ok(ServerSettings {
         upstreams: Upstreams {
             anthropic: or_all(args.upstream_anthropic, public.anthropic),
             openai: or_all(args.upstream_openai, public.openai),

@@ -4,7 +4,7 @@ use super::print_json;
 use crate::cli::UndoArgs;
 use crate::{input, output};
 use anyhow::{Context as _, Result, bail};
-use epitome_wire::{Format, ReadError, Source, Undo, Window, detect, native, undo};
+use epitome_wire::{ByteSource, Format, ReadError, Slice, Undo, detect, native, undo};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ enum Without {
 
 /// A run of bytes, from the file or made anew.
 enum Run {
-    Kept(Window),
+    Kept(Slice),
     Made(Vec<u8>),
 }
 
@@ -45,7 +45,7 @@ pub fn run(args: &UndoArgs) -> Result<()> {
     Ok(())
 }
 
-fn take_back(source: &Arc<dyn Source>, from: Option<Format>) -> Result<Without> {
+fn take_back(source: &Arc<dyn ByteSource>, from: Option<Format>) -> Result<Without> {
     let format = match from {
         Some(format) => format,
         None => detect(&[], &**source)?,
@@ -66,7 +66,7 @@ fn take_back(source: &Arc<dyn Source>, from: Option<Format>) -> Result<Without> 
         Undo::Nothing => {
             detect(&[], &**source).and_then(|found| same(format, found)).map(|()| Without::Unchanged)?
         }
-        Undo::Truncate(len) => Without::Runs(vec![Run::Kept(Window::new(source.clone(), 0, len))]),
+        Undo::Truncate(len) => Without::Runs(vec![Run::Kept(Slice::new(source.clone(), 0, len))]),
         Undo::Rewrite(bytes) => Without::Runs(vec![Run::Made(bytes)]),
     })
 }
@@ -77,7 +77,7 @@ fn same(said: Format, found: Format) -> Result<(), ReadError> {
     if said == found { Ok(()) } else { Err(ReadError::NotThis { format: said, why }) }
 }
 
-fn native_without(source: &Arc<dyn Source>) -> Result<Without> {
+fn native_without(source: &Arc<dyn ByteSource>) -> Result<Without> {
     Ok(match native::undo(source.clone())? {
         native::Undo::Nothing => Without::Unchanged,
         native::Undo::Original(kept) | native::Undo::Shorter(kept) => Without::Runs(vec![Run::Kept(kept)]),
@@ -87,7 +87,7 @@ fn native_without(source: &Arc<dyn Source>) -> Result<Without> {
     })
 }
 
-fn write(without: &Without, source: &Arc<dyn Source>, to: &mut dyn Write) -> Result<()> {
+fn write(without: &Without, source: &Arc<dyn ByteSource>, to: &mut dyn Write) -> Result<()> {
     let Without::Runs(runs) = without else { return output::copy(&**source, source.len(), to) };
     for run in runs {
         match run {

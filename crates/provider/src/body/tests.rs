@@ -1,7 +1,7 @@
 //! Bodies as they leave, byte for byte.
 
 use super::{Frame, Outgoing, Place, outgoing};
-use crate::Last;
+use crate::LastRequest;
 use crate::options::{Effort, Options};
 use epitome_core::{Author, Block, Body, Call, CallId, Failure, Message, Purpose, Request, Role, Tokens};
 use epitome_wire::Protocol;
@@ -45,7 +45,7 @@ fn a_warm_prefix_is_gone_on_with_and_without_one_the_messages_are_written() {
     let asked =
         request(Purpose::History, Body::Prefix { messages: vec![said], instruction: "sum up".into() });
     let body = r#"{"model":"m","messages":[{"role":"user","content":"hello"}],"max_tokens":9}"#;
-    let last = Last { body: body.into(), beta: Some("context-1".into()) };
+    let last = LastRequest { body: body.into(), beta: Some("context-1".into()) };
     let warm = written(&asked, &Frame { last: Some(&last), ..frame(Protocol::OpenaiChat) });
     let whole = r#"{"model":"m","messages":[{"role":"user","content":"hello"},{"role":"user","content":"sum up"}],"max_tokens":9}"#;
     assert_eq!(warm, (Place::Replies, whole.to_owned()));

@@ -4,7 +4,7 @@ use crate::script::{Act, Server, stream, whole};
 use crate::{Seen, ask, ask_anthropic, provider, request, says};
 use epitome_core::{Body, Failure, Opaque, Purpose, Reply, Spent, Stop, Tokens};
 use epitome_engine::Model;
-use epitome_provider::Last;
+use epitome_provider::LastRequest;
 
 fn reply(text: &str, stop: Stop) -> Result<Reply, Failure> {
     Ok(Reply { text: text.into(), stop, native: None })
@@ -157,7 +157,7 @@ async fn a_warm_prefix_is_sent_byte_for_byte_with_one_message_more() {
     let server = Server::start(vec![says("ok", "end_turn")]).await;
     let provider = provider(&server.url, "anthropic", "");
     let last = r#"{"model":"claude-opus-4-5", "max_tokens":64,"stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
-    provider.remember(Last { body: last.into(), beta: Some("context-1".into()) });
+    provider.remember(LastRequest { body: last.into(), beta: Some("context-1".into()) });
     let body = Body::Prefix { messages: Vec::new(), instruction: "sum up".into() };
     let called = provider.summarize(epitome_core::Request { body, ..request(Purpose::History) }).await;
     assert_eq!(called.result, reply("ok", Stop::End));

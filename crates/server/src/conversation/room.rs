@@ -6,7 +6,7 @@ use crate::reading;
 use epitome_core::{Budget, Measure, Tokens};
 use epitome_engine::{EngineError, Recovery};
 use epitome_wire::Fixed;
-use epitome_wire::overflow::{Known, Numbers};
+use epitome_wire::overflow::{Numbers, RequestFacts};
 
 /// The answer's length where neither request nor catalog limit it.
 const OUTPUT_TOKENS: u64 = 8_192;
@@ -68,9 +68,9 @@ impl Conversation {
     }
 
     /// What we know of the size of its next request.
-    pub(crate) fn known(&self) -> Known {
+    pub(crate) fn known(&self) -> RequestFacts {
         let (budget, tokens) = self.room();
-        Known { estimate: Some(budget.fixed + tokens), window: Some(budget.window), largest: None }
+        RequestFacts { estimate: Some(budget.fixed + tokens), window: Some(budget.window), largest: None }
     }
 }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use epitome_core::{Policy, Tokens};
 use epitome_engine::Stopped;
-use epitome_server::{Rule, Server, Settings, Upstreams};
+use epitome_server::{Server, ServerSettings, SessionRule, Upstreams};
 use epitome_tokens::Catalog;
 use epitome_upstream::{Handle, Keep, Script, Upstream};
 use reqwest::{Client, RequestBuilder, StatusCode};

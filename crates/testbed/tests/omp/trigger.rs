@@ -6,7 +6,7 @@ use epitome_core::{Tokens, Trigger, Verdict};
 use epitome_engine::{Event, FigureSource, Happened, Point, Recovery, Report};
 use epitome_testbed::{Bed, Maker, TestHook};
 use epitome_tokens::Usage;
-use epitome_wire::overflow::{Class, Known, Seen, classify};
+use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
 use std::sync::Arc;
 
 fn usage(prompt: u64, output: u64) -> Usage {
@@ -107,9 +107,9 @@ fn m15_a_body_too_large_for_its_server_is_no_overflow() {
     bed.talk(80, 1_000);
     let before = bed.shown();
     let (estimate, _) = bed.session.figure();
-    let known = Known { estimate: Some(estimate), window: Some(Tokens(WINDOW)), largest: None };
-    let verdict = classify(Seen::Status(413), b"Request Entity Too Large", &known);
-    assert_eq!((verdict.class, verdict.needs_compaction(&known)), (Class::PayloadBytes, false));
+    let known = RequestFacts { estimate: Some(estimate), window: Some(Tokens(WINDOW)), largest: None };
+    let verdict = classify(ErrorPlace::Status(413), b"Request Entity Too Large", &known);
+    assert_eq!((verdict.class, verdict.needs_compaction(&known)), (OverflowClass::PayloadBytes, false));
     for _ in 0..2 {
         bed.session
             .hold("the body has too many bytes; take large attachments out")

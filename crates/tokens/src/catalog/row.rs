@@ -2,7 +2,7 @@
 
 use crate::Tokenizer;
 use crate::image::ImageRule;
-use crate::model::{Model, Origin, Provider, Source, Sourced};
+use crate::model::{ModelSpec, RowOrigin, Sourced, SpecSource, Vendor};
 use crate::price::{LongRates, Prices, Rates};
 use serde::Deserialize;
 
@@ -21,7 +21,7 @@ pub(super) struct Row {
     /// Names it stands for, and for every longer name that goes on with a dash.
     #[serde(rename = "match")]
     pub(super) names: Vec<String>,
-    provider: Option<Provider>,
+    provider: Option<Vendor>,
     tokenizer: Option<Tokenizer>,
     window: Option<u64>,
     input_max: Option<u64>,
@@ -60,7 +60,7 @@ struct LongPrice {
 
 impl Row {
     /// Puts this row's values on a model, marked with where they come from.
-    pub(super) fn apply(&self, source: Source, model: &mut Model) {
+    pub(super) fn apply(&self, source: SpecSource, model: &mut ModelSpec) {
         let sourced = |value| Sourced::new(value, source);
         model.row = self.names.first().cloned().or(model.row.take());
         model.provider = self.provider.unwrap_or(model.provider);
@@ -81,9 +81,9 @@ impl Row {
         Some(Prices { rates, long })
     }
 
-    fn origin(&self) -> Option<Origin> {
+    fn origin(&self) -> Option<RowOrigin> {
         let (source, as_of) = (self.source.clone()?, self.as_of.clone()?);
-        Some(Origin { source, as_of, is_verified: self.verified })
+        Some(RowOrigin { source, as_of, is_verified: self.verified })
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Got {
 }
 
 /// One event of a stream: its name, where it has one, and its data.
-pub(crate) type Event = (Option<String>, Value);
+pub(crate) type StreamEvent = (Option<String>, Value);
 
 impl Client {
     pub(crate) async fn of(script: Script) -> Self {
@@ -70,7 +70,7 @@ impl Client {
     }
 
     /// The events of a stream that ends well.
-    pub(crate) async fn stream(&self, path: &str, body: &Value) -> Vec<Event> {
+    pub(crate) async fn stream(&self, path: &str, body: &Value) -> Vec<StreamEvent> {
         let answer = self.send(path, &streamed(body), None).await.expect("an answer");
         events(&answer.text().await.expect("a whole stream"))
     }
@@ -98,7 +98,7 @@ pub(crate) fn streamed(body: &Value) -> Value {
 }
 
 /// The events in a text.
-pub(crate) fn events(text: &str) -> Vec<Event> {
+pub(crate) fn events(text: &str) -> Vec<StreamEvent> {
     let frames = text.split("\n\n").filter(|frame| !frame.is_empty());
     frames
         .map(|frame| {

@@ -1,6 +1,6 @@
 //! Each protocol, whole and streamed: the events add up to the whole.
 
-use crate::client::{CHAT, Client, Event, MESSAGES, RESPONSES, anthropic, chat, responses, text_of};
+use crate::client::{CHAT, Client, MESSAGES, RESPONSES, StreamEvent, anthropic, chat, responses, text_of};
 use serde_json::{Value, json};
 
 fn schema() -> Value {
@@ -19,14 +19,14 @@ fn with_tool(mut body: Value) -> Value {
 }
 
 /// The same question asked of two upstreams that have heard nothing before.
-async fn both(path: &str, body: &Value) -> (Value, Vec<Event>) {
+async fn both(path: &str, body: &Value) -> (Value, Vec<StreamEvent>) {
     let whole = Client::usual().await.post(path, body).await;
     assert_eq!(whole.status, 200, "{}", whole.body);
     (whole.body, Client::usual().await.stream(path, body).await)
 }
 
 /// The names of events, each once in a row.
-fn names(events: &[Event]) -> Vec<&str> {
+fn names(events: &[StreamEvent]) -> Vec<&str> {
     let mut names: Vec<&str> = events.iter().filter_map(|(name, _)| name.as_deref()).collect();
     names.dedup();
     names
@@ -51,7 +51,7 @@ async fn anthropic_events_add_up_to_the_message() {
 }
 
 /// What a client makes of the events.
-fn assembled_message(events: &[Event]) -> Value {
+fn assembled_message(events: &[StreamEvent]) -> Value {
     let mut message = Value::Null;
     for (_, data) in events {
         match data["type"].as_str().expect("a type") {
@@ -111,7 +111,7 @@ async fn chat_chunks_add_up_to_the_completion() {
     assert_eq!((finish, &choice["finish_reason"]), (json!("tool_calls"), &json!("tool_calls")));
 }
 
-fn assembled_choice(events: &[Event]) -> (Value, Value) {
+fn assembled_choice(events: &[StreamEvent]) -> (Value, Value) {
     let mut message = json!({"content": "", "tool_calls": []});
     let mut finish = Value::Null;
     for (_, chunk) in events {

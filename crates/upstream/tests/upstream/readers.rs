@@ -3,8 +3,8 @@
 use crate::client::{CHAT, Client, MESSAGES, chat, questions, streamed};
 use epitome_upstream::{Place, Script, Style};
 use epitome_wire::Protocol;
-use epitome_wire::overflow::{Class, Known, Seen, classify};
-use epitome_wire::protocol::{Answer, reply};
+use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
+use epitome_wire::protocol::{ModelReply, reply};
 use epitome_wire::sse::Assembler;
 use serde_json::json;
 
@@ -17,7 +17,7 @@ fn protocol(path: &str) -> Protocol {
 }
 
 /// What our readers make of a stream, and of the same answer whole.
-async fn both(path: &str, body: &serde_json::Value, order: &str) -> (Answer, Answer) {
+async fn both(path: &str, body: &serde_json::Value, order: &str) -> (ModelReply, ModelReply) {
     let (one, other) = (Client::usual().await, Client::usual().await);
     let mut asking = streamed(body);
     if path == CHAT {
@@ -58,26 +58,26 @@ async fn what_breaks_off_is_not_whole() {
 }
 
 /// Each style, and the class its error is of.
-const CLASSES: [(Style, Class); 19] = [
-    (Style::Provider, Class::TokenOverflow),
-    (Style::AnthropicReserve, Class::OutputReserve),
-    (Style::AnthropicBytes, Class::PayloadBytes),
-    (Style::OpenaiInput, Class::TokenOverflow),
-    (Style::OpenaiRate, Class::SizeRate),
-    (Style::Bedrock, Class::TokenOverflow),
-    (Style::Gemini, Class::TokenOverflow),
-    (Style::Groq, Class::TokenOverflow),
-    (Style::GroqRate, Class::SizeRate),
-    (Style::Litellm, Class::TokenOverflow),
-    (Style::LlamaCpp, Class::TokenOverflow),
-    (Style::LmStudio, Class::TokenOverflow),
-    (Style::Mistral, Class::TokenOverflow),
-    (Style::Ollama, Class::TokenOverflow),
-    (Style::Openrouter, Class::TokenOverflow),
-    (Style::Vllm, Class::TokenOverflow),
-    (Style::Xai, Class::TokenOverflow),
-    (Style::Nginx, Class::PayloadBytes),
-    (Style::EmptyBody, Class::Suspect),
+const CLASSES: [(Style, OverflowClass); 19] = [
+    (Style::Provider, OverflowClass::TokenOverflow),
+    (Style::AnthropicReserve, OverflowClass::OutputReserve),
+    (Style::AnthropicBytes, OverflowClass::PayloadBytes),
+    (Style::OpenaiInput, OverflowClass::TokenOverflow),
+    (Style::OpenaiRate, OverflowClass::SizeRate),
+    (Style::Bedrock, OverflowClass::TokenOverflow),
+    (Style::Gemini, OverflowClass::TokenOverflow),
+    (Style::Groq, OverflowClass::TokenOverflow),
+    (Style::GroqRate, OverflowClass::SizeRate),
+    (Style::Litellm, OverflowClass::TokenOverflow),
+    (Style::LlamaCpp, OverflowClass::TokenOverflow),
+    (Style::LmStudio, OverflowClass::TokenOverflow),
+    (Style::Mistral, OverflowClass::TokenOverflow),
+    (Style::Ollama, OverflowClass::TokenOverflow),
+    (Style::Openrouter, OverflowClass::TokenOverflow),
+    (Style::Vllm, OverflowClass::TokenOverflow),
+    (Style::Xai, OverflowClass::TokenOverflow),
+    (Style::Nginx, OverflowClass::PayloadBytes),
+    (Style::EmptyBody, OverflowClass::Suspect),
 ];
 
 #[tokio::test]
@@ -87,8 +87,8 @@ async fn every_style_is_known_for_what_it_is() {
     for (overflow_style, class) in CLASSES {
         let script = Script { window_tokens: Some(2000), overflow_style, ..Script::default() };
         let answer = Client::of(script).await.send(CHAT, &long, None).await.expect("an answer");
-        let seen = Seen::Status(answer.status().as_u16());
-        let verdict = classify(seen, &answer.bytes().await.expect("a body"), &Known::default());
+        let seen = ErrorPlace::Status(answer.status().as_u16());
+        let verdict = classify(seen, &answer.bytes().await.expect("a body"), &RequestFacts::default());
         if verdict.class != class {
             wrong.push((overflow_style, verdict));
         }
@@ -105,7 +105,7 @@ async fn an_overflow_inside_a_stream_is_known_too() {
         let mut assembler = Assembler::new(protocol(path));
         assembler.push(&answer.bytes().await.expect("a stream"));
         let error = assembler.finish().error.expect("an error");
-        let verdict = classify(Seen::InStream, error.as_bytes(), &Known::default());
-        assert_eq!(verdict.class, Class::TokenOverflow, "{path}");
+        let verdict = classify(ErrorPlace::InStream, error.as_bytes(), &RequestFacts::default());
+        assert_eq!(verdict.class, OverflowClass::TokenOverflow, "{path}");
     }
 }

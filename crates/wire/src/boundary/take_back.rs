@@ -2,7 +2,7 @@
 
 use super::Undo;
 use crate::jsonl::{Problems, each_object, part_of};
-use crate::{ReadError, Source, Span};
+use crate::{ByteSource, ReadError, Span};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::io;
@@ -27,7 +27,7 @@ const LOOK_BYTES: usize = 4096;
 
 /// How to take `found` out of `source`.
 pub(crate) fn take_back(
-    source: &dyn Source,
+    source: &dyn ByteSource,
     found: Option<Found>,
     parent_of: ParentOf,
 ) -> Result<Undo, ReadError> {
@@ -53,14 +53,14 @@ struct Edit {
     by: String,
 }
 
-fn is_end(source: &dyn Source, offset: u64) -> Result<bool, ReadError> {
+fn is_end(source: &dyn ByteSource, offset: u64) -> Result<bool, ReadError> {
     let mut behind = [0; LOOK_BYTES];
     let got = source.read_at(offset, &mut behind).map_err(ReadError::Read)?;
     Ok(behind[..got].trim_ascii().is_empty() && got < LOOK_BYTES)
 }
 
 /// The compaction's lines go, with the newline that ends each.
-fn removals(source: &dyn Source, found: &Found) -> Result<Vec<Edit>, ReadError> {
+fn removals(source: &dyn ByteSource, found: &Found) -> Result<Vec<Edit>, ReadError> {
     let mut edits = Vec::new();
     for span in &found.spans {
         let mut next = [0];
@@ -73,7 +73,7 @@ fn removals(source: &dyn Source, found: &Found) -> Result<Vec<Edit>, ReadError> 
 }
 
 /// What hung off the compaction hangs off what it followed.
-fn new_parents(source: &dyn Source, found: &Found, parent_of: ParentOf) -> Result<Vec<Edit>, ReadError> {
+fn new_parents(source: &dyn ByteSource, found: &Found, parent_of: ParentOf) -> Result<Vec<Edit>, ReadError> {
     let by = serde_json::to_string(&found.follows).expect("a string is JSON");
     let mut edits = Vec::new();
     each_object(source, &mut Problems::default(), |object, _| {
@@ -92,7 +92,7 @@ fn new_parents(source: &dyn Source, found: &Found, parent_of: ParentOf) -> Resul
     Ok(edits)
 }
 
-fn rewrite(source: &dyn Source, edits: &[Edit]) -> Result<Vec<u8>, ReadError> {
+fn rewrite(source: &dyn ByteSource, edits: &[Edit]) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::with_capacity(source.len() as usize);
     let mut at = 0;
     for edit in edits {
@@ -104,7 +104,7 @@ fn rewrite(source: &dyn Source, edits: &[Edit]) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
-fn copy(source: &dyn Source, from: u64, to: u64, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
+fn copy(source: &dyn ByteSource, from: u64, to: u64, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
     let old = bytes.len();
     bytes.resize(old + to.saturating_sub(from) as usize, 0);
     let got = source.read_at(from, &mut bytes[old..]).map_err(ReadError::Read)?;
@@ -118,13 +118,13 @@ fn copy(source: &dyn Source, from: u64, to: u64, bytes: &mut Vec<u8>) -> Result<
 #[cfg(test)]
 mod tests {
     use super::{Edit, rewrite};
-    use crate::{ReadError, Source};
+    use crate::{ByteSource, ReadError};
     use std::io;
 
     /// A file that lost its end after its length was asked.
     struct Shrunk;
 
-    impl Source for Shrunk {
+    impl ByteSource for Shrunk {
         fn len(&self) -> u64 {
             8
         }

@@ -4,7 +4,7 @@ use super::record::Record;
 use super::session::Session;
 use crate::detect::Sample;
 use crate::jsonl::{Object, Problems, each_object};
-use crate::{Format, ReadError, Source, Transcript};
+use crate::{ByteSource, Format, ReadError, Transcript};
 use epitome_core::Measure;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) fn is_record(sample: &Sample<'_>) -> bool {
 }
 
 /// Reads a session file, or the file of a subagent.
-pub(crate) fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
     if source.is_empty() {
         return Err(ReadError::Empty);
     }
@@ -86,7 +86,7 @@ impl File<'_> {
         }
     }
 
-    fn finish(self, source: Arc<dyn Source>, mut problems: Problems) -> Result<Transcript, ReadError> {
+    fn finish(self, source: Arc<dyn ByteSource>, mut problems: Problems) -> Result<Transcript, ReadError> {
         if self.known == 0 {
             let why = "no line is a record with a `type` it writes".into();
             return Err(ReadError::NotThis { format: Format::ClaudeCode, why });

@@ -112,7 +112,7 @@ pub(super) struct ImageLine<'a> {
     pub url: Option<Text<'a>>,
 }
 
-/// Usage as Anthropic reports it.
+/// ReportedUsage as Anthropic reports it.
 #[derive(Clone, Copy, Deserialize)]
 pub(super) struct UsageLine {
     #[serde(default)]

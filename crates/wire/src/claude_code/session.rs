@@ -5,7 +5,7 @@ use super::message::{is_made_up, message_of};
 use super::record::{Body, Record, UsageLine};
 use crate::assembly::{Assembly, Met, Pairing};
 use crate::jsonl::{Object, Problems};
-use crate::{Conversation, Fixed, Format, Reply, Source, Usage};
+use crate::{ByteSource, Conversation, Fixed, Format, RecordedReply, ReportedUsage};
 use epitome_core::{CallId, EntryId, Measure, Weighed};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct Session<'m> {
     pub(super) ups: Vec<(EntryId, EntryId)>,
     /// Entries whose parent was not there yet: its `uuid`, and their line.
     astray: Vec<(EntryId, Box<str>, u64)>,
-    replies: Vec<Reply>,
+    replies: Vec<RecordedReply>,
     /// Entries of replies by `message.id`, with their place among `replies`.
     by_message: HashMap<Box<str>, (EntryId, Option<usize>)>,
     newest_reply: Option<EntryId>,
@@ -142,7 +142,7 @@ impl<'m> Session<'m> {
         let entry = self.assembly.add(met);
         let reply = (!is_made_up(record, body)).then(|| {
             let model = body.model.as_ref().map(Arc::from);
-            self.replies.push(Reply { entry, model, usage: None });
+            self.replies.push(RecordedReply { entry, model, usage: None });
             self.replies.len() - 1
         });
         if let Some(id) = body.id.as_deref() {
@@ -171,7 +171,7 @@ impl<'m> Session<'m> {
     }
 
     /// The conversation these records make.
-    pub(super) fn finish(mut self, source: Arc<dyn Source>, problems: &mut Problems) -> Conversation {
+    pub(super) fn finish(mut self, source: Arc<dyn ByteSource>, problems: &mut Problems) -> Conversation {
         self.bring_home(problems);
         let links = Links { ups: self.ups, answers: self.assembly.answered_replies() };
         let tree = links.tree(self.last);
@@ -206,14 +206,14 @@ impl<'m> Session<'m> {
 }
 
 /// The normalised figures; none where all are zero, as on replies that were cut short.
-fn usage_of(line: UsageLine) -> Option<Usage> {
+fn usage_of(line: UsageLine) -> Option<ReportedUsage> {
     let cache_read = line.cache_read_input_tokens.unwrap_or(0);
     let cache_write = line.cache_creation_input_tokens.unwrap_or(0);
-    let usage = Usage {
+    let usage = ReportedUsage {
         prompt: line.input_tokens.unwrap_or(0).saturating_add(cache_read).saturating_add(cache_write),
         output: line.output_tokens.unwrap_or(0),
         cache_read,
         cache_write,
     };
-    (usage != Usage::default()).then_some(usage)
+    (usage != ReportedUsage::default()).then_some(usage)
 }

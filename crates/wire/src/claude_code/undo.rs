@@ -3,13 +3,13 @@
 use super::record::Record;
 use crate::boundary::{Found, Mark, Undo, take_back};
 use crate::jsonl::{Object, Problems, each_object};
-use crate::{ReadError, Source};
+use crate::{ByteSource, ReadError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 
 /// How to take back the last compaction of `source`: its boundary record and its summary.
-pub(crate) fn undo(source: &dyn Source) -> Result<Undo, ReadError> {
+pub(crate) fn undo(source: &dyn ByteSource) -> Result<Undo, ReadError> {
     let mut search = Search::default();
     each_object(source, &mut Problems::default(), |object, _| search.look(object))?;
     take_back(source, search.found, parent_of)

@@ -3,7 +3,7 @@
 use super::shape::{Envelope, Ids, boundary_line, summary_line};
 use crate::boundary::{Boundary, Mark, WriteError, begin_line, derive, kept_tail};
 use crate::jsonl::decoded;
-use crate::{Conversation, Format, Source, Span, Transcript};
+use crate::{ByteSource, Conversation, Format, Span, Transcript};
 use epitome_core::EntryId;
 use serde::Serialize;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use serde_json::Value;
 pub(crate) fn append(
     transcript: &Transcript,
     conversation: usize,
-    source: &dyn Source,
+    source: &dyn ByteSource,
     boundary: &Boundary,
 ) -> Result<Vec<u8>, WriteError> {
     if let Some(&id) = boundary.front.first() {
@@ -52,7 +52,7 @@ fn uuid(mut bytes: [u8; 32]) -> String {
 /// The last record of the live branch that is in the file, and the id a boundary follows.
 fn last_record(
     conversation: &Conversation,
-    source: &dyn Source,
+    source: &dyn ByteSource,
 ) -> Result<Option<(Envelope, Option<String>)>, WriteError> {
     let branch = conversation.leaf.map_or_else(Vec::new, |leaf| conversation.log.path(leaf));
     let last = branch.iter().rev().find_map(|id| Some((*id, *conversation.originals.spans(*id)?.last()?)));
@@ -65,7 +65,7 @@ fn last_record(
     Ok(Some((envelope, follows)))
 }
 
-fn envelope_at(source: &dyn Source, id: EntryId, span: Span) -> Result<Envelope, WriteError> {
+fn envelope_at(source: &dyn ByteSource, id: EntryId, span: Span) -> Result<Envelope, WriteError> {
     let bytes = source.slice(span).map_err(WriteError::Read)?;
     serde_json::from_str(&decoded(&bytes)).map_err(|error| WriteError::Changed { id, why: error.to_string() })
 }
@@ -73,7 +73,7 @@ fn envelope_at(source: &dyn Source, id: EntryId, span: Span) -> Result<Envelope,
 /// The ids of the records kept, in file order: each line of a reply has its own.
 fn kept_uuids(
     conversation: &Conversation,
-    source: &dyn Source,
+    source: &dyn ByteSource,
     boundary: &Boundary,
 ) -> Result<Vec<String>, WriteError> {
     let mut spans: Vec<(EntryId, Span)> = Vec::new();

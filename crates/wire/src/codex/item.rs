@@ -95,7 +95,7 @@ pub(super) struct TokenInfo {
     pub model_context_window: Option<u64>,
 }
 
-/// Usage as OpenAI reports it: the input includes what was cached.
+/// ReportedUsage as OpenAI reports it: the input includes what was cached.
 #[derive(Clone, Copy, Deserialize)]
 pub(super) struct UsageLine {
     #[serde(default)]

@@ -4,7 +4,7 @@ use super::item::{Compacted, Event, Item, Line, SessionMeta, TurnContext};
 use super::rollout::Rollout;
 use crate::detect::Sample;
 use crate::jsonl::{Object, Problems, each_object, part_of};
-use crate::{Format, ReadError, Source, Transcript};
+use crate::{ByteSource, Format, ReadError, Transcript};
 use epitome_core::Measure;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(crate) fn is_line(sample: &Sample<'_>) -> bool {
 }
 
 /// Reads a rollout.
-pub(crate) fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
     if source.is_empty() {
         return Err(ReadError::Empty);
     }

@@ -4,7 +4,7 @@ use super::item::{Event, Item, UsageLine};
 use super::message::{Kind, NO_CALL, kind_of, message_of};
 use crate::assembly::{Assembly, Met, Pairing};
 use crate::jsonl::{Object, Problems};
-use crate::{Conversation, Fixed, Format, Reply, Source, Usage};
+use crate::{ByteSource, Conversation, Fixed, Format, RecordedReply, ReportedUsage};
 use epitome_core::{CallId, EntryId, Measure, Message, Role};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(super) struct Rollout<'m> {
     pub(super) measure: &'m dyn Measure,
     pub(super) assembly: Assembly,
     pub(super) fixed: Fixed,
-    replies: Vec<Reply>,
+    replies: Vec<RecordedReply>,
     /// The reply whose items are still coming.
     open: Option<EntryId>,
 }
@@ -60,7 +60,7 @@ impl<'m> Rollout<'m> {
         self.open = Some(entry);
         // What a compaction carries over was answered before; only what stands on its own line is a reply.
         if part == 0 {
-            self.replies.push(Reply { entry, model: self.fixed.model.clone(), usage: None });
+            self.replies.push(RecordedReply { entry, model: self.fixed.model.clone(), usage: None });
         }
     }
 
@@ -116,7 +116,7 @@ impl<'m> Rollout<'m> {
         self.open = None;
     }
 
-    pub(super) fn finish(self, source: Arc<dyn Source>) -> Conversation {
+    pub(super) fn finish(self, source: Arc<dyn ByteSource>) -> Conversation {
         let leaf = self.assembly.newest();
         let made = self.assembly.in_line(source, Format::Codex);
         Conversation {
@@ -132,12 +132,12 @@ impl<'m> Rollout<'m> {
 }
 
 /// The normalised figures; none where all are zero.
-fn usage_of(line: UsageLine) -> Option<Usage> {
-    let usage = Usage {
+fn usage_of(line: UsageLine) -> Option<ReportedUsage> {
+    let usage = ReportedUsage {
         prompt: line.input_tokens,
         output: line.output_tokens,
         cache_read: line.cached_input_tokens,
         cache_write: 0,
     };
-    (usage != Usage::default()).then_some(usage)
+    (usage != ReportedUsage::default()).then_some(usage)
 }

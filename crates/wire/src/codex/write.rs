@@ -4,7 +4,7 @@ use super::item::Item;
 use super::message::{Kind, kind_of, message_of, payload_of};
 use crate::boundary::{Boundary, Found, Mark, Undo, WriteError, begin_line, kept_tail, take_back};
 use crate::jsonl::{Object, Problems, Text, decoded, each_object};
-use crate::{Conversation, ReadError, Source, Transcript};
+use crate::{ByteSource, Conversation, ReadError, Transcript};
 use epitome_core::EntryId;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 pub(crate) fn append(
     transcript: &Transcript,
     conversation: usize,
-    source: &dyn Source,
+    source: &dyn ByteSource,
     boundary: &Boundary,
 ) -> Result<Vec<u8>, WriteError> {
     let nothing_said = WriteError::NothingSaid(conversation);
@@ -53,7 +53,7 @@ struct Payload<'a> {
 /// The items of these messages, as they stand in the file.
 fn items_of(
     conversation: &Conversation,
-    source: &dyn Source,
+    source: &dyn ByteSource,
     ids: &[EntryId],
 ) -> Result<Vec<Box<RawValue>>, WriteError> {
     let mut items = Vec::new();
@@ -99,7 +99,7 @@ fn user_item(text: &str) -> Box<RawValue> {
 }
 
 /// How to take back the last compaction of `source`.
-pub(crate) fn undo(source: &dyn Source) -> Result<Undo, ReadError> {
+pub(crate) fn undo(source: &dyn ByteSource) -> Result<Undo, ReadError> {
     let mut last = None;
     each_object(source, &mut Problems::default(), |object, _| {
         last = found(object)?.or(last.take());

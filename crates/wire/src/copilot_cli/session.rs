@@ -4,7 +4,7 @@ use super::event::{Data, Event};
 use super::message::{NO_CALL, message_of};
 use crate::assembly::{Assembly, Met, Pairing};
 use crate::jsonl::{Object, Problems};
-use crate::{Conversation, Fixed, Format, Reply, Source};
+use crate::{ByteSource, Conversation, Fixed, Format, RecordedReply};
 use epitome_core::{CallId, EntryId, Measure, Role};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(super) struct Session<'m> {
     measure: &'m dyn Measure,
     assembly: Assembly,
     fixed: Fixed,
-    replies: Vec<Reply>,
+    replies: Vec<RecordedReply>,
 }
 
 impl<'m> Session<'m> {
@@ -67,10 +67,10 @@ impl<'m> Session<'m> {
     fn note_reply(&mut self, entry: EntryId, data: &Data<'_>) {
         let model = data.model.as_ref().map(Arc::from).or_else(|| self.fixed.model.clone());
         self.fixed.model = model.clone();
-        self.replies.push(Reply { entry, model, usage: None });
+        self.replies.push(RecordedReply { entry, model, usage: None });
     }
 
-    pub(super) fn finish(self, source: Arc<dyn Source>) -> Conversation {
+    pub(super) fn finish(self, source: Arc<dyn ByteSource>) -> Conversation {
         let leaf = self.assembly.newest();
         let made = self.assembly.in_line(source, Format::CopilotCli);
         Conversation {

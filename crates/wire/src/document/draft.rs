@@ -3,7 +3,7 @@
 use super::pairs::Pairs;
 use super::{Dialect, Document, Side, View};
 use crate::jsonl::Problems;
-use crate::{Conversation, Fixed, Originals, Place, Reply, Source, Span, Usage};
+use crate::{ByteSource, Conversation, Fixed, Originals, Place, RecordedReply, ReportedUsage, Span};
 use epitome_core::{Compaction, Entry, EntryId, Log, Measure, Message, SizeTable, Weighed};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) struct Draft<'d, D> {
     log: Log,
     sizes: SizeTable,
     originals: Originals,
-    replies: Vec<Reply>,
+    replies: Vec<RecordedReply>,
     names: Vec<Option<Arc<str>>>,
     pairs: Pairs,
     problems: &'d mut Problems,
@@ -31,7 +31,7 @@ pub(crate) struct Draft<'d, D> {
 impl<'d, D: Dialect> Draft<'d, D> {
     pub(super) fn new(
         document: &'d Document,
-        source: Arc<dyn Source>,
+        source: Arc<dyn ByteSource>,
         measure: &'d dyn Measure,
         label: String,
         problems: &'d mut Problems,
@@ -105,12 +105,12 @@ impl<'d, D: Dialect> Draft<'d, D> {
     }
 
     /// Records that `entry` is an answer of the model.
-    pub(crate) fn reply(&mut self, entry: EntryId, model: Option<Arc<str>>, usage: Option<Usage>) {
+    pub(crate) fn reply(&mut self, entry: EntryId, model: Option<Arc<str>>, usage: Option<ReportedUsage>) {
         if model.is_some() {
             self.fixed.model.clone_from(&model);
         }
-        let usage = usage.filter(|usage| *usage != Usage::default());
-        self.replies.push(Reply { entry, model, usage });
+        let usage = usage.filter(|usage| *usage != ReportedUsage::default());
+        self.replies.push(RecordedReply { entry, model, usage });
     }
 
     /// Remembers what the tool itself calls an entry.

@@ -4,7 +4,7 @@
 //! for those after it is found out on one thread, in order. How many threads there are and how they
 //! take turns makes no difference to what comes out.
 
-use crate::{ReadError, Source, Span};
+use crate::{ByteSource, ReadError, Span};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
@@ -41,7 +41,7 @@ struct Batch<T> {
 
 /// Hands each line of `source` that is not blank to `take`, in order, with what `parse` made of it.
 pub(super) fn each_line_ahead<T: Send>(
-    source: &dyn Source,
+    source: &dyn ByteSource,
     parse: &(impl Fn(&str) -> Option<T> + Sync),
     mut take: impl FnMut(Ahead<T>),
 ) -> Result<(), ReadError> {
@@ -116,7 +116,7 @@ impl<T> Parser<'_, T> {
 
 /// Cuts a source into chunks of whole lines.
 struct Cutter<'s> {
-    source: &'s dyn Source,
+    source: &'s dyn ByteSource,
     offset: u64,
 }
 
@@ -172,7 +172,7 @@ fn parse_chunk<T>(offset: u64, chunk: &[u8], parse: &impl Fn(&str) -> Option<T>)
 #[cfg(test)]
 mod tests {
     use super::{Ahead, CHUNK_BYTES, Found, each_line_ahead};
-    use crate::{Lines, ReadError, Source};
+    use crate::{ByteSource, Lines, ReadError};
 
     /// Lines as they were met: number, offset, length, and what parsing gave where it gave anything.
     fn ahead(bytes: &Vec<u8>) -> Vec<(u64, u64, u32, Option<usize>)> {
@@ -221,7 +221,7 @@ mod tests {
     /// A file that breaks off behind its first megabyte.
     struct Broken;
 
-    impl Source for Broken {
+    impl ByteSource for Broken {
         fn len(&self) -> u64 {
             10 << 20
         }

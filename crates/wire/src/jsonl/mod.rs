@@ -9,7 +9,7 @@ mod text;
 pub(crate) use problems::Problems;
 pub(crate) use text::{Content, Text};
 
-use crate::{Line, Lines, ReadError, Source, Span};
+use crate::{ByteSource, Line, Lines, ReadError, Span};
 use ahead::{Found, each_line_ahead};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -31,7 +31,7 @@ pub(crate) struct Object<'a> {
 /// `take` parses what it is given and refuses what it cannot parse, having changed nothing; a refused
 /// line is tried again as several objects, and what remains is a problem, not a failure.
 pub(crate) fn each_object(
-    source: &dyn Source,
+    source: &dyn ByteSource,
     problems: &mut Problems,
     mut take: impl FnMut(Object<'_>, &mut Problems) -> serde_json::Result<()>,
 ) -> Result<(), ReadError> {
@@ -62,7 +62,7 @@ pub(crate) enum Met<'a, T> {
 /// The same as [`each_object`], with lines parsed ahead on several threads. A line that `parse` makes
 /// nothing of comes as it is.
 pub(crate) fn each_object_ahead<T: Send>(
-    source: &dyn Source,
+    source: &dyn ByteSource,
     problems: &mut Problems,
     parse: impl Fn(&str) -> Option<T> + Sync,
     mut take: impl FnMut(Met<'_, T>, &mut Problems) -> serde_json::Result<()>,

@@ -1,7 +1,7 @@
 //! The first line, and where the parts of the file begin.
 
 use crate::detect::Sample;
-use crate::{Format, ReadError, Source, Window};
+use crate::{ByteSource, Format, ReadError, Slice};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -65,18 +65,18 @@ pub fn wrap(from: Format, original_bytes: u64, conversations: usize) -> Vec<u8> 
 
 /// The header line as this version writes it for a file of ours, and where what follows it begins: whoever adds
 /// to an older file writes this in its place.
-pub fn rewrap(source: &dyn Source) -> Result<(Vec<u8>, u64), ReadError> {
+pub fn rewrap(source: &dyn ByteSource) -> Result<(Vec<u8>, u64), ReadError> {
     let Layout { header, start } = Layout::of(source)?;
     Ok((wrap(header.from, header.original_bytes, header.conversations), start))
 }
 
 /// What the file says about itself.
-pub fn header(source: &dyn Source) -> Result<Header, ReadError> {
+pub fn header(source: &dyn ByteSource) -> Result<Header, ReadError> {
     Layout::of(source).map(|layout| layout.header)
 }
 
 /// The original inside, exactly as it was.
-pub fn original(source: Arc<dyn Source>) -> Result<Window, ReadError> {
+pub fn original(source: Arc<dyn ByteSource>) -> Result<Slice, ReadError> {
     let layout = Layout::of(&*source)?;
     Ok(layout.original(source))
 }
@@ -89,7 +89,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn of(source: &dyn Source) -> Result<Self, ReadError> {
+    pub(super) fn of(source: &dyn ByteSource) -> Result<Self, ReadError> {
         let mut beginning = vec![0; HEADER_BYTES_MAX];
         let got = source.read_at(0, &mut beginning).map_err(ReadError::Read)?;
         beginning.truncate(got);
@@ -118,8 +118,8 @@ impl Layout {
         self.header.from == Format::Native
     }
 
-    pub(super) fn original(&self, source: Arc<dyn Source>) -> Window {
-        Window::new(source, self.start, self.header.original_bytes)
+    pub(super) fn original(&self, source: Arc<dyn ByteSource>) -> Slice {
+        Slice::new(source, self.start, self.header.original_bytes)
     }
 
     /// Where the lines of what was added begin.

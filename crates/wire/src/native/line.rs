@@ -3,7 +3,7 @@
 use super::header::Layout;
 use super::mark::WrittenMark;
 use super::v1::EntryV1;
-use crate::{Fixed, Lines, Problem, ReadError, Source, Span, Window};
+use crate::{ByteSource, Fixed, Lines, Problem, ReadError, Slice, Span};
 use epitome_core::{EntryId, Mark, Message};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -98,7 +98,7 @@ pub fn fixed_line(conversation: usize, fixed: &Fixed) -> Vec<u8> {
 }
 
 /// The number of the next pass over a file of ours.
-pub fn next_pass(source: Arc<dyn Source>) -> Result<u64, ReadError> {
+pub fn next_pass(source: Arc<dyn ByteSource>) -> Result<u64, ReadError> {
     let layout = Layout::of(&*source)?;
     let mut last = 0;
     each(&source, &layout, |_, added| last = last.max(added.pass.unwrap_or_default()))?;
@@ -107,12 +107,12 @@ pub fn next_pass(source: Arc<dyn Source>) -> Result<u64, ReadError> {
 
 /// Hands out each added line with where it stands in the file; a problem where they end badly.
 pub(super) fn each(
-    source: &Arc<dyn Source>,
+    source: &Arc<dyn ByteSource>,
     layout: &Layout,
     mut take: impl FnMut(Span, Added),
 ) -> Result<Option<Problem>, ReadError> {
     let start = layout.added_start();
-    let window = Window::new(source.clone(), start, source.len().saturating_sub(start));
+    let window = Slice::new(source.clone(), start, source.len().saturating_sub(start));
     let mut lines = Lines::of(&window);
     while let Some(line) = lines.next()? {
         match serde_json::from_slice(line.bytes) {

@@ -6,16 +6,17 @@ use super::v1::Upgraded;
 use crate::boundary::branch_messages;
 use crate::jsonl::Problems;
 use crate::{
-    Conversation, Fixed, Format, Originals, Place, Problem, ReadError, Reply, Source, Span, Transcript,
+    ByteSource, Conversation, Fixed, Format, Originals, Place, Problem, ReadError, RecordedReply, Span,
+    Transcript,
 };
 use epitome_core::{Author, Entry, EntryId, Log, Mark, Measure, Message, Role, SizeTable, Weighed};
 use std::sync::Arc;
 
 /// Reads a file of ours; `inner` reads the original inside, in the format it is said to have.
 pub fn read(
-    source: Arc<dyn Source>,
+    source: Arc<dyn ByteSource>,
     measure: &dyn Measure,
-    inner: impl Fn(Arc<dyn Source>, Format, &dyn Measure) -> Result<Transcript, ReadError>,
+    inner: impl Fn(Arc<dyn ByteSource>, Format, &dyn Measure) -> Result<Transcript, ReadError>,
 ) -> Result<Transcript, ReadError> {
     let layout = Layout::of(&*source)?;
     let mut transcript = match layout.is_born_native() {
@@ -33,7 +34,7 @@ pub fn read(
 }
 
 /// A transcript of empty conversations, to be filled from lines alone.
-fn born(source: &Arc<dyn Source>, count: usize) -> Transcript {
+fn born(source: &Arc<dyn ByteSource>, count: usize) -> Transcript {
     let conversation = || Conversation {
         log: Log::default(),
         sizes: SizeTable::default(),
@@ -165,7 +166,7 @@ fn in_line(span: Span) -> Place {
     Place::Spans { spans: Box::new([span]), part: 0 }
 }
 
-fn reply_of(entry: EntryId, message: &Message) -> Option<Reply> {
+fn reply_of(entry: EntryId, message: &Message) -> Option<RecordedReply> {
     let is_reply = message.role == Role::Assistant && message.author == Author::Model;
-    is_reply.then_some(Reply { entry, model: None, usage: None })
+    is_reply.then_some(RecordedReply { entry, model: None, usage: None })
 }

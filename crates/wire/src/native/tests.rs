@@ -3,7 +3,9 @@
 use super::{
     Undo, fixed_line, leaf_line, mark_line, message_line, next_pass, original, read, rewrap, undo, wrap,
 };
-use crate::{Conversation, Fixed, Format, Originals, Place, Problem, ReadError, Source, Span, Transcript};
+use crate::{
+    ByteSource, Conversation, Fixed, Format, Originals, Place, Problem, ReadError, Span, Transcript,
+};
 use epitome_core::{
     Archive, Author, Compaction, Edit, Entry, EntryId, Form, Image, Item, Log, Mark, Measure, Message,
     Record, Role, SizeTable, Tail, Tokens,
@@ -53,7 +55,11 @@ fn note(kind: &str) -> Entry {
 }
 
 /// Reads anything as one message per conversation, two conversations in all.
-fn inner(source: Arc<dyn Source>, format: Format, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+fn inner(
+    source: Arc<dyn ByteSource>,
+    format: Format,
+    measure: &dyn Measure,
+) -> Result<Transcript, ReadError> {
     let conversation = || {
         let mut log = Log::default();
         let mut originals = Originals::new(source.clone(), format);
@@ -86,7 +92,7 @@ fn read_back(file: Vec<u8>) -> Transcript {
     read(Arc::new(file), &Letters, inner).expect("the file is ours")
 }
 
-fn bytes_of(source: &dyn Source) -> Vec<u8> {
+fn bytes_of(source: &dyn ByteSource) -> Vec<u8> {
     source.slice(Span { offset: 0, len: source.len() as u32 }).expect("memory can be read")
 }
 

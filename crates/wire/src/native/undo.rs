@@ -2,7 +2,7 @@
 
 use super::header::Layout;
 use super::line::{self, Added, note_line};
-use crate::{ReadError, Source, Span, Window};
+use crate::{ByteSource, ReadError, Slice, Span};
 use std::sync::Arc;
 
 /// The file without its last pass.
@@ -10,24 +10,24 @@ pub enum Undo {
     /// There was no pass to take back.
     Nothing,
     /// Nothing else was added: the original itself.
-    Original(Window),
+    Original(Slice),
     /// The file up to the pass.
-    Shorter(Window),
+    Shorter(Slice),
     /// Messages came after the pass. Their ids are places in the log, so notes stand where the pass was:
     /// these three runs of bytes, one after the other.
     Blanked {
         /// Everything before the pass.
-        before: Window,
+        before: Slice,
         /// A line for each entry of the pass.
         notes: Vec<u8>,
         /// Everything after it.
-        after: Window,
+        after: Slice,
     },
 }
 
 /// The file behind `source` without its last pass: the newest compaction or pruning, and those right
 /// before it that the same pass left.
-pub fn undo(source: Arc<dyn Source>) -> Result<Undo, ReadError> {
+pub fn undo(source: Arc<dyn ByteSource>) -> Result<Undo, ReadError> {
     let layout = Layout::of(&*source)?;
     let mut lines = Vec::new();
     line::each(&source, &layout, |span, added| lines.push(Placed::of(span, &added)))?;
@@ -36,14 +36,14 @@ pub fn undo(source: Arc<dyn Source>) -> Result<Undo, ReadError> {
     while first > 0 && lines[first - 1].is_pass && lines[first - 1].is_left_with(&lines[first]) {
         first -= 1;
     }
-    let before = Window::new(source.clone(), 0, lines[first].span.offset);
+    let before = Slice::new(source.clone(), 0, lines[first].span.offset);
     Ok(match (first, last + 1 == lines.len()) {
         (0, true) if !layout.is_born_native() => Undo::Original(layout.original(source)),
         (_, true) => Undo::Shorter(before),
         (_, false) => {
             let notes = lines[first..=last].iter().flat_map(Placed::note).collect();
             let rest = lines[last + 1].span.offset;
-            Undo::Blanked { before, notes, after: Window::new(source.clone(), rest, source.len() - rest) }
+            Undo::Blanked { before, notes, after: Slice::new(source.clone(), rest, source.len() - rest) }
         }
     })
 }

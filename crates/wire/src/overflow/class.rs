@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What a provider's answer means for the size of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Class {
+pub enum OverflowClass {
     /// The prompt alone does not fit: learn the window, compact, send once more.
     TokenOverflow,
     /// Prompt and requested output together do not fit: ask for less output first.
@@ -37,19 +37,19 @@ pub enum Class {
 
 /// What was decided, and by what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct OverflowVerdict {
     /// What it is.
-    pub class: Class,
+    pub class: OverflowClass,
     /// What its text told.
     pub numbers: Numbers,
     /// The rule that decided.
-    pub rule: Rule,
+    pub rule: OverflowRule,
 }
 
 /// What decided a class. The numbers are those of `docs/reference/overflow.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Rule {
+pub enum OverflowRule {
     /// The HTTP status alone.
     Status,
     /// A code the provider names its error by.
@@ -112,7 +112,7 @@ impl Numbers {
 
 /// What we know of the request and of the model it went to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct RequestFacts {
     /// Our estimate of the prompt.
     pub estimate: Option<Tokens>,
     /// The window as we believe it.
@@ -121,31 +121,34 @@ pub struct Known {
     pub largest: Option<Tokens>,
 }
 
-impl Known {
+impl RequestFacts {
     /// Whether our estimate is at nine tenths of the window or beyond; none where one is not known.
     pub fn is_near(&self) -> Option<bool> {
         Some(self.estimate?.0.saturating_mul(10) >= self.window?.0.saturating_mul(9))
     }
 }
 
-impl Verdict {
-    pub(super) fn new(class: Class, rule: Rule) -> Self {
+impl OverflowVerdict {
+    pub(super) fn new(class: OverflowClass, rule: OverflowRule) -> Self {
         Self { class, rule, numbers: Numbers::default() }
     }
 
     /// Whether a smaller context would help, and nothing milder.
-    pub fn needs_compaction(&self, known: &Known) -> bool {
+    pub fn needs_compaction(&self, known: &RequestFacts) -> bool {
         match self.class {
-            Class::TokenOverflow | Class::SizeRate | Class::SoftStop | Class::SilentTruncation => true,
-            Class::Suspect => known.is_near() == Some(true),
-            Class::OutputReserve
-            | Class::PayloadBytes
-            | Class::Media
-            | Class::Throttle
-            | Class::Pairing
-            | Class::ThinkingBinding
-            | Class::Undecryptable
-            | Class::Other => false,
+            OverflowClass::TokenOverflow
+            | OverflowClass::SizeRate
+            | OverflowClass::SoftStop
+            | OverflowClass::SilentTruncation => true,
+            OverflowClass::Suspect => known.is_near() == Some(true),
+            OverflowClass::OutputReserve
+            | OverflowClass::PayloadBytes
+            | OverflowClass::Media
+            | OverflowClass::Throttle
+            | OverflowClass::Pairing
+            | OverflowClass::ThinkingBinding
+            | OverflowClass::Undecryptable
+            | OverflowClass::Other => false,
         }
     }
 }

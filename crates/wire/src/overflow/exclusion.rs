@@ -1,6 +1,6 @@
 //! What must not be taken for an overflow, checked before any message of the table is.
 
-use super::class::Class;
+use super::class::OverflowClass;
 use super::pattern::is_in;
 use super::walk::Told;
 
@@ -52,7 +52,7 @@ const ACCESS: [&str; 6] =
     ["expired", "invalid api key", "incorrect api key", "unauthorized", "permission", "authentication"];
 
 /// The exclusion that fits, if any: its number and what the error is instead.
-pub(super) fn find(told: &Told, status: Option<u16>) -> Option<(u8, Class)> {
+pub(super) fn find(told: &Told, status: Option<u16>) -> Option<(u8, OverflowClass)> {
     let has = |words: &[&str]| told.any(|text| words.iter().any(|word| is_in(word, text)));
     let is_too_much =
         |text: &str| OVER_TIME.iter().any(|rest| is_in(&format!("too many tokens…{rest}"), text));
@@ -63,19 +63,21 @@ pub(super) fn find(told: &Told, status: Option<u16>) -> Option<(u8, Class)> {
         TOO_LONG.iter().any(|words| text.contains(words))
             && !PROMPT_FIELDS.iter().any(|field| text.contains(field))
     };
-    let checks: [(u8, Class, &dyn Fn() -> bool); 12] = [
-        (1, Class::Throttle, &|| status == Some(429)),
-        (2, Class::Throttle, &|| told.any(|text| text.contains("throttl"))),
-        (3, Class::Throttle, &|| told.any(is_too_much)),
-        (4, Class::Throttle, &|| has(&BUSY) || status == Some(OVERLOADED)),
-        (5, Class::Other, &|| has(&TRANSIENT)),
-        (6, Class::ThinkingBinding, &|| has(&["bound to a different conversation"])),
-        (7, Class::Other, &|| has(&OUTPUT_SETTING)),
-        (8, Class::Media, &|| told.any(is_media)),
-        (9, Class::Pairing, &|| told.texts.iter().any(|text| PAIRING.iter().any(|it| text.contains(it)))),
-        (10, Class::Other, &|| has(&CACHE_MARKS)),
-        (11, Class::Other, &|| told.any(is_other_field)),
-        (12, Class::Other, &|| has(&ACCESS)),
+    let checks: [(u8, OverflowClass, &dyn Fn() -> bool); 12] = [
+        (1, OverflowClass::Throttle, &|| status == Some(429)),
+        (2, OverflowClass::Throttle, &|| told.any(|text| text.contains("throttl"))),
+        (3, OverflowClass::Throttle, &|| told.any(is_too_much)),
+        (4, OverflowClass::Throttle, &|| has(&BUSY) || status == Some(OVERLOADED)),
+        (5, OverflowClass::Other, &|| has(&TRANSIENT)),
+        (6, OverflowClass::ThinkingBinding, &|| has(&["bound to a different conversation"])),
+        (7, OverflowClass::Other, &|| has(&OUTPUT_SETTING)),
+        (8, OverflowClass::Media, &|| told.any(is_media)),
+        (9, OverflowClass::Pairing, &|| {
+            told.texts.iter().any(|text| PAIRING.iter().any(|it| text.contains(it)))
+        }),
+        (10, OverflowClass::Other, &|| has(&CACHE_MARKS)),
+        (11, OverflowClass::Other, &|| told.any(is_other_field)),
+        (12, OverflowClass::Other, &|| has(&ACCESS)),
     ];
     checks.into_iter().find(|(_, _, fits)| fits()).map(|(number, class, _)| (number, class))
 }

@@ -12,16 +12,16 @@ mod silent;
 mod walk;
 mod windows;
 
-pub use class::{Class, Known, Numbers, Rule, Verdict};
+pub use class::{Numbers, OverflowClass, OverflowRule, OverflowVerdict, RequestFacts};
 pub use silent::{notice, truncates_silently};
-pub use windows::{Endpoint, LEARNED_FOR, Learned, Limit, Windows};
+pub use windows::{Endpoint, LEARNED_FOR, LearnedLimits, Limit, Windows};
 
 use epitome_core::Tokens;
 use walk::Told;
 
 /// Where an error was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum ErrorPlace {
     /// As the answer itself, with this HTTP status.
     Status(u16),
     /// Inside a stream that had begun well.
@@ -32,20 +32,20 @@ pub enum Seen {
 ///
 /// ```
 /// use epitome_core::Tokens;
-/// use epitome_wire::overflow::{Class, Known, Seen, classify};
+/// use epitome_wire::overflow::{OverflowClass, RequestFacts, ErrorPlace, classify};
 ///
 /// let body = br#"{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#;
-/// let verdict = classify(Seen::Status(400), body, &Known::default());
-/// assert_eq!((verdict.class, verdict.numbers.gap()), (Class::TokenOverflow, Some(Tokens(10_000))));
+/// let verdict = classify(ErrorPlace::Status(400), body, &RequestFacts::default());
+/// assert_eq!((verdict.class, verdict.numbers.gap()), (OverflowClass::TokenOverflow, Some(Tokens(10_000))));
 /// ```
-pub fn classify(seen: Seen, body: &[u8], known: &Known) -> Verdict {
+pub fn classify(seen: ErrorPlace, body: &[u8], known: &RequestFacts) -> OverflowVerdict {
     let told = Told::of(body);
     let status = match seen {
-        Seen::Status(status) => Some(status),
-        Seen::InStream => told.status,
+        ErrorPlace::Status(status) => Some(status),
+        ErrorPlace::InStream => told.status,
     };
     if !is_classified(status) {
-        return Verdict::new(Class::Other, Rule::Status);
+        return OverflowVerdict::new(OverflowClass::Other, OverflowRule::Status);
     }
     let mut verdict = decide(&told, status, known);
     verdict.numbers = without_stale(verdict.numbers, known);
@@ -57,7 +57,7 @@ fn is_classified(status: Option<u16>) -> bool {
     status.is_none_or(|status| matches!(status, 400 | 413 | 422 | 429 | 500 | 503 | exclusion::OVERLOADED))
 }
 
-fn decide(told: &Told, status: Option<u16>, known: &Known) -> Verdict {
+fn decide(told: &Told, status: Option<u16>, known: &RequestFacts) -> OverflowVerdict {
     if told.is_empty && matches!(status, Some(400 | 413)) {
         return without_body(status, known);
     }
@@ -66,70 +66,74 @@ fn decide(told: &Told, status: Option<u16>, known: &Known) -> Verdict {
         .or_else(|| by_exclusion(told, status))
         .or_else(|| by_text(told))
         .unwrap_or_else(|| match status {
-            Some(413) => Verdict::new(Class::PayloadBytes, Rule::Status),
-            Some(_) | None => Verdict::new(Class::Other, Rule::Nothing),
+            Some(413) => OverflowVerdict::new(OverflowClass::PayloadBytes, OverflowRule::Status),
+            Some(_) | None => OverflowVerdict::new(OverflowClass::Other, OverflowRule::Nothing),
         });
     if status == Some(413) { with_proof(verdict, told, known) } else { verdict }
 }
 
 /// An answer that says nothing: perhaps an overflow, unless we know that the request was small.
-fn without_body(status: Option<u16>, known: &Known) -> Verdict {
+fn without_body(status: Option<u16>, known: &RequestFacts) -> OverflowVerdict {
     match (known.is_near(), status) {
-        (Some(false), Some(413)) => Verdict::new(Class::PayloadBytes, Rule::Status),
-        (Some(false), Some(_) | None) => Verdict::new(Class::Other, Rule::Estimate),
-        (Some(true) | None, _) => Verdict::new(Class::Suspect, Rule::Row(31)),
+        (Some(false), Some(413)) => OverflowVerdict::new(OverflowClass::PayloadBytes, OverflowRule::Status),
+        (Some(false), Some(_) | None) => OverflowVerdict::new(OverflowClass::Other, OverflowRule::Estimate),
+        (Some(true) | None, _) => OverflowVerdict::new(OverflowClass::Suspect, OverflowRule::Row(31)),
     }
 }
 
 /// One request over an allowance by the minute: by the text's own numbers, or by our estimate.
-fn by_rate(told: &Told, known: &Known) -> Option<Verdict> {
+fn by_rate(told: &Told, known: &RequestFacts) -> Option<OverflowVerdict> {
     if let Some((row, numbers)) = rows::look(&rows::BY_RATE, told) {
         let fits = numbers.rate.zip(numbers.requested).is_some_and(|(rate, requested)| requested <= rate);
-        let class = if fits { Class::Throttle } else { row.class };
-        return Some(Verdict { class, numbers, rule: Rule::Row(row.number) });
+        let class = if fits { OverflowClass::Throttle } else { row.class };
+        return Some(OverflowVerdict { class, numbers, rule: OverflowRule::Row(row.number) });
     }
     let numbers = told.texts.iter().find_map(|text| pattern::find(rows::ALLOWANCE, text))?;
     let is_over = known.estimate > numbers.rate;
-    is_over.then_some(Verdict { class: Class::SizeRate, numbers, rule: Rule::Estimate })
+    is_over.then_some(OverflowVerdict {
+        class: OverflowClass::SizeRate,
+        numbers,
+        rule: OverflowRule::Estimate,
+    })
 }
 
 /// What the contract for gateways has them say, in the text, for want of a code.
 const GATEWAY_REFUSAL: &str = "capability_rejected: prompt_too_long";
 
 /// The codes that settle it. Numbers come from the text all the same, and may contradict the code.
-fn by_code(told: &Told) -> Option<Verdict> {
+fn by_code(told: &Told) -> Option<OverflowVerdict> {
     let is_told = told.texts.iter().any(|text| text.contains(GATEWAY_REFUSAL));
-    let contract = is_told.then_some(Class::TokenOverflow);
+    let contract = is_told.then_some(OverflowClass::TokenOverflow);
     let class = contract.or_else(|| told.codes.iter().find_map(|code| class_of_code(code)))?;
     let found = rows::look(&rows::ROWS, told).map(|(_, numbers)| numbers).unwrap_or_default();
     let numbers = counted(found, told);
-    Some(contradicted(Verdict { class, numbers, rule: Rule::Code }))
+    Some(contradicted(OverflowVerdict { class, numbers, rule: OverflowRule::Code }))
 }
 
-fn class_of_code(code: &str) -> Option<Class> {
+fn class_of_code(code: &str) -> Option<OverflowClass> {
     let name = code.rsplit(['#', '.']).next().unwrap_or(code);
     match name {
         "context_length_exceeded"
         | "exceed_context_size_error"
         | "model_context_window_exceeded"
-        | "model_max_prompt_tokens_exceeded" => Some(Class::TokenOverflow),
-        "request_too_large" => Some(Class::PayloadBytes),
-        "rate_limit_exceeded" | "throttlingexception" => Some(Class::Throttle),
-        "invalid_encrypted_content" => Some(Class::Undecryptable),
+        | "model_max_prompt_tokens_exceeded" => Some(OverflowClass::TokenOverflow),
+        "request_too_large" => Some(OverflowClass::PayloadBytes),
+        "rate_limit_exceeded" | "throttlingexception" => Some(OverflowClass::Throttle),
+        "invalid_encrypted_content" => Some(OverflowClass::Undecryptable),
         _ => None,
     }
 }
 
-fn by_exclusion(told: &Told, status: Option<u16>) -> Option<Verdict> {
+fn by_exclusion(told: &Told, status: Option<u16>) -> Option<OverflowVerdict> {
     let (number, class) = exclusion::find(told, status)?;
-    let numbers = if class == Class::Media { rows::picture_limit(told) } else { Numbers::default() };
-    Some(Verdict { class, numbers, rule: Rule::Exclusion(number) })
+    let numbers = if class == OverflowClass::Media { rows::picture_limit(told) } else { Numbers::default() };
+    Some(OverflowVerdict { class, numbers, rule: OverflowRule::Exclusion(number) })
 }
 
-fn by_text(told: &Told) -> Option<Verdict> {
+fn by_text(told: &Told) -> Option<OverflowVerdict> {
     let (row, numbers) = rows::look(&rows::ROWS, told)?;
     let numbers = counted(numbers, told);
-    Some(contradicted(Verdict { class: row.class, numbers, rule: Rule::Row(row.number) }))
+    Some(contradicted(OverflowVerdict { class: row.class, numbers, rule: OverflowRule::Row(row.number) }))
 }
 
 /// With the counts a server gives in fields of their own.
@@ -142,9 +146,9 @@ fn counted(numbers: Numbers, told: &Told) -> Numbers {
 }
 
 /// A prompt within its limit is not too long: either its output was, or the text means something else.
-fn contradicted(verdict: Verdict) -> Verdict {
+fn contradicted(verdict: OverflowVerdict) -> OverflowVerdict {
     let numbers = verdict.numbers;
-    let (Class::TokenOverflow, Some((requested, limit))) =
+    let (OverflowClass::TokenOverflow, Some((requested, limit))) =
         (verdict.class, numbers.requested.zip(numbers.limit()))
     else {
         return verdict;
@@ -155,20 +159,28 @@ fn contradicted(verdict: Verdict) -> Verdict {
     match numbers.output {
         // vLLM counts no further than the limit: a prompt at it does not fit.
         Some(_) if requested == limit => verdict,
-        Some(output) if requested + output > limit => Verdict { class: Class::OutputReserve, ..verdict },
-        Some(_) | None => Verdict { class: Class::Other, numbers, rule: Rule::Numbers },
+        Some(output) if requested + output > limit => {
+            OverflowVerdict { class: OverflowClass::OutputReserve, ..verdict }
+        }
+        Some(_) | None => {
+            OverflowVerdict { class: OverflowClass::Other, numbers, rule: OverflowRule::Numbers }
+        }
     }
 }
 
 /// Too many bytes, unless tokens are spoken of or our own count says that they were too many.
-fn with_proof(verdict: Verdict, told: &Told, known: &Known) -> Verdict {
-    if verdict.class != Class::PayloadBytes {
+fn with_proof(verdict: OverflowVerdict, told: &Told, known: &RequestFacts) -> OverflowVerdict {
+    if verdict.class != OverflowClass::PayloadBytes {
         return verdict;
     }
     let speaks_of_tokens = told.texts.iter().any(|text| is_count_of_tokens(text));
     match (speaks_of_tokens, known.is_near()) {
-        (true, _) => Verdict { class: Class::TokenOverflow, rule: Rule::Numbers, ..verdict },
-        (false, Some(true)) => Verdict { class: Class::TokenOverflow, rule: Rule::Estimate, ..verdict },
+        (true, _) => {
+            OverflowVerdict { class: OverflowClass::TokenOverflow, rule: OverflowRule::Numbers, ..verdict }
+        }
+        (false, Some(true)) => {
+            OverflowVerdict { class: OverflowClass::TokenOverflow, rule: OverflowRule::Estimate, ..verdict }
+        }
         (false, Some(false) | None) => verdict,
     }
 }
@@ -179,7 +191,7 @@ fn is_count_of_tokens(text: &str) -> bool {
 }
 
 /// A limit below a prompt that has succeeded is out of date.
-fn without_stale(numbers: Numbers, known: &Known) -> Numbers {
+fn without_stale(numbers: Numbers, known: &RequestFacts) -> Numbers {
     let believed = |limit: Option<Tokens>| limit.filter(|&limit| known.largest.is_none_or(|it| limit >= it));
     Numbers { window: believed(numbers.window), input_max: believed(numbers.input_max), ..numbers }
 }

@@ -3,7 +3,9 @@
 //! Numbers are those of `docs/reference/overflow.md`. The order here is the order of looking: a wording
 //! that contains another one stands before it.
 
-use super::class::Class::{self, OutputReserve, PayloadBytes, SizeRate, TokenOverflow, Undecryptable};
+use super::class::OverflowClass::{
+    self, OutputReserve, PayloadBytes, SizeRate, TokenOverflow, Undecryptable,
+};
 use super::pattern::find;
 use super::{Numbers, walk::Told};
 
@@ -11,12 +13,12 @@ use super::{Numbers, walk::Told};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) number: u8,
-    pub(super) class: Class,
+    pub(super) class: OverflowClass,
     /// The same error with more of its numbers or fewer, richest first.
     patterns: &'static [&'static str],
 }
 
-const fn row(number: u8, class: Class, patterns: &'static [&'static str]) -> Row {
+const fn row(number: u8, class: OverflowClass, patterns: &'static [&'static str]) -> Row {
     Row { number, class, patterns }
 }
 

@@ -1,8 +1,8 @@
 //! Replies that succeeded and yet tell of a full window.
 
-use super::class::{Class, Known, Numbers, Rule, Verdict};
+use super::class::{Numbers, OverflowClass, OverflowRule, OverflowVerdict, RequestFacts};
 use crate::document::View;
-use crate::protocol::{Answer, Stop};
+use crate::protocol::{ModelReply, StopReason};
 use epitome_core::Tokens;
 
 /// The smallest window servers cut prompts to; the others are its doubles.
@@ -11,38 +11,38 @@ const ROUND_WINDOW_MIN: u64 = 2_048;
 const ROUND_WINDOW_MAX: u64 = 1 << 20;
 
 /// What a reply that succeeded tells of the window, if anything. Its text is never looked at.
-pub fn notice(answer: &Answer, known: &Known) -> Option<Verdict> {
+pub fn notice(answer: &ModelReply, known: &RequestFacts) -> Option<OverflowVerdict> {
     let usage = answer.usage.map(|taken| taken.usage);
     let prompt = usage.map(|usage| Tokens(usage.prompt)).filter(|&prompt| prompt > Tokens::ZERO);
     let output = usage.map(|usage| Tokens(usage.output));
     let is_silent = answer.message.blocks.is_empty() && answer.error.is_none();
-    if answer.stop == Some(Stop::Window) {
+    if answer.stop == Some(StopReason::Window) {
         let total = prompt.zip(output).map(|(prompt, output)| Tokens(prompt.0.saturating_add(output.0)));
-        return Some(verdict(5, Class::SoftStop, total));
+        return Some(verdict(5, OverflowClass::SoftStop, total));
     }
     if answer.stop.is_none() && is_silent {
-        return Some(verdict(4, Class::Suspect, None));
+        return Some(verdict(4, OverflowClass::Suspect, None));
     }
     let prompt = prompt?;
     let is_beyond = known.window.is_some_and(|window| prompt > window);
     if is_beyond {
-        return Some(verdict(1, Class::SilentTruncation, Some(prompt)));
+        return Some(verdict(1, OverflowClass::SilentTruncation, Some(prompt)));
     }
-    let wrote_nothing = answer.stop == Some(Stop::Length) && output == Some(Tokens::ZERO);
+    let wrote_nothing = answer.stop == Some(StopReason::Length) && output == Some(Tokens::ZERO);
     if wrote_nothing
         && known.window.is_none_or(|window| prompt.0.saturating_mul(100) >= window.0.saturating_mul(99))
     {
-        return Some(verdict(2, Class::SilentTruncation, Some(prompt)));
+        return Some(verdict(2, OverflowClass::SilentTruncation, Some(prompt)));
     }
     let window = round_window(prompt)?;
     let was_cut =
         known.estimate.is_some_and(|estimate| prompt.0.saturating_mul(10) < estimate.0.saturating_mul(8));
-    was_cut.then(|| verdict(3, Class::SilentTruncation, Some(window)))
+    was_cut.then(|| verdict(3, OverflowClass::SilentTruncation, Some(window)))
 }
 
-fn verdict(detector: u8, class: Class, window: Option<Tokens>) -> Verdict {
+fn verdict(detector: u8, class: OverflowClass, window: Option<Tokens>) -> OverflowVerdict {
     let numbers = Numbers { window, ..Numbers::default() };
-    Verdict { class, numbers, rule: Rule::Detector(detector) }
+    OverflowVerdict { class, numbers, rule: OverflowRule::Detector(detector) }
 }
 
 /// The round window a prompt lies within two percent of.

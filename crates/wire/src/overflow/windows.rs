@@ -2,7 +2,7 @@
 //!
 //! A value to keep and to hand around; storing it, and saying what time it is, is left to others.
 
-use super::class::{Class, Verdict};
+use super::class::{OverflowClass, OverflowVerdict};
 use epitome_core::Tokens;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct Endpoint {
 
 /// What was learned of one endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Learned {
+pub struct LearnedLimits {
     /// Prompt and output together.
     pub window: Option<Limit>,
     /// The prompt alone, where it has a limit of its own.
@@ -51,31 +51,34 @@ pub struct Limit {
 /// What was learned of all endpoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Windows(Vec<(Endpoint, Learned)>);
+pub struct Windows(Vec<(Endpoint, LearnedLimits)>);
 
 impl Windows {
     /// What is still believed of an endpoint at this time.
-    pub fn of(&self, endpoint: &Endpoint, now: Duration) -> Learned {
+    pub fn of(&self, endpoint: &Endpoint, now: Duration) -> LearnedLimits {
         let learned = self.0.iter().find(|(of, _)| of == endpoint).map(|(_, learned)| *learned);
         let learned = learned.unwrap_or_default();
         let fresh = |limit: Option<Limit>| limit.filter(|it| now.saturating_sub(it.told_at) < LEARNED_FOR);
-        Learned { window: fresh(learned.window), input_max: fresh(learned.input_max), ..learned }
+        LearnedLimits { window: fresh(learned.window), input_max: fresh(learned.input_max), ..learned }
     }
 
     /// Takes in what an error told; says whether anything was learned. A rate is no window, and neither is
     /// a number of bytes.
-    pub fn learn(&mut self, endpoint: &Endpoint, verdict: &Verdict, now: Duration) -> bool {
+    pub fn learn(&mut self, endpoint: &Endpoint, verdict: &OverflowVerdict, now: Duration) -> bool {
         let tells = match verdict.class {
-            Class::TokenOverflow | Class::OutputReserve | Class::SoftStop | Class::SilentTruncation => true,
-            Class::PayloadBytes
-            | Class::Media
-            | Class::SizeRate
-            | Class::Throttle
-            | Class::Pairing
-            | Class::ThinkingBinding
-            | Class::Undecryptable
-            | Class::Suspect
-            | Class::Other => false,
+            OverflowClass::TokenOverflow
+            | OverflowClass::OutputReserve
+            | OverflowClass::SoftStop
+            | OverflowClass::SilentTruncation => true,
+            OverflowClass::PayloadBytes
+            | OverflowClass::Media
+            | OverflowClass::SizeRate
+            | OverflowClass::Throttle
+            | OverflowClass::Pairing
+            | OverflowClass::ThinkingBinding
+            | OverflowClass::Undecryptable
+            | OverflowClass::Suspect
+            | OverflowClass::Other => false,
         };
         let largest = self.of(endpoint, now).largest;
         let is_sound = |tokens: &Tokens| (WINDOW_MIN..=WINDOW_MAX).contains(tokens) && *tokens >= largest;
@@ -106,9 +109,9 @@ impl Windows {
     }
 
     /// The endpoint's row, put at the end: the rows are in the order they were last written.
-    fn entry(&mut self, endpoint: &Endpoint) -> &mut Learned {
+    fn entry(&mut self, endpoint: &Endpoint) -> &mut LearnedLimits {
         let at = self.0.iter().position(|(of, _)| of == endpoint);
-        let row = at.map_or_else(|| (endpoint.clone(), Learned::default()), |at| self.0.remove(at));
+        let row = at.map_or_else(|| (endpoint.clone(), LearnedLimits::default()), |at| self.0.remove(at));
         if self.0.len() >= ENDPOINTS_MAX {
             self.0.remove(0);
         }

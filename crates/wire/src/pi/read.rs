@@ -5,7 +5,7 @@ use super::session::Session;
 use super::weigh::weigh;
 use crate::detect::{Sample, has_role};
 use crate::jsonl::{Met, Object, Problems, each_object_ahead};
-use crate::{Format, Originals, ReadError, Source, Transcript};
+use crate::{ByteSource, Format, Originals, ReadError, Transcript};
 use epitome_core::Measure;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) fn is_entry(sample: &Sample<'_>) -> bool {
 }
 
 /// Reads a session file of any version.
-pub(crate) fn read(source: Arc<dyn Source>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
+pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result<Transcript, ReadError> {
     if source.is_empty() {
         return Err(ReadError::Empty);
     }

@@ -92,7 +92,7 @@ pub(super) struct BlockLine<'a> {
     pub mime_type: Option<Text<'a>>,
 }
 
-/// Usage as pi notes it: `input` is what was neither read from nor written to the cache.
+/// ReportedUsage as pi notes it: `input` is what was neither read from nor written to the cache.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UsageLine {

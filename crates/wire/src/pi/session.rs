@@ -7,7 +7,7 @@ use super::message::{Reading, message_of, shown_summary};
 use super::record::{Record, UsageLine};
 use super::weigh::WeighedLine;
 use crate::jsonl::{Object, Problems};
-use crate::{Conversation, Fixed, Originals, Place, Reply, Span, Usage};
+use crate::{Conversation, Fixed, Originals, Place, RecordedReply, ReportedUsage, Span};
 use epitome_core::{Archive, Compaction, Entry, EntryId, Log, Measure, Role, SizeTable, Tail, Weighed};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) struct Session<'m> {
     kept_from: EntryId,
     calls: HashSet<Arc<str>>,
     fixed: Fixed,
-    replies: Vec<Reply>,
+    replies: Vec<RecordedReply>,
 }
 
 /// About what a line of a long session takes: room is made for so many entries at once.
@@ -168,7 +168,7 @@ impl<'m> Session<'m> {
         let same = self.fixed.model.clone().filter(|newest| Some(&**newest) == model);
         let model = same.or_else(|| model.map(Arc::from));
         self.fixed.model = model.clone().or(self.fixed.model.take());
-        self.replies.push(Reply { entry: self.next_id(), model, usage: usage.and_then(usage_of) });
+        self.replies.push(RecordedReply { entry: self.next_id(), model, usage: usage.and_then(usage_of) });
     }
 
     pub(super) fn take_compaction(
@@ -259,13 +259,13 @@ impl<'m> Session<'m> {
 }
 
 /// The normalised figures; none where all are zero, as on replies that were cut short.
-fn usage_of(line: UsageLine) -> Option<Usage> {
+fn usage_of(line: UsageLine) -> Option<ReportedUsage> {
     let (cache_read, cache_write) = (line.cache_read.unwrap_or(0), line.cache_write.unwrap_or(0));
-    let usage = Usage {
+    let usage = ReportedUsage {
         prompt: line.input.unwrap_or(0).saturating_add(cache_read).saturating_add(cache_write),
         output: line.output.unwrap_or(0),
         cache_read,
         cache_write,
     };
-    (usage != Usage::default()).then_some(usage)
+    (usage != ReportedUsage::default()).then_some(usage)
 }

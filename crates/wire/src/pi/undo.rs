@@ -2,12 +2,12 @@
 
 use crate::boundary::{Found, Mark, Undo, take_back};
 use crate::jsonl::{Object, Problems, Text, each_object};
-use crate::{ReadError, Source};
+use crate::{ByteSource, ReadError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// How to take back the last compaction of `source`.
-pub(crate) fn undo(source: &dyn Source) -> Result<Undo, ReadError> {
+pub(crate) fn undo(source: &dyn ByteSource) -> Result<Undo, ReadError> {
     let mut last = None;
     each_object(source, &mut Problems::default(), |object, _| {
         last = found(object)?.or(last.take());

@@ -3,7 +3,7 @@
 use super::message::bare_summary;
 use super::record::Record;
 use crate::boundary::{Boundary, Mark, WriteError, begin_line, branch_messages, derive, kept_tail};
-use crate::{Conversation, Format, Lines, ReadError, Source, Transcript};
+use crate::{ByteSource, Conversation, Format, Lines, ReadError, Transcript};
 use epitome_core::EntryId;
 use serde::Serialize;
 use serde::de::IgnoredAny;
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 pub(crate) fn append(
     transcript: &Transcript,
     conversation: usize,
-    source: &dyn Source,
+    source: &dyn ByteSource,
     boundary: &Boundary,
 ) -> Result<Vec<u8>, WriteError> {
     if let Some(&id) = boundary.front.first() {
@@ -69,7 +69,7 @@ struct Session {
 }
 
 fn scan(
-    source: &dyn Source,
+    source: &dyn ByteSource,
     conversation: &Conversation,
     first_kept: Option<EntryId>,
 ) -> Result<Session, ReadError> {
@@ -94,7 +94,7 @@ fn scan(
     Ok(session)
 }
 
-fn header(source: &dyn Source) -> Result<Session, ReadError> {
+fn header(source: &dyn ByteSource) -> Result<Session, ReadError> {
     let mut session = Session::default();
     let mut lines = Lines::of(source);
     while let Some(line) = lines.next()? {

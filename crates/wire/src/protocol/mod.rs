@@ -1,10 +1,12 @@
 //! The providers' protocols: writing a context as a request body, reading bodies back, and reading replies.
 
+mod decode;
 pub mod encode;
 pub(crate) mod read;
 mod reply;
 
-pub use reply::{Answer, Stop, Taken, reply};
+pub use decode::{ElementError, decode, decode_fixed};
+pub use reply::{ModelReply, ReplyUsage, StopReason, reply};
 
 use crate::format::names;
 use serde::{Deserialize, Serialize};

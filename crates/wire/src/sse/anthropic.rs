@@ -4,7 +4,7 @@
 //! kinds of blocks we have not met come out whole.
 
 use super::fields::{Fields, entries, raw, string};
-use super::{Event, Kind, Progress};
+use super::{Kind, Progress, StreamEvent};
 use crate::document::{Object, View};
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ struct Block {
 const BLOCKS_MAX: usize = 10_000;
 
 impl Draft {
-    pub(super) fn take(&mut self, event: &Event) -> Kind {
+    pub(super) fn take(&mut self, event: &StreamEvent) -> Kind {
         let Some(data) = View::parse(&event.data).ok().and_then(View::object) else { return Kind::Piece };
         match &*data.shared("type") {
             "message_start" => self.message.set_all(data.get("message").map_or("{}", View::json)),

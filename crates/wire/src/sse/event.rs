@@ -3,7 +3,7 @@
 
 /// One event: its name, empty where it has none, and its data, lines joined by newlines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct StreamEvent {
     /// The `event` field.
     pub name: String,
     /// The `data` fields.
@@ -48,7 +48,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Events {
     /// Takes the next bytes; gives the events they complete.
-    pub fn push(&mut self, mut bytes: &[u8]) -> Vec<Event> {
+    pub fn push(&mut self, mut bytes: &[u8]) -> Vec<StreamEvent> {
         let mut whole = Vec::new();
         if std::mem::take(&mut self.is_after_return) && !bytes.is_empty() {
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
@@ -68,7 +68,7 @@ impl Events {
     }
 
     /// The event the stream ended in. Some servers close right behind `[DONE]`, without a blank line.
-    pub fn finish(mut self) -> Option<Event> {
+    pub fn finish(mut self) -> Option<StreamEvent> {
         let last = self.end_line();
         last.or_else(|| self.dispatch())
     }
@@ -91,7 +91,7 @@ impl Events {
         }
     }
 
-    fn end_line(&mut self) -> Option<Event> {
+    fn end_line(&mut self) -> Option<StreamEvent> {
         let line = std::mem::take(&mut self.line);
         let mark = if std::mem::replace(&mut self.is_begun, true) { None } else { Some(BYTE_ORDER_MARK) };
         let line = mark.and_then(|mark| line.strip_prefix(mark)).unwrap_or(&line);
@@ -102,11 +102,11 @@ impl Events {
         None
     }
 
-    fn dispatch(&mut self) -> Option<Event> {
+    fn dispatch(&mut self) -> Option<StreamEvent> {
         let draft = std::mem::take(&mut self.event);
         self.skipped += u32::from(draft.is_oversized);
         let is_event = !draft.data.is_empty() && !draft.is_oversized;
-        is_event.then(|| Event { name: draft.name, data: draft.data.join("\n") })
+        is_event.then(|| StreamEvent { name: draft.name, data: draft.data.join("\n") })
     }
 }
 
@@ -126,11 +126,11 @@ impl Draft {
 
 #[cfg(test)]
 mod tests {
-    use super::{EVENT_BYTES_MAX, Event, Events};
+    use super::{EVENT_BYTES_MAX, Events, StreamEvent};
 
     fn parse(pieces: &[&[u8]]) -> Vec<(String, String)> {
         let mut events = Events::default();
-        let mut all: Vec<Event> = pieces.iter().flat_map(|piece| events.push(piece)).collect();
+        let mut all: Vec<StreamEvent> = pieces.iter().flat_map(|piece| events.push(piece)).collect();
         all.extend(events.finish());
         all.into_iter().map(|event| (event.name, event.data)).collect()
     }
@@ -161,7 +161,7 @@ mod tests {
             all.extend(events.push(&filling));
         }
         all.extend(events.push(b"\ndata: more of it\n\ndata: small\n\n"));
-        assert_eq!(all, [Event { name: String::new(), data: "small".into() }]);
+        assert_eq!(all, [StreamEvent { name: String::new(), data: "small".into() }]);
         assert_eq!((events.skipped(), events.line.capacity() < EVENT_BYTES_MAX * 2), (1, true));
     }
 }

@@ -3,7 +3,7 @@
 //! A proxy tees the bytes it passes on into an [`Assembler`], in whatever pieces they come, and asks at
 //! the end what was said. The assemblers build the very body the provider would have sent without
 //! streaming, and leave reading it to [`protocol::reply`](crate::protocol::reply): either way of asking
-//! gives the same [`Answer`].
+//! gives the same [`ModelReply`].
 
 mod anthropic;
 mod event;
@@ -11,10 +11,10 @@ mod fields;
 mod openai_chat;
 mod openai_responses;
 
-pub use event::{EVENT_BYTES_MAX, Event, Events};
+pub use event::{EVENT_BYTES_MAX, Events, StreamEvent};
 
 use crate::Protocol;
-use crate::protocol::{Answer, reply};
+use crate::protocol::{ModelReply, reply};
 use std::sync::Arc;
 
 /// More than any model writes in one reply; what comes behind it is passed over, and the answer is not
@@ -111,7 +111,7 @@ impl Assembler {
     }
 
     /// The reply, as far as it came.
-    pub fn finish(mut self) -> Answer {
+    pub fn finish(mut self) -> ModelReply {
         let is_cut_short = self.bytes > REPLY_BYTES_MAX || self.events.skipped() > 0;
         if let Some(event) = self.events.finish() {
             self.draft.take(&event);
@@ -126,7 +126,7 @@ impl Assembler {
 }
 
 impl Draft {
-    fn take(&mut self, event: &Event) {
+    fn take(&mut self, event: &StreamEvent) {
         let kind = match self {
             Self::Anthropic(draft) => draft.take(event),
             Self::OpenaiChat(draft) => draft.take(event),

@@ -1,7 +1,7 @@
 //! Streams of OpenAI Chat Completions, and of the many servers that speak nearly the same.
 
 use super::fields::{Fields, entries, raw, string};
-use super::{Event, Kind, Progress};
+use super::{Kind, Progress, StreamEvent};
 use crate::document::{Object, View};
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) struct Draft {
 const CALLS_MAX: usize = 10_000;
 
 impl Draft {
-    pub(super) fn take(&mut self, event: &Event) -> Kind {
+    pub(super) fn take(&mut self, event: &StreamEvent) -> Kind {
         if event.data.trim() == "[DONE]" {
             return Kind::Last;
         }

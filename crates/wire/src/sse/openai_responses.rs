@@ -1,7 +1,7 @@
 //! Streams of OpenAI Responses: items that are added, grow and are done, and a last event with all.
 
 use super::fields::{Fields, raw, string};
-use super::{Event, Kind, Progress};
+use super::{Kind, Progress, StreamEvent};
 use crate::document::{Object, View};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ enum Item {
 const ITEMS_MAX: usize = 10_000;
 
 impl Draft {
-    pub(super) fn take(&mut self, event: &Event) -> Kind {
+    pub(super) fn take(&mut self, event: &StreamEvent) -> Kind {
         let Some(data) = View::parse(&event.data).ok().and_then(View::object) else { return Kind::Piece };
         match &*data.shared("type") {
             "response.output_item.added" => self.put(&data, Item::open),

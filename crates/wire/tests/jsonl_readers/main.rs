@@ -8,7 +8,7 @@ use epitome_core::{
     Tail, Tokens, Trigger, Weighed, find_cut,
 };
 use epitome_wire::{
-    Boundary, Conversation, Format, Transcript, Undo, Window, append, can_express, pi, read, undo,
+    Boundary, Conversation, Format, Slice, Transcript, Undo, append, can_express, pi, read, undo,
 };
 use std::collections::HashSet;
 use std::fs;
@@ -179,7 +179,7 @@ fn ids_stay_when_lines_are_added() {
         let whole = transcript(format, &bytes);
         let ends: Vec<usize> = memchr::memchr_iter(b'\n', &bytes).collect();
         for end in ends.iter().step_by(ends.len() / 9 + 1) {
-            let start = Arc::new(Window::new(bytes.clone(), 0, *end as u64 + 1));
+            let start = Arc::new(Slice::new(bytes.clone(), 0, *end as u64 + 1));
             let Ok(part) = read(start, Some(format), &Quarter) else { continue };
             assert_same_ids(&name, &part.conversations[0], &whole.conversations[0]);
         }

@@ -6,7 +6,7 @@ mod seeds;
 
 use epitome_core::{Archive, Context, Entry, EntryId, Image, Measure, Tokens, Weighed};
 use epitome_wire::{
-    Conversation, FORMATS, Format, ReadError, Source, Transcript, detect, native, read, undo,
+    ByteSource, Conversation, FORMATS, Format, ReadError, Transcript, detect, native, read, undo,
 };
 use mutate::{Dice, damage, with_nulls};
 use seeds::Seed;
@@ -52,7 +52,7 @@ struct Tallied {
     handed: AtomicU64,
 }
 
-impl Source for Tallied {
+impl ByteSource for Tallied {
     fn len(&self) -> u64 {
         self.bytes.len() as u64
     }

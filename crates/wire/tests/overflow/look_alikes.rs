@@ -2,7 +2,9 @@
 
 use crate::{IntoNumber, cases};
 use epitome_core::Tokens;
-use epitome_wire::overflow::{Class, Known, Rule, Seen, Verdict, classify};
+use epitome_wire::overflow::{
+    ErrorPlace, OverflowClass, OverflowRule, OverflowVerdict, RequestFacts, classify,
+};
 
 cases! {
     l1_bedrock_throttles: 400 r#"{"message":"ThrottlingException: Too many tokens, please wait before trying again."}"#
@@ -61,9 +63,10 @@ cases! {
         => Other {};
 }
 
-fn taken_for(status: u16, body: &str, estimate: u64, window: u64) -> Class {
-    let known = Known { estimate: Some(Tokens(estimate)), window: Some(Tokens(window)), largest: None };
-    classify(Seen::Status(status), body.as_bytes(), &known).class
+fn taken_for(status: u16, body: &str, estimate: u64, window: u64) -> OverflowClass {
+    let known =
+        RequestFacts { estimate: Some(Tokens(estimate)), window: Some(Tokens(window)), largest: None };
+    classify(ErrorPlace::Status(status), body.as_bytes(), &known).class
 }
 
 #[test]
@@ -71,7 +74,7 @@ fn l6_a_request_over_the_whole_minutes_allowance_is_too_large() {
     let body = r#"{"error":{"message":"This request would exceed your organization's rate limit of 40,000 input tokens per minute"}}"#;
     assert_eq!(
         [39_000, 41_000].map(|size| taken_for(429, body, size, 200_000)),
-        [Class::Throttle, Class::SizeRate]
+        [OverflowClass::Throttle, OverflowClass::SizeRate]
     );
 }
 
@@ -79,30 +82,30 @@ fn l6_a_request_over_the_whole_minutes_allowance_is_too_large() {
 fn l11_a_413_is_an_overflow_only_with_proof() {
     let body = r#"{"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#;
     let by_estimate = [40_000, 180_000].map(|size| taken_for(413, body, size, 200_000));
-    assert_eq!(by_estimate, [Class::PayloadBytes, Class::TokenOverflow]);
-    assert_eq!(taken_for(413, "too large: 250000 tokens", 40_000, 200_000), Class::TokenOverflow);
+    assert_eq!(by_estimate, [OverflowClass::PayloadBytes, OverflowClass::TokenOverflow]);
+    assert_eq!(taken_for(413, "too large: 250000 tokens", 40_000, 200_000), OverflowClass::TokenOverflow);
 }
 
 #[test]
 fn l25_row_31_an_empty_answer_is_suspect_only_near_the_window() {
     let near = [20_000, 180_000].map(|size| taken_for(400, "", size, 200_000));
-    assert_eq!(near, [Class::Other, Class::Suspect]);
-    assert_eq!(taken_for(413, " \n", 20_000, 200_000), Class::PayloadBytes);
-    let verdict = classify(Seen::Status(400), b"", &Known::default());
-    assert_eq!((verdict.class, verdict.rule), (Class::Suspect, Rule::Row(31)));
+    assert_eq!(near, [OverflowClass::Other, OverflowClass::Suspect]);
+    assert_eq!(taken_for(413, " \n", 20_000, 200_000), OverflowClass::PayloadBytes);
+    let verdict = classify(ErrorPlace::Status(400), b"", &RequestFacts::default());
+    assert_eq!((verdict.class, verdict.rule), (OverflowClass::Suspect, OverflowRule::Row(31)));
 }
 
 #[test]
 fn a_limit_below_what_has_succeeded_is_not_believed() {
     let body = br#"{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#;
-    let known = Known { largest: Some(Tokens(300_000)), ..Known::default() };
-    let Verdict { class, numbers, rule } = classify(Seen::Status(400), body, &known);
-    assert_eq!((class, rule, numbers.window), (Class::TokenOverflow, Rule::Row(1), None));
+    let known = RequestFacts { largest: Some(Tokens(300_000)), ..RequestFacts::default() };
+    let OverflowVerdict { class, numbers, rule } = classify(ErrorPlace::Status(400), body, &known);
+    assert_eq!((class, rule, numbers.window), (OverflowClass::TokenOverflow, OverflowRule::Row(1), None));
 }
 
 #[test]
 fn an_error_that_contradicts_itself_is_something_else() {
     let body = br#"{"error":{"code":"context_length_exceeded","message":"prompt is too long: 100 tokens > 200000 maximum"}}"#;
-    let verdict = classify(Seen::Status(400), body, &Known::default());
-    assert_eq!((verdict.class, verdict.rule), (Class::Other, Rule::Numbers));
+    let verdict = classify(ErrorPlace::Status(400), body, &RequestFacts::default());
+    assert_eq!((verdict.class, verdict.rule), (OverflowClass::Other, OverflowRule::Numbers));
 }

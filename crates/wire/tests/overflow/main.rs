@@ -8,14 +8,14 @@ mod silent;
 mod windows;
 
 use epitome_core::Tokens;
-use epitome_wire::overflow::{Class, Known, Numbers, Seen, classify};
+use epitome_wire::overflow::{ErrorPlace, Numbers, OverflowClass, RequestFacts, classify};
 
 /// One error: where it was met, what it says, and what it must be taken for.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) status: u16,
     pub(crate) body: &'static str,
-    pub(crate) class: Class,
+    pub(crate) class: OverflowClass,
     pub(crate) numbers: Numbers,
 }
 
@@ -27,7 +27,7 @@ macro_rules! cases {
                 name: stringify!($name),
                 status: $status,
                 body: $body,
-                class: epitome_wire::overflow::Class::$class,
+                class: epitome_wire::overflow::OverflowClass::$class,
                 numbers: epitome_wire::overflow::Numbers {
                     $($field: Some($number.into_number()),)*
                     ..Default::default()
@@ -63,10 +63,10 @@ impl IntoNumber<u64> for u64 {
 
 /// Bare and in each wrapping, the error is taken for the same.
 fn check(case: Case) {
-    let status = Seen::Status(case.status);
+    let status = ErrorPlace::Status(case.status);
     let expected = (case.class, case.numbers);
     let taken_for = |seen, body: &str| {
-        let verdict = classify(seen, body.as_bytes(), &Known::default());
+        let verdict = classify(seen, body.as_bytes(), &RequestFacts::default());
         (verdict.class, verdict.numbers)
     };
     assert_eq!(taken_for(status, case.body), expected, "bare");
@@ -80,8 +80,8 @@ fn check(case: Case) {
     );
     assert_eq!(taken_for(status, &case.body.to_uppercase()), expected, "in capitals");
     let event = format!("event: error\ndata: {}\n\n", case.body);
-    assert_eq!(taken_for(Seen::InStream, &event), expected, "in an event");
-    assert_eq!(taken_for(Seen::InStream, case.body), expected, "as the data of an event");
+    assert_eq!(taken_for(ErrorPlace::InStream, &event), expected, "in an event");
+    assert_eq!(taken_for(ErrorPlace::InStream, case.body), expected, "as the data of an event");
 }
 
 fn wrapped(body: &str) -> String {

@@ -2,7 +2,7 @@
 
 use crate::{Case, look_alikes, rows};
 use epitome_core::Tokens;
-use epitome_wire::overflow::{Known, Seen, classify};
+use epitome_wire::overflow::{ErrorPlace, RequestFacts, classify};
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
 use serde_json::{Value, json};
 
@@ -10,13 +10,17 @@ fn cases() -> Vec<Case> {
     rows::all().into_iter().chain(look_alikes::all()).collect()
 }
 
-fn seen() -> impl Strategy<Value = Seen> {
-    prop_oneof![Just(Seen::InStream), (100_u16..600).prop_map(Seen::Status)]
+fn seen() -> impl Strategy<Value = ErrorPlace> {
+    prop_oneof![Just(ErrorPlace::InStream), (100_u16..600).prop_map(ErrorPlace::Status)]
 }
 
-fn known() -> impl Strategy<Value = Known> {
+fn known() -> impl Strategy<Value = RequestFacts> {
     let tokens = || prop::option::of(any::<u64>().prop_map(Tokens));
-    (tokens(), tokens(), tokens()).prop_map(|(estimate, window, largest)| Known { estimate, window, largest })
+    (tokens(), tokens(), tokens()).prop_map(|(estimate, window, largest)| RequestFacts {
+        estimate,
+        window,
+        largest,
+    })
 }
 
 /// Bodies near those that mean something: cut, joined and changed at random.
@@ -51,9 +55,9 @@ proptest! {
         which in 0..cases().len(), other in 0..cases().len(), field in prop::sample::select(vec!["request", "input", "messages", "params", "prompt", "body", "metadata"])
     ) {
         let (case, quoted) = (&cases()[which], cases()[other].body);
-        let seen = Seen::Status(case.status);
+        let seen = ErrorPlace::Status(case.status);
         if let Some(body) = with_echo(case.body, quoted, field) {
-            let verdict = classify(seen, body.as_bytes(), &Known::default());
+            let verdict = classify(seen, body.as_bytes(), &RequestFacts::default());
             prop_assert_eq!((verdict.class, verdict.numbers), (case.class, case.numbers));
         }
     }
@@ -66,7 +70,7 @@ fn a_body_beyond_all_reason_is_judged_by_its_status_alone() {
         "x".repeat(300_000)
     );
     let classes = [400, 413, 429]
-        .map(|status| classify(Seen::Status(status), body.as_bytes(), &Known::default()).class);
-    use epitome_wire::overflow::Class::{Other, PayloadBytes, Throttle};
+        .map(|status| classify(ErrorPlace::Status(status), body.as_bytes(), &RequestFacts::default()).class);
+    use epitome_wire::overflow::OverflowClass::{Other, PayloadBytes, Throttle};
     assert_eq!(classes, [Other, PayloadBytes, Throttle]);
 }

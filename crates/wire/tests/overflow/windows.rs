@@ -2,7 +2,7 @@
 
 use epitome_core::Tokens;
 use epitome_wire::overflow::{
-    Endpoint, Known, LEARNED_FOR, Learned, Limit, Seen, Verdict, Windows, classify,
+    Endpoint, ErrorPlace, LEARNED_FOR, LearnedLimits, Limit, OverflowVerdict, RequestFacts, Windows, classify,
 };
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ fn endpoint(model: &str) -> Endpoint {
     Endpoint { provider: "x".into(), base_url: "http://x".into(), model: model.into() }
 }
 
-fn told(text: &str) -> Verdict {
+fn told(text: &str) -> OverflowVerdict {
     let body = format!(r#"{{"error":{{"message":"{text}"}}}}"#);
-    classify(Seen::Status(400), body.as_bytes(), &Known::default())
+    classify(ErrorPlace::Status(400), body.as_bytes(), &RequestFacts::default())
 }
 
 fn limit(tokens: u64) -> Option<Limit> {
@@ -26,10 +26,10 @@ fn a_window_and_an_input_limit_are_two_numbers() {
     let mut windows = Windows::default();
     windows.learn(&endpoint("a"), &told("Input tokens exceed the configured limit of 272000 tokens."), NOW);
     windows.learn(&endpoint("a"), &told("This model's maximum context length is 400000 tokens."), NOW);
-    let learned = Learned { window: limit(400_000), input_max: limit(272_000), largest: Tokens(0) };
+    let learned = LearnedLimits { window: limit(400_000), input_max: limit(272_000), largest: Tokens(0) };
     assert_eq!(
         (windows.of(&endpoint("a"), NOW), windows.of(&endpoint("b"), NOW)),
-        (learned, Learned::default())
+        (learned, LearnedLimits::default())
     );
     let json = serde_json::to_string(&windows).expect("a table can be written");
     assert_eq!(serde_json::from_str::<Windows>(&json).expect("and read again"), windows);
@@ -60,7 +60,10 @@ fn what_has_succeeded_is_believed_above_what_is_told() {
         NOW
     ));
     windows.succeeded(&endpoint("a"), Tokens(210_000));
-    assert_eq!(windows.of(&endpoint("a"), NOW), Learned { largest: Tokens(210_000), ..Learned::default() });
+    assert_eq!(
+        windows.of(&endpoint("a"), NOW),
+        LearnedLimits { largest: Tokens(210_000), ..LearnedLimits::default() }
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::output;
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{Compaction, Entry, EntryId, Expressible, Log, Trigger, ledger::Operation};
 use epitome_engine::{Happened, Made, Report, Session};
-use epitome_wire::{Boundary, Format, Protocol, Source, append, can_express, native};
+use epitome_wire::{Boundary, ByteSource, Format, Protocol, append, can_express, native};
 use std::io::Write;
 use std::path::Path;
 
@@ -39,13 +39,13 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    pub(super) fn write(&self, source: &dyn Source, to: &mut dyn Write) -> Result<()> {
+    pub(super) fn write(&self, source: &dyn ByteSource, to: &mut dyn Write) -> Result<()> {
         to.write_all(&self.front)?;
         output::copy(source, self.original_len, to)?;
         to.write_all(&self.behind).context("cannot write")
     }
 
-    fn unchanged(source: &dyn Source) -> Self {
+    fn unchanged(source: &dyn ByteSource) -> Self {
         Self { front: Vec::new(), original_len: source.len(), behind: Vec::new() }
     }
 }

@@ -3,7 +3,7 @@
 use crate::opened::{Opened, Window};
 use anyhow::Result;
 use epitome_core::{Archive, Context, Entry, EntryId, Log, Role, Sizes, Tokens, ledger::Ledger};
-use epitome_wire::{Conversation, Format, Problem, Usage};
+use epitome_wire::{Conversation, Format, Problem, ReportedUsage};
 use serde::Serialize;
 
 /// What there is to know about one conversation.
@@ -28,7 +28,7 @@ pub struct Survey {
     pub replies: usize,
     /// The newest prompt the provider measured.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
+    pub usage: Option<ReportedUsage>,
     /// The context before each message, in order.
     pub over_time: Vec<u64>,
     /// The messages that take most, largest first.

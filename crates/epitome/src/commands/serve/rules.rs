@@ -26,7 +26,7 @@ struct Followed {
     live: Live,
     /// What `rule` was made from.
     seen: Arc<Resolved>,
-    rule: Rule,
+    rule: SessionRule,
     /// What was said of settings that cannot be used, so that it is said once.
     told: Option<String>,
 }
@@ -48,12 +48,12 @@ impl LiveRules {
         Ok(Followed { live, seen, rule, told: None })
     }
 
-    fn rule(&self, resolved: &Resolved) -> Result<Rule> {
-        Ok(Rule { policy: resolved.policy.clone(), asks: self.asking.summarizer(resolved)?.asks() })
+    fn rule(&self, resolved: &Resolved) -> Result<SessionRule> {
+        Ok(SessionRule { policy: resolved.policy.clone(), asks: self.asking.summarizer(resolved)?.asks() })
     }
 
     /// The rule as the files are now; the last good one where they cannot be used.
-    fn now(&self, followed: &mut Followed) -> Rule {
+    fn now(&self, followed: &mut Followed) -> SessionRule {
         let seen = followed.live.check().clone();
         let mut fault = followed.live.fault().map(ToString::to_string);
         if !Arc::ptr_eq(&seen, &followed.seen) {
@@ -72,7 +72,7 @@ impl LiveRules {
 }
 
 impl Rules for LiveRules {
-    fn of(&self, model: &str) -> Rule {
+    fn of(&self, model: &str) -> SessionRule {
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         if !models.contains_key(model)
             && models.len() < MODELS_MAX

@@ -1,7 +1,7 @@
 //! Anthropic Messages: one user message for each run of the user's side, results first; server tools
 //! and signed thinking inside the replies.
 
-mod block;
+pub(super) mod block;
 mod server;
 
 use super::arrange::{Answer, Arranged, Pair, Said, Spoken, remnant};

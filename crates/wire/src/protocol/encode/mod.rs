@@ -15,9 +15,12 @@ mod picture;
 mod piece;
 mod rest;
 mod sealed;
+mod single;
 #[cfg(test)]
 mod tests;
 mod tools;
+
+pub use single::message;
 
 use super::Protocol;
 use epitome_core::{Author, Message, Role, Shown};

@@ -2,7 +2,7 @@
 //! messages, and reasoning travels with what it led to.
 
 mod carried;
-mod item;
+pub(super) mod item;
 
 use super::arrange::{Answer, Arranged, Pair, Said, Spoken, Step, remnant};
 use super::ids::{Ids, Naming};

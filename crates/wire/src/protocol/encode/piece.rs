@@ -61,7 +61,7 @@ fn orphan_pieces(result: &ToolResult) -> Vec<Piece<'_>> {
     pieces
 }
 
-fn foreign_text(call: &Call) -> String {
+pub(super) fn foreign_text(call: &Call) -> String {
     format!("[{} was called with: {}]", call.name, call.input)
 }
 

@@ -9,8 +9,9 @@ use super::usage::anthropic_usage;
 use super::{author_of, block_of, image_at};
 use crate::detect::Sample;
 use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::protocol::ElementError;
 use crate::{Fixed, Format, Protocol};
-use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, Part, Role, ToolResult};
+use epitome_core::{Author, Block, Call, CallId, EntryId, Image, Message, Opaque, Part, Role, ToolResult};
 
 /// Request bodies and message arrays in Anthropic's form.
 pub(crate) struct Anthropic;
@@ -59,24 +60,50 @@ fn is_foreign(element: View<'_>) -> Option<String> {
 }
 
 fn tell_element(element: View<'_>, draft: &mut Draft<'_, Anthropic>) {
-    let message = element.object().unwrap_or_default();
-    let (results, rest) = blocks_of(message.get("content"));
-    let is_answer = !results.is_empty();
-    if is_answer {
-        draft.put(&[element], Side::Answered, &answered(results));
-    }
-    if is_answer && rest.is_empty() {
-        return;
-    }
-    let id = match said(&message.shared("role"), rest) {
-        Ok(said) => draft.put(&[element], Side::Said, &said),
+    let messages = match messages_in(element) {
+        Ok(messages) => messages,
         Err(why) => return draft.leave_out(&why),
     };
+    for (side, message) in messages {
+        let id = draft.put(&[element], side, &message);
+        if side == Side::Said {
+            tell_about(&element.object().unwrap_or_default(), id, draft);
+        }
+    }
+}
+
+/// What an element says of itself beside its message.
+fn tell_about(message: &Object<'_>, id: EntryId, draft: &mut Draft<'_, Anthropic>) {
     draft.name(id, &message.shared("id"));
     if &*message.shared("role") == "assistant" {
         let usage = message.get("usage").and_then(anthropic_usage);
         draft.reply(id, message.text("model").map(Into::into), usage);
     }
+}
+
+/// The one or two messages of an element: the results in it, then what else is said.
+fn messages_in(element: View<'_>) -> Result<Vec<(Side, Message)>, String> {
+    let message = element.object().unwrap_or_default();
+    let (results, rest) = blocks_of(message.get("content"));
+    if results.is_empty() {
+        return Ok(vec![(Side::Said, said(&message.shared("role"), rest)?)]);
+    }
+    let mut messages = vec![(Side::Answered, answered(results))];
+    if !rest.is_empty() {
+        messages.push((Side::Said, said(&message.shared("role"), rest)?));
+    }
+    Ok(messages)
+}
+
+/// The messages of single elements, each with the place of its element.
+pub(crate) fn decode(elements: &[View<'_>]) -> Result<Vec<(usize, Message)>, ElementError> {
+    let mut all = Vec::with_capacity(elements.len());
+    for (at, &element) in elements.iter().enumerate() {
+        let failed = |why| ElementError { element: at, why };
+        is_foreign(element).map_or(Ok(()), Err).map_err(failed)?;
+        all.extend(messages_in(element).map_err(failed)?.into_iter().map(|(_, message)| (at, message)));
+    }
+    Ok(all)
 }
 
 fn answered(blocks: Vec<Block>) -> Message {
@@ -158,7 +185,7 @@ fn image_from(source: View<'_>) -> Option<Image> {
     }
 }
 
-fn fixed(around: &Object<'_>) -> Fixed {
+pub(crate) fn fixed(around: &Object<'_>) -> Fixed {
     let pieces = match around.get("system") {
         Some(system) => system.list().unwrap_or_else(|| vec![system]),
         None => Vec::new(),

@@ -6,6 +6,7 @@ use super::bodies::Layout;
 use super::{author_of, block_of, parts_of};
 use crate::detect::Sample;
 use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::protocol::ElementError;
 use crate::{Fixed, Format, Protocol};
 use epitome_core::{Author, Block, Call, CallId, Message, Opaque, Role, ToolResult};
 use std::sync::Arc;
@@ -26,10 +27,7 @@ impl Dialect for OpenaiChat {
         let bodies = LAYOUT.bodies(roots)?;
         let foreign =
             bodies.iter().flat_map(|body| &body.elements).any(|&element| has_foreign_block(element));
-        if foreign {
-            return Err("a message holds a `tool_use` or `tool_result` block, which is Anthropic's".into());
-        }
-        Ok(bodies)
+        if foreign { Err(FOREIGN.into()) } else { Ok(bodies) }
     }
 
     fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
@@ -47,6 +45,22 @@ impl Dialect for OpenaiChat {
     fn message(runs: &[View<'_>], _: Side) -> Result<Message, String> {
         chat_message(&runs.first().and_then(|run| run.object()).ok_or("it is no object")?)
     }
+}
+
+/// Why a message is none of this protocol's.
+const FOREIGN: &str = "a message holds a `tool_use` or `tool_result` block, which is Anthropic's";
+
+/// The messages of single elements, each with the place of its element.
+pub(crate) fn decode(elements: &[View<'_>]) -> Result<Vec<(usize, Message)>, ElementError> {
+    let decode_one = |(at, element): (usize, &View<'_>)| {
+        let message = if has_foreign_block(*element) {
+            Err(FOREIGN.into())
+        } else {
+            OpenaiChat::message(&[*element], Side::Said)
+        };
+        message.map(|message| (at, message)).map_err(|why| ElementError { element: at, why })
+    };
+    elements.iter().enumerate().map(decode_one).collect()
 }
 
 /// Whether a message holds calls or results the way Anthropic writes them.
@@ -146,7 +160,7 @@ fn results(message: &Object<'_>) -> Vec<Block> {
     results.collect()
 }
 
-fn fixed(around: &Object<'_>) -> Fixed {
+pub(crate) fn fixed(around: &Object<'_>) -> Fixed {
     Fixed {
         system: Vec::new(),
         tools: around.list("tools").into_iter().map(|tool| tool.json().into()).collect(),

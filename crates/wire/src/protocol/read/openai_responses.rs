@@ -8,8 +8,10 @@ use super::usage::responses_usage;
 use super::{author_of, block_of, openai_chat, parts_of};
 use crate::detect::Sample;
 use crate::document::{Body, Dialect, Draft, Object, Side, View};
-use crate::{Fixed, Format, Protocol, Usage};
+use crate::protocol::ElementError;
+use crate::{Fixed, Format, Protocol};
 use epitome_core::{Author, Block, Call, CallId, Message, Opaque, Part, Role, ToolResult};
+use std::ops::Range;
 
 /// Request bodies, item lists or stored responses in the form of OpenAI Responses.
 pub(crate) struct OpenaiResponses;
@@ -39,10 +41,7 @@ impl Dialect for OpenaiResponses {
     fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
         let bodies = LAYOUT.bodies(roots)?;
         let foreign = bodies.iter().flat_map(|body| &body.elements).any(|&element| is_foreign(element));
-        if foreign {
-            return Err("a message is written as in Chat Completions or Anthropic Messages".into());
-        }
-        Ok(bodies)
+        if foreign { Err(FOREIGN.into()) } else { Ok(bodies) }
     }
 
     fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
@@ -50,21 +49,15 @@ impl Dialect for OpenaiResponses {
         let has_instructions = !draft.fixed.system.is_empty();
         let first =
             if has_instructions { 0 } else { openai_chat::lift_system(&body.elements, &mut draft.fixed) };
-        let mut run = Vec::new();
-        for (index, &element) in body.elements.iter().enumerate().skip(first) {
-            let side = match voice(element) {
-                Voice::Model => {
-                    run.push(element);
-                    continue;
-                }
-                Voice::Asker => Side::Said,
-                Voice::Tool => Side::Answered,
-            };
-            tell_reply(&mut run, None, draft);
-            draft.turn_to(index);
-            draft.say(&[element], side);
+        for run in runs_of(&body.elements[first..]) {
+            let items = &body.elements[first + run.items.start..first + run.items.end];
+            draft.turn_to(first + run.items.start);
+            let Some(id) = draft.say(items, run.side) else { continue };
+            if run.is_reply {
+                let is_last = first + run.items.end == body.elements.len();
+                draft.reply(id, None, responses_usage(&body.around).filter(|_| is_last));
+            }
         }
-        tell_reply(&mut run, responses_usage(&body.around), draft);
     }
 
     fn message(runs: &[View<'_>], side: Side) -> Result<Message, String> {
@@ -80,20 +73,50 @@ impl Dialect for OpenaiResponses {
     }
 }
 
+/// Why an item is none of this protocol's.
+const FOREIGN: &str = "a message is written as in Chat Completions or Anthropic Messages";
+
 fn is_foreign(element: View<'_>) -> bool {
     let item = element.object().unwrap_or_default();
     let is_chat = item.has("tool_calls") || item.text("role").as_deref() == Some("tool");
     is_chat || openai_chat::has_foreign_block(element)
 }
 
-fn tell_reply(run: &mut Vec<View<'_>>, usage: Option<Usage>, draft: &mut Draft<'_, OpenaiResponses>) {
-    if run.is_empty() {
-        return;
+/// Items that are one message.
+struct Run {
+    items: Range<usize>,
+    side: Side,
+    is_reply: bool,
+}
+
+/// The items in runs: what the model put out in one go, and each other item by itself.
+fn runs_of(items: &[View<'_>]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (at, &item) in items.iter().enumerate() {
+        let (side, is_reply) = match voice(item) {
+            Voice::Model => (Side::Said, true),
+            Voice::Asker => (Side::Said, false),
+            Voice::Tool => (Side::Answered, false),
+        };
+        match runs.last_mut().filter(|last| last.is_reply && is_reply) {
+            Some(last) => last.items.end = at + 1,
+            None => runs.push(Run { items: at..at + 1, side, is_reply }),
+        }
     }
-    if let Some(id) = draft.say(run, Side::Said) {
-        draft.reply(id, None, usage);
+    runs
+}
+
+/// The messages of these items, each with the place of its first.
+pub(crate) fn decode(items: &[View<'_>]) -> Result<Vec<(usize, Message)>, ElementError> {
+    if let Some(element) = items.iter().position(|&item| is_foreign(item)) {
+        return Err(ElementError { element, why: FOREIGN.into() });
     }
-    run.clear();
+    let message_of = |run: Run| {
+        let element = run.items.start;
+        let message = OpenaiResponses::message(&items[run.items], run.side);
+        message.map(|message| (element, message)).map_err(|why| ElementError { element, why })
+    };
+    runs_of(items).into_iter().map(message_of).collect()
 }
 
 fn voice(view: View<'_>) -> Voice {
@@ -168,7 +191,7 @@ fn answer(item: &Object<'_>) -> Result<Message, String> {
 /// The fields of a request that are read. What a stored response says about itself is no request's field.
 const KNOWN: [&str; 6] = ["input", "output", "instructions", "tools", "model", "max_output_tokens"];
 
-fn fixed(around: &Object<'_>) -> Fixed {
+pub(crate) fn fixed(around: &Object<'_>) -> Fixed {
     Fixed {
         system: around.text("instructions").map(Into::into).into_iter().collect(),
         tools: around.list("tools").into_iter().map(|tool| tool.json().into()).collect(),

@@ -1,14 +1,14 @@
 //! Replies of Anthropic Messages.
 
-use super::{Answer, Stop, Taken, add, said};
-use crate::Usage;
+use super::{ModelReply, ReplyUsage, StopReason, add, said};
+use crate::ReportedUsage;
 use crate::document::{Object, View};
 use crate::protocol::read::anthropic::block;
 use crate::protocol::read::anthropic_usage;
 
-pub(super) fn answer(body: &Object<'_>) -> Answer {
-    let stop = body.text("stop_reason").map(|word| Stop::of(&word));
-    Answer {
+pub(super) fn answer(body: &Object<'_>) -> ModelReply {
+    let stop = body.text("stop_reason").map(|word| StopReason::of(&word));
+    ModelReply {
         id: body.text("id").map(Into::into),
         model: body.text("model").map(Into::into),
         message: said(body.list("content").into_iter().filter_map(block).collect()),
@@ -19,11 +19,11 @@ pub(super) fn answer(body: &Object<'_>) -> Answer {
     }
 }
 
-fn taken(view: View<'_>) -> Option<Taken> {
+fn taken(view: View<'_>) -> Option<ReplyUsage> {
     let usage = anthropic_usage(view)?;
     let passes = view.object()?.list("iterations").into_iter();
     let compactions =
         passes.filter(|pass| pass.at(&["type"]).and_then(View::text).as_deref() == Some("compaction"));
-    let compaction = compactions.filter_map(anthropic_usage).fold(Usage::default(), add);
-    Some(Taken { usage, reasoning: 0, compaction })
+    let compaction = compactions.filter_map(anthropic_usage).fold(ReportedUsage::default(), add);
+    Some(ReplyUsage { usage, reasoning: 0, compaction })
 }

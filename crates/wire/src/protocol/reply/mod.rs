@@ -10,10 +10,10 @@ mod stop;
 #[cfg(test)]
 mod tests;
 
-pub use stop::Stop;
+pub use stop::StopReason;
 
 use super::Protocol;
-use crate::Usage;
+use crate::ReportedUsage;
 use crate::document::View;
 use epitome_core::{Author, Block, Message, Role};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// What came back for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct ModelReply {
     /// The provider's id of it.
     pub id: Option<Arc<str>>,
     /// The model that says it answered.
@@ -29,9 +29,9 @@ pub struct Answer {
     /// What it said: no blocks where nothing came.
     pub message: Message,
     /// Why it stopped; none where the reply broke off before it said so.
-    pub stop: Option<Stop>,
+    pub stop: Option<StopReason>,
     /// What it took, where that was reported.
-    pub usage: Option<Taken>,
+    pub usage: Option<ReplyUsage>,
     /// The error in its place or in its midst, as the provider wrote it: what
     /// [`classify`](crate::overflow::classify) is to look at.
     pub error: Option<Arc<str>>,
@@ -41,24 +41,24 @@ pub struct Answer {
 
 /// What a reply took, as the provider reported it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taken {
+pub struct ReplyUsage {
     /// The call itself.
-    pub usage: Usage,
+    pub usage: ReportedUsage,
     /// The part of the output that was reasoning, where the provider tells it apart.
     pub reasoning: u64,
     /// What the provider's own compaction inside the call took on top of it; charged as well.
-    pub compaction: Usage,
+    pub compaction: ReportedUsage,
 }
 
-impl Taken {
+impl ReplyUsage {
     /// All that is charged: the call and the provider's own compaction in it.
-    pub fn charged(&self) -> Usage {
+    pub fn charged(&self) -> ReportedUsage {
         add(self.usage, self.compaction)
     }
 }
 
-fn add(a: Usage, b: Usage) -> Usage {
-    Usage {
+fn add(a: ReportedUsage, b: ReportedUsage) -> ReportedUsage {
+    ReportedUsage {
         prompt: a.prompt.saturating_add(b.prompt),
         output: a.output.saturating_add(b.output),
         cache_read: a.cache_read.saturating_add(b.cache_read),
@@ -70,20 +70,20 @@ fn add(a: Usage, b: Usage) -> Usage {
 ///
 /// ```
 /// use epitome_wire::Protocol;
-/// use epitome_wire::protocol::{Stop, reply};
+/// use epitome_wire::protocol::{StopReason, reply};
 ///
 /// let body = br#"{"content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn"}"#;
 /// let answer = reply(Protocol::Anthropic, body);
-/// assert_eq!((answer.message.said().as_str(), answer.stop), ("hello", Some(Stop::End)));
+/// assert_eq!((answer.message.said().as_str(), answer.stop), ("hello", Some(StopReason::End)));
 /// ```
-pub fn reply(protocol: Protocol, body: &[u8]) -> Answer {
+pub fn reply(protocol: Protocol, body: &[u8]) -> ModelReply {
     let text = String::from_utf8_lossy(body);
     let Some(root) = View::parse(text.trim()).ok().and_then(View::object) else {
-        return Answer { error: Some(text.as_ref().into()), ..Answer::nothing() };
+        return ModelReply { error: Some(text.as_ref().into()), ..ModelReply::nothing() };
     };
     let is_error = root.has("error") || root.text("type").as_deref() == Some("error");
     if is_error && !root.has("output") {
-        return Answer { error: Some(text.as_ref().into()), ..Answer::nothing() };
+        return ModelReply { error: Some(text.as_ref().into()), ..ModelReply::nothing() };
     }
     match protocol {
         Protocol::Anthropic => anthropic::answer(&root),
@@ -92,7 +92,7 @@ pub fn reply(protocol: Protocol, body: &[u8]) -> Answer {
     }
 }
 
-impl Answer {
+impl ModelReply {
     /// An answer in which nothing came.
     fn nothing() -> Self {
         Self {

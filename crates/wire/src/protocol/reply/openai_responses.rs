@@ -1,19 +1,19 @@
 //! Replies of OpenAI Responses, and of its compaction endpoint.
 
-use super::{Answer, Stop, Taken, said};
+use super::{ModelReply, ReplyUsage, StopReason, said};
 use crate::document::{Object, View};
 use crate::protocol::read::openai_responses::reply_blocks;
 use crate::protocol::read::responses_usage;
 use epitome_core::Block;
 
-pub(super) fn answer(body: &Object<'_>) -> Answer {
+pub(super) fn answer(body: &Object<'_>) -> ModelReply {
     // A compacted output repeats the user's messages; those are not the model's words.
     let items = body.list("output").into_iter().filter(|&item| !is_users(item));
     let blocks: Vec<Block> = items.flat_map(reply_blocks).collect();
     let stop = stop(body, &blocks);
     // The error alone: the rest of a failed response repeats the request's own words.
     let error = body.get("error").map(|error| format!(r#"{{"error":{}}}"#, error.json()).into());
-    Answer {
+    ModelReply {
         id: body.text("id").map(Into::into),
         model: body.text("model").map(Into::into),
         is_whole: stop.is_some() && error.is_none(),
@@ -28,24 +28,28 @@ fn is_users(item: View<'_>) -> bool {
     item.at(&["role"]).and_then(View::text).is_some_and(|role| role != "assistant")
 }
 
-fn stop(body: &Object<'_>, blocks: &[Block]) -> Option<Stop> {
+fn stop(body: &Object<'_>, blocks: &[Block]) -> Option<StopReason> {
     if body.text("object").as_deref() == Some("response.compaction") {
-        return Some(Stop::Compaction);
+        return Some(StopReason::Compaction);
     }
     let has_call = blocks.iter().any(|block| matches!(block, Block::Call(_)));
     match body.text("status").as_deref() {
-        Some("completed") if has_call => Some(Stop::Call),
-        Some("completed") => Some(Stop::End),
+        Some("completed") if has_call => Some(StopReason::Call),
+        Some("completed") => Some(StopReason::End),
         Some("incomplete") => {
             let reason = body.get("incomplete_details").and_then(|details| details.at(&["reason"])?.text());
-            Some(Stop::of(reason.as_deref().unwrap_or("incomplete")))
+            Some(StopReason::of(reason.as_deref().unwrap_or("incomplete")))
         }
         Some(_) | None => None,
     }
 }
 
-fn taken(body: &Object<'_>) -> Option<Taken> {
+fn taken(body: &Object<'_>) -> Option<ReplyUsage> {
     let usage = responses_usage(body)?;
     let details = body.get("usage")?.at(&["output_tokens_details", "reasoning_tokens"]);
-    Some(Taken { usage, reasoning: details.and_then(View::number).unwrap_or(0), ..Taken::default() })
+    Some(ReplyUsage {
+        usage,
+        reasoning: details.and_then(View::number).unwrap_or(0),
+        ..ReplyUsage::default()
+    })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Why a model stopped writing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stop {
+pub enum StopReason {
     /// It was done.
     End,
     /// It reached the limit on its output.
@@ -25,7 +25,7 @@ pub enum Stop {
     Other(Arc<str>),
 }
 
-impl Stop {
+impl StopReason {
     /// The reason a provider's word stands for. No two providers use one word for different things.
     pub fn of(word: &str) -> Self {
         match word {

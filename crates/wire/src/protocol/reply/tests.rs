@@ -1,12 +1,12 @@
 //! Replies in one piece and in a stream: the same answer from both.
 
-use super::{Answer, Stop, Taken, reply};
+use super::{ModelReply, ReplyUsage, StopReason, reply};
 use crate::sse::Assembler;
-use crate::{Protocol, Usage};
+use crate::{Protocol, ReportedUsage};
 use epitome_core::{Block, Call, CallId, Opaque};
 
 /// A stream of events, pushed in pieces of `size` bytes.
-fn streamed(protocol: Protocol, events: &[&str], size: usize) -> Answer {
+fn streamed(protocol: Protocol, events: &[&str], size: usize) -> ModelReply {
     let text: String = events.iter().map(|data| format!("event: x\ndata: {data}\n\n")).collect();
     let mut assembler = Assembler::new(protocol);
     text.as_bytes().chunks(size).for_each(|piece| assembler.push(piece));
@@ -14,7 +14,7 @@ fn streamed(protocol: Protocol, events: &[&str], size: usize) -> Answer {
 }
 
 /// Both ways must agree, however the stream is split.
-fn both(protocol: Protocol, body: &str, events: &[&str]) -> Answer {
+fn both(protocol: Protocol, body: &str, events: &[&str]) -> ModelReply {
     let answer = reply(protocol, body.as_bytes());
     for size in [1, 7, 64, 1 << 20] {
         assert_eq!(streamed(protocol, events, size), answer, "in pieces of {size} bytes");
@@ -58,9 +58,12 @@ fn an_anthropic_stream_becomes_the_message_it_streams() {
     let blocks =
         [thinking, Block::text("I read it."), call("toolu_1", "read", r#"{"path": "a.rs", "from": 1.50}"#)];
     assert_eq!(answer.message.blocks, blocks);
-    let usage = Usage { prompt: 115, output: 42, cache_read: 100, cache_write: 5 };
-    assert_eq!(answer.usage, Some(Taken { usage, ..Taken::default() }));
-    assert_eq!((answer.stop, answer.is_whole, answer.id.as_deref()), (Some(Stop::Call), true, Some("msg_1")));
+    let usage = ReportedUsage { prompt: 115, output: 42, cache_read: 100, cache_write: 5 };
+    assert_eq!(answer.usage, Some(ReplyUsage { usage, ..ReplyUsage::default() }));
+    assert_eq!(
+        (answer.stop, answer.is_whole, answer.id.as_deref()),
+        (Some(StopReason::Call), true, Some("msg_1"))
+    );
 }
 
 #[test]
@@ -77,9 +80,9 @@ fn an_anthropic_compaction_is_carried_as_it_came_and_its_pass_is_charged() {
     let answer = both(Protocol::Anthropic, body, &events);
     let json = r#"{"type":"compaction","content":"what happened","signature":"c2ln"}"#;
     let block = Block::Opaque(Opaque { kind: "compaction".into(), json: json.into() });
-    assert_eq!((answer.message.blocks, answer.stop), (vec![block], Some(Stop::Compaction)));
+    assert_eq!((answer.message.blocks, answer.stop), (vec![block], Some(StopReason::Compaction)));
     let charged = answer.usage.map(|taken| taken.charged());
-    assert_eq!(charged, Some(Usage { prompt: 920, output: 73, ..Usage::default() }));
+    assert_eq!(charged, Some(ReportedUsage { prompt: 920, output: 73, ..ReportedUsage::default() }));
 }
 
 #[test]
@@ -105,9 +108,9 @@ fn a_chat_stream_becomes_the_completion_it_streams() {
     let thinking = Block::Thinking { text: "hm".into(), signature: None, redacted: false };
     let (read, list) = (call("call_1", "read", r#"{"path": 1}"#), call("call_2", "ls", "{}"));
     assert_eq!(answer.message.blocks, [thinking, Block::text("so"), read, list]);
-    let usage = Usage { prompt: 50, output: 9, cache_read: 40, cache_write: 0 };
-    assert_eq!(answer.usage, Some(Taken { usage, reasoning: 4, ..Taken::default() }));
-    assert_eq!((answer.stop, answer.is_whole), (Some(Stop::Call), true));
+    let usage = ReportedUsage { prompt: 50, output: 9, cache_read: 40, cache_write: 0 };
+    assert_eq!(answer.usage, Some(ReplyUsage { usage, reasoning: 4, ..ReplyUsage::default() }));
+    assert_eq!((answer.stop, answer.is_whole), (Some(StopReason::Call), true));
 }
 
 #[test]
@@ -134,9 +137,9 @@ fn a_responses_stream_becomes_the_response_it_streams() {
     let reasoning = Block::Opaque(Opaque { kind: "reasoning".into(), json: sealed.into() });
     let blocks = [reasoning, Block::text("done so far"), call("call_1", "read", r#"{"a": 1}"#)];
     assert_eq!(answer.message.blocks, blocks);
-    let usage = Usage { prompt: 60, output: 11, cache_read: 8, cache_write: 0 };
-    assert_eq!(answer.usage, Some(Taken { usage, reasoning: 6, ..Taken::default() }));
-    assert_eq!((answer.stop, answer.is_whole), (Some(Stop::Call), true));
+    let usage = ReportedUsage { prompt: 60, output: 11, cache_read: 8, cache_write: 0 };
+    assert_eq!(answer.usage, Some(ReplyUsage { usage, reasoning: 6, ..ReplyUsage::default() }));
+    assert_eq!((answer.stop, answer.is_whole), (Some(StopReason::Call), true));
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(in super::super) enum Own<'a> {
         data: &'a str,
     },
     Image {
-        source: Source<'a>,
+        source: ImageSource<'a>,
     },
     ToolUse {
         id: String,
@@ -44,45 +44,45 @@ pub(in super::super) enum Own<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(in super::super) enum Source<'a> {
+pub(in super::super) enum ImageSource<'a> {
     Base64 { media_type: &'a str, data: &'a str },
     Url { url: &'a str },
 }
 
 impl<'a> Block<'a> {
-    pub(super) fn text(text: impl Into<Cow<'a, str>>) -> Self {
+    pub(in super::super) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Own(Own::Text { text: text.into() })
     }
 
-    pub(super) fn thinking(thinking: &'a str, signature: &'a str) -> Self {
+    pub(in super::super) fn thinking(thinking: &'a str, signature: &'a str) -> Self {
         Self::Own(Own::Thinking { thinking, signature })
     }
 
-    pub(super) fn redacted(data: &'a str) -> Self {
+    pub(in super::super) fn redacted(data: &'a str) -> Self {
         Self::Own(Own::RedactedThinking { data })
     }
 
-    pub(super) fn call(id: &str, name: String, input: Box<RawValue>) -> Self {
+    pub(in super::super) fn call(id: &str, name: String, input: Box<RawValue>) -> Self {
         Self::Own(Own::ToolUse { id: id.to_owned(), name, input })
     }
 
-    pub(super) fn result(id: &str, content: Vec<Self>, is_error: bool) -> Self {
+    pub(in super::super) fn result(id: &str, content: Vec<Self>, is_error: bool) -> Self {
         Self::Own(Own::ToolResult { tool_use_id: id.to_owned(), content, is_error })
     }
 
-    pub(super) fn raw(raw: Box<RawValue>) -> Self {
+    pub(in super::super) fn raw(raw: Box<RawValue>) -> Self {
         Self::Raw(raw)
     }
 
-    pub(super) fn is_thinking(&self) -> bool {
+    pub(in super::super) fn is_thinking(&self) -> bool {
         matches!(self, Self::Own(Own::Thinking { .. } | Own::RedactedThinking { .. }))
     }
 }
 
-pub(super) fn image(picture: Picture<'_>) -> Block<'_> {
+pub(in super::super) fn image(picture: Picture<'_>) -> Block<'_> {
     let source = match picture {
-        Picture::Data { media_type, data } => Source::Base64 { media_type, data },
-        Picture::Url(url) => Source::Url { url },
+        Picture::Data { media_type, data } => ImageSource::Base64 { media_type, data },
+        Picture::Url(url) => ImageSource::Url { url },
     };
     Block::Own(Own::Image { source })
 }

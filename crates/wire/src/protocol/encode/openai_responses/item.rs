@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 /// An item: one of ours, or one as it came.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Item<'a> {
+pub(in super::super) enum Item<'a> {
     Own(Own<'a>),
     Reasoning(Box<RawValue>),
     Raw(Box<RawValue>),
@@ -14,7 +14,7 @@ pub(super) enum Item<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Own<'a> {
+pub(in super::super) enum Own<'a> {
     Message { role: &'static str, content: Vec<Part> },
     FunctionCall { call_id: String, name: String, arguments: String },
     FunctionCallOutput { call_id: String, output: Output },
@@ -24,21 +24,21 @@ pub(super) enum Own<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Output {
+pub(in super::super) enum Output {
     Text(String),
     Parts(Vec<Part>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Part {
+pub(in super::super) enum Part {
     InputText { text: String },
     InputImage { image_url: String },
     OutputText { text: String },
 }
 
 /// Adds a part to the last message where `role` wrote it, else begins a message.
-pub(super) fn say(items: &mut Vec<Item<'_>>, role: &'static str, part: Part) {
+pub(in super::super) fn say(items: &mut Vec<Item<'_>>, role: &'static str, part: Part) {
     match items.last_mut() {
         Some(Item::Own(Own::Message { role: last, content })) if *last == role => content.push(part),
         Some(_) | None => items.push(Item::Own(Own::Message { role, content: vec![part] })),
@@ -46,15 +46,15 @@ pub(super) fn say(items: &mut Vec<Item<'_>>, role: &'static str, part: Part) {
 }
 
 impl Part {
-    pub(super) fn input(text: String) -> Self {
+    pub(in super::super) fn input(text: String) -> Self {
         Self::InputText { text }
     }
 
-    pub(super) fn output(text: String) -> Self {
+    pub(in super::super) fn output(text: String) -> Self {
         Self::OutputText { text }
     }
 
-    pub(super) fn image(image_url: String) -> Self {
+    pub(in super::super) fn image(image_url: String) -> Self {
         Self::InputImage { image_url }
     }
 
@@ -68,7 +68,7 @@ impl Part {
 
 impl Output {
     /// One string where it is all text, else the parts themselves.
-    pub(super) fn of(parts: Vec<Part>) -> Self {
+    pub(in super::super) fn of(parts: Vec<Part>) -> Self {
         let texts: Option<Vec<&str>> = parts.iter().map(Part::as_text).collect();
         match texts {
             Some(texts) => Self::Text(texts.join("\n")),
@@ -78,19 +78,19 @@ impl Output {
 }
 
 impl<'a> Item<'a> {
-    pub(super) fn function_call(call_id: String, name: String, arguments: String) -> Self {
+    pub(in super::super) fn function_call(call_id: String, name: String, arguments: String) -> Self {
         Self::Own(Own::FunctionCall { call_id, name, arguments })
     }
 
-    pub(super) fn function_output(call_id: String, output: Output) -> Self {
+    pub(in super::super) fn function_output(call_id: String, output: Output) -> Self {
         Self::Own(Own::FunctionCallOutput { call_id, output })
     }
 
-    pub(super) fn custom_call(call_id: String, name: String, input: &'a str) -> Self {
+    pub(in super::super) fn custom_call(call_id: String, name: String, input: &'a str) -> Self {
         Self::Own(Own::CustomToolCall { call_id, name, input })
     }
 
-    pub(super) fn custom_output(call_id: String, output: Output) -> Self {
+    pub(in super::super) fn custom_output(call_id: String, output: Output) -> Self {
         Self::Own(Own::CustomToolCallOutput { call_id, output })
     }
 }
