@@ -6,7 +6,7 @@
 //! written and replies are read is `epitome_wire`'s; whether a summary is any good is the core's.
 //!
 //! ```
-//! use epitome_engine::{Model, Stopped};
+//! use epitome_engine::{Model, FrozenClock};
 //! use epitome_provider::{Aliases, World};
 //! use epitome_tokens::Catalog;
 //! use std::sync::Arc;
@@ -19,7 +19,7 @@
 //!     window = 32768
 //!     "#,
 //! )?;
-//! let world = World::new(Arc::new(Stopped))?;
+//! let world = World::new(Arc::new(FrozenClock))?;
 //! let no_environment = |_: &str| None;
 //! let provider = aliases.provider("cheap", Catalog::built_in(), &no_environment, &world)?;
 //! assert_eq!((provider.name(), provider.window().0), ("cheap", 32_768));

@@ -5,7 +5,7 @@ use crate::call::call;
 use crate::options::Options;
 use crate::{ApiKey, Dice, Effort, Entropy, LastRequest, Limits};
 use epitome_core::{Called, Request, Tokens};
-use epitome_engine::{Clock, Gauge, Model, Pending};
+use epitome_engine::{BoxFuture, Clock, Model, ModelMeasure};
 use epitome_tokens::{self as tokens, Counter, Prices, SpecSource};
 use epitome_wire::Protocol;
 use epitome_wire::overflow::{Endpoint, OverflowVerdict, RequestFacts, Windows};
@@ -78,7 +78,7 @@ pub struct ProviderSetup {
 pub struct Provider {
     setup: ProviderSetup,
     world: World,
-    gauge: Gauge,
+    gauge: ModelMeasure,
     /// The session's last request, to be gone on with.
     last: RwLock<Option<LastRequest>>,
 }
@@ -98,7 +98,7 @@ const ANTHROPIC_VERSION: &str = "2023-06-01";
 impl Provider {
     /// A provider in a world.
     pub fn new(setup: ProviderSetup, world: World) -> Self {
-        let gauge = Gauge(Counter::for_model(&setup.model));
+        let gauge = ModelMeasure(Counter::for_model(&setup.model));
         Self { setup, world, gauge, last: RwLock::default() }
     }
 
@@ -140,7 +140,7 @@ impl Provider {
         &self.world.limits
     }
 
-    pub(crate) fn gauge(&self) -> &Gauge {
+    pub(crate) fn gauge(&self) -> &ModelMeasure {
         &self.gauge
     }
 
@@ -233,7 +233,7 @@ impl Model for Provider {
         self.setup.takes_parallel
     }
 
-    fn summarize(&self, request: Request) -> Pending<'_, Called> {
+    fn summarize(&self, request: Request) -> BoxFuture<'_, Called> {
         Box::pin(call(self, request))
     }
 }

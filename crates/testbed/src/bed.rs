@@ -4,19 +4,23 @@ use crate::clock::TestClock;
 use crate::gauge::Quarter;
 use crate::model::TestModel;
 use epitome_core::{
-    Author, Block, Budget, Call, EntryId, Expressible, Log, Message, Part, Policy, Role, Settings, Shelf,
-    Tokens, ToolResult, Trigger,
+    Author, Block, Budget, Call, EntryId, Expressible, Message, Part, Policy, Record, Role, Settings, Tokens,
+    ToolResult, Trigger,
 };
-use epitome_engine::{Asks, EngineError, Hook, Recovery, Report, Session, Setup, now};
+use epitome_engine::{
+    Assembly, Driver, EngineError, Hook, Ports, Recovery, Session, SessionOptions, Step, SummaryModel,
+};
 use epitome_settings::{preset, prompts};
+use futures_util::FutureExt as _;
+use std::future::Future;
 use std::sync::Arc;
 
 /// A session in a test.
 pub struct Bed {
     /// The session.
     pub session: Session,
-    /// Its originals.
-    pub shelf: Arc<Shelf>,
+    /// Who asks for it.
+    pub driver: Driver,
     /// Its summariser.
     pub model: Arc<TestModel>,
     /// Its time.
@@ -32,8 +36,10 @@ pub struct Maker {
     clock: Arc<TestClock>,
     model: Option<TestModel>,
     hooks: Vec<Arc<dyn Hook>>,
-    asks: Asks,
+    ports: Ports,
     can: Expressible,
+    is_warm: bool,
+    is_native: bool,
 }
 
 impl Maker {
@@ -41,15 +47,18 @@ impl Maker {
     pub fn new(preset_name: &str, window: u64) -> Self {
         let settings = preset::settings(preset_name).expect("the preset is in order");
         let clock = Arc::new(TestClock::default());
-        let prompts = prompts::built_in(&settings.summary.prompt).unwrap_or_default();
+        let mut ports = Ports { clock: clock.clone(), ..Ports::default() };
+        ports.prompts = Arc::new(prompts::built_in(&settings.summary.prompt).unwrap_or_default());
         Self {
             settings,
             budget: Budget::new(Tokens(window), Tokens::ZERO, Tokens::ZERO),
             model: Some(TestModel::new(clock.clone())),
             clock,
             hooks: Vec::new(),
-            asks: Asks { prompts: Arc::new(prompts), ..Asks::default() },
+            ports,
             can: Expressible::ALL,
+            is_warm: false,
+            is_native: false,
         }
     }
 
@@ -94,39 +103,47 @@ impl Maker {
         Self { can, ..self }
     }
 
-    /// With other means.
+    /// With others to ask.
     #[must_use]
-    pub fn asks(mut self, change: impl FnOnce(&mut Asks)) -> Self {
-        change(&mut self.asks);
+    pub fn ports(mut self, change: impl FnOnce(&mut Ports)) -> Self {
+        change(&mut self.ports);
         self
+    }
+
+    /// With a model that is the session's own and has its prompt in its cache.
+    #[must_use]
+    pub fn warm(self) -> Self {
+        Self { is_warm: true, ..self }
+    }
+
+    /// With a provider that compacts by itself.
+    #[must_use]
+    pub fn native(self) -> Self {
+        Self { is_native: true, ..self }
     }
 
     /// The bed.
     pub fn bed(self) -> Bed {
-        let Self { settings, budget, clock, model, hooks, mut asks, can } = self;
-        let shelf = Arc::new(Shelf::default());
+        let Self { settings, budget, clock, model, hooks, mut ports, can, is_warm, is_native } = self;
         let has_model = model.is_some();
         let model = Arc::new(model.unwrap_or_else(|| TestModel::new(clock.clone())));
         if has_model {
-            asks.model = Some(model.clone());
+            ports.model = Some(SummaryModel { model: model.clone(), is_warm, is_native });
         }
         for hook in hooks {
-            asks.add_hook(hook).expect("a test has one compactor at most");
+            ports.add_hook(hook).expect("a test has one compactor at most");
         }
-        let setup = Setup {
-            archive: shelf.clone(),
-            measure: Arc::new(Quarter),
-            count_method: "a quarter of the bytes".into(),
-            budget,
-            policy: Arc::new(Policy::try_from(settings).expect("the settings are sound")),
-            can,
-            focus: None,
-            pins: Vec::new(),
-            clock: clock.clone(),
-            asks,
-        };
-        Bed { session: Session::new(Log::default(), setup), shelf, model, clock, said: 0 }
+        let policy = Arc::new(Policy::try_from(settings).expect("the settings are sound"));
+        let assembly = Assembly::of_parts(policy, Arc::new(Quarter), "a quarter of the bytes", budget);
+        let options = SessionOptions { can, ..SessionOptions::default() };
+        let session = Session::empty(assembly).with_options(options);
+        Bed { session, driver: Driver::new(ports), model, clock, said: 0 }
     }
+}
+
+/// What comes of work that waits for nobody: the test's model, hooks and clock answer at once.
+pub fn now<T>(work: impl Future<Output = T>) -> T {
+    work.now_or_never().expect("nobody in a test takes time")
 }
 
 impl Bed {
@@ -138,7 +155,7 @@ impl Bed {
     /// Says a message.
     pub fn say(&mut self, message: Message) -> EntryId {
         self.said += 1;
-        self.session.say(&self.shelf, message).expect("all is in memory")
+        self.session.say(message).expect("all is in memory")
     }
 
     /// A person speaks.
@@ -210,23 +227,29 @@ impl Bed {
     }
 
     /// Compacts.
-    pub fn compact(&mut self, trigger: Trigger) -> Report {
-        self.try_compact(trigger).expect("the compaction completes")
+    pub fn compact(&mut self, trigger: Trigger) -> Arc<Record> {
+        let step = self.try_compact(trigger).expect("the compaction completes");
+        step.record.expect("a compaction that was asked for has a record")
     }
 
     /// Compacts, or fails.
-    pub fn try_compact(&mut self, trigger: Trigger) -> Result<Report, EngineError> {
-        now(self.session.compact(trigger))
+    pub fn try_compact(&mut self, trigger: Trigger) -> Result<Step, EngineError> {
+        now(self.driver.compact(&mut self.session, trigger))
+    }
+
+    /// What is done before a call; its record, where anything was.
+    pub fn prepare(&mut self) -> Option<Arc<Record>> {
+        self.step().record
     }
 
     /// What is done before a call.
-    pub fn prepare(&mut self) -> Option<Report> {
-        now(self.session.prepare()).expect("all is in memory")
+    pub fn step(&mut self) -> Step {
+        now(self.driver.prepare(&mut self.session)).expect("all is in memory")
     }
 
     /// What is done after an overflow.
     pub fn recover(&mut self, over: Option<u64>) -> Recovery {
-        now(self.session.recover(over.map(Tokens))).expect("all is in memory")
+        now(self.driver.recover(&mut self.session, over.map(Tokens))).expect("all is in memory")
     }
 
     /// What the model sees, one text for each message.

@@ -1,6 +1,6 @@
 //! A clock that moves only when someone waits, or is told to.
 
-use epitome_engine::{Clock, Pending};
+use epitome_engine::{BoxFuture, Clock};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl Clock for TestClock {
     }
 
     /// Over at once: whoever waits sees the time gone by. What is ready comes before a deadline.
-    fn sleep(&self, time: Duration) -> Pending<'_, ()> {
+    fn sleep(&self, time: Duration) -> BoxFuture<'_, ()> {
         Box::pin(async move { self.pass(time) })
     }
 }

@@ -1,7 +1,7 @@
 //! A hook that answers by script and remembers what it was told.
 
-use epitome_core::{Before, EntryId, Transformed, Verdict};
-use epitome_engine::{Check, Happened, Hook, Pending, Report};
+use epitome_core::{Archive, Before, EntryId, Record, Transformed, Verdict};
+use epitome_engine::{BoxFuture, Check, Hook, HookRole};
 use std::sync::{Mutex, PoisonError};
 
 /// A hook in a test. Without a script it has nothing to say.
@@ -15,9 +15,7 @@ pub struct TestHook {
     /// What it was told before each compaction.
     pub before: Mutex<Vec<Before>>,
     /// What it was told after each.
-    pub after: Mutex<Vec<Happened>>,
-    /// The entries it was told of then.
-    pub entries: Mutex<Vec<Option<EntryId>>>,
+    pub after: Mutex<Vec<Record>>,
     /// How often it was warned.
     pub warned: Mutex<u32>,
 }
@@ -54,13 +52,8 @@ impl TestHook {
     }
 
     /// What it was told after each.
-    pub fn outcomes(&self) -> Vec<Happened> {
+    pub fn records(&self) -> Vec<Record> {
         self.after.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// The entry of each compaction it was told of, where one was appended.
-    pub fn stored(&self) -> Vec<Option<EntryId>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -69,11 +62,15 @@ impl Hook for TestHook {
         &self.name
     }
 
-    fn is_compactor(&self) -> bool {
-        self.is_compactor
+    fn role(&self) -> HookRole {
+        if self.is_compactor { HookRole::Compactor } else { HookRole::Observer }
     }
 
-    fn before<'a>(&'a self, event: &'a Before) -> Pending<'a, Result<Option<Verdict>, String>> {
+    fn before<'a>(
+        &'a self,
+        event: &'a Before,
+        _: &'a dyn Archive,
+    ) -> BoxFuture<'a, Result<Option<Verdict>, String>> {
         self.before.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
         let verdict = self.verdict.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if self.hangs {
@@ -82,20 +79,23 @@ impl Hook for TestHook {
         Box::pin(std::future::ready(verdict.unwrap_or(Ok(None))))
     }
 
-    fn transform<'a>(&'a self, _: &'a [EntryId]) -> Pending<'a, Result<Transformed, String>> {
+    fn transform<'a>(
+        &'a self,
+        _: &'a [EntryId],
+        _: &'a dyn Archive,
+    ) -> BoxFuture<'a, Result<Transformed, String>> {
         match self.list.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             Some(list) => Box::pin(std::future::ready(list)),
             None => Box::pin(std::future::pending()),
         }
     }
 
-    fn after<'a>(&'a self, report: &'a Report) -> Pending<'a, Result<(), String>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(report.entry);
-        self.after.lock().unwrap_or_else(PoisonError::into_inner).push(report.outcome);
+    fn after<'a>(&'a self, record: &'a Record) -> BoxFuture<'a, Result<(), String>> {
+        self.after.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn approaching<'a>(&'a self, _: &'a Check) -> Pending<'a, Result<(), String>> {
+    fn approaching<'a>(&'a self, _: &'a Check) -> BoxFuture<'a, Result<(), String>> {
         *self.warned.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         Box::pin(std::future::ready(Ok(())))
     }

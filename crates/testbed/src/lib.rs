@@ -8,8 +8,8 @@
 //!
 //! let mut bed = Bed::new("aura", 100_000);
 //! bed.talk(20, 500); // twenty messages of 500 tokens
-//! let report = bed.compact(Trigger::Manual);
-//! assert_eq!(report.record.map(|made| made.superseded.len()), Some(10));
+//! let record = bed.compact(Trigger::Manual);
+//! assert_eq!(record.change().map(|change| change.superseded.len()), Some(10));
 //! assert_eq!(bed.model.requests().len(), 1);
 //! ```
 
@@ -19,7 +19,7 @@ mod gauge;
 mod hook;
 mod model;
 
-pub use bed::{Bed, Maker};
+pub use bed::{Bed, Maker, now};
 pub use clock::TestClock;
 pub use gauge::Quarter;
 pub use hook::TestHook;

@@ -2,7 +2,7 @@
 
 use crate::clock::TestClock;
 use epitome_core::{Body, Called, Failure, Reply, Request, Spent, Stop, Tokens};
-use epitome_engine::{Clock, Model, Pending};
+use epitome_engine::{BoxFuture, Clock, Model};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -124,7 +124,7 @@ impl Model for TestModel {
         self.takes_parallel
     }
 
-    fn summarize(&self, request: Request) -> Pending<'_, Called> {
+    fn summarize(&self, request: Request) -> BoxFuture<'_, Called> {
         let number = {
             let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
             requests.push(request);

@@ -3,7 +3,7 @@
 use super::{AliasError, Aliases, distance};
 use crate::{Provider, World};
 use epitome_core::Tokens;
-use epitome_engine::{Model, Stopped};
+use epitome_engine::{FrozenClock, Model};
 use epitome_tokens::Catalog;
 use epitome_wire::Protocol;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ model = "x"
 
 fn find(name: &str, keys: &[(&str, &str)]) -> Result<Provider, AliasError> {
     let aliases: Aliases = toml::from_str(TABLE).expect("the test wrote it");
-    let world = World::new(Arc::new(Stopped)).expect("a client can be made");
+    let world = World::new(Arc::new(FrozenClock)).expect("a client can be made");
     let environment =
         |name: &str| keys.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
     aliases.provider(name, Catalog::built_in(), &environment, &world)

@@ -6,7 +6,7 @@ mod failures;
 mod script;
 
 use epitome_core::{Body, Called, Purpose, Request, Tokens};
-use epitome_engine::{Model, Stopped};
+use epitome_engine::{FrozenClock, Model};
 use epitome_provider::{Aliases, Dice, Limits, Provider, World};
 use epitome_tokens::Catalog;
 use script::{Act, Received, Server};
@@ -35,7 +35,7 @@ fn provider(url: &str, protocol: &str, more: &str) -> Provider {
     let client = reqwest::Client::builder().no_proxy().build().expect("a client can be made");
     let world = World {
         client,
-        clock: Arc::new(Stopped),
+        clock: Arc::new(FrozenClock),
         dice: Arc::new(Loaded),
         windows: Arc::default(),
         limits: Limits::default(),
