@@ -73,6 +73,11 @@ pub struct TwoCompactors {
 }
 
 impl Ports {
+    /// Nobody to ask, at this clock's time.
+    pub fn at(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..Self::default() }
+    }
+
     /// Adds a hook; a second compactor is refused.
     pub fn add_hook(&mut self, hook: Arc<dyn Hook>) -> Result<(), TwoCompactors> {
         if let Some(first) = self.compactor().filter(|_| hook.role() == HookRole::Compactor) {

@@ -45,9 +45,9 @@ const NO_SESSION: &str = "these settings leave the summary to the session's own 
                           the embedded summariser wrote it; name a model with --summarizer";
 
 impl Asking {
-    /// Whoever can be asked from here.
-    pub fn here(catalog: Catalog, dry: Dry) -> Result<Self> {
-        Ok(Self { places: Places::here()?, catalog, dry, world: OnceLock::new() })
+    /// Whoever can be asked, with prompts from `places`.
+    pub fn new(places: Places, catalog: Catalog, dry: Dry) -> Self {
+        Self { places, catalog, dry, world: OnceLock::new() }
     }
 
     /// Who writes summaries by these settings.

@@ -221,6 +221,9 @@ pub struct ModelsArgs {
 pub struct ListArgs {
     /// Only this one, whole
     pub name: Option<String>,
+    /// Your settings, beside which your own presets lie; epitome.toml in your configuration folder if left out
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
@@ -257,6 +260,9 @@ pub struct ServeArgs {
     /// provider/model
     #[arg(long, value_name = "WHO")]
     pub summarizer: Option<String>,
+    /// Your settings, in place of epitome.toml in your configuration folder; no project's are read
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// The context window of every model, in tokens; each model's own if left out
     #[arg(long, value_name = "TOKENS", value_parser = window)]
     pub window: Option<u64>,

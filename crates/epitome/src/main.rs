@@ -11,7 +11,6 @@ mod hint;
 mod input;
 mod opened;
 mod output;
-mod preset;
 mod progress;
 mod restorer;
 mod settings;

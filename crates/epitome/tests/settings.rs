@@ -230,6 +230,32 @@ fn a_preset_of_ones_own_that_cannot_be_used_is_told_with_its_file() {
     assert!(is_done && listed.lines().any(|line| line == slip), "{listed}");
 }
 
+#[test]
+fn config_marks_what_a_door_does_not_look_at() {
+    let desk = Desk::new();
+    desk.write("config/epitome/epitome.toml", "[restore]\nfiles = 3\n");
+    desk.write("project/epitome.toml", "[trigger]\nat = \"75%\"\n");
+    let config = desk.config(&["--door", "serve"], &[]);
+    let file = desk.0.path().join("config/epitome/epitome.toml").display().to_string();
+    assert_eq!(config["notes"], json!([format!("{file}: `restore.files` is not used by `serve`")]));
+    assert_eq!((&config["door"], &setting(&config, "trigger.at")["value"]), (&json!("serve"), &json!("80%")));
+    let unused = config["unused"].as_array().expect("a list");
+    assert!(unused.contains(&json!("restore.files")) && !unused.contains(&json!("trigger.at")));
+    let (_, page) = desk.run(&["config", "--door", "serve"], &[]);
+    let line = page.lines().find(|line| line.starts_with("restore.files ")).unwrap_or_default();
+    assert!(line.ends_with(&format!("{file}: restore.files, not used by serve")), "{line}");
+    let plain = desk.config(&[], &[]);
+    assert_eq!((&plain["notes"], &plain["unused"], &plain["door"]), (&json!([]), &json!([]), &Value::Null));
+    let (is_done, told) = desk.run(&["config", "--door", "serve", "--set", "restore.files=1"], &[]);
+    assert_eq!(
+        (is_done, told.as_str()),
+        (
+            false,
+            "epitome: command line: `--set restore.files` is not used by `serve`; it works with `compact`\n"
+        )
+    );
+}
+
 /// Two messages, for a model that a table of settings is for.
 const BODY: &str = r#"{"model":"gpt-5","messages":[{"role":"user","content":"name a colour"},{"role":"assistant","content":"blue"},{"role":"user","content":"another"}]}"#;
 
@@ -246,4 +272,16 @@ fn a_transcript_is_compacted_by_the_settings_for_its_model() {
     let file = desk.project().join("epitome.toml").display().to_string();
     assert_eq!(window(&[]), (json!(9000), json!(format!("{file} [model.\"gpt-*\"]: window.tokens"))));
     assert_eq!(window(&["--window", "4000"]), (json!(4000), json!("flag")));
+}
+
+#[test]
+fn a_note_on_settings_is_told_once_on_standard_error() {
+    let desk = Desk::new();
+    desk.write("project/epitome.toml", "[trigger]\nmeasure = \"count\"\n");
+    desk.write("project/body.json", BODY);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_epitome"));
+    command.current_dir(desk.project()).env_clear().args(["compact", "body.json", "--json"]);
+    let told = String::from_utf8(command.output().expect("the program runs").stderr).expect("UTF-8");
+    let file = desk.project().join("epitome.toml").display().to_string();
+    assert_eq!(told, format!("note: {file}: `trigger.measure` is not used by `compact`\n"));
 }

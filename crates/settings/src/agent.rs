@@ -5,7 +5,7 @@
 
 use super::error::SettingsError;
 use super::file::{Text, take_blocks};
-use super::layer::{Layer, Names, Origin};
+use super::layer::{Layer, Names, SettingOrigin};
 use toml::{Table, Value};
 
 /// What stands around the front matter of a Markdown file.
@@ -13,7 +13,7 @@ const FENCE: &str = "---";
 
 /// What an agent's file says about compaction.
 pub(super) fn read(file: &Text) -> Result<Layer, SettingsError> {
-    let origin = Origin::Agent { file: file.name.clone() };
+    let origin = SettingOrigin::Agent { file: file.name.clone() };
     let mut table = front_matter(file)?;
     let mut layer = Layer::default();
     take_blocks(&mut layer, &origin, &mut table)?;

@@ -2,7 +2,7 @@
 
 use super::error::SettingsError;
 use super::foreign::VARIABLES;
-use super::layer::{Layer, Leaf, Names, Origin, Source};
+use super::layer::{Layer, Leaf, Names, SettingOrigin, SettingSource};
 use super::schema;
 
 /// What our variables begin with.
@@ -15,7 +15,7 @@ const STEP: &str = "__";
 pub(super) fn read(variables: &[(String, String)]) -> Result<Layer, SettingsError> {
     let mut layer = Layer::default();
     for (name, text) in variables {
-        let source = Source { origin: Origin::Environment, key: name.clone() };
+        let source = SettingSource { origin: SettingOrigin::Environment, key: name.clone() };
         if VARIABLES.1.contains(&name.as_str()) {
             layer.foreign.push(Leaf { key: name.clone(), value: text.as_str().into(), source });
         } else if let Some(named) = name.strip_prefix(PREFIX) {
@@ -25,7 +25,7 @@ pub(super) fn read(variables: &[(String, String)]) -> Result<Layer, SettingsErro
     Ok(layer)
 }
 
-fn read_ours(layer: &mut Layer, named: &str, text: &str, source: Source) -> Result<(), SettingsError> {
+fn read_ours(layer: &mut Layer, named: &str, text: &str, source: SettingSource) -> Result<(), SettingsError> {
     let key = named.replace(STEP, ".").to_lowercase();
     if key == "preset" {
         layer.preset = Some(text.to_owned());

@@ -1,8 +1,8 @@
 //! Settings that cannot be used: where they were written, and what may be written instead.
 
 use super::foreign;
-use super::layer::{Names, Source};
-use super::schema;
+use super::layer::{Names, SettingSource};
+use super::schema::{self, Door};
 use epitome_core::PolicyError;
 use std::sync::Arc;
 use toml::Value;
@@ -30,15 +30,60 @@ pub enum SettingsError {
     #[error("{}: `{}` is no setting; {}", at.origin, at.key, meant(*nearest))]
     UnknownKey {
         /// Where it was written.
-        at: Box<Source>,
+        at: Box<SettingSource>,
         /// The name that may be meant.
         nearest: Option<&'static str>,
+    },
+    /// A key that is gone.
+    #[error("{}: `{}` was removed: {instead}", at.origin, at.key)]
+    Removed {
+        /// Where it was written.
+        at: Box<SettingSource>,
+        /// What to do instead.
+        instead: &'static str,
+    },
+    /// A table with addresses, names of keys or commands, in a file that comes with a project.
+    #[error(
+        "{}: `[{}]` is the operator's to say: it names addresses, keys or commands, and this file comes with the project; \
+         write it into the user's `epitome.toml`, or into a file of yours that `--config FILE` names",
+        at.origin, at.key
+    )]
+    Operators {
+        /// Where it was written.
+        at: Box<SettingSource>,
+    },
+    /// A setting, said for this run, that the door at work does not look at.
+    #[error("{}: `{}` is not used by `{door}`; {}", at.origin, at.key, schema::told(works))]
+    Door {
+        /// Where it was written.
+        at: Box<SettingSource>,
+        /// The door at work.
+        door: Door,
+        /// The doors behind which it works.
+        works: &'static [Door],
+    },
+    /// A target that lies no lower than the point where compaction is due.
+    #[error(
+        "`trigger.target` is {target} ({target_from}), not below `{at_key}`, {at} ({at_from}): \
+         compacting would gain nothing; set the target lower"
+    )]
+    Target {
+        /// The target.
+        target: String,
+        /// Who said it.
+        target_from: String,
+        /// The point.
+        at: String,
+        /// The key that sets it.
+        at_key: &'static str,
+        /// Who said that.
+        at_from: String,
     },
     /// A value that its key does not take.
     #[error("{}: `{}` is {got}, which it cannot be; {allowed}", at.origin, at.key)]
     Value {
         /// Where it was written.
-        at: Box<Source>,
+        at: Box<SettingSource>,
         /// What was written.
         got: String,
         /// What may be written.
@@ -95,7 +140,10 @@ impl SettingsError {
         Self::Syntax { file: file.to_owned(), why: error.to_string().trim_end().to_owned() }
     }
 
-    pub(super) fn unknown(at: Source, key: &str, names: Names) -> Self {
+    pub(super) fn unknown(at: SettingSource, key: &str, names: Names) -> Self {
+        if let Some(instead) = schema::instead_of(key) {
+            return Self::Removed { at: Box::new(at), instead };
+        }
         let theirs = match names {
             Names::Ours => None,
             Names::Any => foreign::nearest_to(key),
@@ -103,7 +151,7 @@ impl SettingsError {
         Self::UnknownKey { at: Box::new(at), nearest: schema::nearest_to(key).or(theirs) }
     }
 
-    pub(super) fn value(at: &Source, got: &Value, allowed: &str) -> Self {
+    pub(super) fn value(at: &SettingSource, got: &Value, allowed: &str) -> Self {
         Self::Value { at: Box::new(at.clone()), got: got.to_string(), allowed: allowed.to_owned() }
     }
 }

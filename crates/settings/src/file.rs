@@ -1,7 +1,7 @@
 //! `epitome.toml`: settings, tables for some models, and what is passed on to others.
 
 use super::error::SettingsError;
-use super::layer::{Layer, Names, Origin, Source};
+use super::layer::{Layer, Names, SettingOrigin, SettingSource};
 use std::sync::Arc;
 use toml::{Table, Value};
 
@@ -20,7 +20,7 @@ pub(super) struct File {
     pub(super) layer: Layer,
     /// Tables for the models that a pattern matches.
     pub(super) models: Vec<(String, Layer)>,
-    /// `[alias.NAME]`: models by the operator's own names. The provider crate reads them.
+    /// `[alias.NAME]`: models by the operator's own names, from their own file. The provider crate reads them.
     pub(super) aliases: Table,
     /// `[agents]`: paths of agents' files by name.
     pub(super) agents: Table,
@@ -32,16 +32,18 @@ const BLOCKS: [&[&str]; 2] = [&["compaction"], &["features", "compaction"]];
 const BRANCH_BLOCK: &str = "branchSummary";
 
 /// Reads an `epitome.toml`. `origin` says whose it is.
-pub(super) fn read(origin: &Origin, file: &Text) -> Result<File, SettingsError> {
+pub(super) fn read(origin: &SettingOrigin, file: &Text) -> Result<File, SettingsError> {
     let mut table: Table = file.text.parse().map_err(|error| SettingsError::syntax(&file.name, error))?;
     let mut read = File::default();
     for (pattern, inner) in take(&mut table, origin, "model")? {
-        let origin = Origin::Model { file: file.name.clone(), pattern: pattern.as_str().into() };
+        let origin = SettingOrigin::Model { file: file.name.clone(), pattern: pattern.as_str().into() };
         let mut layer = Layer::default();
         layer.gather(&origin, &into_table(&origin, &pattern, inner)?, "", Names::Any)?;
         read.models.push((pattern, layer));
     }
-    read.aliases = take(&mut table, origin, "alias")?;
+    if !origin.is_of_project() {
+        read.aliases = take(&mut table, origin, "alias")?;
+    }
     read.agents = take(&mut table, origin, "agents")?;
     take_blocks(&mut read.layer, origin, &mut table)?;
     read.layer.gather(origin, &table, "", Names::Ours)?;
@@ -49,15 +51,15 @@ pub(super) fn read(origin: &Origin, file: &Text) -> Result<File, SettingsError> 
 }
 
 /// Takes the table called `key` out of `table`; an empty one where there is none.
-fn take(table: &mut Table, origin: &Origin, key: &str) -> Result<Table, SettingsError> {
+fn take(table: &mut Table, origin: &SettingOrigin, key: &str) -> Result<Table, SettingsError> {
     table.remove(key).map_or_else(|| Ok(Table::new()), |value| into_table(origin, key, value))
 }
 
-fn into_table(origin: &Origin, key: &str, value: Value) -> Result<Table, SettingsError> {
+fn into_table(origin: &SettingOrigin, key: &str, value: Value) -> Result<Table, SettingsError> {
     match value {
         Value::Table(table) => Ok(table),
         value => {
-            let at = Source { origin: origin.clone(), key: key.to_owned() };
+            let at = SettingSource { origin: origin.clone(), key: key.to_owned() };
             Err(SettingsError::value(&at, &value, "write a table"))
         }
     }
@@ -66,7 +68,7 @@ fn into_table(origin: &Origin, key: &str, value: Value) -> Result<Table, Setting
 /// Takes the blocks in which other systems keep their settings out of `table`, and up into `layer`.
 pub(super) fn take_blocks(
     layer: &mut Layer,
-    origin: &Origin,
+    origin: &SettingOrigin,
     table: &mut Table,
 ) -> Result<(), SettingsError> {
     for steps in BLOCKS {

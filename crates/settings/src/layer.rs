@@ -10,7 +10,7 @@ use toml::{Table, Value};
 /// Who said something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase", tag = "from")]
-pub enum Origin {
+pub enum SettingOrigin {
     /// Nobody: what the program does where no source says otherwise.
     Program,
     /// A preset.
@@ -51,7 +51,7 @@ pub enum Origin {
     Override,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Program => f.write_str("the program"),
@@ -66,28 +66,48 @@ impl fmt::Display for Origin {
     }
 }
 
+impl SettingOrigin {
+    /// Whether it comes with a project, and not from whoever runs the program. A table for some models has no
+    /// place for what is asked here, whosever file it stands in.
+    pub(super) fn is_of_project(&self) -> bool {
+        match self {
+            Self::Project { .. } | Self::Agent { .. } => true,
+            Self::Program
+            | Self::Preset { .. }
+            | Self::User { .. }
+            | Self::Model { .. }
+            | Self::Environment
+            | Self::Flag
+            | Self::Override => false,
+        }
+    }
+}
+
+/// Tables that name addresses, keys or commands: a file that comes with a project may not have them.
+const OPERATORS: [&str; 3] = ["alias", "hook", "plugin"];
+
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Source {
+pub struct SettingSource {
     /// By whom.
     #[serde(flatten)]
-    pub origin: Origin,
+    pub origin: SettingOrigin,
     /// Under which name, which can be another system's.
     #[serde(rename = "as")]
     pub key: String,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SettingSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.origin {
-            Origin::Program | Origin::Preset { .. } => write!(f, "{}", self.origin),
-            Origin::User { .. }
-            | Origin::Project { .. }
-            | Origin::Agent { .. }
-            | Origin::Model { .. }
-            | Origin::Environment
-            | Origin::Flag
-            | Origin::Override => write!(f, "{}: {}", self.origin, self.key),
+            SettingOrigin::Program | SettingOrigin::Preset { .. } => write!(f, "{}", self.origin),
+            SettingOrigin::User { .. }
+            | SettingOrigin::Project { .. }
+            | SettingOrigin::Agent { .. }
+            | SettingOrigin::Model { .. }
+            | SettingOrigin::Environment
+            | SettingOrigin::Flag
+            | SettingOrigin::Override => write!(f, "{}: {}", self.origin, self.key),
         }
     }
 }
@@ -101,7 +121,7 @@ pub struct Leaf {
     pub value: Value,
     /// Where it was written.
     #[serde(flatten)]
-    pub source: Source,
+    pub source: SettingSource,
 }
 
 /// What one source says.
@@ -125,7 +145,7 @@ pub(super) enum Names {
 }
 
 /// The settings of `table`, all of them ours.
-pub(super) fn native(origin: &Origin, table: &Table) -> Result<Vec<Leaf>, SettingsError> {
+pub(super) fn native(origin: &SettingOrigin, table: &Table) -> Result<Vec<Leaf>, SettingsError> {
     let mut layer = Layer::default();
     layer.gather(origin, table, "", Names::Ours)?;
     Ok(layer.native)
@@ -135,7 +155,7 @@ impl Layer {
     /// Takes up what `table` says. It stands at `place` of what was written: `features.compaction`.
     pub(super) fn gather(
         &mut self,
-        origin: &Origin,
+        origin: &SettingOrigin,
         table: &Table,
         place: &str,
         names: Names,
@@ -145,7 +165,7 @@ impl Layer {
 
     fn gather_below(
         &mut self,
-        origin: &Origin,
+        origin: &SettingOrigin,
         table: &Table,
         place: &str,
         above: &str,
@@ -153,7 +173,7 @@ impl Layer {
     ) -> Result<(), SettingsError> {
         for (name, value) in table {
             let key = join(above, name);
-            let source = Source { origin: origin.clone(), key: join(place, &key) };
+            let source = SettingSource { origin: origin.clone(), key: join(place, &key) };
             if key == "preset" {
                 let named = value
                     .as_str()
@@ -167,6 +187,8 @@ impl Layer {
                 self.native.push(Leaf { key, value, source });
             } else if let Some(inner) = value.as_table().filter(|_| is_table(&key, names)) {
                 self.gather_below(origin, inner, place, &key, names)?;
+            } else if OPERATORS.contains(&key.as_str()) && origin.is_of_project() {
+                return Err(SettingsError::Operators { at: Box::new(source) });
             } else {
                 return Err(SettingsError::unknown(source, &key, names));
             }

@@ -18,6 +18,7 @@
 //! ```
 
 mod agent;
+mod doors;
 mod environment;
 mod error;
 mod file;
@@ -29,11 +30,13 @@ pub mod preset;
 pub mod prompts;
 mod resolve;
 pub mod schema;
+mod together;
 
 pub use agent::parent;
 pub use error::SettingsError;
 pub use file::Text;
-pub use layer::{Leaf, Origin, Source};
+pub use layer::{Leaf, SettingOrigin, SettingSource};
 pub use live::{Files, Live, Stamp, Watched};
 pub use preset::{OwnPreset, Presets};
-pub use resolve::{Flag, Resolved, Sources, resolve};
+pub use resolve::{FlagValue, Resolved, Sources, resolve};
+pub use schema::Door;

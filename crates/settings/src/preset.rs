@@ -5,7 +5,7 @@
 
 use super::error::SettingsError;
 use super::file::Text;
-use super::layer::{Leaf, Origin, Source};
+use super::layer::{Leaf, SettingOrigin, SettingSource};
 use super::nearest::nearest;
 use epitome_core::Settings;
 use toml::{Table, Value};
@@ -59,7 +59,7 @@ pub struct Presets<'p> {
 /// One file of a chain, without its `base`.
 #[derive(Debug)]
 pub(super) struct PresetFile {
-    pub(super) origin: Origin,
+    pub(super) origin: SettingOrigin,
     pub(super) name: String,
     table: Table,
 }
@@ -136,7 +136,7 @@ impl<'p> Presets<'p> {
             (None, Some(own)) => (Some(own.file.name.clone()), own.file.text.as_str()),
             (None, None) => return Err(self.unknown(name, above)),
         };
-        let origin = Origin::Preset { name: name.into(), file };
+        let origin = SettingOrigin::Preset { name: name.into(), file };
         let table = text.parse().map_err(|error| SettingsError::syntax(&origin.to_string(), error))?;
         Ok(PresetFile { origin, name: name.to_owned(), table })
     }
@@ -154,7 +154,7 @@ impl<'p> Presets<'p> {
 /// Takes the name of the base out of a preset's file. An operator's own rests on the default where it says
 /// nothing; the default alone rests on none.
 fn base_of(file: &mut PresetFile) -> Result<Option<String>, SettingsError> {
-    let at = |key: &str| Source { origin: file.origin.clone(), key: key.to_owned() };
+    let at = |key: &str| SettingSource { origin: file.origin.clone(), key: key.to_owned() };
     if let Some(named) = file.table.get("preset") {
         return Err(SettingsError::value(&at("preset"), named, "a preset names what it rests on as `base`"));
     }

@@ -3,9 +3,10 @@
 use super::error::SettingsError;
 use super::file::{self, File, Text, is_match};
 use super::foreign::{self, VARIABLES};
-use super::layer::{Layer, Leaf, Names, Origin, Source, table_of};
+use super::layer::{Layer, Leaf, Names, SettingOrigin, SettingSource, table_of};
 use super::preset::{self, OwnPreset, Presets};
-use super::{agent, environment, schema};
+use super::schema::{self, Door};
+use super::{agent, doors, environment, together};
 use epitome_core::{Policy, Settings};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -17,25 +18,27 @@ use toml::{Table, Value};
 pub struct Sources {
     /// Presets of the operator's own, which may be named wherever a built-in one may.
     pub presets: Vec<OwnPreset>,
-    /// The user's `epitome.toml`.
+    /// The operator's own: the user's `epitome.toml`, or a file they name in its place.
     pub user: Option<Text>,
-    /// The project's.
+    /// The project's, which may set policy and choose among what the operator defined.
     pub project: Option<Text>,
     /// The agent's file, after those of the agents it inherits from, the first ancestor first.
     pub agents: Vec<Text>,
     /// The model at work; tables of either `epitome.toml` may be for it.
     pub model: Option<String>,
+    /// The door at work; what does not work there is refused or noted. Nothing is where there is none.
+    pub door: Option<Door>,
     /// Variables of the environment; those that are not ours are passed over.
     pub environment: Vec<(String, String)>,
     /// Flags of the command line.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<FlagValue>,
     /// Overrides for this call, by our names or another system's.
     pub overrides: Table,
 }
 
 /// A flag that sets a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flag {
+pub struct FlagValue {
     /// The flag, as it is written: `--target`.
     pub name: String,
     /// The setting, or `preset`.
@@ -53,7 +56,9 @@ pub struct Resolved {
     pub preset: String,
     /// Every value that counts, with who said it, in the order of [`schema::KEYS`].
     pub leaves: Vec<Leaf>,
-    /// `[alias.NAME]` of both files, for the provider crate to read.
+    /// The door they are for, where they are for one.
+    pub door: Option<Door>,
+    /// `[alias.NAME]` of the operator's file, for the provider crate to read.
     pub aliases: Table,
     /// `[agents]` of both files: paths by name.
     pub agents: Table,
@@ -88,6 +93,7 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, SettingsError> {
     }
     let mut theirs = Settled::new();
     for (rank, layer) in (1..).zip(read.layers) {
+        doors::check(sources.door, &layer.native)?;
         layer.native.into_iter().for_each(|leaf| settle(&mut ours, rank, leaf));
         layer.foreign.into_iter().for_each(|leaf| settle(&mut theirs, rank, leaf));
     }
@@ -95,13 +101,19 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, SettingsError> {
     let translated = foreign::translate(&theirs, &ours)?;
     notes.extend(translated.notes);
     for said in translated.said {
+        let is_call = said.leaf.source.origin == SettingOrigin::Override;
+        doors::check(sources.door.filter(|_| is_call), [&said.leaf])?;
         notes.extend(settle_translated(&mut ours, said));
     }
     honour_asked_reserve(&mut ours);
     let settings = settings_of(&ours)?;
+    together::check(&ours, &settings, sources.door)?;
+    notes.extend(together::notes(&settings, sources.door));
     let leaves = leaves_of(ours, &settings);
+    notes.extend(doors::notes(sources.door, &leaves));
     let policy = Arc::new(Policy::try_from(settings)?);
-    Ok(Resolved { policy, preset, leaves, aliases: read.aliases, agents: read.agents, notes })
+    let Read { aliases, agents, .. } = read;
+    Ok(Resolved { policy, preset, leaves, door: sources.door, aliases, agents, notes })
 }
 
 /// What all sources but the preset say, weakest first.
@@ -113,30 +125,44 @@ struct Read {
 
 impl Read {
     fn of(sources: &Sources) -> Result<Self, SettingsError> {
-        let user = read_file(sources.user.as_ref(), |file| Origin::User { file })?;
-        let project = read_file(sources.project.as_ref(), |file| Origin::Project { file })?;
+        let user = read_file(sources.user.as_ref(), |file| SettingOrigin::User { file })?;
+        let project = read_file(sources.project.as_ref(), |file| SettingOrigin::Project { file })?;
+        let agents_own = sources.agents.iter().map(agent::read).collect::<Result<Vec<_>, _>>()?;
+        let of_project = std::iter::once(&project.layer).chain(project.models.iter().map(|(_, layer)| layer));
+        of_project.chain(&agents_own).try_for_each(|layer| check_writer(layer, &user.aliases))?;
         let mut models = models_for(sources.model.as_deref(), user.models);
         models.extend(models_for(sources.model.as_deref(), project.models));
         let mut layers = vec![user.layer, project.layer];
-        for text in &sources.agents {
-            layers.push(agent::read(text)?);
-        }
+        layers.extend(agents_own);
         layers.extend(models);
         layers.push(environment::read(&sources.environment)?);
         layers.push(read_flags(&sources.flags)?);
         let mut overrides = Layer::default();
-        overrides.gather(&Origin::Override, &sources.overrides, "", Names::Any)?;
+        overrides.gather(&SettingOrigin::Override, &sources.overrides, "", Names::Any)?;
         layers.push(overrides);
-        let over = |mut weak: Table, strong: Table| {
-            weak.extend(strong);
-            weak
-        };
-        let (aliases, agents) = (over(user.aliases, project.aliases), over(user.agents, project.agents));
-        Ok(Self { layers, aliases, agents })
+        let mut agents = user.agents;
+        agents.extend(project.agents);
+        Ok(Self { layers, aliases: user.aliases, agents })
     }
 }
 
-fn read_file(text: Option<&Text>, origin: impl Fn(Arc<str>) -> Origin) -> Result<File, SettingsError> {
+/// The names by which a summariser is chosen, ours and other systems'.
+const WRITERS: [&str; 3] = ["summary.by", "agent", "summarize.model"];
+
+/// Refuses a summariser that a project's file names by its provider: who is sent a session is the
+/// operator's to decide, and theirs to give a name.
+fn check_writer(layer: &Layer, aliases: &Table) -> Result<(), SettingsError> {
+    let names_provider = |leaf: &&Leaf| {
+        let name = leaf.value.as_str().filter(|_| WRITERS.contains(&leaf.key.as_str()));
+        name.is_some_and(|name| name.contains('/') && !aliases.contains_key(name))
+    };
+    let allowed = "this file comes with the project: write a name from [alias] of the user's `epitome.toml`, \
+                   or say it there or with --summarizer";
+    let refused = layer.native.iter().chain(&layer.foreign).find(names_provider);
+    refused.map_or(Ok(()), |leaf| Err(SettingsError::value(&leaf.source, &leaf.value, allowed)))
+}
+
+fn read_file(text: Option<&Text>, origin: impl Fn(Arc<str>) -> SettingOrigin) -> Result<File, SettingsError> {
     text.map_or_else(|| Ok(File::default()), |text| file::read(&origin(text.name.clone()), text))
 }
 
@@ -148,16 +174,16 @@ fn models_for(model: Option<&str>, tables: Vec<(String, Layer)>) -> Vec<Layer> {
     meant.into_iter().map(|(_, layer)| layer).collect()
 }
 
-fn read_flags(flags: &[Flag]) -> Result<Layer, SettingsError> {
+fn read_flags(flags: &[FlagValue]) -> Result<Layer, SettingsError> {
     let mut layer = Layer::default();
-    for Flag { name, key, text } in flags {
-        let source = Source { origin: Origin::Flag, key: name.clone() };
+    for FlagValue { name, key, text } in flags {
+        let source = SettingSource { origin: SettingOrigin::Flag, key: name.clone() };
         if key == "preset" {
             layer.preset = Some(text.clone());
             continue;
         }
         let Some(known) = schema::find(key) else {
-            let at = Source { key: key.clone(), ..source };
+            let at = SettingSource { key: key.clone(), ..source };
             return Err(SettingsError::unknown(at, key, Names::Ours));
         };
         let parsed = known.parse(text);
@@ -220,7 +246,7 @@ fn leaves_of(mut ours: Settled, settings: &Settings) -> Vec<Leaf> {
     let program = |key: &schema::Key| {
         let (above, name) = key.name.rsplit_once('.')?;
         let value = effective.get(above)?.get(name)?.clone();
-        let source = Source { origin: Origin::Program, key: key.name.to_owned() };
+        let source = SettingSource { origin: SettingOrigin::Program, key: key.name.to_owned() };
         Some(Leaf { key: key.name.to_owned(), value, source })
     };
     let leaf = |key: &schema::Key| ours.remove(key.name).map(|said| said.leaf).or_else(|| program(key));
@@ -229,8 +255,14 @@ fn leaves_of(mut ours: Settled, settings: &Settings) -> Vec<Leaf> {
 
 impl Resolved {
     /// Who said the setting called `key`; nobody where it is unset.
-    pub fn source(&self, key: &str) -> Option<&Source> {
+    pub fn source(&self, key: &str) -> Option<&SettingSource> {
         self.leaves.iter().find(|leaf| leaf.key == key).map(|leaf| &leaf.source)
+    }
+
+    /// The settings that the door they are for does not look at, whoever said them.
+    pub fn unused(&self) -> Vec<&'static str> {
+        let is_idle = |key: &&schema::Key| self.door.is_some_and(|door| !key.doors.contains(&door));
+        schema::KEYS.iter().filter(is_idle).map(|key| key.name).collect()
     }
 }
 
@@ -238,9 +270,11 @@ impl Resolved {
 impl Serialize for Resolved {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct as _;
-        let mut fields = serializer.serialize_struct("Resolved", 3)?;
+        let mut fields = serializer.serialize_struct("Resolved", 5)?;
         fields.serialize_field("preset", &self.preset)?;
+        fields.serialize_field("door", &self.door)?;
         fields.serialize_field("settings", &self.leaves)?;
+        fields.serialize_field("unused", &self.unused())?;
         fields.serialize_field("notes", &self.notes)?;
         fields.end()
     }

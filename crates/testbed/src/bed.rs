@@ -47,7 +47,7 @@ impl Maker {
     pub fn new(preset_name: &str, window: u64) -> Self {
         let settings = preset::settings(preset_name).expect("the preset is in order");
         let clock = Arc::new(TestClock::default());
-        let mut ports = Ports { clock: clock.clone(), ..Ports::default() };
+        let mut ports = Ports::at(clock.clone());
         ports.prompts = Arc::new(prompts::built_in(&settings.summary.prompt).unwrap_or_default());
         Self {
             settings,

@@ -78,7 +78,7 @@ fn require(endpoint: Endpoint, body: &Value, model: &str) -> Result<(), Complain
 /// The messages of the branch a conversation has got to, oldest first.
 pub(crate) fn messages(conversation: &Conversation) -> Result<Vec<Arc<Message>>, String> {
     let Some(leaf) = conversation.leaf else { return Ok(Vec::new()) };
-    let said = conversation.log.branch(leaf).into_iter().filter(|&id| conversation.log.item(id).is_some());
+    let said = conversation.log.path(leaf).into_iter().filter(|&id| conversation.log.item(id).is_some());
     said.map(|id| conversation.originals.message(id).map_err(|error| error.to_string())).collect()
 }
 

@@ -14,7 +14,7 @@ pub struct KeepRule {
     /// Whether an amount in tokens is the provider's count, where that is above ours.
     #[serde(default)]
     pub calibrated: bool,
-    /// What is kept in any case, beside the system prompt and an exchange that is still open.
+    /// What is kept in any case, beside the system prompt, pins, and an exchange that is still open.
     pub always: Vec<Always>,
     /// A message in view that holds one of these words or phrases counts as pinned.
     #[serde(default)]
@@ -27,7 +27,7 @@ impl Default for KeepRule {
             newest: Newest::Percent(40),
             within_turn: true,
             calibrated: false,
-            always: vec![Always::First, Always::Newest, Always::Pins],
+            always: vec![Always::First, Always::Newest],
             matching: Vec::new(),
         }
     }
@@ -61,6 +61,4 @@ pub enum Always {
     First,
     /// The newest one.
     Newest,
-    /// What people, hooks and predicates have pinned.
-    Pins,
 }

@@ -37,7 +37,7 @@ impl Strategy {
     ];
 
     /// The name people and scripts use.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Trim => "trim",
             Self::Prune => "prune",

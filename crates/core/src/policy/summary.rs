@@ -212,8 +212,6 @@ pub enum Split {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BranchRule {
-    /// Whether leaving a branch offers a summary of it.
-    pub enabled: bool,
     /// The point in the summariser's window up to which the newest of the branch is read.
     pub at: Threshold,
     /// The answer's limit.
@@ -222,6 +220,6 @@ pub struct BranchRule {
 
 impl Default for BranchRule {
     fn default() -> Self {
-        Self { enabled: true, at: Threshold::Remaining(Tokens(16_384)), output_max: Tokens(2_048) }
+        Self { at: Threshold::Remaining(Tokens(16_384)), output_max: Tokens(2_048) }
     }
 }

@@ -3,6 +3,7 @@
 use super::window;
 use clap::Args;
 use epitome_core::{Strategy, Threshold};
+use epitome_settings::Door;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -25,6 +26,9 @@ pub struct PolicyArgs {
     /// An agent whose settings count: a name from [agents] of epitome.toml, or its file
     #[arg(long, value_name = "FILE")]
     pub agent: Option<String>,
+    /// Your settings, in place of epitome.toml in your configuration folder
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// Any other setting, as `trigger.at=70%`; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Set>,
@@ -47,6 +51,9 @@ impl FromStr for Set {
 
 #[derive(Args, Debug)]
 pub struct ConfigArgs {
+    /// The command they are for: compact, replay or serve; what it does not look at is marked
+    #[arg(long, value_name = "DOOR")]
+    pub door: Option<Door>,
     /// The model at work
     #[arg(long, value_name = "MODEL", env = "EPITOME_MODEL")]
     pub model: Option<String>,

@@ -8,10 +8,11 @@ use super::{Desk, Work, print_json_each};
 use crate::asking::Dry;
 use crate::cli::CompactArgs;
 use crate::opened::{Opened, catalog};
-use crate::{input, output, preset, progress};
+use crate::{input, output, progress};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{EntryId, Policy};
 use epitome_engine::{Asks, Report, Restorer};
+use epitome_settings::Door;
 use indicatif::ProgressBar;
 use one::{Planned, Task, check_range, project};
 use serde::Serialize;
@@ -46,7 +47,7 @@ struct Line {
 /// Compacts each conversation of each file.
 pub fn run(args: &CompactArgs) -> Result<()> {
     let dry = if args.dry_run { Dry::Run } else { Dry::No };
-    let desk = Desk::here(catalog(args.read.models.as_deref())?, dry, &args.policy)?;
+    let desk = Desk::here(catalog(args.read.models.as_deref())?, dry, &args.policy, Door::Compact)?;
     let files = input::expand(&args.files)?;
     let outputs = outputs(&files, args)?;
     let mut lines = Vec::new();
@@ -113,7 +114,7 @@ fn compact_file(
     desk: &Desk,
     bar: &ProgressBar,
 ) -> Result<Vec<Line>> {
-    let (opened, resolved) = preset::open(path, &args.read, &args.policy)?;
+    let (opened, resolved) = desk.open(path, &args.read)?;
     let target = Target::of(&opened, args.to)?;
     target.check(&opened, out)?;
     check_pins(&opened, &args.pins)?;

@@ -5,7 +5,7 @@ use crate::cli::ConfigArgs;
 use crate::draw::{Paint, grouped};
 use crate::opened::catalog;
 use crate::output::Page;
-use crate::settings::{self, Places, prompt};
+use crate::settings::{Lookup, prompt};
 use anyhow::Result;
 use epitome_core::{Budget, Prompts, Tokens};
 use epitome_engine::{Known, Thresholds, Window, WindowFrom};
@@ -33,12 +33,12 @@ struct Shown<'s> {
 
 /// Shows the settings that count here.
 pub fn run(args: &ConfigArgs) -> Result<()> {
-    let places = Places::here()?;
+    let lookup = Lookup::new(args.policy.clone(), args.door)?;
     let name = args.model.as_deref();
-    let mut resolved = settings::resolve(&places, &args.policy, name)?;
+    let mut resolved = lookup.resolve(name)?;
     let model = catalog(args.models.as_deref())?.find(name.unwrap_or_default());
     let window = window(args, &model, &resolved);
-    let found = prompt::load(&places, &resolved.policy.summary.prompt)?;
+    let found = prompt::load(&lookup.places, &resolved.policy.summary.prompt)?;
     let prompt_file = found.file.map(|file| file.display().to_string());
     if let Some(file) = prompt_file.as_ref().filter(|_| found.is_new) {
         resolved.notes.push(format!("{file} was missing and was written"));
@@ -64,8 +64,11 @@ fn page(shown: &Shown<'_>) -> Page {
     writeln!(page, "{} {}", paint.bold("preset"), shown.resolved.preset);
     write_window(&mut page, shown, paint);
     writeln!(page);
+    let unused = shown.resolved.unused();
     for leaf in shown.resolved.leaves.iter().filter(|leaf| leaf.key != "about") {
-        let source = paint.dim(&leaf.source.to_string());
+        let is_idle = unused.contains(&leaf.key.as_str());
+        let idle = shown.resolved.door.filter(|_| is_idle).map(|door| format!(", not used by {door}"));
+        let source = paint.dim(&format!("{}{}", leaf.source, idle.unwrap_or_default()));
         writeln!(page, "{:<40} {:<26} {source}", leaf.key, leaf.value.to_string());
     }
     for note in &shown.resolved.notes {

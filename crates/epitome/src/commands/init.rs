@@ -16,11 +16,11 @@ struct Line {
 
 /// Writes what is missing, and says what it did.
 pub fn run(args: &InitArgs) -> Result<()> {
-    let mut places = Places::here()?;
-    places.project = args.dir.clone();
-    if !places.project.is_dir() {
-        bail!("there is no folder {}; make it first", places.project.display());
+    let mut places = Places::here(None)?;
+    if !args.dir.is_dir() {
+        bail!("there is no folder {}; make it first", args.dir.display());
     }
+    places.project = Some(args.dir.clone());
     let written = [settings::scaffold(&places)?, settings::prompt::scaffold(&places)?];
     let lines = written.map(|(file, written)| Line { file: file.display().to_string(), written });
     if args.json {

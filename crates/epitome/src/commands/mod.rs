@@ -16,19 +16,22 @@ pub mod tokens;
 pub mod undo;
 
 use crate::asking::{Asking, Dry};
-use crate::cli::PolicyArgs;
+use crate::cli::{PolicyArgs, ReadArgs};
 use crate::clock::WallClock;
 use crate::draw::Paint;
 use crate::opened::Opened;
 use crate::output::{self, Page};
-use crate::settings::{self, Places};
+use crate::settings::Lookup;
 use crate::waiting::Waiting;
 use anyhow::{Context as _, Result};
 use epitome_core::ledger::{Ledger, Operation};
 use epitome_core::{EntryId, Expressible, Policy, Spent};
 use epitome_engine::{Asks, Session, Setup};
+use epitome_settings::{Door, Resolved};
 use epitome_tokens::Catalog;
 use serde::Serialize;
+use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Prints one JSON document and a newline.
@@ -47,18 +50,43 @@ pub fn print_json_each<T: Serialize>(values: &[T]) -> Result<()> {
     }
 }
 
-/// Who can be asked from here, and the waiting for them.
+/// The settings of a command over files, who can be asked by them, and the waiting for them.
 pub struct Desk {
+    lookup: Lookup,
     pub asking: Asking,
     pub waiting: Waiting,
+    /// Notes on settings that were told.
+    told: RefCell<Vec<String>>,
 }
 
 impl Desk {
     /// Refuses settings and summarisers that cannot be used, before any file is read.
-    pub fn here(catalog: Catalog, dry: Dry, args: &PolicyArgs) -> Result<Self> {
-        let asking = Asking::here(catalog, dry)?;
-        asking.check(&settings::resolve(&Places::here()?, args, None)?)?;
-        Ok(Self { asking, waiting: Waiting::default() })
+    pub fn here(catalog: Catalog, dry: Dry, args: &PolicyArgs, door: Door) -> Result<Self> {
+        let lookup = Lookup::new(args.clone(), Some(door))?;
+        let asking = Asking::new(lookup.places.clone(), catalog, dry);
+        let resolved = lookup.resolve(None)?;
+        asking.check(&resolved)?;
+        let desk = Self { lookup, asking, waiting: Waiting::default(), told: RefCell::default() };
+        desk.tell(&resolved.notes);
+        Ok(desk)
+    }
+
+    /// A transcript opened under the policy for its model.
+    pub fn open(&self, path: &Path, read: &ReadArgs) -> Result<(Opened, Resolved)> {
+        let (opened, resolved) = Opened::under(path, read, |model| self.lookup.resolve(model))?;
+        self.tell(&resolved.notes);
+        Ok((opened, resolved))
+    }
+
+    /// Says what a person should know of their settings, each thing once.
+    fn tell(&self, notes: &[String]) {
+        let mut told = self.told.borrow_mut();
+        for note in notes {
+            if !told.contains(note) {
+                output::tell(format_args!("note: {note}"));
+                told.push(note.clone());
+            }
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 
 /// Lists the presets, or prints one as the whole file it stands for.
 pub fn run(args: &ListArgs) -> Result<()> {
-    let own = settings::own_presets(&Places::here()?)?;
+    let own = settings::own_presets(&Places::here(args.config.as_deref())?)?;
     let presets = Presets::with(&own);
     if let Some(name) = &args.name {
         let settings = presets.settings(name)?;

@@ -7,10 +7,11 @@ use crate::draw::{self, Paint};
 use crate::opened::{Opened, catalog};
 use crate::output::Page;
 use crate::waiting::Waiting;
-use crate::{input, preset, progress};
+use crate::{input, progress};
 use anyhow::{Context as _, Result};
 use epitome_core::{EntryId, Spent};
 use epitome_engine::{Call, Happened, Report, Session, replay_asking};
+use epitome_settings::Door;
 use indicatif::ProgressBar;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -35,10 +36,10 @@ struct Line<'a> {
 
 /// Replays each conversation of each file.
 pub fn run(args: &ReplayArgs) -> Result<()> {
-    let desk = Desk::here(catalog(args.read.models.as_deref())?, Dry::No, &args.policy)?;
+    let desk = Desk::here(catalog(args.read.models.as_deref())?, Dry::No, &args.policy, Door::Replay)?;
     let files = input::expand(&args.files)?;
     let failed = progress::over(&files, |_, path, bar| {
-        let (opened, resolved) = preset::open(path, &args.read, &args.policy)?;
+        let (opened, resolved) = desk.open(path, &args.read)?;
         let who = desk.asking.summarizer(&resolved)?;
         let work = Work::asking(resolved.policy.clone(), who.asks());
         let task = Task { args, waiting: &desk.waiting, opened: &opened, work, who, bar };

@@ -7,9 +7,11 @@ use crate::cli::{PolicyArgs, ServeArgs};
 use crate::clock::WallClock;
 use crate::opened::catalog;
 use crate::output::{self, Page};
+use crate::settings::{Lookup, Places};
 use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
 use epitome_server::{Server, ServerSettings, Upstreams};
+use epitome_settings::Door;
 use rules::LiveRules;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,8 +31,15 @@ pub fn run(args: ServeArgs) -> Result<()> {
 
 fn settings(args: ServeArgs) -> Result<ServerSettings> {
     let catalog = catalog(args.models.as_deref())?;
-    let asking = Asking::here(catalog.clone(), Dry::No)?;
-    let policy = PolicyArgs { preset: args.preset, summarizer: args.summarizer, ..PolicyArgs::default() };
+    let policy = PolicyArgs {
+        preset: args.preset,
+        summarizer: args.summarizer,
+        config: args.config,
+        ..PolicyArgs::default()
+    };
+    tell_ignored(&policy)?;
+    let lookup = Lookup::new(policy, Some(Door::Serve))?;
+    let asking = Asking::new(lookup.places.clone(), catalog.clone(), Dry::No);
     let public = Upstreams::default();
     let or_all = |own: Option<_>, public| own.or_else(|| args.upstream.clone()).unwrap_or(public);
     Ok(ServerSettings {
@@ -38,12 +47,25 @@ fn settings(args: ServeArgs) -> Result<ServerSettings> {
             anthropic: or_all(args.upstream_anthropic, public.anthropic),
             openai: or_all(args.upstream_openai, public.openai),
         },
-        rules: Arc::new(LiveRules::open(policy, asking)?),
+        rules: Arc::new(LiveRules::open(lookup, asking)?),
         window: args.window.map(Tokens),
         catalog: Arc::new(catalog),
         clock: Arc::new(WallClock::start()),
         tell: Arc::new(|notice| output::tell(notice)),
     })
+}
+
+/// Says that the settings of the project we stand in are not read: whoever writes them is not whoever serves.
+fn tell_ignored(args: &PolicyArgs) -> Result<()> {
+    let places = Places::here(args.config.as_deref())?;
+    if let Some(file) = places.project_file().filter(|file| file.is_file()) {
+        let own = places.operator.map_or_else(String::new, |own| format!(" in {}", own.display()));
+        output::tell(format_args!(
+            "epitome: {} is ignored: `serve` reads no project's settings; say it{own}, or in a file named by --config",
+            file.display()
+        ));
+    }
+    Ok(())
 }
 
 /// What to set in an agent.

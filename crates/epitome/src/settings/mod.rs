@@ -11,38 +11,60 @@ pub use place::Places;
 use crate::cli::PolicyArgs;
 use anyhow::{Context as _, Result, bail};
 use epitome_core::Strategy;
-use epitome_settings::{self as settings, Flag, OwnPreset, Resolved, Sources, Text, Watched};
+use epitome_settings::{self as settings, Door, FlagValue, OwnPreset, Resolved, Sources, Text, Watched};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// How far back an agent's ancestry is followed: deeper than any tree of agents, short of a circle.
 const ANCESTORS_MAX: usize = 8;
 
-/// The settings that count here for `model`, with what the command line says.
-pub fn resolve(places: &Places, args: &PolicyArgs, model: Option<&str>) -> Result<Resolved> {
-    let (watched, rest) = found(places, args, model)?;
-    Ok(settings::resolve(&watched.read(&Disk, &rest)?)?)
+/// What settings are asked for: where they lie, what the command line says, and for which door.
+#[derive(Clone, Debug)]
+pub struct Lookup {
+    /// Where they lie.
+    pub places: Places,
+    /// What the command line says.
+    pub args: PolicyArgs,
+    /// The door at work, where one is.
+    pub door: Option<Door>,
 }
 
-/// The files behind them, and what does not come from files.
-pub fn found(places: &Places, args: &PolicyArgs, model: Option<&str>) -> Result<(Watched, Sources)> {
-    let rest = Sources {
-        model: model.map(str::to_owned),
-        environment: environment(),
-        flags: flags(args),
-        ..Sources::default()
-    };
-    let mut watched = Watched {
-        presets: places.presets(),
-        user: places.config.as_ref().map(|folder| folder.join(place::FILE)),
-        project: Some(places.project.join(place::FILE)),
-        agents: Vec::new(),
-    };
-    if let Some(agent) = &args.agent {
-        let named = settings::resolve(&watched.read(&Disk, &rest)?)?.agents;
-        watched.agents = ancestry(places, &named, agent)?;
+impl Lookup {
+    /// Those of `args`, for `door`. A server reads no project's files.
+    pub fn new(args: PolicyArgs, door: Option<Door>) -> Result<Self> {
+        let places = Places::here(args.config.as_deref())?;
+        let places = if door == Some(Door::Serve) { places.without_project() } else { places };
+        Ok(Self { places, args, door })
     }
-    Ok((watched, rest))
+
+    /// The settings that count for `model`.
+    pub fn resolve(&self, model: Option<&str>) -> Result<Resolved> {
+        let (watched, rest) = self.found(model)?;
+        Ok(settings::resolve(&watched.read(&Disk, &rest)?)?)
+    }
+
+    /// The files behind them, and what does not come from files.
+    pub fn found(&self, model: Option<&str>) -> Result<(Watched, Sources)> {
+        let Self { places, args, door } = self;
+        let rest = Sources {
+            model: model.map(str::to_owned),
+            door: *door,
+            environment: environment(),
+            flags: flags(args),
+            ..Sources::default()
+        };
+        let mut watched = Watched {
+            presets: places.presets(),
+            user: places.operator.clone(),
+            project: places.project_file(),
+            agents: Vec::new(),
+        };
+        if let Some(agent) = &args.agent {
+            let named = settings::resolve(&watched.read(&Disk, &rest)?)?.agents;
+            watched.agents = ancestry(places, &named, agent)?;
+        }
+        Ok((watched, rest))
+    }
 }
 
 /// The presets that the operator wrote.
@@ -57,8 +79,8 @@ fn environment() -> Vec<(String, String)> {
         .collect()
 }
 
-fn flags(args: &PolicyArgs) -> Vec<Flag> {
-    let flag = |name: &str, key: &str, text: String| Flag { name: name.into(), key: key.into(), text };
+fn flags(args: &PolicyArgs) -> Vec<FlagValue> {
+    let flag = |name: &str, key: &str, text: String| FlagValue { name: name.into(), key: key.into(), text };
     let preset = args.preset.as_ref().map(|name| flag("--preset", "preset", name.clone()));
     let target = args.target.map(|target| flag("--target", "trigger.target", target.to_string()));
     let strategy = args.strategy.map(|strategy| flag("--strategy", "strategy", first(strategy)));
@@ -79,7 +101,8 @@ fn first(strategy: Strategy) -> String {
 
 /// The file of `agent`, after those of the agents it inherits from.
 fn ancestry(places: &Places, named: &Table, agent: &str) -> Result<Vec<PathBuf>> {
-    let by_name = |name: &str| named.get(name).and_then(Value::as_str).map(|path| places.project.join(path));
+    let folder = places.project.as_deref().unwrap_or(Path::new(""));
+    let by_name = |name: &str| named.get(name).and_then(Value::as_str).map(|path| folder.join(path));
     let mut files = vec![by_name(agent).unwrap_or_else(|| agent.into())];
     while let Some(parent) = parent_of(files.last().expect("it begins with one"))? {
         if files.len() == ANCESTORS_MAX {
@@ -103,7 +126,7 @@ const TEMPLATE: &str = include_str!("template.toml");
 
 /// Writes the project's `epitome.toml` where it is missing: where it lies, and whether it was written.
 pub fn scaffold(places: &Places) -> Result<(PathBuf, bool)> {
-    let file = places.project.join(place::FILE);
+    let file = places.project_file().context("the project's folder is known")?;
     let written = disk::write_new(&file, TEMPLATE);
     let is_new = written.with_context(|| format!("cannot write {}", file.display()))?;
     Ok((file, is_new))
@@ -128,7 +151,7 @@ mod tests {
         let whole = resolve(lines.collect::<Vec<_>>().join("\n"));
         assert_eq!(plain.policy.trigger, whole.policy.trigger);
         assert_eq!(whole.policy.summary.prompt, super::prompt::SCAFFOLD);
-        assert!(whole.aliases.contains_key("fast") && whole.agents.contains_key("reviewer"));
+        assert!(whole.agents.contains_key("reviewer"));
     }
 
     #[test]
@@ -138,7 +161,7 @@ mod tests {
             |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("there is room");
         write("base.md", "---\ncompaction: {threshold: 60}\n---\n");
         write("child.md", "---\nparent: base.md\n---\n");
-        let places = super::Places { config: None, project: folder.path().to_owned() };
+        let places = super::Places { config: None, operator: None, project: Some(folder.path().to_owned()) };
         let named = "child = \"child.md\"".parse().expect("a table");
         let found = super::ancestry(&places, &named, "child").expect("both are there");
         let names: Vec<_> = found.iter().filter_map(|path| Path::new(path).file_name()).collect();

@@ -37,7 +37,11 @@ pub fn load(places: &Places, name: &str) -> Result<Found> {
     if let Some(prompts) = prompts::built_in(name) {
         return Ok(Found { prompts, file: None, is_new: false });
     }
-    for folder in FOLDERS.iter().filter(|folder| places.config.is_some() || folder.starts_with("project")) {
+    let is_there = |folder: &&&str| match folder.starts_with("project") {
+        true => places.project.is_some(),
+        false => places.config.is_some(),
+    };
+    for folder in FOLDERS.iter().filter(is_there) {
         if let Some(file) = places.file(&format!("{folder}{name}.md"))?.filter(|file| file.is_file()) {
             return read(name, file, false);
         }
@@ -97,9 +101,8 @@ mod tests {
 
     fn places() -> (tempfile::TempDir, Places) {
         let folder = tempfile::tempdir().expect("there is room");
-        let places =
-            Places { config: Some(folder.path().join("config")), project: folder.path().join("project") };
-        (folder, places)
+        let [config, project] = ["config", "project"].map(|name| Some(folder.path().join(name)));
+        (folder, Places { config, operator: None, project })
     }
 
     #[test]
@@ -117,14 +120,14 @@ mod tests {
     fn a_prompt_that_is_not_there_is_told_with_its_place() {
         let (_folder, places) = places();
         let said = load(&places, "project:/no.md").map(|_| ()).expect_err("it is missing").to_string();
-        let place = places.project.join("no.md");
+        let place = places.project.expect("it has one").join("no.md");
         assert_eq!(said, format!("cannot read the prompt `project:/no.md` at {}", place.display()));
     }
 
     #[test]
     fn a_prompt_by_name_is_found_in_the_projects_folder() {
         let (_folder, places) = places();
-        let file = places.project.join(".epitome/prompts/Compaction.md");
+        let file = places.project.clone().expect("it has one").join(".epitome/prompts/Compaction.md");
         std::fs::create_dir_all(file.parent().expect("it has one")).expect("there is room");
         std::fs::write(&file, "Be brief.").expect("it can be written");
         let found = load(&places, "Compaction").expect("it is there");

@@ -3,9 +3,12 @@
 use crate::stage::{SMALL, Stage};
 use epitome_upstream::Kind;
 use serde_json::{Value, json};
-use std::fs::OpenOptions;
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
+
+/// What the proxy says on standard error.
+const TOLD: &str = "told";
 
 /// A proxy under way; it ends with the test.
 struct Proxy {
@@ -24,7 +27,8 @@ impl Drop for Proxy {
 fn proxy(stage: &Stage) -> Proxy {
     let upstream = stage.upstream_url();
     let args = ["serve", "--listen", "127.0.0.1:0", "--window", "16000", "--upstream", &upstream];
-    let child = stage.command(&args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let told = File::create(stage.path().join(TOLD)).expect("there is room");
+    let child = stage.command(&args).stdout(Stdio::piped()).stderr(told).spawn();
     let mut child = child.expect("the program runs");
     let mut line = String::new();
     BufReader::new(child.stdout.take().expect("it is piped")).read_line(&mut line).expect("it says where");
@@ -56,8 +60,7 @@ fn send(stage: &Stage, proxy: &Proxy, subject: &str) -> (u16, u64) {
 fn a_change_of_settings_counts_at_the_next_check() {
     let stage = Stage::new(SMALL, "");
     let proxy = proxy(&stage);
-    let settings = stage.path().join("epitome.toml");
-    let mut file = OpenOptions::new().append(true).open(settings).expect("it is there");
+    let mut file = OpenOptions::new().append(true).open(stage.operator_file()).expect("it is there");
     let mut add = |text: &[u8]| file.write_all(text).expect("there is room");
     let embedded = send(&stage, &proxy, "gardens");
     add(b"\n[summary]\nby = \"fast\"\n");
@@ -67,4 +70,59 @@ fn a_change_of_settings_counts_at_the_next_check() {
     assert_eq!((embedded, asked.0, still_asked.0), ((200, 0), 200, 200));
     assert!(0 < asked.1 && asked.1 < still_asked.1, "{asked:?}, then {still_asked:?}");
     assert_eq!(stage.report().refused, 0);
+}
+
+/// A project's file that would send everything elsewhere, with the key of the user's own alias.
+fn lure(stage: &Stage, elsewhere: &str) -> String {
+    let alias = format!(
+        "[alias.fast]\nprovider = \"compatible\"\nprotocol = \"anthropic\"\nbase_url = \"{elsewhere}\"\nmodel = \"claude-haiku-4-5\"\nkey_env = \"STAGE_KEY\"\n"
+    );
+    let file = stage.path().join("epitome.toml");
+    fs::write(&file, format!("[summary]\nby = \"fast\"\n{alias}")).expect("there is room");
+    file.display().to_string()
+}
+
+#[test]
+fn a_project_file_beside_the_proxy_redirects_nothing() {
+    let (stage, elsewhere) = (Stage::new(SMALL, ""), Stage::new(SMALL, ""));
+    let mut own = OpenOptions::new().append(true).open(stage.operator_file()).expect("it is there");
+    own.write_all(b"\n[summary]\nby = \"fast\"\n").expect("there is room");
+    let file = lure(&stage, &elsewhere.upstream_url());
+    let proxy = proxy(&stage);
+    let (first, second) = (send(&stage, &proxy, "gardens"), send(&stage, &proxy, "rivers"));
+    assert_eq!((first.0, second.0, elsewhere.report().requests), (200, 200, 0));
+    assert!(0 < first.1 && first.1 < second.1, "the user's own alias is asked: {first:?}, then {second:?}");
+    let told = fs::read_to_string(stage.path().join(TOLD)).expect("it is text");
+    let ignored = format!(
+        "epitome: {file} is ignored: `serve` reads no project's settings; say it in {}, or in a file named by --config",
+        stage.operator_file().display()
+    );
+    assert_eq!(told.lines().filter(|line| line.contains("ignored")).collect::<Vec<_>>(), [ignored]);
+}
+
+#[test]
+fn a_project_file_with_an_address_is_refused_and_nobody_is_asked() {
+    let (stage, elsewhere) = (Stage::new(SMALL, ""), Stage::new(SMALL, ""));
+    let file = lure(&stage, &elsewhere.upstream_url());
+    let ran = stage.run(&["compact", "session", "-o", "out", "--window", "64000"]);
+    let belongs = "is the operator's to say: it names addresses, keys or commands, and this file comes with the project; \
+                   write it into the user's `epitome.toml`, or into a file of yours that `--config FILE` names";
+    assert_eq!((ran.code, ran.err), (Some(1), format!("epitome: {file}: `[alias]` {belongs}\n")));
+    assert_eq!([stage.report().requests, elsewhere.report().requests], [0, 0]);
+}
+
+#[test]
+fn a_file_that_the_operator_names_stands_in_place_of_the_users() {
+    let stage = Stage::new(SMALL, "");
+    let named = stage.path().join("ops/mine.toml");
+    fs::create_dir(stage.path().join("ops")).expect("there is room");
+    let own = fs::read_to_string(stage.operator_file()).expect("it is text");
+    fs::write(&named, format!("{own}\n[summary]\nby = \"fast\"\n")).expect("there is room");
+    fs::write(stage.operator_file(), "[summary]\nby = \"nobody-knows\"\n").expect("there is room");
+    let args =
+        ["compact", "session", "-o", "out", "--window", "64000", "--json", "--config", "ops/mine.toml"];
+    assert_eq!(stage.json(&args)["summarizer"], "fast");
+    let lost = stage.run(&["compact", "session", "--config", "ops/no.toml"]);
+    let told = "epitome: there is no file ops/no.toml; --config names your settings\n";
+    assert_eq!((lost.code, lost.err.as_str()), (Some(1), told));
 }

@@ -44,8 +44,16 @@ impl Stage {
             "[alias.fast]\nprovider = \"compatible\"\nprotocol = \"anthropic\"\nbase_url = \"{}\"\nmodel = \"claude-haiku-4-5\"\nkey_env = \"STAGE_KEY\"\n",
             upstream.base_url
         );
-        fs::write(folder.path().join("epitome.toml"), settings).expect("there is room");
-        Self { folder, upstream, runtime }
+        let stage = Self { folder, upstream, runtime };
+        fs::create_dir_all(stage.operator_file().parent().expect("it lies in a folder"))
+            .expect("there is room");
+        fs::write(stage.operator_file(), settings).expect("there is room");
+        stage
+    }
+
+    /// The user's own settings.
+    pub(crate) fn operator_file(&self) -> PathBuf {
+        self.path().join("config/epitome/epitome.toml")
     }
 
     pub(crate) fn path(&self) -> &Path {

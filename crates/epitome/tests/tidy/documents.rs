@@ -1,6 +1,9 @@
 //! Documents: they name every command and setting, and no place on anyone's machine.
 
 use super::{none_of, root, text};
+use epitome_core::Settings;
+use epitome_settings::Door;
+use epitome_settings::schema::{KEYS, Key, Kind};
 use epitome_wire::{FORMATS, Format};
 use std::fs;
 use std::process::Command;
@@ -46,30 +49,77 @@ fn section<'p>(page: &'p str, heading: &str) -> Option<&'p str> {
     Some(rest.split("\n## ").next().unwrap_or(rest))
 }
 
-#[test]
-fn every_setting_is_documented() {
-    let page = text("docs/reference/settings.md");
-    let presets: serde_json::Value = serde_json::from_str(&printed(&["presets", "--json"])).expect("JSON");
-    let mut keys = Vec::new();
-    for preset in presets.as_object().expect("presets by name").values() {
-        gather("", preset, &mut keys);
+/// What may be written, for the table of settings.
+fn written(kind: Kind) -> String {
+    let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>();
+    match kind {
+        Kind::Text => "text".to_owned(),
+        Kind::Flag => "yes or no".to_owned(),
+        Kind::Number => "number".to_owned(),
+        Kind::Threshold => "threshold".to_owned(),
+        Kind::Choice(words) => quoted(words).join(", "),
+        Kind::Amount(words, amounts) => {
+            let amounts = amounts.iter().map(|word| format!("`{{ {word} = N }}`"));
+            quoted(words).into_iter().chain(amounts).collect::<Vec<_>>().join(", ")
+        }
+        Kind::Choices(words) => format!("list of {}", quoted(words).join(", ")),
+        Kind::Texts => "list of texts".to_owned(),
+        Kind::Numbers => "list of numbers".to_owned(),
     }
-    keys.sort();
-    keys.dedup();
-    assert!(keys.len() > 5, "presets have settings: {keys:?}");
-    none_of(keys.into_iter().filter(|key| !page.contains(&format!("`{key}`"))).collect());
 }
 
-/// The keys of a table and of those in it: `prune.results`.
-fn gather(above: &str, value: &serde_json::Value, keys: &mut Vec<String>) {
-    for (key, inner) in value.as_object().into_iter().flatten() {
-        let name = format!("{above}{key}");
-        if inner.is_object() {
-            gather(&format!("{name}."), inner, keys);
-        } else {
-            keys.push(name);
-        }
+/// One row of it.
+fn row(key: &Key, defaults: &toml::Table) -> String {
+    let value = match key.name.split_once('.') {
+        Some((above, name)) => defaults.get(above).and_then(|table| table.get(name)),
+        None => defaults.get(key.name),
+    };
+    let default = value.map(|value| format!("`{value}`")).filter(|_| key.name != "about");
+    let open = if key.optional { " ○" } else { "" };
+    let doors: Vec<&str> = key.doors.iter().map(|door| door.name()).collect();
+    let doors = match doors.len() {
+        0 => "nowhere yet".to_owned(),
+        all if all == Door::ALL.len() => "everywhere".to_owned(),
+        _ => doors.join(", "),
+    };
+    let default = default.unwrap_or_default();
+    format!("| `{}`{open} | {} | {default} | {doors} | {} |\n", key.name, written(key.kind), key.about)
+}
+
+/// The table of the keys below these tables; `-` are those that stand in none.
+fn table(tables: &str) -> String {
+    let defaults = toml::Table::try_from(Settings::default()).expect("settings are a table");
+    let is_meant = |key: &&Key| {
+        let above = key.name.split_once('.').map_or("-", |(above, _)| above);
+        tables.split(' ').any(|table| table == above)
+    };
+    let rows = KEYS.iter().filter(is_meant).map(|key| row(key, &defaults));
+    let head = "| key | what may be written | default | where | meaning |\n|---|---|---|---|---|\n";
+    head.to_owned() + &rows.collect::<String>()
+}
+
+/// Set, the tables are written anew instead of compared.
+const UPDATE: &str = "EPITOME_UPDATE";
+
+#[test]
+fn the_tables_of_settings_are_made_from_the_schema() {
+    let (begin, end) = ("<!-- keys: ", "<!-- end of keys -->");
+    let page = text("docs/reference/settings.md");
+    let (mut made, mut rest, mut rows) = (String::new(), page.as_str(), 0);
+    while let Some((before, after)) = rest.split_once(begin) {
+        let (tables, inside) = after.split_once(" -->\n").expect("a mark ends its line");
+        let (_, behind) = inside.split_once(end).expect("a table ends");
+        let table = table(tables);
+        rows += table.lines().count() - 2;
+        made.push_str(&format!("{before}{begin}{tables} -->\n{table}{end}"));
+        rest = behind;
     }
+    made.push_str(rest);
+    assert_eq!(rows, KEYS.len(), "every setting stands in one table");
+    if std::env::var_os(UPDATE).is_some() {
+        return fs::write(root().join("docs/reference/settings.md"), made).expect("it can be written");
+    }
+    assert!(made == page, "docs/reference/settings.md is out of date; run with {UPDATE}=1");
 }
 
 #[test]

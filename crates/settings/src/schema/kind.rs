@@ -1,6 +1,6 @@
 //! What may be written for a setting, and how a text becomes it.
 
-use epitome_core::Threshold;
+use epitome_core::{Threshold, Tokens};
 use toml::Value;
 
 /// What may be written for a setting.
@@ -59,7 +59,7 @@ impl Kind {
     pub(super) fn check(self, value: Value) -> Result<Value, String> {
         let is_fine = match (self, &value) {
             (Self::Threshold, Value::Integer(tokens)) => return self.check(tokens.to_string().into()),
-            (Self::Threshold, Value::String(text)) => return text.parse::<Threshold>().map(|_| value),
+            (Self::Threshold, Value::String(text)) => return threshold(text).map(|_| value),
             (Self::Text, Value::String(_)) | (Self::Flag, Value::Boolean(_)) => true,
             (Self::Number, number) => is_number(number),
             (Self::Choice(words) | Self::Amount(words, _), Value::String(word)) => {
@@ -126,6 +126,18 @@ impl Kind {
             Self::Texts => texts(&["", "one", "one,two"]),
             Self::Numbers => texts(&["", "1000", "1000, 200"]),
         }
+    }
+}
+
+/// No context is worth a look below this; a bare number below it is a share that lacks its sign.
+const THRESHOLD_TOKENS_MIN: Tokens = Tokens(1_000);
+
+fn threshold(text: &str) -> Result<Threshold, String> {
+    match text.parse()? {
+        Threshold::Absolute(tokens) if tokens < THRESHOLD_TOKENS_MIN => Err(format!(
+            "{tokens} tokens are less than any context; for a share of the window write {tokens}%"
+        )),
+        point => Ok(point),
     }
 }
 

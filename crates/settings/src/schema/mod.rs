@@ -1,13 +1,19 @@
-//! The settings there are: each key with its kind, and whether it may be left unset.
+//! The settings there are: each key with its kind, whether it may be left unset, and the doors it works behind.
 //!
 //! The core's types decide what a policy is. This list says the same for people: it is what refusals,
 //! documents and screens are made from, and a test holds it and the types together.
 
+mod door;
 mod keys;
 mod kind;
+mod removed;
 
+pub use door::Door;
+pub(crate) use door::told;
 pub use keys::KEYS;
 pub use kind::Kind;
+pub(crate) use removed::instead_of;
+pub use removed::{REMOVED, Removed};
 
 use super::nearest::nearest;
 
@@ -20,6 +26,10 @@ pub struct Key {
     pub kind: Kind,
     /// Whether it may be unset, by `none` where something below sets it.
     pub optional: bool,
+    /// The doors behind which it works.
+    pub doors: &'static [Door],
+    /// What it says, in a sentence for people.
+    pub about: &'static str,
 }
 
 /// What unsets an optional key that a weaker source has set.
@@ -60,6 +70,9 @@ impl Key {
     pub fn check(&self, value: toml::Value) -> Result<toml::Value, String> {
         if self.optional && value.as_str() == Some(UNSET) {
             return Ok(value);
+        }
+        if let Some(gone) = removed::gone_word(self.name, &value) {
+            return Err(format!("`{}` was removed: {}", gone.word.unwrap_or_default(), gone.instead));
         }
         let none = if self.optional { ", or `none` to unset it" } else { "" };
         self.kind.check(value).map_err(|allowed| format!("{allowed}{none}"))

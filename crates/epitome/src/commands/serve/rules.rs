@@ -1,13 +1,12 @@
 //! Rules that follow their files while a server runs: a change counts at the next check.
 
 use crate::asking::Asking;
-use crate::cli::PolicyArgs;
 use crate::output;
-use crate::settings::{self, Disk, Places};
+use crate::settings::{Disk, Lookup};
 use anyhow::Result;
 use epitome_server::{Rule, Rules};
 use epitome_settings::{Live, Resolved};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Names of models come from clients. So many have settings read for them; others share those for none.
@@ -15,10 +14,11 @@ const MODELS_MAX: usize = 256;
 
 /// Settings as they are on disk.
 pub(super) struct LiveRules {
-    places: Places,
-    args: PolicyArgs,
+    lookup: Lookup,
     asking: Asking,
     models: Mutex<HashMap<String, Followed>>,
+    /// Notes on settings that were told, so that each is told once.
+    noted: Mutex<HashSet<String>>,
 }
 
 /// The settings for one model, and the newest that could be used.
@@ -33,15 +33,15 @@ struct Followed {
 
 impl LiveRules {
     /// Refuses settings and summarisers that cannot be used.
-    pub(super) fn open(args: PolicyArgs, asking: Asking) -> Result<Self> {
-        let rules = Self { places: Places::here()?, args, asking, models: Mutex::default() };
+    pub(super) fn open(lookup: Lookup, asking: Asking) -> Result<Self> {
+        let rules = Self { lookup, asking, models: Mutex::default(), noted: Mutex::default() };
         let plain = rules.follow(None)?;
         rules.models.lock().unwrap_or_else(PoisonError::into_inner).insert(String::new(), plain);
         Ok(rules)
     }
 
     fn follow(&self, model: Option<&str>) -> Result<Followed> {
-        let (watched, rest) = settings::found(&self.places, &self.args, model)?;
+        let (watched, rest) = self.lookup.found(model)?;
         let mut live = Live::open(Arc::new(Disk), watched, rest)?;
         let seen = live.check().clone();
         let rule = self.rule(&seen)?;
@@ -49,7 +49,16 @@ impl LiveRules {
     }
 
     fn rule(&self, resolved: &Resolved) -> Result<SessionRule> {
+        self.note(&resolved.notes);
         Ok(SessionRule { policy: resolved.policy.clone(), asks: self.asking.summarizer(resolved)?.asks() })
+    }
+
+    /// Says what the operator should know of their settings.
+    fn note(&self, notes: &[String]) {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        for note in notes.iter().filter(|note| noted.insert((*note).clone())) {
+            output::tell(format_args!("note: {note}"));
+        }
     }
 
     /// The rule as the files are now; the last good one where they cannot be used.

@@ -1,0 +1,60 @@
+//! Values that are right each by itself and make no sense together. What makes no policy at all is the
+//! core's to refuse.
+
+use super::error::SettingsError;
+use super::resolve::Settled;
+use super::schema::Door;
+use epitome_core::policy::{Settings, TriggerRule};
+use epitome_core::{Threshold, Tokens};
+
+/// Refuses a target that a compaction cannot come down to. By hand nobody waits for the trigger, so there
+/// the target stands alone.
+pub(super) fn check(ours: &Settled, settings: &Settings, door: Option<Door>) -> Result<(), SettingsError> {
+    let Some(target) = settings.trigger.target.filter(|_| door != Some(Door::Compact)) else {
+        return Ok(());
+    };
+    let (at_key, at) = trigger(&settings.trigger);
+    if is_below(target, at, settings.window.tokens) {
+        return Ok(());
+    }
+    let told = |key: &str| ours.get(key).map(|said| said.leaf.source.to_string()).unwrap_or_default();
+    Err(SettingsError::Target {
+        target: target.to_string(),
+        target_from: told("trigger.target"),
+        at: at.to_string(),
+        at_key,
+        at_from: told(at_key),
+    })
+}
+
+/// What a person should know of a warning that comes too late.
+pub(super) fn notes(settings: &Settings, door: Option<Door>) -> Option<String> {
+    let approaching = settings.trigger.approaching?;
+    let (at_key, at) = trigger(&settings.trigger);
+    let is_late = !is_below(approaching, at, settings.window.tokens);
+    let warns = door.is_none_or(|door| door == Door::Serve);
+    (is_late && warns).then(|| {
+        format!("`trigger.approaching` is {approaching}, not below `{at_key}`, {at}: the warning never comes first")
+    })
+}
+
+/// Where compaction is due, and the key that says so.
+fn trigger(rule: &TriggerRule) -> (&'static str, Threshold) {
+    match rule.absolute {
+        Some(tokens) => ("trigger.absolute", Threshold::Absolute(tokens)),
+        None => ("trigger.at", rule.at),
+    }
+}
+
+/// Whether `low` lies below `high`, as far as that can be told: points of different kinds compare only in a
+/// window that is stated.
+fn is_below(low: Threshold, high: Threshold, window: Option<Tokens>) -> bool {
+    match (low, high) {
+        (Threshold::Share(low), Threshold::Share(high)) => low < high,
+        (Threshold::Absolute(low), Threshold::Absolute(high)) => low < high,
+        (Threshold::Remaining(low), Threshold::Remaining(high)) => low > high,
+        (Threshold::Share(_) | Threshold::Absolute(_) | Threshold::Remaining(_), _) => {
+            window.is_none_or(|window| low.of(window) < high.of(window))
+        }
+    }
+}

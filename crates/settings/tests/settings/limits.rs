@@ -1,0 +1,220 @@
+//! What is refused or noted: slips, what a project may not say, doors, removed keys, values that contradict
+//! each other.
+
+use crate::{agent, environment, project, refusal, resolved, text};
+use epitome_core::policy::Writer;
+use epitome_settings::{Door, FlagValue, OwnPreset, Resolved, Sources, resolve};
+
+#[test]
+fn l79_what_cannot_be_used_is_refused_with_its_place_and_what_may_be_written() {
+    let of = |toml| refusal(&project(toml));
+    assert_eq!(
+        [
+            of("[triger]\nat = \"70%\""),
+            of("[trigger]\nat = \"120%\""),
+            of("[trigger]\ncompare = \"above\""),
+            of("[keep]\nnewest = { message = 3 }"),
+            of("[summary]\nretries = -1"),
+            of("colour = 3"),
+        ],
+        [
+            "epitome.toml: `triger` is no setting; did you mean `trigger`?",
+            "epitome.toml: `trigger.at` is \"120%\", which it cannot be; `120%` must lie above 0% and at or below 100%",
+            "epitome.toml: `trigger.compare` is \"above\", which it cannot be; write one of reached, passed",
+            "epitome.toml: `keep.newest` is { message = 3 }, which it cannot be; write one of nothing, \
+             { percent = N }, { messages = N }, { tokens-at-least = N }, { tokens-reached = N }, \
+             { tokens-at-most = N }, { turns = N }",
+            "epitome.toml: `summary.retries` is -1, which it cannot be; write a whole number, 0 or more",
+            "epitome.toml: `colour` is no setting; docs/reference/settings.md lists them",
+        ]
+    );
+    let yaml = refusal(&agent("aura", "features:\n  compaction:\n    treshold: 70"));
+    assert_eq!(yaml, "agent.md: `features.compaction.treshold` is no setting; did you mean `threshold`?");
+    let variable = refusal(&environment("pi", &[("EPITOME_TRIGER__AT", "70%")]));
+    assert_eq!(variable, "environment: `EPITOME_TRIGER__AT` is no setting; did you mean `trigger.at`?");
+}
+
+#[test]
+fn aliases_are_the_operators_and_agents_are_named_by_both() {
+    let user = Some(text("user.toml", "[alias.fast]\nmodel = \"a\"\n[agents]\nmain = \"u.md\""));
+    let one = resolved(&Sources { user, ..project("[agents]\nmain = \"a.md\"") });
+    assert_eq!(one.aliases, "fast = { model = \"a\" }".parse().expect("a table"));
+    assert_eq!(one.agents, "main = \"a.md\"".parse().expect("a table"));
+}
+
+#[test]
+fn a_file_that_comes_with_a_project_names_no_address_key_or_command() {
+    let user = || Some(text("user.toml", "[alias.fast]\nmodel = \"a\""));
+    let of = |toml: &str| refusal(&Sources { user: user(), ..project(toml) });
+    let belongs = "is the operator's to say: it names addresses, keys or commands, and this file comes with the project; \
+                   write it into the user's `epitome.toml`, or into a file of yours that `--config FILE` names";
+    assert_eq!(
+        [
+            of("[alias.fast]\nbase_url = \"http://127.0.0.1:1\""),
+            of("[hook.tell]\ncommand = [\"curl\"]"),
+            refusal(&agent("pi", "compaction:\n  alias: {fast: {model: b}}")),
+        ],
+        [
+            format!("epitome.toml: `[alias]` {belongs}"),
+            format!("epitome.toml: `[hook]` {belongs}"),
+            format!("agent.md: `[compaction.alias]` {belongs}"),
+        ]
+    );
+    let allowed = "which it cannot be; this file comes with the project: write a name from [alias] of the user's \
+                   `epitome.toml`, or say it there or with --summarizer";
+    assert_eq!(
+        [
+            of("[summary]\nby = \"openai/gpt-5\""),
+            of("[model.\"*\".summary]\nby = \"openai/gpt-5\""),
+            refusal(&agent("kaged", "compaction: {summarize: {model: openai/gpt-5}}")),
+        ],
+        [
+            format!("epitome.toml: `summary.by` is \"openai/gpt-5\", {allowed}"),
+            format!("epitome.toml [model.\"*\"]: `summary.by` is \"openai/gpt-5\", {allowed}"),
+            format!("agent.md: `compaction.summarize.model` is \"openai/gpt-5\", {allowed}"),
+        ]
+    );
+    let chosen = resolved(&Sources { user: user(), ..project("[summary]\nby = \"fast\"") });
+    assert_eq!(chosen.policy.summary.by, Writer::Alias("fast".into()));
+    let own = Some(text("user.toml", "[summary]\nby = \"openai/gpt-5\""));
+    let own = resolved(&Sources { user: own, ..Sources::default() });
+    assert_eq!(own.policy.summary.by, Writer::Alias("openai/gpt-5".into()));
+}
+
+/// What is said of settings for `serve`.
+fn serving(sources: Sources) -> Result<Resolved, String> {
+    resolve(&Sources { door: Some(Door::Serve), ..sources }).map_err(|error| error.to_string())
+}
+
+#[test]
+fn what_a_door_does_not_look_at_is_refused_where_it_was_said_for_this_run() {
+    let flag = |key: &str, text: &str| FlagValue {
+        name: format!("--set {key}"),
+        key: key.into(),
+        text: text.into(),
+    };
+    let flags = vec![flag("restore.files", "3")];
+    let call = Sources { overrides: "context = 9000".parse().expect("a table"), ..Sources::default() };
+    let told = [
+        serving(Sources { flags: flags.clone(), ..Sources::default() }),
+        serving(environment("pi", &[("EPITOME_WINDOW__TOKENS", "9000")])),
+        serving(environment("pi", &[("EPITOME_BRANCH__AT", "-9000")])),
+        serving(call),
+    ];
+    assert_eq!(
+        told.map(|told| told.err().unwrap_or_default()),
+        [
+            "command line: `--set restore.files` is not used by `serve`; it works with `compact`",
+            "environment: `EPITOME_WINDOW__TOKENS` is not used by `serve`; it works with `compact` and `replay`",
+            "environment: `EPITOME_BRANCH__AT` is not used by `serve`; no command uses it yet",
+            "this call: `context` is not used by `serve`; it works with `compact` and `replay`",
+        ]
+    );
+    let elsewhere = Sources { flags, door: Some(Door::Compact), ..Sources::default() };
+    assert_eq!(resolved(&elsewhere).policy.restore.files, 3);
+}
+
+#[test]
+fn what_a_door_does_not_look_at_is_one_note_for_each_file_of_ones_own() {
+    let mut sources = project("preset = \"team\"\n[restore]\nfiles = 3\n[count]\ntext = \"chars/4\"");
+    sources.user = Some(text("user.toml", "[restore]\nfiles = 2\ntotal_tokens = 900"));
+    let file = text("team.toml", "base = \"claude-code\"\n[window]\ntokens = 9000");
+    sources.presets = vec![OwnPreset { name: "team".into(), file }];
+    let one = serving(sources).expect("files are noted");
+    assert_eq!(
+        one.notes,
+        [
+            "preset team (team.toml): `window.tokens` is not used by `serve`",
+            "epitome.toml: `count.text`, `restore.files` are not used by `serve`",
+            "user.toml: `restore.total_tokens` is not used by `serve`",
+        ]
+    );
+    let unused = one.unused();
+    assert!(unused.contains(&"restore.file_tokens") && !unused.contains(&"trigger.at"), "{unused:?}");
+    let built_in = serving(project("preset = \"claude-code\"")).expect("it is built in");
+    assert_eq!((built_in.notes, one.door), (Vec::<String>::new(), Some(Door::Serve)));
+    let nowhere = resolved(&project("[restore]\nfiles = 3"));
+    assert_eq!((nowhere.unused(), nowhere.notes), (Vec::new(), Vec::<String>::new()));
+}
+
+#[test]
+fn a_variable_of_another_program_is_noted_and_stops_nobody() {
+    let mut sources = environment("claude-code", &[("DISABLE_AUTO_COMPACT", "1")]);
+    sources.door = Some(Door::Compact);
+    assert_eq!(resolved(&sources).notes, ["environment: `DISABLE_AUTO_COMPACT` is not used by `compact`"]);
+}
+
+#[test]
+fn what_was_removed_is_told_with_what_to_do() {
+    let of = |toml| refusal(&project(toml));
+    assert_eq!(
+        [
+            of("[compat]\nlose_kept_tail = true"),
+            of("[branch]\nenabled = true"),
+            of("[keep]\nalways = [\"first\", \"pins\"]"),
+            refusal(&environment("pi", &[("EPITOME_COMPAT__TRUST_HOOK_IDS", "true")])),
+        ],
+        [
+            "epitome.toml: `compat` was removed: defects of other systems are not reproduced; take it out",
+            "epitome.toml: `branch.enabled` was removed: whether a branch is summarised is said when it is left; take it out",
+            "epitome.toml: `keep.always` is [\"first\", \"pins\"], which it cannot be; `pins` was removed: pins are always kept; take the word out",
+            "environment: `EPITOME_COMPAT__TRUST_HOOK_IDS` was removed: defects of other systems are not reproduced; take it out",
+        ]
+    );
+}
+
+#[test]
+fn a_target_that_is_not_below_the_trigger_is_refused() {
+    let of = |toml| refusal(&project(toml));
+    let gains = "compacting would gain nothing; set the target lower";
+    assert_eq!(
+        [
+            of("[trigger]\nat = \"25%\""),
+            of("[trigger]\nabsolute = 50000\ntarget = 60000"),
+            of("[trigger]\nat = -20000\ntarget = -10000"),
+            of("[trigger]\ntarget = 90000\n[window]\ntokens = 100000"),
+        ],
+        [
+            format!(
+                "`trigger.target` is 25% (preset default), not below `trigger.at`, 25% (epitome.toml: trigger.at): {gains}"
+            ),
+            format!(
+                "`trigger.target` is 60000 (epitome.toml: trigger.target), not below `trigger.absolute`, 50000 (epitome.toml: trigger.absolute): {gains}"
+            ),
+            format!(
+                "`trigger.target` is -10000 (epitome.toml: trigger.target), not below `trigger.at`, -20000 (epitome.toml: trigger.at): {gains}"
+            ),
+            format!(
+                "`trigger.target` is 90000 (epitome.toml: trigger.target), not below `trigger.at`, 80% (preset default): {gains}"
+            ),
+        ]
+    );
+    let by_hand = Sources { door: Some(Door::Compact), ..project("[trigger]\ntarget = \"90%\"") };
+    assert_eq!(resolved(&by_hand).policy.trigger.target.map(|at| at.to_string()), Some("90%".into()));
+    let unknown = resolved(&project("[trigger]\ntarget = 90000"));
+    assert_eq!(unknown.policy.trigger.target.map(|at| at.to_string()), Some("90000".into()));
+}
+
+#[test]
+fn a_warning_that_never_comes_first_is_noted() {
+    let one = resolved(&project("[trigger]\nat = \"60%\""));
+    assert_eq!(
+        one.notes,
+        ["`trigger.approaching` is 70%, not below `trigger.at`, 60%: the warning never comes first"]
+    );
+}
+
+#[test]
+fn a_bare_number_that_is_meant_as_percent_is_refused() {
+    let of = |toml| refusal(&project(toml));
+    let allowed = "70 tokens are less than any context; for a share of the window write 70%";
+    assert_eq!(
+        [of("[trigger]\nat = 70"), of("[trigger]\ntarget = \"70\"")],
+        [
+            format!("epitome.toml: `trigger.at` is 70, which it cannot be; {allowed}"),
+            format!(
+                "epitome.toml: `trigger.target` is \"70\", which it cannot be; {allowed}, or `none` to unset it"
+            ),
+        ]
+    );
+}
