@@ -238,6 +238,11 @@ impl Log {
         ids
     }
 
+    /// The same for a path that may not have begun.
+    pub fn path_of(&self, leaf: Option<EntryId>) -> Vec<EntryId> {
+        leaf.map(|leaf| self.path(leaf)).unwrap_or_default()
+    }
+
     /// Every compaction that belongs to a prefix, with the last message it covers.
     pub fn compactions(&self) -> impl Iterator<Item = (EntryId, EntryId)> {
         self.passes.iter().filter_map(|&id| Some((id, self.compaction(id)?.anchor()?)))

@@ -24,6 +24,10 @@ pub struct Session {
     options: SessionOptions,
     /// Where the entries begin that were not handed out yet.
     handed_out: usize,
+    /// How many marks held on the path when it was last brought up to date with its log.
+    marks_seen: usize,
+    /// Whether others have appended marks that hold on the path.
+    is_outdated: bool,
     pub(crate) state: State,
 }
 
@@ -163,6 +167,8 @@ impl Session {
             archive,
             options: SessionOptions::default(),
             handed_out,
+            marks_seen: 0,
+            is_outdated: false,
             state: State::default(),
         }
     }
@@ -190,6 +196,63 @@ impl Session {
     pub fn absorb(&mut self, id: EntryId) -> Result<(), EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
         Ok(timeline.absorb(id, lens(assembly, archive))?)
+    }
+
+    /// Goes on with the log as others have left it, as an opening says.
+    pub(crate) fn take_home(
+        &mut self,
+        log: Arc<Log>,
+        sizes: Arc<SizeTable>,
+        opening: &crate::engine::Opening,
+    ) {
+        self.is_outdated = log.marks_on(&self.log().path_of(self.leaf())).len() != self.marks_seen;
+        self.handed_out = log.len();
+        self.timeline.replace_log(log, sizes);
+        self.assembly = opening.assembly.clone();
+        self.options = opening.options.clone();
+    }
+
+    /// Goes to the end of a path that begins with the one taken up.
+    pub(crate) fn go_on(&mut self, path: &[EntryId]) -> Result<(), EngineError> {
+        if self.is_outdated {
+            self.move_to(path.last().copied())?;
+        } else {
+            let from = self.leaf().map_or(0, |leaf| path.partition_point(|&id| id <= leaf));
+            for &id in &path[from..] {
+                self.absorb(id)?;
+                let marks = self.log().marks_at(Some(id)).to_vec();
+                marks.into_iter().try_for_each(|mark| self.absorb(mark))?;
+            }
+            let (timeline, trigger) = (&mut self.timeline, self.assembly.policy().trigger.clone());
+            if trigger.bytes.is_some() || trigger.media.is_some() {
+                timeline.recount_view(lens(&self.assembly, &self.archive))?;
+            }
+        }
+        self.marks_seen = self.log().marks_on(path).len();
+        self.is_outdated = false;
+        Ok(())
+    }
+
+    /// Goes on with a log in which what this session appended stands behind what others did.
+    pub(crate) fn rebase(&mut self, log: Arc<Log>, sizes: Arc<SizeTable>) -> Result<(), EngineError> {
+        let leaf = self.leaf();
+        self.handed_out = log.len();
+        self.timeline.replace_log(log, sizes);
+        self.move_to(leaf)
+    }
+
+    /// The last message that a compaction of the path would cover, were it made now.
+    pub(crate) fn covers(&self) -> Result<Option<EntryId>, EngineError> {
+        let prompts = epitome_core::Prompts::default();
+        let asked = Asked {
+            available: Available::none(&prompts),
+            range: Range::All,
+            circumstances: Circumstances::default(),
+        };
+        Ok(match Plan::draft(self.job(Trigger::Threshold, asked))? {
+            epitome_core::Drafted::Plan(plan) => plan.anchor(),
+            epitome_core::Drafted::Settled(_) => None,
+        })
     }
 
     /// Takes up something that was just said.

@@ -308,16 +308,7 @@ impl Tables {
         if found != expected {
             return Err(StoreError::Conflict { session, expected, found });
         }
-        let mut log = Log::clone(&kept.log);
-        for Appended { parent, entry, .. } in batch.entries {
-            match entry {
-                Entry::Mark(mark) => log.mark(parent, mark)?,
-                entry @ (Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {
-                    log.append(parent, entry)?
-                }
-            };
-        }
-        kept.log = Arc::new(log);
+        append_all(&mut kept.log, batch.entries)?;
         kept.messages.extend(batch.messages);
         kept.leaf = batch.leaf.or(kept.leaf);
         let tenant = kept.tenant;
@@ -329,5 +320,29 @@ impl Tables {
         let excess = self.events.len().saturating_sub(EVENTS_MAX);
         self.events.drain(..excess);
         Ok(Position(self.position))
+    }
+}
+
+/// Appends entries, all of them or none.
+fn append_all(log: &mut Arc<Log>, entries: Vec<Appended>) -> Result<(), LogError> {
+    let mut grown = match &entries[..] {
+        // One entry is there or not; only a longer batch needs a copy to fall back on.
+        [] | [_] => return entries.into_iter().try_for_each(|one| append_one(Arc::make_mut(log), one)),
+        [_, _, ..] if entries.iter().all(|one| matches!(one.entry, Entry::Message(_))) => {
+            return entries.into_iter().try_for_each(|one| append_one(Arc::make_mut(log), one));
+        }
+        [..] => Log::clone(log),
+    };
+    entries.into_iter().try_for_each(|one| append_one(&mut grown, one))?;
+    *log = Arc::new(grown);
+    Ok(())
+}
+
+fn append_one(log: &mut Log, Appended { parent, entry, .. }: Appended) -> Result<(), LogError> {
+    match entry {
+        Entry::Mark(mark) => log.mark(parent, mark).map(drop),
+        entry @ (Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {
+            log.append(parent, entry).map(drop)
+        }
     }
 }
