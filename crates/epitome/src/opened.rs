@@ -100,7 +100,8 @@ impl Opened {
     ) -> Result<Self> {
         let failed = || format!("cannot read {}", path.display());
         let gauge = Gauge(Counter::for_model(&model));
-        let transcript = read(source.clone(), args.from.0, &*counted.measure).with_context(failed)?;
+        let transcript = read(source.clone(), args.from.0, &*counted.measure);
+        let transcript = transcript.map_err(input::explain).with_context(failed)?;
         if transcript.conversations.is_empty() {
             bail!(
                 "cannot read {}: it holds no conversation; check that it is the right file",

@@ -255,13 +255,14 @@ impl WalkError {
 
 #[cfg(test)]
 mod tests {
-    use super::{House, Request, prepare};
+    use super::{House, Request, prepare, recover};
     use crate::chain::Tenant;
     use crate::memory::Memory;
     use crate::outward::Outward;
     use crate::settings::ServerSettings;
     use epitome_core::Tokens;
     use epitome_wire::Protocol;
+    use epitome_wire::overflow::Numbers;
     use serde_json::{Value, json};
     use std::sync::Arc;
 
@@ -302,6 +303,24 @@ mod tests {
         let (after, expected) = (sent(&tried, "", &messages).await, sent(&fresh, "", &messages).await);
         assert!((2..messages.len()).contains(&expected.len()), "it is compacted: {}", expected.len());
         assert_eq!(after[1..], expected[1..]);
+    }
+
+    #[tokio::test]
+    async fn an_overflow_frees_a_tenth_more_than_the_provider_said_and_no_more() {
+        let house = house();
+        let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 500, "messages": history(20)});
+        let request =
+            Request::read(Protocol::Anthropic, &Tenant::of(std::iter::empty()), body.to_string().into());
+        let request = Arc::new(request.expect("a request"));
+        let over = Tokens(5_000);
+        recover(&house, &request, Numbers { over: Some(over), ..Numbers::default() })
+            .await
+            .expect("it is made shorter");
+        let (.., conversation) = house.memory.all().remove(0);
+        let conversation = conversation.lock().await;
+        let report = &conversation.records()[0];
+        let target = report.record.as_ref().map(|made| made.target);
+        assert_eq!(target, Some(report.tokens_before.less(over.share(11, 10))));
     }
 
     #[tokio::test]

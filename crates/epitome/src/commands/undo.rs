@@ -48,7 +48,7 @@ pub fn run(args: &UndoArgs) -> Result<()> {
 fn take_back(source: &Arc<dyn ByteSource>, from: Option<Format>) -> Result<Without> {
     let format = match from {
         Some(format) => format,
-        None => detect(&[], &**source)?,
+        None => detect(&[], &**source).map_err(input::explain)?,
     };
     if format == Format::Native {
         return native_without(source);
@@ -61,10 +61,11 @@ fn take_back(source: &Arc<dyn ByteSource>, from: Option<Format>) -> Result<Witho
     if !format.is_resumable() {
         return Ok(Without::Unchanged);
     }
-    Ok(match undo(format, &**source)? {
+    Ok(match undo(format, &**source).map_err(input::explain)? {
         // Another format's file has no compaction of this one either; that is no answer.
         Undo::Nothing => {
-            detect(&[], &**source).and_then(|found| same(format, found)).map(|()| Without::Unchanged)?
+            let found = detect(&[], &**source).and_then(|found| same(format, found));
+            found.map(|()| Without::Unchanged).map_err(input::explain)?
         }
         Undo::Truncate(len) => Without::Runs(vec![Run::Kept(Slice::new(source.clone(), 0, len))]),
         Undo::Rewrite(bytes) => Without::Runs(vec![Run::Made(bytes)]),
@@ -78,7 +79,7 @@ fn same(said: Format, found: Format) -> Result<(), ReadError> {
 }
 
 fn native_without(source: &Arc<dyn ByteSource>) -> Result<Without> {
-    Ok(match native::undo(source.clone())? {
+    Ok(match native::undo(source.clone()).map_err(input::explain)? {
         native::Undo::Nothing => Without::Unchanged,
         native::Undo::Original(kept) | native::Undo::Shorter(kept) => Without::Runs(vec![Run::Kept(kept)]),
         native::Undo::Blanked { before, notes, after } => {

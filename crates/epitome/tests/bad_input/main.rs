@@ -149,7 +149,7 @@ fn a_document_cut_off_is_told_with_the_place() {
         format!("cannot read body.json: no known format fits: {why}; {CHECK}")
     );
     let named = desk.refused(&["inspect", "body.json", "--from", "anthropic"]);
-    let advice = "try --from auto, or name the right format";
+    let advice = "name the right format, or none to have it found (--from auto)";
     assert_eq!(named, format!("cannot read body.json: this is no anthropic transcript: {why}; {advice}"));
 }
 
@@ -168,7 +168,7 @@ fn a_last_line_cut_off_is_survived_and_told() {
 fn another_format_than_named_is_told() {
     let desk = Desk::with("s.jsonl", PI);
     desk.put("body.json", BODY);
-    let advice = "try --from auto, or name the right format";
+    let advice = "name the right format, or none to have it found (--from auto)";
     let of = |file: &str, format: &str, why: &str| {
         format!("cannot read {file}: this is no {format} transcript: {why}; {advice}")
     };

@@ -52,7 +52,7 @@ impl Conversation {
         self.window = learned_window(self.window, budget.fixed + tokens, told);
         let reserve = budget.reserve.min(self.window.share(1, 4));
         self.session.set_budget(Budget { window: self.window, reserve, ..budget });
-        let recovered = self.session.recover(told.to_free()).await;
+        let recovered = self.session.recover(told.gap()).await;
         let rebuilt = self.settle(recovered.map(|recovery| match recovery {
             Recovery::Retry(report) => Some(*report),
             Recovery::Surface { .. } => None,

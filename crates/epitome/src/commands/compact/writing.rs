@@ -3,7 +3,7 @@
 
 use crate::clock::timestamp;
 use crate::opened::Opened;
-use crate::output;
+use crate::{input, output};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{Compaction, Entry, EntryId, Expressible, Log, Trigger, ledger::Operation};
 use epitome_engine::{Happened, Made, Report, Session};
@@ -141,7 +141,7 @@ fn resumable(opened: &Opened, added: &Added) -> Result<Pieces> {
 
 fn wrapped(opened: &Opened, added: &[Added]) -> Result<Pieces> {
     let is_ours = opened.transcript.format == Format::Native;
-    let pass = if is_ours { native::next_pass(opened.source.clone())? } else { 1 };
+    let pass = if is_ours { native::next_pass(opened.source.clone()).map_err(input::explain)? } else { 1 };
     let mut behind = Vec::new();
     for added in added {
         let record = serde_json::to_value(&added.report)?;
