@@ -210,6 +210,7 @@ impl Session {
         self.timeline.replace_log(log, sizes);
         self.assembly = opening.assembly.clone();
         self.options = opening.options.clone();
+        self.state.idle_minutes = opening.idle.map(|idle| idle.as_secs() / 60);
     }
 
     /// Goes to the end of a path that begins with the one taken up.

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use epitome_core::{Policy, Tokens};
-use epitome_engine::Stopped;
+use epitome_engine::FrozenClock;
 use epitome_server::{Server, ServerSettings, SessionRule, Upstreams};
 use epitome_tokens::Catalog;
 use epitome_upstream::{Handle, Keep, Script, Upstream};
@@ -54,12 +54,12 @@ impl Stage {
 /// A server in front of `base`.
 pub(crate) async fn serve(base: &str, window: u64) -> (String, oneshot::Sender<()>) {
     let base: epitome_server::Upstream = base.parse().expect("a base URL");
-    let settings = Settings {
+    let settings = ServerSettings {
         upstreams: Upstreams { anthropic: base.clone(), openai: base },
-        rules: Arc::new(Rule::alone(Policy::default())),
+        rules: Arc::new(SessionRule::alone(Policy::default())),
         window: Some(Tokens(window)),
         catalog: Arc::new(Catalog::built_in().clone()),
-        clock: Arc::new(Stopped),
+        clock: Arc::new(FrozenClock),
         tell: Arc::new(|_| {}),
     };
     let server = Server::bind(([127, 0, 0, 1], 0).into(), settings).await.expect("a free port");
