@@ -161,6 +161,26 @@ impl Mark {
         Self::Compaction { compaction: Box::new(compaction), record: Arc::default() }
     }
 
+    /// How a compaction or edit came about.
+    pub fn record(&self) -> Option<&Arc<Record>> {
+        match self {
+            Self::Compaction { record, .. } | Self::Edit { record, .. } => Some(record),
+            Self::Apply { .. }
+            | Self::Undo { .. }
+            | Self::Redo { .. }
+            | Self::Pin { .. }
+            | Self::Unpin { .. }
+            | Self::Label { .. }
+            | Self::Judgement { .. }
+            | Self::Usage(_)
+            | Self::Failure
+            | Self::Floor { .. }
+            | Self::Refill
+            | Self::Hold { .. }
+            | Self::Reset => None,
+        }
+    }
+
     /// The same mark, with the marks it names called otherwise.
     #[must_use]
     pub fn with_targets(&self, name: impl Fn(EntryId) -> EntryId) -> Self {

@@ -13,6 +13,7 @@ use epitome_core::{
     Range, Record, Role, Shown, SizeTable, Strategy, Tokens, Trigger,
 };
 use epitome_tokens::Usage;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A path of a log, with how it is compacted.
@@ -232,6 +233,30 @@ impl Session {
         self.marks_seen = self.log().marks_on(path).len();
         self.is_outdated = false;
         Ok(())
+    }
+
+    /// Does without compactions and edits that were made by themselves for a smaller window, as long as this one has
+    /// room for what they cover: a larger model keeps its whole history.
+    pub(crate) fn outgrow(&mut self) -> Result<(), EngineError> {
+        let (log, window) = (self.log(), self.budget().window);
+        let marks = log.marks_on(&log.path_of(self.leaf()));
+        let passes = marks.into_iter().map(|id| match log.mark_of(id) {
+            Some(Mark::Apply { of } | Mark::Redo { of }) => *of,
+            Some(_) | None => id,
+        });
+        let is_smaller = |id: &EntryId| {
+            let record = log.mark_of(*id).and_then(Mark::record);
+            record.is_some_and(|record| !record.trigger.is_manual() && record.budget.window < window)
+        };
+        let mut ignored: HashSet<EntryId> = passes.filter(is_smaller).collect();
+        if !ignored.is_empty() {
+            let whole: Tokens = self.history().iter().map(|&id| self.timeline.sizes().total(id)).sum();
+            if self.budget().is_due(whole, self.policy()) {
+                ignored.clear();
+            }
+        }
+        let Self { timeline, assembly, archive, .. } = self;
+        Ok(timeline.set_ignored(ignored, lens(assembly, archive))?)
     }
 
     /// Goes on with a log in which what this session appended stands behind what others did.
@@ -572,7 +597,12 @@ impl Session {
         let Self { timeline, assembly, archive, .. } = self;
         timeline.forget_usage();
         let lens = lens(assembly, archive);
-        Ok(if is_other_count { timeline.recount(lens)? } else { timeline.recount_view(lens)? })
+        if is_other_count {
+            timeline.recount(lens)?;
+        } else {
+            timeline.recount_view(lens)?;
+        }
+        self.outgrow()
     }
 
     /// What decides how much room there is, open to change.

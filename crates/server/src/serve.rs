@@ -91,6 +91,7 @@ impl House {
             books: Books::default(),
             checkpoints: Arc::new(Checkpoints::default()),
             outward,
+            newcomers: tokio::sync::Mutex::default(),
             key: ChainKey::new(),
         }
     }

@@ -60,6 +60,8 @@ pub(crate) struct House {
     pub(crate) checkpoints: Arc<Checkpoints>,
     /// The way to the providers.
     pub(crate) outward: Outward,
+    /// Held while a history nobody knows is taken up: requests that come at once must find the same session.
+    pub(crate) newcomers: tokio::sync::Mutex<()>,
     /// The secret that hashes are keyed with.
     pub(crate) key: ChainKey,
 }
@@ -187,22 +189,33 @@ impl Walk<'_> {
 
     /// The session that the request goes on with, or a new one.
     async fn place(&self) -> Result<Place, WalkError> {
-        let Request { protocol, body, tenant, hashes, .. } = self.request;
+        let Request { tenant, hashes, .. } = self.request;
         let engine = &self.house.engine;
-        let place = match engine.find(*tenant, hashes).await? {
-            Some(node) => Place { session: node.session, known: node.depth, leaf: Some(node.entry) },
-            None => {
-                // Nothing is kept of a request that cannot be read.
-                self.read(0)?;
-                Place { session: engine.create(*tenant).await?, known: 0, leaf: None }
-            }
-        };
-        let gone = self.house.books.open(place.session, *protocol, body.model(), body.bytes().len());
-        for session in gone {
-            engine.close(session).await;
-            engine.store().remove(session).await.map_err(EngineError::from)?;
+        if let Some(node) = engine.find(*tenant, hashes).await? {
+            self.open_book(node.session).await?;
+            return Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry) });
         }
-        Ok(place)
+        let _newcomers = self.house.newcomers.lock().await;
+        if let Some(node) = engine.find(*tenant, hashes).await? {
+            return Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry) });
+        }
+        // Nothing is kept of a request that cannot be read.
+        let messages = self.read(0)?;
+        let session = engine.create(*tenant).await?;
+        self.open_book(session).await?;
+        let leaf = self.append(session, None, &messages).await?;
+        Ok(Place { session, known: hashes.len(), leaf })
+    }
+
+    /// Opens the book of a session; those that must go for it are closed.
+    async fn open_book(&self, session: SessionId) -> Result<(), WalkError> {
+        let Request { protocol, body, .. } = self.request;
+        let gone = self.house.books.open(session, *protocol, body.model(), body.bytes().len());
+        for session in gone {
+            self.house.engine.close(session).await;
+            self.house.engine.store().remove(session).await.map_err(EngineError::from)?;
+        }
+        Ok(())
     }
 
     fn read(&self, first: usize) -> Result<Vec<(Origin, Message)>, Unreadable> {

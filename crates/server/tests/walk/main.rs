@@ -1,6 +1,7 @@
 //! Requests through the server to the scripted upstream and back, over real sockets.
 
 mod edges;
+mod paths;
 mod stage;
 
 use epitome_upstream::{Place, Script};
