@@ -65,6 +65,8 @@ pub(crate) struct State {
     pub is_warned: bool,
     /// Whether it was said since the last compaction that one is due and left to a person.
     pub is_reminded: bool,
+    /// Whether it was said that automatic compaction has stopped, since it did.
+    pub is_stop_told: bool,
     /// Whether someone asked for a compaction at the end of this turn.
     pub is_requested: bool,
     /// A summary made before it was needed.
@@ -182,7 +184,7 @@ impl Session {
     pub fn move_to(&mut self, leaf: Option<EntryId>) -> Result<(), EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
         timeline.move_to(leaf, lens(assembly, archive))?;
-        self.state.ready = None;
+        (self.state.ready, self.state.is_stop_told) = (None, self.breaker().is_open());
         Ok(())
     }
 
@@ -206,7 +208,9 @@ impl Session {
     /// Appends a mark at the end of the path.
     pub(crate) fn mark(&mut self, mark: Mark) -> Result<EntryId, EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
-        Ok(timeline.append_mark(mark, lens(assembly, archive))?)
+        let id = timeline.append_mark(mark, lens(assembly, archive))?;
+        self.state.is_stop_told &= self.breaker().is_open();
+        Ok(id)
     }
 
     /// Takes up what the provider said of the call whose reply was just taken up.
@@ -348,8 +352,10 @@ impl Session {
         self.state.events.push(Event::Failed { why, in_a_row });
     }
 
-    pub(crate) fn tell_stopped(&mut self) {
-        if let Some(why) = self.breaker().why(&self.policy().guard) {
+    /// Says that automatic compaction has stopped, once for each time it does.
+    fn tell_stopped(&mut self) {
+        if let Some(why) = self.breaker().why(&self.policy().guard).filter(|_| !self.state.is_stop_told) {
+            self.state.is_stop_told = true;
             self.state.events.push(Event::Stopped { why });
         }
     }

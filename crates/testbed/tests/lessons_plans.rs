@@ -49,7 +49,7 @@ fn todos(ledger: &Ledger) -> Vec<(&str, TodoState)> {
 fn ledger(bed: &Bed) -> Ledger {
     let mut ledger = Ledger::default();
     for &id in bed.session.history() {
-        ledger.update(id, &bed.shelf.message(id).expect("all is in memory"));
+        ledger.update(id, &bed.session.archive().message(id).expect("all is in memory"));
     }
     ledger
 }

@@ -40,12 +40,12 @@ impl Hook for Typist {
         "typist"
     }
 
-    fn before<'a>(&'a self, _: &'a Before) -> Pending<'a, Result<Option<Verdict>, String>> {
+    fn before<'a>(&'a self, _: &'a Before) -> BoxFuture<'a, Result<Option<Verdict>, String>> {
         self.types("typed before");
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    fn after<'a>(&'a self, _: &'a Report) -> Pending<'a, Result<(), String>> {
+    fn after<'a>(&'a self, _: &'a Report) -> BoxFuture<'a, Result<(), String>> {
         self.types("typed after");
         Box::pin(std::future::ready(Ok(())))
     }
@@ -64,7 +64,7 @@ impl Model for Typist {
         Tokens(8_000)
     }
 
-    fn summarize(&self, _: Request) -> Pending<'_, Called> {
+    fn summarize(&self, _: Request) -> BoxFuture<'_, Called> {
         self.types("typed meanwhile");
         Box::pin(std::future::ready(good("## Goal\nkeep what is typed")))
     }
@@ -96,7 +96,7 @@ impl Model for Silent {
         Tokens(8_000)
     }
 
-    fn summarize(&self, _: Request) -> Pending<'_, Called> {
+    fn summarize(&self, _: Request) -> BoxFuture<'_, Called> {
         self.0.fetch_add(1, Ordering::Relaxed);
         let line = Line(self.0.clone());
         Box::pin(async move {
@@ -145,7 +145,7 @@ fn l97_a_compaction_that_is_cancelled_commits_nothing_and_hangs_up() {
     let mut asks = bed.session.setup().asks.clone();
     asks.model = Some(bed.model.clone());
     bed.session.set_asks(asks);
-    assert_eq!(bed.prepare().map(|report| report.outcome), Some(Happened::Compacted));
+    assert_eq!(bed.prepare().map(|report| report.outcome), Some(Outcome::Compacted));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn l98_a_compaction_asked_for_during_a_tool_call_waits_for_the_turns_end() {
     bed.results(&["ok"]);
     bed.assistant("all green");
     let report = now(bed.session.end_turn(true)).expect("all is in memory").expect("it was asked for");
-    assert_eq!((report.trigger, report.outcome), (Trigger::Requested, Happened::Compacted));
+    assert_eq!((report.trigger, report.outcome), (Trigger::Requested, Outcome::Compacted));
     assert_eq!(bed.model.requests().len(), 1);
 }
 
@@ -174,7 +174,7 @@ fn l99_a_hundred_slow_summaries_in_the_background_hold_no_session_up() {
     let mut beds: Vec<Bed> = (0..100)
         .map(|_| {
             let model = Arc::new(Silent(under_way.clone()));
-            let maker = Maker::new("default", WINDOW).no_model().asks(|asks| asks.model = Some(model));
+            let maker = Maker::new("default", WINDOW).no_model().ports(|ports| ports.model = Some(model));
             session(maker.set(|settings| settings.speculate.enabled = true), 75)
         })
         .collect();
@@ -201,10 +201,10 @@ fn l100_a_summary_of_a_branch_that_was_left_is_thrown_away() {
     let work = bed.session.speculate().expect("it is time for one");
     let ready = now(work.run()).expect("a summary comes of it");
     now(bed.session.navigate(&bed.shelf, ids[9], Farewell::Silent)).expect("all is in memory");
-    bed.session.take_events();
+    bed.take_events();
     bed.session.offer(ready);
     let fate = "thrown away: the branch has moved".into();
-    assert_eq!(bed.session.take_events(), [Event::Speculated { fate }]);
+    assert_eq!(bed.take_events(), [Event::Speculated { fate }]);
     assert_eq!((bed.session.has_ready(), bed.in_view()), (false, ids[..10].to_vec()));
 }
 
@@ -214,7 +214,7 @@ fn l101_after_a_final_answer_nothing_goes_on_by_itself() {
     bed.session.begin_turn();
     bed.assistant("that was all");
     let report = now(bed.session.end_turn(true)).expect("all is in memory").expect("it is due");
-    assert_eq!((report.outcome, report.resume), (Happened::Compacted, Resume::Wait));
+    assert_eq!((report.outcome, report.resume), (Outcome::Compacted, Resume::Wait));
     assert!(now(bed.session.end_turn(true)).expect("all is in memory").is_none());
 }
 
@@ -233,9 +233,9 @@ fn l102_at_a_hundred_and_one_percent_a_failing_summariser_does_not_let_the_reque
         bed.model.always(failed(Failure::Broken("connection reset".into())));
         let report = bed.prepare().expect("it is due");
         let made = report.record.expect("it was compacted");
-        assert_eq!(report.outcome, Happened::Compacted);
+        assert_eq!(report.outcome, Outcome::Compacted);
         assert_eq!(made.summarizer.as_deref(), Some("the embedded summariser"));
-        assert!(bed.session.check().request < Tokens(WINDOW));
+        assert!(bed.session.check().tokens < Tokens(WINDOW));
     }
 }
 
@@ -243,9 +243,9 @@ fn l102_at_a_hundred_and_one_percent_a_failing_summariser_does_not_let_the_reque
 fn l103_two_triggers_at_once_compact_once() {
     let mut bed = session(Maker::new("default", WINDOW), 80);
     assert_eq!(bed.session.check().trigger, Some(Trigger::Threshold));
-    assert_eq!(bed.compact(Trigger::Manual).outcome, Happened::Compacted);
+    assert_eq!(bed.compact(Trigger::Manual).outcome, Outcome::Compacted);
     assert!(bed.prepare().is_none());
-    assert_eq!(bed.compact(Trigger::Manual).outcome, Happened::Noop);
+    assert_eq!(bed.compact(Trigger::Manual).outcome, Outcome::Noop);
     assert_eq!((bed.model.requests().len(), bed.session.compactions().len()), (1, 1));
 }
 
@@ -269,8 +269,5 @@ fn l104_a_persons_stop_starts_nothing() {
     bed.session.request_compaction();
     let log = bed.session.log().len();
     assert!(now(bed.session.end_turn(false)).expect("all is in memory").is_none());
-    assert_eq!(
-        (bed.session.log().len(), bed.model.requests(), bed.session.take_events()),
-        (log, vec![], vec![])
-    );
+    assert_eq!((bed.session.log().len(), bed.model.requests(), bed.take_events()), (log, vec![], vec![]));
 }

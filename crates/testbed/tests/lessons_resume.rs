@@ -156,7 +156,7 @@ fn l109_the_middle_of_three_compactions_is_undone_and_so_is_the_last() {
     bed.session.undo(made[2].0).expect("it is in the log");
     let said: Vec<String> = bed.session.history()[20..]
         .iter()
-        .map(|&id| bed.shelf.message(id).expect("all is in memory").said())
+        .map(|&id| bed.session.archive().message(id).expect("all is in memory").said())
         .collect();
     assert_eq!(bed.shown(), [after_first, said].concat());
 }
@@ -177,7 +177,7 @@ fn l111_a_hundred_thousand_messages_leave_a_session_as_small_as_a_hundred_do() {
     for _ in 0..4 {
         bed.talk(25_000, 8);
         let report = bed.compact(Trigger::Manual);
-        assert_eq!(report.outcome, Happened::Compacted);
+        assert_eq!(report.outcome, Outcome::Compacted);
         sizes.push(bed.session.context().tokens());
     }
     assert_eq!(bed.session.history().len(), 100_000);
@@ -188,7 +188,7 @@ fn l111_a_hundred_thousand_messages_leave_a_session_as_small_as_a_hundred_do() {
 #[test]
 fn l112_a_sealed_summary_has_a_twin_that_can_be_read() {
     let maker = Maker::new("default", 100_000).set(|settings| settings.strategy = vec![Strategy::Native]);
-    let mut bed = maker.asks(|asks| asks.native = true).bed();
+    let mut bed = maker.ports(|ports| ports.native = true).bed();
     bed.talk(2, 1_000);
     bed.user("never touch config.toml");
     bed.talk(80, 1_000);
@@ -199,7 +199,7 @@ fn l112_a_sealed_summary_has_a_twin_that_can_be_read() {
     let mut called = good("");
     called.result = Ok(Reply { text: String::new(), stop: Stop::End, native: Some(sealed.clone()) });
     bed.model.always(called);
-    let made = bed.prepare().and_then(|report| report.record).expect("it is due");
+    let made = change(bed.prepare());
     assert_eq!(made.strategy, Strategy::Native);
     assert_eq!(compactions(&bed)[0].native, Some(sealed));
     assert!(made.summary.is_some_and(|twin| twin.contains("config.toml")));

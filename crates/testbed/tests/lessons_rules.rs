@@ -55,7 +55,7 @@ fn restoring(skill: &str) -> Maker {
             settings.restore.files = 2;
             settings.restore.skill_tokens.0 = 500;
         })
-        .asks(|asks| asks.restorer = Some(Arc::new(project)))
+        .ports(|ports| ports.restorer = Some(Arc::new(project)))
 }
 
 /// So many compactions, each of 60 messages more; what the last one made.
@@ -147,7 +147,7 @@ fn l35_what_is_protected_by_tool_or_by_tag_is_never_pruned_and_the_rest_leaves_a
     assert_eq!(texts[0], format!("(result {long})"));
     assert_eq!(texts[1], format!("(result [memory]\n{long})"));
     assert!(texts[2].len() < 300 && texts[2].contains(&format!("recall {plain}")), "{}", texts[2]);
-    let events = bed.session.take_events();
+    let events = bed.take_events();
     let [Event::Pruned { messages: 1, .. }] = events[..] else {
         panic!("one pass over one message: {events:?}")
     };
@@ -189,7 +189,7 @@ fn l37_a_file_that_is_brought_back_brings_the_rules_of_its_folder() {
 fn l38_the_focus_reaches_every_call_of_a_cut_turn() {
     let focus = "the migration of the users table";
     let mut bed = Bed::new("default", WINDOW);
-    bed.session.set_focus(Some(focus.into()));
+    bed.session.options_mut().focus = Some(focus.into());
     bed.talk(20, 200);
     bed.user("now the long one");
     for number in 0..40 {
@@ -207,7 +207,7 @@ fn l39_what_the_summariser_is_told_never_enters_the_context() {
     let wishes = Wishes { guidance: Some(guidance.into()), ..Wishes::default() };
     let hook = TestHook::new("guide").says(Ok(Some(Verdict::Proceed(wishes))));
     let mut bed = Maker::new("default", WINDOW).hook(Arc::new(hook)).bed();
-    bed.session.set_focus(Some("the timeouts of the gateway".into()));
+    bed.session.options_mut().focus = Some("the timeouts of the gateway".into());
     compacted(&mut bed, 3);
     let text = shown(&bed);
     let prompts = &bed.session.setup().asks.prompts;

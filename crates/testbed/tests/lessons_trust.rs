@@ -31,14 +31,16 @@ fn calls(count: u32) -> Spent {
 #[test]
 fn l125_a_call_that_failed_is_on_the_bill_and_not_on_the_sessions() {
     let mut bed = due(Maker::new("default", WINDOW));
-    bed.session.record_usage(Usage { prompt: 80_000, output: 300, ..Usage::default() });
+    bed.session
+        .record_usage(Usage { prompt: 80_000, output: 300, ..Usage::default() })
+        .expect("all is in memory");
     bed.model.then(failed(Failure::Broken("connection reset".into())));
     let report = bed.prepare().expect("it is due");
     assert_eq!(
         (report.outcome, report.spent.clone(), report.cost),
-        (Happened::Compacted, calls(2), calls(2).dollars)
+        (Outcome::Compacted, calls(2), calls(2).dollars)
     );
-    assert_eq!(bed.session.check().request, report.tokens_after);
+    assert_eq!(bed.session.check().tokens, report.tokens_after);
 }
 
 #[test]
@@ -46,10 +48,7 @@ fn l125_where_nothing_came_of_it_the_calls_are_on_the_bill_too() {
     let mut bed = due(Maker::new("claude-code", 82_000));
     bed.model.always(failed(Failure::Broken("connection reset".into())));
     let report = bed.prepare().expect("it is due");
-    assert_eq!(
-        (report.outcome, report.spent.calls),
-        (Happened::Abandoned, bed.model.requests().len() as u32)
-    );
+    assert_eq!((report.outcome, report.spent.calls), (Outcome::Abandoned, bed.model.requests().len() as u32));
     assert!(report.cost > 0.0);
 }
 
@@ -140,7 +139,7 @@ fn l129_a_secret_reaches_neither_the_summariser_nor_the_summary() {
     bed.assistant(&format!("the old key is {key}"));
     bed.talk(80, 1_000);
     bed.model.always(good(&format!("## Goal\nrotate {key}, set by hunter2-and-more")));
-    let made = bed.prepare().and_then(|report| report.record).expect("it is due");
+    let made = change(bed.prepare());
     let asked = bed.model.asked().join("\n");
     let summary = made.summary.expect("there is one");
     for text in [&asked, &summary] {
@@ -155,7 +154,7 @@ fn l129_a_secret_reaches_neither_the_summariser_nor_the_summary() {
 fn is_refused(answer: Called) -> bool {
     let mut bed = due(Maker::new("default", WINDOW));
     bed.model.then(answer).then(good("## Goal\na sound summary"));
-    let made = bed.prepare().and_then(|report| report.record).expect("it is due");
+    let made = change(bed.prepare());
     let summary = made.summary.expect("there is one");
     bed.model.requests().len() == 2 && summary.contains("a sound summary") && !summary.contains("BAD")
 }
@@ -182,5 +181,5 @@ fn l130_each_defect_of_a_summary_is_refused() {
 fn l130_a_sound_summary_passes_at_once() {
     let mut bed = due(Maker::new("default", WINDOW));
     bed.model.then(good("## Goal\nfix the handling of rate limits and of API error 429"));
-    assert_eq!((bed.compact(Trigger::Manual).outcome, bed.model.requests().len()), (Happened::Compacted, 1));
+    assert_eq!((bed.compact(Trigger::Manual).outcome, bed.model.requests().len()), (Outcome::Compacted, 1));
 }

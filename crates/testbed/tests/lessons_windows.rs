@@ -79,11 +79,11 @@ fn l78_more_than_the_window_is_shown_beside_the_window_and_not_clamped() {
     let mut bed = session(380);
     let check = bed.session.check();
     assert_eq!(
-        (check.request, check.window, check.limit),
+        (check.tokens, check.window, check.limit),
         (Tokens(380_000), Tokens(200_000), Tokens(160_000))
     );
     bed.prepare();
-    let events = bed.session.take_events();
+    let events = bed.take_events();
     let triggered = Event::Triggered {
         trigger: Trigger::Threshold,
         tokens: Tokens(380_000),
@@ -125,7 +125,7 @@ fn l80_a_reminder_is_all_that_who_wants_one_gets() {
     let ids = bed.talk(170, 1_000);
     assert!(bed.prepare().is_none());
     let due = Event::Due { tokens: Tokens(170_000), limit: Tokens(160_000) };
-    assert!(bed.session.take_events().contains(&due));
+    assert!(bed.take_events().contains(&due));
     assert_eq!((bed.in_view(), bed.model.requests()), (ids, vec![]));
 }
 
@@ -137,7 +137,7 @@ fn l81_a_smaller_model_is_made_room_for_by_the_one_that_still_fits() {
     let smaller = Budget::new(Tokens(200_000), Tokens::ZERO, Tokens::ZERO);
     let report = now(bed.session.switch(smaller, Asks::default())).expect("all is in memory");
     let report = report.expect("the history is twice the new window");
-    assert_eq!((report.trigger, report.outcome), (Trigger::Downshift, Happened::Compacted));
+    assert_eq!((report.trigger, report.outcome), (Trigger::Downshift, Outcome::Compacted));
     assert_eq!(report.record.and_then(|made| made.summarizer).as_deref(), Some("old-1m"));
     assert_eq!((bed.session.check().trigger, bed.session.setup().asks.model.is_none()), (None, true));
 }
@@ -145,13 +145,15 @@ fn l81_a_smaller_model_is_made_room_for_by_the_one_that_still_fits() {
 #[test]
 fn l81_a_larger_model_needs_no_compaction_and_counts_for_itself() {
     let mut bed = session(150);
-    bed.session.record_usage(Usage { prompt: 158_000, output: 500, ..Usage::default() });
+    bed.session
+        .record_usage(Usage { prompt: 158_000, output: 500, ..Usage::default() })
+        .expect("all is in memory");
     let larger = Budget::new(Tokens(1_000_000), Tokens::ZERO, Tokens::ZERO);
     let report = now(bed.session.switch(larger, Asks::default())).expect("all is in memory");
     let check = bed.session.check();
     assert_eq!(report.map(|report| report.outcome), None);
     assert_eq!(
-        (check.request, check.source, check.limit),
+        (check.tokens, check.source, check.limit),
         (Tokens(150_000), FigureSource::Count, Tokens(800_000))
     );
 }
@@ -176,6 +178,6 @@ fn l82_what_stays_above_its_target_is_said_so() {
     let long = format!("## Goal\n{}", "a sentence of the summary. ".repeat(4_000));
     bed.model.always(epitome_testbed::good(&long));
     let report = bed.prepare().expect("it is due");
-    let held = bed.session.take_events().into_iter().find(|event| matches!(event, Event::Held { .. }));
+    let held = bed.take_events().into_iter().find(|event| matches!(event, Event::Held { .. }));
     assert!(held.is_some() && report.tokens_after > Tokens(20_000), "{} {held:?}", report.tokens_after);
 }

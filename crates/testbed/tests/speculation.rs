@@ -6,7 +6,8 @@ use epitome_core::{
     Author, Budget, Called, EntryId, Expressible, Log, Message, Policy, Request, Role, Shelf, Tokens,
 };
 use epitome_engine::{
-    Asks, Background, Event, Farewell, Gauge, Model, Pending, Ready, Report, Session, Setup, Spawn, Stopped,
+    Asks, Background, Event, Farewell, Model, ModelMeasure, Pending, Ready, Report, Session, Setup, Spawn,
+    Stopped,
 };
 use epitome_provider::{Aliases, Provider, World};
 use epitome_settings::{preset, prompts};
@@ -40,7 +41,7 @@ impl Drop for Abort {
 }
 
 impl Spawn for Tasks {
-    fn spawn(&self, work: Pending<'static, Option<Ready>>) -> Pending<'static, Option<Ready>> {
+    fn spawn(&self, work: BoxFuture<'static, Option<Ready>>) -> BoxFuture<'static, Option<Ready>> {
         let task = tokio::spawn(work);
         let abort = Abort(task.abort_handle());
         Box::pin(async move {
@@ -69,7 +70,7 @@ impl Model for Timed {
         self.provider.output_max()
     }
 
-    fn summarize(&self, request: Request) -> Pending<'_, Called> {
+    fn summarize(&self, request: Request) -> BoxFuture<'_, Called> {
         Box::pin(async move {
             let began = Instant::now();
             let called = self.provider.summarize(request).await;
@@ -106,7 +107,7 @@ fn provider(base_url: &str) -> Provider {
         "[m]\nprovider = \"compatible\"\nprotocol = \"anthropic\"\nbase_url = \"{base_url}\"\nmodel = \"claude-haiku-4-5\"\n"
     );
     let aliases: Aliases = toml::from_str(&table).expect("the test wrote it");
-    let world = World::new(Arc::new(Stopped)).expect("a client can be made");
+    let world = World::new(Arc::new(FrozenClock)).expect("a client can be made");
     aliases.provider("m", Catalog::built_in(), &|_| None, &world).expect("it is in the table")
 }
 
@@ -123,7 +124,7 @@ impl Road {
         let (agent, summariser) = (upstream(AGENT, Some(WINDOW)).await, upstream(SUMMARISER, None).await);
         let model = Arc::new(Timed { provider: provider(&summariser.base_url), took: Mutex::default() });
         let shelf = Arc::new(Shelf::default());
-        let gauge = Gauge(Counter::for_model(&Catalog::built_in().find("claude-haiku-4-5")));
+        let gauge = ModelMeasure(Counter::for_model(&Catalog::built_in().find("claude-haiku-4-5")));
         let prompts = Arc::new(prompts::built_in("default").expect("it is built in"));
         let setup = Setup {
             archive: shelf.clone(),
@@ -134,7 +135,7 @@ impl Road {
             can: Expressible::ALL,
             focus: None,
             pins: Vec::new(),
-            clock: Arc::new(Stopped),
+            clock: Arc::new(FrozenClock),
             asks: Asks { model: Some(model.clone()), prompts, ..Asks::default() },
         };
         Self {

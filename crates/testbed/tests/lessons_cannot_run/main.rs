@@ -10,8 +10,8 @@ mod provider;
 mod script;
 
 use epitome_core::{
-    Author, Block, Body, Called, Failure, Fallback, Message, Part, Reply, Request, Role, Seen, Shown, Stop,
-    Strategy, Tokens, ToolResult, Trigger,
+    Author, Block, Body, Called, Coverage, Failure, Fallback, Message, Part, Reply, Request, Role, Shown,
+    Stop, Strategy, Tokens, ToolResult, Trigger,
 };
 use epitome_engine::{Happened, Made};
 use epitome_settings::{Sources, resolve};
@@ -38,7 +38,7 @@ fn always(called: Called) -> (Strategy, Vec<Fallback>, usize) {
     let mut bed = due(Maker::new("default", WINDOW));
     bed.model.always(called);
     let made = made(&mut bed);
-    assert!(!bed.session.check().is_due);
+    assert!(!bed.session.check().is_due());
     (made.strategy, made.fallbacks, bed.model.requests().len())
 }
 
@@ -149,7 +149,7 @@ fn l21_a_result_larger_than_the_window_is_met_before_the_next_call() {
     let made = made(&mut bed);
     assert_eq!(bed.in_view().last_chunk(), Some(&[call, result]));
     assert!(made.reduced.contains(&result), "{:?}", made.reduced);
-    assert!(bed.session.budget().fits(bed.session.context().tokens()) && !bed.session.check().is_due);
+    assert!(bed.session.budget().fits(bed.session.context().tokens()) && !bed.session.check().is_due());
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn l22_two_messages_of_which_one_is_giant_can_be_compacted() {
         let texts = if is_first_giant { [giant.as_str(), "I see"] } else { ["look at this", giant.as_str()] };
         let ids = [bed.user(texts[0]), bed.assistant(texts[1])];
         bed.prepare().expect("it is due");
-        assert!(bed.session.budget().fits(bed.session.context().tokens()) && !bed.session.check().is_due);
+        assert!(bed.session.budget().fits(bed.session.context().tokens()) && !bed.session.check().is_due());
         assert_eq!(bed.in_view()[0], ids[0]);
     }
 }
@@ -175,7 +175,7 @@ fn l23_the_record_says_how_much_the_summariser_saw() {
     bed.model.then(good(""));
     let made = made(&mut bed);
     let leaving = made.superseded.len();
-    assert_eq!(made.shown, Some(Seen { messages: leaving, of: leaving, cut: 1 }));
+    assert_eq!(made.shown, Some(Coverage { messages: leaving, of: leaving, cut: 1 }));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn l24_an_empty_configuration_compacts_without_a_model() {
     let maker = Maker::new("default", WINDOW).set(|settings| *settings = resolved.policy.settings().clone());
     let mut bed = due(maker.no_model());
     let report = bed.prepare().expect("it is due");
-    assert_eq!((report.outcome, report.cost), (Happened::Compacted, 0.0));
+    assert_eq!((report.outcome, report.cost), (Outcome::Compacted, 0.0));
     let made = report.record.expect("it was compacted");
     assert_eq!(made.summarizer.as_deref(), Some("the embedded summariser"));
 }

@@ -28,7 +28,7 @@ impl Model for OneSlot {
         Tokens(4_000)
     }
 
-    fn summarize(&self, _: Request) -> Pending<'_, Called> {
+    fn summarize(&self, _: Request) -> BoxFuture<'_, Called> {
         if self.busy.fetch_add(1, Ordering::Relaxed) > 0 {
             self.sent_away.fetch_add(1, Ordering::Relaxed);
         }
@@ -68,7 +68,7 @@ fn l26_a_server_of_one_slot_is_never_asked_twice_at_once() {
     asks.model = Some(slot.clone());
     bed.session.set_asks(asks);
     let report = bed.prepare().expect("it is due");
-    assert_eq!(report.outcome, Happened::Compacted);
+    assert_eq!(report.outcome, Outcome::Compacted);
     assert_eq!((report.spent.calls, slot.sent_away.load(Ordering::Relaxed)), (2, 0));
 }
 
@@ -118,7 +118,7 @@ fn l29_failures_of_every_kind_count_towards_the_same_limit() {
     }
     let outcomes: Vec<Option<Happened>> =
         (0..6).map(|_| bed.prepare().map(|report| report.outcome)).collect();
-    let abandoned = Some(Happened::Abandoned);
+    let abandoned = Some(Outcome::Abandoned);
     assert_eq!(outcomes, [abandoned, abandoned, abandoned, None, None, None]);
     assert_eq!(bed.model.requests().len(), 3);
 }

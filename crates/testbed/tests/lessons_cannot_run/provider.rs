@@ -25,7 +25,7 @@ async fn compacted(answers: Vec<String>) -> (Report, Vec<Value>) {
         server.url
     );
     let aliases: Aliases = toml::from_str(&table).expect("the test wrote it");
-    let mut world = World::new(Arc::new(Stopped)).expect("a client can be made");
+    let mut world = World::new(Arc::new(FrozenClock)).expect("a client can be made");
     world.limits.wait = Duration::ZERO;
     let key = |_: &str| Some("a key".to_owned());
     let provider = aliases.provider("m", Catalog::built_in(), &key, &world).expect("it is in the table");

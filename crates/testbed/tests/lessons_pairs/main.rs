@@ -150,7 +150,7 @@ fn l55_a_compactors_list_that_parts_a_pair_is_refused() {
     let [first_kept, call_kept, newest_kept] = keep;
     let list = vec![first_kept, call_kept, Piece::Write("so far".into()), newest_kept];
     let hook = TestHook::new("plugin").compacts(Some(Ok(Transformed { list })));
-    let mut settings = bed.session.setup().policy.settings().clone();
+    let mut settings = bed.session.policy().settings().clone();
     settings.strategy.insert(0, epitome_core::Strategy::Delegate);
     let policy = epitome_core::Policy::try_from(settings).expect("the settings are sound");
     bed.session.set_policy(Arc::new(policy));
