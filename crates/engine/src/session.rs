@@ -265,6 +265,7 @@ impl Session {
             record.resume = Resume::Wait;
         }
         let record: Arc<Record> = Arc::new(*record);
+        self.answer_request(record.trigger);
         match effect {
             Effect::Compact(compaction) => {
                 let entry = self.mark(Mark::Compaction { compaction, record: record.clone() })?;
@@ -284,6 +285,7 @@ impl Session {
         let budget = self.budget();
         let tokens_before = budget.fixed + self.context().tokens();
         let entry = self.mark(Mark::Apply { of })?;
+        self.answer_request(trigger);
         let record = Arc::new(Record {
             outcome: Outcome::Applied { of },
             trigger,
@@ -296,6 +298,11 @@ impl Session {
         });
         self.compacted(entry, &record)?;
         Ok(record)
+    }
+
+    /// What was asked for at the end of a turn is done. One that is cancelled or fails is still asked for.
+    fn answer_request(&mut self, trigger: Trigger) {
+        self.state.is_requested &= trigger != Trigger::Requested;
     }
 
     fn compacted(&mut self, entry: EntryId, record: &Arc<Record>) -> Result<(), EngineError> {
