@@ -151,9 +151,6 @@ impl Driver {
         if session.check_at(point).trigger.is_none() {
             return Ok(passed);
         }
-        if trigger == Trigger::Requested {
-            session.state.is_requested = false;
-        }
         if let Some(of) = session.available()? {
             return session.apply(of, trigger).map(Some);
         }
@@ -187,10 +184,11 @@ impl Driver {
         trigger: Trigger,
         options: CompactOptions,
     ) -> Result<Arc<Record>, EngineError> {
-        let phase = enter(session, trigger)?;
-        let conclusion = self.conclusion(session, trigger, options).await;
-        session.state.phase = phase;
-        let record = session.conclude(conclusion?)?;
+        let conclusion = {
+            let under_way = UnderWay::enter(session, trigger)?;
+            self.conclusion(under_way.session, trigger, options).await?
+        };
+        let record = session.conclude(conclusion)?;
         self.tell_after(session, record).await
     }
 
@@ -479,7 +477,6 @@ impl Driver {
         match end {
             TurnEnd::Broken => Ok(session.step(None)),
             TurnEnd::Good if session.is_requested() && session.policy().mode != Mode::Off => {
-                session.state.is_requested = false;
                 self.compact(session, Trigger::Requested).await
             }
             TurnEnd::Good => self.prepare_at(session, CheckPoint::TurnEnd).await,
@@ -505,16 +502,28 @@ impl crate::ports::Operator for Approving {
     }
 }
 
-/// One compaction at a time, and none by hand in the middle of a turn; what went on before goes on after it.
-fn enter(session: &mut Session, trigger: Trigger) -> Result<Phase, EngineError> {
-    let phase = match session.state.phase {
-        Phase::Turn if trigger.is_manual() => return Err(EngineError::Busy("a turn runs")),
-        // Only one can run, since it holds the session; one that was cancelled left this behind.
-        Phase::Compacting | Phase::Paused => Phase::Idle,
-        phase @ (Phase::Turn | Phase::Idle) => phase,
-    };
-    session.state.phase = Phase::Compacting;
-    Ok(phase)
+/// A session while it is compacted. However that ends, cancelled or failed too, what went on before goes on after it.
+struct UnderWay<'s> {
+    session: &'s mut Session,
+    before: Phase,
+}
+
+impl<'s> UnderWay<'s> {
+    /// One compaction at a time, which holding the session sees to, and none by hand in the middle of a turn.
+    fn enter(session: &'s mut Session, trigger: Trigger) -> Result<Self, EngineError> {
+        let before = session.state.phase;
+        if before == Phase::Turn && trigger.is_manual() {
+            return Err(EngineError::Busy("a turn runs"));
+        }
+        session.state.phase = Phase::Compacting;
+        Ok(Self { session, before })
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.session.state.phase = self.before;
+    }
 }
 
 pub(crate) fn announce(session: &mut Session, trigger: Trigger) {

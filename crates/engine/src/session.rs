@@ -70,6 +70,8 @@ pub(crate) struct State {
     pub is_warned: bool,
     /// Whether it was said since the last compaction that one is due and left to a person.
     pub is_reminded: bool,
+    /// Whether it was said that automatic compaction has stopped, since it did.
+    pub is_stop_told: bool,
     /// Whether someone asked for a compaction at the end of this turn.
     pub is_requested: bool,
     /// A summary made before it was needed.
@@ -189,7 +191,7 @@ impl Session {
     pub fn move_to(&mut self, leaf: Option<EntryId>) -> Result<(), EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
         timeline.move_to(leaf, lens(assembly, archive))?;
-        self.state.ready = None;
+        (self.state.ready, self.state.is_stop_told) = (None, self.breaker().is_open());
         Ok(())
     }
 
@@ -295,7 +297,9 @@ impl Session {
     /// Appends a mark at the end of the path.
     pub(crate) fn mark(&mut self, mark: Mark) -> Result<EntryId, EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
-        Ok(timeline.append_mark(mark, lens(assembly, archive))?)
+        let id = timeline.append_mark(mark, lens(assembly, archive))?;
+        self.state.is_stop_told &= self.breaker().is_open();
+        Ok(id)
     }
 
     /// Takes up what the provider said of the call whose reply was just taken up.
@@ -350,6 +354,7 @@ impl Session {
             record.resume = Resume::Wait;
         }
         let record: Arc<Record> = Arc::new(*record);
+        self.answer_request(record.trigger);
         match effect {
             Effect::Compact(compaction) => {
                 let entry = self.mark(Mark::Compaction { compaction, record: record.clone() })?;
@@ -369,6 +374,7 @@ impl Session {
         let budget = self.budget();
         let tokens_before = budget.fixed + self.context().tokens();
         let entry = self.mark(Mark::Apply { of })?;
+        self.answer_request(trigger);
         let record = Arc::new(Record {
             outcome: Outcome::Applied { of },
             trigger,
@@ -381,6 +387,11 @@ impl Session {
         });
         self.compacted(entry, &record)?;
         Ok(record)
+    }
+
+    /// What was asked for at the end of a turn is done. One that is cancelled or fails is still asked for.
+    fn answer_request(&mut self, trigger: Trigger) {
+        self.state.is_requested &= trigger != Trigger::Requested;
     }
 
     fn compacted(&mut self, entry: EntryId, record: &Arc<Record>) -> Result<(), EngineError> {
@@ -437,8 +448,10 @@ impl Session {
         self.state.events.push(Event::Failed { why, in_a_row });
     }
 
-    pub(crate) fn tell_stopped(&mut self) {
-        if let Some(why) = self.breaker().why(&self.policy().guard) {
+    /// Says that automatic compaction has stopped, once for each time it does.
+    fn tell_stopped(&mut self) {
+        if let Some(why) = self.breaker().why(&self.policy().guard).filter(|_| !self.state.is_stop_told) {
+            self.state.is_stop_told = true;
             self.state.events.push(Event::Stopped { why });
         }
     }
