@@ -21,6 +21,7 @@ mod outward;
 mod reading;
 mod remarks;
 mod reply;
+mod restorer;
 mod router;
 mod rules;
 mod seeing;

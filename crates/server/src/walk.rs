@@ -10,6 +10,7 @@ use crate::outward::Outward;
 use crate::reading::{self, Unreadable};
 use crate::remarks;
 use crate::reply::{ReplyListener, Sender};
+use crate::restorer::RequestRestorer;
 use crate::rules::{Caller, SessionRule};
 use crate::seeing::seen;
 use crate::settings::ServerSettings;
@@ -250,7 +251,9 @@ impl Walk<'_> {
         let fixed = assembly.count_fixed(&system, &tools);
         assembly.set_request(fixed, max_tokens.map(Tokens));
         let idle = self.house.books.with(session, |book| book.seen.elapsed());
-        let (options, driver) = (SessionOptions::default(), Driver::new(rule.ports.clone()));
+        let mut ports = rule.ports.clone();
+        ports.restorer = Some(Arc::new(RequestRestorer::of(*protocol, body, &tools)));
+        let (options, driver) = (SessionOptions::default(), Driver::new(ports));
         Ok(Opening { session, leaf, assembly, options, driver, idle })
     }
 
