@@ -128,7 +128,10 @@ mod tests {
         let tools = [tool("mcp__github__search"), tool("Read"), tool("mcp__github__open")];
         let restorer = RequestRestorer::of(Protocol::Anthropic, &body, &tools);
         let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
-        assert_eq!(restorer.skills(), [pair("xlsx", "how to sum a column"), pair("pdf", "how to read a page")]);
+        assert_eq!(
+            restorer.skills(),
+            [pair("xlsx", "how to sum a column"), pair("pdf", "how to read a page")]
+        );
         let github = "{\"name\":\"mcp__github__search\"}\n{\"name\":\"mcp__github__open\"}";
         assert_eq!(restorer.servers(), [pair("github", github)]);
     }
