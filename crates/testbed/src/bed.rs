@@ -4,11 +4,12 @@ use crate::clock::TestClock;
 use crate::gauge::Quarter;
 use crate::model::TestModel;
 use epitome_core::{
-    Author, Block, Budget, Call, EntryId, Expressible, Message, Part, Policy, Record, Role, Settings, Tokens,
-    ToolResult, Trigger,
+    Archive, Author, Block, Budget, Call, EntryId, Expressible, Message, Part, Policy, Record, Role,
+    Settings, Tokens, ToolResult, Trigger,
 };
 use epitome_engine::{
-    Assembly, Driver, EngineError, Hook, Ports, Recovery, Session, SessionOptions, Step, SummaryModel,
+    Assembly, CompactOptions, Driver, EngineError, Event, Hook, Ports, Recovery, Session, SessionOptions,
+    Step, SummaryModel, TurnEnd,
 };
 use epitome_settings::{preset, prompts};
 use futures_util::FutureExt as _;
@@ -27,6 +28,8 @@ pub struct Bed {
     pub clock: Arc<TestClock>,
     /// Number of messages said, for texts that differ.
     said: usize,
+    /// What the steps told that nobody has asked for yet.
+    events: Vec<Event>,
 }
 
 /// What a bed is made with.
@@ -137,7 +140,7 @@ impl Maker {
         let assembly = Assembly::of_parts(policy, Arc::new(Quarter), "a quarter of the bytes", budget);
         let options = SessionOptions { can, ..SessionOptions::default() };
         let session = Session::empty(assembly).with_options(options);
-        Bed { session, driver: Driver::new(ports), model, clock, said: 0 }
+        Bed { session, driver: Driver::new(ports), model, clock, said: 0, events: Vec::new() }
     }
 }
 
@@ -234,7 +237,14 @@ impl Bed {
 
     /// Compacts, or fails.
     pub fn try_compact(&mut self, trigger: Trigger) -> Result<Step, EngineError> {
-        now(self.driver.compact(&mut self.session, trigger))
+        let step = now(self.driver.compact(&mut self.session, trigger))?;
+        Ok(self.heard(step))
+    }
+
+    /// What a compaction would come to.
+    pub fn preview(&self, trigger: Trigger) -> Arc<Record> {
+        let tried = now(self.driver.preview(&self.session, trigger, CompactOptions::default()));
+        tried.expect("all is in memory")
     }
 
     /// What is done before a call; its record, where anything was.
@@ -244,12 +254,40 @@ impl Bed {
 
     /// What is done before a call.
     pub fn step(&mut self) -> Step {
-        now(self.driver.prepare(&mut self.session)).expect("all is in memory")
+        let step = now(self.driver.prepare(&mut self.session)).expect("all is in memory");
+        self.heard(step)
+    }
+
+    /// What is done when a turn has ended; its record, where anything was.
+    pub fn end_turn(&mut self, end: TurnEnd) -> Option<Arc<Record>> {
+        let step = now(self.driver.end_turn(&mut self.session, end)).expect("all is in memory");
+        self.heard(step).record
     }
 
     /// What is done after an overflow.
     pub fn recover(&mut self, over: Option<u64>) -> Recovery {
-        now(self.driver.recover(&mut self.session, over.map(Tokens))).expect("all is in memory")
+        let recovery = now(self.driver.recover(&mut self.session, over.map(Tokens)));
+        let recovery = recovery.expect("all is in memory");
+        let (Recovery::Retry(step) | Recovery::Surface { step, .. }) = &recovery;
+        self.events.extend(step.events.iter().cloned());
+        recovery
+    }
+
+    fn heard(&mut self, step: Step) -> Step {
+        self.events.extend(step.events.iter().cloned());
+        step
+    }
+
+    /// Everything that happened since this was last asked.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        let mut events = std::mem::take(&mut self.events);
+        events.extend(self.session.take_events());
+        events
+    }
+
+    /// A message as it was said.
+    pub fn original(&self, id: EntryId) -> Arc<Message> {
+        self.session.archive().message(id).expect("it was said")
     }
 
     /// What the model sees, one text for each message.
