@@ -4,12 +4,12 @@ use crate::clock::TestClock;
 use crate::gauge::Quarter;
 use crate::model::TestModel;
 use epitome_core::{
-    Archive, Author, Block, Budget, Call, EntryId, Expressible, Message, Part, Policy, Record, Role,
-    Settings, Tokens, ToolResult, Trigger,
+    Archive, Author, Block, Budget, Call, Entry, EntryId, Expressible, Log, Message, Part, Policy, Record,
+    Role, Settings, Tokens, ToolResult, Trigger,
 };
 use epitome_engine::{
-    Assembly, CompactOptions, Driver, EngineError, Event, Hook, Ports, Recovery, Session, SessionOptions,
-    Step, SummaryModel, TurnEnd,
+    Appended, Assembly, CompactOptions, Driver, EngineError, Event, Hook, Ports, Recovery, Session,
+    SessionOptions, Step, SummaryModel, TurnEnd,
 };
 use epitome_settings::{preset, prompts};
 use futures_util::FutureExt as _;
@@ -239,6 +239,29 @@ impl Bed {
     pub fn try_compact(&mut self, trigger: Trigger) -> Result<Step, EngineError> {
         let step = now(self.driver.compact(&mut self.session, trigger))?;
         Ok(self.heard(step))
+    }
+
+    /// Compacts a copy of the session while it goes on by `meanwhile`, and takes up what came of it after that.
+    pub fn compact_while(&mut self, trigger: Trigger, meanwhile: impl FnOnce(&mut Self)) -> Arc<Record> {
+        let mut copy = self.session.clone();
+        copy.step(None);
+        let step = now(self.driver.compact(&mut copy, trigger)).expect("the compaction completes");
+        meanwhile(self);
+        let (leaf, mut log) = (self.session.leaf(), self.session.log().clone());
+        for Appended { parent, entry, .. } in step.appended {
+            let Entry::Mark(mark) = entry else { panic!("a compaction appends marks, not {entry:?}") };
+            log.mark(parent, mark).expect("its place is still there");
+        }
+        self.session = self.reopened(log);
+        self.session.move_to(leaf).expect("all is in memory");
+        step.record.expect("a compaction that was asked for has a record")
+    }
+
+    /// The session taken up anew over a later state of its log; it stands nowhere yet.
+    pub fn reopened(&self, log: Log) -> Session {
+        let (sizes, archive) = (self.session.timeline().sizes().clone(), self.session.archive().clone());
+        Session::new(Arc::new(log), sizes, archive, self.session.assembly().clone())
+            .with_options(self.session.options().clone())
     }
 
     /// What a compaction would come to.

@@ -1,10 +1,9 @@
 //! Claude Code, when: the window without its reserves, the one look before each call, input that
 //! comes meanwhile, and a session taken up again. C5 and C24 are tested where settings are resolved.
 
-use epitome_core::{Block, Entry, Tokens, Trigger};
-use epitome_engine::{CheckPoint, Event, Session, TurnEnd};
-use epitome_testbed::{Bed, Maker, now};
-use std::sync::Arc;
+use epitome_core::{Block, Tokens, Trigger};
+use epitome_engine::{CheckPoint, Event, TurnEnd};
+use epitome_testbed::{Bed, Maker};
 
 const WINDOW: u64 = 200_000;
 
@@ -20,12 +19,6 @@ fn filled(preset: &str, reserve: u64, tokens: u64) -> Bed {
 /// What the look before a call comes to.
 fn prepared(preset: &str, reserve: u64, tokens: u64) -> Option<&'static str> {
     filled(preset, reserve, tokens).prepare().map(|record| record.outcome.name())
-}
-
-/// A session over another state of the same log.
-fn reopened(bed: &Bed, log: epitome_core::Log) -> Session {
-    let (sizes, archive) = (bed.session.timeline().sizes().clone(), bed.session.archive().clone());
-    Session::new(Arc::new(log), sizes, archive, bed.session.assembly().clone())
 }
 
 #[test]
@@ -70,19 +63,13 @@ fn c4_a_window_that_is_set_can_only_be_smaller() {
 fn c6_what_is_typed_during_a_compaction_comes_after_it() {
     let mut bed = Bed::new("claude-code", WINDOW);
     bed.talk(10, 1_000);
-    // The compaction works on the session as it was; what is typed meanwhile enters the log before its end does.
-    let mut working = bed.session.clone();
-    let (driver, trigger) = (bed.driver.clone(), Trigger::Manual);
-    let step = now(driver.compact(&mut working, trigger)).expect("the compaction completes");
-    let typed = bed.user("and then the docs");
-    let [made] = &step.appended[10..] else { panic!("one mark was appended") };
-    let Entry::Mark(mark) = &made.entry else { panic!("it is a mark") };
-    let mut log = bed.session.log().clone();
-    log.mark(made.parent, mark.clone()).expect("its place is still there");
-    let mut landed = reopened(&bed, log);
-    landed.move_to(Some(typed)).expect("all is in memory");
-    let shown: Vec<_> = landed.shown().expect("all is in memory").iter().map(|shown| shown.id).collect();
-    assert_eq!(shown, [None, Some(typed)], "what was typed is neither lost nor summarised");
+    let mut typed = None;
+    let record = bed.compact_while(Trigger::Manual, |bed| typed = Some(bed.user("and then the docs")));
+    assert_eq!(record.outcome.name(), "compacted");
+    let shown = bed.session.shown().expect("all is in memory");
+    let ids: Vec<_> = shown.iter().map(|shown| shown.id).collect();
+    assert_eq!(ids, [None, typed], "what was typed is neither lost nor summarised");
+    assert_eq!(bed.shown()[1], "and then the docs");
     assert!(bed.model.asked().iter().all(|asked| !asked.contains("and then the docs")));
 }
 
@@ -91,7 +78,7 @@ fn c22_a_session_taken_up_again_begins_with_the_summary() {
     let mut bed = filled("claude-code", 0, 180_001);
     bed.prepare().expect("it was due");
     let next = bed.user("go on");
-    let mut resumed = reopened(&bed, bed.session.log().clone());
+    let mut resumed = bed.reopened(bed.session.log().clone());
     resumed.move_to(Some(next)).expect("all is in memory");
     let shown = resumed.shown().expect("all is in memory");
     let said: Vec<Option<_>> = shown.iter().map(|shown| shown.id).collect();
