@@ -47,7 +47,10 @@ fn hooked(hook: TestHook) -> (Bed, Arc<TestHook>, Vec<EntryId>) {
 /// A session that nobody writes summaries for, due for compaction, with a long argument far back.
 fn alone(preset: &str) -> (Bed, Arc<TestHook>) {
     let hook = Arc::new(TestHook::new("observer"));
-    let maker = Maker::new(preset, WINDOW).set(|policy| policy.summary.by = Writer::Nobody);
+    let maker = Maker::new(preset, WINDOW).set(|policy| {
+        policy.summary.by = Writer::Nobody;
+        policy.strategy = vec![Strategy::Prune];
+    });
     let mut bed = maker.hook(hook.clone()).bed();
     bed.talk(1, 500);
     let input = format!(r#"{{"path":"a.rs","content":"{}"}}"#, "let a = 1; ".repeat(400));

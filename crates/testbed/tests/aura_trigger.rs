@@ -2,7 +2,7 @@
 //! and compaction by hand. The cases of the settings alone (A2, A3, A8, A26 to A28) are tested where
 //! settings are resolved.
 
-use epitome_core::{EntryId, Tokens, Trigger};
+use epitome_core::{Author, EntryId, Message, Role, Tokens, Trigger};
 use epitome_engine::Event;
 use epitome_testbed::{Bed, Maker, TestHook};
 use std::sync::Arc;
@@ -72,12 +72,40 @@ fn a3_an_absolute_value_puts_compaction_off() {
 #[test]
 fn a4_of_two_equal_harness_texts_the_newer_stays() {
     let (mut bed, older, newer) = reminded(Maker::new("aura", WINDOW), 50_000);
+    let before = bed.shown();
     assert_eq!(trimmed(&mut bed), [older]);
-    let shown = bed.shown();
-    let told = "remember to run the tests ".repeat(20);
-    assert_eq!(&shown[..2], [format!("[said again later; recall {older}]"), told]);
-    assert_eq!(&bed.in_view()[..2], [older, newer]);
-    assert!(matches!(bed.take_events()[..], [Event::Trimmed { messages: 1, .. }]));
+    assert_eq!(bed.shown(), before[1..]);
+    let shown = bed.session.shown().expect("all is in memory");
+    assert_eq!(shown[0].id, Some(newer));
+    assert_eq!(bed.session.context().tokens(), Tokens(50_000 - 130));
+    assert!(matches!(bed.take_events()[..], [Event::Trimmed { messages: 1, freed: Tokens(130), .. }]));
+    assert_eq!(bed.original(older), bed.original(newer), "the older is stored as it was said");
+}
+
+#[test]
+fn a4_the_newer_stays_whoever_it_is_said_as() {
+    let mut bed = Bed::new("aura", WINDOW);
+    let text = "remember to run the tests ".repeat(20);
+    let older = bed.say(Message::text(Role::System, Author::Harness, text.as_str()));
+    bed.harness(&text);
+    fill(&mut bed, 50_000);
+    let before = bed.shown();
+    assert_eq!(trimmed(&mut bed), [older]);
+    assert_eq!(bed.shown(), before[1..]);
+}
+
+#[test]
+fn a4_between_two_replies_a_pointer_is_left() {
+    let mut bed = Bed::new("aura", WINDOW);
+    let text = "remember to run the tests ".repeat(20);
+    bed.user("port it");
+    bed.assistant("I begin");
+    let older = bed.harness(&text);
+    bed.assistant("they pass");
+    bed.harness(&text);
+    fill(&mut bed, 50_000);
+    assert_eq!(trimmed(&mut bed), [older]);
+    assert_eq!(bed.shown()[2..4], [format!("[said again later; recall {older}]"), "they pass".into()]);
 }
 
 #[test]
