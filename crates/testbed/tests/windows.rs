@@ -30,7 +30,7 @@ fn listed(tokens: u64) -> WindowFacts {
 
 /// What a session goes by.
 fn assembled(one: &Resolved, model: ModelSpec, known: WindowFacts) -> Result<Assembly, NoWindow> {
-    Assembly::new(one.policy.clone().into(), model, known)
+    Assembly::new(one.policy.clone(), model, known)
 }
 
 fn window(one: &Resolved, model: ModelSpec, known: WindowFacts) -> (u64, WindowFrom) {

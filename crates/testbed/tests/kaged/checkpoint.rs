@@ -47,7 +47,7 @@ fn k20_a_checkpoint_waits_for_the_operator() {
         leaving: ids[1..21].to_vec(),
         then: Strategy::Summarize,
     };
-    assert_eq!(operator.shown(), [pending.clone()]);
+    assert_eq!(operator.shown(), std::slice::from_ref(&pending));
     assert_eq!(step.events[1], Event::Pending { pending });
     let change = made(step.record);
     assert_eq!((change.strategy, &change.superseded[..]), (Strategy::Summarize, &ids[1..21]));
