@@ -421,11 +421,13 @@ impl Context {
         })
     }
 
-    /// Everything in view, as messages: forms applied, the summary in the user's role.
+    /// Everything in view, as messages: forms applied, the summary in the user's role, and nothing where a
+    /// message is left out.
     pub fn shown(&self, reader: Reader<'_>) -> Result<Vec<Shown>, ArchiveError> {
         let mut shown = Vec::with_capacity(self.slots.len());
         for slot in &self.slots {
             match slot {
+                Slot::Message { form: Form { left_out: true, .. }, .. } => {}
                 Slot::Message { id, form } => {
                     let message = form.apply(*id, &reader.archive.message(*id)?, reader.measure);
                     shown.push(Shown { id: Some(*id), message });
@@ -439,6 +441,9 @@ impl Context {
 
 /// What a message takes in this form. Leaving out thinking alone is a subtraction; anything else is counted.
 pub(crate) fn shown_tokens(id: EntryId, form: Form, reader: Reader<'_>) -> Result<Tokens, ArchiveError> {
+    if form.left_out {
+        return Ok(Tokens::ZERO);
+    }
     let sizes = reader.sizes.of(id);
     let rest = sizes.total().less(sizes.thinking);
     if form == (Form { thinking: true, ..Form::WHOLE }) && rest > sizes.framing {

@@ -592,7 +592,7 @@ fn wants_trim(session: &Session) -> bool {
 
 fn wants_prune(session: &Session, point: CheckPoint) -> bool {
     match session.policy().prune.when {
-        // Those of a compaction are the plan's.
+        // What a compaction keeps is pruned by its plan.
         PruneWhen::Never | PruneWhen::Compaction => false,
         PruneWhen::Check => true,
         PruneWhen::ToolRound => point == CheckPoint::Call && session.is_in_tool_loop(),

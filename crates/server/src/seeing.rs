@@ -32,7 +32,7 @@ fn seen_in(
         Slot::Summary { id } => return Ok(summary(session, *id).map(Seen::Summary)),
         Slot::Message { id, form } => (*id, *form),
     };
-    let Some(&origin) = origins.get(&id) else { return Ok(None) };
+    let Some(&origin) = origins.get(&id).filter(|_| !form.left_out) else { return Ok(None) };
     let form = Form { thinking: form.thinking && spared != Some(id), ..form };
     let message = session.archive().message(id)?;
     let is_cut = Form { thinking: false, ..form } == Form::WHOLE && !is_all_thinking(&message, form);
