@@ -81,15 +81,15 @@ impl Plan<'_> {
 
     /// Says so where the target is not the policy's own.
     fn target_note(&self) -> Option<String> {
-        let Job { budget, policy, .. } = &self.job;
-        let wanted = policy.trigger.target?.of(budget.window).less(budget.fixed);
+        let Job { budget, policy, circumstances, .. } = &self.job;
+        let wanted = policy.trigger.target?.of(budget.room());
         if self.target == wanted {
             return None;
         }
-        let why = if wanted == Tokens::ZERO {
-            "system prompt and tools alone take as much as the target"
-        } else if self.target == budget.target(policy) {
-            "a history gets at least a quarter and at most three quarters of its room"
+        let why = if self.target == budget.target(policy) {
+            "a history gets at most three quarters of its room, and at least a quarter where so much is to be left free"
+        } else if circumstances.over.is_some() {
+            "the provider wants more freed"
         } else {
             "it was below that already, and was halved: someone asked, or it was full of something else"
         };
