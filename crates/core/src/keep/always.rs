@@ -1,7 +1,8 @@
 //! What is kept in any case: the ends of what people said, and pins with their whole exchange.
 
+use crate::context::exchanges;
 use crate::policy::Always;
-use crate::{ArchiveError, Context, EntryId, Item, Job, Role, Slot};
+use crate::{ArchiveError, Context, EntryId, Job, Slot};
 
 /// Pins, and the first and newest message a person wrote where the policy says so: oldest first, each once.
 pub(crate) fn always(job: &Job<'_>, pins: &[EntryId]) -> Vec<EntryId> {
@@ -45,25 +46,8 @@ pub(super) fn unit_of(context: &Context, id: EntryId) -> Vec<EntryId> {
     slots[context.units()[after - 1] as usize..end].iter().map(Slot::id).collect()
 }
 
-/// The exchange of a message that an earlier compaction took out of view: the call nearest before it,
-/// and what answers that before the model speaks again.
+/// The exchange of a message that an earlier compaction took out of view.
 fn exchange_of(job: &Job<'_>, id: EntryId) -> Vec<EntryId> {
-    let Some((at, item)) = job.history.binary_search(&id).ok().zip(job.log.item(id)) else {
-        return Vec::new();
-    };
-    let items = |ids: &[EntryId]| {
-        ids.iter().filter_map(|&id| job.log.item(id).map(|item| (id, item))).collect::<Vec<_>>()
-    };
-    let is_caller =
-        |(_, other): &&(EntryId, &Item)| item.answers.iter().any(|call| other.calls.contains(call));
-    let before = items(&job.history[..at]);
-    let (first, calls) = match before.iter().rev().find(is_caller) {
-        Some(&(caller, other)) => (caller, &other.calls),
-        None => (id, &item.calls),
-    };
-    let start = job.history.partition_point(|&known| known <= first);
-    let rest = items(&job.history[start..]);
-    let until_reply = rest.iter().take_while(|(_, other)| other.role != Role::Assistant);
-    let answers = until_reply.filter(|(_, other)| other.answers.iter().any(|call| calls.contains(call)));
-    std::iter::once(first).chain(answers.map(|&(id, _)| id)).collect()
+    let mut all = exchanges(job.log, job.history).into_iter();
+    all.find(|exchange| exchange.contains(&id)).unwrap_or_default()
 }
