@@ -2,8 +2,8 @@
 //! can be asked. What comes of it is [`crate::Plan`]'s.
 
 use crate::{
-    Archive, Author, Budget, Context, EntryId, Log, Measure, Policy, Reader, SizeTable, Tokens, fence,
-    ledger::Ledger, record::RecordSource,
+    Archive, Author, Budget, Context, EntryId, Item, Log, Measure, Policy, Reader, Role, SizeTable, Tokens,
+    fence, ledger::Ledger, record::RecordSource,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -270,7 +270,10 @@ impl<'a> Job<'a> {
     }
 
     fn is_said(&self, id: EntryId) -> bool {
-        self.log.item(id).is_some_and(|item| item.author == Author::Person && item.answers.is_empty())
+        let is_said = |item: &Item| {
+            item.author == Author::Person && item.role != Role::System && item.answers.is_empty()
+        };
+        self.log.item(id).is_some_and(is_said)
     }
 
     /// Those of `superseded` that a summary is made from: all but what is too far back, of which it

@@ -1,10 +1,12 @@
-//! What is kept in any case: the ends of what people said, and pins with their whole exchange.
+//! What is kept in any case: the ends of what people said, instructions given in the middle, and pins with
+//! their whole exchange.
 
 use crate::context::exchanges;
 use crate::policy::Always;
-use crate::{ArchiveError, Context, EntryId, Job, Slot};
+use crate::{ArchiveError, Context, EntryId, Job, Role, Slot};
 
-/// Pins, and the first and newest message a person wrote where the policy says so: oldest first, each once.
+/// Pins and instructions, and the first and newest message a person wrote where the policy says so: oldest
+/// first, each once.
 pub(crate) fn always(job: &Job<'_>, pins: &[EntryId]) -> Vec<EntryId> {
     let wants = |what| job.policy.keep.always.contains(&what);
     let pinned = pins.iter().flat_map(|&pin| match unit_of(job.context, pin) {
@@ -13,10 +15,17 @@ pub(crate) fn always(job: &Job<'_>, pins: &[EntryId]) -> Vec<EntryId> {
     });
     let first = job.first_said().filter(|_| wants(Always::First));
     let newest = job.newest_said().filter(|_| wants(Always::Newest));
-    let mut ids: Vec<EntryId> = first.into_iter().chain(pinned).chain(newest).collect();
+    let mut ids: Vec<EntryId> =
+        first.into_iter().chain(pinned).chain(instructions(job)).chain(newest).collect();
     ids.sort_unstable();
     ids.dedup();
     ids
+}
+
+/// Instructions in view. Those that a transcript's own tool took out of it are that tool's to give again.
+fn instructions<'j>(job: &'j Job<'_>) -> impl Iterator<Item = EntryId> + 'j {
+    let in_view = job.context.message_slots().map(|(id, ..)| id);
+    in_view.filter(|&id| job.log.item(id).is_some_and(|item| item.role == Role::System))
 }
 
 /// Messages in view that an operator's words pin.

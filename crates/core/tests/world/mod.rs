@@ -36,6 +36,8 @@ pub(crate) enum Act {
     Reminds(u8),
     /// The model answers, with thinking of so many bytes in front.
     Answers(usize, usize),
+    /// The harness gives an instruction of so many bytes in the middle of the history.
+    Instructs(usize),
     /// A person shows a picture.
     Shows,
     /// The harness's own tool compacts everything away.
@@ -72,6 +74,7 @@ pub(crate) fn histories() -> impl Generate<Value = Vec<Act>> {
         20 => Just(Act::Shows),
         5 => Just(Act::Summarizes),
         20 => (0u8..3).prop_map(Act::Reminds),
+        8 => size.clone().prop_map(Act::Instructs),
         40 => (size.clone(), size).prop_map(|(text, thinking)| Act::Answers(text, thinking)),
         100 => (prop::collection::vec(result, 1..4), order).prop_map(|(results, order)| Act::Calls(results, order)),
     ];
@@ -132,6 +135,10 @@ impl Session {
                     Author::Harness,
                     words("remind", 200, usize::from(*which)),
                 )),
+                Act::Instructs(len) => {
+                    let text = words("instruct", *len, self.history.len());
+                    self.put(Message::text(Role::System, Author::Harness, text));
+                }
                 Act::Shows => self.show(),
                 Act::Summarizes => self.summarize(),
                 Act::Answers(len, thinking) => self.answer(*len, *thinking),
@@ -341,9 +348,17 @@ impl Session {
         said.first().into_iter().chain(said.last()).copied().collect()
     }
 
-    /// Everything that is always kept: what people said first and last, and pins with their exchanges.
+    /// Instructions in the middle of the history, as far as they are in view.
+    fn instructions(&self) -> impl Iterator<Item = EntryId> + '_ {
+        let in_view = self.context.message_slots().map(|(id, ..)| id);
+        in_view.filter(|&id| self.log.item(id).is_some_and(|item| item.role == Role::System))
+    }
+
+    /// Everything that is always kept: what people said first and last, instructions, and pins with their
+    /// exchanges.
     pub(crate) fn kept(&self, asked: &Asked) -> Vec<EntryId> {
-        let mut kept: Vec<EntryId> = self.always().into_iter().chain(self.pins(asked)).collect();
+        let always = self.always().into_iter().chain(self.instructions());
+        let mut kept: Vec<EntryId> = always.chain(self.pins(asked)).collect();
         let pairs = self.pairs();
         // Twice: from a result to its call, and from there to the call's other results.
         for _ in 0..2 {
