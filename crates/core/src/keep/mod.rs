@@ -161,7 +161,8 @@ impl Kept {
             self.folded.push(id);
             return Ok(());
         }
-        let form = Form { shorten: is_large.then_some(self.limit), ..Form::WHOLE };
+        let opaque = is_large && is_giant(job, size);
+        let form = Form { shorten: is_large.then_some(self.limit), opaque, ..Form::WHOLE };
         if is_large {
             self.forms.push((id, form));
         }
@@ -261,7 +262,15 @@ fn tail_form(job: &Job<'_>, id: EntryId, size: Tokens, limit: Tokens, is_open: b
     // Seals on thinking bind it to the prefix that is about to change; an open exchange must keep its own.
     let is_reply = job.log.item(id).is_some_and(|item| item.role == Role::Assistant);
     let shorten = (size > limit).then_some(limit);
-    Form { thinking: is_reply && !is_open, shorten, ..Form::WHOLE }
+    let opaque = shorten.is_some() && is_giant(job, size);
+    Form { thinking: is_reply && !is_open, shorten, opaque, ..Form::WHOLE }
+}
+
+/// A message larger than this part of the window is cut whatever it holds.
+const GIANT_SHARE: (u64, u64) = (1, 2);
+
+fn is_giant(job: &Job<'_>, size: Tokens) -> bool {
+    size > job.budget.window.share(GIANT_SHARE.0, GIANT_SHARE.1)
 }
 
 /// The first slot behind the newest summary, and behind what was kept in front of it.
