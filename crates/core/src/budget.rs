@@ -1,6 +1,6 @@
 //! How much room there is: the window, and what is taken before the history gets its share.
 
-use crate::policy::{Output, TriggerRule};
+use crate::policy::{Compare, Output, TriggerRule};
 use crate::{Policy, Threshold, Tokens};
 use serde::{Deserialize, Serialize};
 
@@ -97,6 +97,15 @@ impl Budget {
             }
         };
         tokens > most || policy.trigger.compare.holds(tokens, self.due_at(policy))
+    }
+
+    /// The largest history that `policy` leaves alone.
+    pub fn undue(&self, policy: &Policy) -> Tokens {
+        let due = self.due_at(policy).min(self.room() + Tokens(1));
+        match policy.trigger.compare {
+            Compare::Reached => due.less(Tokens(1)),
+            Compare::Passed => due.min(self.room()),
+        }
     }
 
     /// The history at which `policy` wants to compact. Where the policy minds the answer's room, large

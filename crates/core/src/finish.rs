@@ -6,8 +6,8 @@ use crate::plan::floor_of;
 use crate::policy::{Resume, Strategy};
 use crate::record::{Change, Conclusion, Effect, Floor, Outcome, Record};
 use crate::{
-    ArchiveError, Compaction, EntryId, Item, Job, Kept, Material, Message, Plan, Role, Tail, Tokens, facts,
-    form::Form, ledger, prune, verify,
+    ArchiveError, Compaction, EntryId, Form, Item, Job, Material, Message, Plan, Role, Tail, Tokens, facts,
+    keep::Kept, ledger, prune, verify,
 };
 use std::sync::Arc;
 
@@ -50,15 +50,20 @@ impl Plan<'_> {
     /// What changes by this plan as far as the cut says; the rest is filled in by the strategy.
     pub(crate) fn change(&self, strategy: Strategy) -> Change {
         let Kept { front, folded, tail, forms, .. } = &self.kept;
-        let mut kept: Vec<EntryId> = front.iter().chain(folded).chain(tail).copied().collect();
+        let told = folded.iter().map(|(id, _)| id);
+        let mut kept: Vec<EntryId> = front.iter().chain(told).chain(tail).copied().collect();
         kept.sort_unstable();
-        let reduced = forms.iter().filter(|(_, form)| form.shorten.is_some()).map(|&(id, _)| id).collect();
+        let shown =
+            |is_cut: fn(&Form) -> bool| forms.iter().filter(move |(_, form)| is_cut(form)).map(|&(id, _)| id);
+        let told_cut = folded.iter().filter(|(_, limit)| *limit < Tokens(u64::MAX)).map(|&(id, _)| id);
+        let mut reduced: Vec<EntryId> = shown(|form| form.shorten.is_some()).chain(told_cut).collect();
+        reduced.sort_unstable();
         Change {
             strategy,
             target: self.target,
             superseded: Vec::new(),
             dropped: Vec::new(),
-            pruned: Vec::new(),
+            pruned: shown(|form| form.results).collect(),
             reduced,
             kept,
             summary: None,
@@ -192,7 +197,7 @@ impl Plan<'_> {
 
     /// Always-kept messages to be told inside the summary.
     pub(crate) fn folded(&self) -> Result<String, ArchiveError> {
-        fence::fold(&self.job, &self.kept.folded, self.kept.limit)
+        fence::fold(&self.job, &self.kept.folded)
     }
 
     /// Everything that stays in view, as text.

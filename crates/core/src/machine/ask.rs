@@ -6,7 +6,9 @@ use crate::ledger::Ledger;
 use crate::policy::Verify;
 use crate::record::{Change, Conclusion, Effect, Outcome, Record};
 use crate::verify;
-use crate::{ArchiveError, EntryId, Material, Opaque, Plan, Strategy, Tokens, finish::Framed};
+use crate::{
+    ArchiveError, EntryId, Material, Opaque, Plan, Strategy, Tokens, finish::Framed, keep::summary_min,
+};
 
 /// A question for a summary by the embedded summariser.
 pub struct Ask<'a> {
@@ -80,7 +82,11 @@ impl<'a> Ask<'a> {
     }
 
     pub(super) fn room(&self) -> Tokens {
-        self.plan.summary_room().less(self.plan.frame("", EMBEDDED, &self.folded).tokens)
+        let plan = &self.plan;
+        let frame = |folded| plan.frame("", EMBEDDED, folded).tokens;
+        // What is told inside the frame is kept in any case and stands outside the target; not outside the window.
+        let free = plan.job.room().less(plan.kept.tokens + frame(&self.folded));
+        plan.summary_room().less(frame("")).min(free)
     }
 
     /// Takes the answer and goes on: to the outcome, or to the next strategy.
@@ -150,12 +156,19 @@ impl<'a> Ask<'a> {
             "the summary takes more than what it replaces"
         } else if !job.budget.fits(tokens_after) {
             "with the summary the context would not fit its window"
-        } else if !job.trigger.is_manual() && job.budget.is_due(tokens_after, job.policy) {
+        } else if !job.trigger.is_manual() && self.is_due_for_summary(tokens_after) {
             "with the summary the context would be due again at once"
         } else {
             return Ok(());
         };
         Err(NoSummary::Failed(why.into()))
+    }
+
+    /// Whether the context is due again where a shorter summary would have helped.
+    fn is_due_for_summary(&self, tokens_after: Tokens) -> bool {
+        let Plan { job, kept, .. } = &self.plan;
+        let left = job.budget.undue(job.policy).less(kept.tokens);
+        job.budget.is_due(tokens_after, job.policy) && left >= summary_min(job)
     }
 
     /// Frames the text, compares it with what it replaces, and puts back what matters and is missing.
