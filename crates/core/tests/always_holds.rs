@@ -40,6 +40,7 @@ fn asked() -> impl Generate<Value = Asked> {
             trigger,
             pins,
             is_long,
+            has_target: true,
             others,
         },
     )
@@ -154,6 +155,22 @@ proptest! {
         let beside: Tokens = beside.map(|(.., tokens)| tokens).sum();
         let line = Tokens(150);
         prop_assert!(beside + change.summary_tokens <= change.target + line, "{} and {} over {}", beside, change.summary_tokens, change.target);
+    }
+
+    #[test]
+    fn an_embedded_summary_leaves_three_quarters_of_the_room(history in histories(), asked in asked(), has_target in any::<bool>()) {
+        let mut session = Session::of(&history);
+        let mut asked = asked;
+        asked.has_target = has_target || asked.others.newest.is_none();
+        let room = session.budget(&asked).room();
+        let Some(record) = session.compact(&asked) else { return Ok(()) };
+        let change = record.change().expect("something was changed");
+        // What is told inside it counts among what is kept in any case.
+        let is_embedded = change.summarizer.as_deref() == Some("the embedded summariser");
+        if is_embedded && asked.can.front && asked.can.forms && !asked.others.has_hooks {
+            let most = if asked.has_target { room.share(1, 4) } else { room.share(1, 4).min(Tokens(16_000)) };
+            prop_assert!(change.summary_tokens <= most, "{} over {}", change.summary_tokens, most);
+        }
     }
 
     #[test]

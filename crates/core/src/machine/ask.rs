@@ -51,6 +51,10 @@ pub(super) struct Written<'t> {
 
 /// Who writes summaries where no model is asked.
 const EMBEDDED: &str = "the embedded summariser";
+/// A summary of the embedded summariser takes at most this part of the room, frame and repairs included.
+const EMBEDDED_SHARE_MAX: (u64, u64) = (1, 4);
+/// Where a policy has no target, it takes at most this: as much as a summary of a long session needs.
+const EMBEDDED_MAX: Tokens = Tokens(16_000);
 /// The part of the summary's room that repairs may take.
 const REPAIR_SHARE: (u64, u64) = (1, 20);
 
@@ -70,11 +74,29 @@ impl<'a> Ask<'a> {
         self.plan.material(&self.readable, &self.prose)
     }
 
-    /// What the summary may take: the room left, without its frame, what is folded into it, what hooks
-    /// put behind it, and repairs.
+    /// What the embedded summariser may write: the room left, without the summary's frame, what is folded
+    /// into it, what hooks put behind it, and repairs; and never more than its own cap.
     pub fn budget(&self) -> Tokens {
-        let room = self.room().less(self.injected_tokens());
+        self.budget_within(self.embedded_room())
+    }
+
+    /// What a model may write: the same without the cap, since its own limit bounds it.
+    pub(super) fn model_budget(&self) -> Tokens {
+        self.budget_within(self.room())
+    }
+
+    fn budget_within(&self, room: Tokens) -> Tokens {
+        let room = room.less(self.injected_tokens());
         room.less(room.share(REPAIR_SHARE.0, REPAIR_SHARE.1))
+    }
+
+    /// The room of a summary that the embedded summariser writes. It fills whatever it is given, so where a
+    /// policy leaves it all the room there is, the next request would be due again.
+    fn embedded_room(&self) -> Tokens {
+        let job = &self.plan.job;
+        let share = job.room().share(EMBEDDED_SHARE_MAX.0, EMBEDDED_SHARE_MAX.1);
+        let most = if job.policy.trigger.target.is_some() { share } else { share.min(EMBEDDED_MAX) };
+        self.room().min(most.less(self.plan.frame("", EMBEDDED, "").tokens))
     }
 
     fn injected_tokens(&self) -> Tokens {
@@ -179,7 +201,8 @@ impl<'a> Ask<'a> {
         let mut lines = vec![written.text.trim_end().to_owned()];
         match self.plan.job.policy.rebuild.verify {
             Verify::Repair => {
-                let room = self.room().less(self.plan.job.measure.text(&written.text));
+                let room = if written.by == EMBEDDED { self.embedded_room() } else { self.room() };
+                let room = room.less(self.plan.job.measure.text(&written.text));
                 lines.extend(verify::repair(&material, &mut loss, room)?);
             }
             Verify::Report => {}

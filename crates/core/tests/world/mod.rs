@@ -42,6 +42,8 @@ pub(crate) struct Asked {
     pub(crate) pins: Vec<usize>,
     /// Whether the older half is too far back to be read again.
     pub(crate) is_long: bool,
+    /// Whether the policy names a target.
+    pub(crate) has_target: bool,
     /// Who else has a say.
     pub(crate) others: Others,
 }
@@ -59,6 +61,7 @@ impl Asked {
             trigger: Trigger::Threshold,
             pins: Vec::new(),
             is_long: false,
+            has_target: true,
             others: Others::nobody(),
         }
     }
@@ -421,6 +424,7 @@ impl Session {
 fn policy(asked: &Asked) -> Policy {
     let mut settings = Settings { strategy: asked.strategy.clone(), ..Settings::default() };
     settings.keep.newest = asked.others.newest.unwrap_or(Newest::Percent(asked.tail_percent));
+    settings.trigger.target = settings.trigger.target.filter(|_| asked.has_target);
     settings.summary.short_max = asked.others.makes_short.then_some(Tokens(100));
     settings.prune.size_min = Tokens(20);
     Policy::try_from(settings).expect("the settings are sound")
