@@ -67,7 +67,7 @@ pub struct Context {
     slots: Vec<Slot>,
     /// `sums[i]` is what the slots before `i` take; one longer than `slots`.
     sums: Vec<Tokens>,
-    /// Slots at which an exchange, or a message outside one, begins.
+    /// Slots at which an exchange begins, with all that a harness appended to it, or a message outside one.
     units: Vec<u32>,
     /// Slots at which a turn begins.
     turns: Vec<u32>,
@@ -75,6 +75,8 @@ pub struct Context {
     calls: HashMap<CallId, u32>,
     /// Calls of the newest assistant message that are not answered yet.
     open: HashSet<CallId>,
+    /// Whether the newest slot belongs to an exchange: what a harness appends behind it does too.
+    ends_in_exchange: bool,
     /// Messages in view that are not whole, with what they take.
     edited: HashMap<EntryId, (Form, Tokens)>,
     /// The newest message of the path that is out of view.
@@ -100,6 +102,7 @@ impl Default for Context {
             turns: Vec::new(),
             calls: HashMap::new(),
             open: HashSet::new(),
+            ends_in_exchange: false,
             edited: HashMap::new(),
             anchor: None,
             pins: Vec::new(),
@@ -213,7 +216,14 @@ impl Context {
         self.units.push(at);
         self.slots.push(slot);
         self.sums.push(self.sums[at as usize] + tokens);
-        let Some(item) = item else { return };
+        let Some(item) = item else {
+            self.ends_in_exchange = false;
+            return;
+        };
+        if item.is_appended() && self.ends_in_exchange {
+            self.units.pop();
+        }
+        self.ends_in_exchange = item.is_exchange() || (item.is_appended() && self.ends_in_exchange);
         for call in &item.answers {
             self.open.remove(call);
             if let Some(&made) = self.calls.get(call) {
@@ -480,18 +490,22 @@ fn pins_on(log: &Log, path: &[EntryId], marks: &[EntryId]) -> Vec<EntryId> {
     pins
 }
 
-/// The messages of a path, those of one exchange together.
-fn exchanges(log: &Log, path: &[EntryId]) -> Vec<Vec<EntryId>> {
+/// The messages of a path, those of one exchange together: a reply, what answers its calls, and what a
+/// harness appended to it.
+pub(crate) fn exchanges(log: &Log, path: &[EntryId]) -> Vec<Vec<EntryId>> {
     let mut units: Vec<Vec<EntryId>> = Vec::new();
     let mut made: HashMap<&CallId, usize> = HashMap::new();
+    // The exchange that the newest message belongs to.
+    let mut newest = None;
     for (id, item) in path.iter().filter_map(|&id| Some((id, log.item(id)?))) {
-        let unit = item.answers.iter().find_map(|call| made.get(call).copied());
-        let at = unit.unwrap_or(units.len());
+        let answered = item.answers.iter().find_map(|call| made.get(call).copied());
+        let at = answered.or(newest.filter(|_| item.is_appended())).unwrap_or(units.len());
         match units.get_mut(at) {
             Some(unit) => unit.push(id),
             None => units.push(vec![id]),
         }
         made.extend(item.calls.iter().map(|call| (call, at)));
+        newest = (item.is_exchange() || (item.is_appended() && newest.is_some())).then_some(at);
     }
     units
 }

@@ -61,9 +61,9 @@ pub fn body(text: &str) -> &str {
 }
 
 /// Always-kept messages as text, for places that cannot keep them in front of a summary.
-pub(crate) fn fold(job: &Job<'_>, ids: &[EntryId], limit: Tokens) -> Result<String, ArchiveError> {
+pub(crate) fn fold(job: &Job<'_>, folded: &[(EntryId, Tokens)]) -> Result<String, ArchiveError> {
     let mut text = String::new();
-    for &id in ids {
+    for &(id, limit) in folded {
         let told = escape(&told(&*job.archive.message(id)?));
         let is_short = job.measure.text(&told) <= limit;
         let how = if is_short { "word for word" } else { "beginning and end" };

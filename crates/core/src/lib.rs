@@ -44,7 +44,6 @@ pub use job::{
     Available, Circumstances, Earlier, Expressible, Job, Material, Prompts, Range, Summarizer, Trigger,
     TriggerKind,
 };
-pub use keep::{Kept, Shape};
 pub use log::{Entry, Item, Log, LogError};
 pub use machine::{
     Answer, Ask, Checkpoint, Consultation, Delegation, EditPass, Errand, Next, NoSummary, Pending,

@@ -2,7 +2,7 @@
 //! later give way to their newest copy. Which messages leave view is `keep`'s.
 
 use crate::context::shown_tokens;
-use crate::keep::{Kept, matching};
+use crate::keep::{Chooser, KeepSet, Kept, matching};
 use crate::policy::{Notice, Prune, PruneWhen};
 use crate::{ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Job, Role, Slot, Tokens, ledger};
 use std::collections::{HashMap, HashSet};
@@ -150,8 +150,10 @@ impl Exempt {
     fn of(job: &Job<'_>) -> Result<Self, ArchiveError> {
         let rules = &job.policy.prune;
         let ends = [job.first_said(), job.newest_said()].into_iter().flatten();
-        let pins = job.pins.iter().chain(job.context.pins()).copied().chain(matching(job)?);
-        let messages = ends.chain(pins).collect();
+        let pins: Vec<EntryId> =
+            job.pins.iter().chain(job.context.pins()).copied().chain(matching(job)?).collect();
+        let set = KeepSet::of(&Chooser::new(job, job.reader()), &pins)?;
+        let messages = ends.chain(set.iter().map(|(id, _)| id)).collect();
         let is_cold = rules
             .cache_cold_minutes
             .is_some_and(|least| job.circumstances.idle_minutes.is_some_and(|idle| idle >= least));
