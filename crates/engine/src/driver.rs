@@ -52,6 +52,13 @@ pub enum Asking {
     Nobody,
 }
 
+impl CompactOptions {
+    /// The same, where a pass has just edited the context.
+    fn after_a_pass(self) -> Self {
+        Self { circumstances: Circumstances { is_passed: true, ..self.circumstances }, ..self }
+    }
+}
+
 /// What to do after a provider refused a request as too long.
 #[derive(Debug)]
 pub enum Recovery {
@@ -203,13 +210,29 @@ impl Driver {
         let began = self.ports.clock.now();
         announce(session, trigger);
         settle(session)?;
-        let mut pauses = Vec::new();
-        let mut conclusion = self.drive(session, trigger, options, &mut pauses).await?;
-        session.state.events.extend(pauses);
+        let tokens_before = session.budget().fixed + session.context().tokens();
+        let mut conclusion = match prune_with(session, trigger)? {
+            Pruning::Enough(conclusion) => conclusion,
+            Pruning::Beginning => self.drive_and_tell(session, trigger, options.after_a_pass()).await?,
+            Pruning::Nothing => self.drive_and_tell(session, trigger, options).await?,
+        };
+        conclusion.record.tokens_before = tokens_before;
         self.bring_back(session, &mut conclusion);
         let took = self.ports.clock.now().saturating_sub(began);
         conclusion.record.duration_ms = took.as_millis() as u64;
         conclusion.record.time_ms = self.ports.clock.unix_ms();
+        Ok(conclusion)
+    }
+
+    async fn drive_and_tell(
+        &self,
+        session: &mut Session,
+        trigger: Trigger,
+        options: CompactOptions,
+    ) -> Result<Conclusion, EngineError> {
+        let mut pauses = Vec::new();
+        let conclusion = self.drive(session, trigger, options, &mut pauses).await?;
+        session.state.events.extend(pauses);
         Ok(conclusion)
     }
 
@@ -238,6 +261,11 @@ impl Driver {
     ) -> Result<Option<PlanSketch>, EngineError> {
         let mut available = self.available();
         available.hooks = false;
+        let mut session = session.clone();
+        let options = match prune_with(&mut session, trigger)? {
+            Pruning::Beginning => options.after_a_pass(),
+            Pruning::Enough(_) | Pruning::Nothing => options,
+        };
         let asked = Asked { available, range: options.range, circumstances: options.circumstances };
         let Drafted::Plan(plan) = Plan::draft(session.job(trigger, asked))? else { return Ok(None) };
         let mut sketch = PlanSketch {
@@ -248,7 +276,7 @@ impl Driver {
             calls: None,
         };
         sketch.calls = match plan.begin()? {
-            Next::Call(errand) => Some(self.calls_of(session, &errand)),
+            Next::Call(errand) => Some(self.calls_of(&session, &errand)),
             Next::Consult(_) | Next::Summarize(_) | Next::Delegate(_) | Next::Await(_) | Next::Done(_) => {
                 None
             }
@@ -468,7 +496,7 @@ impl Driver {
         let record = self.carry_out(session, Trigger::Overflow, options).await?;
         match record.outcome.why() {
             None => Ok(Recovery::Retry(Box::new(session.step(Some(record))))),
-            Some(why) => Ok(surface(session, why)),
+            Some(why) => Ok(Recovery::Surface { why, step: Box::new(session.step(Some(record))) }),
         }
     }
 
@@ -583,11 +611,39 @@ fn wants_trim(session: &Session) -> bool {
 
 fn wants_prune(session: &Session, point: CheckPoint) -> bool {
     match session.policy().prune.when {
-        // Those of a compaction are the plan's.
+        // That of a compaction is `prune_with`'s.
         PruneWhen::Never | PruneWhen::Compaction => false,
         PruneWhen::Check => true,
         PruneWhen::ToolRound => point == CheckPoint::Call && session.is_in_tool_loop(),
     }
+}
+
+/// What came of the pruning that a policy wants with each compaction.
+enum Pruning {
+    /// It makes enough room by itself.
+    Enough(Conclusion),
+    /// It was done, and more is to do.
+    Beginning,
+    /// There was none.
+    Nothing,
+}
+
+/// Prunes where the policy wants that with each compaction.
+fn prune_with(session: &mut Session, trigger: Trigger) -> Result<Pruning, EngineError> {
+    if session.policy().prune.when != PruneWhen::Compaction {
+        return Ok(Pruning::Nothing);
+    }
+    let idle = session.state.idle_minutes;
+    let Some(mut conclusion) = session.edit_pass(EditPass::Prune, idle)? else { return Ok(Pruning::Nothing) };
+    let budget = session.budget();
+    let history_after = conclusion.record.tokens_after.less(budget.fixed);
+    let is_enough = trigger == Trigger::Threshold && !budget.is_due(history_after, session.policy());
+    conclusion.record.trigger = trigger;
+    if is_enough && budget.fits(history_after) {
+        return Ok(Pruning::Enough(conclusion));
+    }
+    session.conclude(conclusion)?;
+    Ok(Pruning::Beginning)
 }
 
 /// One pass over the context. What passes on other paths through the same messages have done is put to use first, so
