@@ -23,6 +23,7 @@ mod machine;
 mod mark;
 mod message;
 mod pair;
+mod plain_text;
 mod plan;
 pub mod policy;
 mod prune;
@@ -50,6 +51,7 @@ pub use machine::{
 };
 pub use mark::{Flag, Judgement, Mark, Undone, UsageMark, rebuilds};
 pub use message::{Author, Block, Call, Image, Message, Opaque, Part, Role, ToolResult};
+pub use plain_text::TextDetail;
 pub use plan::{Drafted, Plan};
 pub use policy::{Policy, PolicyError, Settings, Strategy, Threshold};
 pub use record::{

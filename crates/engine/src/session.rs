@@ -197,8 +197,12 @@ impl Session {
 
     /// Takes up one more entry of the log: the next of the path, or a mark at its end.
     pub fn absorb(&mut self, id: EntryId) -> Result<(), EngineError> {
-        let Self { timeline, assembly, archive, .. } = self;
-        Ok(timeline.absorb(id, lens(assembly, archive))?)
+        let Self { timeline, assembly, archive, state, .. } = self;
+        timeline.absorb(id, lens(assembly, archive))?;
+        if timeline.log().item(id).is_some_and(|item| item.role == Role::Assistant) {
+            state.recoveries = 0;
+        }
+        Ok(())
     }
 
     /// Goes on with the log as others have left it, as an opening says.

@@ -4,7 +4,7 @@
 use crate::event::Event;
 use crate::ports::BoxFuture;
 use crate::session::Appended;
-use epitome_core::{Entry, EntryId, Log, LogError, Message};
+use epitome_core::{Entry, EntryId, Log, LogError, Message, SizeTable};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -60,6 +60,8 @@ pub struct Opened {
     pub log: Arc<Log>,
     /// Where it has got to.
     pub leaf: Option<EntryId>,
+    /// What its messages take, by each way of counting that the store has kept; what is missing is counted.
+    pub sizes: Vec<(Arc<str>, Arc<SizeTable>)>,
 }
 
 /// What is committed at once.
@@ -123,6 +125,9 @@ pub enum StoreError {
     /// The lease was given to another.
     #[error("the lease on {0:?} was given to another; ask for it again")]
     Fenced(Claim),
+    /// Something that this kind of store does not do.
+    #[error("this store cannot {0}")]
+    Unsupported(&'static str),
     /// An entry that is not sound.
     #[error(transparent)]
     Log(#[from] LogError),
@@ -219,7 +224,7 @@ impl Store for MemoryStore {
     fn open(&self, session: SessionId) -> BoxFuture<'_, Result<Opened, StoreError>> {
         let tables = self.tables();
         let kept = tables.sessions.get(&session).ok_or(StoreError::NoSession(session));
-        ready(kept.map(|kept| Opened { log: kept.log.clone(), leaf: kept.leaf }))
+        ready(kept.map(|kept| Opened { log: kept.log.clone(), leaf: kept.leaf, sizes: Vec::new() }))
     }
 
     fn originals<'a>(

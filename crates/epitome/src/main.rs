@@ -2,18 +2,21 @@
 
 #![expect(unreachable_pub, reason = "a program has no callers")]
 
-mod asking;
 mod cli;
 mod clock;
+mod command_hook;
 mod commands;
 mod draw;
 mod hint;
 mod input;
-mod opened;
 mod output;
 mod progress;
 mod restorer;
+mod session_ports;
 mod settings;
+mod terminal_operator;
+mod transcript_file;
+mod transcript_store;
 mod waiting;
 
 use clap::Parser;
@@ -44,7 +47,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Presets(args) => commands::presets::run(&args),
         Command::Config(args) => commands::config::run(&args),
         Command::Init(args) => commands::init::run(&args),
-        Command::Serve(args) => commands::serve::run(args),
+        Command::Serve(_) => anyhow::bail!("serve is out"),
         Command::Demo(args) => commands::demo::run(&args),
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man => commands::shell::man(),

@@ -58,8 +58,9 @@ const PATHS_MAX: usize = 8;
 
 impl Tree {
     pub(super) fn new(id: SessionId, lease: Lease, opened: Opened) -> Self {
-        let Opened { log, leaf } = opened;
-        let state = State { log, leaf, sizes: HashMap::new(), hashes: HashMap::new(), paths: Vec::new() };
+        let Opened { log, leaf, sizes } = opened;
+        let sizes = sizes.into_iter().collect();
+        let state = State { log, leaf, sizes, hashes: HashMap::new(), paths: Vec::new() };
         Self {
             id,
             lease,
