@@ -5,31 +5,35 @@ use epitome_core::{CallId, EntryId, Form, Item, Role, Slot};
 use epitome_engine::Session;
 use std::collections::{HashMap, HashSet};
 
-/// Whether system prompt, tools and reserve alone leave no room.
-pub(crate) fn cannot_fit(session: &Session) -> bool {
-    let budget = session.budget();
-    budget.room() < budget.window.share(1, 10)
-}
-
-/// Each message once, each exchange whole, at most one summary, what stands in front of it and behind it in order.
-pub(crate) fn check_context(session: &Session, at: &str) {
+/// What is wrong with a context: each message stands in it once, each exchange whole, at most one summary, and what
+/// stands in front of it and behind it in order.
+pub(crate) fn problems_of_context(session: &Session) -> Vec<String> {
     let slots = session.context().slots();
-    let summaries = slots.iter().filter(|slot| matches!(slot, Slot::Summary { .. })).count();
-    assert!(summaries <= 1, "{at}: {summaries} summaries");
+    let is_summary = |slot: &Slot| matches!(slot, Slot::Summary { .. });
+    let mut found = Vec::new();
+    if slots.iter().filter(|slot| is_summary(slot)).count() > 1 {
+        found.push("several summaries".to_owned());
+    }
     let view: HashSet<EntryId> = messages(session).into_iter().collect();
-    assert_eq!(view.len(), messages(session).len(), "{at}: a message is shown twice");
-    let summary = slots.iter().position(|slot| matches!(slot, Slot::Summary { .. })).unwrap_or(0);
+    if view.len() != messages(session).len() {
+        found.push("a message is shown twice".to_owned());
+    }
+    let summary = slots.iter().position(is_summary).unwrap_or(0);
     for part in [&slots[..summary], &slots[summary..]] {
         let ids: Vec<EntryId> = part.iter().filter_map(message).collect();
-        assert!(ids.is_sorted(), "{at}: messages are out of order");
+        if !ids.is_sorted() {
+            found.push("messages are out of order".to_owned());
+        }
     }
-    for (call, answer) in pairs(session) {
-        assert_eq!(view.contains(&call), view.contains(&answer), "{at}: {call} and {answer} are parted");
-    }
+    let parted =
+        pairs(session).into_iter().filter(|(call, answer)| view.contains(call) != view.contains(answer));
+    found.extend(parted.map(|(call, answer)| format!("{call} and {answer} are parted")));
+    found
 }
 
-/// What people said first and last, and the newest exchange, word for word where each takes under half of the window.
-pub(crate) fn check_current_work(session: &Session, at: &str) {
+/// What is wrong with what is being worked on: what people said first and last, and the newest exchange, must be word for
+/// word where each takes under half of the window and the policy keeps it.
+pub(crate) fn problems_of_current_work(session: &Session) -> Vec<String> {
     let always = &session.policy().keep.always;
     let said: Vec<EntryId> = session.history().iter().copied().filter(|&id| is_said(session, id)).collect();
     let mut wanted: Vec<EntryId> = Vec::new();
@@ -39,12 +43,16 @@ pub(crate) fn check_current_work(session: &Session, at: &str) {
         wanted.extend(newest_exchange(session));
     }
     let half = session.budget().window.share(1, 2);
-    for id in wanted.into_iter().filter(|&id| session.timeline().sizes().total(id) < half) {
-        let shown = session.context().message_slots().find(|(shown, ..)| *shown == id);
-        let Some((_, form, _)) = shown else { panic!("{at}: {id} is not in view") };
-        let without_thinking = Form { thinking: false, ..form };
-        assert_eq!(without_thinking, Form::WHOLE, "{at}: {id} is not word for word");
-    }
+    let is_small = |id: &EntryId| session.timeline().sizes().total(*id) < half;
+    wanted.into_iter().filter(is_small).filter_map(|id| shown_otherwise(session, id)).collect()
+}
+
+fn shown_otherwise(session: &Session, id: EntryId) -> Option<String> {
+    let Some((_, form, _)) = session.context().message_slots().find(|(shown, ..)| *shown == id) else {
+        return Some(format!("{id} is not in view"));
+    };
+    let is_whole = Form { thinking: false, ..form } == Form::WHOLE;
+    (!is_whole).then(|| format!("{id} is not word for word: {form:?}"))
 }
 
 fn is_said(session: &Session, id: EntryId) -> bool {
