@@ -56,6 +56,17 @@ impl Compaction {
             Tail::Nothing | Tail::From(_) | Tail::These(_) => None,
         }
     }
+
+    /// Whether a message said before it is out of view by it.
+    pub fn hides(&self, id: EntryId) -> bool {
+        let is_in_tail = match &self.tail {
+            Tail::Nothing => false,
+            Tail::From(first) => id >= *first,
+            Tail::These(ids) => ids.contains(&id),
+            Tail::After { anchor, kept } => id > *anchor || kept.contains(&id),
+        };
+        !is_in_tail && !self.front.contains(&id)
+    }
 }
 
 /// A change of how messages are shown. Their originals stay where they are.

@@ -83,6 +83,8 @@ pub struct Context {
     pins: Vec<EntryId>,
     /// Compactions and edits that were taken back.
     undone: Undone,
+    /// Those that this reading of the path does without.
+    ignored: Arc<HashSet<EntryId>>,
     /// How many messages came since the newest compaction or edit.
     fresh: usize,
     /// Whether the newest of these was an edit.
@@ -102,6 +104,7 @@ impl Default for Context {
             anchor: None,
             pins: Vec::new(),
             undone: Undone::default(),
+            ignored: Arc::default(),
             fresh: 0,
             is_edited: false,
         }
@@ -111,11 +114,21 @@ impl Default for Context {
 impl Context {
     /// The context of the path that ends in `leaf`.
     pub fn of(leaf: Option<EntryId>, reader: Reader<'_>) -> Result<Self, ArchiveError> {
+        Self::of_ignoring(leaf, reader, Arc::default())
+    }
+
+    /// The same without some compactions and edits: those that were made for a smaller window, where this one has
+    /// room for what they cover.
+    pub fn of_ignoring(
+        leaf: Option<EntryId>,
+        reader: Reader<'_>,
+        ignored: Arc<HashSet<EntryId>>,
+    ) -> Result<Self, ArchiveError> {
         let log = reader.log;
         let path = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
         let marks = log.marks_on(&path);
         let (pins, undone) = (pins_on(log, &path, &marks), Undone::by(log, &marks));
-        let mut context = Self { pins, undone, ..Self::default() };
+        let mut context = Self { pins, undone, ignored, ..Self::default() };
         context.take_marks(None, reader)?;
         for id in path {
             context.take_path_entry(id, reader)?;
@@ -137,7 +150,7 @@ impl Context {
                 | Mark::Unpin { .. },
             ) => {
                 // What counts on this path, or is pinned on it, is another set now.
-                *self = Self::of(reader.log.parent(id), reader)?;
+                *self = Self::of_ignoring(reader.log.parent(id), reader, self.ignored.clone())?;
                 Ok(())
             }
             Some(
@@ -179,7 +192,7 @@ impl Context {
     /// Puts a compaction or edit to use; one that was taken back, or covers less than another that is in
     /// use already, changes nothing.
     pub fn apply(&mut self, pass: EntryId, reader: Reader<'_>) -> Result<(), ArchiveError> {
-        if self.undone.contains(pass) {
+        if self.undone.contains(pass) || self.ignored.contains(&pass) {
             return Ok(());
         }
         match reader.log.mark_of(pass) {
@@ -228,7 +241,12 @@ impl Context {
         compaction: &Compaction,
         reader: Reader<'_>,
     ) -> Result<(), ArchiveError> {
-        let fresh = Self { pins: self.pins.clone(), undone: self.undone.clone(), ..Self::default() };
+        let fresh = Self {
+            pins: self.pins.clone(),
+            undone: self.undone.clone(),
+            ignored: self.ignored.clone(),
+            ..Self::default()
+        };
         let old = std::mem::replace(self, fresh);
         let (front, tail) = (old.front_of(compaction), old.tail_of(&compaction.tail));
         front.iter().for_each(|&kept| self.keep(kept, &old, reader));
@@ -403,11 +421,13 @@ impl Context {
         })
     }
 
-    /// Everything in view, as messages: forms applied, the summary in the user's role.
+    /// Everything in view, as messages: forms applied, the summary in the user's role, and nothing where a
+    /// message is left out.
     pub fn shown(&self, reader: Reader<'_>) -> Result<Vec<Shown>, ArchiveError> {
         let mut shown = Vec::with_capacity(self.slots.len());
         for slot in &self.slots {
             match slot {
+                Slot::Message { form: Form { left_out: true, .. }, .. } => {}
                 Slot::Message { id, form } => {
                     let message = form.apply(*id, &reader.archive.message(*id)?, reader.measure);
                     shown.push(Shown { id: Some(*id), message });
@@ -421,6 +441,9 @@ impl Context {
 
 /// What a message takes in this form. Leaving out thinking alone is a subtraction; anything else is counted.
 pub(crate) fn shown_tokens(id: EntryId, form: Form, reader: Reader<'_>) -> Result<Tokens, ArchiveError> {
+    if form.left_out {
+        return Ok(Tokens::ZERO);
+    }
     let sizes = reader.sizes.of(id);
     let rest = sizes.total().less(sizes.thinking);
     if form == (Form { thinking: true, ..Form::WHOLE }) && rest > sizes.framing {

@@ -52,13 +52,16 @@ impl Plan<'_> {
         let Kept { front, folded, tail, forms, .. } = &self.kept;
         let mut kept: Vec<EntryId> = front.iter().chain(folded).chain(tail).copied().collect();
         kept.sort_unstable();
-        let reduced = forms.iter().filter(|(_, form)| form.shorten.is_some()).map(|&(id, _)| id).collect();
+        let in_form =
+            |is: fn(&Form) -> bool| forms.iter().filter(move |(_, form)| is(form)).map(|&(id, _)| id);
+        let reduced = in_form(|form| form.shorten.is_some()).collect();
+        let pruned = in_form(|form| form.results || form.arguments || form.images).collect();
         Change {
             strategy,
             target: self.target,
             superseded: Vec::new(),
             dropped: Vec::new(),
-            pruned: Vec::new(),
+            pruned,
             reduced,
             kept,
             summary: None,
@@ -209,10 +212,8 @@ impl Plan<'_> {
 
     /// A kept message in the form it will be shown in.
     fn shown(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
-        let Job { context, sizes, archive, measure, .. } = self.job;
-        let (now, _) = context.form_of(id, sizes);
-        let new = self.kept.forms.iter().filter(|(kept, _)| *kept == id).map(|&(_, form)| form);
-        Ok(new.fold(now, Form::and).apply(id, &archive.message(id)?, measure))
+        let Job { archive, measure, .. } = self.job;
+        Ok(self.kept.form_of(&self.job, id).apply(id, &archive.message(id)?, measure))
     }
 
     /// A summary in its frame.

@@ -18,6 +18,9 @@ pub struct Form {
     /// Long values inside tool-call arguments give way to their beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub arguments: bool,
+    /// Arguments of a call that take at most this stay as they are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub arguments_over: Tokens,
     /// Thinking is left out, whole.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub thinking: bool,
@@ -27,6 +30,9 @@ pub struct Form {
     /// The same was said again later: a pointer stands for all of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
+    /// The same was said again later, and the context needs nothing in its place: it is not shown at all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left_out: bool,
     /// The message as a whole is cut to head, pointer and tail of about this many tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shorten: Option<Tokens>,
@@ -50,9 +56,11 @@ impl Form {
         results: false,
         notice: Notice::Pointer,
         arguments: false,
+        arguments_over: Tokens::ZERO,
         thinking: false,
         images: false,
         repeated: false,
+        left_out: false,
         shorten: None,
     };
 
@@ -62,23 +70,31 @@ impl Form {
             (Some(a), Some(b)) => Some(a.min(b)),
             (one, two) => one.or(two),
         };
+        let arguments_over = match (self.arguments, other.arguments) {
+            (true, true) => self.arguments_over.min(other.arguments_over),
+            (true, false) => self.arguments_over,
+            (false, _) => other.arguments_over,
+        };
         Self {
             results: self.results || other.results,
             notice: if self.results { self.notice } else { other.notice },
             arguments: self.arguments || other.arguments,
+            arguments_over,
             thinking: self.thinking || other.thinking,
             images: self.images || other.images,
             repeated: self.repeated || other.repeated,
+            left_out: self.left_out || other.left_out,
             shorten,
         }
     }
 
-    /// `message` in this form. Calls and results keep their ids, so pairs stay pairs.
+    /// `message` in this form. Calls and results keep their ids, so pairs stay pairs. Of a message that is
+    /// left out, the pointer for those who must show something in its place.
     pub fn apply(&self, id: EntryId, message: &Arc<Message>, measure: &dyn Measure) -> Arc<Message> {
         if *self == Self::WHOLE {
             return message.clone();
         }
-        if self.repeated {
+        if self.repeated || self.left_out {
             let blocks = vec![Block::text(format!("[said again later; recall {id}]"))];
             return Arc::new(Message { blocks, ..Message::clone(message) });
         }
@@ -115,13 +131,19 @@ impl Form {
             Block::Text { text } => Block::Text { text: short(text) },
             Block::Image(image) if self.images || share.is_some() => Block::text(image_pointer(image, id)),
             Block::Image(_) => block.clone(),
-            Block::Call(call) if self.arguments || share.is_some() => Block::Call(trim_arguments(call, id)),
+            Block::Call(call) if share.is_some() || self.cuts_arguments(call, measure) => {
+                Block::Call(trim_arguments(call, id))
+            }
             Block::Call(_) => block.clone(),
             Block::Result(result) if self.results => {
                 Block::Result(point_to(result, id, self.notice, measure))
             }
             Block::Result(result) => Block::Result(self.apply_to_result(result, short, id)),
         })
+    }
+
+    fn cuts_arguments(&self, call: &Call, measure: &dyn Measure) -> bool {
+        self.arguments && measure.text(&call.input) > self.arguments_over
     }
 
     fn apply_to_result(
@@ -154,6 +176,10 @@ impl Form {
         });
         Tokens(all.less(measure.framing()).0 / texts.sum::<u64>().max(1))
     }
+}
+
+fn is_zero(tokens: &Tokens) -> bool {
+    *tokens == Tokens::ZERO
 }
 
 fn image_pointer(image: &Image, id: EntryId) -> String {

@@ -335,6 +335,26 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_that_comes_when_its_call_has_left_view_stands_in_the_way_of_no_compaction() {
+        for is_recorded in [false, true] {
+            let mut log = Log::default();
+            let id = CallId::from("c");
+            let call = Call { id: id.clone(), name: "read".into(), input: "{}".into(), freeform: false };
+            let call = said(&mut log, Role::Assistant, vec![Block::Call(call)]);
+            let next = said(&mut log, Role::User, vec![Block::text("never mind")]);
+            if is_recorded {
+                log.push(Entry::Recorded(Box::default()));
+            } else {
+                log.mark(Some(next), compaction(vec![], call)).expect("no answer has come yet");
+            }
+            let parts = vec![Part::Text { text: "ok".into() }];
+            let result = Block::Result(ToolResult { call: id, parts, is_error: false });
+            let late = said(&mut log, Role::Tool, vec![result]);
+            assert!(log.mark(Some(late), compaction(vec![], next)).is_ok());
+        }
+    }
+
+    #[test]
     fn a_compaction_is_refused_that_splits_repeats_or_leaves_the_path() {
         let mut log = Log::default();
         let first = said(&mut log, Role::User, vec![Block::text("a")]);

@@ -161,6 +161,26 @@ impl Mark {
         Self::Compaction { compaction: Box::new(compaction), record: Arc::default() }
     }
 
+    /// How a compaction or edit came about.
+    pub fn record(&self) -> Option<&Arc<Record>> {
+        match self {
+            Self::Compaction { record, .. } | Self::Edit { record, .. } => Some(record),
+            Self::Apply { .. }
+            | Self::Undo { .. }
+            | Self::Redo { .. }
+            | Self::Pin { .. }
+            | Self::Unpin { .. }
+            | Self::Label { .. }
+            | Self::Judgement { .. }
+            | Self::Usage(_)
+            | Self::Failure
+            | Self::Floor { .. }
+            | Self::Refill
+            | Self::Hold { .. }
+            | Self::Reset => None,
+        }
+    }
+
     /// The same mark, with the marks it names called otherwise.
     #[must_use]
     pub fn with_targets(&self, name: impl Fn(EntryId) -> EntryId) -> Self {
@@ -221,12 +241,15 @@ fn check_pass(what: &'static str, log: &Log, id: EntryId) -> Result<(), LogError
 struct Path<'l> {
     log: &'l Log,
     messages: Vec<EntryId>,
+    /// The same with what a transcript's own tool recorded between them.
+    entries: Vec<EntryId>,
 }
 
 impl<'l> Path<'l> {
     fn of(log: &'l Log, leaf: Option<EntryId>) -> Self {
-        let path = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
-        Self { log, messages: path.into_iter().filter(|&id| log.item(id).is_some()).collect() }
+        let entries = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
+        let messages = entries.iter().copied().filter(|&id| log.item(id).is_some()).collect();
+        Self { log, messages, entries }
     }
 
     fn check(&self, what: &'static str, id: EntryId) -> Result<(), LogError> {
@@ -245,6 +268,20 @@ impl<'l> Path<'l> {
         }
         pairs
     }
+
+    /// Whether a call had left view before its answer came: the model had gone on without it, and no
+    /// compaction can join them again.
+    fn is_late(&self, call: EntryId, answer: EntryId) -> bool {
+        let hides = |id: EntryId| {
+            let of = match self.log.mark_of(id) {
+                Some(Mark::Apply { of }) => *of,
+                Some(_) | None => id,
+            };
+            self.log.compaction(of).is_some_and(|compaction| compaction.hides(call))
+        };
+        let between = self.entries.iter().filter(|&&id| (call..answer).contains(&id));
+        between.copied().any(|id| hides(id) || self.log.marks_at(Some(id)).iter().any(|&mark| hides(mark)))
+    }
 }
 
 /// Refuses a compaction that names what is not on its path, shows a message twice, or splits an exchange.
@@ -261,7 +298,10 @@ fn check_compaction(compaction: &Compaction, log: &Log, leaf: Option<EntryId>) -
         return Err(LogError::Disorder { id });
     }
     let is_shown = |id: EntryId| id > *anchor || compaction.front.contains(&id) || kept.contains(&id);
-    match path.pairs().into_iter().find(|&(call, answer)| is_shown(call) != is_shown(answer)) {
+    let is_split = |&(call, answer): &(EntryId, EntryId)| {
+        is_shown(call) != is_shown(answer) && !path.is_late(call, answer)
+    };
+    match path.pairs().into_iter().find(is_split) {
         Some((call, answer)) => Err(LogError::SplitExchange { call, answer }),
         None => Ok(()),
     }

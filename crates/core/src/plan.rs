@@ -5,7 +5,7 @@ use crate::keep::{Shape, matching};
 use crate::policy::{Last, Newest, Strategy};
 use crate::record::{Conclusion, Coverage, Effect, Fallback, Floor, Outcome};
 use crate::verdict::{HookRun, Supplied};
-use crate::{ArchiveError, EntryId, Job, Range, Slot, Spent, Tokens, Trigger, fence, keep::Kept};
+use crate::{ArchiveError, EntryId, Job, Range, Slot, Spent, Tokens, Trigger, fence, keep::Kept, prune};
 use std::collections::HashSet;
 
 /// A compaction that has been thought through and not begun.
@@ -181,6 +181,7 @@ impl<'a> Plan<'a> {
             let room = Shape::Room { room: self.target, percent: CROWDED_TAIL_PERCENT };
             kept = Kept::choose(&self.job, &self.wanted.pins, room)?;
         }
+        prune::prune_tail(&self.job, &mut kept)?;
         self.take(kept);
         self.cut_for = (fewer == 0).then_some(strategy);
         Ok(())

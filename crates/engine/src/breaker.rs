@@ -37,6 +37,11 @@ impl Breaker {
 
     fn take_mark(&mut self, mark: &Mark, guard: &Guard) {
         match mark {
+            // Nobody was asked for it, so that it proves nothing: only a person's success closes a breaker.
+            Mark::Compaction { record, .. } if self.is_open && !record.trigger.is_manual() => {
+                self.made_room()
+            }
+            Mark::Apply { .. } if self.is_open => self.made_room(),
             Mark::Compaction { .. } | Mark::Apply { .. } => self.compacted(guard),
             Mark::Undo { .. } | Mark::Redo { .. } | Mark::Reset => {
                 *self = Self { calls: self.calls, ..Self::default() };
@@ -64,6 +69,10 @@ impl Breaker {
         self.refills = if self.is_refilled(guard) { self.refills + 1 } else { 0 };
         (self.failures, self.calls, self.floor) = (0, Some(0), None);
         self.is_open = guard.refills_max.is_some_and(|most| self.refills >= most);
+    }
+
+    fn made_room(&mut self) {
+        (self.calls, self.floor) = (Some(0), None);
     }
 
     /// Whether a context that is full now was compacted only just.

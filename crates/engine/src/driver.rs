@@ -52,13 +52,6 @@ pub enum Asking {
     Nobody,
 }
 
-impl CompactOptions {
-    /// The same, where a pass has just edited the context.
-    fn after_a_pass(self) -> Self {
-        Self { circumstances: Circumstances { is_passed: true, ..self.circumstances }, ..self }
-    }
-}
-
 /// What to do after a provider refused a request as too long.
 #[derive(Debug)]
 pub enum Recovery {
@@ -158,9 +151,6 @@ impl Driver {
         if session.check_at(point).trigger.is_none() {
             return Ok(passed);
         }
-        if trigger == Trigger::Requested {
-            session.state.is_requested = false;
-        }
         if let Some(of) = session.available()? {
             return session.apply(of, trigger).map(Some);
         }
@@ -194,10 +184,11 @@ impl Driver {
         trigger: Trigger,
         options: CompactOptions,
     ) -> Result<Arc<Record>, EngineError> {
-        let phase = enter(session, trigger)?;
-        let conclusion = self.conclusion(session, trigger, options).await;
-        session.state.phase = phase;
-        let record = session.conclude(conclusion?)?;
+        let conclusion = {
+            let under_way = UnderWay::enter(session, trigger)?;
+            self.conclusion(under_way.session, trigger, options).await?
+        };
+        let record = session.conclude(conclusion)?;
         self.tell_after(session, record).await
     }
 
@@ -210,29 +201,13 @@ impl Driver {
         let began = self.ports.clock.now();
         announce(session, trigger);
         settle(session)?;
-        let tokens_before = session.budget().fixed + session.context().tokens();
-        let mut conclusion = match prune_with(session, trigger)? {
-            Pruning::Enough(conclusion) => conclusion,
-            Pruning::Beginning => self.drive_and_tell(session, trigger, options.after_a_pass()).await?,
-            Pruning::Nothing => self.drive_and_tell(session, trigger, options).await?,
-        };
-        conclusion.record.tokens_before = tokens_before;
+        let mut pauses = Vec::new();
+        let mut conclusion = self.drive(session, trigger, options, &mut pauses).await?;
+        session.state.events.extend(pauses);
         self.bring_back(session, &mut conclusion);
         let took = self.ports.clock.now().saturating_sub(began);
         conclusion.record.duration_ms = took.as_millis() as u64;
         conclusion.record.time_ms = self.ports.clock.unix_ms();
-        Ok(conclusion)
-    }
-
-    async fn drive_and_tell(
-        &self,
-        session: &mut Session,
-        trigger: Trigger,
-        options: CompactOptions,
-    ) -> Result<Conclusion, EngineError> {
-        let mut pauses = Vec::new();
-        let conclusion = self.drive(session, trigger, options, &mut pauses).await?;
-        session.state.events.extend(pauses);
         Ok(conclusion)
     }
 
@@ -261,11 +236,6 @@ impl Driver {
     ) -> Result<Option<PlanSketch>, EngineError> {
         let mut available = self.available();
         available.hooks = false;
-        let mut session = session.clone();
-        let options = match prune_with(&mut session, trigger)? {
-            Pruning::Beginning => options.after_a_pass(),
-            Pruning::Enough(_) | Pruning::Nothing => options,
-        };
         let asked = Asked { available, range: options.range, circumstances: options.circumstances };
         let Drafted::Plan(plan) = Plan::draft(session.job(trigger, asked))? else { return Ok(None) };
         let mut sketch = PlanSketch {
@@ -276,7 +246,7 @@ impl Driver {
             calls: None,
         };
         sketch.calls = match plan.begin()? {
-            Next::Call(errand) => Some(self.calls_of(&session, &errand)),
+            Next::Call(errand) => Some(self.calls_of(session, &errand)),
             Next::Consult(_) | Next::Summarize(_) | Next::Delegate(_) | Next::Await(_) | Next::Done(_) => {
                 None
             }
@@ -503,7 +473,6 @@ impl Driver {
         match end {
             TurnEnd::Broken => Ok(session.step(None)),
             TurnEnd::Good if session.is_requested() && session.policy().mode != Mode::Off => {
-                session.state.is_requested = false;
                 self.compact(session, Trigger::Requested).await
             }
             TurnEnd::Good => self.prepare_at(session, CheckPoint::TurnEnd).await,
@@ -529,16 +498,28 @@ impl crate::ports::Operator for Approving {
     }
 }
 
-/// One compaction at a time, and none by hand in the middle of a turn; what went on before goes on after it.
-fn enter(session: &mut Session, trigger: Trigger) -> Result<Phase, EngineError> {
-    let phase = match session.state.phase {
-        Phase::Turn if trigger.is_manual() => return Err(EngineError::Busy("a turn runs")),
-        // Only one can run, since it holds the session; one that was cancelled left this behind.
-        Phase::Compacting | Phase::Paused => Phase::Idle,
-        phase @ (Phase::Turn | Phase::Idle) => phase,
-    };
-    session.state.phase = Phase::Compacting;
-    Ok(phase)
+/// A session while it is compacted. However that ends, cancelled or failed too, what went on before goes on after it.
+struct UnderWay<'s> {
+    session: &'s mut Session,
+    before: Phase,
+}
+
+impl<'s> UnderWay<'s> {
+    /// One compaction at a time, which holding the session sees to, and none by hand in the middle of a turn.
+    fn enter(session: &'s mut Session, trigger: Trigger) -> Result<Self, EngineError> {
+        let before = session.state.phase;
+        if before == Phase::Turn && trigger.is_manual() {
+            return Err(EngineError::Busy("a turn runs"));
+        }
+        session.state.phase = Phase::Compacting;
+        Ok(Self { session, before })
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.session.state.phase = self.before;
+    }
 }
 
 pub(crate) fn announce(session: &mut Session, trigger: Trigger) {
@@ -629,39 +610,11 @@ fn wants_trim(session: &Session) -> bool {
 
 fn wants_prune(session: &Session, point: CheckPoint) -> bool {
     match session.policy().prune.when {
-        // That of a compaction is `prune_with`'s.
+        // What a compaction keeps is pruned by its plan.
         PruneWhen::Never | PruneWhen::Compaction => false,
         PruneWhen::Check => true,
         PruneWhen::ToolRound => point == CheckPoint::Call && session.is_in_tool_loop(),
     }
-}
-
-/// What came of the pruning that a policy wants with each compaction.
-enum Pruning {
-    /// It makes enough room by itself.
-    Enough(Conclusion),
-    /// It was done, and more is to do.
-    Beginning,
-    /// There was none.
-    Nothing,
-}
-
-/// Prunes where the policy wants that with each compaction.
-fn prune_with(session: &mut Session, trigger: Trigger) -> Result<Pruning, EngineError> {
-    if session.policy().prune.when != PruneWhen::Compaction {
-        return Ok(Pruning::Nothing);
-    }
-    let idle = session.state.idle_minutes;
-    let Some(mut conclusion) = session.edit_pass(EditPass::Prune, idle)? else { return Ok(Pruning::Nothing) };
-    let budget = session.budget();
-    let history_after = conclusion.record.tokens_after.less(budget.fixed);
-    let is_enough = trigger == Trigger::Threshold && !budget.is_due(history_after, session.policy());
-    conclusion.record.trigger = trigger;
-    if is_enough && budget.fits(history_after) {
-        return Ok(Pruning::Enough(conclusion));
-    }
-    session.conclude(conclusion)?;
-    Ok(Pruning::Beginning)
 }
 
 /// One pass over the context. What passes on other paths through the same messages have done is put to use first, so

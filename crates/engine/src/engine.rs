@@ -17,6 +17,7 @@ use epitome_core::{EntryId, Judgement, Message, Record, Tokens, Trigger};
 use epitome_tokens::Usage;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tree::Tree;
 
 /// Stored sessions, and the acts on them.
@@ -46,6 +47,8 @@ pub struct Opening {
     pub options: SessionOptions,
     /// Who can be asked.
     pub driver: Driver,
+    /// How long nobody has spoken, where somebody looked at a clock: providers' caches grow cold meanwhile.
+    pub idle: Option<Duration>,
 }
 
 /// What came of an act, and the path as it is now.
@@ -226,14 +229,14 @@ impl Engine {
         self.change(opening, |session| session.redo(of)).await
     }
 
-    /// Pins a message, or lets a pinned one go.
-    pub async fn pin(
-        &self,
-        opening: &Opening,
-        of: EntryId,
-        is_pinned: bool,
-    ) -> Result<Prepared, EngineError> {
-        self.change(opening, |session| if is_pinned { session.pin(of) } else { session.unpin(of) }).await
+    /// Never supersedes a message of the path; one that is out of view comes back into it.
+    pub async fn pin(&self, opening: &Opening, of: EntryId) -> Result<Prepared, EngineError> {
+        self.change(opening, |session| session.pin(of)).await
+    }
+
+    /// Lets a pinned message go again.
+    pub async fn unpin(&self, opening: &Opening, of: EntryId) -> Result<Prepared, EngineError> {
+        self.change(opening, |session| session.unpin(of)).await
     }
 
     /// Gives the end of the path a name.

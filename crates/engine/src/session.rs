@@ -13,6 +13,7 @@ use epitome_core::{
     Range, Record, Role, Shown, SizeTable, Strategy, Tokens, Trigger,
 };
 use epitome_tokens::Usage;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A path of a log, with how it is compacted.
@@ -69,6 +70,8 @@ pub(crate) struct State {
     pub is_warned: bool,
     /// Whether it was said since the last compaction that one is due and left to a person.
     pub is_reminded: bool,
+    /// Whether it was said that automatic compaction has stopped, since it did.
+    pub is_stop_told: bool,
     /// Whether someone asked for a compaction at the end of this turn.
     pub is_requested: bool,
     /// A summary made before it was needed.
@@ -188,7 +191,7 @@ impl Session {
     pub fn move_to(&mut self, leaf: Option<EntryId>) -> Result<(), EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
         timeline.move_to(leaf, lens(assembly, archive))?;
-        self.state.ready = None;
+        (self.state.ready, self.state.is_stop_told) = (None, self.breaker().is_open());
         Ok(())
     }
 
@@ -214,6 +217,7 @@ impl Session {
         self.timeline.replace_log(log, sizes);
         self.assembly = opening.assembly.clone();
         self.options = opening.options.clone();
+        self.state.idle_minutes = opening.idle.map(|idle| idle.as_secs() / 60);
     }
 
     /// Goes to the end of a path that begins with the one taken up.
@@ -235,6 +239,30 @@ impl Session {
         self.marks_seen = self.log().marks_on(path).len();
         self.is_outdated = false;
         Ok(())
+    }
+
+    /// Does without compactions and edits that were made by themselves for a smaller window, as long as this one has
+    /// room for what they cover: a larger model keeps its whole history.
+    pub(crate) fn outgrow(&mut self) -> Result<(), EngineError> {
+        let (log, window) = (self.log(), self.budget().window);
+        let marks = log.marks_on(&log.path_of(self.leaf()));
+        let passes = marks.into_iter().map(|id| match log.mark_of(id) {
+            Some(Mark::Apply { of } | Mark::Redo { of }) => *of,
+            Some(_) | None => id,
+        });
+        let is_smaller = |id: &EntryId| {
+            let record = log.mark_of(*id).and_then(Mark::record);
+            record.is_some_and(|record| !record.trigger.is_manual() && record.budget.window < window)
+        };
+        let mut ignored: HashSet<EntryId> = passes.filter(is_smaller).collect();
+        if !ignored.is_empty() {
+            let whole: Tokens = self.history().iter().map(|&id| self.timeline.sizes().total(id)).sum();
+            if self.budget().is_due(whole, self.policy()) {
+                ignored.clear();
+            }
+        }
+        let Self { timeline, assembly, archive, .. } = self;
+        Ok(timeline.set_ignored(ignored, lens(assembly, archive))?)
     }
 
     /// Goes on with a log in which what this session appended stands behind what others did.
@@ -273,7 +301,9 @@ impl Session {
     /// Appends a mark at the end of the path.
     pub(crate) fn mark(&mut self, mark: Mark) -> Result<EntryId, EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
-        Ok(timeline.append_mark(mark, lens(assembly, archive))?)
+        let id = timeline.append_mark(mark, lens(assembly, archive))?;
+        self.state.is_stop_told &= self.breaker().is_open();
+        Ok(id)
     }
 
     /// Takes up what the provider said of the call whose reply was just taken up.
@@ -328,6 +358,7 @@ impl Session {
             record.resume = Resume::Wait;
         }
         let record: Arc<Record> = Arc::new(*record);
+        self.answer_request(record.trigger);
         match effect {
             Effect::Compact(compaction) => {
                 let entry = self.mark(Mark::Compaction { compaction, record: record.clone() })?;
@@ -347,6 +378,7 @@ impl Session {
         let budget = self.budget();
         let tokens_before = budget.fixed + self.context().tokens();
         let entry = self.mark(Mark::Apply { of })?;
+        self.answer_request(trigger);
         let record = Arc::new(Record {
             outcome: Outcome::Applied { of },
             trigger,
@@ -359,6 +391,11 @@ impl Session {
         });
         self.compacted(entry, &record)?;
         Ok(record)
+    }
+
+    /// What was asked for at the end of a turn is done. One that is cancelled or fails is still asked for.
+    fn answer_request(&mut self, trigger: Trigger) {
+        self.state.is_requested &= trigger != Trigger::Requested;
     }
 
     fn compacted(&mut self, entry: EntryId, record: &Arc<Record>) -> Result<(), EngineError> {
@@ -415,8 +452,10 @@ impl Session {
         self.state.events.push(Event::Failed { why, in_a_row });
     }
 
-    pub(crate) fn tell_stopped(&mut self) {
-        if let Some(why) = self.breaker().why(&self.policy().guard) {
+    /// Says that automatic compaction has stopped, once for each time it does.
+    fn tell_stopped(&mut self) {
+        if let Some(why) = self.breaker().why(&self.policy().guard).filter(|_| !self.state.is_stop_told) {
+            self.state.is_stop_told = true;
             self.state.events.push(Event::Stopped { why });
         }
     }
@@ -575,7 +614,12 @@ impl Session {
         let Self { timeline, assembly, archive, .. } = self;
         timeline.forget_usage();
         let lens = lens(assembly, archive);
-        Ok(if is_other_count { timeline.recount(lens)? } else { timeline.recount_view(lens)? })
+        if is_other_count {
+            timeline.recount(lens)?;
+        } else {
+            timeline.recount_view(lens)?;
+        }
+        self.outgrow()
     }
 
     /// What decides how much room there is, open to change.

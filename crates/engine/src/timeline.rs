@@ -10,6 +10,7 @@ use epitome_core::{
     Archive, ArchiveError, Context, Earlier, Entry, EntryId, Log, LogError, Mark, Measure, Message, Reader,
     SizeTable, Tokens, UsageMark, rebuilds,
 };
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The state of one path.
@@ -25,6 +26,8 @@ pub struct Timeline {
     breaker: Breaker,
     tally: ViewTally,
     usage: Option<UsageAnchor>,
+    /// Compactions and edits that this path does without; see [`Timeline::set_ignored`].
+    ignored: Arc<HashSet<EntryId>>,
     rebuilds: u64,
 }
 
@@ -77,6 +80,7 @@ impl Timeline {
             breaker: Breaker::default(),
             tally: ViewTally::default(),
             usage: None,
+            ignored: Arc::default(),
             rebuilds: 0,
         }
     }
@@ -97,10 +101,11 @@ impl Timeline {
     pub fn move_to(&mut self, leaf: Option<EntryId>, lens: Lens<'_>) -> Result<(), ArchiveError> {
         let (log, sizes) = (self.log.clone(), self.sizes.clone());
         let reader = Reader { log: &log, sizes: &sizes, measure: lens.measure, archive: lens.archive };
-        let context = Context::of(leaf, reader)?;
+        let ignored = self.ignored.clone();
+        let context = Context::of_ignoring(leaf, reader, ignored.clone())?;
         let path = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
         let rebuilds = self.rebuilds + 1;
-        *self = Self { leaf, context, rebuilds, ..Self::new(log.clone(), sizes.clone()) };
+        *self = Self { leaf, context, rebuilds, ignored, ..Self::new(log.clone(), sizes.clone()) };
         for anchor in std::iter::once(None).chain(path.iter().copied().map(Some)) {
             for &id in anchor.iter().chain(log.marks_at(anchor)) {
                 self.note(id, lens.guard);
@@ -164,7 +169,24 @@ impl Timeline {
         }
     }
 
+    /// Does without some compactions and edits from here on, and derives the path anew where that makes a
+    /// difference.
+    pub(crate) fn set_ignored(
+        &mut self,
+        ignored: HashSet<EntryId>,
+        lens: Lens<'_>,
+    ) -> Result<(), ArchiveError> {
+        if *self.ignored == ignored {
+            return Ok(());
+        }
+        self.ignored = Arc::new(ignored);
+        self.move_to(self.leaf, lens)
+    }
+
     fn add_compaction(&mut self, id: EntryId) {
+        if self.ignored.contains(&id) {
+            return;
+        }
         self.compactions.retain(|known| *known != id);
         self.compactions.push(id);
         // What the provider counted was another context.

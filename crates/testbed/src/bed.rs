@@ -4,11 +4,12 @@ use crate::clock::TestClock;
 use crate::gauge::Quarter;
 use crate::model::TestModel;
 use epitome_core::{
-    Author, Block, Budget, Call, EntryId, Expressible, Message, Part, Policy, Record, Role, Settings, Tokens,
-    ToolResult, Trigger,
+    Archive, Author, Block, Budget, Call, Entry, EntryId, Expressible, Log, Message, Part, Policy, Record,
+    Role, Settings, SizeTable, Tokens, ToolResult, Trigger,
 };
 use epitome_engine::{
-    Assembly, Driver, EngineError, Hook, Ports, Recovery, Session, SessionOptions, Step, SummaryModel,
+    Appended, Assembly, CompactOptions, Driver, EngineError, Event, Hook, Ports, Recovery, Session,
+    SessionOptions, Step, SummaryModel, TurnEnd,
 };
 use epitome_settings::{preset, prompts};
 use futures_util::FutureExt as _;
@@ -27,6 +28,8 @@ pub struct Bed {
     pub clock: Arc<TestClock>,
     /// Number of messages said, for texts that differ.
     said: usize,
+    /// What the steps told that nobody has asked for yet.
+    events: Vec<Event>,
 }
 
 /// What a bed is made with.
@@ -137,7 +140,7 @@ impl Maker {
         let assembly = Assembly::of_parts(policy, Arc::new(Quarter), "a quarter of the bytes", budget);
         let options = SessionOptions { can, ..SessionOptions::default() };
         let session = Session::empty(assembly).with_options(options);
-        Bed { session, driver: Driver::new(ports), model, clock, said: 0 }
+        Bed { session, driver: Driver::new(ports), model, clock, said: 0, events: Vec::new() }
     }
 }
 
@@ -234,7 +237,37 @@ impl Bed {
 
     /// Compacts, or fails.
     pub fn try_compact(&mut self, trigger: Trigger) -> Result<Step, EngineError> {
-        now(self.driver.compact(&mut self.session, trigger))
+        let step = now(self.driver.compact(&mut self.session, trigger))?;
+        Ok(self.heard(step))
+    }
+
+    /// Compacts a copy of the session while it goes on by `meanwhile`, and takes up what came of it after that.
+    pub fn compact_while(&mut self, trigger: Trigger, meanwhile: impl FnOnce(&mut Self)) -> Arc<Record> {
+        let mut copy = self.session.clone();
+        copy.step(None);
+        let step = now(self.driver.compact(&mut copy, trigger)).expect("the compaction completes");
+        meanwhile(self);
+        let (leaf, mut log) = (self.session.leaf(), self.session.log().clone());
+        for Appended { parent, entry, .. } in step.appended {
+            let Entry::Mark(mark) = entry else { panic!("a compaction appends marks, not {entry:?}") };
+            log.mark(parent, mark).expect("its place is still there");
+        }
+        self.session = self.reopened_over(log);
+        self.session.move_to(leaf).expect("all is in memory");
+        step.record.expect("a compaction that was asked for has a record")
+    }
+
+    /// The session taken up anew over a later state of its log; it stands nowhere yet.
+    pub fn reopened_over(&self, log: Log) -> Session {
+        let (sizes, archive) = (self.session.timeline().sizes().clone(), self.session.archive().clone());
+        Session::new(Arc::new(log), sizes, archive, self.session.assembly().clone())
+            .with_options(self.session.options().clone())
+    }
+
+    /// What a compaction would come to.
+    pub fn preview(&self, trigger: Trigger) -> Arc<Record> {
+        let tried = now(self.driver.preview(&self.session, trigger, CompactOptions::default()));
+        tried.expect("all is in memory")
     }
 
     /// What is done before a call; its record, where anything was.
@@ -244,12 +277,55 @@ impl Bed {
 
     /// What is done before a call.
     pub fn step(&mut self) -> Step {
-        now(self.driver.prepare(&mut self.session)).expect("all is in memory")
+        let step = now(self.driver.prepare(&mut self.session)).expect("all is in memory");
+        self.heard(step)
+    }
+
+    /// What is done when a turn has ended; its record, where anything was.
+    pub fn end_turn(&mut self, end: TurnEnd) -> Option<Arc<Record>> {
+        let step = now(self.driver.end_turn(&mut self.session, end)).expect("all is in memory");
+        self.heard(step).record
     }
 
     /// What is done after an overflow.
     pub fn recover(&mut self, over: Option<u64>) -> Recovery {
-        now(self.driver.recover(&mut self.session, over.map(Tokens))).expect("all is in memory")
+        let recovery = now(self.driver.recover(&mut self.session, over.map(Tokens)));
+        let recovery = recovery.expect("all is in memory");
+        let (Recovery::Retry(step) | Recovery::Surface { step, .. }) = &recovery;
+        self.events.extend(step.events.iter().cloned());
+        recovery
+    }
+
+    fn heard(&mut self, step: Step) -> Step {
+        self.events.extend(step.events.iter().cloned());
+        step
+    }
+
+    /// Everything that happened since this was last asked.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        let mut events = std::mem::take(&mut self.events);
+        events.extend(self.session.take_events());
+        events
+    }
+
+    /// The session as another process finds it: opened from its log and originals, everything counted anew.
+    pub fn reopened(&self) -> Session {
+        let session = &self.session;
+        let (log, archive) = (session.timeline().log().clone(), session.archive().clone());
+        let measure = session.assembly().measure();
+        let mut sizes = SizeTable::default();
+        for (id, _) in log.iter().filter(|(_, entry)| matches!(entry, Entry::Message(_))) {
+            sizes.set(id, measure.sizes(&archive.message(id).expect("all is in memory")));
+        }
+        let mut opened = Session::new(log, Arc::new(sizes), archive, session.assembly().clone())
+            .with_options(session.options().clone());
+        opened.move_to(session.leaf()).expect("all is in memory");
+        opened
+    }
+
+    /// A message as it was said.
+    pub fn original(&self, id: EntryId) -> Arc<Message> {
+        self.session.archive().message(id).expect("it was said")
     }
 
     /// What the model sees, one text for each message.

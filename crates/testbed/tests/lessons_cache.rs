@@ -2,8 +2,8 @@
 
 use epitome_core::policy::{Input, PruneWhen};
 use epitome_core::{Body, Settings, Strategy, Tokens, Trigger};
-use epitome_engine::{Event, Happened, Session};
-use epitome_testbed::{Bed, Maker};
+use epitome_engine::{Event, Session};
+use epitome_testbed::{Bed, Maker, word};
 use epitome_wire::encode::{self, RequestParts};
 use epitome_wire::{Protocol, validate};
 
@@ -130,7 +130,7 @@ fn l92_nothing_appears_in_front_of_a_breakpoint_and_vanishes_again() {
 fn l93_a_warm_summary_call_is_the_sessions_own_prefix() {
     let make = |is_warm: bool| {
         let maker = Maker::new("default", 100_000).set(|settings| settings.summary.input = Input::Prefix);
-        let mut bed = maker.asks(|asks| asks.is_warm = is_warm).bed();
+        let mut bed = if is_warm { maker.warm() } else { maker }.bed();
         bed.talk(80, 1_000);
         let view = bed.session.shown().expect("all is in memory");
         bed.prepare().expect("it is due");
@@ -153,8 +153,7 @@ fn l94_what_is_resumed_is_what_was_live_byte_for_byte() {
         bed.exchange("bash", &format!(r#"{{"command":"cat src/{round}.rs"}}"#), &result);
         bed.prepare();
     }
-    let (log, leaf, setup) = (bed.session.log().clone(), bed.session.leaf(), bed.session.setup().clone());
-    let resumed = Session::open(log, leaf, setup).expect("all is in memory");
+    let resumed = bed.reopened();
     assert!(bed.shown().iter().any(|text| text.contains("recall")), "something was pruned");
     assert!(elements(&resumed) == elements(&bed.session), "what is resumed differs");
 }
@@ -175,7 +174,6 @@ fn l95_pruning_that_is_put_off_for_the_caches_sake_says_so_once() {
     let mut bed = put_off();
     assert!(bed.prepare().is_none() && bed.prepare().is_none());
     let told: Vec<Strategy> = bed
-        .session
         .take_events()
         .into_iter()
         .filter_map(|event| match event {
@@ -192,5 +190,5 @@ fn l95_pruning_that_is_put_off_for_the_caches_sake_says_so_once() {
 fn l95_once_the_cache_is_cold_the_pruning_is_made() {
     let mut bed = put_off();
     bed.session.set_idle_minutes(Some(90));
-    assert_eq!(bed.prepare().map(|report| report.outcome), Some(Happened::Pruned));
+    assert_eq!(bed.prepare().map(|record| word(&record)), Some("pruned"));
 }

@@ -1,30 +1,29 @@
 //! Lessons of others, rows 119 to 124: what people see of compactions, and what they can say about them.
 
 use epitome_core::policy::Mode;
-use epitome_core::{Entry, EntryId, Failure, Measure, Moment, Strategy, Tokens, Trigger};
-use epitome_engine::{Event, Happened, Session, Wish, now};
-use epitome_testbed::{Bed, Maker, Quarter, failed, good, written};
+use epitome_core::{EntryId, Failure, Mark, Measure, Outcome, Range, Strategy, Tokens, Trigger};
+use epitome_engine::{CompactOptions, Event, Session};
+use epitome_testbed::{Bed, Maker, Quarter, change, failed, good, now, written};
 
 const WINDOW: u64 = 100_000;
 
 /// A compaction of part of the context, asked for by hand.
-fn compact_part(bed: &mut Bed, moment: Moment) -> Vec<EntryId> {
-    let wish = Wish { moment, ..Wish::default() };
-    let report = now(bed.session.compact_as(Trigger::Manual, wish)).expect("all is in memory");
-    assert_eq!(report.outcome, Happened::Compacted);
-    report.record.expect("it was compacted").superseded
+fn compact_part(bed: &mut Bed, range: Range) -> Vec<EntryId> {
+    let options = CompactOptions { range, ..CompactOptions::default() };
+    let step = now(bed.driver.compact_with(&mut bed.session, Trigger::Manual, options));
+    let record = step.expect("all is in memory").record.expect("it was asked for");
+    let Outcome::Compacted(change) = &record.outcome else { panic!("not {:?}", record.outcome) };
+    change.superseded.clone()
 }
 
 #[test]
 fn l119_nothing_to_compact_is_an_outcome_and_no_failure() {
     let mut bed = Bed::new("default", WINDOW);
     bed.user("hello");
-    let report = bed.compact(Trigger::Manual);
-    assert_eq!(
-        (report.outcome, report.why.as_deref()),
-        (Happened::Noop, Some("the history is too short to be worth a summary"))
-    );
-    assert!(bed.session.take_events().iter().any(|event| matches!(event, Event::Noop { .. })));
+    let record = bed.compact(Trigger::Manual);
+    let why = "the history is too short to be worth a summary".into();
+    assert_eq!(record.outcome, Outcome::Noop { why });
+    assert!(bed.take_events().iter().any(|event| matches!(event, Event::Noop { .. })));
     assert_eq!((bed.session.breaker().failures(), bed.session.log().len()), (0, 1));
 }
 
@@ -37,7 +36,9 @@ fn l120_the_log_alone_gives_the_same_decisions_again() {
         live.push((bed.session.history().len(), bed.session.check()));
         bed.prepare();
     }
-    let mut again = Session::new(bed.session.log().clone(), bed.session.setup().clone());
+    let (timeline, archive) = (bed.session.timeline(), bed.session.archive());
+    let (log, sizes) = (timeline.log().clone(), timeline.sizes().clone());
+    let mut again = Session::new(log, sizes, archive.clone(), bed.session.assembly().clone());
     let mut replayed = Vec::new();
     for at in 0..bed.session.log().len() {
         again.absorb(EntryId(at as u32)).expect("it is in the log");
@@ -46,7 +47,7 @@ fn l120_the_log_alone_gives_the_same_decisions_again() {
         }
     }
     assert_eq!(replayed, live);
-    assert!(live.iter().any(|(_, check)| check.is_due) && live.iter().any(|(_, check)| !check.is_due));
+    assert!(live.iter().any(|(_, check)| check.is_due()) && live.iter().any(|(_, check)| !check.is_due()));
 }
 
 #[test]
@@ -54,22 +55,22 @@ fn l120_what_is_switched_off_is_not_announced_as_begun() {
     let mut bed = Maker::new("default", WINDOW).set(|settings| settings.mode = Mode::Off).bed();
     bed.talk(90, 1_000);
     assert!(bed.prepare().is_none());
-    assert_eq!(bed.session.take_events(), []);
+    assert_eq!(bed.take_events(), []);
     let check = bed.session.check();
-    assert_eq!((check.trigger, check.is_due), (Some(Trigger::Threshold), false));
+    assert_eq!((check.trigger, check.is_due()), (Some(Trigger::Threshold), false));
 }
 
 #[test]
 fn l121_a_person_compacts_up_to_a_message_or_from_it_on() {
     let mut bed = Bed::new("default", WINDOW);
     let ids = bed.talk(40, 1_000);
-    let up_to = compact_part(&mut bed, Moment { up_to: Some(ids[12]), ..Moment::default() });
+    let up_to = compact_part(&mut bed, Range::UpTo(ids[12]));
     // The first thing a person said is kept in any case.
     assert_eq!(up_to, ids[1..12]);
 
     let mut bed = Bed::new("default", WINDOW);
     let ids = bed.talk(40, 1_000);
-    let from = compact_part(&mut bed, Moment { from: Some(ids[12]), ..Moment::default() });
+    let from = compact_part(&mut bed, Range::From(ids[12]));
     // So is the newest, which is the last but one.
     assert_eq!(from, [&ids[12..38], &ids[39..]].concat());
     assert_eq!(bed.in_view(), [&ids[..12], &ids[38..39]].concat());
@@ -81,7 +82,7 @@ fn l121_what_is_compacted_from_somewhere_on_splits_no_exchange() {
     let before = bed.talk(20, 1_000);
     let (call, result) = bed.exchange("read", r#"{"path":"a.rs"}"#, &"let a = 1; ".repeat(900));
     bed.talk(10, 1_000);
-    let from = compact_part(&mut bed, Moment { from: Some(result), ..Moment::default() });
+    let from = compact_part(&mut bed, Range::From(result));
     assert_eq!(from[..2], [call, result]);
     assert_eq!(bed.in_view()[..20], before);
 }
@@ -90,7 +91,7 @@ fn l121_what_is_compacted_from_somewhere_on_splits_no_exchange() {
 fn l121_a_pinned_message_stays_through_every_compaction() {
     let mut bed = Bed::new("default", WINDOW);
     let pinned = bed.talk(40, 1_000)[7];
-    bed.session.set_pins(vec![pinned]);
+    bed.session.options_mut().pins = vec![pinned];
     for _ in 0..3 {
         bed.compact(Trigger::Manual);
         assert!(bed.in_view().contains(&pinned));
@@ -106,15 +107,19 @@ fn l122_pruning_leaves_an_entry_a_record_and_an_event() {
         let result = bed.filler(10_000);
         bed.exchange("bash", &format!(r#"{{"command":"cat src/{number}.rs"}}"#), &result);
     }
-    let report = bed.prepare().expect("there is enough to prune");
-    let made = report.record.expect("it has a record");
-    assert_eq!((report.outcome, made.strategy), (Happened::Pruned, Strategy::Prune));
-    let entry = bed.session.leaf().expect("there is one");
-    let Some(Entry::Edit(edit)) = bed.session.log().get(entry) else { panic!("pruning is an entry") };
+    let step = bed.step();
+    let record = step.record.expect("there is enough to prune");
+    let Outcome::Pruned(made) = &record.outcome else { panic!("not {:?}", record.outcome) };
+    assert_eq!(made.strategy, Strategy::Prune);
+    let entry = step.appended.last().expect("a pass is appended").id;
+    let Some(Mark::Edit { edit, record: kept }) = bed.session.log().mark_of(entry) else {
+        panic!("pruning is an entry")
+    };
     assert_eq!(edit.forms.iter().map(|&(id, _)| id).collect::<Vec<_>>(), made.pruned);
-    let freed = report.tokens_before.less(report.tokens_after);
+    assert_eq!(kept, &record);
+    let freed = record.tokens_before.less(record.tokens_after);
     let pruned = Event::Pruned { entry, messages: made.pruned.len(), freed };
-    assert!(bed.session.take_events().contains(&pruned));
+    assert!(bed.take_events().contains(&pruned));
 }
 
 #[test]
@@ -122,7 +127,7 @@ fn l123_a_smaller_summariser_is_asked_for_no_more_than_its_window_takes() {
     let window = 16_000;
     let mut bed = Maker::new("default", WINDOW).model(|model| model.named("small").with_window(window)).bed();
     bed.talk(80, 1_000);
-    let made = bed.prepare().and_then(|report| report.record).expect("it is due");
+    let made = change(bed.prepare());
     let requests = bed.model.requests();
     assert!(requests.len() > 4, "{} parts", requests.len());
     for request in &requests {
@@ -141,7 +146,7 @@ fn l124_a_summary_that_is_too_short_is_asked_for_again_once() {
     bed.talk(80, 1_000);
     let long = format!("## Goal\n{}", "what the work is about. ".repeat(20));
     bed.model.then(good("## Goal\nwork")).then(good(&long));
-    let made = bed.prepare().and_then(|report| report.record).expect("it is due");
+    let made = change(bed.prepare());
     assert!(made.summary.is_some_and(|text| text.contains("what the work is about.")));
     let asked = bed.model.asked();
     assert!(asked.len() == 2 && asked[1].contains("below the least wanted"), "{}", asked.len());
@@ -152,9 +157,10 @@ fn l124_a_summariser_that_fails_for_good_is_named_among_what_was_tried() {
     let mut bed = Bed::new("default", WINDOW);
     bed.talk(80, 1_000);
     bed.model.always(failed(Failure::Refused("no such model".into())));
-    let made = bed.prepare().and_then(|report| report.record).expect("it is due");
-    let tried: Vec<_> = made.fallbacks.iter().map(|fallback| fallback.strategy).collect();
+    let record = bed.prepare().expect("it is due");
+    let made = change(Some(record.clone()));
+    let tried: Vec<_> = record.fallbacks.iter().map(|fallback| fallback.strategy).collect();
     assert_eq!((made.strategy, tried), (Strategy::Summarize, vec![Strategy::Summarize]));
     assert_eq!(made.summarizer.as_deref(), Some("the embedded summariser"));
-    assert!(made.fallbacks[0].why.contains("no such model"));
+    assert!(record.fallbacks[0].why.contains("no such model"));
 }

@@ -1,7 +1,7 @@
 //! Lessons of others, rows 64 to 74: how full the context is, and when that is looked at.
 
 use epitome_core::{Author, Block, Message, Role, Tokens, Trigger};
-use epitome_engine::{Event, FigureSource, Point, Session};
+use epitome_engine::{CheckPoint, Event, FigureSource};
 use epitome_testbed::{Bed, Maker};
 use epitome_tokens::{Calibration, Catalog, Counter, Encoding, Usage, estimate};
 
@@ -35,7 +35,7 @@ fn l64_every_request_of_a_long_tool_loop_is_looked_at() {
         bed.exchange("bash", &format!(r#"{{"command":"make test-{round}"}}"#), &result);
         compactions += u32::from(bed.prepare().is_some());
         let check = bed.session.check();
-        assert!(check.request < check.limit, "round {round} sends {} of {}", check.request, check.limit);
+        assert!(check.tokens < check.limit, "round {round} sends {} of {}", check.tokens, check.limit);
     }
     assert!((8..=20).contains(&compactions), "{compactions} compactions");
 }
@@ -43,11 +43,10 @@ fn l64_every_request_of_a_long_tool_loop_is_looked_at() {
 #[test]
 fn l65_usage_from_before_a_compaction_does_not_fire_again() {
     let mut bed = half_full();
-    bed.session.record_usage(usage(79_000, 1_000));
+    bed.session.record_usage(usage(79_000, 1_000)).expect("all is in memory");
     assert_eq!(bed.session.check().trigger, Some(Trigger::Threshold));
     bed.prepare().expect("it is due");
-    let (log, leaf, setup) = (bed.session.log().clone(), bed.session.leaf(), bed.session.setup().clone());
-    let restarted = Session::open(log, leaf, setup).expect("all is in memory");
+    let restarted = bed.reopened();
     assert_eq!([bed.session.check().trigger, restarted.check().trigger], [None, None]);
     assert_eq!(bed.session.check().source, FigureSource::Count);
     assert!(bed.prepare().is_none());
@@ -78,10 +77,10 @@ fn l67_json_is_counted_by_what_it_is_with_a_margin_until_usage_corrects_it() {
 fn l68_usage_that_leaves_out_the_cache_is_not_believed() {
     let mut bed = half_full();
     let counted = (Tokens(40_000), FigureSource::Count);
-    bed.session.record_usage(usage(3_000, 500));
+    bed.session.record_usage(usage(3_000, 500)).expect("all is in memory");
     assert_eq!(bed.session.figure(), counted);
     let whole = Usage { prompt: 44_000, output: 500, cache_read: 41_000, ..Usage::default() };
-    bed.session.record_usage(whole);
+    bed.session.record_usage(whole).expect("all is in memory");
     assert_eq!(bed.session.figure(), (Tokens(44_500), FigureSource::Hybrid));
 }
 
@@ -94,7 +93,7 @@ fn l69_eighty_tools_are_part_of_every_figure() {
     let mut bed =
         Maker::new("default", WINDOW).no_model().budget(|budget| budget.fixed = Tokens(fixed)).bed();
     bed.talk(40, 1_000);
-    assert_eq!(bed.session.check().request, Tokens(fixed + 40_000));
+    assert_eq!(bed.session.check().tokens, Tokens(fixed + 40_000));
     assert_eq!(bed.compact(Trigger::Manual).tokens_before, Tokens(fixed + 40_000));
 }
 
@@ -109,22 +108,22 @@ fn l70_a_refusal_corrects_the_figure_that_was_shown() {
         (check.window, check.limit, check.trigger),
         (Tokens(60_000), Tokens(48_000), Some(Trigger::Threshold))
     );
-    assert_eq!(bed.session.take_events(), [Event::Learned { window: Tokens(60_000) }]);
+    assert_eq!(bed.take_events(), [Event::Learned { window: Tokens(60_000) }]);
     // What no window can be, and what would raise it, changes nothing.
     bed.session.learn_window(Tokens(12));
     bed.session.learn_window(Tokens(90_000));
-    assert_eq!((bed.session.check(), bed.session.take_events()), (check, vec![]));
+    assert_eq!((bed.session.check(), bed.take_events()), (check, vec![]));
 }
 
 #[test]
 fn l71_usage_summed_over_retries_is_not_the_size_of_the_context() {
     let mut bed = half_full();
-    bed.session.record_usage(usage(3 * 40_000, 900));
+    bed.session.record_usage(usage(3 * 40_000, 900)).expect("all is in memory");
     assert_eq!(
         (bed.session.figure(), bed.session.check().trigger),
         ((Tokens(40_000), FigureSource::Count), None)
     );
-    bed.session.record_usage(usage(42_000, 300));
+    bed.session.record_usage(usage(42_000, 300)).expect("all is in memory");
     assert_eq!(bed.session.figure(), (Tokens(42_300), FigureSource::Hybrid));
 }
 
@@ -133,7 +132,7 @@ fn l72_what_the_provider_leaves_out_of_its_usage_is_counted_all_the_same() {
     let mut bed = half_full();
     let item = epitome_core::Opaque { kind: "reasoning".into(), json: "x".repeat(60_000).into() };
     bed.say(Message { role: Role::Assistant, author: Author::Model, blocks: vec![Block::Opaque(item)] });
-    bed.session.record_usage(usage(40_000, 200));
+    bed.session.record_usage(usage(40_000, 200)).expect("all is in memory");
     assert_eq!(bed.session.figure(), (Tokens(55_000), FigureSource::Count));
 }
 
@@ -142,15 +141,15 @@ fn l73_before_right_after_and_a_turn_later_are_measured_alike() {
     let mut bed =
         Maker::new("default", WINDOW).no_model().budget(|budget| budget.fixed = Tokens(9_000)).bed();
     bed.talk(80, 1_000);
-    let before = bed.session.check().request;
+    let before = bed.session.check().tokens;
     let report = bed.prepare().expect("it is due");
-    let after = bed.session.check().request;
+    let after = bed.session.check().tokens;
     assert_eq!((report.tokens_before, report.tokens_after), (before, after));
     bed.talk(2, 500);
-    assert_eq!(bed.session.check().request, after + Tokens(1_000));
+    assert_eq!(bed.session.check().tokens, after + Tokens(1_000));
     let cached = Usage { cache_read: 9_000, cache_write: after.0 - 9_000, ..usage(after.0, 1_000) };
-    bed.session.record_usage(cached);
-    assert_eq!(bed.session.check().request, after + Tokens(1_000));
+    bed.session.record_usage(cached).expect("all is in memory");
+    assert_eq!(bed.session.check().tokens, after + Tokens(1_000));
 }
 
 #[test]
@@ -159,7 +158,7 @@ fn l74_the_answers_room_is_kept_free_once_and_shown_once() {
         Maker::new("default", WINDOW).no_model().budget(|budget| budget.reserve = Tokens(20_000)).bed();
     bed.talk(79, 1_000);
     assert_eq!((bed.session.check().limit, bed.session.check().trigger), (Tokens(80_000), None));
-    let told = serde_json::to_string(&bed.compact(Trigger::Manual)).expect("a report is JSON");
+    let told = serde_json::to_string(&*bed.compact(Trigger::Manual)).expect("a record is JSON");
     assert_eq!((told.matches("\"reserve\":20000").count(), told.matches("20000").count()), (1, 1), "{told}");
 }
 
@@ -168,6 +167,6 @@ fn l74_what_is_about_to_be_said_counts_too() {
     let mut bed =
         Maker::new("default", WINDOW).no_model().set(|settings| settings.check.before_input = true).bed();
     bed.talk(79, 1_000);
-    let looks = [999, 1_000].map(|pending| bed.session.check_at(Point::Input(Tokens(pending))).trigger);
+    let looks = [999, 1_000].map(|pending| bed.session.check_at(CheckPoint::Input(Tokens(pending))).trigger);
     assert_eq!(looks, [None, Some(Trigger::Threshold)]);
 }

@@ -6,9 +6,8 @@
 //! - l114: events and verdicts cross to other processes with plugins; here is the form they have.
 //! - l115: deadlines of other processes come with plugins; a hook in this one has its own here.
 
-use epitome_core::{Archive, EntryId, HookRun, Supplied, Verdict, Wishes, fence};
-use epitome_engine::{Happened, Report};
-use epitome_testbed::{Bed, Maker, TestHook};
+use epitome_core::{Archive, EntryId, HookRun, Record, Supplied, Verdict, Wishes, fence};
+use epitome_testbed::{Bed, Maker, TestHook, change, word};
 use serde_json::json;
 use std::sync::{Arc, PoisonError};
 
@@ -23,18 +22,18 @@ fn hooked(hook: TestHook, messages: usize) -> (Bed, Arc<TestHook>, Vec<EntryId>)
 }
 
 /// What came of a compaction with a hook that always says this.
-fn with(verdict: Result<Option<Verdict>, String>) -> (Bed, Report) {
+fn with(verdict: Result<Option<Verdict>, String>) -> (Bed, Arc<Record>) {
     let (mut bed, ..) = hooked(TestHook::new("plugin").says(verdict), 80);
-    let report = bed.prepare().expect("it is due");
-    (bed, report)
+    let record = bed.prepare().expect("it is due");
+    (bed, record)
 }
 
 fn proceed(wishes: Wishes) -> Result<Option<Verdict>, String> {
     Ok(Some(Verdict::Proceed(wishes)))
 }
 
-fn told(report: &Report) -> Vec<&str> {
-    report.hooks.iter().map(|run| run.told.as_str()).collect()
+fn told(record: &Record) -> Vec<&str> {
+    record.hooks.iter().map(|run| run.told.as_str()).collect()
 }
 
 #[test]
@@ -54,7 +53,7 @@ fn l114_hooks_are_told_what_is_about_to_happen_in_fields() {
     bed.talk(80, 1_000);
     bed.prepare().expect("it is due again");
     assert_eq!((hook.told()[1].ordinal, hook.told()[1].previous.is_some()), (2, true));
-    assert_eq!(hook.outcomes(), [Happened::Compacted; 2]);
+    assert_eq!(hook.records().iter().map(word).collect::<Vec<_>>(), ["compacted"; 2]);
 }
 
 #[test]
@@ -85,10 +84,10 @@ fn l114_a_warning_comes_early_and_once() {
 #[test]
 fn l114_a_hook_can_replace_the_summary_and_say_where_the_kept_part_begins() {
     let supplied = Supplied { text: "## Goal\nby the plugin".into(), keep_from: Some(EntryId(70)) };
-    let (bed, report) = with(proceed(Wishes { summary: Some(supplied), ..Wishes::default() }));
+    let (bed, record) = with(proceed(Wishes { summary: Some(supplied), ..Wishes::default() }));
     assert_eq!(bed.model.requests(), []);
     assert_eq!(bed.in_view(), [0].into_iter().chain(70..80).map(EntryId).collect::<Vec<_>>());
-    let made = report.record.expect("it was compacted");
+    let made = change(Some(record));
     assert_eq!(made.summarizer.as_deref(), Some("plugin"));
     assert!(made.summary.is_some_and(|text| text.contains("by the plugin")));
 }
@@ -96,21 +95,21 @@ fn l114_a_hook_can_replace_the_summary_and_say_where_the_kept_part_begins() {
 #[test]
 fn l115_a_hook_that_sleeps_for_ever_is_recorded_and_passed_over() {
     let (mut bed, ..) = hooked(TestHook::new("sleeper").hangs(), 80);
-    let report = bed.prepare().expect("it is due");
+    let record = bed.prepare().expect("it is due");
     let late =
         HookRun { name: "sleeper".into(), duration_ms: 10_000, told: "failed: no answer within 10 s".into() };
-    assert_eq!((report.outcome, report.hooks), (Happened::Compacted, vec![late]));
-    assert_eq!(report.duration_ms, 10_000);
+    assert_eq!((word(&record), &record.hooks), ("compacted", &vec![late]));
+    assert_eq!(record.duration_ms, 10_000);
 }
 
 #[test]
 fn l116_guidance_reaches_the_summariser_and_not_the_context() {
     let guidance = Some("list every flaky test by name".to_owned());
-    let (bed, report) = with(proceed(Wishes { guidance, ..Wishes::default() }));
+    let (bed, record) = with(proceed(Wishes { guidance, ..Wishes::default() }));
     let guided = |asked: &String| asked.matches("Also mind: list every flaky test by name").count() == 1;
     assert!(!bed.model.asked().is_empty() && bed.model.asked().iter().all(guided));
     assert!(!bed.shown().join("\n").contains("flaky"));
-    assert_eq!(told(&report), ["guides the summariser"]);
+    assert_eq!(told(&record), ["guides the summariser"]);
 }
 
 #[test]
@@ -129,23 +128,25 @@ fn l117_messages_are_named_by_ids_that_lead_back_to_them() {
     bed.prepare().expect("it is due");
     let event = hook.told().swap_remove(0);
     let back = [event.leaving, event.staying].concat();
-    let mut originals: Vec<(EntryId, String)> =
-        back.into_iter().map(|id| (id, bed.shelf.message(id).expect("all is in memory").said())).collect();
+    let mut originals: Vec<(EntryId, String)> = back
+        .into_iter()
+        .map(|id| (id, bed.session.archive().message(id).expect("all is in memory").said()))
+        .collect();
     originals.sort();
     assert_eq!(originals, ids.into_iter().zip(said).collect::<Vec<_>>());
 }
 
 #[test]
 fn l117_a_message_retained_by_its_id_stays_and_one_from_nowhere_is_refused() {
-    let (bed, report) =
+    let (bed, record) =
         with(proceed(Wishes { retain: vec![EntryId(20), EntryId(9_999)], ..Wishes::default() }));
     assert!(bed.in_view().contains(&EntryId(20)));
-    assert_eq!(told(&report), ["retains 1, refused 1 that are not in this history (m9999…)"]);
+    assert_eq!(told(&record), ["retains 1, refused 1 that are not in this history (m9999…)"]);
 }
 
 #[test]
 fn l118_a_hook_that_fails_is_recorded_and_passed_over() {
-    let (bed, report) = with(Err("division by zero".into()));
-    assert_eq!((report.outcome, told(&report)), (Happened::Compacted, vec!["failed: division by zero"]));
+    let (bed, record) = with(Err("division by zero".into()));
+    assert_eq!((word(&record), told(&record)), ("compacted", vec!["failed: division by zero"]));
     assert!(bed.shown().iter().any(|text| text.contains("what call 1 was told")));
 }

@@ -5,8 +5,8 @@
 //! - l84: pictures are counted, labelled and left out; making one smaller needs a codec, which is not here.
 
 use epitome_core::{Author, Block, EntryId, Image, Measure, Message, Role, Strategy, Tokens, Trigger};
-use epitome_engine::{Gauge, Happened};
-use epitome_testbed::{Bed, Maker, written};
+use epitome_engine::ModelMeasure;
+use epitome_testbed::{Bed, Maker, change, word, written};
 use epitome_tokens::{Catalog, Counter};
 use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
 
@@ -57,9 +57,9 @@ fn l83_an_oversized_picture_is_labelled_where_it_stands_and_nothing_else_is_touc
     bed.talk(4, 100);
     let offender = show(&mut bed, 9_000_000);
     let ids = [bed.in_view(), bed.talk(4, 100)].concat();
-    let report = bed.prepare().expect("there is a picture too many");
-    assert_eq!((report.outcome, report.trigger), (Happened::Pruned, Trigger::Media));
-    assert_eq!(report.record.map(|made| made.pruned), Some(vec![offender]));
+    let record = bed.prepare().expect("there is a picture too many");
+    assert_eq!((word(&record), record.trigger), ("pruned", Trigger::Media));
+    assert_eq!(change(Some(record)).pruned, [offender]);
     assert_eq!((in_view(&bed), bed.in_view(), bed.session.check().trigger), ((0, 0), ids, None));
     assert!(bed.shown()[4].contains(&offender.to_string()), "{}", bed.shown()[4]);
 }
@@ -84,8 +84,8 @@ fn l84_pictures_are_counted_for_each_request_and_kept_below_their_number() {
     }
     assert!(bed.prepare().is_none());
     show(&mut bed, 1_000);
-    let report = bed.prepare().expect("the 21st is one too many");
-    assert_eq!((report.trigger, report.outcome), (Trigger::Media, Happened::Compacted));
+    let record = bed.prepare().expect("the 21st is one too many");
+    assert_eq!((record.trigger, word(&record)), (Trigger::Media, "compacted"));
     let (pictures, _) = in_view(&bed);
     assert!((1..=11).contains(&pictures), "{pictures} pictures");
     assert_eq!(bed.session.check().trigger, None);
@@ -93,7 +93,7 @@ fn l84_pictures_are_counted_for_each_request_and_kept_below_their_number() {
 
 #[test]
 fn l85_a_picture_counts_by_its_sides_and_never_by_its_base64() {
-    let gauge = |model: &str| Gauge(Counter::for_model(&Catalog::built_in().find(model)));
+    let gauge = |model: &str| ModelMeasure(Counter::for_model(&Catalog::built_in().find(model)));
     for model in ["claude-opus-4-5", "gpt-5", "gpt-4o"] {
         let [small, large] = [1_000, 10_000_000].map(|bytes| gauge(model).image(&picture(bytes)));
         assert_eq!(small, large, "{model}");
@@ -125,9 +125,9 @@ fn l87_a_gateways_limit_in_bytes_is_kept_however_few_tokens_that_is() {
     for _ in 0..10 {
         show(&mut bed, 500_000);
     }
-    assert!(bed.session.check().request < Tokens(20_000) && in_view(&bed).1 == 5_000_000);
-    let report = bed.prepare().expect("the body is too large");
-    assert_eq!((report.trigger, report.outcome), (Trigger::Bytes, Happened::Compacted));
+    assert!(bed.session.check().tokens < Tokens(20_000) && in_view(&bed).1 == 5_000_000);
+    let record = bed.prepare().expect("the body is too large");
+    assert_eq!((record.trigger, word(&record)), (Trigger::Bytes, "compacted"));
     assert!(in_view(&bed).1 < limit as usize);
     assert_eq!(bed.session.check().trigger, None);
 }
@@ -137,11 +137,11 @@ fn l88_a_method_that_is_not_there_is_named_with_the_reason() {
     let chain = vec![Strategy::Native, Strategy::Delegate, Strategy::Summarize];
     let mut bed = Maker::new("default", 100_000).set(|settings| settings.strategy = chain).bed();
     bed.talk(80, 1_000);
-    let made = bed.prepare().and_then(|report| report.record).expect("it is due");
+    let record = bed.prepare().expect("it is due");
     let tried: Vec<(Strategy, &str)> =
-        made.fallbacks.iter().map(|fallback| (fallback.strategy, fallback.why.as_str())).collect();
+        record.fallbacks.iter().map(|fallback| (fallback.strategy, fallback.why.as_str())).collect();
     assert_eq!(
-        (made.strategy, tried),
+        (change(Some(record.clone())).strategy, tried),
         (
             Strategy::Summarize,
             vec![

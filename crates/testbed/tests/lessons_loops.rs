@@ -7,11 +7,14 @@
 
 use epitome_core::policy::{Last, PruneWhen};
 use epitome_core::{
-    Budget, Called, Failure, Fallback, Floor, Request, Spent, Strategy, Tokens, Trigger, Verdict, Wishes,
+    Budget, Called, Decision, Failure, Fallback, Floor, Outcome, Pending, Request, Spent, Strategy, Tokens,
+    Trigger, Verdict, Wishes,
 };
-use epitome_engine::{Begun, EngineError, Event, FigureSource, Happened, Recovery, Session, Wish, now};
-use epitome_testbed::{Bed, Maker, TestHook, failed, good};
+use epitome_engine::{BoxFuture, Event, FigureSource, Operator, Permission, Recovery};
+use epitome_testbed::{Bed, Maker, TestHook, change, failed, good, now, word};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
 const WINDOW: u64 = 20_000;
 
@@ -40,6 +43,15 @@ fn stops(events: &[Event]) -> usize {
     events.iter().filter(|event| matches!(event, Event::Stopped { .. })).count()
 }
 
+/// An operator who never decides.
+struct Silent;
+
+impl Operator for Silent {
+    fn decide(&self, _: Pending) -> BoxFuture<'_, Decision> {
+        Box::pin(std::future::pending())
+    }
+}
+
 /// What a request asks, its number apart.
 fn asks(request: &Request) -> Request {
     Request { attempt: 0, ..request.clone() }
@@ -51,13 +63,13 @@ fn l1_a_summariser_that_never_shrinks_anything_is_left_alone_after_three_failure
     bed.model.always(endless());
     let mut outcomes = Vec::new();
     for _ in 0..20 {
-        outcomes.extend(bed.prepare().map(|report| report.outcome));
+        outcomes.extend(bed.prepare().map(|record| word(&record)));
         bed.assistant("on we go");
     }
-    assert_eq!(outcomes, [Happened::Abandoned; 3]);
-    let most = 3 * bed.session.setup().policy.guard.calls_max as usize;
+    assert_eq!(outcomes, ["abandoned"; 3]);
+    let most = 3 * bed.session.policy().guard.calls_max as usize;
     assert!(bed.model.requests().len() <= most, "{} calls", bed.model.requests().len());
-    let events = bed.session.take_events();
+    let events = bed.take_events();
     let told: Vec<&Event> = events.iter().filter(|event| matches!(event, Event::Stopped { .. })).collect();
     let why =
         "3 compactions failed in a row; compact by hand, with another summariser, or begin a new session";
@@ -72,11 +84,11 @@ fn l2_a_breaker_that_opened_before_a_restart_is_open_after_it() {
         bed.prepare();
     }
     let calls = bed.model.requests().len();
-    let (log, leaf, setup) = (bed.session.log().clone(), bed.session.leaf(), bed.session.setup().clone());
-    let mut again = Session::open(log, leaf, setup).expect("all is in memory");
-    assert_eq!((again.breaker(), again.check().is_stopped), (bed.session.breaker(), true));
-    let report = now(again.prepare()).expect("all is in memory");
-    assert_eq!((report.map(|report| report.outcome), bed.model.requests().len()), (None, calls));
+    let mut again = bed.reopened();
+    assert_eq!((again.breaker(), again.breaker().is_open()), (bed.session.breaker(), true));
+    assert_eq!(again.check().permission, Permission::Mechanical);
+    let step = now(bed.driver.prepare(&mut again)).expect("all is in memory");
+    assert_eq!((step.record, bed.model.requests().len()), (None, calls));
 }
 
 #[test]
@@ -86,16 +98,15 @@ fn l3_what_can_never_fit_is_told_part_by_part_and_nobody_is_asked() {
     });
     let mut bed = maker.bed();
     bed.talk(11, 400);
-    let error = bed.try_compact(Trigger::Threshold).expect_err("ten tokens hold nothing");
-    let EngineError::CannotFit(floor) = error else { panic!("not {error}") };
+    let record = bed.compact(Trigger::Threshold);
+    let Outcome::Impossible(floor) = &record.outcome else { panic!("not {:?}", record.outcome) };
     let kept = floor.kept;
     assert!(kept > Tokens(10), "{kept} would fit");
     let parts = Floor { window: Tokens(10_000), fixed: Tokens(9_000), reserve: Tokens(990), kept };
-    assert_eq!((*floor, bed.model.requests()), (parts, vec![]));
-    bed.try_compact(Trigger::Threshold).expect_err("nothing has changed");
-    let failures =
-        bed.session.take_events().into_iter().filter(|event| matches!(event, Event::Failed { .. }));
-    assert_eq!(failures.count(), 1);
+    assert_eq!((floor, bed.model.requests()), (&parts, vec![]));
+    assert_eq!(bed.compact(Trigger::Threshold).outcome, Outcome::Impossible(parts.clone()));
+    let failures = bed.take_events().into_iter().filter(|event| matches!(event, Event::Failed { .. }));
+    assert_eq!(failures.collect::<Vec<_>>(), [Event::Failed { why: parts.to_string(), in_a_row: 0 }]);
 }
 
 #[test]
@@ -108,7 +119,7 @@ fn l4_two_megabytes_as_the_last_result_are_no_dead_end_and_one_warning() {
     }
     assert_eq!(bed.in_view().last_chunk(), Some(&[call, result]));
     assert!(bed.session.budget().fits(bed.session.context().tokens()));
-    let warnings = bed.session.take_events().into_iter().filter(|it| matches!(it, Event::Approaching { .. }));
+    let warnings = bed.take_events().into_iter().filter(|it| matches!(it, Event::Approaching { .. }));
     assert_eq!(warnings.count(), 1);
 }
 
@@ -122,9 +133,9 @@ fn l5_pruning_each_turn_does_not_keep_a_compaction_from_coming() {
         bed.user(&text);
         bed.exchange("read", r#"{"path":"a.txt"}"#, &text);
         bed.prepare();
-        assert!(!bed.session.check().is_due);
+        assert!(!bed.session.check().is_due());
     }
-    for event in bed.session.take_events() {
+    for event in bed.take_events() {
         pruned += usize::from(matches!(event, Event::Pruned { .. }));
         compacted += usize::from(matches!(event, Event::Completed { .. }));
     }
@@ -135,31 +146,39 @@ fn l5_pruning_each_turn_does_not_keep_a_compaction_from_coming() {
 fn l6_where_all_is_pinned_nothing_is_recorded_and_the_providers_error_goes_back() {
     let mut bed = Bed::new("default", WINDOW);
     let ids = bed.talk(6, 10);
-    bed.session.set_pins(ids.clone());
+    bed.session.options_mut().pins = ids.clone();
     let before = bed.session.log().len();
-    let Recovery::Surface { why } = bed.recover(None) else { panic!("nothing could be done") };
+    let Recovery::Surface { why, .. } = bed.recover(None) else { panic!("nothing could be done") };
     assert_eq!(why, "every message in view is one that is kept");
     assert_eq!((bed.session.log().len(), bed.in_view(), bed.model.requests()), (before, ids, vec![]));
-    let Recovery::Surface { why } = bed.recover(None) else { panic!("once is enough") };
+    let Recovery::Surface { why, .. } = bed.recover(None) else { panic!("once is enough") };
     assert_eq!(why, "this request was compacted and sent again already");
 }
 
 #[test]
 fn l7_three_refills_in_a_row_stop_it_with_advice() {
-    let mut bed = Maker::new("default", WINDOW).no_model().bed();
+    let mut bed = Bed::new("default", WINDOW);
     bed.user("begin");
-    let mut compacted = 0;
+    let (mut compacted, mut asked) = (0, 0);
     for _ in 0..10 {
         let text = bed.filler(16_000);
         bed.user(&text);
-        compacted += usize::from(bed.prepare().is_some());
+        let is_open = bed.session.breaker().is_open();
+        let record = bed.prepare();
+        compacted += usize::from(!is_open && record.is_some());
+        // From then on nobody is asked, and what is sent fits all the same.
+        assert!(bed.session.budget().fits(bed.session.context().tokens()));
+        if !bed.session.breaker().is_open() {
+            asked = bed.model.requests().len();
+        }
         bed.assistant("read");
     }
-    let events = bed.session.take_events();
+    assert!(asked > 0 && bed.model.requests().len() == asked, "{asked}");
+    let events = bed.take_events();
     let advice = "the context was full again right after 3 compactions in a row; begin a new session, give it a larger window, or keep large results out of it";
     assert_eq!((compacted, stops(&events)), (3, 1));
     assert!(events.contains(&Event::Stopped { why: advice.into() }), "{events:?}");
-    assert!(bed.session.check().is_stopped && !bed.session.check().is_due);
+    assert!(bed.session.breaker().is_open() && !bed.session.check().is_due());
 }
 
 #[test]
@@ -168,11 +187,11 @@ fn l8_a_hook_that_injects_100000_tokens_does_not_refill_the_context() {
     let wishes = Wishes { inject, ..Wishes::default() };
     let hook = TestHook::new("memory").says(Ok(Some(Verdict::Proceed(wishes))));
     let mut bed = due(Maker::new("default", WINDOW).hook(Arc::new(hook)));
-    let report = bed.prepare().expect("it is due");
-    assert_eq!(report.outcome, Happened::Compacted);
-    assert_eq!(report.hooks[0].told, "injects text (cut to its limit)");
+    let record = bed.prepare().expect("it is due");
+    assert_eq!(word(&record), "compacted");
+    assert_eq!(record.hooks[0].told, "injects text (cut to its limit)");
     let check = bed.session.check();
-    assert!(!check.is_due && check.tokens < Tokens(WINDOW / 2), "{check:?}");
+    assert!(!check.is_due() && check.tokens < Tokens(WINDOW / 2), "{check:?}");
 }
 
 #[test]
@@ -199,17 +218,20 @@ fn l10_a_compaction_never_runs_inside_another() {
     let mut bed = due(Maker::new("default", WINDOW));
     bed.prepare().expect("it is due");
     let triggered = |event: &Event| matches!(event, Event::Triggered { .. });
-    assert_eq!(bed.session.take_events().iter().filter(|event| triggered(event)).count(), 1);
+    assert_eq!(bed.take_events().iter().filter(|event| triggered(event)).count(), 1);
     let waits = |settings: &mut epitome_core::Settings| {
         settings.strategy = vec![Strategy::Checkpoint, Strategy::Summarize];
+        settings.guard.checkpoint_seconds_max = None;
     };
-    let mut bed = due(Maker::new("default", WINDOW).set(waits));
-    let begun = now(bed.session.begin(Trigger::Threshold, Wish::default())).expect("all is in memory");
-    assert!(matches!(begun, Begun::Waits(_)));
-    let refused = bed.try_compact(Trigger::Manual).expect_err("one waits already").to_string();
-    let why =
-        "a compaction cannot run now: one waits for an operator; ask for one at the end of the turn instead";
-    assert_eq!((refused.as_str(), bed.model.requests()), (why, vec![]));
+    let asked = Maker::new("default", WINDOW).ports(|ports| ports.operator = Some(Arc::new(Silent)));
+    let mut bed = due(asked.set(waits));
+    {
+        // It holds the session for as long as it waits, so that no other can begin.
+        let mut waiting = pin!(bed.driver.compact(&mut bed.session, Trigger::Threshold));
+        assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert_eq!(bed.model.requests(), []);
+    }
+    assert_eq!((bed.session.compactions(), bed.session.log().len()), (&[][..], 90));
 }
 
 #[test]
@@ -219,8 +241,8 @@ fn l11_a_hook_that_always_says_no_is_asked_once_in_a_recovery() {
     let mut bed = due(Maker::new("default", WINDOW).hook(hook.clone()));
     let whys: Vec<String> = (0..5)
         .map(|_| match bed.recover(Some(5_000)) {
-            Recovery::Surface { why } => why,
-            Recovery::Retry(report) => panic!("it said no to {report:?}"),
+            Recovery::Surface { why, .. } => why,
+            Recovery::Retry(step) => panic!("it said no to {step:?}"),
         })
         .collect();
     assert_eq!(whys[0], "guard said no: not now");
@@ -234,12 +256,12 @@ fn l12_a_summary_longer_than_its_source_is_a_failure_and_both_figures_have_one_b
     let mut bed = due(Maker::new("default", WINDOW).budget(|budget| budget.fixed = fixed));
     bed.model.always(endless());
     let before = fixed + bed.session.context().tokens();
-    let report = bed.prepare().expect("it is due");
-    let made = report.record.expect("the last rung needs no model");
+    let record = bed.prepare().expect("it is due");
+    let made = change(Some(record.clone()));
     let why = "the summary takes more than what it replaces".to_owned();
-    assert_eq!(made.fallbacks, [Fallback { strategy: Strategy::Summarize, why }]);
+    assert_eq!(record.fallbacks, [Fallback { strategy: Strategy::Summarize, why }]);
     let after = fixed + bed.session.context().tokens();
-    assert_eq!((report.tokens_before, report.tokens_after), (before, after));
+    assert_eq!((record.tokens_before, record.tokens_after), (before, after));
     assert_eq!(made.summarizer.as_deref(), Some("the embedded summariser"));
     assert!(after < before);
 }
@@ -269,9 +291,9 @@ fn l14_what_a_summary_call_used_is_not_taken_for_the_sessions() {
     let Called { result, .. } = good("## Goal\nship it\n\n## Next Steps\n- go on");
     let spent = Spent { calls: 1, input: Tokens(900_000), output: Tokens(9_000), ..Spent::default() };
     bed.model.always(Called { result, spent: spent.clone() });
-    let report = bed.prepare().expect("it is due");
+    let record = bed.prepare().expect("it is due");
     let check = bed.session.check();
-    assert_eq!((report.spent, check.source, check.is_due), (spent, FigureSource::Count, false));
-    assert_eq!(check.request, bed.session.context().tokens());
+    assert_eq!((record.spent.clone(), check.source, check.is_due()), (spent, FigureSource::Count, false));
+    assert_eq!(check.tokens, bed.session.context().tokens());
     assert!(bed.prepare().is_none());
 }

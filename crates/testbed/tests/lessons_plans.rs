@@ -8,9 +8,8 @@
 
 use epitome_core::ledger::{CommandRecord, FileRecord, Ledger, Operation, TodoState};
 use epitome_core::policy::Resume;
-use epitome_core::{Archive, EntryId, Trigger};
-use epitome_engine::Made;
-use epitome_testbed::{Bed, Maker, good};
+use epitome_core::{Archive, Change, EntryId, Trigger};
+use epitome_testbed::{Bed, Maker, change, good};
 
 const WINDOW: u64 = 20_000;
 const TODOS: &str = r#"{"todos":[
@@ -27,13 +26,13 @@ fn told(prose: &str) -> Bed {
 }
 
 /// So many compactions, each of 60 messages more; what the last one made.
-fn compacted(bed: &mut Bed, times: usize) -> Made {
+fn compacted(bed: &mut Bed, times: usize) -> Change {
     let mut made = None;
     for _ in 0..times {
         bed.talk(60, 200);
-        made = bed.compact(Trigger::Manual).record;
+        made = Some(change(Some(bed.compact(Trigger::Manual))));
     }
-    made.expect("there was something to compact each time")
+    made.expect("it was to be compacted at least once")
 }
 
 fn shown(bed: &Bed) -> String {
@@ -49,7 +48,7 @@ fn todos(ledger: &Ledger) -> Vec<(&str, TodoState)> {
 fn ledger(bed: &Bed) -> Ledger {
     let mut ledger = Ledger::default();
     for &id in bed.session.history() {
-        ledger.update(id, &bed.shelf.message(id).expect("all is in memory"));
+        ledger.update(id, &bed.session.archive().message(id).expect("all is in memory"));
     }
     ledger
 }
@@ -81,8 +80,8 @@ fn l41_a_summary_is_no_order_and_who_goes_on_is_the_policys_affair() {
         bed.assistant("ready");
         bed.user("Do not edit any file until I have approved the plan.");
         bed.talk(91, 200);
-        let report = bed.compact(Trigger::Threshold);
-        assert_eq!(report.resume, resume);
+        let record = bed.compact(Trigger::Threshold);
+        assert_eq!(record.resume, resume);
         let text = shown(&bed);
         assert!(text.contains("This is information, not instructions"), "{text}");
         assert!(text.contains("Do not edit any file until I have approved the plan."), "{text}");

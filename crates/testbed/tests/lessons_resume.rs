@@ -6,11 +6,11 @@
 //!   that a session's own state does not grow with what left view.
 
 use epitome_core::{
-    Archive, Compaction, Entry, EntryId, Log, Message, Opaque, Reply, Role, Stop, Strategy, Tail, Tokens,
-    Trigger,
+    Archive, Change, Compaction, Entry, EntryId, Log, Message, Opaque, Reply, Role, Stop, Strategy, Tail,
+    Tokens, Trigger,
 };
-use epitome_engine::{Happened, Made, Session};
-use epitome_testbed::{Bed, Maker, Quarter, good};
+use epitome_engine::Session;
+use epitome_testbed::{Bed, Maker, Quarter, change, good, word};
 use epitome_wire::Format;
 use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
 use std::collections::HashSet;
@@ -21,11 +21,19 @@ const WINDOW: u64 = 20_000;
 /// The session as another process finds it, with the first `count` entries of its log.
 fn reopened(bed: &Bed, count: usize) -> Session {
     let mut log = Log::default();
-    for at in 0..count {
-        log.push(bed.session.log().get(EntryId(at as u32)).expect("it is in the log").clone());
+    for (id, entry) in bed.session.log().iter().take(count) {
+        let parent = bed.session.log().parent(id);
+        let appended = match entry {
+            Entry::Mark(mark) => log.mark(parent, mark.clone()),
+            Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => log.append(parent, entry.clone()),
+        };
+        appended.expect("it was appended like this before");
     }
-    let leaf = log.leaf();
-    Session::open(log, leaf, bed.session.setup().clone()).expect("the log is whole up to here")
+    let leaf = log.newest();
+    let (sizes, archive) = (bed.session.timeline().sizes().clone(), bed.session.archive().clone());
+    let mut session = Session::new(Arc::new(log), sizes, archive, bed.session.assembly().clone());
+    session.move_to(leaf).expect("the log is whole up to here");
+    session
 }
 
 fn shown(session: &Session) -> Vec<Arc<Message>> {
@@ -33,13 +41,13 @@ fn shown(session: &Session) -> Vec<Arc<Message>> {
 }
 
 /// Goes on until a compaction is made.
-fn until_compacted(bed: &mut Bed) -> Made {
+fn until_compacted(bed: &mut Bed) -> Change {
     for _ in 0..200 {
         let (text, result) = (bed.filler(120), bed.filler(300));
         bed.user(&text);
         bed.exchange("read", &format!(r#"{{"path":"src/{}.rs"}}"#, bed.session.log().len()), &result);
-        if let Some(report) = bed.prepare() {
-            return report.record.expect("something was done");
+        if let Some(record) = bed.prepare() {
+            return change(Some(record));
         }
     }
     panic!("nothing was compacted");
@@ -47,12 +55,7 @@ fn until_compacted(bed: &mut Bed) -> Made {
 
 /// The compactions of a log, oldest first.
 fn compactions(bed: &Bed) -> Vec<&Compaction> {
-    let entries = (0..bed.session.log().len()).filter_map(|at| bed.session.log().get(EntryId(at as u32)));
-    let made = entries.filter_map(|entry| match entry {
-        Entry::Compaction(compaction) => Some(&**compaction),
-        Entry::Message(_) | Entry::Edit(_) | Entry::Undo { .. } | Entry::Note { .. } => None,
-    });
-    made.collect()
+    bed.session.log().iter().filter_map(|(id, _)| bed.session.log().compaction(id)).collect()
 }
 
 #[test]
@@ -82,7 +85,7 @@ fn l105_a_transcript_whose_parent_was_never_written_is_read_all_the_same() {
     let bytes: Arc<Vec<u8>> = Arc::new(file.into_bytes());
     let read = epitome_wire::read(bytes, Some(Format::ClaudeCode), &Quarter).expect("it degrades");
     let conversation = &read.conversations[0];
-    let branch = conversation.log.branch(conversation.leaf.expect("something was said"));
+    let branch = conversation.log.path(conversation.leaf.expect("something was said"));
     let messages = branch.into_iter().filter_map(|id| conversation.originals.message(id).ok());
     let said: Vec<String> = messages.map(|message| message.said()).collect();
     assert!(said.contains(&"last".to_owned()), "{said:?}");
@@ -107,11 +110,8 @@ fn l107_over_ten_compactions_in_a_row_every_message_is_in_one_place() {
     for preset in ["default", "pi", "claude-code"] {
         let mut bed = Maker::new(preset, 60_000).bed();
         for number in 0..10 {
-            let report = {
-                bed.talk(30, 1_000);
-                bed.compact(Trigger::Manual)
-            };
-            let made = report.record.expect("it was compacted");
+            bed.talk(30, 1_000);
+            let made = change(Some(bed.compact(Trigger::Manual)));
             let places: Vec<EntryId> = [made.superseded, made.dropped, made.kept].concat();
             let once: HashSet<EntryId> = places.iter().copied().collect();
             assert_eq!(places.len(), once.len(), "{preset} {number}");
@@ -133,7 +133,7 @@ fn l108_a_turn_cut_right_after_a_compaction_carries_the_summary_before_it() {
             bed.exchange("read", &format!(r#"{{"path":"src/{number}.rs"}}"#), &result);
         }
         bed.model.always(good("## Goal\nthe beginning of one long turn"));
-        let made = bed.compact(Trigger::Manual).record.expect("it was compacted");
+        let made = change(Some(bed.compact(Trigger::Manual)));
         let asked = bed.model.asked()[1..].join("\n");
         let summary = made.summary.expect("there is one");
         let carried = "the goal of the first forty messages";
@@ -148,7 +148,8 @@ fn l109_the_middle_of_three_compactions_is_undone_and_so_is_the_last() {
     for _ in 0..3 {
         bed.talk(20, 1_000);
         bed.compact(Trigger::Manual);
-        made.push((bed.session.leaf().expect("it was compacted"), bed.shown()));
+        let newest = bed.session.compactions().last().copied();
+        made.push((newest.expect("it was compacted"), bed.shown()));
     }
     let after_first = made[0].1.clone();
     bed.session.undo(made[1].0).expect("it is in the log");
@@ -156,7 +157,7 @@ fn l109_the_middle_of_three_compactions_is_undone_and_so_is_the_last() {
     bed.session.undo(made[2].0).expect("it is in the log");
     let said: Vec<String> = bed.session.history()[20..]
         .iter()
-        .map(|&id| bed.shelf.message(id).expect("all is in memory").said())
+        .map(|&id| bed.session.archive().message(id).expect("all is in memory").said())
         .collect();
     assert_eq!(bed.shown(), [after_first, said].concat());
 }
@@ -176,8 +177,8 @@ fn l111_a_hundred_thousand_messages_leave_a_session_as_small_as_a_hundred_do() {
     let mut sizes = Vec::new();
     for _ in 0..4 {
         bed.talk(25_000, 8);
-        let report = bed.compact(Trigger::Manual);
-        assert_eq!(report.outcome, Happened::Compacted);
+        let record = bed.compact(Trigger::Manual);
+        assert_eq!(word(&record), "compacted");
         sizes.push(bed.session.context().tokens());
     }
     assert_eq!(bed.session.history().len(), 100_000);
@@ -188,7 +189,7 @@ fn l111_a_hundred_thousand_messages_leave_a_session_as_small_as_a_hundred_do() {
 #[test]
 fn l112_a_sealed_summary_has_a_twin_that_can_be_read() {
     let maker = Maker::new("default", 100_000).set(|settings| settings.strategy = vec![Strategy::Native]);
-    let mut bed = maker.asks(|asks| asks.native = true).bed();
+    let mut bed = maker.native().bed();
     bed.talk(2, 1_000);
     bed.user("never touch config.toml");
     bed.talk(80, 1_000);
@@ -199,7 +200,7 @@ fn l112_a_sealed_summary_has_a_twin_that_can_be_read() {
     let mut called = good("");
     called.result = Ok(Reply { text: String::new(), stop: Stop::End, native: Some(sealed.clone()) });
     bed.model.always(called);
-    let made = bed.prepare().and_then(|report| report.record).expect("it is due");
+    let made = change(bed.prepare());
     assert_eq!(made.strategy, Strategy::Native);
     assert_eq!(compactions(&bed)[0].native, Some(sealed));
     assert!(made.summary.is_some_and(|twin| twin.contains("config.toml")));
@@ -226,7 +227,7 @@ fn l113_marks_and_summary_are_one_write_and_every_step_reloads_alike() {
     assert_eq!(bed.session.log().len(), entries + 1);
     is_alike(&bed);
     let [compaction] = compactions(&bed)[..] else { panic!("one was made") };
-    assert!(compaction.summary.is_some() && matches!(compaction.tail, Tail::These(_)));
+    assert!(compaction.summary.is_some() && matches!(compaction.tail, Tail::After { .. }));
     bed.session.undo(EntryId(entries as u32)).expect("it is in the log");
     is_alike(&bed);
     assert_eq!((bed.in_view().len(), bed.session.context().tokens()), (40, Tokens(32_000)));

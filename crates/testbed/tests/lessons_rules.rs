@@ -8,9 +8,9 @@
 use epitome_core::facts::Class;
 use epitome_core::policy::PruneWhen;
 use epitome_core::verify::Tally;
-use epitome_core::{Trigger, Verdict, Wishes};
-use epitome_engine::{Event, FileNow, Made, Restored, Restorer};
-use epitome_testbed::{Bed, Maker, TestHook};
+use epitome_core::{Change, Restored, Trigger, Verdict, Wishes};
+use epitome_engine::{Event, FileNow, Restorer};
+use epitome_testbed::{Bed, Maker, TestHook, change};
 use std::sync::Arc;
 
 const WINDOW: u64 = 20_000;
@@ -55,17 +55,17 @@ fn restoring(skill: &str) -> Maker {
             settings.restore.files = 2;
             settings.restore.skill_tokens.0 = 500;
         })
-        .asks(|asks| asks.restorer = Some(Arc::new(project)))
+        .ports(|ports| ports.restorer = Some(Arc::new(project)))
 }
 
 /// So many compactions, each of 60 messages more; what the last one made.
-fn compacted(bed: &mut Bed, times: usize) -> Made {
+fn compacted(bed: &mut Bed, times: usize) -> Change {
     let mut made = None;
     for _ in 0..times {
         bed.talk(60, 200);
-        made = bed.compact(Trigger::Manual).record;
+        made = Some(change(Some(bed.compact(Trigger::Manual))));
     }
-    made.expect("there was something to compact each time")
+    made.expect("it was to be compacted at least once")
 }
 
 /// Everything in view, as one text.
@@ -147,7 +147,7 @@ fn l35_what_is_protected_by_tool_or_by_tag_is_never_pruned_and_the_rest_leaves_a
     assert_eq!(texts[0], format!("(result {long})"));
     assert_eq!(texts[1], format!("(result [memory]\n{long})"));
     assert!(texts[2].len() < 300 && texts[2].contains(&format!("recall {plain}")), "{}", texts[2]);
-    let events = bed.session.take_events();
+    let events = bed.take_events();
     let [Event::Pruned { messages: 1, .. }] = events[..] else {
         panic!("one pass over one message: {events:?}")
     };
@@ -158,15 +158,15 @@ fn l36_a_skill_is_brought_back_or_named_as_left_out() {
     let skill = "To release: bump, tag, wait for the build, publish.";
     let mut bed = restoring(skill).bed();
     bed.talk(60, 200);
-    let report = bed.compact(Trigger::Manual);
-    let brought = report.restored.map(|Restored { skills, omitted, .. }| (skills, omitted));
+    let made = change(Some(bed.compact(Trigger::Manual)));
+    let brought = made.restored.map(|Restored { skills, omitted, .. }| (skills, omitted));
     assert_eq!(brought, Some((vec!["release".into()], vec![])));
     assert!(shown(&bed).contains(&format!("Skill release:\n{skill}")));
 
     let mut bed = restoring(skill).set(|settings| settings.restore.total_tokens.0 = 3).bed();
     bed.talk(60, 200);
-    let report = bed.compact(Trigger::Manual);
-    let brought = report.restored.map(|Restored { skills, omitted, .. }| (skills, omitted));
+    let made = change(Some(bed.compact(Trigger::Manual)));
+    let brought = made.restored.map(|Restored { skills, omitted, .. }| (skills, omitted));
     assert_eq!(brought, Some((vec![], vec!["skill release: no room".into()])));
 }
 
@@ -178,7 +178,7 @@ fn l37_a_file_that_is_brought_back_brings_the_rules_of_its_folder() {
         bed.exchange("read", &format!(r#"{{"path":"{path}"}}"#), "fn then() {}");
     }
     bed.talk(60, 200);
-    let restored = bed.compact(Trigger::Manual).restored.expect("files were used");
+    let restored = change(Some(bed.compact(Trigger::Manual))).restored.expect("files were used");
     assert_eq!(restored.files, ["src/wire/write.rs", "src/wire/read.rs"]);
     assert_eq!(restored.rules, [NESTED.0]);
     let rules = format!("Rules in {}, as they are now:\n{}", NESTED.0, NESTED.1);
@@ -189,7 +189,7 @@ fn l37_a_file_that_is_brought_back_brings_the_rules_of_its_folder() {
 fn l38_the_focus_reaches_every_call_of_a_cut_turn() {
     let focus = "the migration of the users table";
     let mut bed = Bed::new("default", WINDOW);
-    bed.session.set_focus(Some(focus.into()));
+    bed.session.options_mut().focus = Some(focus.into());
     bed.talk(20, 200);
     bed.user("now the long one");
     for number in 0..40 {
@@ -207,10 +207,10 @@ fn l39_what_the_summariser_is_told_never_enters_the_context() {
     let wishes = Wishes { guidance: Some(guidance.into()), ..Wishes::default() };
     let hook = TestHook::new("guide").says(Ok(Some(Verdict::Proceed(wishes))));
     let mut bed = Maker::new("default", WINDOW).hook(Arc::new(hook)).bed();
-    bed.session.set_focus(Some("the timeouts of the gateway".into()));
+    bed.session.options_mut().focus = Some("the timeouts of the gateway".into());
     compacted(&mut bed, 3);
     let text = shown(&bed);
-    let prompts = &bed.session.setup().asks.prompts;
+    let prompts = &bed.driver.ports().prompts;
     let told = [&prompts.system, &prompts.first, &prompts.update, &prompts.prefix].map(|it| it.to_string());
     let lines = told.iter().flat_map(|prompt| prompt.lines()).filter(|line| line.len() > 40);
     let leaked: Vec<&str> = lines.filter(|line| text.contains(*line)).collect();

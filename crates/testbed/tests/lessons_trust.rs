@@ -2,8 +2,7 @@
 //! summary may not be or do.
 
 use epitome_core::{Called, Failure, Role, Spent, Tokens, Trigger, fence};
-use epitome_engine::{Happened, now};
-use epitome_testbed::{Bed, Maker, cut_off, empty, failed, good, tool_call};
+use epitome_testbed::{Bed, Maker, change, cut_off, empty, failed, good, now, tool_call, word};
 use epitome_tokens::Usage;
 use std::time::Duration;
 
@@ -31,26 +30,22 @@ fn calls(count: u32) -> Spent {
 #[test]
 fn l125_a_call_that_failed_is_on_the_bill_and_not_on_the_sessions() {
     let mut bed = due(Maker::new("default", WINDOW));
-    bed.session.record_usage(Usage { prompt: 80_000, output: 300, ..Usage::default() });
+    bed.session
+        .record_usage(Usage { prompt: 80_000, output: 300, ..Usage::default() })
+        .expect("all is in memory");
     bed.model.then(failed(Failure::Broken("connection reset".into())));
-    let report = bed.prepare().expect("it is due");
-    assert_eq!(
-        (report.outcome, report.spent.clone(), report.cost),
-        (Happened::Compacted, calls(2), calls(2).dollars)
-    );
-    assert_eq!(bed.session.check().request, report.tokens_after);
+    let record = bed.prepare().expect("it is due");
+    assert_eq!((word(&record), record.spent.clone(), record.cost), ("compacted", calls(2), calls(2).dollars));
+    assert_eq!(bed.session.check().tokens, record.tokens_after);
 }
 
 #[test]
 fn l125_where_nothing_came_of_it_the_calls_are_on_the_bill_too() {
     let mut bed = due(Maker::new("claude-code", 82_000));
     bed.model.always(failed(Failure::Broken("connection reset".into())));
-    let report = bed.prepare().expect("it is due");
-    assert_eq!(
-        (report.outcome, report.spent.calls),
-        (Happened::Abandoned, bed.model.requests().len() as u32)
-    );
-    assert!(report.cost > 0.0);
+    let record = bed.prepare().expect("it is due");
+    assert_eq!((word(&record), record.spent.calls), ("abandoned", bed.model.requests().len() as u32));
+    assert!(record.cost > 0.0);
 }
 
 #[test]
@@ -61,7 +56,7 @@ fn l126_with_a_summary_at_hand_a_compaction_takes_no_time_at_all() {
     for _ in 0..600 {
         bed.talk(2, 500);
         if let Some(work) = bed.session.speculate() {
-            let ready = now(work.run()).expect("a summary comes of it");
+            let ready = now(work.run(&bed.driver)).expect("a summary comes of it");
             bed.session.offer(ready);
         }
         let began = epitome_engine::Clock::now(&*bed.clock);
@@ -82,22 +77,22 @@ fn l127_a_caller_without_access_to_the_summary_model_gets_no_summary_by_another_
     });
     let mut bed = due(maker);
     bed.model.always(refused());
-    let report = bed.prepare().expect("it is due");
-    let made = report.record.expect("room was made");
+    let record = bed.prepare().expect("it is due");
+    let made = change(Some(record.clone()));
     assert_eq!(made.summarizer.as_deref(), Some("the embedded summariser"));
     assert_eq!(bed.model.requests().len(), 1);
-    assert!(made.fallbacks[0].why.contains("403: this key has no access"));
+    assert!(record.fallbacks[0].why.contains("403: this key has no access"));
 }
 
 #[test]
 fn l127_one_compaction_makes_no_more_calls_than_it_may() {
     let maker = Maker::new("default", WINDOW).set(|settings| settings.guard.calls_max = 3);
     let mut bed = due(maker.model(|model| model.with_window(12_000)));
-    let report = bed.prepare().expect("it is due");
-    assert_eq!((bed.model.requests().len(), report.spent), (3, calls(3)));
-    let made = report.record.expect("room was made");
+    let record = bed.prepare().expect("it is due");
+    assert_eq!((bed.model.requests().len(), &record.spent), (3, &calls(3)));
+    assert!(record.change().is_some(), "room was made");
     assert_eq!(
-        made.fallbacks.iter().map(|one| one.why.as_str()).collect::<Vec<_>>(),
+        record.fallbacks.iter().map(|one| one.why.as_str()).collect::<Vec<_>>(),
         ["its calls are used up"]
     );
 }
@@ -140,10 +135,10 @@ fn l129_a_secret_reaches_neither_the_summariser_nor_the_summary() {
     bed.assistant(&format!("the old key is {key}"));
     bed.talk(80, 1_000);
     bed.model.always(good(&format!("## Goal\nrotate {key}, set by hunter2-and-more")));
-    let made = bed.prepare().and_then(|report| report.record).expect("it is due");
+    let made = change(bed.prepare());
     let asked = bed.model.asked().join("\n");
     let summary = made.summary.expect("there is one");
-    for text in [&asked, &summary] {
+    for text in [asked.as_str(), &summary] {
         assert!(
             !text.contains(&key) && !text.contains("hunter2-and-more") && text.contains("[secret]"),
             "{text}"
@@ -155,7 +150,7 @@ fn l129_a_secret_reaches_neither_the_summariser_nor_the_summary() {
 fn is_refused(answer: Called) -> bool {
     let mut bed = due(Maker::new("default", WINDOW));
     bed.model.then(answer).then(good("## Goal\na sound summary"));
-    let made = bed.prepare().and_then(|report| report.record).expect("it is due");
+    let made = change(bed.prepare());
     let summary = made.summary.expect("there is one");
     bed.model.requests().len() == 2 && summary.contains("a sound summary") && !summary.contains("BAD")
 }
@@ -182,5 +177,5 @@ fn l130_each_defect_of_a_summary_is_refused() {
 fn l130_a_sound_summary_passes_at_once() {
     let mut bed = due(Maker::new("default", WINDOW));
     bed.model.then(good("## Goal\nfix the handling of rate limits and of API error 429"));
-    assert_eq!((bed.compact(Trigger::Manual).outcome, bed.model.requests().len()), (Happened::Compacted, 1));
+    assert_eq!((word(&bed.compact(Trigger::Manual)), bed.model.requests().len()), ("compacted", 1));
 }

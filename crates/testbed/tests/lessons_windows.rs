@@ -4,11 +4,11 @@
 use epitome_core::policy::Mode;
 use epitome_core::{Budget, Tokens, Trigger};
 use epitome_engine::{
-    Asks, Event, FigureSource, Happened, Known, Recovery, Thresholds, Window, WindowFrom, now,
+    Assembly, Driver, Event, FigureSource, Ports, Recovery, Thresholds, WindowChoice, WindowFacts, WindowFrom,
 };
 use epitome_settings::{Resolved, Sources, Text, resolve};
-use epitome_testbed::{Bed, Maker};
-use epitome_tokens::{Catalog, Sourced, SpecSource, Usage};
+use epitome_testbed::{Bed, Maker, Quarter, change, word};
+use epitome_tokens::{Catalog, SpecSource, Usage};
 
 fn project(toml: &str) -> Sources {
     let project = Text { name: "epitome.toml".into(), text: toml.to_owned() };
@@ -34,6 +34,13 @@ fn session(messages: usize) -> Bed {
     bed
 }
 
+/// The assembly of a session's next model, which has so large a window and counts alike.
+fn in_window(bed: &Bed, window: u64) -> Assembly {
+    let budget = Budget::new(Tokens(window), Tokens::ZERO, Tokens::ZERO);
+    let policy = bed.session.assembly().policy().clone();
+    Assembly::of_parts(policy, std::sync::Arc::new(Quarter), bed.session.assembly().count_method(), budget)
+}
+
 #[test]
 fn l75_a_threshold_is_a_share_an_amount_or_what_is_left() {
     let at = |at: &str| triggers(&resolved(&format!("[trigger]\nat = \"{at}\"")));
@@ -53,13 +60,14 @@ fn l75_unset_differs_from_set_to_the_default() {
 
 #[test]
 fn l76_a_declared_window_is_not_replaced_by_the_catalogs() {
-    let known = Known { flag: None, provider: None, catalog: Sourced::new(1_000_000, SpecSource::Catalog) };
-    let chosen = ["[window]\ntokens = 32768", ""].map(|toml| Window::choose(&known, &resolved(toml).policy));
+    let mut model = Catalog::built_in().find("gpt-5");
+    model.window_tokens.value = 1_000_000;
+    let choose = |toml| WindowChoice::of(&resolved(toml).policy, &model, &WindowFacts::default());
     assert_eq!(
-        chosen,
+        ["[window]\ntokens = 32768", ""].map(choose),
         [
-            Ok(Window { tokens: Tokens(32_768), from: WindowFrom::Explicit }),
-            Ok(Window { tokens: Tokens(1_000_000), from: WindowFrom::Catalog }),
+            Ok(WindowChoice { tokens: Tokens(32_768), from: WindowFrom::Explicit }),
+            Ok(WindowChoice { tokens: Tokens(1_000_000), from: WindowFrom::Catalog }),
         ]
     );
 }
@@ -68,9 +76,9 @@ fn l76_a_declared_window_is_not_replaced_by_the_catalogs() {
 fn l77_the_window_of_an_unknown_model_is_a_guess_that_is_called_one() {
     let model = Catalog::built_in().find("nobody-knows-this-one");
     assert_eq!(model.window_tokens.source, SpecSource::Guess);
-    let known = Known { flag: None, provider: None, catalog: model.window_tokens };
-    let window = Window::choose(&known, &resolved("").policy).expect("the default preset guesses");
-    assert_eq!(window, Window { tokens: Tokens(128_000), from: WindowFrom::Guess });
+    let window = WindowChoice::of(&resolved("").policy, &model, &WindowFacts::default());
+    let window = window.expect("the default preset guesses");
+    assert_eq!(window, WindowChoice { tokens: Tokens(128_000), from: WindowFrom::Guess });
     assert_eq!(window.reported(), None);
 }
 
@@ -79,11 +87,11 @@ fn l78_more_than_the_window_is_shown_beside_the_window_and_not_clamped() {
     let mut bed = session(380);
     let check = bed.session.check();
     assert_eq!(
-        (check.request, check.window, check.limit),
+        (check.tokens, check.window, check.limit),
         (Tokens(380_000), Tokens(200_000), Tokens(160_000))
     );
     bed.prepare();
-    let events = bed.session.take_events();
+    let events = bed.take_events();
     let triggered = Event::Triggered {
         trigger: Trigger::Threshold,
         tokens: Tokens(380_000),
@@ -115,7 +123,7 @@ fn l80_off_means_off_and_the_error_surfaces() {
     let mut bed = Maker::new("default", 200_000).set(|settings| settings.mode = Mode::Off).bed();
     let ids = bed.talk(250, 1_000);
     assert!(bed.prepare().is_none());
-    let Recovery::Surface { why } = bed.recover(Some(50_000)) else { panic!("it is off") };
+    let Recovery::Surface { why, .. } = bed.recover(Some(50_000)) else { panic!("it is off") };
     assert_eq!((why.as_str(), bed.in_view(), bed.model.requests()), ("compaction is off", ids, vec![]));
 }
 
@@ -125,7 +133,7 @@ fn l80_a_reminder_is_all_that_who_wants_one_gets() {
     let ids = bed.talk(170, 1_000);
     assert!(bed.prepare().is_none());
     let due = Event::Due { tokens: Tokens(170_000), limit: Tokens(160_000) };
-    assert!(bed.session.take_events().contains(&due));
+    assert!(bed.take_events().contains(&due));
     assert_eq!((bed.in_view(), bed.model.requests()), (ids, vec![]));
 }
 
@@ -134,24 +142,27 @@ fn l81_a_smaller_model_is_made_room_for_by_the_one_that_still_fits() {
     let mut bed =
         Maker::new("default", 1_000_000).model(|model| model.named("old-1m").with_window(1_000_000)).bed();
     bed.talk(400, 1_000);
-    let smaller = Budget::new(Tokens(200_000), Tokens::ZERO, Tokens::ZERO);
-    let report = now(bed.session.switch(smaller, Asks::default())).expect("all is in memory");
-    let report = report.expect("the history is twice the new window");
-    assert_eq!((report.trigger, report.outcome), (Trigger::Downshift, Happened::Compacted));
-    assert_eq!(report.record.and_then(|made| made.summarizer).as_deref(), Some("old-1m"));
-    assert_eq!((bed.session.check().trigger, bed.session.setup().asks.model.is_none()), (None, true));
+    bed.session.set_assembly(in_window(&bed, 200_000)).expect("all is in memory");
+    assert_eq!(bed.session.check().trigger, Some(Trigger::Threshold));
+    // The driver's model is still the old one; the new one takes its place once there is room.
+    let record = bed.compact(Trigger::Downshift);
+    assert_eq!((record.trigger, word(&record)), (Trigger::Downshift, "compacted"));
+    assert_eq!(change(Some(record)).summarizer.as_deref(), Some("old-1m"));
+    bed.driver = Driver::new(Ports::default());
+    assert_eq!((bed.session.check().trigger, bed.prepare()), (None, None));
 }
 
 #[test]
 fn l81_a_larger_model_needs_no_compaction_and_counts_for_itself() {
     let mut bed = session(150);
-    bed.session.record_usage(Usage { prompt: 158_000, output: 500, ..Usage::default() });
-    let larger = Budget::new(Tokens(1_000_000), Tokens::ZERO, Tokens::ZERO);
-    let report = now(bed.session.switch(larger, Asks::default())).expect("all is in memory");
+    bed.session
+        .record_usage(Usage { prompt: 158_000, output: 500, ..Usage::default() })
+        .expect("all is in memory");
+    bed.session.set_assembly(in_window(&bed, 1_000_000)).expect("all is in memory");
     let check = bed.session.check();
-    assert_eq!(report.map(|report| report.outcome), None);
+    assert_eq!(bed.prepare(), None);
     assert_eq!(
-        (check.request, check.source, check.limit),
+        (check.tokens, check.source, check.limit),
         (Tokens(150_000), FigureSource::Count, Tokens(800_000))
     );
 }
@@ -160,11 +171,11 @@ fn l81_a_larger_model_needs_no_compaction_and_counts_for_itself() {
 fn l82_a_compaction_comes_down_to_its_target_and_not_far_below_it() {
     let mut bed = Maker::new("default", 1_000_000).no_model().bed();
     bed.talk(810, 1_000);
-    let report = bed.prepare().expect("it is due");
-    let made = report.record.expect("it was compacted");
+    let record = bed.prepare().expect("it is due");
+    let made = change(Some(record.clone()));
     assert_eq!(made.target, Tokens(250_000));
     // Two fifths of the target are the newest messages, whatever the summary takes.
-    assert!((Tokens(99_000)..=made.target).contains(&report.tokens_after), "{}", report.tokens_after);
+    assert!((Tokens(99_000)..=made.target).contains(&record.tokens_after), "{}", record.tokens_after);
 }
 
 #[test]
@@ -175,7 +186,7 @@ fn l82_what_stays_above_its_target_is_said_so() {
     bed.talk(190, 1_000);
     let long = format!("## Goal\n{}", "a sentence of the summary. ".repeat(4_000));
     bed.model.always(epitome_testbed::good(&long));
-    let report = bed.prepare().expect("it is due");
-    let held = bed.session.take_events().into_iter().find(|event| matches!(event, Event::Held { .. }));
-    assert!(held.is_some() && report.tokens_after > Tokens(20_000), "{} {held:?}", report.tokens_after);
+    let record = bed.prepare().expect("it is due");
+    let held = bed.take_events().into_iter().find(|event| matches!(event, Event::Held { .. }));
+    assert!(held.is_some() && record.tokens_after > Tokens(20_000), "{} {held:?}", record.tokens_after);
 }

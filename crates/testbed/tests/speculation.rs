@@ -3,10 +3,11 @@
 //! nothing is exactly nothing.
 
 use epitome_core::{
-    Author, Budget, Called, EntryId, Expressible, Log, Message, Policy, Request, Role, Shelf, Tokens,
+    Archive, Author, Budget, Called, EntryId, Message, Policy, Record, Request, Role, Tokens,
 };
 use epitome_engine::{
-    Asks, Background, Event, Farewell, Gauge, Model, Pending, Ready, Report, Session, Setup, Spawn, Stopped,
+    Assembly, Background, BoxFuture, Driver, Event, Farewell, FrozenClock, Model, ModelMeasure, Ports,
+    Session, Spawn, SummaryModel,
 };
 use epitome_provider::{Aliases, Provider, World};
 use epitome_settings::{preset, prompts};
@@ -40,12 +41,12 @@ impl Drop for Abort {
 }
 
 impl Spawn for Tasks {
-    fn spawn(&self, work: Pending<'static, Option<Ready>>) -> Pending<'static, Option<Ready>> {
+    fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
         let task = tokio::spawn(work);
         let abort = Abort(task.abort_handle());
         Box::pin(async move {
             let _until_dropped = abort;
-            task.await.ok().flatten()
+            task.await.unwrap_or_default();
         })
     }
 }
@@ -69,7 +70,7 @@ impl Model for Timed {
         self.provider.output_max()
     }
 
-    fn summarize(&self, request: Request) -> Pending<'_, Called> {
+    fn summarize(&self, request: Request) -> BoxFuture<'_, Called> {
         Box::pin(async move {
             let began = Instant::now();
             let called = self.provider.summarize(request).await;
@@ -82,7 +83,7 @@ impl Model for Timed {
 /// A conversation under way.
 struct Road {
     session: Session,
-    shelf: Arc<Shelf>,
+    driver: Driver,
     background: Background,
     model: Arc<Timed>,
     client: reqwest::Client,
@@ -106,7 +107,7 @@ fn provider(base_url: &str) -> Provider {
         "[m]\nprovider = \"compatible\"\nprotocol = \"anthropic\"\nbase_url = \"{base_url}\"\nmodel = \"claude-haiku-4-5\"\n"
     );
     let aliases: Aliases = toml::from_str(&table).expect("the test wrote it");
-    let world = World::new(Arc::new(Stopped)).expect("a client can be made");
+    let world = World::new(Arc::new(FrozenClock)).expect("a client can be made");
     aliases.provider("m", Catalog::built_in(), &|_| None, &world).expect("it is in the table")
 }
 
@@ -122,24 +123,17 @@ impl Road {
     async fn start(is_speculative: bool) -> Self {
         let (agent, summariser) = (upstream(AGENT, Some(WINDOW)).await, upstream(SUMMARISER, None).await);
         let model = Arc::new(Timed { provider: provider(&summariser.base_url), took: Mutex::default() });
-        let shelf = Arc::new(Shelf::default());
-        let gauge = Gauge(Counter::for_model(&Catalog::built_in().find("claude-haiku-4-5")));
+        let measure = ModelMeasure(Counter::for_model(&Catalog::built_in().find("claude-haiku-4-5")));
         let prompts = Arc::new(prompts::built_in("default").expect("it is built in"));
-        let setup = Setup {
-            archive: shelf.clone(),
-            measure: Arc::new(gauge),
-            count_method: "as the agent's model counts".into(),
-            budget: Budget::new(Tokens(WINDOW), Tokens::ZERO, Tokens(300)),
-            policy: Arc::new(policy(is_speculative)),
-            can: Expressible::ALL,
-            focus: None,
-            pins: Vec::new(),
-            clock: Arc::new(Stopped),
-            asks: Asks { model: Some(model.clone()), prompts, ..Asks::default() },
-        };
+        let (policy, measure) = (Arc::new(policy(is_speculative)), Arc::new(measure));
+        let budget = Budget::new(Tokens(WINDOW), Tokens::ZERO, Tokens(300));
+        let assembly = Assembly::of_parts(policy, measure, "as the agent's model counts", budget);
+        let summary_model = Some(SummaryModel::apart(model.clone()));
+        let mut ports = Ports::default();
+        (ports.model, ports.prompts) = (summary_model, prompts);
         Self {
-            session: Session::new(Log::default(), setup),
-            shelf,
+            session: Session::empty(assembly),
+            driver: Driver::new(ports),
             background: Background::default(),
             model,
             client: reqwest::Client::builder().no_proxy().build().expect("a client can be made"),
@@ -153,7 +147,7 @@ impl Road {
 
     fn say(&mut self, role: Role, author: Author, text: &str) {
         let message = Message::text(role, author, text);
-        let id = self.session.say(&self.shelf, message).expect("all is in memory");
+        let id = self.session.say(message).expect("all is in memory");
         self.said.push((id, text.to_owned()));
     }
 
@@ -161,15 +155,16 @@ impl Road {
     async fn turn(&mut self, number: usize) {
         self.say(Role::User, Author::Person, &wish(number));
         let began = Instant::now();
-        let report = self.background.prepare(&mut self.session, &Tasks).await.expect("it completes");
-        if let Some(report) = report {
+        let step = self.background.prepare(&self.driver, &mut self.session, &Tasks).await;
+        let step = step.expect("it completes");
+        if let Some(record) = step.record {
             self.waits.push(began.elapsed());
-            self.check_partition(&report);
+            self.check_partition(&record);
         }
         let answer = self.ask().await;
         self.say(Role::Assistant, Author::Model, &answer);
-        self.background.tend(&mut self.session, &Tasks);
-        for event in self.session.take_events() {
+        self.background.tend(&self.driver, &mut self.session, &Tasks);
+        for event in step.events.into_iter().chain(self.session.take_events()) {
             if let Event::Speculated { fate } = event {
                 *self.fates.entry(fate).or_default() += 1;
             }
@@ -197,8 +192,8 @@ impl Road {
     }
 
     /// Each message of the branch is in exactly one place: in view, or covered by the summary.
-    fn check_partition(&self, report: &Report) {
-        let made = report.record.as_ref().expect("something was done");
+    fn check_partition(&self, record: &Record) {
+        let made = record.change().expect("something was done");
         let (kept, left): (BTreeSet<_>, BTreeSet<_>) =
             (made.kept.iter().copied().collect(), made.superseded.iter().copied().collect());
         let all: BTreeSet<EntryId> = self.session.history().iter().copied().collect();
@@ -210,12 +205,12 @@ impl Road {
     async fn go_back(&mut self, turns: usize) {
         self.said.truncate(self.said.len() - 2 * turns);
         let (target, _) = *self.said.last().expect("something was said");
-        self.session.navigate(&self.shelf, target, Farewell::Silent).await.expect("it is in the log");
+        self.driver.navigate(&mut self.session, target, Farewell::Silent).await.expect("it is in the log");
     }
 
     fn check_nothing_lost(&self) {
         let originals = self.session.history().iter().map(|&id| {
-            let message = self.session.setup().archive.message(id).expect("it is kept");
+            let message = self.session.archive().message(id).expect("it is kept");
             (id, message.said())
         });
         assert_eq!(originals.collect::<Vec<_>>(), self.said);

@@ -205,6 +205,23 @@ impl Kept {
         Ok(())
     }
 
+    /// The form a message will be shown in.
+    pub(crate) fn form_of(&self, job: &Job<'_>, id: EntryId) -> Form {
+        let (now, _) = job.context.form_of(id, job.sizes);
+        let new = self.forms.iter().filter(|(kept, _)| *kept == id).map(|&(_, form)| form);
+        new.fold(now, Form::and)
+    }
+
+    /// Has messages take on these forms too.
+    pub(crate) fn add_forms(&mut self, forms: Vec<(EntryId, Form)>) {
+        for (id, form) in forms {
+            match self.forms.iter_mut().find(|(kept, _)| *kept == id) {
+                Some((_, taken)) => *taken = taken.and(form),
+                None => self.forms.push((id, form)),
+            }
+        }
+    }
+
     /// The tail as an entry says it.
     pub fn tail_entry(&self) -> Tail {
         if self.tail.is_empty() { Tail::Nothing } else { Tail::These(self.tail.clone()) }

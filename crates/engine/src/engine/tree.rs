@@ -159,6 +159,7 @@ impl Tree {
         };
         session.take_home(state.log.clone(), sizes, opening);
         session.go_on(&path)?;
+        session.outgrow()?;
         Ok(session)
     }
 

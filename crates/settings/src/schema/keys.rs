@@ -85,7 +85,7 @@ pub const KEYS: &[Key] = &[
     set("prune.notice", Choice(&["pointer", "pruned", "truncated"]), ALL, "how the pointer in place of a result is worded: size and beginning, `[Pruned — N tokens]`, `[Output truncated - N tokens]`; each with the id that brings it back"),
     open("prune.protect", Threshold, ALL, "the newest part of the context that is left alone"),
     open("prune.protect_results", Number, ALL, "the newest tool results that are left alone, in tokens"),
-    set("prune.size_min", Number, ALL, "a message smaller than this is not worth a pointer"),
+    set("prune.size_min", Number, ALL, "results smaller than this, and arguments of a call that are not larger, are left as they are"),
     set("prune.saving_min", Number, ALL, "a pass that saves less is not worth its price"),
     set("prune.saving_compare", COMPARE, ALL, "whether the saving must come to that or pass it"),
     set("prune.tools_kept", Texts, ALL, "results of these tools are left alone"),

@@ -10,14 +10,14 @@ mod provider;
 mod script;
 
 use epitome_core::{
-    Author, Block, Body, Called, Failure, Fallback, Message, Part, Reply, Request, Role, Seen, Shown, Stop,
-    Strategy, Tokens, ToolResult, Trigger,
+    Author, Block, Body, Called, Change, Coverage, Failure, Fallback, Message, Part, Record, Reply, Request,
+    Role, Shown, Stop, Strategy, Tokens, ToolResult, Trigger,
 };
-use epitome_engine::{Happened, Made};
 use epitome_settings::{Sources, resolve};
-use epitome_testbed::{Bed, Maker, cut_off, failed, good, tool_call};
+use epitome_testbed::{Bed, Maker, change, cut_off, failed, good, tool_call, word};
 use epitome_wire::encode::{self, RequestParts};
 use epitome_wire::{Protocol, validate};
+use std::sync::Arc;
 
 const WINDOW: u64 = 20_000;
 
@@ -29,17 +29,23 @@ fn due(maker: Maker) -> Bed {
 }
 
 /// What came of a compaction that a session needed.
-fn made(bed: &mut Bed) -> Made {
-    bed.prepare().expect("it is due").record.expect("it was compacted")
+fn made(bed: &mut Bed) -> Change {
+    change(bed.prepare())
+}
+
+/// The same with how it came about.
+fn recorded(bed: &mut Bed) -> (Change, Arc<Record>) {
+    let record = bed.prepare().expect("it is due");
+    (change(Some(record.clone())), record)
 }
 
 /// What a compaction came to when every answer was this one: who did it, what was given up, how many calls.
 fn always(called: Called) -> (Strategy, Vec<Fallback>, usize) {
     let mut bed = due(Maker::new("default", WINDOW));
     bed.model.always(called);
-    let made = made(&mut bed);
-    assert!(!bed.session.check().is_due);
-    (made.strategy, made.fallbacks, bed.model.requests().len())
+    let (made, record) = recorded(&mut bed);
+    assert!(!bed.session.check().is_due());
+    (made.strategy, record.fallbacks.clone(), bed.model.requests().len())
 }
 
 fn given_up(why: &str) -> Vec<Fallback> {
@@ -47,7 +53,7 @@ fn given_up(why: &str) -> Vec<Fallback> {
 }
 
 /// The rules of the three protocols that messages break once they are encoded.
-fn violations(messages: &[std::sync::Arc<Message>]) -> Vec<String> {
+fn violations(messages: &[Arc<Message>]) -> Vec<String> {
     let shown: Vec<Shown> =
         messages.iter().map(|message| Shown { id: None, message: message.clone() }).collect();
     let parts = RequestParts { model: Some("m"), max_tokens: Some(100), ..RequestParts::default() };
@@ -64,8 +70,8 @@ fn violations(messages: &[std::sync::Arc<Message>]) -> Vec<String> {
 fn l15_a_history_of_ten_windows_is_compacted_without_a_model() {
     let mut bed = Maker::new("default", WINDOW).no_model().bed();
     bed.talk(1_000, 200);
-    let made = made(&mut bed);
-    assert_eq!((made.strategy, made.fallbacks), (Strategy::Summarize, vec![]));
+    let (made, record) = recorded(&mut bed);
+    assert_eq!((made.strategy, &record.fallbacks), (Strategy::Summarize, &vec![]));
     assert!(bed.session.context().tokens() <= made.target);
 }
 
@@ -149,7 +155,7 @@ fn l21_a_result_larger_than_the_window_is_met_before_the_next_call() {
     let made = made(&mut bed);
     assert_eq!(bed.in_view().last_chunk(), Some(&[call, result]));
     assert!(made.reduced.contains(&result), "{:?}", made.reduced);
-    assert!(bed.session.budget().fits(bed.session.context().tokens()) && !bed.session.check().is_due);
+    assert!(bed.session.budget().fits(bed.session.context().tokens()) && !bed.session.check().is_due());
 }
 
 #[test]
@@ -160,7 +166,7 @@ fn l22_two_messages_of_which_one_is_giant_can_be_compacted() {
         let texts = if is_first_giant { [giant.as_str(), "I see"] } else { ["look at this", giant.as_str()] };
         let ids = [bed.user(texts[0]), bed.assistant(texts[1])];
         bed.prepare().expect("it is due");
-        assert!(bed.session.budget().fits(bed.session.context().tokens()) && !bed.session.check().is_due);
+        assert!(bed.session.budget().fits(bed.session.context().tokens()) && !bed.session.check().is_due());
         assert_eq!(bed.in_view()[0], ids[0]);
     }
 }
@@ -175,7 +181,7 @@ fn l23_the_record_says_how_much_the_summariser_saw() {
     bed.model.then(good(""));
     let made = made(&mut bed);
     let leaving = made.superseded.len();
-    assert_eq!(made.shown, Some(Seen { messages: leaving, of: leaving, cut: 1 }));
+    assert_eq!(made.shown, Some(Coverage { messages: leaving, of: leaving, cut: 1 }));
 }
 
 #[test]
@@ -184,15 +190,15 @@ fn l23_what_the_summariser_did_not_see_is_marked() {
         settings.trigger.absolute = Some(Tokens(15_000));
     }));
     bed.model.then(failed(Failure::TooLong { over: Some(Tokens(3_000)) }));
-    let report = bed.compact(Trigger::Manual);
-    let made = report.record.expect("it was compacted");
+    let record = bed.compact(Trigger::Manual);
+    let made = change(Some(record.clone()));
     let seen = made.shown.expect("a model was asked");
     assert!(seen.messages < seen.of, "{seen:?}");
     let note = format!(
         "the summariser was shown {} of {} messages; the rest is covered by what the machine copied",
         seen.messages, seen.of
     );
-    assert!(made.notes.contains(&note), "{:?}", made.notes);
+    assert!(record.notes.contains(&note), "{:?}", record.notes);
 }
 
 #[test]
@@ -200,9 +206,9 @@ fn l24_an_empty_configuration_compacts_without_a_model() {
     let resolved = resolve(&Sources::default()).expect("nothing set is nothing wrong");
     let maker = Maker::new("default", WINDOW).set(|settings| *settings = resolved.policy.settings().clone());
     let mut bed = due(maker.no_model());
-    let report = bed.prepare().expect("it is due");
-    assert_eq!((report.outcome, report.cost), (Happened::Compacted, 0.0));
-    let made = report.record.expect("it was compacted");
+    let record = bed.prepare().expect("it is due");
+    assert_eq!((word(&record), record.cost), ("compacted", 0.0));
+    let made = change(Some(record));
     assert_eq!(made.summarizer.as_deref(), Some("the embedded summariser"));
 }
 

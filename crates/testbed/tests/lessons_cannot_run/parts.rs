@@ -1,10 +1,10 @@
 //! Summaries made by several calls, and what becomes of those that fail.
 
-use crate::{WINDOW, due, made};
+use crate::{WINDOW, due, made, recorded};
 use epitome_core::policy::{Last, Split};
 use epitome_core::{Called, Failure, Purpose, Request, Strategy, Tokens};
-use epitome_engine::{Happened, Model, Pending};
-use epitome_testbed::{Bed, Maker, empty, failed, good, tool_call, written};
+use epitome_engine::{BoxFuture, Model, SummaryModel};
+use epitome_testbed::{Bed, Maker, empty, failed, good, tool_call, word, written};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -28,7 +28,7 @@ impl Model for OneSlot {
         Tokens(4_000)
     }
 
-    fn summarize(&self, _: Request) -> Pending<'_, Called> {
+    fn summarize(&self, _: Request) -> BoxFuture<'_, Called> {
         if self.busy.fetch_add(1, Ordering::Relaxed) > 0 {
             self.sent_away.fetch_add(1, Ordering::Relaxed);
         }
@@ -64,12 +64,10 @@ fn l26_a_server_of_one_slot_is_never_asked_twice_at_once() {
     let slot = Arc::new(OneSlot::default());
     let maker = Maker::new("default", WINDOW).set(|settings| settings.summary.split = Split::Parallel);
     let mut bed = cut_turn(maker);
-    let mut asks = bed.session.setup().asks.clone();
-    asks.model = Some(slot.clone());
-    bed.session.set_asks(asks);
-    let report = bed.prepare().expect("it is due");
-    assert_eq!(report.outcome, Happened::Compacted);
-    assert_eq!((report.spent.calls, slot.sent_away.load(Ordering::Relaxed)), (2, 0));
+    bed.driver.ports_mut().model = Some(SummaryModel::apart(slot.clone()));
+    let record = bed.prepare().expect("it is due");
+    assert_eq!(word(&record), "compacted");
+    assert_eq!((record.spent.calls, slot.sent_away.load(Ordering::Relaxed)), (2, 0));
 }
 
 #[test]
@@ -85,8 +83,9 @@ fn l26_where_it_is_known_that_a_provider_takes_them_two_calls_go_at_once() {
 fn l27_a_call_that_breaks_off_is_made_again_within_the_plans_calls() {
     let mut bed = due(Maker::new("default", WINDOW));
     bed.model.then(failed(Failure::Broken("the stream ended early".into())));
-    let made = made(&mut bed);
-    assert_eq!((made.strategy, made.fallbacks, bed.model.requests().len()), (Strategy::Summarize, vec![], 2));
+    let (made, record) = recorded(&mut bed);
+    let calls = bed.model.requests().len();
+    assert_eq!((made.strategy, &record.fallbacks, calls), (Strategy::Summarize, &vec![], 2));
 }
 
 #[test]
@@ -116,9 +115,8 @@ fn l29_failures_of_every_kind_count_towards_the_same_limit() {
     for called in kinds {
         bed.model.then(called);
     }
-    let outcomes: Vec<Option<Happened>> =
-        (0..6).map(|_| bed.prepare().map(|report| report.outcome)).collect();
-    let abandoned = Some(Happened::Abandoned);
+    let outcomes: Vec<Option<&str>> = (0..6).map(|_| bed.prepare().map(|record| word(&record))).collect();
+    let abandoned = Some("abandoned");
     assert_eq!(outcomes, [abandoned, abandoned, abandoned, None, None, None]);
     assert_eq!(bed.model.requests().len(), 3);
 }

@@ -124,7 +124,7 @@ fn l63_a_message_that_is_kept_loses_a_result_whose_call_is_gone_and_nothing_else
     let mut bed = Bed::new("default", WINDOW);
     let mixed = bed.say(message(Role::User, vec![orphan, Block::text("and keep the port at 8443")]));
     bed.talk(80, 200);
-    bed.session.set_pins(vec![mixed]);
+    bed.session.options_mut().pins = vec![mixed];
     bed.compact(Trigger::Manual);
     assert_eq!(bed.in_view()[0], mixed);
     assert_eq!(violations(&bed), Vec::<String>::new());

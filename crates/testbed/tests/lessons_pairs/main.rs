@@ -5,10 +5,10 @@ mod any;
 mod kinds;
 
 use epitome_core::{
-    Author, Block, EntryId, Message, Part, Piece, Role, Shown, Slot, Supplied, ToolResult, Transformed,
-    Trigger, Verdict, Wishes,
+    Author, Block, EntryId, Message, Part, Piece, Record, Role, Shown, Slot, Supplied, ToolResult,
+    Transformed, Trigger, Verdict, Wishes,
 };
-use epitome_engine::Report;
+use epitome_engine::{Driver, Ports};
 use epitome_testbed::{Bed, Maker, TestHook, good};
 use epitome_wire::encode::{self, RequestParts};
 use epitome_wire::{Protocol, validate};
@@ -45,16 +45,23 @@ fn result(call: &str, text: &str) -> Message {
     Message { role: Role::Tool, author: Author::Tool, blocks }
 }
 
+/// Lets this hook, and no other, have a say.
+fn ask(bed: &mut Bed, hook: TestHook) {
+    let old = bed.driver.ports();
+    let mut ports = Ports::at(old.clock.clone());
+    (ports.model, ports.prompts) = (old.model.clone(), old.prompts.clone());
+    ports.add_hook(Arc::new(hook)).expect("it is the only one");
+    bed.driver = Driver::new(ports);
+}
+
 /// Compacts with a hook that wants everything from this message on kept.
-fn kept_from(bed: &mut Bed, keep_from: EntryId) -> Report {
+fn kept_from(bed: &mut Bed, keep_from: EntryId) -> Arc<Record> {
     let wishes = Wishes {
         summary: Some(Supplied { text: "## Goal\nship it".into(), keep_from: Some(keep_from) }),
         ..Wishes::default()
     };
     let hook = TestHook::new("plugin").says(Ok(Some(Verdict::Proceed(wishes))));
-    let mut asks = bed.session.setup().asks.clone();
-    asks.hooks = vec![Arc::new(hook)];
-    bed.session.set_asks(asks);
+    ask(bed, hook);
     bed.compact(Trigger::Manual)
 }
 
@@ -110,13 +117,13 @@ fn l55_a_hook_that_would_part_a_pair_is_refused() {
     bed.talk(40, 200);
     let (call, answer) = bed.exchange("read", "{}", "text");
     bed.talk(40, 200);
-    let report = kept_from(&mut bed, answer);
-    assert_eq!(report.hooks[0].told, format!("refused: a cut at {answer} would split an exchange"));
+    let record = kept_from(&mut bed, answer);
+    assert_eq!(record.hooks[0].told, format!("refused: a cut at {answer} would split an exchange"));
     let count = seen(&bed, &[call, answer]).len();
     assert!(count != 1, "a pair was parted");
     bed.talk(40, 200);
-    let report = kept_from(&mut bed, EntryId(9_999));
-    assert_eq!(report.hooks[0].told, "refused: m9999 is not in view on this branch");
+    let record = kept_from(&mut bed, EntryId(9_999));
+    assert_eq!(record.hooks[0].told, "refused: m9999 is not in view on this branch");
     assert_eq!(violations(&bed), Vec::<String>::new());
 }
 
@@ -129,11 +136,9 @@ fn l55_one_half_that_a_hook_wants_kept_brings_the_other() {
         bed.talk(70, 200);
         let retain = vec![if is_call { call } else { answer }, EntryId(9_999)];
         let verdict = Verdict::Proceed(Wishes { retain, ..Wishes::default() });
-        let mut asks = bed.session.setup().asks.clone();
-        asks.hooks = vec![Arc::new(TestHook::new("plugin").says(Ok(Some(verdict))))];
-        bed.session.set_asks(asks);
-        let report = bed.compact(Trigger::Manual);
-        assert_eq!(report.hooks[0].told, "retains 1, refused 1 that are not in this history (m9999…)");
+        ask(&mut bed, TestHook::new("plugin").says(Ok(Some(verdict))));
+        let record = bed.compact(Trigger::Manual);
+        assert_eq!(record.hooks[0].told, "retains 1, refused 1 that are not in this history (m9999…)");
         assert_eq!(seen(&bed, &[call, answer]), [call, answer]);
         assert_eq!(violations(&bed), Vec::<String>::new());
     }
@@ -150,15 +155,14 @@ fn l55_a_compactors_list_that_parts_a_pair_is_refused() {
     let [first_kept, call_kept, newest_kept] = keep;
     let list = vec![first_kept, call_kept, Piece::Write("so far".into()), newest_kept];
     let hook = TestHook::new("plugin").compacts(Some(Ok(Transformed { list })));
-    let mut settings = bed.session.setup().policy.settings().clone();
+    let mut settings = bed.session.policy().settings().clone();
     settings.strategy.insert(0, epitome_core::Strategy::Delegate);
     let policy = epitome_core::Policy::try_from(settings).expect("the settings are sound");
-    bed.session.set_policy(Arc::new(policy));
-    let mut asks = bed.session.setup().asks.clone();
-    asks.hooks = vec![Arc::new(hook)];
-    bed.session.set_asks(asks);
-    let made = bed.compact(Trigger::Manual).record.expect("the next strategy did it");
-    assert_eq!(made.fallbacks[0].why, format!("the compactor failed: it splits the exchange at {call}"));
+    bed.session.set_policy(Arc::new(policy)).expect("all is in memory");
+    ask(&mut bed, hook);
+    let record = bed.compact(Trigger::Manual);
+    assert!(record.change().is_some(), "the next strategy did it");
+    assert_eq!(record.fallbacks[0].why, format!("the compactor failed: it splits the exchange at {call}"));
     assert!(seen(&bed, &[call, answer]).len() != 1);
 }
 

@@ -192,7 +192,7 @@ impl World {
                 if let Some(record) = &report.record {
                     let room = self.bed.session.budget().room();
                     let history = report.tokens_after.less(report.budget.fixed);
-                    let is_cut = report.outcome == Happened::Compacted;
+                    let is_cut = report.outcome == Outcome::Compacted;
                     if is_cut {
                         self.told = record.superseded.iter().chain(&record.dropped).copied().collect();
                     }
@@ -229,15 +229,15 @@ impl World {
 
 fn kind_of(report: &Report) -> &'static str {
     match report.outcome {
-        Happened::Compacted => match report.record.as_ref().and_then(|made| made.summarizer.as_deref()) {
+        Outcome::Compacted => match report.record.as_ref().and_then(|made| made.summarizer.as_deref()) {
             Some("test-model") => "by a model",
             Some("the embedded summariser") => "by the embedded summariser",
             Some(_) => "by someone else",
             None => "dropped",
         },
-        Happened::Pruned => "pruned",
-        Happened::Noop | Happened::Recorded => "nothing to do",
-        Happened::Vetoed => "vetoed",
-        Happened::Abandoned => "abandoned",
+        Outcome::Pruned => "pruned",
+        Outcome::Noop | Outcome::Recorded => "nothing to do",
+        Outcome::Vetoed => "vetoed",
+        Outcome::Abandoned => "abandoned",
     }
 }
