@@ -8,7 +8,7 @@ pub use formats::FromFormat;
 pub use policy::{ConfigArgs, InitArgs, PolicyArgs};
 
 use clap::{Args, Parser, Subcommand};
-type Upstream = String;
+use epitome_server::Upstream;
 use epitome_wire::{Format, Protocol};
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -47,7 +47,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Presets(args) => commands::presets::run(&args),
         Command::Config(args) => commands::config::run(&args),
         Command::Init(args) => commands::init::run(&args),
-        Command::Serve(_) => anyhow::bail!("serve is out"),
+        Command::Serve(args) => commands::serve::run(args),
         Command::Demo(args) => commands::demo::run(&args),
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man => commands::shell::man(),

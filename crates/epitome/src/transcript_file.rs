@@ -125,8 +125,8 @@ impl TranscriptFile {
         let assembly = self.assembly(&conversation.fixed);
         let store = TranscriptStore::new(number, conversation, assembly.count_method().clone());
         let store = Arc::new(store);
-        let opening =
-            Opening { session: store.session(), leaf: conversation.leaf, assembly, options, driver };
+        let (session, leaf) = (store.session(), conversation.leaf);
+        let opening = Opening { session, leaf, assembly, options, driver, idle: None };
         OpenConversation { engine: Engine::new(store.clone()), store, opening }
     }
 

@@ -10,7 +10,7 @@ pub mod models;
 pub mod presets;
 pub mod recall;
 pub mod replay;
-// pub mod serve;
+pub mod serve;
 pub mod shell;
 pub mod tokens;
 pub mod undo;

@@ -5,5 +5,5 @@ mod dry;
 mod failures;
 mod presets;
 mod ranges;
-// mod serve;
+mod serve;
 mod stage;

@@ -79,7 +79,7 @@ impl<'a> CompactRun<'a> {
             return Ok(());
         }
         for &id in &self.args.pins {
-            open.engine.pin(&open.opening, id, true).await?;
+            open.engine.pin(&open.opening, id).await?;
         }
         Ok(())
     }
