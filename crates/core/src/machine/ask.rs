@@ -186,11 +186,13 @@ impl<'a> Ask<'a> {
         Err(NoSummary::Failed(why.into()))
     }
 
-    /// Whether the context is due again where a shorter summary would have helped.
+    /// Whether the context is due again where a shorter summary would have helped, or where the trigger is so
+    /// low that no history is ever below it: counted as success, the latter would run at every step.
     fn is_due_for_summary(&self, tokens_after: Tokens) -> bool {
         let Plan { job, kept, .. } = &self.plan;
-        let left = job.budget.undue(job.policy).less(kept.tokens);
-        job.budget.is_due(tokens_after, job.policy) && left >= summary_min(job)
+        let undue = job.budget.undue(job.policy);
+        let is_avoidable = undue.less(kept.tokens) >= summary_min(job);
+        job.budget.is_due(tokens_after, job.policy) && (is_avoidable || undue < summary_min(job))
     }
 
     /// Frames the text, compares it with what it replaces, and puts back what matters and is missing.

@@ -52,6 +52,7 @@ pub const KEYS: &[Key] = &[
     set("trigger.yields", Flag, ALL, "whether a reserve in `trigger.at` that is most of a small window gives way to `trigger.free_min`; never where someone set `trigger.at`"),
     open("trigger.only_lower", Threshold, ALL, "a point in the window without the answer's part that may bring the trigger forward, never back"),
     open("trigger.target", Threshold, ALL, "compact down to this; as far as the strategy goes where unset"),
+    set("trigger.target_of", Choice(&["free", "request"]), ALL, "what the target is for: what stands beside the messages kept in any case, as a share of the room that is free for a history; or the whole request, as a share of the window"),
     set("trigger.measure", Choice(&["count", "usage", "hybrid", "floor"]), SERVE, "our own count; what the provider said of the newest call; that and our count of what came since; the larger of both"),
     open("trigger.approaching", Threshold, SERVE, "an early warning"),
     open("trigger.messages", Number, LIVE, "compact at this many messages in view"),
