@@ -10,7 +10,7 @@ use epitome_core::policy::Resume;
 use epitome_core::{
     Archive, ArchiveError, Available, Budget, Circumstances, Conclusion, Context, EditPass, Effect, EntryId,
     Expressible, Item, Job, Judgement, Log, LogError, Mark, MemoryArchive, Message, Outcome, Plan, Policy,
-    Range, Record, Role, Shown, SizeTable, Strategy, Tokens, Trigger,
+    Range, Record, Role, Shown, SizeTable, Strategy, Tokens, Trigger, UsageMark,
 };
 use epitome_tokens::Usage;
 use std::sync::Arc;
@@ -510,18 +510,20 @@ impl Session {
         let is_other_count = self.assembly.set_policy(policy)?;
         let Self { timeline, assembly, archive, .. } = self;
         let lens = lens(assembly, archive);
-        Ok(if is_other_count { timeline.recount(lens)? } else { timeline.recount_view(lens)? })
+        Ok(if is_other_count { timeline.recount(lens)? } else { timeline.review(lens)? })
     }
 
     /// Uses another model from the next check on; messages are counted anew where it counts otherwise. What one
     /// model's provider counted says nothing of the next one's requests.
     pub fn set_assembly(&mut self, assembly: Assembly) -> Result<(), EngineError> {
         let is_other_count = assembly.count_method() != self.assembly.count_method();
+        if self.timeline.usage().is_some() {
+            self.mark(Mark::Usage(UsageMark::default()))?;
+        }
         self.assembly = assembly;
         let Self { timeline, assembly, archive, .. } = self;
-        timeline.forget_usage();
         let lens = lens(assembly, archive);
-        Ok(if is_other_count { timeline.recount(lens)? } else { timeline.recount_view(lens)? })
+        Ok(if is_other_count { timeline.recount(lens)? } else { timeline.review(lens)? })
     }
 
     /// What decides how much room there is, open to change.

@@ -101,11 +101,7 @@ impl Timeline {
         let path = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
         let rebuilds = self.rebuilds + 1;
         *self = Self { leaf, context, rebuilds, ..Self::new(log.clone(), sizes.clone()) };
-        for anchor in std::iter::once(None).chain(path.iter().copied().map(Some)) {
-            for &id in anchor.iter().chain(log.marks_at(anchor)) {
-                self.note(id, lens.guard);
-            }
-        }
+        held_on(&log, &path).for_each(|id| self.note(id, lens.guard));
         self.tally.recount(&self.context, lens)
     }
 
@@ -146,13 +142,18 @@ impl Timeline {
             }
             Entry::Mark(Mark::Usage(mark)) => {
                 let slots = self.slots_up_to(log.parent(id));
-                self.usage = Some(UsageAnchor { mark: *mark, slots });
+                let is_known = *mark != UsageMark::default();
+                self.usage = is_known.then_some(UsageAnchor { mark: *mark, slots });
             }
-            Entry::Mark(Mark::Edit { .. } | Mark::Apply { .. } | Mark::Redo { .. }) => self.usage = None,
             Entry::Mark(
-                Mark::Pin { .. }
-                | Mark::Unpin { .. }
-                | Mark::Label { .. }
+                Mark::Edit { .. }
+                | Mark::Apply { .. }
+                | Mark::Redo { .. }
+                | Mark::Pin { .. }
+                | Mark::Unpin { .. },
+            ) => self.usage = None,
+            Entry::Mark(
+                Mark::Label { .. }
                 | Mark::Judgement { .. }
                 | Mark::Failure
                 | Mark::Floor { .. }
@@ -216,8 +217,14 @@ impl Timeline {
         self.move_to(self.leaf, lens)
     }
 
-    /// Counts bytes and pictures in view anew: another policy may want them.
-    pub(crate) fn recount_view(&mut self, lens: Lens<'_>) -> Result<(), ArchiveError> {
+    /// Looks at the path with another policy's eyes: bytes and pictures in view are counted anew, and what stops a
+    /// loop is held against its limits.
+    pub(crate) fn review(&mut self, lens: Lens<'_>) -> Result<(), ArchiveError> {
+        let path = self.leaf.map(|leaf| self.log.path(leaf)).unwrap_or_default();
+        self.breaker = Breaker::default();
+        for entry in held_on(&self.log, &path).filter_map(|id| self.log.get(id)) {
+            self.breaker.take(entry, lens.guard);
+        }
         self.tally.recount(&self.context, lens)
     }
 
@@ -309,14 +316,16 @@ impl Timeline {
         self.usage
     }
 
-    pub(crate) fn forget_usage(&mut self) {
-        self.usage = None;
-    }
-
     /// How often the context was rebuilt.
     pub fn rebuilds(&self) -> u64 {
         self.rebuilds
     }
+}
+
+/// The entries of a path and the marks that hold on it, in the order they take effect.
+fn held_on<'l>(log: &'l Log, path: &'l [EntryId]) -> impl Iterator<Item = EntryId> + 'l {
+    let anchors = std::iter::once(None).chain(path.iter().copied().map(Some));
+    anchors.flat_map(|anchor| anchor.into_iter().chain(log.marks_at(anchor).iter().copied()))
 }
 
 /// An entry that could not be appended or taken up.
