@@ -95,14 +95,26 @@ impl Timeline {
 
     /// Derives everything anew for the path that ends in `leaf`.
     pub fn move_to(&mut self, leaf: Option<EntryId>, lens: Lens<'_>) -> Result<(), ArchiveError> {
+        let path = leaf.map(|leaf| self.log.path(leaf)).unwrap_or_default();
+        self.count_new(&path, lens);
         let (log, sizes) = (self.log.clone(), self.sizes.clone());
         let reader = Reader { log: &log, sizes: &sizes, measure: lens.measure, archive: lens.archive };
         let context = Context::of(leaf, reader)?;
-        let path = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
         let rebuilds = self.rebuilds + 1;
         *self = Self { leaf, context, rebuilds, ..Self::new(log.clone(), sizes.clone()) };
         held_on(&log, &path).for_each(|id| self.note(id, lens.guard));
         self.tally.recount(&self.context, lens)
+    }
+
+    /// Counts messages of a path that were never counted in the way that is in use now. What is out of view need not be
+    /// at hand, and is not missed.
+    fn count_new(&mut self, path: &[EntryId], lens: Lens<'_>) {
+        for &id in path {
+            let is_new = self.log.item(id).is_some() && self.sizes.total(id) == Tokens::ZERO;
+            if let Some(message) = is_new.then(|| lens.archive.message(id).ok()).flatten() {
+                Arc::make_mut(&mut self.sizes).set(id, lens.measure.sizes(&message));
+            }
+        }
     }
 
     /// Takes up one more entry: the next of the path, or a mark anchored at its end. Costs the same however
@@ -207,13 +219,9 @@ impl Timeline {
         (self.log, self.sizes) = (log, sizes);
     }
 
-    /// Counts every message of the path anew, by another way of counting.
+    /// Counts every message of the path anew, by another way of counting; those of other paths when they are come to.
     pub fn recount(&mut self, lens: Lens<'_>) -> Result<(), ArchiveError> {
-        let mut sizes = SizeTable::default();
-        for &id in &self.history {
-            sizes.set(id, lens.measure.sizes(&*lens.archive.message(id)?));
-        }
-        self.sizes = Arc::new(sizes);
+        self.sizes = Arc::default();
         self.move_to(self.leaf, lens)
     }
 
