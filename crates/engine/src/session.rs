@@ -510,7 +510,8 @@ impl Session {
         let is_other_count = self.assembly.set_policy(policy)?;
         let Self { timeline, assembly, archive, .. } = self;
         let lens = lens(assembly, archive);
-        Ok(if is_other_count { timeline.recount(lens)? } else { timeline.review(lens)? })
+        let looked = if is_other_count { timeline.recount(lens) } else { timeline.review(lens) };
+        Ok(looked?)
     }
 
     /// Uses another model from the next check on; messages are counted anew where it counts otherwise. What one
@@ -523,7 +524,8 @@ impl Session {
         self.assembly = assembly;
         let Self { timeline, assembly, archive, .. } = self;
         let lens = lens(assembly, archive);
-        Ok(if is_other_count { timeline.recount(lens)? } else { timeline.review(lens)? })
+        let looked = if is_other_count { timeline.recount(lens) } else { timeline.review(lens) };
+        Ok(looked?)
     }
 
     /// What decides how much room there is, open to change.
