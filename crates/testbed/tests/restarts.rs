@@ -1,6 +1,6 @@
 //! What a session knows is in its log: opened again, by this program or another replica, it is the one that grew.
 
-use epitome_core::policy::{Last, PruneWhen};
+use epitome_core::policy::{Last, MeasureBy, PruneWhen};
 use epitome_core::{Archive, EntryId, Failure, SizeTable, Slot, Strategy, Tokens, Trigger};
 use epitome_engine::{Breaker, Check, FigureSource, Lens, Permission, Session, Timeline};
 use epitome_testbed::{Bed, Maker, failed, now, word};
@@ -73,7 +73,8 @@ fn usage_is_the_same_after_a_restart() {
 
 #[test]
 fn usage_of_another_model_is_forgotten_by_a_restart_too() {
-    let mut bed = Bed::new("default", WINDOW);
+    let maker = Maker::new("default", WINDOW);
+    let mut bed = maker.set(|settings| settings.trigger.measure = MeasureBy::Hybrid).bed();
     bed.talk(40, 200);
     let usage = Usage { prompt: 9_000, output: 200, ..Usage::default() };
     bed.session.record_usage(usage).expect("all is in memory");
