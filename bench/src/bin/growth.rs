@@ -6,12 +6,12 @@
 //! one JSON object per size, times in milliseconds, and what 100,000 cost beside 1,000 on the last line.
 
 use epitome_bench::speed::figures::{Figures, median};
-use epitome_bench::speed::session::setup;
+use epitome_bench::speed::session;
 use epitome_core::{
     Archive, ArchiveError, Author, Block, Call, CallId, Compaction, Context, Entry, EntryId, Keep, Log,
-    Measure, Message, Part, Role, Summary, Tail, Tokens, ToolResult, Trigger, find_cut,
+    Measure, Message, Part, Reader, Role, SizeTable, Tail, Tokens, ToolResult, Trigger, Weighed, find_cut,
 };
-use epitome_engine::{EngineError, Gauge, Session, Setup};
+use epitome_engine::{CompactOptions, Driver, EngineError, ModelMeasure, Session};
 use epitome_tokens::{Catalog, Counter};
 use std::error::Error;
 use std::sync::Arc;
@@ -30,10 +30,10 @@ const RESULT_WORDS: u32 = 600;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let reps = std::env::args().nth(1).map_or(Ok(5), |reps| reps.parse())?;
-    let gauge = Gauge(Counter::for_model(&Catalog::built_in().find("claude-sonnet-4-5")));
+    let counter = ModelMeasure(Counter::for_model(&Catalog::built_in().find("claude-sonnet-4-5")));
     let mut all = Vec::new();
     for size in SIZES {
-        let figures = measure(size, reps, &gauge)?;
+        let figures = measure(size, reps, &counter)?;
         println!("{}", serde_json::json!({"peer": "epitome", "entries": size, "ms": figures}));
         all.push(figures);
     }
@@ -46,42 +46,60 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn measure(size: u32, reps: usize, gauge: &Gauge) -> Result<Figures, Box<dyn Error>> {
-    let mut log = Log::default();
-    for id in (0..size + STEPS).map(EntryId) {
-        log.push(Entry::Message(gauge.weigh(&message(id))));
-    }
-    let mut figures = Figures::default();
-    let setup = setup(MadeUp, gauge);
-    let mut steps = Vec::new();
-    let mut session = session_of(&log, size, &setup)?;
-    for _ in 0..reps {
-        session = session_of(&log, size, &setup)?;
-        steps.push(median_step(&mut session, size, gauge)?);
-    }
-    figures.put("step", median(steps));
-    figures.time_many("check", reps, MANY, || session.check());
-    figures.time_many("find_cut", reps, MANY, || find_cut(session.context(), Keep::Tokens(KEEP)));
-    figures.time("prepare_compaction", reps, || session.draft(Trigger::Threshold).map(drop))?;
-    rebuild(session.context(), log, size, gauge, reps, &mut figures)?;
-    Ok(figures)
+/// A made-up session, as it lies in a log.
+struct MadeUpLog {
+    log: Arc<Log>,
+    sizes: Arc<SizeTable>,
 }
 
-fn session_of(log: &Log, size: u32, setup: &Setup) -> Result<Session, EngineError> {
-    let mut session = Session::new(log.clone(), setup.clone());
-    (0..size).map(EntryId).try_for_each(|id| session.absorb(id))?;
-    Ok(session)
+impl MadeUpLog {
+    fn new(count: u32, counter: &ModelMeasure) -> Self {
+        let (mut log, mut all) = (Log::default(), SizeTable::default());
+        for id in (0..count).map(EntryId) {
+            let Weighed { item, sizes } = counter.weigh(&message(id));
+            log.push(Entry::Message(item));
+            all.set(id, sizes);
+        }
+        Self { log: Arc::new(log), sizes: Arc::new(all) }
+    }
+
+    /// A session that has taken up the first `size` messages.
+    fn session(&self, size: u32, counter: &ModelMeasure) -> Result<Session, EngineError> {
+        let mut session = session::session(self.log.clone(), self.sizes.clone(), counter);
+        (0..size).map(EntryId).try_for_each(|id| session.absorb(id))?;
+        Ok(session)
+    }
+}
+
+fn measure(size: u32, reps: usize, counter: &ModelMeasure) -> Result<Figures, Box<dyn Error>> {
+    let made_up = MadeUpLog::new(size + STEPS, counter);
+    let mut figures = Figures::default();
+    let mut steps = Vec::new();
+    let mut session = made_up.session(size, counter)?;
+    for _ in 0..reps {
+        session = made_up.session(size, counter)?;
+        steps.push(median_step(&mut session, size, counter)?);
+    }
+    figures.put("step", median(steps));
+    session::load(&session, |id| Some(Arc::new(message(id))));
+    figures.time_many("check", reps, MANY, || session.check());
+    figures.time_many("find_cut", reps, MANY, || find_cut(session.context(), Keep::Tokens(KEEP)));
+    let driver = Driver::default();
+    let sketch = || driver.sketch(&session, Trigger::Threshold, CompactOptions::default()).map(drop);
+    figures.time("prepare_compaction", reps, sketch)?;
+    rebuild(session.context(), &made_up, size, counter, reps, &mut figures)?;
+    Ok(figures)
 }
 
 /// What stands between a reply and the next call: its message and the result of its call are counted
 /// and taken up, and the session says whether a compaction is due.
-fn median_step(session: &mut Session, size: u32, gauge: &Gauge) -> Result<f64, EngineError> {
+fn median_step(session: &mut Session, size: u32, counter: &ModelMeasure) -> Result<f64, EngineError> {
     let mut times = Vec::new();
     for first in (size..size + STEPS).filter(|first| first % TURN % 2 == 1) {
         let exchange = [first, first + 1].map(EntryId).map(|id| (id, message(id)));
         let began = Instant::now();
         for (id, message) in &exchange {
-            std::hint::black_box(gauge.weigh(message));
+            std::hint::black_box(counter.weigh(message));
             session.absorb(*id)?;
         }
         std::hint::black_box(session.check());
@@ -92,21 +110,22 @@ fn median_step(session: &mut Session, size: u32, gauge: &Gauge) -> Result<f64, E
 
 fn rebuild(
     context: &Context,
-    mut log: Log,
+    made_up: &MadeUpLog,
     size: u32,
-    gauge: &Gauge,
+    counter: &ModelMeasure,
     reps: usize,
     figures: &mut Figures,
 ) -> Result<(), Box<dyn Error>> {
-    let summary = Summary { text: "summary".into(), tokens: Tokens(5) };
     let tail = Tail::From(EntryId(size + STEPS - REBUILD_ENTRIES));
-    let compaction = Compaction { summary: Some(summary), tail, ..Compaction::default() };
-    let id = log.push(Entry::Compaction(Box::new(compaction)));
+    let compaction = Compaction { summary: Some("summary".into()), tail, ..Compaction::default() };
+    let mut log = Log::clone(&made_up.log);
+    let id = log.push(Entry::Recorded(Box::new(compaction)));
+    let reader = Reader { log: &log, sizes: &made_up.sizes, measure: counter, archive: &MadeUp };
     let mut contexts = (0..reps).map(|_| context.clone()).collect::<Vec<_>>().into_iter();
     figures.time("rebuild_after_compaction", reps, || {
         let mut context = contexts.next().expect("there is a context for each repetition");
-        context.take(&log, id, gauge, &MadeUp)?;
-        context.shown(&log, gauge, &MadeUp)
+        context.take(id, reader)?;
+        context.shown(reader)
     })?;
     Ok(())
 }

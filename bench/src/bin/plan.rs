@@ -6,11 +6,11 @@
 
 use epitome_bench::speed::figures::{Figures, peak_rss_mb};
 use epitome_bench::speed::file::OpenFile;
-use epitome_bench::speed::session::setup;
+use epitome_bench::speed::session;
 use epitome_core::{
-    Compaction, Context, Entry, EntryId, Keep, Log, Summary, Tail, Tokens, Trigger, find_cut,
+    Archive as _, Compaction, Context, Entry, EntryId, Keep, Log, Reader, Tail, Tokens, Trigger, find_cut,
 };
-use epitome_engine::{Gauge, Session};
+use epitome_engine::{CompactOptions, Driver, ModelMeasure};
 use epitome_tokens::{Catalog, Counter};
 use epitome_wire::Conversation;
 use std::error::Error;
@@ -30,17 +30,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let path = PathBuf::from(args.next().ok_or("usage: plan FILE [REPS]")?);
     let reps = args.next().map_or(Ok(5), |reps| reps.parse())?;
-    println!("{}", measure(&path, reps)?);
+    println!("{}", figures_of(&path, reps)?);
     Ok(())
 }
 
-fn measure(path: &Path, reps: usize) -> Result<serde_json::Value, Box<dyn Error>> {
-    let gauge = Gauge(Counter::for_model(&Catalog::built_in().find(MODEL)));
+fn figures_of(path: &Path, reps: usize) -> Result<serde_json::Value, Box<dyn Error>> {
+    let measure = ModelMeasure(Counter::for_model(&Catalog::built_in().find(MODEL)));
     let mut figures = Figures::default();
-    let conversation = figures.time("load", reps.min(3), || load(path, &gauge))?;
+    let conversation = figures.time("load", reps.min(3), || load(path, &measure))?;
     let loaded_rss_mb = peak_rss_mb();
-    let in_view = plan(&conversation, &gauge, reps, &mut figures)?;
-    let after = rebuild(&conversation, &gauge, reps, &mut figures)?;
+    let in_view = plan(&conversation, &measure, reps, &mut figures)?;
+    let after = rebuild(&conversation, &measure, reps, &mut figures)?;
     Ok(serde_json::json!({
         "peer": concat!("epitome ", env!("CARGO_PKG_VERSION")),
         "file": path.file_name().map(|name| name.to_string_lossy()),
@@ -53,29 +53,31 @@ fn measure(path: &Path, reps: usize) -> Result<serde_json::Value, Box<dyn Error>
     }))
 }
 
-fn load(path: &Path, gauge: &Gauge) -> Result<Conversation, String> {
+fn load(path: &Path, measure: &ModelMeasure) -> Result<Conversation, String> {
     let source = OpenFile::open(path).map_err(|error| error.to_string())?;
-    let transcript = epitome_wire::read(Arc::new(source), None, gauge).map_err(|error| error.to_string())?;
+    let transcript =
+        epitome_wire::read(Arc::new(source), None, measure).map_err(|error| error.to_string())?;
     transcript.conversations.into_iter().next().ok_or_else(|| "the file holds no conversation".into())
 }
 
 /// Everything up to a plan, on the session as it stands; says how many messages are in view.
 fn plan(
     conversation: &Conversation,
-    gauge: &Gauge,
+    measure: &ModelMeasure,
     reps: usize,
     figures: &mut Figures,
 ) -> Result<usize, Box<dyn Error>> {
-    let setup = setup(conversation.originals.clone(), gauge);
-    let logs: Vec<Log> = (0..reps).map(|_| conversation.log.clone()).collect();
-    let mut logs = logs.into_iter();
+    let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
     let mut session = figures.time("build_context", reps, || {
-        let log = logs.next().expect("there is a log for each repetition");
-        Session::open(log, conversation.leaf, setup.clone())
+        let mut session = session::session(log.clone(), sizes.clone(), measure);
+        session.move_to(conversation.leaf).map(|()| session)
     })?;
+    session::load(&session, |id| conversation.originals.message(id).ok());
+    let driver = Driver::default();
     figures.time_many("check", reps, MANY, || session.check());
     figures.time_many("find_cut", reps, MANY, || find_cut(session.context(), Keep::Tokens(KEEP)));
-    figures.time("prepare_compaction", reps, || session.draft(Trigger::Threshold).map(drop))?;
+    let sketch = || driver.sketch(&session, Trigger::Threshold, CompactOptions::default()).map(drop);
+    figures.time("prepare_compaction", reps, sketch)?;
     let newest = newest_message(session.log()).ok_or("the file holds no message")?;
     figures.time("step_request_path", reps, || session.absorb(newest).map(|()| session.check()))?;
     Ok(session.context().slots().len() - reps)
@@ -84,24 +86,24 @@ fn plan(
 /// A compaction as `plan_pi.mjs` appends one, taken up, and everything it leaves in view read again.
 fn rebuild(
     conversation: &Conversation,
-    gauge: &Gauge,
+    measure: &ModelMeasure,
     reps: usize,
     figures: &mut Figures,
 ) -> Result<usize, Box<dyn Error>> {
     let leaf = conversation.leaf.ok_or("the file holds no message")?;
     let mut log = conversation.log.clone();
-    let before = Context::of(&log, leaf, gauge, &conversation.originals)?;
+    let before = Context::of(Some(leaf), conversation.reader(measure))?;
     let first = log.len().saturating_sub(REBUILD_ENTRIES);
-    let summary = Summary { text: "summary".into(), tokens: Tokens(5) };
     let tail = Tail::From(EntryId(first as u32));
-    let compaction = Compaction { summary: Some(summary), tail, ..Compaction::default() };
-    let id = log.append(Some(leaf), Entry::Compaction(Box::new(compaction)))?;
+    let compaction = Compaction { summary: Some("summary".into()), tail, ..Compaction::default() };
+    let id = log.append(Some(leaf), Entry::Recorded(Box::new(compaction)))?;
+    let reader = Reader { log: &log, ..conversation.reader(measure) };
     let contexts: Vec<Context> = (0..reps).map(|_| before.clone()).collect();
     let mut contexts = contexts.into_iter();
     let shown = figures.time("rebuild_after_compaction", reps, || {
         let mut context = contexts.next().expect("there is a context for each repetition");
-        context.take(&log, id, gauge, &conversation.originals)?;
-        context.shown(&log, gauge, &conversation.originals)
+        context.take(id, reader)?;
+        context.shown(reader)
     })?;
     Ok(shown.len())
 }

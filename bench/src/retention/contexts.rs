@@ -249,11 +249,11 @@ fn ours(
         visible: &visible,
         previous: &[],
         focus: None,
-        archive: &session.shelf,
+        archive: &session.archive,
         measure,
     };
     let room = size.less(spent).less(measure.framing());
-    let draft = embedded::summarize(&material, room).expect("the shelf holds every message");
+    let draft = embedded::summarize(&material, room).expect("the archive holds every message");
     assert!(measure.text(&draft.text) <= room, "a summary keeps to its budget");
     let words = draft.text.split(|c: char| !c.is_ascii_alphanumeric());
     let mut pointers: Vec<EntryId> = words.filter_map(|word| word.parse().ok()).collect();

@@ -2,7 +2,7 @@
 
 use super::words::Vocabulary;
 use epitome_core::facts::{Class, Passage, Sighting, Voice, passages, scan};
-use epitome_core::{Archive, Author, EntryId, Message, Shelf, Tokens};
+use epitome_core::{Archive, Author, EntryId, MemoryArchive, Message, Tokens};
 use epitome_wire::Conversation;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub struct Session {
     /// Its messages, oldest first.
     pub messages: Vec<Said>,
     /// The same, by id, as the product asks for them.
-    pub shelf: Shelf,
+    pub archive: MemoryArchive,
     /// Every fact, by number.
     pub facts: Vec<Fact>,
     numbers: HashMap<Fact, FactId>,
@@ -61,15 +61,17 @@ impl Session {
         let mut session = Self {
             name: name.to_owned(),
             messages: Vec::new(),
-            shelf: Shelf::default(),
+            archive: MemoryArchive::default(),
             facts: Vec::new(),
             numbers: HashMap::new(),
             fixed: Vec::new(),
         };
-        for id in conversation.log.branch(leaf) {
-            let Some(item) = conversation.log.item(id) else { continue };
+        for id in conversation.log.path(leaf) {
+            if conversation.log.item(id).is_none() {
+                continue;
+            }
             let Ok(message) = conversation.originals.message(id) else { continue };
-            session.push(id, message, item.sizes.total());
+            session.push(id, message, conversation.sizes.total(id));
         }
         let fixed = conversation.fixed.system.iter().chain(&conversation.fixed.tools);
         for text in fixed {
@@ -112,7 +114,7 @@ impl Session {
             said.text.push_str(&passage.text);
             said.text.push('\n');
         }
-        self.shelf.put(id, Message::clone(&message));
+        self.archive.put(id, Message::clone(&message));
         self.messages.push(said);
     }
 

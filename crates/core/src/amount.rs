@@ -112,6 +112,7 @@ impl AddAssign for Sizes {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SizeTable {
     sizes: Vec<Sizes>,
+    counted: Vec<bool>,
 }
 
 impl SizeTable {
@@ -119,13 +120,20 @@ impl SizeTable {
     pub fn set(&mut self, id: EntryId, sizes: Sizes) {
         if self.sizes.len() <= id.index() {
             self.sizes.resize(id.index() + 1, Sizes::default());
+            self.counted.resize(id.index() + 1, false);
         }
         self.sizes[id.index()] = sizes;
+        self.counted[id.index()] = true;
     }
 
     /// What an entry takes, by kind; nothing where it was never counted.
     pub fn of(&self, id: EntryId) -> Sizes {
         self.sizes.get(id.index()).copied().unwrap_or_default()
+    }
+
+    /// Whether an entry was counted.
+    pub fn has(&self, id: EntryId) -> bool {
+        self.counted.get(id.index()).copied().unwrap_or_default()
     }
 
     /// What an entry takes in all.

@@ -1,6 +1,6 @@
 //! How much room there is: the window, and what is taken before the history gets its share.
 
-use crate::policy::{Output, TriggerRule};
+use crate::policy::{Compare, Output, TriggerRule};
 use crate::{Policy, Threshold, Tokens};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,8 @@ pub struct Budget {
 const RESERVE_SHARE: (u64, u64) = (1, 4);
 /// Of the room that is really there, a compaction leaves at most this part taken, so that the next turns have a runway.
 const RUNWAY_SHARE: (u64, u64) = (3, 4);
+/// Tokens to be left free may be more than a small room has; a history gets this part of it all the same.
+const REMAINING_SHARE_MIN: (u64, u64) = (1, 4);
 /// A reserve that nobody asked for gives way to the rule's least free share where it is more than this
 /// part of the window.
 const UNASKED_SHARE: (u64, u64) = (1, 2);
@@ -86,38 +88,78 @@ impl Budget {
         if is_most && rule.yields { most } else { at.of(self.window).min(most) }
     }
 
-    /// Whether `policy` wants a history of `tokens` compacted. Where the policy minds the answer's
-    /// room, large fixed parts bring the trigger down only half-way to the target: below that each
-    /// call would compact again.
+    /// Whether `policy` wants a history of `tokens` compacted.
     pub fn is_due(&self, tokens: Tokens, policy: &Policy) -> bool {
-        let limit = self.limit(policy);
-        let holds = |limit| policy.trigger.compare.holds(self.fixed + tokens, limit);
-        match policy.trigger.output {
-            Output::Room => {
-                let half_way = Tokens(self.target(policy).0.midpoint(self.room().0));
-                !self.fits(tokens) || holds(limit.max(self.fixed + half_way))
-            }
+        let most = match policy.trigger.output {
+            Output::Room => self.room(),
             Output::None | Output::Reserved | Output::Capped(_) => {
-                self.fixed + tokens > self.prompt_max.unwrap_or(self.window).min(self.window) || holds(limit)
+                self.prompt_max.unwrap_or(self.window).min(self.window).less(self.fixed)
             }
+        };
+        tokens > most || policy.trigger.compare.holds(tokens, self.due_at(policy))
+    }
+
+    /// The largest history that `policy` leaves alone.
+    pub fn undue(&self, policy: &Policy) -> Tokens {
+        let due = self.due_at(policy).min(self.room() + Tokens(1));
+        match policy.trigger.compare {
+            Compare::Reached => due.less(Tokens(1)),
+            Compare::Passed => due.min(self.room()),
         }
     }
 
-    /// What the history is compacted to. The fixed parts count towards the target, but where they
-    /// leave the history less than its runway allows, the runway decides.
+    /// The history at which `policy` wants to compact. Where the policy minds the answer's room, large
+    /// fixed parts bring the trigger down only half-way to the target: below that each call would
+    /// compact again.
+    fn due_at(&self, policy: &Policy) -> Tokens {
+        let limit = self.limit(policy).less(self.fixed);
+        match policy.trigger.output {
+            Output::Room => limit.max(Tokens(self.target(policy).0.midpoint(self.room().0))),
+            Output::None | Output::Reserved | Output::Capped(_) => limit,
+        }
+    }
+
+    /// What is compacted to: the policy's target, taken of the room that is free for a history, so that a
+    /// large system prompt does not starve it. `25%` is a quarter of the room, `20000` so many tokens,
+    /// `-20000` all of the room but so many tokens, and at least a quarter of it where the room is not
+    /// much more than that. What is kept in any case stands outside it.
     pub fn target(&self, policy: &Policy) -> Tokens {
-        let runway = self.room().share(RUNWAY_SHARE.0, RUNWAY_SHARE.1);
-        let Some(target) = policy.trigger.target else { return runway };
-        let wanted = target.of(self.window).less(self.fixed);
-        let floor = self.room().share(1, 4);
-        wanted.max(floor).min(runway)
+        let room = self.room();
+        let runway = room.share(RUNWAY_SHARE.0, RUNWAY_SHARE.1);
+        let wanted = match policy.trigger.target {
+            None => runway,
+            Some(Threshold::Remaining(free)) => {
+                room.less(free).max(room.share(REMAINING_SHARE_MIN.0, REMAINING_SHARE_MIN.1))
+            }
+            Some(target @ (Threshold::Share(_) | Threshold::Absolute(_))) => target.of(room),
+        };
+        wanted.min(runway)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Budget;
-    use crate::{Policy, Tokens};
+    use crate::{Policy, Settings, Tokens};
+
+    fn target_of(target: &str, budget: Budget) -> Tokens {
+        let mut settings = Settings::default();
+        settings.trigger.target = Some(target.parse().expect("a threshold"));
+        budget.target(&Policy::try_from(settings).expect("sound settings"))
+    }
+
+    #[test]
+    fn a_target_is_taken_of_what_is_free() {
+        let bare = Budget::new(Tokens(32_000), Tokens::ZERO, Tokens(8_000));
+        let laden = Budget::new(Tokens(32_000), Tokens(16_000), Tokens(8_000));
+        let targets = |target| [bare, laden].map(|budget| target_of(target, budget).0);
+        assert_eq!(targets("25%"), [6_000, 2_000]);
+        assert_eq!(targets("10%"), [2_400, 800]);
+        assert_eq!(targets("3000"), [3_000, 3_000]);
+        assert_eq!(targets("-12000"), [12_000, 2_000]);
+        // However much is wanted, the next turns have a runway.
+        assert_eq!(targets("90%"), [18_000, 6_000]);
+    }
 
     #[test]
     fn a_prompt_limit_below_the_window_counts() {

@@ -67,7 +67,7 @@ pub struct Context {
     slots: Vec<Slot>,
     /// `sums[i]` is what the slots before `i` take; one longer than `slots`.
     sums: Vec<Tokens>,
-    /// Slots at which an exchange, or a message outside one, begins.
+    /// Slots at which an exchange begins, with all that a harness appended to it, or a message outside one.
     units: Vec<u32>,
     /// Slots at which a turn begins.
     turns: Vec<u32>,
@@ -75,6 +75,8 @@ pub struct Context {
     calls: HashMap<CallId, u32>,
     /// Calls of the newest assistant message that are not answered yet.
     open: HashSet<CallId>,
+    /// Whether the newest slot belongs to an exchange: what a harness appends behind it does too.
+    ends_in_exchange: bool,
     /// Messages in view that are not whole, with what they take.
     edited: HashMap<EntryId, (Form, Tokens)>,
     /// The newest message of the path that is out of view.
@@ -83,6 +85,8 @@ pub struct Context {
     pins: Vec<EntryId>,
     /// Compactions and edits that were taken back.
     undone: Undone,
+    /// Those that this reading of the path does without.
+    ignored: Arc<HashSet<EntryId>>,
     /// How many messages came since the newest compaction or edit.
     fresh: usize,
     /// Whether the newest of these was an edit.
@@ -98,10 +102,12 @@ impl Default for Context {
             turns: Vec::new(),
             calls: HashMap::new(),
             open: HashSet::new(),
+            ends_in_exchange: false,
             edited: HashMap::new(),
             anchor: None,
             pins: Vec::new(),
             undone: Undone::default(),
+            ignored: Arc::default(),
             fresh: 0,
             is_edited: false,
         }
@@ -111,11 +117,21 @@ impl Default for Context {
 impl Context {
     /// The context of the path that ends in `leaf`.
     pub fn of(leaf: Option<EntryId>, reader: Reader<'_>) -> Result<Self, ArchiveError> {
+        Self::of_ignoring(leaf, reader, Arc::default())
+    }
+
+    /// The same without some compactions and edits: those that were made for a smaller window, where this one has
+    /// room for what they cover.
+    pub fn of_ignoring(
+        leaf: Option<EntryId>,
+        reader: Reader<'_>,
+        ignored: Arc<HashSet<EntryId>>,
+    ) -> Result<Self, ArchiveError> {
         let log = reader.log;
         let path = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
         let marks = log.marks_on(&path);
         let (pins, undone) = (pins_on(log, &path, &marks), Undone::by(log, &marks));
-        let mut context = Self { pins, undone, ..Self::default() };
+        let mut context = Self { pins, undone, ignored, ..Self::default() };
         context.take_marks(None, reader)?;
         for id in path {
             context.take_path_entry(id, reader)?;
@@ -137,7 +153,7 @@ impl Context {
                 | Mark::Unpin { .. },
             ) => {
                 // What counts on this path, or is pinned on it, is another set now.
-                *self = Self::of(reader.log.parent(id), reader)?;
+                *self = Self::of_ignoring(reader.log.parent(id), reader, self.ignored.clone())?;
                 Ok(())
             }
             Some(
@@ -179,7 +195,7 @@ impl Context {
     /// Puts a compaction or edit to use; one that was taken back, or covers less than another that is in
     /// use already, changes nothing.
     pub fn apply(&mut self, pass: EntryId, reader: Reader<'_>) -> Result<(), ArchiveError> {
-        if self.undone.contains(pass) {
+        if self.undone.contains(pass) || self.ignored.contains(&pass) {
             return Ok(());
         }
         match reader.log.mark_of(pass) {
@@ -200,7 +216,14 @@ impl Context {
         self.units.push(at);
         self.slots.push(slot);
         self.sums.push(self.sums[at as usize] + tokens);
-        let Some(item) = item else { return };
+        let Some(item) = item else {
+            self.ends_in_exchange = false;
+            return;
+        };
+        if item.is_appended() && self.ends_in_exchange {
+            self.units.pop();
+        }
+        self.ends_in_exchange = item.is_exchange() || (item.is_appended() && self.ends_in_exchange);
         for call in &item.answers {
             self.open.remove(call);
             if let Some(&made) = self.calls.get(call) {
@@ -228,7 +251,12 @@ impl Context {
         compaction: &Compaction,
         reader: Reader<'_>,
     ) -> Result<(), ArchiveError> {
-        let fresh = Self { pins: self.pins.clone(), undone: self.undone.clone(), ..Self::default() };
+        let fresh = Self {
+            pins: self.pins.clone(),
+            undone: self.undone.clone(),
+            ignored: self.ignored.clone(),
+            ..Self::default()
+        };
         let old = std::mem::replace(self, fresh);
         let (front, tail) = (old.front_of(compaction), old.tail_of(&compaction.tail));
         front.iter().for_each(|&kept| self.keep(kept, &old, reader));
@@ -403,11 +431,13 @@ impl Context {
         })
     }
 
-    /// Everything in view, as messages: forms applied, the summary in the user's role.
+    /// Everything in view, as messages: forms applied, the summary in the user's role, and nothing where a
+    /// message is left out.
     pub fn shown(&self, reader: Reader<'_>) -> Result<Vec<Shown>, ArchiveError> {
         let mut shown = Vec::with_capacity(self.slots.len());
         for slot in &self.slots {
             match slot {
+                Slot::Message { form: Form { left_out: true, .. }, .. } => {}
                 Slot::Message { id, form } => {
                     let message = form.apply(*id, &reader.archive.message(*id)?, reader.measure);
                     shown.push(Shown { id: Some(*id), message });
@@ -421,6 +451,9 @@ impl Context {
 
 /// What a message takes in this form. Leaving out thinking alone is a subtraction; anything else is counted.
 pub(crate) fn shown_tokens(id: EntryId, form: Form, reader: Reader<'_>) -> Result<Tokens, ArchiveError> {
+    if form.left_out {
+        return Ok(Tokens::ZERO);
+    }
     let sizes = reader.sizes.of(id);
     let rest = sizes.total().less(sizes.thinking);
     if form == (Form { thinking: true, ..Form::WHOLE }) && rest > sizes.framing {
@@ -457,18 +490,22 @@ fn pins_on(log: &Log, path: &[EntryId], marks: &[EntryId]) -> Vec<EntryId> {
     pins
 }
 
-/// The messages of a path, those of one exchange together.
-fn exchanges(log: &Log, path: &[EntryId]) -> Vec<Vec<EntryId>> {
+/// The messages of a path, those of one exchange together: a reply, what answers its calls, and what a
+/// harness appended to it.
+pub(crate) fn exchanges(log: &Log, path: &[EntryId]) -> Vec<Vec<EntryId>> {
     let mut units: Vec<Vec<EntryId>> = Vec::new();
     let mut made: HashMap<&CallId, usize> = HashMap::new();
+    // The exchange that the newest message belongs to.
+    let mut newest = None;
     for (id, item) in path.iter().filter_map(|&id| Some((id, log.item(id)?))) {
-        let unit = item.answers.iter().find_map(|call| made.get(call).copied());
-        let at = unit.unwrap_or(units.len());
+        let answered = item.answers.iter().find_map(|call| made.get(call).copied());
+        let at = answered.or(newest.filter(|_| item.is_appended())).unwrap_or(units.len());
         match units.get_mut(at) {
             Some(unit) => unit.push(id),
             None => units.push(vec![id]),
         }
         made.extend(item.calls.iter().map(|call| (call, at)));
+        newest = (item.is_exchange() || (item.is_appended() && newest.is_some())).then_some(at);
     }
     units
 }

@@ -122,12 +122,13 @@ mod tests {
         Author, Context, Entry, Item, Log, MemoryArchive, Reader, Role, SizeTable, Sizes, Tokens, Uncounted,
     };
 
-    /// A message: `user`, `text`, `call 1 2` or `result 1`.
+    /// A message: `user`, `note` of a harness, `text`, `call 1 2` or `result 1`.
     fn item(word: &str) -> Item {
         let (kind, ids) = word.split_once(' ').unwrap_or((word, ""));
         let ids = ids.split_whitespace().map(Into::into).collect();
         let (role, author) = match kind {
             "user" => (Role::User, Author::Person),
+            "note" => (Role::User, Author::Harness),
             "result" => (Role::Tool, Author::Tool),
             _ => (Role::Assistant, Author::Model),
         };
@@ -177,6 +178,15 @@ mod tests {
     fn parallel_results_stay_together_in_any_order() {
         let transcript = "user, call 1 2, result 2, user, result 1, text";
         assert_eq!(cut(transcript, Keep::Messages(2)), "user // call 1 2, result 2, user, result 1, text");
+    }
+
+    #[test]
+    fn what_a_harness_appends_stays_with_the_exchange_it_follows() {
+        let cut = |transcript| cut(transcript, Keep::Messages(1));
+        assert_eq!(cut("user, call 1, result 1, note, note"), "user // call 1, result 1, note, note");
+        assert_eq!(cut("user, call 1, note"), "user // call 1, note");
+        assert_eq!(cut("user, text, note"), "user, text // note");
+        assert_eq!(cut("user, call 1, result 1, user, note"), "user, call 1, result 1, user // note");
     }
 
     #[test]

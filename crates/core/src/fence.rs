@@ -1,6 +1,6 @@
 //! The frame around a summary: it is data, says where it comes from, and gives nobody authority.
 
-use crate::{ArchiveError, Block, EntryId, Job, Message, Tokens};
+use crate::{ArchiveError, EntryId, Job, TextDetail, Tokens};
 use std::fmt::Write;
 
 /// Opens every summary of ours; also how we know one.
@@ -61,13 +61,13 @@ pub fn body(text: &str) -> &str {
 }
 
 /// Always-kept messages as text, for places that cannot keep them in front of a summary.
-pub(crate) fn fold(job: &Job<'_>, ids: &[EntryId], limit: Tokens) -> Result<String, ArchiveError> {
+pub(crate) fn fold(job: &Job<'_>, folded: &[(EntryId, Tokens)]) -> Result<String, ArchiveError> {
     let mut text = String::new();
-    for &id in ids {
-        let told = escape(&told(&*job.archive.message(id)?));
-        let is_short = job.measure.text(&told) <= limit;
+    for &(id, limit) in folded {
+        let whole = escape(&job.archive.message(id)?.plain_text(TextDetail::Spoken));
+        let is_short = job.measure.text(&whole) <= limit;
         let how = if is_short { "word for word" } else { "beginning and end" };
-        let shown = if is_short { told } else { ends(&told, id, limit, job) };
+        let shown = if is_short { whole } else { ends(&whole, id, limit, job) };
         let _infallible = write!(text, "\n## {} ({id}, {how})\n{shown}\n", title(job, id));
     }
     Ok(text)
@@ -87,17 +87,4 @@ fn ends(text: &str, id: EntryId, limit: Tokens, job: &Job<'_>) -> String {
     let head = job.measure.head(text, limit.share(2, 3));
     let tail = job.measure.tail(text, limit.share(1, 3));
     format!("{head}\n[… cut here; recall {id} …]\n{tail}")
-}
-
-/// What a message says or does, as plain text.
-fn told(message: &Message) -> String {
-    let pieces = message.blocks.iter().map(|block| match block {
-        Block::Text { text } => text.to_string(),
-        Block::Call(call) => format!("[used the tool {} on {}]", call.name, call.input),
-        Block::Result(result) => result.text(),
-        Block::Image(image) => format!("[image {}]", image.media_type),
-        Block::Opaque(opaque) => format!("[{}]", opaque.kind),
-        Block::Thinking { .. } => String::new(),
-    });
-    pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("\n")
 }

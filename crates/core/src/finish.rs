@@ -6,8 +6,8 @@ use crate::plan::floor_of;
 use crate::policy::{Resume, Strategy};
 use crate::record::{Change, Conclusion, Effect, Floor, Outcome, Record};
 use crate::{
-    ArchiveError, Compaction, EntryId, Item, Job, Kept, Material, Message, Plan, Role, Tail, Tokens, facts,
-    form::Form, ledger, prune, verify,
+    ArchiveError, Compaction, EntryId, Form, Item, Job, Material, Message, Plan, Role, Tail, Tokens, facts,
+    keep::Kept, ledger, prune, verify,
 };
 use std::sync::Arc;
 
@@ -50,15 +50,21 @@ impl Plan<'_> {
     /// What changes by this plan as far as the cut says; the rest is filled in by the strategy.
     pub(crate) fn change(&self, strategy: Strategy) -> Change {
         let Kept { front, folded, tail, forms, .. } = &self.kept;
-        let mut kept: Vec<EntryId> = front.iter().chain(folded).chain(tail).copied().collect();
+        let told = folded.iter().map(|(id, _)| id);
+        let mut kept: Vec<EntryId> = front.iter().chain(told).chain(tail).copied().collect();
         kept.sort_unstable();
-        let reduced = forms.iter().filter(|(_, form)| form.shorten.is_some()).map(|&(id, _)| id).collect();
+        let in_form =
+            |is: fn(&Form) -> bool| forms.iter().filter(move |(_, form)| is(form)).map(|&(id, _)| id);
+        let told_cut = folded.iter().filter(|(_, limit)| *limit < Tokens(u64::MAX)).map(|&(id, _)| id);
+        let mut reduced: Vec<EntryId> = in_form(|form| form.shorten.is_some()).chain(told_cut).collect();
+        reduced.sort_unstable();
+        let pruned = in_form(|form| form.results || form.arguments || form.images).collect();
         Change {
             strategy,
             target: self.target,
             superseded: Vec::new(),
             dropped: Vec::new(),
-            pruned: Vec::new(),
+            pruned,
             reduced,
             kept,
             summary: None,
@@ -81,15 +87,15 @@ impl Plan<'_> {
 
     /// Says so where the target is not the policy's own.
     fn target_note(&self) -> Option<String> {
-        let Job { budget, policy, .. } = &self.job;
-        let wanted = policy.trigger.target?.of(budget.window).less(budget.fixed);
+        let Job { budget, policy, circumstances, .. } = &self.job;
+        let wanted = policy.trigger.target?.of(budget.room());
         if self.target == wanted {
             return None;
         }
-        let why = if wanted == Tokens::ZERO {
-            "system prompt and tools alone take as much as the target"
-        } else if self.target == budget.target(policy) {
-            "a history gets at least a quarter and at most three quarters of its room"
+        let why = if self.target == budget.target(policy) {
+            "a history gets at most three quarters of its room, and at least a quarter where so much is to be left free"
+        } else if circumstances.over.is_some() {
+            "the provider wants more freed"
         } else {
             "it was below that already, and was halved: someone asked, or it was full of something else"
         };
@@ -192,7 +198,7 @@ impl Plan<'_> {
 
     /// Always-kept messages to be told inside the summary.
     pub(crate) fn folded(&self) -> Result<String, ArchiveError> {
-        fence::fold(&self.job, &self.kept.folded, self.kept.limit)
+        fence::fold(&self.job, &self.kept.folded)
     }
 
     /// Everything that stays in view, as text.
@@ -209,10 +215,8 @@ impl Plan<'_> {
 
     /// A kept message in the form it will be shown in.
     fn shown(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
-        let Job { context, sizes, archive, measure, .. } = self.job;
-        let (now, _) = context.form_of(id, sizes);
-        let new = self.kept.forms.iter().filter(|(kept, _)| *kept == id).map(|&(_, form)| form);
-        Ok(new.fold(now, Form::and).apply(id, &archive.message(id)?, measure))
+        let Job { archive, measure, .. } = self.job;
+        Ok(self.kept.form_of(&self.job, id).apply(id, &archive.message(id)?, measure))
     }
 
     /// A summary in its frame.

@@ -18,15 +18,25 @@ pub struct Form {
     /// Long values inside tool-call arguments give way to their beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub arguments: bool,
+    /// Arguments of a call that take at most this stay as they are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub arguments_over: Tokens,
     /// Thinking is left out, whole.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub thinking: bool,
     /// Pictures give way to a marker.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub images: bool,
+    /// Blocks we carry and do not read give way to a marker. Their size is our guess alone, so a message is
+    /// cut around them unless it is far too large.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub opaque: bool,
     /// The same was said again later: a pointer stands for all of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
+    /// The same was said again later, and the context needs nothing in its place: it is not shown at all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left_out: bool,
     /// The message as a whole is cut to head, pointer and tail of about this many tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shorten: Option<Tokens>,
@@ -50,9 +60,12 @@ impl Form {
         results: false,
         notice: Notice::Pointer,
         arguments: false,
+        arguments_over: Tokens::ZERO,
         thinking: false,
         images: false,
+        opaque: false,
         repeated: false,
+        left_out: false,
         shorten: None,
     };
 
@@ -62,27 +75,36 @@ impl Form {
             (Some(a), Some(b)) => Some(a.min(b)),
             (one, two) => one.or(two),
         };
+        let arguments_over = match (self.arguments, other.arguments) {
+            (true, true) => self.arguments_over.min(other.arguments_over),
+            (true, false) => self.arguments_over,
+            (false, _) => other.arguments_over,
+        };
         Self {
             results: self.results || other.results,
             notice: if self.results { self.notice } else { other.notice },
             arguments: self.arguments || other.arguments,
+            arguments_over,
             thinking: self.thinking || other.thinking,
             images: self.images || other.images,
+            opaque: self.opaque || other.opaque,
             repeated: self.repeated || other.repeated,
+            left_out: self.left_out || other.left_out,
             shorten,
         }
     }
 
-    /// `message` in this form. Calls and results keep their ids, so pairs stay pairs.
+    /// `message` in this form. Calls and results keep their ids, so pairs stay pairs. Of a message that is
+    /// left out, the pointer for those who must show something in its place.
     pub fn apply(&self, id: EntryId, message: &Arc<Message>, measure: &dyn Measure) -> Arc<Message> {
         if *self == Self::WHOLE {
             return message.clone();
         }
-        if self.repeated {
+        if self.repeated || self.left_out {
             let blocks = vec![Block::text(format!("[said again later; recall {id}]"))];
             return Arc::new(Message { blocks, ..Message::clone(message) });
         }
-        let share = self.shorten.map(|all| self.share_of(all, message, measure));
+        let share = self.shorten.map(|all| self.share_of(all, id, message, measure));
         let mut blocks = Vec::with_capacity(message.blocks.len());
         for block in &message.blocks {
             blocks.extend(self.apply_to_block(block, share, id, measure));
@@ -92,7 +114,7 @@ impl Form {
         }
         let shown = Message { blocks, ..Message::clone(message) };
         match self.shorten {
-            Some(all) if measure.sizes(&shown).total() > all => Arc::new(only_pointers(message, id)),
+            Some(all) if measure.sizes(&shown).total() > all => Arc::new(self.only_pointers(message, id)),
             Some(_) | None => Arc::new(shown),
         }
     }
@@ -110,18 +132,24 @@ impl Form {
         };
         Some(match block {
             Block::Thinking { .. } if self.thinking || share.is_some() => return None,
-            Block::Opaque(opaque) if share.is_some() => Block::text(opaque_pointer(opaque, id)),
+            Block::Opaque(opaque) if self.opaque => Block::text(opaque_pointer(opaque, id)),
             Block::Thinking { .. } | Block::Opaque(_) => block.clone(),
             Block::Text { text } => Block::Text { text: short(text) },
             Block::Image(image) if self.images || share.is_some() => Block::text(image_pointer(image, id)),
             Block::Image(_) => block.clone(),
-            Block::Call(call) if self.arguments || share.is_some() => Block::Call(trim_arguments(call, id)),
+            Block::Call(call) if share.is_some() || self.cuts_arguments(call, measure) => {
+                Block::Call(trim_arguments(call, id))
+            }
             Block::Call(_) => block.clone(),
             Block::Result(result) if self.results => {
                 Block::Result(point_to(result, id, self.notice, measure))
             }
             Block::Result(result) => Block::Result(self.apply_to_result(result, short, id)),
         })
+    }
+
+    fn cuts_arguments(&self, call: &Call, measure: &dyn Measure) -> bool {
+        self.arguments && measure.text(&call.input) > self.arguments_over
     }
 
     fn apply_to_result(
@@ -135,16 +163,17 @@ impl Form {
             Part::Image(image) if self.images || self.shorten.is_some() => {
                 Part::Text { text: image_pointer(image, id).into() }
             }
-            Part::Opaque(opaque) if self.shorten.is_some() => {
-                Part::Text { text: opaque_pointer(opaque, id).into() }
-            }
+            Part::Opaque(opaque) if self.opaque => Part::Text { text: opaque_pointer(opaque, id).into() },
             Part::Image(_) | Part::Opaque(_) => part.clone(),
         });
         ToolResult { parts: parts.collect(), ..result.clone() }
     }
 
-    /// What each text of the message may take so that all of them together take `all`.
-    fn share_of(&self, all: Tokens, message: &Message, measure: &dyn Measure) -> Tokens {
+    /// What each text of the message may take so that all of them, and what stands beside them, take `all`.
+    fn share_of(&self, all: Tokens, id: EntryId, message: &Message, measure: &dyn Measure) -> Tokens {
+        let beside = message.blocks.iter().filter_map(without_text);
+        let beside = beside.filter_map(|block| self.apply_to_block(&block, Some(Tokens::ZERO), id, measure));
+        let beside = Message { blocks: beside.collect(), ..message.clone() };
         let texts = message.blocks.iter().map(|block| match block {
             Block::Text { .. } => 1,
             Block::Result(result) => {
@@ -152,8 +181,52 @@ impl Form {
             }
             Block::Thinking { .. } | Block::Call(_) | Block::Image(_) | Block::Opaque(_) => 0,
         });
-        Tokens(all.less(measure.framing()).0 / texts.sum::<u64>().max(1))
+        Tokens(all.less(measure.sizes(&beside).total()).0 / texts.sum::<u64>().max(1))
     }
+
+    /// The last form there is: pairs stay pairs, and a pointer stands for all that can be cut.
+    fn only_pointers(&self, message: &Message, id: EntryId) -> Message {
+        let mut blocks: Vec<Block> = message.blocks.iter().filter_map(|block| self.bare(block, id)).collect();
+        if blocks.is_empty() {
+            blocks.push(Block::text(format!("[recall {id}]")));
+        }
+        Message { blocks, ..message.clone() }
+    }
+
+    /// A call or result with nothing in it but the pointer, or what must be passed on as it is.
+    fn bare(&self, block: &Block, id: EntryId) -> Option<Block> {
+        match block {
+            Block::Call(call) => {
+                let input = format!("{{\"left_out\":\"recall {id}\"}}").into();
+                Some(Block::Call(Call { input, freeform: false, ..call.clone() }))
+            }
+            Block::Result(result) => {
+                let is_rigid = |part: &&Part| !self.opaque && matches!(part, Part::Opaque(_));
+                let rigid = result.parts.iter().filter(is_rigid).cloned();
+                let pointer = Part::Text { text: format!("[recall {id}]").into() };
+                let parts = std::iter::once(pointer).chain(rigid).collect();
+                Some(Block::Result(ToolResult { parts, ..result.clone() }))
+            }
+            Block::Opaque(_) if !self.opaque => Some(block.clone()),
+            Block::Text { .. } | Block::Thinking { .. } | Block::Image(_) | Block::Opaque(_) => None,
+        }
+    }
+}
+
+/// What is left of a block that is not text; none of a text.
+fn without_text(block: &Block) -> Option<Block> {
+    match block {
+        Block::Text { .. } => None,
+        Block::Result(result) => {
+            let parts = result.parts.iter().filter(|part| part.as_text().is_none()).cloned().collect();
+            Some(Block::Result(ToolResult { parts, ..result.clone() }))
+        }
+        Block::Thinking { .. } | Block::Call(_) | Block::Image(_) | Block::Opaque(_) => Some(block.clone()),
+    }
+}
+
+fn is_zero(tokens: &Tokens) -> bool {
+    *tokens == Tokens::ZERO
 }
 
 fn image_pointer(image: &Image, id: EntryId) -> String {
@@ -162,30 +235,6 @@ fn image_pointer(image: &Image, id: EntryId) -> String {
 
 fn opaque_pointer(opaque: &Opaque, id: EntryId) -> String {
     format!("[{}; recall {id}]", opaque.kind)
-}
-
-/// The last form there is: pairs stay pairs, and a pointer stands for all the rest.
-fn only_pointers(message: &Message, id: EntryId) -> Message {
-    let mut blocks: Vec<Block> = message.blocks.iter().filter_map(|block| bare(block, id)).collect();
-    if blocks.is_empty() {
-        blocks.push(Block::text(format!("[recall {id}]")));
-    }
-    Message { blocks, ..message.clone() }
-}
-
-/// A call or result with nothing in it but the pointer; none for any other block.
-fn bare(block: &Block, id: EntryId) -> Option<Block> {
-    match block {
-        Block::Call(call) => {
-            let input = format!("{{\"left_out\":\"recall {id}\"}}").into();
-            Some(Block::Call(Call { input, freeform: false, ..call.clone() }))
-        }
-        Block::Result(result) => {
-            let parts = vec![Part::Text { text: format!("[recall {id}]").into() }];
-            Some(Block::Result(ToolResult { parts, ..result.clone() }))
-        }
-        Block::Text { .. } | Block::Thinking { .. } | Block::Image(_) | Block::Opaque(_) => None,
-    }
 }
 
 /// The first and last part of a text with a pointer between, within `max` where that is possible.
@@ -251,4 +300,47 @@ fn trim_value(value: &mut serde_json::Value, id: EntryId) {
 fn trim_text(text: &str, id: EntryId) -> Option<String> {
     let (cut, _) = text.char_indices().nth(ARGUMENT_CHARS_MAX)?;
     Some(format!("{}… [{} characters in all; recall {id}]", &text[..cut], text.chars().count()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Form;
+    use crate::{Author, Block, EntryId, Image, Measure, Message, Opaque, Role, Tokens};
+    use std::sync::Arc;
+
+    /// A byte is a token.
+    struct Bytes;
+
+    impl Measure for Bytes {
+        fn text(&self, text: &str) -> Tokens {
+            Tokens(text.len() as u64)
+        }
+        fn image(&self, _: &Image) -> Tokens {
+            Tokens(1)
+        }
+        fn framing(&self) -> Tokens {
+            Tokens::ZERO
+        }
+    }
+
+    fn shortened(blocks: Vec<Block>, shorten: u64, opaque: bool) -> Vec<Block> {
+        let message = Arc::new(Message { role: Role::User, author: Author::Person, blocks });
+        let form = Form { shorten: Some(Tokens(shorten)), opaque, ..Form::WHOLE };
+        form.apply(EntryId(7), &message, &Bytes).blocks.clone()
+    }
+
+    #[test]
+    fn a_message_is_cut_around_what_we_cannot_read() {
+        let document = || Block::Opaque(Opaque { kind: "document".into(), json: "x".repeat(300).into() });
+        let cut = |opaque| shortened(vec![Block::text("a".repeat(600)), document()], 400, opaque);
+        let pointer = "[… 600 tokens in all; recall m0007 …]";
+        let [Block::Text { text }, kept] = &cut(false)[..] else { panic!("two blocks") };
+        assert!(text.len() <= 100 && text.contains(pointer), "{text}");
+        assert_eq!(kept, &document());
+        let [Block::Text { text }, marker] = &cut(true)[..] else { panic!("two blocks") };
+        assert!(text.len() > 300 && text.contains(pointer), "{text}");
+        assert_eq!(marker, &Block::text("[document; recall m0007]"));
+        // Where not even that fits, it still stands whole.
+        assert_eq!(shortened(vec![Block::text("a".repeat(600)), document()], 50, false), [document()]);
+    }
 }

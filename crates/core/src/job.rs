@@ -2,8 +2,8 @@
 //! can be asked. What comes of it is [`crate::Plan`]'s.
 
 use crate::{
-    Archive, Author, Budget, Context, EntryId, Log, Measure, Policy, Reader, SizeTable, Tokens, fence,
-    ledger::Ledger, record::RecordSource,
+    Archive, Author, Budget, Context, EntryId, Item, Log, Measure, Policy, Reader, Role, SizeTable, Tokens,
+    fence, ledger::Ledger, record::RecordSource,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -142,6 +142,11 @@ pub struct Earlier<'a> {
 /// hold, and this many fill any summary.
 const FAR_SAID_MAX: usize = 120;
 
+/// What the provider said is missing is freed with a tenth more: its count and ours differ.
+const GAP_SHARE: (u64, u64) = (11, 10);
+/// However much it misses, the history keeps this part of its room.
+const GAP_ROOM_SHARE_MIN: (u64, u64) = (1, 4);
+
 /// Why a compaction runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -259,6 +264,15 @@ impl<'a> Job<'a> {
         Reader { log: self.log, sizes: self.sizes, measure: self.measure, archive: self.archive }
     }
 
+    /// What the history may take at the very most. After an overflow the provider's word counts, as far as
+    /// it can be true: it may have counted more than the history.
+    pub(crate) fn room(&self) -> Tokens {
+        let room = self.budget.room();
+        let freed = |over: Tokens| self.context.tokens().less(over.share(GAP_SHARE.0, GAP_SHARE.1));
+        let least = room.share(GAP_ROOM_SHARE_MIN.0, GAP_ROOM_SHARE_MIN.1);
+        self.circumstances.over.map_or(room, |over| freed(over).clamp(least, room))
+    }
+
     /// The first message a person wrote.
     pub fn first_said(&self) -> Option<EntryId> {
         self.history.iter().copied().find(|&id| self.is_said(id))
@@ -270,7 +284,10 @@ impl<'a> Job<'a> {
     }
 
     fn is_said(&self, id: EntryId) -> bool {
-        self.log.item(id).is_some_and(|item| item.author == Author::Person && item.answers.is_empty())
+        let is_said = |item: &Item| {
+            item.author == Author::Person && item.role != Role::System && item.answers.is_empty()
+        };
+        self.log.item(id).is_some_and(is_said)
     }
 
     /// Those of `superseded` that a summary is made from: all but what is too far back, of which it

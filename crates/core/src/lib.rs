@@ -23,6 +23,7 @@ mod machine;
 mod mark;
 mod message;
 mod pair;
+mod plain_text;
 mod plan;
 pub mod policy;
 mod prune;
@@ -44,13 +45,13 @@ pub use job::{
     Available, Circumstances, Earlier, Expressible, Job, Material, Prompts, Range, Summarizer, Trigger,
     TriggerKind,
 };
-pub use keep::{Kept, Shape};
 pub use log::{Entry, Item, Log, LogError};
 pub use machine::{
     Answer, Ask, Checkpoint, Consultation, Delegation, EditPass, Errand, Next, NoSummary, Pending,
 };
 pub use mark::{Flag, Judgement, Mark, Undone, UsageMark, rebuilds};
 pub use message::{Author, Block, Call, Image, Message, Opaque, Part, Role, ToolResult};
+pub use plain_text::TextDetail;
 pub use plan::{Drafted, Plan};
 pub use policy::{Policy, PolicyError, Settings, Strategy, Threshold};
 pub use record::{

@@ -51,6 +51,17 @@ impl Item {
         }
     }
 
+    /// Whether it is part of an exchange: it makes calls, or answers some.
+    pub fn is_exchange(&self) -> bool {
+        !(self.calls.is_empty() && self.answers.is_empty())
+    }
+
+    /// Whether a harness put it in on the user's side: a reminder, a hook's note, an attachment. It belongs
+    /// to the exchange it follows.
+    pub fn is_appended(&self) -> bool {
+        self.role == Role::User && self.author == Author::Harness && !self.is_exchange()
+    }
+
     /// Whether a turn begins here: the user's side speaks, and it is not a tool's answer.
     pub fn opens_turn(&self) -> bool {
         self.role == Role::User && self.author == Author::Person && self.answers.is_empty()
@@ -236,6 +247,11 @@ impl Log {
         }
         ids.reverse();
         ids
+    }
+
+    /// The same for a path that may not have begun.
+    pub fn path_of(&self, leaf: Option<EntryId>) -> Vec<EntryId> {
+        leaf.map(|leaf| self.path(leaf)).unwrap_or_default()
     }
 
     /// Every compaction that belongs to a prefix, with the last message it covers.

@@ -162,6 +162,50 @@ impl Mark {
         Self::Compaction { compaction: Box::new(compaction), record: Arc::default() }
     }
 
+    /// How a compaction or edit came about.
+    pub fn record(&self) -> Option<&Arc<Record>> {
+        match self {
+            Self::Compaction { record, .. } | Self::Edit { record, .. } => Some(record),
+            Self::Apply { .. }
+            | Self::Undo { .. }
+            | Self::Redo { .. }
+            | Self::Pin { .. }
+            | Self::Unpin { .. }
+            | Self::Label { .. }
+            | Self::Judgement { .. }
+            | Self::Usage(_)
+            | Self::Failure
+            | Self::Floor { .. }
+            | Self::Refill
+            | Self::Hold { .. }
+            | Self::Reset => None,
+        }
+    }
+
+    /// The same mark, with the marks it names called otherwise.
+    #[must_use]
+    pub fn with_targets(&self, name: impl Fn(EntryId) -> EntryId) -> Self {
+        match self {
+            Self::Apply { of } => Self::Apply { of: name(*of) },
+            Self::Undo { of } => Self::Undo { of: name(*of) },
+            Self::Redo { of } => Self::Redo { of: name(*of) },
+            Self::Judgement { of, judgement } => {
+                Self::Judgement { of: name(*of), judgement: judgement.clone() }
+            }
+            Self::Compaction { .. }
+            | Self::Edit { .. }
+            | Self::Pin { .. }
+            | Self::Unpin { .. }
+            | Self::Label { .. }
+            | Self::Usage(_)
+            | Self::Failure
+            | Self::Floor { .. }
+            | Self::Refill
+            | Self::Hold { .. }
+            | Self::Reset => self.clone(),
+        }
+    }
+
     /// Refuses a mark that names what it cannot mean.
     pub(crate) fn check(&self, log: &Log, anchor: Option<EntryId>) -> Result<(), LogError> {
         match self {

@@ -1,11 +1,11 @@
 //! A plan: what stays in view, what leaves it, and the strategies to try, decided before anything is done.
 //! A dry run stops here; asking and answering is the machine's, the entry and the record are `finish`'s.
 
-use crate::keep::{Shape, matching};
+use crate::keep::{Chooser, KeepSet, Kept, SUMMARY_MIN, Shape, matching, spare};
 use crate::policy::{Last, Newest, Strategy};
 use crate::record::{Conclusion, Coverage, Effect, Fallback, Floor, Outcome};
 use crate::verdict::{HookRun, Supplied};
-use crate::{ArchiveError, EntryId, Job, Range, Slot, Spent, Tokens, Trigger, fence, keep::Kept};
+use crate::{ArchiveError, EntryId, Job, Range, Slot, Spent, Tokens, Trigger, fence, prune};
 use std::collections::HashSet;
 
 /// A compaction that has been thought through and not begun.
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 pub struct Plan<'a> {
     /// What it was drafted from.
     pub(crate) job: Job<'a>,
-    /// What the history is to come down to.
+    /// What may stand beside what is kept in any case.
     pub(crate) target: Tokens,
     /// What stays in view.
     pub(crate) kept: Kept,
@@ -69,27 +69,24 @@ pub enum Drafted<'a> {
     Settled(Conclusion),
 }
 
-/// A summary, a tail and their frame need this much to say anything; asked by hand, a history below it is left alone.
-const ROOM_MIN: Tokens = Tokens(400);
 /// Where no summary is meant to be written, the line that stands for it needs little.
 const DROP_TAIL_PERCENT: u32 = 90;
 /// Where a rule keeps more than there is room for, tail and summary share the target like this.
 const CROWDED_TAIL_PERCENT: u32 = 40;
-/// What the provider said is missing is freed with a tenth more: its count and ours differ.
-const GAP_SHARE: (u64, u64) = (11, 10);
 
 impl<'a> Plan<'a> {
     /// Thinks a compaction through.
     pub fn draft(job: Job<'a>) -> Result<Drafted<'a>, ArchiveError> {
         let before = job.context.tokens();
         let mut plan = Self::bare(job);
+        plan.wanted.pins.extend(matching(&job)?);
+        plan.target = target_of(&plan.job, plan.kept_in_view()?);
         if job.context.fresh() == 0 && is_done_with(&job) && job.budget.fits(before) {
             return Ok(plan.unneeded("nothing was said since the last compaction"));
         }
-        if plan.target < ROOM_MIN && job.budget.fits(before) && job.trigger.kind().is_halved {
+        if plan.target < SUMMARY_MIN && job.budget.fits(before) && job.trigger.kind().is_halved {
             return Ok(plan.unneeded("the history is too short to be worth a summary"));
         }
-        plan.wanted.pins.extend(matching(&job)?);
         plan.cut(plan.first_cut(), 0)?;
         if !plan.moves_anything() && plan.must_shrink() {
             plan.cut(Strategy::Drop, 0)?;
@@ -119,7 +116,7 @@ impl<'a> Plan<'a> {
         Conclusion { effect: Effect::Nothing, record: Box::new(record) }
     }
 
-    /// What the history is to come down to.
+    /// What the history is to come down to, beside what is kept in any case.
     pub fn target(&self) -> Tokens {
         self.target
     }
@@ -135,13 +132,26 @@ impl<'a> Plan<'a> {
     /// shares the path up to it can use the result.
     pub fn anchor(&self) -> Option<EntryId> {
         let Kept { front, folded, .. } = &self.kept;
-        self.superseded.last().max(front.last()).max(folded.iter().max()).copied()
+        let told = folded.iter().map(|(id, _)| id).max();
+        self.superseded.last().max(front.last()).max(told).copied()
+    }
+
+    /// The means to choose what stays.
+    pub(crate) fn chooser(&self) -> Chooser<'_, 'a> {
+        Chooser::new(&self.job, self.job.reader())
+    }
+
+    /// What messages in view take that are kept in any case.
+    fn kept_in_view(&self) -> Result<Tokens, ArchiveError> {
+        let set = KeepSet::of(&self.chooser(), &self.wanted.pins)?;
+        let kept = self.job.context.message_slots().filter(|(id, ..)| set.contains(*id));
+        Ok(kept.map(|(.., tokens)| tokens).sum())
     }
 
     /// A plan that has decided nothing yet.
     pub(crate) fn bare(job: Job<'a>) -> Self {
         Self {
-            target: target_of(&job),
+            target: job.budget.target(job.policy),
             kept: Kept::default(),
             cut_for: None,
             visible: Vec::new(),
@@ -176,11 +186,12 @@ impl<'a> Plan<'a> {
     /// Chooses what stays in view when `strategy` cuts, with `fewer` messages than the rule says.
     pub(crate) fn cut(&mut self, strategy: Strategy, fewer: u32) -> Result<(), ArchiveError> {
         let shape = self.shape(strategy, fewer);
-        let mut kept = Kept::choose(&self.job, &self.wanted.pins, shape)?;
+        let mut kept = Kept::choose(&self.chooser(), &self.wanted.pins, shape)?;
         if shape == (Shape::Rule { fewer }) && self.is_crowded(&kept) {
             let room = Shape::Room { room: self.target, percent: CROWDED_TAIL_PERCENT };
-            kept = Kept::choose(&self.job, &self.wanted.pins, room)?;
+            kept = Kept::choose(&self.chooser(), &self.wanted.pins, room)?;
         }
+        prune::prune_tail(&self.job, &mut kept)?;
         self.take(kept);
         self.cut_for = (fewer == 0).then_some(strategy);
         Ok(())
@@ -220,9 +231,10 @@ impl<'a> Plan<'a> {
     /// Takes `kept` as what stays.
     pub(crate) fn take(&mut self, kept: Kept) {
         let in_view: HashSet<EntryId> = kept.front.iter().chain(&kept.tail).copied().collect();
-        let is_superseded = |id: &EntryId| !in_view.contains(id) && !kept.folded.contains(id);
+        let told: HashSet<EntryId> = kept.folded.iter().map(|&(id, _)| id).collect();
+        let is_superseded = |id: &EntryId| !in_view.contains(id) && !told.contains(id);
         self.superseded = self.job.history.iter().copied().filter(is_superseded).collect();
-        self.visible = in_view.iter().copied().chain(kept.folded.iter().copied()).collect();
+        self.visible = in_view.into_iter().chain(told).collect();
         self.visible.sort_unstable();
         self.kept = kept;
         self.cut_for = None;
@@ -237,8 +249,11 @@ impl<'a> Plan<'a> {
             Slot::Message { id, .. } => !in_view.contains(id),
             Slot::Summary { .. } => !is_ours,
         };
-        let is_shortened = self.kept.forms.iter().any(|(_, form)| form.shorten.is_some());
-        is_shortened || job.context.slots().iter().any(leaves_view)
+        let is_shortened = self.kept.forms.iter().any(|(_, form)| form.shorten.is_some() || form.results);
+        // Leaving out thinking alone may be what makes a context fit.
+        let before = job.context.tokens();
+        let makes_fit = !job.budget.fits(before) && self.kept.tokens < before;
+        is_shortened || makes_fit || job.context.slots().iter().any(leaves_view)
     }
 
     /// Messages in view that leave it now, oldest first.
@@ -256,11 +271,12 @@ impl<'a> Plan<'a> {
         (turn < at).then(|| context.slots()[turn].id())
     }
 
-    /// What is left of the target for a summary, its frame included.
+    /// What is left for a summary, its frame included and what is told inside it apart.
     pub fn summary_room(&self) -> Tokens {
         let is_range = self.job.range != Range::All;
+        let Kept { outside, beside, .. } = self.kept;
         match self.job.policy.keep.newest {
-            Newest::Percent(_) if !is_range => self.target.less(self.kept.tokens),
+            Newest::Percent(_) if !is_range => spare(&self.job, self.target, outside).less(beside),
             Newest::Percent(_)
             | Newest::Messages(_)
             | Newest::TokensAtLeast(_)
@@ -268,8 +284,10 @@ impl<'a> Plan<'a> {
             | Newest::TokensAtMost(_)
             | Newest::Turns(_)
             | Newest::Nothing => {
-                let room = self.job.budget.room();
-                self.target.max(room.share(RULE_ROOM_SHARE.0, RULE_ROOM_SHARE.1)).less(self.kept.tokens)
+                let room = self.job.room();
+                let most = self.target.max(room.share(RULE_ROOM_SHARE.0, RULE_ROOM_SHARE.1));
+                // Where what is kept in any case takes most of the room, half of what it leaves.
+                most.less(outside + beside).max(room.less(outside + beside).share(1, 2))
             }
         }
     }
@@ -278,16 +296,16 @@ impl<'a> Plan<'a> {
 /// Where a rule or a range and not the target says what is kept, tail and summary take at most this part of the room.
 const RULE_ROOM_SHARE: (u64, u64) = (3, 4);
 
-/// The policy's target. A history that is not above it is halved where tokens are not what it is
-/// compacted for; after an overflow at least what the provider missed is freed.
-fn target_of(job: &Job<'_>) -> Tokens {
+/// The policy's target for what stands beside `kept`, which is kept in any case. A history that is not above
+/// it is halved where tokens are not what it is compacted for; after an overflow at least what the provider
+/// missed is freed.
+fn target_of(job: &Job<'_>, kept: Tokens) -> Tokens {
     let target = job.budget.target(job.policy);
-    let before = job.context.tokens();
-    if job.trigger.kind().is_halved && before <= target {
-        return before.share(1, 2);
+    let beside = job.context.tokens().less(kept);
+    if job.trigger.kind().is_halved && beside <= target {
+        return beside.share(1, 2);
     }
-    let freed = job.circumstances.over.map(|over| before.less(over.share(GAP_SHARE.0, GAP_SHARE.1)));
-    freed.map_or(target, |most| target.min(most))
+    target.min(job.room())
 }
 
 /// Whether a compaction was the last to touch the context. A pass before this one may not have made enough

@@ -1,9 +1,9 @@
-//! Making room without removing a message: the bulk of old ones gives way to pointers, and harness
-//! texts said again later give way to their newest copy.
+//! Making room without a cut: the bulk of old messages gives way to pointers, and harness texts said again
+//! later give way to their newest copy. Which messages leave view is `keep`'s.
 
 use crate::context::shown_tokens;
-use crate::keep::matching;
-use crate::policy::{Notice, Prune};
+use crate::keep::{Chooser, KeepSet, Kept, matching};
+use crate::policy::{Notice, Prune, PruneWhen};
 use crate::{ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Job, Role, Slot, Tokens, ledger};
 use std::collections::{HashMap, HashSet};
 
@@ -16,27 +16,101 @@ pub(crate) struct Pruning {
     pub tokens: Tokens,
 }
 
-/// Repeated harness texts: all but the newest copy give way to a pointer.
+/// Repeated harness texts: of equal ones the newest stays. The others are not shown at all where the context
+/// holds together without them, and give way to a pointer where it does not.
 pub(crate) fn trim(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
-    let mut newest: HashMap<Vec<Block>, EntryId> = HashMap::new();
-    let mut forms = Vec::new();
-    for (id, form, _) in job.context.message_slots() {
-        let is_harness = job.log.item(id).is_some_and(|item| {
-            item.author == Author::Harness && item.answers.is_empty() && item.calls.is_empty()
-        });
-        if !is_harness || form.repeated || job.pins.contains(&id) {
-            continue;
-        }
-        if let Some(older) = newest.insert(job.archive.message(id)?.blocks.clone(), id) {
-            forms.push((older, Form { repeated: true, ..Form::WHOLE }));
+    let older = repeated(job)?;
+    let mut forms = Vec::with_capacity(older.len());
+    // The side of what is shown before; none at the beginning.
+    let mut before = None;
+    let slots = job.context.slots();
+    for (at, slot) in slots.iter().enumerate() {
+        let side = side_of(job, slot);
+        if older.contains(&slot.id()) {
+            let after = slots[at + 1..].iter().filter(|slot| !older.contains(&slot.id()));
+            let after = after.filter_map(|slot| side_of(job, slot)).next();
+            let left_out = holds_together(before, after);
+            forms.push((slot.id(), Form { repeated: !left_out, left_out, ..Form::WHOLE }));
+            before = if left_out { before } else { side };
+        } else {
+            before = side.or(before);
         }
     }
     weigh(job, forms)
 }
 
+/// Harness texts in view that are said again later, word for word; whoever they are said as.
+fn repeated(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
+    let mut newest: HashMap<Vec<Block>, EntryId> = HashMap::new();
+    let mut older = HashSet::new();
+    for (id, form, _) in job.context.message_slots() {
+        let is_harness = job.log.item(id).is_some_and(|item| {
+            item.author == Author::Harness && item.answers.is_empty() && item.calls.is_empty()
+        });
+        if is_harness && !form.repeated && !form.left_out && !is_pinned(job, id) {
+            older.extend(newest.insert(job.archive.message(id)?.blocks.clone(), id));
+        }
+    }
+    Ok(older)
+}
+
+fn is_pinned(job: &Job<'_>, id: EntryId) -> bool {
+    job.pins.contains(&id) || job.context.pins().contains(&id)
+}
+
+/// The side a slot is shown on; none where it is not shown.
+fn side_of(job: &Job<'_>, slot: &Slot) -> Option<Role> {
+    match slot {
+        Slot::Message { form: Form { left_out: true, .. }, .. } => None,
+        Slot::Message { id, .. } => job.log.item(*id).map(|item| item.role),
+        Slot::Summary { .. } => Some(Role::User),
+    }
+}
+
+/// Whether these two may stand next to each other: providers want the user's side first, and between two replies.
+fn holds_together(before: Option<Role>, after: Option<Role>) -> bool {
+    let asks = |side: Option<Role>| matches!(side, Some(Role::User | Role::Tool));
+    asks(before) || asks(after)
+}
+
 /// The bulk of messages older than the protected part, by what the policy lets pruning touch. Nothing
 /// where all of it together is not worth its price.
 pub(crate) fn prune(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
+    let rules = &job.policy.prune;
+    let made = weigh(job, wanted(job)?)?;
+    let saved = job.context.tokens().less(made.tokens);
+    if rules.saving_compare.holds(saved, rules.saving_min) {
+        return Ok(made);
+    }
+    Ok(Pruning { edit: Edit::default(), tokens: job.context.tokens() })
+}
+
+/// The same for the newest messages that a compaction keeps, under a policy that prunes with compactions.
+pub(crate) fn prune_tail(job: &Job<'_>, kept: &mut Kept) -> Result<(), ArchiveError> {
+    let rules = &job.policy.prune;
+    match rules.when {
+        PruneWhen::Compaction if job.can.forms => {}
+        PruneWhen::Compaction | PruneWhen::Never | PruneWhen::ToolRound | PruneWhen::Check => return Ok(()),
+    }
+    let (mut forms, mut saved) = (Vec::new(), Tokens::ZERO);
+    for (id, form) in wanted(job)?.into_iter().filter(|(id, _)| kept.tail.contains(id)) {
+        let now = kept.form_of(job, id);
+        let before = shown_tokens(id, now, job.reader())?;
+        let after = shown_tokens(id, now.and(form), job.reader())?;
+        if after < before {
+            saved += before.less(after);
+            forms.push((id, form));
+        }
+    }
+    if rules.saving_compare.holds(saved, rules.saving_min) {
+        kept.tokens = kept.tokens.less(saved);
+        kept.add_forms(forms);
+    }
+    Ok(())
+}
+
+/// Each message in view that may be shown shorter, with the form it would take on.
+fn wanted(job: &Job<'_>) -> Result<Vec<(EntryId, Form)>, ArchiveError> {
     let rules = &job.policy.prune;
     let exempt = Exempt::of(job)?;
     let stale = if rules.superseded_reads { stale_reads(job)? } else { HashSet::new() };
@@ -46,7 +120,7 @@ pub(crate) fn prune(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
         if exempt.messages.contains(id) || !exempt.may_break_cache(job, at) {
             continue;
         }
-        let wanted = if at < exempt.from { old_form(job, *id, rules) } else { Form::WHOLE };
+        let wanted = if at < exempt.from { old_form(job, *id, rules)? } else { Form::WHOLE };
         let is_old = wanted.results && !exempt.newest.contains(id);
         let results = (is_old || stale.contains(id)) && !exempt.kept.contains(id);
         let notice = if results { rules.notice } else { Notice::Pointer };
@@ -55,12 +129,7 @@ pub(crate) fn prune(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
             forms.push((*id, wanted));
         }
     }
-    let made = weigh(job, forms)?;
-    let saved = job.context.tokens().less(made.tokens);
-    if rules.saving_compare.holds(saved, rules.saving_min) {
-        return Ok(made);
-    }
-    Ok(Pruning { edit: Edit::default(), tokens: job.context.tokens() })
+    Ok(forms)
 }
 
 /// What pruning leaves alone.
@@ -81,8 +150,10 @@ impl Exempt {
     fn of(job: &Job<'_>) -> Result<Self, ArchiveError> {
         let rules = &job.policy.prune;
         let ends = [job.first_said(), job.newest_said()].into_iter().flatten();
-        let pins = job.pins.iter().copied().chain(matching(job)?);
-        let messages = ends.chain(pins).collect();
+        let pins: Vec<EntryId> =
+            job.pins.iter().chain(job.context.pins()).copied().chain(matching(job)?).collect();
+        let set = KeepSet::of(&Chooser::new(job, job.reader()), &pins)?;
+        let messages = ends.chain(set.iter().map(|(id, _)| id)).collect();
         let is_cold = rules
             .cache_cold_minutes
             .is_some_and(|least| job.circumstances.idle_minutes.is_some_and(|idle| idle >= least));
@@ -156,17 +227,27 @@ fn has_error(job: &Job<'_>, id: EntryId) -> Result<bool, ArchiveError> {
     Ok(job.archive.message(id)?.results().any(|result| result.is_error))
 }
 
-fn old_form(job: &Job<'_>, id: EntryId, rules: &Prune) -> Form {
-    let Some(item) = job.log.item(id) else { return Form::WHOLE };
+fn old_form(job: &Job<'_>, id: EntryId, rules: &Prune) -> Result<Form, ArchiveError> {
+    let Some(item) = job.log.item(id) else { return Ok(Form::WHOLE) };
     let sizes = job.sizes.of(id);
-    let large = |size: Tokens| size >= rules.size_min;
-    Form {
-        results: rules.results && large(sizes.results),
-        arguments: rules.arguments && large(sizes.calls),
+    let arguments = rules.arguments && has_long_arguments(job, id)?;
+    Ok(Form {
+        results: rules.results && sizes.results >= rules.size_min,
+        arguments,
+        arguments_over: if arguments { rules.size_min } else { Tokens::ZERO },
         thinking: rules.thinking && item.role == Role::Assistant && sizes.thinking > Tokens::ZERO,
         images: rules.images && sizes.images > Tokens::ZERO,
         ..Form::WHOLE
+    })
+}
+
+/// Whether some call's arguments alone are large; short ones of the same reply are left as they are.
+fn has_long_arguments(job: &Job<'_>, id: EntryId) -> Result<bool, ArchiveError> {
+    let least = job.policy.prune.size_min;
+    if job.sizes.of(id).calls <= least {
+        return Ok(false);
     }
+    Ok(job.archive.message(id)?.calls().any(|call| job.measure.text(&call.input) > least))
 }
 
 /// Results of reading a file, or a part of it, that was read again or written later on.

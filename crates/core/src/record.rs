@@ -225,6 +225,20 @@ pub struct Fallback {
 }
 
 impl Outcome {
+    /// Its name, as it is stored and told.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Compacted(_) => "compacted",
+            Self::Pruned(_) => "pruned",
+            Self::Applied { .. } => "applied",
+            Self::Noop { .. } => "noop",
+            Self::Recorded => "recorded",
+            Self::Vetoed { .. } => "vetoed",
+            Self::Abandoned { .. } => "abandoned",
+            Self::Impossible(_) => "impossible",
+        }
+    }
+
     /// The parts that exist only where something was changed.
     pub fn change(&self) -> Option<&Change> {
         match self {

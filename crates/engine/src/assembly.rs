@@ -141,8 +141,8 @@ impl Assembly {
     /// Where nobody knows the window and the policy makes no guess.
     pub fn new(policy: Arc<Policy>, model: tokens::ModelSpec, known: WindowFacts) -> Result<Self, NoWindow> {
         WindowChoice::of(&policy, &model, &known)?;
+        let (measure, count_method) = Self::counting(&policy, &model);
         let counter = Counter::for_model(&model);
-        let (measure, count_method) = measure_for(&policy, &counter);
         Ok(Self {
             policy,
             model,
@@ -154,6 +154,12 @@ impl Assembly {
             output: None,
             given: None,
         })
+    }
+
+    /// How `policy` counts messages of `model`, and the name of that way: for whoever must count before the window
+    /// is known, because what is counted says it.
+    pub fn counting(policy: &Policy, model: &tokens::ModelSpec) -> (Arc<dyn Measure>, Arc<str>) {
+        measure_for(policy, &Counter::for_model(model))
     }
 
     /// A session whose counter and budget are handed in, for whoever brings their own.

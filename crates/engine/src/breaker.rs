@@ -100,6 +100,11 @@ impl Breaker {
         self.failures
     }
 
+    /// Whether it was said that something cannot be made to fit.
+    pub fn has_floor(&self) -> bool {
+        self.floor.is_some()
+    }
+
     /// Whether what could not be made to fit is still the same.
     pub(crate) fn is_floor(&self, floor: Tokens) -> bool {
         self.floor == Some(floor)

@@ -452,12 +452,8 @@ impl Driver {
         session: &mut Session,
         over: Option<Tokens>,
     ) -> Result<Recovery, EngineError> {
-        let is_spent = session.state.recoveries >= session.policy().guard.recoveries_max;
-        if session.policy().mode == Mode::Off {
-            return Ok(surface(session, "compaction is off".into()));
-        }
-        if is_spent {
-            return Ok(surface(session, "this request was compacted and sent again already".into()));
+        if let Some(why) = refusal(session) {
+            return Ok(surface(session, why.into()));
         }
         session.state.recoveries += 1;
         let asking = if session.breaker().is_open() { Asking::Nobody } else { Asking::Everybody };
@@ -466,7 +462,7 @@ impl Driver {
         let record = self.carry_out(session, Trigger::Overflow, options).await?;
         match record.outcome.why() {
             None => Ok(Recovery::Retry(Box::new(session.step(Some(record))))),
-            Some(why) => Ok(surface(session, why)),
+            Some(why) => Ok(Recovery::Surface { why, step: Box::new(session.step(Some(record))) }),
         }
     }
 
@@ -538,8 +534,30 @@ pub(crate) fn settle(session: &mut Session) -> Result<(), EngineError> {
     Ok(session.timeline_mut().settle(&*archive)?)
 }
 
+/// Why no room may be made for a request that the provider refused.
+fn refusal(session: &Session) -> Option<&'static str> {
+    match session.policy().guard.recoveries_max {
+        _ if session.policy().mode == Mode::Off => Some("compaction is off"),
+        0 => Some("these settings do not recover from an overflow (`guard.recoveries_max` is 0)"),
+        most if session.state.recoveries >= most => Some("this request was compacted and sent again already"),
+        _ => None,
+    }
+}
+
 fn surface(session: &mut Session, why: String) -> Recovery {
-    Recovery::Surface { why, step: Box::new(session.step(None)) }
+    let budget = session.budget();
+    let tokens = budget.fixed + session.context().tokens();
+    let record = Record {
+        outcome: Outcome::Abandoned { why: why.clone() },
+        trigger: Trigger::Overflow,
+        source: Trigger::Overflow.kind().source,
+        budget,
+        tokens_before: tokens,
+        tokens_after: tokens,
+        count_method: session.assembly().count_method().clone(),
+        ..Record::default()
+    };
+    Recovery::Surface { why, step: Box::new(session.step(Some(Arc::new(record)))) }
 }
 
 /// A compaction that the policy leaves to a person is announced, once.
@@ -592,7 +610,7 @@ fn wants_trim(session: &Session) -> bool {
 
 fn wants_prune(session: &Session, point: CheckPoint) -> bool {
     match session.policy().prune.when {
-        // Those of a compaction are the plan's.
+        // What a compaction keeps is pruned by its plan.
         PruneWhen::Never | PruneWhen::Compaction => false,
         PruneWhen::Check => true,
         PruneWhen::ToolRound => point == CheckPoint::Call && session.is_in_tool_loop(),

@@ -1,0 +1,404 @@
+//! The engine: stored sessions, many at once, each a tree of paths. It checks a path out, lets a driver act on it,
+//! and commits what was appended; compactions of one covered prefix are made once, however many paths wait for them.
+//!
+//! What is asked of whom, and what is in view, is decided below; who may open which session is decided above.
+
+mod tree;
+
+use crate::assembly::{Assembly, RefusalFigures};
+use crate::branch::{Farewell, Moved};
+use crate::check::CheckPoint;
+use crate::driver::{CompactOptions, Driver, PlanSketch, Recovery, TurnEnd};
+use crate::event::Event;
+use crate::ports::Spawn;
+use crate::session::{EngineError, Session, SessionOptions, Step};
+use crate::store::{Batch, ChainHash, Claim, Node, Position, SessionId, Store, StoreError, TenantId};
+use epitome_core::{EntryId, Judgement, Message, Record, Tokens, Trigger};
+use epitome_tokens::Usage;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tree::Tree;
+
+/// Stored sessions, and the acts on them.
+pub struct Engine {
+    store: Arc<dyn Store>,
+    /// Runs summaries in the background; without it none is made before it is needed.
+    spawn: Option<Arc<dyn Spawn>>,
+    live: Mutex<HashMap<SessionId, Arc<Tree>>>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").finish_non_exhaustive()
+    }
+}
+
+/// A path of a stored session, and how it is worked on this time.
+#[derive(Clone)]
+pub struct Opening {
+    /// The session.
+    pub session: SessionId,
+    /// Where the path ends; where the session has got to, if it is not said.
+    pub leaf: Option<EntryId>,
+    /// How much room there is, and how it is counted.
+    pub assembly: Assembly,
+    /// What else holds.
+    pub options: SessionOptions,
+    /// Who can be asked.
+    pub driver: Driver,
+    /// How long nobody has spoken, where somebody looked at a clock: providers' caches grow cold meanwhile.
+    pub idle: Option<Duration>,
+}
+
+/// What came of an act, and the path as it is now.
+#[derive(Debug)]
+pub struct Prepared {
+    /// What was appended and told.
+    pub step: Step,
+    /// The path, to be looked at.
+    pub session: Session,
+}
+
+/// Messages with the hashes under which they are found again.
+pub struct Arrival {
+    /// What was said, each with the hash of everything up to it where a request ends there.
+    pub messages: Vec<(Message, Option<ChainHash>)>,
+}
+
+impl Engine {
+    /// An engine over a store.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, spawn: None, live: Mutex::default() }
+    }
+
+    /// The same, with summaries made in the background where a policy wants that.
+    #[must_use]
+    pub fn with_spawn(self, spawn: Arc<dyn Spawn>) -> Self {
+        Self { spawn: Some(spawn), ..self }
+    }
+
+    /// Where sessions are kept.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Makes a session in which nothing was said.
+    pub async fn create(&self, tenant: TenantId) -> Result<SessionId, EngineError> {
+        Ok(self.store.create(tenant).await?)
+    }
+
+    /// The deepest known message of a request.
+    pub async fn find(&self, tenant: TenantId, chain: &[ChainHash]) -> Result<Option<Node>, EngineError> {
+        Ok(self.store.find(tenant, chain).await?)
+    }
+
+    /// Appends messages below `parent`, or as a root; their ids. What is known under its hash already is not
+    /// appended again.
+    pub async fn append(
+        &self,
+        session: SessionId,
+        parent: Option<EntryId>,
+        arrival: Arrival,
+    ) -> Result<Vec<EntryId>, EngineError> {
+        let tree = self.tree(session).await?;
+        let _writer = tree.writer().await;
+        tree.append(&*self.store, parent, arrival).await
+    }
+
+    /// A path to be looked at, with nothing done to it.
+    pub async fn look(&self, opening: &Opening) -> Result<Session, EngineError> {
+        let tree = self.tree(opening.session).await?;
+        self.check_out(&tree, opening).await
+    }
+
+    /// Everything that is to be done before a call: pre-passes, the warning, a compaction where it is due. One that
+    /// another path makes of the same prefix is waited for and used.
+    pub async fn prepare(&self, opening: &Opening) -> Result<Prepared, EngineError> {
+        self.prepare_at(opening, CheckPoint::Call).await
+    }
+
+    /// The same at another point.
+    pub async fn prepare_at(&self, opening: &Opening, point: CheckPoint) -> Result<Prepared, EngineError> {
+        let tree = self.tree(opening.session).await?;
+        loop {
+            let mut session = self.check_out(&tree, opening).await?;
+            let is_due = session.check_at(point).is_due() && session.available()?.is_none();
+            let claim = if is_due { session.covers()? } else { None };
+            let _claim = match claim.map(|anchor| tree.claim(anchor, session.history())) {
+                Some(Err(others)) => {
+                    // Somebody is at work on a prefix of this path: what comes of it is used.
+                    drop(others.lock().await);
+                    continue;
+                }
+                Some(Ok(claim)) => Some(claim),
+                None => None,
+            };
+            let acted = match (&self.spawn, point) {
+                (Some(spawn), CheckPoint::Call) => {
+                    let mut background = tree.take_background(session.leaf());
+                    let acted = background.prepare(&opening.driver, &mut session, &**spawn).await;
+                    tree.put_background(session.leaf(), background);
+                    acted
+                }
+                (Some(_) | None, _) => opening.driver.prepare_at(&mut session, point).await,
+            };
+            return self.finish(&tree, session, acted).await;
+        }
+    }
+
+    /// A turn has ended: what the policy wants done then is done.
+    pub async fn end_turn(&self, opening: &Opening, end: TurnEnd) -> Result<Prepared, EngineError> {
+        self.act(opening, async |driver, session| driver.end_turn(session, end).await).await
+    }
+
+    /// Takes up what the provider said of the call whose reply the path ends in.
+    pub async fn reply(&self, opening: &Opening, usage: Usage) -> Result<Prepared, EngineError> {
+        self.act(opening, async |_, session| {
+            session.record_usage(usage)?;
+            Ok(session.step(None))
+        })
+        .await
+    }
+
+    /// Makes room after a provider refused the path's request as too long, having learned from its figures; the
+    /// reason where nothing could be done.
+    pub async fn overflow(
+        &self,
+        opening: &Opening,
+        figures: RefusalFigures,
+        over: Option<Tokens>,
+    ) -> Result<(Prepared, Result<(), String>), EngineError> {
+        let mut verdict = Ok(());
+        let prepared = self
+            .act(opening, async |driver, session| {
+                session.learn(figures);
+                match driver.recover(session, over).await? {
+                    Recovery::Retry(step) => Ok(*step),
+                    Recovery::Surface { why, step } => {
+                        verdict = Err(why);
+                        Ok(*step)
+                    }
+                }
+            })
+            .await?;
+        Ok((prepared, verdict))
+    }
+
+    /// Compacts by hand, or for another reason than a check.
+    pub async fn compact(
+        &self,
+        opening: &Opening,
+        trigger: Trigger,
+        options: CompactOptions,
+    ) -> Result<Prepared, EngineError> {
+        self.act(opening, async |driver, session| driver.compact_with(session, trigger, options).await).await
+    }
+
+    /// What a compaction would come to, with nothing appended.
+    pub async fn preview(
+        &self,
+        opening: &Opening,
+        trigger: Trigger,
+        options: CompactOptions,
+    ) -> Result<Arc<Record>, EngineError> {
+        let mut session = self.look(opening).await?;
+        self.load(&mut session, opening.session).await?;
+        opening.driver.preview(&session, trigger, options).await
+    }
+
+    /// What a compaction would set out to do, with nobody asked.
+    pub async fn sketch(
+        &self,
+        opening: &Opening,
+        trigger: Trigger,
+        options: CompactOptions,
+    ) -> Result<Option<PlanSketch>, EngineError> {
+        let mut session = self.look(opening).await?;
+        self.load(&mut session, opening.session).await?;
+        opening.driver.sketch(&session, trigger, options)
+    }
+
+    /// Takes a compaction or edit back on this path.
+    pub async fn undo(&self, opening: &Opening, of: EntryId) -> Result<Prepared, EngineError> {
+        self.change(opening, |session| session.undo(of)).await
+    }
+
+    /// Uses one again that was taken back.
+    pub async fn redo(&self, opening: &Opening, of: EntryId) -> Result<Prepared, EngineError> {
+        self.change(opening, |session| session.redo(of)).await
+    }
+
+    /// Never supersedes a message of the path; one that is out of view comes back into it.
+    pub async fn pin(&self, opening: &Opening, of: EntryId) -> Result<Prepared, EngineError> {
+        self.change(opening, |session| session.pin(of)).await
+    }
+
+    /// Lets a pinned message go again.
+    pub async fn unpin(&self, opening: &Opening, of: EntryId) -> Result<Prepared, EngineError> {
+        self.change(opening, |session| session.unpin(of)).await
+    }
+
+    /// Gives the end of the path a name.
+    pub async fn label(&self, opening: &Opening, text: &str) -> Result<Prepared, EngineError> {
+        self.change(opening, |session| session.label(text)).await
+    }
+
+    /// Keeps what a person thinks of a compaction.
+    pub async fn judge(
+        &self,
+        opening: &Opening,
+        of: EntryId,
+        judgement: Judgement,
+    ) -> Result<Prepared, EngineError> {
+        self.change(opening, |session| session.judge(of, judgement)).await
+    }
+
+    /// Closes the breaker of a path.
+    pub async fn reset_breaker(&self, opening: &Opening) -> Result<Prepared, EngineError> {
+        self.change(opening, Session::reset_breaker).await
+    }
+
+    /// Moves a session to another path, with or without a word on the one it leaves.
+    pub async fn navigate(
+        &self,
+        opening: &Opening,
+        target: EntryId,
+        farewell: Farewell,
+    ) -> Result<Moved, EngineError> {
+        let tree = self.tree(opening.session).await?;
+        let _writer = tree.writer().await;
+        let mut session = self.check_out(&tree, opening).await?;
+        self.load_path(&session, opening.session, target).await?;
+        let moved = opening.driver.navigate(&mut session, target, farewell).await?;
+        let step = session.step(None);
+        tree.commit(&*self.store, &mut session, &step).await?;
+        Ok(moved)
+    }
+
+    /// Moves a session back, or to any other place, and does nothing else.
+    pub async fn rollback(&self, session: SessionId, leaf: EntryId) -> Result<(), EngineError> {
+        let tree = self.tree(session).await?;
+        let _writer = tree.writer().await;
+        tree.move_leaf(&*self.store, leaf).await
+    }
+
+    /// What was said in a message, in view or not.
+    pub async fn recall(&self, session: SessionId, id: EntryId) -> Result<Arc<Message>, EngineError> {
+        let found = self.store.originals(session, &[id]).await?;
+        found.into_iter().next().ok_or(EngineError::NoEntry(id))
+    }
+
+    /// Events since a position, oldest first.
+    pub async fn events(&self, since: Position) -> Result<Vec<(Position, SessionId, Event)>, EngineError> {
+        Ok(self.store.events(since).await?)
+    }
+
+    /// Lets a session go from memory; the store keeps what it keeps.
+    pub async fn close(&self, session: SessionId) {
+        let tree = self.live.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
+        if let Some(tree) = tree {
+            self.store.release(tree.lease()).await;
+        }
+    }
+
+    async fn act(
+        &self,
+        opening: &Opening,
+        act: impl AsyncFnOnce(&Driver, &mut Session) -> Result<Step, EngineError>,
+    ) -> Result<Prepared, EngineError> {
+        let tree = self.tree(opening.session).await?;
+        let mut session = self.check_out(&tree, opening).await?;
+        let acted = act(&opening.driver, &mut session).await;
+        self.finish(&tree, session, acted).await
+    }
+
+    async fn change(
+        &self,
+        opening: &Opening,
+        change: impl FnOnce(&mut Session) -> Result<(), EngineError>,
+    ) -> Result<Prepared, EngineError> {
+        self.act(opening, async |_, session| {
+            change(session)?;
+            Ok(session.step(None))
+        })
+        .await
+    }
+
+    /// Commits what an act appended, whatever came of it.
+    async fn finish(
+        &self,
+        tree: &Arc<Tree>,
+        mut session: Session,
+        acted: Result<Step, EngineError>,
+    ) -> Result<Prepared, EngineError> {
+        match acted {
+            Ok(step) => {
+                tree.commit(&*self.store, &mut session, &step).await?;
+                tree.put_back(&session);
+                Ok(Prepared { step, session })
+            }
+            Err(error) => {
+                let step = session.step(None);
+                tree.commit(&*self.store, &mut session, &step).await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// A path with the originals that acts on it read.
+    async fn check_out(&self, tree: &Arc<Tree>, opening: &Opening) -> Result<Session, EngineError> {
+        let leaf = opening.leaf.or(tree.leaf());
+        tree.load_path(&*self.store, leaf, opening.assembly.count_method()).await?;
+        let mut session = tree.check_out(leaf, opening)?;
+        self.load(&mut session, opening.session).await?;
+        Ok(session)
+    }
+
+    /// Reads the originals that a compaction of the path may need, once and in bulk.
+    async fn load(&self, session: &mut Session, id: SessionId) -> Result<(), EngineError> {
+        let missing = session.archive().missing(&session.timeline().readable());
+        load_into(&*self.store, session.archive(), id, &missing).await
+    }
+
+    async fn load_path(&self, session: &Session, id: SessionId, target: EntryId) -> Result<(), EngineError> {
+        let path = session.log().path(target);
+        let messages: Vec<EntryId> =
+            path.into_iter().filter(|&id| session.log().item(id).is_some()).collect();
+        load_into(&*self.store, session.archive(), id, &session.archive().missing(&messages)).await
+    }
+
+    async fn tree(&self, session: SessionId) -> Result<Arc<Tree>, EngineError> {
+        if let Some(tree) = self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&session) {
+            return Ok(tree.clone());
+        }
+        let opened = self.store.open(session).await?;
+        let lease = self.store.lease(Claim::Session(session)).await?;
+        let lease = lease.ok_or(StoreError::Fenced(Claim::Session(session)))?;
+        let tree = Arc::new(Tree::new(session, lease, opened));
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(live.entry(session).or_insert(tree).clone())
+    }
+}
+
+/// Puts originals into memory.
+async fn load_into(
+    store: &dyn Store,
+    archive: &epitome_core::MemoryArchive,
+    session: SessionId,
+    ids: &[EntryId],
+) -> Result<(), EngineError> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let messages = store.originals(session, ids).await?;
+    for (&id, message) in ids.iter().zip(messages) {
+        archive.put_shared(id, message);
+    }
+    Ok(())
+}
+
+/// What a commit holds beside a step.
+fn batch_of(step: &Step) -> Batch {
+    Batch { entries: step.appended.clone(), events: step.events.clone(), ..Batch::default() }
+}

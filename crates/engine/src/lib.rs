@@ -35,7 +35,7 @@ mod breaker;
 mod check;
 mod count;
 mod driver;
-
+mod engine;
 mod event;
 mod ports;
 mod replay;
@@ -53,6 +53,7 @@ pub use check::{Check, CheckPoint, FigureSource, Permission};
 pub use count::{ModelMeasure, measure_for};
 pub use driver::{Asking, CompactOptions, Driver, PlanSketch, Recovery, SketchedCalls, TurnEnd};
 
+pub use engine::{Arrival, Engine, Opening, Prepared};
 pub use event::Event;
 pub use ports::{
     BoxFuture, Clock, FileNow, FrozenClock, Hook, HookRole, Model, Operator, Ports, Restorer, Spawn,

@@ -115,9 +115,11 @@ pub trait Model: Send + Sync {
 }
 
 /// What a hook may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum HookRole {
     /// Give verdicts, and be told.
+    #[default]
     Observer,
     /// The same, and return the whole new list of a context. At most one hook of a session may.
     Compactor,

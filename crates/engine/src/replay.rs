@@ -1,9 +1,11 @@
 //! A transcript fed through a session call by call, with the replies it records: each point at which a live session
-//! would be looked at is come to, before input, before each call, after each turn.
+//! would be looked at is come to, before input, before each call, after each turn, and after a refusal where the
+//! provider would refuse the request.
 
 use crate::check::CheckPoint;
-use crate::driver::{Driver, TurnEnd};
+use crate::driver::{Driver, Recovery, TurnEnd};
 use crate::session::{EngineError, Session};
+use crate::timeline::Timeline;
 use epitome_core::{Author, EntryId, Outcome, Record, RecordSource, Role, Slot, Tokens, Trigger};
 use epitome_tokens::Usage;
 use std::collections::HashMap;
@@ -50,6 +52,8 @@ struct Sent {
 struct Replay<'r> {
     driver: &'r Driver,
     session: &'r mut Session,
+    /// The path as it was held, without what this replay does to it: what recorded usage is usage of.
+    held: Timeline,
     sent: Sent,
     rebuilt: Option<Arc<Record>>,
 }
@@ -63,7 +67,8 @@ pub async fn replay<E: From<EngineError>>(
     mut each: impl FnMut(ReplayedCall<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let (mut calls, mut messages) = (0, 0);
-    let mut replay = Replay { driver, session, sent: Sent::default(), rebuilt: None };
+    let held = Timeline::new(session.timeline().log().clone(), session.timeline().sizes().clone());
+    let mut replay = Replay { driver, session, held, sent: Sent::default(), rebuilt: None };
     for &id in input.path {
         let is_message = replay.session.log().item(id).is_some();
         if is_message {
@@ -78,7 +83,7 @@ pub async fn replay<E: From<EngineError>>(
         }
         replay.take(id)?;
         if let Some(usage) = input.usage.get(&id) {
-            replay.session.record_usage(*usage)?;
+            replay.take_usage(*usage)?;
         }
         if replay.session.has_turn_ended() && is_reply(replay.session, id) {
             replay.after_turn().await?;
@@ -107,8 +112,21 @@ impl Replay<'_> {
         self.look(CheckPoint::Input(tokens)).await
     }
 
+    /// What a live session does before a call, and, where the provider would refuse the request, after that.
     async fn before_call(&mut self) -> Result<(), EngineError> {
-        self.look(CheckPoint::Call).await
+        self.look(CheckPoint::Call).await?;
+        let budget = self.session.budget();
+        let most = budget.prompt_max.map_or(budget.window, |most| most.min(budget.window));
+        let over = (budget.fixed + self.session.context().tokens()).less(most);
+        if over == Tokens::ZERO {
+            return Ok(());
+        }
+        let before = self.session.context().slots().to_vec();
+        let step = match self.driver.recover(self.session, Some(over)).await? {
+            Recovery::Retry(step) | Recovery::Surface { step, .. } => step,
+        };
+        self.note(&before, step.record);
+        Ok(())
     }
 
     async fn look(&mut self, point: CheckPoint) -> Result<(), EngineError> {
@@ -147,6 +165,7 @@ impl Replay<'_> {
     fn take(&mut self, id: EntryId) -> Result<(), EngineError> {
         let marks: Vec<EntryId> = self.session.log().marks_at(Some(id)).to_vec();
         for id in std::iter::once(id).chain(marks) {
+            self.held.absorb(id, self.session.lens())?;
             let is_plain = self.session.log().get(id).is_none_or(|entry| !epitome_core::rebuilds(entry));
             if is_plain {
                 self.session.absorb(id)?;
@@ -159,6 +178,22 @@ impl Replay<'_> {
             self.note(&before, is_changed.then(|| self.recorded(tokens)));
         }
         Ok(())
+    }
+
+    /// Takes up what the provider said of a call. It counted the context as it was held; ours may be another one by
+    /// now, and is taken to have been counted alike.
+    fn take_usage(&mut self, usage: Usage) -> Result<(), EngineError> {
+        let fixed = self.session.budget().fixed;
+        let ours = fixed + self.session.context().tokens();
+        let held = fixed + self.held.context().tokens();
+        let scaled = |tokens: u64| {
+            if ours == held || held == Tokens::ZERO { tokens } else { Tokens(tokens).share(ours.0, held.0).0 }
+        };
+        self.session.record_usage(Usage {
+            prompt: scaled(usage.prompt),
+            output: scaled(usage.output),
+            ..usage
+        })
     }
 
     /// What is kept of a compaction that the transcript records.

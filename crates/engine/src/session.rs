@@ -13,6 +13,7 @@ use epitome_core::{
     Range, Record, Role, Shown, SizeTable, Strategy, Tokens, Trigger, UsageMark,
 };
 use epitome_tokens::Usage;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A path of a log, with how it is compacted.
@@ -24,6 +25,10 @@ pub struct Session {
     options: SessionOptions,
     /// Where the entries begin that were not handed out yet.
     handed_out: usize,
+    /// How many marks held on the path when it was last brought up to date with its log.
+    marks_seen: usize,
+    /// Whether others have appended marks that hold on the path.
+    is_outdated: bool,
     pub(crate) state: State,
 }
 
@@ -165,6 +170,8 @@ impl Session {
             archive,
             options: SessionOptions::default(),
             handed_out,
+            marks_seen: 0,
+            is_outdated: false,
             state: State::default(),
         }
     }
@@ -184,14 +191,103 @@ impl Session {
     pub fn move_to(&mut self, leaf: Option<EntryId>) -> Result<(), EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
         timeline.move_to(leaf, lens(assembly, archive))?;
+        self.outgrow()?;
         (self.state.ready, self.state.is_stop_told) = (None, self.breaker().is_open());
         Ok(())
     }
 
     /// Takes up one more entry of the log: the next of the path, or a mark at its end.
     pub fn absorb(&mut self, id: EntryId) -> Result<(), EngineError> {
+        let Self { timeline, assembly, archive, state, .. } = self;
+        timeline.absorb(id, lens(assembly, archive))?;
+        if timeline.log().item(id).is_some_and(|item| item.role == Role::Assistant) {
+            state.recoveries = 0;
+        }
+        self.outgrow_no_more()
+    }
+
+    /// Goes on with the log as others have left it, as an opening says.
+    pub(crate) fn take_home(
+        &mut self,
+        log: Arc<Log>,
+        sizes: Arc<SizeTable>,
+        opening: &crate::engine::Opening,
+    ) {
+        self.is_outdated = log.marks_on(&self.log().path_of(self.leaf())).len() != self.marks_seen;
+        self.handed_out = log.len();
+        self.timeline.replace_log(log, sizes);
+        self.assembly = opening.assembly.clone();
+        self.options = opening.options.clone();
+        self.state.idle_minutes = opening.idle.map(|idle| idle.as_secs() / 60);
+    }
+
+    /// Goes to the end of a path that begins with the one taken up.
+    pub(crate) fn go_on(&mut self, path: &[EntryId]) -> Result<(), EngineError> {
+        if self.is_outdated {
+            self.move_to(path.last().copied())?;
+        } else {
+            let from = self.leaf().map_or(0, |leaf| path.partition_point(|&id| id <= leaf));
+            for &id in &path[from..] {
+                self.absorb(id)?;
+                let marks = self.log().marks_at(Some(id)).to_vec();
+                marks.into_iter().try_for_each(|mark| self.absorb(mark))?;
+            }
+            let (timeline, trigger) = (&mut self.timeline, self.assembly.policy().trigger.clone());
+            if trigger.bytes.is_some() || trigger.media.is_some() {
+                timeline.review(lens(&self.assembly, &self.archive))?;
+            }
+        }
+        self.marks_seen = self.log().marks_on(path).len();
+        self.is_outdated = false;
+        Ok(())
+    }
+
+    /// Does without compactions and edits that were made by themselves for a smaller window, as long as this one has
+    /// room for what they cover: a larger model keeps its whole history.
+    pub(crate) fn outgrow(&mut self) -> Result<(), EngineError> {
+        let (log, window) = (self.log(), self.budget().window);
+        let marks = log.marks_on(&log.path_of(self.leaf()));
+        let passes = marks.into_iter().map(|id| match log.mark_of(id) {
+            Some(Mark::Apply { of } | Mark::Redo { of }) => *of,
+            Some(_) | None => id,
+        });
+        let is_smaller = |id: &EntryId| {
+            let record = log.mark_of(*id).and_then(Mark::record);
+            record.is_some_and(|record| !record.trigger.is_manual() && record.budget.window < window)
+        };
+        let has_room = !self.budget().is_due(self.timeline.whole(), self.policy());
+        let ignored: HashSet<EntryId> =
+            if has_room { passes.filter(is_smaller).collect() } else { HashSet::new() };
         let Self { timeline, assembly, archive, .. } = self;
-        Ok(timeline.absorb(id, lens(assembly, archive))?)
+        Ok(timeline.set_ignored(ignored, lens(assembly, archive))?)
+    }
+
+    /// The same after something was said: what is done without is needed as soon as there is no room for all it covers.
+    fn outgrow_no_more(&mut self) -> Result<(), EngineError> {
+        let is_due = || self.budget().is_due(self.timeline.whole(), self.policy());
+        if self.timeline.ignores_any() && is_due() { self.outgrow() } else { Ok(()) }
+    }
+
+    /// Goes on with a log in which what this session appended stands behind what others did.
+    pub(crate) fn rebase(&mut self, log: Arc<Log>, sizes: Arc<SizeTable>) -> Result<(), EngineError> {
+        let leaf = self.leaf();
+        self.handed_out = log.len();
+        self.timeline.replace_log(log, sizes);
+        self.move_to(leaf)
+    }
+
+    /// The last message that a compaction of the path would cover, were it made now.
+    pub(crate) fn covers(&self) -> Result<Option<EntryId>, EngineError> {
+        let prompts = epitome_core::Prompts::default();
+        let asked = Asked {
+            available: Available::none(&prompts),
+            range: Range::All,
+            circumstances: Circumstances::default(),
+        };
+        Ok(match Plan::draft(self.job(Trigger::Threshold, asked))? {
+            epitome_core::Drafted::Plan(plan) => plan.anchor(),
+            epitome_core::Drafted::Settled(_) => None,
+        })
     }
 
     /// Takes up something that was just said.
@@ -202,6 +298,7 @@ impl Session {
         if message.role == Role::Assistant {
             self.state.recoveries = 0;
         }
+        self.outgrow_no_more()?;
         Ok(id)
     }
 
@@ -412,6 +509,7 @@ impl Session {
         let is_usable = |&(id, anchor): &(EntryId, EntryId)| {
             Some(anchor) > context.anchor()
                 && !context.is_undone(id)
+                && !self.timeline.ignores(id)
                 && self.history().binary_search(&anchor).is_ok()
         };
         let found = log.compactions().filter(is_usable).max_by_key(|&(id, anchor)| (anchor, id));
@@ -428,6 +526,7 @@ impl Session {
         let is_new = |id: &EntryId| {
             let Some(Mark::Edit { edit, .. }) = log.mark_of(*id) else { return false };
             !context.is_undone(*id)
+                && !self.timeline.ignores(*id)
                 && edit.forms.iter().any(|(message, form)| {
                     let shown = context.message_slots().find(|(shown, ..)| shown == message);
                     shown.is_some_and(|(_, now, _)| now.and(*form) != now)
@@ -510,8 +609,12 @@ impl Session {
         let is_other_count = self.assembly.set_policy(policy)?;
         let Self { timeline, assembly, archive, .. } = self;
         let lens = lens(assembly, archive);
-        let looked = if is_other_count { timeline.recount(lens) } else { timeline.review(lens) };
-        Ok(looked?)
+        if is_other_count {
+            timeline.recount(lens)?;
+        } else {
+            timeline.review(lens)?;
+        }
+        self.outgrow()
     }
 
     /// Uses another model from the next check on; messages are counted anew where it counts otherwise. What one
@@ -524,8 +627,12 @@ impl Session {
         self.assembly = assembly;
         let Self { timeline, assembly, archive, .. } = self;
         let lens = lens(assembly, archive);
-        let looked = if is_other_count { timeline.recount(lens) } else { timeline.review(lens) };
-        Ok(looked?)
+        if is_other_count {
+            timeline.recount(lens)?;
+        } else {
+            timeline.review(lens)?;
+        }
+        self.outgrow()
     }
 
     /// What decides how much room there is, open to change.

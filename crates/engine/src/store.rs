@@ -4,7 +4,7 @@
 use crate::event::Event;
 use crate::ports::BoxFuture;
 use crate::session::Appended;
-use epitome_core::{Entry, EntryId, Log, LogError, Message};
+use epitome_core::{Entry, EntryId, Log, LogError, Message, SizeTable};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -60,6 +60,8 @@ pub struct Opened {
     pub log: Arc<Log>,
     /// Where it has got to.
     pub leaf: Option<EntryId>,
+    /// What its messages take, by each way of counting that the store has kept; what is missing is counted.
+    pub sizes: Vec<(Arc<str>, Arc<SizeTable>)>,
 }
 
 /// What is committed at once.
@@ -123,6 +125,9 @@ pub enum StoreError {
     /// The lease was given to another.
     #[error("the lease on {0:?} was given to another; ask for it again")]
     Fenced(Claim),
+    /// Something that this kind of store does not do.
+    #[error("this store cannot {0}")]
+    Unsupported(&'static str),
     /// An entry that is not sound.
     #[error(transparent)]
     Log(#[from] LogError),
@@ -219,7 +224,7 @@ impl Store for MemoryStore {
     fn open(&self, session: SessionId) -> BoxFuture<'_, Result<Opened, StoreError>> {
         let tables = self.tables();
         let kept = tables.sessions.get(&session).ok_or(StoreError::NoSession(session));
-        ready(kept.map(|kept| Opened { log: kept.log.clone(), leaf: kept.leaf }))
+        ready(kept.map(|kept| Opened { log: kept.log.clone(), leaf: kept.leaf, sizes: Vec::new() }))
     }
 
     fn originals<'a>(
@@ -308,16 +313,7 @@ impl Tables {
         if found != expected {
             return Err(StoreError::Conflict { session, expected, found });
         }
-        let mut log = Log::clone(&kept.log);
-        for Appended { parent, entry, .. } in batch.entries {
-            match entry {
-                Entry::Mark(mark) => log.mark(parent, mark)?,
-                entry @ (Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {
-                    log.append(parent, entry)?
-                }
-            };
-        }
-        kept.log = Arc::new(log);
+        append_all(&mut kept.log, batch.entries)?;
         kept.messages.extend(batch.messages);
         kept.leaf = batch.leaf.or(kept.leaf);
         let tenant = kept.tenant;
@@ -329,5 +325,29 @@ impl Tables {
         let excess = self.events.len().saturating_sub(EVENTS_MAX);
         self.events.drain(..excess);
         Ok(Position(self.position))
+    }
+}
+
+/// Appends entries, all of them or none.
+fn append_all(log: &mut Arc<Log>, entries: Vec<Appended>) -> Result<(), LogError> {
+    let mut grown = match &entries[..] {
+        // One entry is there or not; only a longer batch needs a copy to fall back on.
+        [] | [_] => return entries.into_iter().try_for_each(|one| append_one(Arc::make_mut(log), one)),
+        [_, _, ..] if entries.iter().all(|one| matches!(one.entry, Entry::Message(_))) => {
+            return entries.into_iter().try_for_each(|one| append_one(Arc::make_mut(log), one));
+        }
+        [..] => Log::clone(log),
+    };
+    entries.into_iter().try_for_each(|one| append_one(&mut grown, one))?;
+    *log = Arc::new(grown);
+    Ok(())
+}
+
+fn append_one(log: &mut Log, Appended { parent, entry, .. }: Appended) -> Result<(), LogError> {
+    match entry {
+        Entry::Mark(mark) => log.mark(parent, mark).map(drop),
+        entry @ (Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {
+            log.append(parent, entry).map(drop)
+        }
     }
 }

@@ -10,6 +10,7 @@ use epitome_core::{
     Archive, ArchiveError, Context, Earlier, Entry, EntryId, Log, LogError, Mark, Measure, Message, Reader,
     SizeTable, Tokens, UsageMark, rebuilds,
 };
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The state of one path.
@@ -25,6 +26,10 @@ pub struct Timeline {
     breaker: Breaker,
     tally: ViewTally,
     usage: Option<UsageAnchor>,
+    /// Compactions and edits that this path does without; see [`Timeline::set_ignored`].
+    ignored: Arc<HashSet<EntryId>>,
+    /// What all of `history` would take whole.
+    whole: Tokens,
     rebuilds: u64,
 }
 
@@ -77,6 +82,8 @@ impl Timeline {
             breaker: Breaker::default(),
             tally: ViewTally::default(),
             usage: None,
+            ignored: Arc::default(),
+            whole: Tokens::ZERO,
             rebuilds: 0,
         }
     }
@@ -99,9 +106,10 @@ impl Timeline {
         self.count_new(&path, lens);
         let (log, sizes) = (self.log.clone(), self.sizes.clone());
         let reader = Reader { log: &log, sizes: &sizes, measure: lens.measure, archive: lens.archive };
-        let context = Context::of(leaf, reader)?;
+        let ignored = self.ignored.clone();
+        let context = Context::of_ignoring(leaf, reader, ignored.clone())?;
         let rebuilds = self.rebuilds + 1;
-        *self = Self { leaf, context, rebuilds, ..Self::new(log.clone(), sizes.clone()) };
+        *self = Self { leaf, context, rebuilds, ignored, ..Self::new(log.clone(), sizes.clone()) };
         held_on(&log, &path).for_each(|id| self.note(id, lens.guard));
         self.tally.recount(&self.context, lens)
     }
@@ -142,7 +150,10 @@ impl Timeline {
         let Some(entry) = log.get(id) else { return };
         self.breaker.take(entry, guard);
         match entry {
-            Entry::Message(_) => self.history.push(id),
+            Entry::Message(_) => {
+                self.history.push(id);
+                self.whole += self.sizes.total(id);
+            }
             Entry::Recorded(_) => self.add_compaction(id),
             Entry::Mark(Mark::Compaction { .. }) => self.add_compaction(id),
             Entry::Mark(Mark::Apply { of } | Mark::Redo { of }) if log.compaction(*of).is_some() => {
@@ -177,7 +188,39 @@ impl Timeline {
         }
     }
 
+    /// Does without some compactions and edits from here on, and derives the path anew where that makes a
+    /// difference.
+    pub(crate) fn set_ignored(
+        &mut self,
+        ignored: HashSet<EntryId>,
+        lens: Lens<'_>,
+    ) -> Result<(), ArchiveError> {
+        if *self.ignored == ignored {
+            return Ok(());
+        }
+        self.ignored = Arc::new(ignored);
+        self.move_to(self.leaf, lens)
+    }
+
+    /// Whether the path does without this compaction or edit.
+    pub(crate) fn ignores(&self, pass: EntryId) -> bool {
+        self.ignored.contains(&pass)
+    }
+
+    /// Whether it does without any.
+    pub(crate) fn ignores_any(&self) -> bool {
+        !self.ignored.is_empty()
+    }
+
+    /// What all messages of the path would take, each of them whole.
+    pub(crate) fn whole(&self) -> Tokens {
+        self.whole
+    }
+
     fn add_compaction(&mut self, id: EntryId) {
+        if self.ignored.contains(&id) {
+            return;
+        }
         self.compactions.retain(|known| *known != id);
         self.compactions.push(id);
         // What the provider counted was another context.

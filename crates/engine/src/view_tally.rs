@@ -38,6 +38,9 @@ impl ViewTally {
 
     /// Counts a message as it is shown; each is weighed once while that is whole.
     fn add(&mut self, id: EntryId, form: Form, lens: Lens<'_>) -> Result<(), ArchiveError> {
+        if form.left_out {
+            return Ok(());
+        }
         self.messages += 1;
         if lens.trigger.bytes.is_none() && lens.trigger.media.is_none() {
             return Ok(());

@@ -1,11 +1,15 @@
 //! Every transcript of the corpus, replayed call by call: each request fits, is valid, and extends
 //! the one before it byte for byte unless the context was rebuilt; every message is accounted for.
 
-use epitome_core::{Budget, EntryId, Expressible, Measure, Policy, Shown, Tokens};
-use epitome_engine::{Asks, Call, EngineError, Gauge, Happened, Session, Setup, Stopped, replay};
-use epitome_tokens::{Catalog, Counter};
+use epitome_core::{Archive as _, EntryId, Outcome, Policy, Shown, Tokens};
+use epitome_engine::{
+    Assembly, Driver, EngineError, ReplayInput, ReplayedCall, Session, WindowFacts, replay,
+};
+use epitome_tokens::Catalog;
 use epitome_wire::{Conversation, Protocol, encode, read, validate};
+use futures_util::FutureExt as _;
 use serde_json::value::RawValue;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,7 +42,7 @@ struct Before {
 }
 
 impl Before {
-    fn check(&mut self, call: &Call<'_>, conversation: &Conversation, name: &str) {
+    fn check(&mut self, call: &ReplayedCall<'_>, conversation: &Conversation, name: &str) {
         let shown = call.session.shown().expect("originals can be read");
         let parts = parts(conversation);
         let sent = encode::messages(Protocol::Anthropic, &parts, &shown);
@@ -48,7 +52,7 @@ impl Before {
             let is_extended = sent.len() >= self.sent.len() && is_same;
             assert!(is_extended, "{at} does not extend the call before");
         }
-        let budget = call.session.setup().budget;
+        let budget = call.session.budget();
         assert!(
             call.tokens + budget.reserve <= WINDOW,
             "{at}: {} and {} do not fit",
@@ -82,11 +86,10 @@ fn assert_valid(parts: &encode::RequestParts<'_>, shown: &[Shown], at: &str) {
     }
 }
 
-fn assert_accounted(call: &Call<'_>, name: &str) {
-    let Some(report) = call.compaction.as_ref().filter(|report| report.outcome == Happened::Compacted) else {
+fn assert_accounted(call: &ReplayedCall<'_>, name: &str) {
+    let Some(Outcome::Compacted(made)) = call.compaction.as_ref().map(|record| &record.outcome) else {
         return;
     };
-    let Some(made) = &report.record else { return };
     let mut places: Vec<EntryId> =
         made.kept.iter().chain(&made.superseded).chain(&made.dropped).copied().collect();
     places.sort_unstable();
@@ -95,31 +98,25 @@ fn assert_accounted(call: &Call<'_>, name: &str) {
     assert_eq!(places, said, "{name} call {}: a message is in no place, or in two", call.call);
 }
 
-fn replay_one(conversation: &Conversation, name: &str, gauge: &Gauge, policy: &Policy) -> (usize, usize) {
-    let fixed =
-        conversation.fixed.system.iter().chain(&conversation.fixed.tools).map(|text| gauge.text(text)).sum();
-    let setup = Setup {
-        archive: Arc::new(conversation.originals.clone()),
-        measure: Arc::new(gauge.clone()),
-        count_method: "test".into(),
-        budget: Budget::new(WINDOW, fixed, Tokens(8_192)),
-        policy: Arc::new(policy.clone()),
-        can: Expressible::ALL,
-        focus: None,
-        pins: Vec::new(),
-        clock: Arc::new(Stopped),
-        asks: Asks::default(),
-    };
-    let mut session = Session::new(conversation.log.clone(), setup);
-    let branch = conversation.leaf.map(|leaf| conversation.log.branch(leaf)).unwrap_or_default();
+fn replay_one(conversation: &Conversation, name: &str, assembly: &Assembly) -> (usize, usize) {
+    let mut assembly = assembly.clone();
+    let fixed = assembly.count_fixed(&conversation.fixed.system, &conversation.fixed.tools);
+    assembly.set_request(fixed, Some(Tokens(8_192)));
+    let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
+    let mut session = Session::new(log, sizes, Arc::default(), assembly);
+    let path = conversation.log.path_of(conversation.leaf);
     let (mut before, mut calls, mut rebuilt) = (Before::default(), 0, 0);
-    let done = replay::<EngineError>(&mut session, &branch, |call| {
+    let read = |id| conversation.originals.message(id);
+    let input = ReplayInput { path: &path, usage: &HashMap::new(), read: &read };
+    let driver = Driver::default();
+    let done = replay::<EngineError>(&driver, &mut session, input, |call| {
         before.check(&call, conversation, name);
         assert_accounted(&call, name);
         calls += 1;
         rebuilt += usize::from(call.compaction.is_some());
         Ok(())
     });
+    let done = done.now_or_never().expect("nobody is asked who takes time");
     done.unwrap_or_else(|error| panic!("{name}: {error}"));
     (calls, rebuilt)
 }
@@ -128,10 +125,12 @@ fn replay_folder(folder: &str) {
     let (mut calls, mut rebuilt) = (0, 0);
     for path in transcripts(folder) {
         let bytes = zstd::decode_all(&*std::fs::read(&path).expect("it can be read")).expect("it unpacks");
-        let gauge = Gauge(Counter::for_model(&Catalog::built_in().find("claude-sonnet-4-5")));
-        let transcript = read(Arc::new(bytes), None, &gauge).expect("it is a transcript");
+        let stated = WindowFacts { stated: Some(WINDOW), ..WindowFacts::default() };
+        let model = Catalog::built_in().find("claude-sonnet-4-5");
+        let assembly = Assembly::new(Policy::default().into(), model, stated).expect("it is stated");
+        let transcript = read(Arc::new(bytes), None, &**assembly.measure()).expect("it is a transcript");
         for conversation in transcript.conversations.iter().take(CONVERSATIONS_MAX) {
-            let seen = replay_one(conversation, &path.display().to_string(), &gauge, &Policy::default());
+            let seen = replay_one(conversation, &path.display().to_string(), &assembly);
             (calls, rebuilt) = (calls + seen.0, rebuilt + seen.1);
         }
     }

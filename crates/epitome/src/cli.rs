@@ -163,6 +163,12 @@ pub struct ReplayArgs {
     pub contexts: bool,
     #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
     pub to: Protocol,
+    /// What stands before the history, in tokens: system prompt and tools; what the transcript records if left out
+    #[arg(long, value_name = "TOKENS", conflicts_with = "system")]
+    pub fixed: Option<u64>,
+    /// A system prompt to count, and to send with --contexts, in place of the one the transcript records
+    #[arg(long, value_name = "FILE")]
+    pub system: Option<PathBuf>,
     #[command(flatten)]
     pub policy: PolicyArgs,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! The clock on the wall, for the one crate that may look at it.
 
-use epitome_engine::{Clock, Pending};
+use epitome_engine::{BoxFuture, Clock};
 use std::time::{Duration, Instant};
 
 /// Time since the program began to care.
@@ -18,8 +18,12 @@ impl Clock for WallClock {
         self.0.elapsed()
     }
 
-    fn sleep(&self, time: Duration) -> Pending<'_, ()> {
+    fn sleep(&self, time: Duration) -> BoxFuture<'_, ()> {
         Box::pin(tokio::time::sleep(time))
+    }
+
+    fn unix_ms(&self) -> Option<u64> {
+        u64::try_from(jiff::Timestamp::now().as_millisecond()).ok()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::draw::alternatives;
 use anyhow::{Context as _, Result, anyhow, bail};
-use epitome_wire::{ByteSource, FORMATS};
+use epitome_wire::{ByteSource, FORMATS, ReadError};
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
@@ -42,6 +42,17 @@ fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
 #[cfg(windows)]
 fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, into, offset)
+}
+
+/// Why a transcript cannot be read, with the flag that names its format where that may help.
+pub fn explain(error: ReadError) -> anyhow::Error {
+    match error {
+        ReadError::NotThis { .. } => anyhow!("{error} (--from auto)"),
+        ReadError::Unknown { .. } => anyhow!("{error} with --from"),
+        ReadError::Read(_) | ReadError::Empty | ReadError::LineTooLong { .. } | ReadError::Newer { .. } => {
+            error.into()
+        }
+    }
 }
 
 /// What a packed file, or standard input, may unpack to: it has to be held in memory.

@@ -2,18 +2,21 @@
 
 #![expect(unreachable_pub, reason = "a program has no callers")]
 
-mod asking;
 mod cli;
 mod clock;
+mod command_hook;
 mod commands;
 mod draw;
 mod hint;
 mod input;
-mod opened;
 mod output;
 mod progress;
 mod restorer;
+mod session_ports;
 mod settings;
+mod terminal_operator;
+mod transcript_file;
+mod transcript_store;
 mod waiting;
 
 use clap::Parser;

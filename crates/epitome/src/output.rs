@@ -5,6 +5,7 @@ use epitome_wire::ByteSource;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::path::Path;
 
 /// Writes to `path` through a new file beside it that takes its place at the end; to standard output where there is no path.
@@ -92,12 +93,12 @@ fn match_mode(file: &tempfile::NamedTempFile, path: &Path) -> Result<()> {
 /// Copied at once.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Copies the bytes of a source from its start, `len` of them.
-pub fn copy(source: &dyn ByteSource, len: u64, to: &mut dyn Write) -> Result<()> {
+/// Copies a run of a source's bytes.
+pub fn copy(source: &dyn ByteSource, run: Range<u64>, to: &mut dyn Write) -> Result<()> {
     let mut chunk = vec![0; CHUNK_BYTES];
-    let mut done = 0;
-    while done < len {
-        let want = (len - done).min(CHUNK_BYTES as u64) as usize;
+    let mut done = run.start;
+    while done < run.end {
+        let want = (run.end - done).min(CHUNK_BYTES as u64) as usize;
         let got = source.read_at(done, &mut chunk[..want]).context("cannot read the transcript again")?;
         if got == 0 {
             anyhow::bail!("the transcript became shorter while it was read; run again");

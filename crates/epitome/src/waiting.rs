@@ -1,9 +1,9 @@
-//! Waiting for a model, until it has answered or someone presses ctrl-c. A runtime is made only where
-//! someone is waited for.
+//! Running what the engine does, and waiting for whoever it asks, until they have answered or someone presses ctrl-c.
+//! Work that asks nobody is run to its end: ctrl-c ends the program then, as it does any other.
 
 use crate::progress;
 use anyhow::{Context as _, Result};
-use epitome_engine::{Pending, now};
+use epitome_engine::{BoxFuture, Driver};
 use indicatif::ProgressBar;
 use std::cell::{OnceCell, RefCell};
 use std::fmt;
@@ -14,43 +14,57 @@ use tokio::runtime::{Builder, Runtime};
 /// The one place that waits.
 #[derive(Default)]
 pub struct Waiting {
-    desk: OnceCell<Desk>,
-}
-
-struct Desk {
-    runtime: Runtime,
-    /// Ends at the first ctrl-c, even one that came between two waits.
-    interrupted: RefCell<Pending<'static, io::Result<()>>>,
+    runtime: OnceCell<Runtime>,
+    /// Ends at the first ctrl-c since someone was first waited for, even one that came between two waits.
+    interrupted: OnceCell<RefCell<BoxFuture<'static, io::Result<()>>>>,
 }
 
 impl Waiting {
-    /// What comes of work that asks nobody, and so takes no waiting.
-    pub fn none<T>(work: impl Future<Output = T>) -> T {
-        now(work)
+    /// Runs work that asks whoever `driver` can ask.
+    pub fn run<T>(
+        &self,
+        driver: &Driver,
+        bar: &ProgressBar,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let ports = driver.ports();
+        let asks = ports.model.is_some() || ports.operator.is_some() || !ports.hooks().is_empty();
+        if !asks {
+            return self.to_the_end(work);
+        }
+        // A terminal shows the operator's question or something that moves, not both.
+        let moves = ports.model.is_some() && ports.operator.is_none();
+        let spinner = moves.then(|| progress::spinner(bar, "waiting for a summary"));
+        let done = self.until_cancelled(work);
+        spinner.inspect(ProgressBar::finish_and_clear);
+        done
     }
 
-    /// Waits for work that asks, unless someone presses ctrl-c first.
-    pub fn until_done<T>(&self, bar: &ProgressBar, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let desk = self.desk()?;
-        let spinner = progress::spinner(bar, "waiting for a summary");
-        let mut interrupted = desk.interrupted.borrow_mut();
-        let done = desk.runtime.block_on(async {
+    /// Runs work that asks nobody.
+    pub fn to_the_end<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        self.runtime()?.block_on(work)
+    }
+
+    fn until_cancelled<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let runtime = self.runtime()?;
+        let interrupted = self
+            .interrupted
+            .get_or_init(|| RefCell::new(Box::pin(tokio::signal::ctrl_c()) as BoxFuture<'static, _>));
+        let mut interrupted = interrupted.borrow_mut();
+        runtime.block_on(async {
             tokio::select! {
                 done = work => done,
                 Ok(()) = interrupted.as_mut() => Err(Cancelled.into()),
             }
-        });
-        spinner.finish_and_clear();
-        done
+        })
     }
 
-    fn desk(&self) -> Result<&Desk> {
-        if let Some(desk) = self.desk.get() {
-            return Ok(desk);
+    fn runtime(&self) -> Result<&Runtime> {
+        if let Some(runtime) = self.runtime.get() {
+            return Ok(runtime);
         }
         let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
-        let interrupted = RefCell::new(Box::pin(tokio::signal::ctrl_c()) as Pending<'static, _>);
-        Ok(self.desk.get_or_init(|| Desk { runtime, interrupted }))
+        Ok(self.runtime.get_or_init(|| runtime))
     }
 }
 

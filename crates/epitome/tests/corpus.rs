@@ -1,28 +1,13 @@
 //! Every transcript of the corpus through the program: compacted it fits, is valid on every protocol,
 //! keeps what is always kept, loses no byte, and comes back whole.
 
-use epitome_core::{Archive, Author, EntryId, Image, Measure, Tokens};
+use epitome_core::{Archive, Author, EntryId, Uncounted};
 use epitome_wire::{Conversation, Protocol, Transcript, read, validate};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// The test looks at texts, not at sizes.
-struct NoMeasure;
-
-impl Measure for NoMeasure {
-    fn text(&self, _: &str) -> Tokens {
-        Tokens::ZERO
-    }
-    fn image(&self, _: &Image) -> Tokens {
-        Tokens::ZERO
-    }
-    fn framing(&self) -> Tokens {
-        Tokens::ZERO
-    }
-}
 
 fn epitome(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_epitome")).args(args).output().expect("the program runs")
@@ -117,8 +102,8 @@ impl Case {
 
     fn check_contexts(&self, window: &str) {
         let out = self.out.to_str().expect("UTF-8");
-        let transcript = read(Arc::new(self.original.clone()), None, &NoMeasure).expect("it is a transcript");
-        let again = read(Arc::new(std::fs::read(out).expect("it was written")), None, &NoMeasure)
+        let transcript = read(Arc::new(self.original.clone()), None, &Uncounted).expect("it is a transcript");
+        let again = read(Arc::new(std::fs::read(out).expect("it was written")), None, &Uncounted)
             .expect("so is the result");
         let number = longest(&transcript);
         for protocol in [Protocol::Anthropic, Protocol::OpenaiChat, Protocol::OpenaiResponses] {
@@ -168,7 +153,7 @@ fn texts(value: &Value) -> String {
 
 /// The system prompt, the first and the newest message of a person are there, or their beginnings.
 fn check_kept(conversation: &Conversation, shown: &str, at: &str) {
-    let branch = conversation.log.branch(conversation.leaf.expect("something was said"));
+    let branch = conversation.log.path(conversation.leaf.expect("something was said"));
     let is_said = |id: &&EntryId| {
         conversation
             .log

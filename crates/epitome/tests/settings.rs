@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// A project's folder, and a user's beside it.
-struct Desk(tempfile::TempDir);
+struct Sandbox(tempfile::TempDir);
 
-impl Desk {
+impl Sandbox {
     fn new() -> Self {
-        let desk = Self(tempfile::tempdir().expect("there is room"));
-        fs::create_dir(desk.project()).expect("there is room");
-        desk
+        let sandbox = Self(tempfile::tempdir().expect("there is room"));
+        fs::create_dir(sandbox.project()).expect("there is room");
+        sandbox
     }
 
     fn project(&self) -> std::path::PathBuf {
@@ -49,29 +49,32 @@ fn setting(config: &Value, key: &str) -> Value {
 
 #[test]
 fn init_writes_what_is_missing_and_nothing_else() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let written = |is_new: [bool; 2]| {
         let files = ["./epitome.toml", "./.epitome/prompts/compaction-summary.md"];
         json!([{"file": files[0], "written": is_new[0]}, {"file": files[1], "written": is_new[1]}])
     };
-    let init = || serde_json::from_str::<Value>(&desk.run(&["init", "--json"], &[]).1).expect("JSON");
+    let init = || serde_json::from_str::<Value>(&sandbox.run(&["init", "--json"], &[]).1).expect("JSON");
     assert_eq!(init(), written([true, true]));
-    desk.write("project/epitome.toml", "preset = \"pi\"\n");
-    fs::remove_file(desk.project().join(".epitome/prompts/compaction-summary.md")).expect("it was there");
+    sandbox.write("project/epitome.toml", "preset = \"pi\"\n");
+    fs::remove_file(sandbox.project().join(".epitome/prompts/compaction-summary.md")).expect("it was there");
     assert_eq!(init(), written([false, true]));
-    assert_eq!(fs::read_to_string(desk.project().join("epitome.toml")).expect("text"), "preset = \"pi\"\n");
+    assert_eq!(
+        fs::read_to_string(sandbox.project().join("epitome.toml")).expect("text"),
+        "preset = \"pi\"\n"
+    );
 }
 
 #[test]
 fn config_says_who_said_what_and_what_it_comes_to() {
-    let desk = Desk::new();
-    desk.write(
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "config/epitome/epitome.toml",
         "preset = \"kaged\"\n[trigger]\nat = \"70%\"\ntarget = \"50%\"\n",
     );
-    desk.write("project/epitome.toml", "[trigger]\nat = \"75%\"\n");
-    let config = desk.config(&["--window", "100000"], &[("EPITOME_TRIGGER__APPROACHING", "60%")]);
-    let file = |path: &str| desk.0.path().join(path).display().to_string();
+    sandbox.write("project/epitome.toml", "[trigger]\nat = \"75%\"\n");
+    let config = sandbox.config(&["--window", "100000"], &[("EPITOME_TRIGGER__APPROACHING", "60%")]);
+    let file = |path: &str| sandbox.0.path().join(path).display().to_string();
     assert_eq!(
         [
             setting(&config, "trigger.at"),
@@ -91,21 +94,21 @@ fn config_says_who_said_what_and_what_it_comes_to() {
             "speculate": null, "protect": null, "protect_results": 40_000,
         })
     );
-    let prompt = desk.0.path().join("config/epitome/prompts/compaction-summary.md");
+    let prompt = sandbox.0.path().join("config/epitome/prompts/compaction-summary.md");
     assert_eq!(config["prompt_file"], prompt.display().to_string());
     assert_eq!(config["notes"], json!([format!("{} was missing and was written", prompt.display())]));
 }
 
 #[test]
 fn an_agent_has_its_parents_values_and_its_own() {
-    let desk = Desk::new();
-    desk.write("project/epitome.toml", "preset = \"aura\"\n[agents]\nchild = \"agents/child.md\"\n");
-    desk.write("project/agents/base.md", "---\nfeatures: {compaction: {threshold: 60, chunks: 3}}\n---\n");
-    desk.write(
+    let sandbox = Sandbox::new();
+    sandbox.write("project/epitome.toml", "preset = \"aura\"\n[agents]\nchild = \"agents/child.md\"\n");
+    sandbox.write("project/agents/base.md", "---\nfeatures: {compaction: {threshold: 60, chunks: 3}}\n---\n");
+    sandbox.write(
         "project/agents/child.md",
         "---\nparent: base.md\nfeatures: {compaction: {threshold: 95}}\n---\n",
     );
-    let config = desk.config(&["--agent", "child", "--window", "100000"], &[]);
+    let config = sandbox.config(&["--agent", "child", "--window", "100000"], &[]);
     let said = |key: &str| {
         let setting = setting(&config, key);
         let file = setting["file"].as_str().map(|file| Path::new(file).file_name().map(ToOwned::to_owned));
@@ -123,9 +126,9 @@ fn an_agent_has_its_parents_values_and_its_own() {
 
 #[test]
 fn what_cannot_be_used_is_told_in_one_line() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let told = |args: &[&str], environment: &[(&str, &str)]| {
-        let (is_done, told) = desk.run(&[&["config"], args].concat(), environment);
+        let (is_done, told) = sandbox.run(&[&["config"], args].concat(), environment);
         assert!(!is_done, "{told}");
         told
     };
@@ -141,7 +144,7 @@ fn what_cannot_be_used_is_told_in_one_line() {
         told(&[], &[("EPITOME_KEEP__NEWST", "messages=3")]),
         "epitome: environment: `EPITOME_KEEP__NEWST` is no setting; did you mean `keep.newest`?\n"
     );
-    let place = desk.project().join("no.md");
+    let place = sandbox.project().join("no.md");
     assert!(
         told(&["--set", "summary.prompt=project:/no.md"], &[]).starts_with(&format!(
             "epitome: cannot read the prompt `project:/no.md` at {}: ",
@@ -152,23 +155,23 @@ fn what_cannot_be_used_is_told_in_one_line() {
 
 #[test]
 fn a_preset_is_printed_as_the_whole_file_it_stands_for() {
-    let desk = Desk::new();
-    let whole: toml::Table = desk.run(&["presets", "omp@18.x"], &[]).1.parse().expect("TOML");
+    let sandbox = Sandbox::new();
+    let whole: toml::Table = sandbox.run(&["presets", "omp@18.x"], &[]).1.parse().expect("TOML");
     let json: Value =
-        serde_json::from_str(&desk.run(&["presets", "omp@18.x", "--json"], &[]).1).expect("JSON");
+        serde_json::from_str(&sandbox.run(&["presets", "omp@18.x", "--json"], &[]).1).expect("JSON");
     assert_eq!(serde_json::to_value(whole).expect("a table is JSON"), json);
     assert_eq!(json["trigger"]["free_min"], "15%");
 }
 
 #[test]
 fn a_preset_of_ones_own_rests_on_another_and_is_listed() {
-    let desk = Desk::new();
-    desk.write(
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "config/epitome/presets/base.toml",
         "base = \"pi\"\nabout = \"ours\"\n[trigger]\nat = \"70%\"\n",
     );
-    desk.write("config/epitome/presets/team.toml", "base = \"base\"\n[trigger]\ntarget = \"40%\"\n");
-    let file = |name: &str| desk.0.path().join("config/epitome/presets").join(name).display().to_string();
+    sandbox.write("config/epitome/presets/team.toml", "base = \"base\"\n[trigger]\ntarget = \"40%\"\n");
+    let file = |name: &str| sandbox.0.path().join("config/epitome/presets").join(name).display().to_string();
     let expected = [
         json!({"key": "trigger.at", "value": "70%", "from": "preset", "name": "base", "file": file("base.toml"), "as": "trigger.at"}),
         json!({"key": "trigger.target", "value": "40%", "from": "preset", "name": "team", "file": file("team.toml"), "as": "trigger.target"}),
@@ -176,35 +179,36 @@ fn a_preset_of_ones_own_rests_on_another_and_is_listed() {
     ];
     let said =
         |config: Value| ["trigger.at", "trigger.target", "keep.newest"].map(|key| setting(&config, key));
-    assert_eq!(said(desk.config(&["--preset", "team"], &[])), expected);
-    assert_eq!(said(desk.config(&[], &[("EPITOME_PRESET", "team")])), expected);
-    desk.write("project/epitome.toml", "preset = \"team\"\n");
-    assert_eq!(said(desk.config(&[], &[])), expected);
-    let (_, listed) = desk.run(&["presets"], &[]);
+    assert_eq!(said(sandbox.config(&["--preset", "team"], &[])), expected);
+    assert_eq!(said(sandbox.config(&[], &[("EPITOME_PRESET", "team")])), expected);
+    sandbox.write("project/epitome.toml", "preset = \"team\"\n");
+    assert_eq!(said(sandbox.config(&[], &[])), expected);
+    let (_, listed) = sandbox.run(&["presets"], &[]);
     assert_eq!(
         listed.lines().skip(18).collect::<Vec<_>>(),
         ["base                   ours", "team                   ours"]
     );
-    let printed: toml::Table = desk.run(&["presets", "team"], &[]).1.parse().expect("TOML");
+    let printed: toml::Table = sandbox.run(&["presets", "team"], &[]).1.parse().expect("TOML");
     assert_eq!(printed["trigger"]["at"].as_str(), Some("70%"));
 }
 
 #[test]
 fn a_preset_of_ones_own_that_cannot_be_used_is_told_with_its_file() {
-    let desk = Desk::new();
-    let write = |name: &str, text: &str| desk.write(&format!("config/epitome/presets/{name}.toml"), text);
+    let sandbox = Sandbox::new();
+    let write = |name: &str, text: &str| sandbox.write(&format!("config/epitome/presets/{name}.toml"), text);
     write("a", "base = \"b\"\n");
     write("b", "base = \"a\"\n");
     write("pi", "mode = \"ask\"\n");
     write("slip", "[triger]\nat = \"70%\"\n");
     write("lost", "base = \"kagd\"\n");
     let told = |name: &str| {
-        let (is_done, told) = desk.run(&["config", "--preset", name], &[]);
+        let (is_done, told) = sandbox.run(&["config", "--preset", name], &[]);
         assert!(!is_done, "{told}");
         told
     };
-    let file =
-        |name: &str| desk.0.path().join(format!("config/epitome/presets/{name}.toml")).display().to_string();
+    let file = |name: &str| {
+        sandbox.0.path().join(format!("config/epitome/presets/{name}.toml")).display().to_string()
+    };
     assert_eq!(
         ["a", "pi", "slip"].map(told),
         [
@@ -222,7 +226,7 @@ fn a_preset_of_ones_own_that_cannot_be_used_is_told_with_its_file() {
         file("lost")
     );
     assert!(told("lost").starts_with(&lost), "{}", told("lost"));
-    let (is_done, listed) = desk.run(&["presets"], &[]);
+    let (is_done, listed) = sandbox.run(&["presets"], &[]);
     let slip = format!(
         "slip                   cannot be used: preset slip ({}): `triger` is no setting; did you mean `trigger`?",
         file("slip")
@@ -232,21 +236,21 @@ fn a_preset_of_ones_own_that_cannot_be_used_is_told_with_its_file() {
 
 #[test]
 fn config_marks_what_a_door_does_not_look_at() {
-    let desk = Desk::new();
-    desk.write("config/epitome/epitome.toml", "[restore]\nfiles = 3\n");
-    desk.write("project/epitome.toml", "[trigger]\nat = \"75%\"\n");
-    let config = desk.config(&["--door", "serve"], &[]);
-    let file = desk.0.path().join("config/epitome/epitome.toml").display().to_string();
+    let sandbox = Sandbox::new();
+    sandbox.write("config/epitome/epitome.toml", "[restore]\nfiles = 3\n");
+    sandbox.write("project/epitome.toml", "[trigger]\nat = \"75%\"\n");
+    let config = sandbox.config(&["--door", "serve"], &[]);
+    let file = sandbox.0.path().join("config/epitome/epitome.toml").display().to_string();
     assert_eq!(config["notes"], json!([format!("{file}: `restore.files` is not used by `serve`")]));
     assert_eq!((&config["door"], &setting(&config, "trigger.at")["value"]), (&json!("serve"), &json!("80%")));
     let unused = config["unused"].as_array().expect("a list");
     assert!(unused.contains(&json!("restore.files")) && !unused.contains(&json!("trigger.at")));
-    let (_, page) = desk.run(&["config", "--door", "serve"], &[]);
+    let (_, page) = sandbox.run(&["config", "--door", "serve"], &[]);
     let line = page.lines().find(|line| line.starts_with("restore.files ")).unwrap_or_default();
     assert!(line.ends_with(&format!("{file}: restore.files, not used by serve")), "{line}");
-    let plain = desk.config(&[], &[]);
+    let plain = sandbox.config(&[], &[]);
     assert_eq!((&plain["notes"], &plain["unused"], &plain["door"]), (&json!([]), &json!([]), &Value::Null));
-    let (is_done, told) = desk.run(&["config", "--door", "serve", "--set", "restore.files=1"], &[]);
+    let (is_done, told) = sandbox.run(&["config", "--door", "serve", "--set", "restore.files=1"], &[]);
     assert_eq!(
         (is_done, told.as_str()),
         (
@@ -261,27 +265,26 @@ const BODY: &str = r#"{"model":"gpt-5","messages":[{"role":"user","content":"nam
 
 #[test]
 fn a_transcript_is_compacted_by_the_settings_for_its_model() {
-    let desk = Desk::new();
-    desk.write("project/epitome.toml", "[model.\"gpt-*\".window]\ntokens = 9000\n");
-    desk.write("project/body.json", BODY);
+    let sandbox = Sandbox::new();
+    sandbox.write("project/epitome.toml", "[model.\"gpt-*\".window]\ntokens = 9000\n");
+    sandbox.write("project/body.json", BODY);
     let window = |flags: &[&str]| {
-        let (_, told) = desk.run(&[&["compact", "body.json", "--json"], flags].concat(), &[]);
+        let (_, told) = sandbox.run(&[&["compact", "body.json", "--json"], flags].concat(), &[]);
         let record: Value = serde_json::from_str(&told).expect("--json prints JSON");
         (record["window"].clone(), record["window_source"].clone())
     };
-    let file = desk.project().join("epitome.toml").display().to_string();
-    assert_eq!(window(&[]), (json!(9000), json!(format!("{file} [model.\"gpt-*\"]: window.tokens"))));
-    assert_eq!(window(&["--window", "4000"]), (json!(4000), json!("flag")));
+    assert_eq!(window(&[]), (json!(9000), json!("explicit")));
+    assert_eq!(window(&["--window", "4000"]), (json!(4000), json!("explicit")));
 }
 
 #[test]
 fn a_note_on_settings_is_told_once_on_standard_error() {
-    let desk = Desk::new();
-    desk.write("project/epitome.toml", "[trigger]\nmeasure = \"count\"\n");
-    desk.write("project/body.json", BODY);
+    let sandbox = Sandbox::new();
+    sandbox.write("project/epitome.toml", "[trigger]\nmeasure = \"count\"\n");
+    sandbox.write("project/body.json", BODY);
     let mut command = Command::new(env!("CARGO_BIN_EXE_epitome"));
-    command.current_dir(desk.project()).env_clear().args(["compact", "body.json", "--json"]);
+    command.current_dir(sandbox.project()).env_clear().args(["compact", "body.json", "--json"]);
     let told = String::from_utf8(command.output().expect("the program runs").stderr).expect("UTF-8");
-    let file = desk.project().join("epitome.toml").display().to_string();
+    let file = sandbox.project().join("epitome.toml").display().to_string();
     assert_eq!(told, format!("note: {file}: `trigger.measure` is not used by `compact`\n"));
 }

@@ -43,6 +43,6 @@ pub use alias::{Alias, AliasError, Aliases};
 pub use key::ApiKey;
 pub use limits::{Dice, Entropy, Limits};
 pub use options::Effort;
-pub use prefix::{Cache, LastRequest, Way, cheaper};
+pub use prefix::LastRequest;
 pub use provider::{Provider, ProviderSetup, World, WorldError};
 pub use service::Service;

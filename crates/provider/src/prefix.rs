@@ -2,7 +2,6 @@
 //! prompt cache still knows them, and one message is put behind the others.
 
 use bytes::Bytes;
-use epitome_tokens::Prices;
 use epitome_wire::Protocol;
 use serde::Deserialize;
 use serde_json::json;
@@ -16,47 +15,6 @@ pub struct LastRequest {
     pub body: Bytes,
     /// Its `anthropic-beta` header, where it had one: fields of the body may depend on it.
     pub beta: Option<Arc<str>>,
-}
-
-/// How a summary is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// By going on with the session's own last request.
-    Prefix,
-    /// By a request of its own.
-    Standalone,
-}
-
-/// Whether the provider's cache still holds the session's last request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cache {
-    /// It does.
-    Warm,
-    /// It does not, or nobody knows.
-    Cold,
-}
-
-/// The cheaper way to ask, by the price of the prompt alone; the answer costs the same either way. Where
-/// the cache is cold, going on with the session's request writes all of it to the cache once more.
-///
-/// ```
-/// use epitome_provider::{Cache, Way, cheaper};
-/// use epitome_tokens::Catalog;
-///
-/// let model = Catalog::built_in().find("claude-opus-4-5");
-/// let prices = model.prices.expect("the catalog knows it").value;
-/// assert_eq!(cheaper(100_000, 80_000, &prices, Cache::Warm), Way::Prefix);
-/// assert_eq!(cheaper(100_000, 80_000, &prices, Cache::Cold), Way::Standalone);
-/// ```
-pub fn cheaper(prefix_tokens: u64, standalone_tokens: u64, prices: &Prices, cache: Cache) -> Way {
-    let rates = prices.rates_at(prefix_tokens);
-    let rate = match cache {
-        Cache::Warm => rates.cache_read,
-        Cache::Cold => rates.cache_write_5m,
-    };
-    let by_prefix = prefix_tokens as f64 * rate;
-    let standalone = standalone_tokens as f64 * prices.rates_at(standalone_tokens).input;
-    if by_prefix <= standalone { Way::Prefix } else { Way::Standalone }
 }
 
 /// The parts of a body that matter here, where they stand.

@@ -1,60 +1,62 @@
 //! Which conversation a request belongs to, by what it says and nothing else.
 //!
-//! Each message has a link: a hash of itself and of every message before it. Two requests with the
-//! same link at some place have said the same up to there, for the same credential, protocol and model.
+//! Each message has a hash of itself and of every message before it, keyed with a secret of this process. Two
+//! requests with the same hash at some place have said the same up to there, in the same protocol; whose they are is
+//! the tenant's to tell apart. Neither model nor policy is part of it.
 //! Marks for the provider's cache move from turn to turn and are left out, and so are differences of
 //! writing that mean nothing: white space, the order of keys, `null` fields, a text in a list of its own.
 
 use blake3::Hasher;
+use epitome_engine::store::{ChainHash, TenantId};
 use epitome_wire::Protocol;
 use serde_json::{Map, Value};
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher as _};
 
-/// A place in a conversation: everything said up to it, as one hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Link([u8; 32]);
+/// A secret of this process: nobody can make hashes that lead to another's content.
+pub(crate) struct ChainKey([u8; 32]);
 
-/// Sets our hashes apart from anyone else's of the same content.
-const CONTEXT: &str = "epitome 2026-11 conversation chain";
-
-impl Link {
-    /// What a conversation begins from, before anything is said. The system prompt and the tools are not part of
-    /// it: agents change a date or a file list in them from turn to turn. The model is: counts, caches
-    /// and signed thinking are its own.
-    pub(crate) fn seed(tenant: &Tenant, protocol: Protocol, model: &str) -> Self {
-        let mut hasher = Hasher::new_derive_key(CONTEXT);
-        hasher.update(&tenant.0);
-        feed_text(&mut hasher, protocol.name());
-        feed_text(&mut hasher, model);
-        Self(*hasher.finalize().as_bytes())
+impl ChainKey {
+    /// A new secret. The standard library seeds its hash maps from the system's own source of chance.
+    pub(crate) fn new() -> Self {
+        let mut key = [0; 32];
+        for part in key.chunks_exact_mut(8) {
+            let chance = RandomState::new().build_hasher().finish();
+            part.copy_from_slice(&chance.to_le_bytes());
+        }
+        Self(key)
     }
 
-    /// The link of a message that follows this one; none where it is no JSON.
-    pub(crate) fn next(self, message: &str) -> Option<Self> {
+    /// Whose requests these are: a keyed hash of the credentials, in the order they came. They are never kept.
+    pub(crate) fn tenant<'c>(&self, credentials: impl Iterator<Item = &'c [u8]>) -> TenantId {
+        let mut hasher = Hasher::new_keyed(&self.0);
+        hasher.update(b"tenant");
+        for credential in credentials {
+            hasher.update(&(credential.len() as u64).to_le_bytes());
+            hasher.update(credential);
+        }
+        TenantId(*hasher.finalize().as_bytes())
+    }
+
+    /// What a conversation begins from, before anything is said. The system prompt and the tools are not part of
+    /// it: agents change a date or a file list in them from turn to turn.
+    pub(crate) fn seed(&self, protocol: Protocol) -> ChainHash {
+        let mut hasher = Hasher::new_keyed(&self.0);
+        feed_text(&mut hasher, protocol.name());
+        ChainHash(*hasher.finalize().as_bytes())
+    }
+
+    /// The hash of a message that follows what `before` stands for; none where it is no JSON.
+    pub(crate) fn next(&self, before: ChainHash, message: &str) -> Option<ChainHash> {
         let mut value: Value = serde_json::from_str(message).ok()?;
         if let Value::Object(fields) = &mut value {
             fields.retain(|_, field| !field.is_null());
         }
         tidy(&mut value, CONTENT_DEPTH);
-        let mut hasher = Hasher::new_derive_key(CONTEXT);
-        hasher.update(&self.0);
+        let mut hasher = Hasher::new_keyed(&self.0);
+        hasher.update(&before.0);
         feed(&mut hasher, &value);
-        Some(Self(*hasher.finalize().as_bytes()))
-    }
-}
-
-/// Whose requests these are: a hash of the credential, which itself is never kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tenant([u8; 32]);
-
-impl Tenant {
-    /// The tenant of these credentials, in the order they came.
-    pub(crate) fn of<'c>(credentials: impl Iterator<Item = &'c [u8]>) -> Self {
-        let mut hasher = Hasher::new_derive_key("epitome 2026-11 tenant");
-        for credential in credentials {
-            hasher.update(&(credential.len() as u64).to_le_bytes());
-            hasher.update(credential);
-        }
-        Self(*hasher.finalize().as_bytes())
+        Some(ChainHash(*hasher.finalize().as_bytes()))
     }
 }
 
@@ -112,29 +114,28 @@ fn feed_text(hasher: &mut Hasher, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Link, Tenant};
+    use super::ChainKey;
+    use epitome_engine::store::ChainHash;
     use epitome_wire::Protocol;
 
-    fn seed(credential: &str, model: &str) -> Link {
-        Link::seed(&Tenant::of([credential.as_bytes()].into_iter()), Protocol::Anthropic, model)
-    }
+    const KEY: ChainKey = ChainKey([7; 32]);
 
-    fn link(message: &str) -> Option<Link> {
-        seed("key", "m").next(message)
+    fn hash(message: &str) -> Option<ChainHash> {
+        KEY.next(KEY.seed(Protocol::Anthropic), message)
     }
 
     #[test]
     fn marks_and_ways_of_writing_make_no_difference() {
-        let plain = link(r#"{"role":"user","content":"hi"}"#);
+        let plain = hash(r#"{"role":"user","content":"hi"}"#);
         let marked = r#"{ "content": [{"text":"hi","type":"text","cache_control":{"type":"ephemeral"}}], "role":"user", "name":null }"#;
         assert!(plain.is_some());
-        assert_eq!(link(marked), plain);
+        assert_eq!(hash(marked), plain);
     }
 
     #[test]
     fn a_mark_inside_a_calls_arguments_is_an_argument() {
         let call = |input: &str| {
-            link(&format!(
+            hash(&format!(
                 r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"a","name":"b","input":{input}}}]}}"#
             ))
         };
@@ -142,16 +143,25 @@ mod tests {
     }
 
     #[test]
-    fn other_words_tenants_models_and_earlier_messages_make_all_the_difference() {
+    fn other_words_protocols_secrets_and_earlier_messages_make_all_the_difference() {
         let message = r#"{"role":"user","content":"hi"}"#;
+        let other = ChainKey([8; 32]);
         let all = [
-            link(message),
-            link(r#"{"role":"user","content":"ho"}"#),
-            seed("other key", "m").next(message),
-            seed("key", "n").next(message),
-            link(message).and_then(|first| first.next(message)),
+            hash(message),
+            hash(r#"{"role":"user","content":"ho"}"#),
+            KEY.next(KEY.seed(Protocol::OpenaiChat), message),
+            other.next(other.seed(Protocol::Anthropic), message),
+            hash(message).and_then(|first| KEY.next(first, message)),
         ];
         let distinct: std::collections::HashSet<_> = all.iter().collect();
         assert_eq!((distinct.len(), all.contains(&None)), (all.len(), false));
+    }
+
+    #[test]
+    fn each_credential_is_a_tenant_and_each_secret_another() {
+        let tenant = |key: &ChainKey, credential: &str| key.tenant([credential.as_bytes()].into_iter());
+        assert_eq!(tenant(&KEY, "a"), tenant(&KEY, "a"));
+        assert_ne!(tenant(&KEY, "a"), tenant(&KEY, "b"));
+        assert_ne!(tenant(&KEY, "a"), tenant(&ChainKey::new(), "a"));
     }
 }

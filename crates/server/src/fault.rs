@@ -19,7 +19,9 @@ pub(crate) enum Fault {
     #[error("epitome: the request broke off before it was whole; send it again")]
     BrokenOff,
     /// Nobody answers there.
-    #[error("epitome: cannot reach the provider at {upstream}: {why}; check the network and --upstream")]
+    #[error(
+        "epitome: cannot reach the provider at {upstream}: {why}; check the network and the address requests are sent to"
+    )]
     Unreachable {
         /// Its base URL.
         upstream: String,

@@ -2,25 +2,29 @@
 //!
 //! A request of Anthropic Messages or OpenAI Chat Completions is recognised by what it says, taken up by a
 //! session of the engine, and compacted where that is due; what is kept goes out as the client's own bytes, and
-//! the reply comes back byte for byte. Everything else passes through untouched. Conversations are held in
-//! memory; compaction itself is the engine's.
+//! the reply comes back byte for byte. Everything else passes through untouched. Sessions, windows, counts and
+//! compactions are the engine's.
 
+mod api;
 mod body;
+mod books;
 mod chain;
-mod conversation;
+mod checkpoints;
 mod element;
 mod fault;
 mod guard;
 mod headers;
-mod layers;
+mod idle;
 mod listing;
-mod memory;
 mod notice;
 mod outward;
 mod reading;
+mod remarks;
 mod reply;
+mod restorer;
 mod router;
 mod rules;
+mod seeing;
 mod serve;
 mod settings;
 mod tally;
@@ -28,6 +32,6 @@ mod view;
 mod walk;
 
 pub use notice::OperatorNotice;
-pub use rules::{Rules, SessionRule};
+pub use rules::{Caller, Rules, SessionRule};
 pub use serve::{ServeError, Server};
 pub use settings::{ServerSettings, ServerSettingsError, Upstream, Upstreams};

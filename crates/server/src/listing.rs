@@ -1,65 +1,59 @@
-//! The sessions in memory, for people and scripts.
+//! The sessions, for people and scripts.
 
-use crate::memory::{Memory, SessionId};
+use crate::books::{Book, Books};
 use crate::tally::Tally;
-use epitome_core::{Budget, Tokens};
-use epitome_engine::Report;
+use epitome_core::{Budget, EntryId, Record, Tokens};
+use epitome_engine::store::SessionId;
 use serde::Serialize;
-
-/// One session, as far as it can be looked at now.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(crate) enum Listed {
-    /// All of it.
-    Seen(Box<Seen>),
-    /// It is at work, and nobody waits for it to say so.
-    Busy {
-        session: SessionId,
-        branched_from: Option<SessionId>,
-        /// Always true.
-        busy: bool,
-    },
-}
+use std::sync::Arc;
 
 /// What there is to see of a session.
 #[derive(Serialize)]
-pub(crate) struct Seen {
+pub(crate) struct ListedSession {
     session: SessionId,
-    /// The session it branched off, where its client went back and said something else.
-    branched_from: Option<SessionId>,
     protocol: &'static str,
+    /// The model of its newest request.
     model: String,
+    /// Messages on the path of its newest request.
     messages: usize,
-    /// What the history takes in the context, by our count.
+    /// What the history takes in the context of that request, by our count.
     tokens: Tokens,
     #[serde(flatten)]
     budget: Budget,
     #[serde(flatten)]
     tally: Tally,
-    compactions: Vec<Report>,
+    compactions: Vec<ListedCompaction>,
+}
+
+/// A compaction, with the mark it left.
+#[derive(Serialize)]
+pub(crate) struct ListedCompaction {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry: Option<EntryId>,
+    #[serde(flatten)]
+    record: Arc<Record>,
 }
 
 /// All sessions, oldest first.
-pub(crate) fn sessions(memory: &Memory) -> Vec<Listed> {
-    let mut all = Vec::new();
-    for (session, branched_from, conversation) in memory.all() {
-        let Ok(conversation) = conversation.try_lock() else {
-            all.push(Listed::Busy { session, branched_from, busy: true });
-            continue;
-        };
-        let (budget, tokens) = conversation.room();
-        let (tally, compactions) = (*conversation.tally(), conversation.records().to_vec());
-        all.push(Listed::Seen(Box::new(Seen {
+pub(crate) fn sessions(books: &Books) -> Vec<ListedSession> {
+    books.each(|session, book| {
+        let (messages, tokens, budget) = book.newest;
+        ListedSession {
             session,
-            branched_from,
-            protocol: conversation.protocol().name(),
-            model: conversation.model().to_owned(),
-            messages: conversation.len(),
+            protocol: book.protocol.name(),
+            model: book.model.clone(),
+            messages,
             tokens,
             budget,
-            tally,
-            compactions,
-        })));
-    }
-    all
+            tally: book.tally,
+            compactions: compactions(book),
+        }
+    })
+}
+
+/// The compactions of a session, oldest first.
+pub(crate) fn compactions(book: &Book) -> Vec<ListedCompaction> {
+    let all =
+        book.records.iter().map(|(entry, record)| ListedCompaction { entry: *entry, record: record.clone() });
+    all.collect()
 }

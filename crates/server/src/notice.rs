@@ -1,7 +1,7 @@
 //! What an operator is told while the server runs.
 
-use crate::memory::SessionId;
 use epitome_core::Tokens;
+use epitome_engine::store::SessionId;
 use std::fmt;
 
 /// Something that happened to a conversation.

@@ -3,18 +3,17 @@
 
 use crate::fault::{Fault, told};
 use crate::headers;
-use crate::tally::Tally;
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
 use epitome_wire::overflow::{ErrorPlace, Numbers, OverflowClass, RequestFacts, classify};
-use epitome_wire::protocol::reply;
+use epitome_wire::protocol::{ModelReply, reply};
 use epitome_wire::sse::Assembler;
 use epitome_wire::{Protocol, sse};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -38,10 +37,16 @@ struct Held {
 /// Where a request came from.
 #[derive(Clone, Default)]
 pub(crate) struct Sender {
-    /// Where its reply is to be counted; none where it is nobody's.
-    pub(crate) tally: Option<Arc<Mutex<Tally>>>,
+    /// Who is told of its reply; nobody where it is no session's.
+    pub(crate) listener: Option<Arc<dyn ReplyListener>>,
     /// What we know of its size.
     pub(crate) known: RequestFacts,
+}
+
+/// Someone who is told what a reply came to.
+pub(crate) trait ReplyListener: Send + Sync {
+    /// The reply is over, whole or not.
+    fn ended(&self, reply: &ModelReply, known: &RequestFacts);
 }
 
 /// What a first look at a reply says.
@@ -133,14 +138,14 @@ impl Reply {
 
     /// Passes it on. What it took is added where its request came from.
     pub(crate) fn relay(self, protocol: Protocol, from: Sender) -> Response {
-        let Sender { tally, known } = from;
-        let listener = tally.filter(|_| self.status.is_success()).map(|tally| {
+        let Sender { listener, known } = from;
+        let listener = listener.filter(|_| self.status.is_success()).map(|told| {
             let heard = if headers::is_stream(&self.headers) {
                 Heard::Events(Box::new(Assembler::new(protocol)))
             } else {
                 Heard::Body { protocol, body: Vec::new(), length: headers::length(&self.headers) }
             };
-            Listener { heard, tally, known }
+            Listener { heard, told, known }
         });
         let held = stream::iter(self.held.pieces.into_iter().map(Ok));
         let body = Body::from_stream(Tee { bytes: held.chain(self.rest).boxed(), listener });
@@ -165,7 +170,7 @@ struct Tee {
 
 struct Listener {
     heard: Heard,
-    tally: Arc<Mutex<Tally>>,
+    told: Arc<dyn ReplyListener>,
     known: RequestFacts,
 }
 
@@ -201,12 +206,12 @@ impl Stream for Tee {
 
 impl Tee {
     fn finish(&mut self) {
-        if let Some(Listener { heard, tally, known }) = self.listener.take() {
+        if let Some(Listener { heard, told, known }) = self.listener.take() {
             let answer = match heard {
                 Heard::Events(assembler) => assembler.finish(),
                 Heard::Body { protocol, body, .. } => reply(protocol, &body),
             };
-            tally.lock().unwrap_or_else(PoisonError::into_inner).add(&answer, &known);
+            told.ended(&answer, &known);
         }
     }
 }

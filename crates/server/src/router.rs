@@ -4,7 +4,7 @@ use crate::fault::Fault;
 use crate::outward::Path;
 use crate::reply::{Opened, Reply, open};
 use crate::walk::{House, Prepared, Request, prepare, recover};
-use crate::{guard, headers, listing};
+use crate::{api, guard, headers};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::request::Parts;
@@ -27,7 +27,7 @@ pub(crate) fn router(house: Arc<House>) -> Router {
     let chat = post(|state, request| converse(state, Protocol::OpenaiChat, request));
     Router::new()
         .route("/healthz", get(health))
-        .route("/api/v1/sessions", get(sessions))
+        .merge(api::router())
         .route("/api/v1/{*rest}", any(unknown))
         .route("/anthropic/v1/messages", anthropic.clone().fallback(pass))
         .route("/v1/messages", anthropic.fallback(pass))
@@ -46,10 +46,6 @@ async fn unknown() -> impl IntoResponse {
     (StatusCode::NOT_FOUND, Json(json!({"error": "there is no such path; see docs/reference/proxy.md"})))
 }
 
-async fn sessions(State(house): State<Arc<House>>) -> impl IntoResponse {
-    Json(listing::sessions(&house.memory))
-}
-
 /// A request of a conversation.
 async fn converse(State(house): State<Arc<House>>, protocol: Protocol, request: Incoming) -> Response {
     let (parts, body) = request.into_parts();
@@ -60,7 +56,8 @@ async fn converse(State(house): State<Arc<House>>, protocol: Protocol, request: 
         Ok(bytes) => bytes,
         Err(error) => return unread(&error).response(protocol),
     };
-    match Request::read(protocol, &headers::tenant(&parts.headers), bytes.clone()) {
+    let credentials = headers::credentials(&parts.headers);
+    match Request::read(&house.key, protocol, credentials, bytes.clone()) {
         None => pass_on(&house, &parts, bytes.into()).await,
         Some(request) => match answer(&house, &parts, protocol, Arc::new(request)).await {
             Ok(response) => response,

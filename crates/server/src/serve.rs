@@ -1,23 +1,32 @@
 //! A server from its address to its end.
 
-use crate::memory::Memory;
+use crate::books::Books;
+use crate::chain::ChainKey;
+use crate::checkpoints::Checkpoints;
+use crate::idle;
 use crate::outward::Outward;
 use crate::router::router;
 use crate::settings::{ServerSettings, ServerSettingsError, check_loopback};
 use crate::walk::House;
 use axum::Router;
 use axum::serve::ListenerExt;
+use epitome_engine::store::MemoryStore;
+use epitome_engine::{BoxFuture, Engine, Spawn};
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 /// A server that has its address and serves nobody yet.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     router: Router,
+    house: Arc<House>,
 }
 
 /// A server that cannot be started, or that stopped serving.
@@ -51,8 +60,8 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let outward = Outward::new().map_err(ServeError::Outward)?;
-        let house = House { settings, memory: Memory::default(), outward };
-        Ok(Self { listener, address, router: router(Arc::new(house)) })
+        let house = Arc::new(House::new(settings, outward));
+        Ok(Self { listener, address, router: router(house.clone()), house })
     }
 
     /// The address it has; the port is the system's choice where 0 was asked for.
@@ -65,6 +74,52 @@ impl Server {
         // Small events must not wait for the acknowledgement of the ones before. A socket that refuses is slower, no more.
         let listener = self.listener.tap_io(|socket| drop(socket.set_nodelay(true)));
         let serving = axum::serve(listener, self.router).with_graceful_shutdown(stop);
-        serving.await.map_err(ServeError::Broken)
+        let watching = tokio::spawn(idle::watch(self.house));
+        let served = serving.await;
+        watching.abort();
+        served.map_err(ServeError::Broken)
+    }
+}
+
+impl House {
+    /// A house in which nothing was said yet.
+    pub(crate) fn new(settings: ServerSettings, outward: Outward) -> Self {
+        let engine = Engine::new(Arc::new(MemoryStore::default())).with_spawn(Arc::new(TokioSpawn));
+        Self {
+            settings,
+            engine,
+            books: Books::default(),
+            checkpoints: Arc::new(Checkpoints::default()),
+            outward,
+            newcomers: tokio::sync::Mutex::default(),
+            key: ChainKey::new(),
+        }
+    }
+}
+
+/// Runs summaries beside everything else.
+struct TokioSpawn;
+
+impl Spawn for TokioSpawn {
+    fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        let running = AbortOnDrop(tokio::spawn(work));
+        Box::pin(running)
+    }
+}
+
+/// A task that ends when nobody waits for it any more.
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Future for AbortOnDrop {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.0).poll(context).map(drop)
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }

@@ -27,21 +27,6 @@ pub struct ServerSettings {
     pub tell: Arc<dyn Fn(&OperatorNotice) + Send + Sync>,
 }
 
-#[cfg(test)]
-impl ServerSettings {
-    /// The default preset, and nobody told.
-    pub(crate) fn for_tests() -> Self {
-        Self {
-            upstreams: Upstreams::default(),
-            rules: Arc::new(crate::Rule::alone(epitome_core::Policy::default())),
-            window: None,
-            catalog: Arc::new(Catalog::built_in().clone()),
-            clock: Arc::new(epitome_engine::Stopped),
-            tell: Arc::new(|_| {}),
-        }
-    }
-}
-
 /// The base URL of each provider: what stands in front of `/v1/…`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstreams {

@@ -24,28 +24,30 @@ pub(crate) struct Tally {
     pub(crate) cache_write_tokens: u64,
     /// Tokens of all replies.
     pub(crate) output_tokens: u64,
-    /// What we counted of a request whose reply ended because the window was full, until that is acted upon.
-    #[serde(skip)]
+}
+
+/// What a reply teaches beside its sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lesson {
+    /// What we counted of a request whose reply ended because the window was full.
     pub(crate) full_at: Option<Tokens>,
-    /// What the provider said of the newest call, until the session is told.
-    #[serde(skip)]
-    pub(crate) newest: Option<Usage>,
+    /// What the provider said of the call.
+    pub(crate) usage: Option<Usage>,
 }
 
 impl Tally {
     /// Adds what one reply took; `known` is what we knew of its request.
-    pub(crate) fn add(&mut self, answer: &ModelReply, known: &RequestFacts) {
+    pub(crate) fn add(&mut self, answer: &ModelReply, known: &RequestFacts) -> Lesson {
         self.replies += u64::from(answer.is_whole);
-        if notice(answer, known).is_some_and(|verdict| verdict.class == OverflowClass::SoftStop) {
-            self.full_at = known.estimate;
-        }
-        let Some(taken) = answer.usage else { return };
-        self.newest = Some(call_usage(&taken));
+        let is_full = notice(answer, known).is_some_and(|verdict| verdict.class == OverflowClass::SoftStop);
+        let full_at = known.estimate.filter(|_| is_full);
+        let Some(taken) = answer.usage else { return Lesson { full_at, usage: None } };
         let usage = taken.charged();
         self.prompt_tokens = self.prompt_tokens.saturating_add(usage.prompt);
         self.cache_read_tokens = self.cache_read_tokens.saturating_add(usage.cache_read);
         self.cache_write_tokens = self.cache_write_tokens.saturating_add(usage.cache_write);
         self.output_tokens = self.output_tokens.saturating_add(usage.output);
+        Lesson { full_at, usage: Some(call_usage(&taken)) }
     }
 }
 

@@ -1,31 +1,44 @@
-//! The walk of one request, from the client's body to the body that is sent: found, taken up, made to
-//! fit, written.
+//! The walk of one request, from the client's body to the body that is sent: found by what it says, appended to its
+//! session, made to fit by the engine, written from the client's own bytes.
 
 use crate::body::Body;
-use crate::chain::{Link, Tenant};
-use crate::conversation::{Asked, Conversation, Rebuilt, TakeError};
-use crate::memory::{Found, Memory, SessionId};
+use crate::books::{Book, Books};
+use crate::chain::ChainKey;
+use crate::checkpoints::{Checkpoints, SessionOperator};
 use crate::notice::What;
 use crate::outward::Outward;
-use crate::reading;
-use crate::reply::Sender;
+use crate::reading::{self, Unreadable};
+use crate::remarks;
+use crate::reply::{ReplyListener, Sender};
+use crate::restorer::RequestRestorer;
+use crate::rules::{Caller, SessionRule};
+use crate::seeing::seen;
 use crate::settings::ServerSettings;
-use crate::view;
+use crate::tally::Lesson;
+use crate::view::{self, Origin};
 use bytes::Bytes;
-use epitome_engine::EngineError;
-use epitome_wire::Protocol;
-use epitome_wire::overflow::Numbers;
+use epitome_core::{EntryId, Message, Tokens};
+use epitome_engine::store::{ChainHash, SessionId, TenantId};
+use epitome_engine::{
+    Arrival, Assembly, CheckPoint, Driver, Engine, EngineError, NoWindow, Opening, Prepared as Acted,
+    RefusalFigures, SessionOptions, TurnEnd, WindowFacts,
+};
+use epitome_wire::overflow::{Numbers, RequestFacts};
+use epitome_wire::protocol::ModelReply;
+use epitome_wire::{Fixed, Protocol};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::runtime::Handle;
-use tokio::sync::OwnedMutexGuard;
 
 /// A request whose conversation can be told.
 pub(crate) struct Request {
     protocol: Protocol,
     body: Body,
     opening: usize,
-    links: Vec<Link>,
+    tenant: TenantId,
+    hashes: Vec<ChainHash>,
+    credentials: Vec<(String, String)>,
 }
 
 /// A body ready to be sent.
@@ -40,10 +53,18 @@ pub(crate) struct Prepared {
 pub(crate) struct House {
     /// What the operator said.
     pub(crate) settings: ServerSettings,
-    /// The conversations.
-    pub(crate) memory: Memory,
+    /// The sessions.
+    pub(crate) engine: Engine,
+    /// What is kept beside them.
+    pub(crate) books: Books,
+    /// Compactions that wait for an operator.
+    pub(crate) checkpoints: Arc<Checkpoints>,
     /// The way to the providers.
     pub(crate) outward: Outward,
+    /// Held while a history nobody knows is taken up: requests that come at once must find the same session.
+    pub(crate) newcomers: tokio::sync::Mutex<()>,
+    /// The secret that hashes are keyed with.
+    pub(crate) key: ChainKey,
 }
 
 impl House {
@@ -64,16 +85,22 @@ enum Attempt {
 
 impl Request {
     /// The request in `body`; none where we do not understand it.
-    pub(crate) fn read(protocol: Protocol, tenant: &Tenant, body: Bytes) -> Option<Self> {
+    pub(crate) fn read(
+        key: &ChainKey,
+        protocol: Protocol,
+        credentials: Vec<(String, String)>,
+        body: Bytes,
+    ) -> Option<Self> {
         let body = Body::read(body)?;
         let opening = reading::opening(protocol, &body);
-        let mut link = Link::seed(tenant, protocol, body.model());
-        let mut links = Vec::with_capacity(body.len() - opening);
+        let tenant = key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()));
+        let mut hash = key.seed(protocol);
+        let mut hashes = Vec::with_capacity(body.len() - opening);
         for at in opening..body.len() {
-            link = link.next(body.element(at))?;
-            links.push(link);
+            hash = key.next(hash, body.element(at))?;
+            hashes.push(hash);
         }
-        (!links.is_empty()).then_some(Self { protocol, body, opening, links })
+        (!hashes.is_empty()).then_some(Self { protocol, body, opening, tenant, hashes, credentials })
     }
 }
 
@@ -92,231 +119,295 @@ pub(crate) async fn recover(house: &Arc<House>, request: &Arc<Request>, told: Nu
 /// The body to send; none where there is none but the one that came. The operator is told what went wrong.
 async fn attempt(house: &Arc<House>, request: &Arc<Request>, attempt: Attempt) -> Option<Prepared> {
     let told = |error: WalkError| house.tell(What::PassedOn { why: error.to_string() });
-    let (id, conversation) = place(house, request).await.map_err(told).ok()?;
     let work = {
         let (house, request, runtime) = (house.clone(), request.clone(), Handle::current());
-        move || run(&runtime, &house.memory, id, work(&house, id, conversation, &request, attempt))
+        move || {
+            let walk = Walk { house: &house, request: &request };
+            let work = AssertUnwindSafe(|| runtime.block_on(walk.run(attempt)));
+            catch_unwind(work).unwrap_or(Err(WalkError::Stopped))
+        }
     };
     // Counting and compacting take the processor for a while; others are served meanwhile.
     let worked = tokio::task::spawn_blocking(work).await.unwrap_or(Err(WalkError::Stopped));
     worked.map_err(told).ok().flatten()
 }
 
-/// Does the work on a conversation, and lets the conversation go where that leaves it in no state to go on from.
-/// It happens here, since whoever waits for the outcome may have hung up.
-fn run(
-    runtime: &Handle,
-    memory: &Memory,
-    id: SessionId,
-    work: impl Future<Output = Result<Option<Prepared>, WalkError>>,
-) -> Result<Option<Prepared>, WalkError> {
-    let worked = catch_unwind(AssertUnwindSafe(|| runtime.block_on(work)));
-    let worked = worked.unwrap_or(Err(WalkError::Stopped));
-    match &worked {
-        Ok(_) => {}
-        Err(error) if error.is_harmless() => memory.forget_unnoted(id),
-        Err(_) => memory.forget(id),
-    }
-    worked
+/// One walk under way.
+struct Walk<'w> {
+    house: &'w Arc<House>,
+    request: &'w Request,
 }
 
-/// The conversation whose newest message is one of the request's, with nobody else at work on it: the one
-/// known, a branch of it where that went another way, or a new one.
-async fn place(
-    house: &House,
-    request: &Request,
-) -> Result<(SessionId, OwnedMutexGuard<Conversation>), WalkError> {
-    let House { settings, memory, .. } = house;
-    let Some(Found { id, conversation }) = memory.find(&request.links) else {
-        let new = Conversation::new(settings, request.protocol, request.body.model());
-        return Ok(lock(memory.insert(new, None)).await);
-    };
-    let conversation = conversation.lock_owned().await;
-    let known = conversation.count_known(&request.links);
-    if known == conversation.len() {
-        return Ok((id, conversation));
-    }
-    let branch = conversation.branch(known)?;
-    drop(conversation);
-    Ok(lock(memory.insert(branch, Some(id))).await)
-}
-
-async fn lock(found: Found) -> (SessionId, OwnedMutexGuard<Conversation>) {
-    (found.id, found.conversation.lock_owned().await)
-}
-
-async fn work(
-    house: &House,
-    id: SessionId,
-    mut conversation: OwnedMutexGuard<Conversation>,
-    request: &Request,
-    attempt: Attempt,
-) -> Result<Option<Prepared>, WalkError> {
-    let Request { protocol, body, opening, links } = request;
-    let known = conversation.len();
-    take_up(house, id, &mut conversation, request).await?;
-    house.memory.note(id, links, known, body.bytes().len());
-    if !make_room(house, id, &mut conversation, attempt).await && attempt != Attempt::First {
-        return Ok(None);
-    }
-    conversation.tally().requests += 1;
-    let body = match conversation.seen()? {
-        Some(seen) => body.with_messages(&view::messages(*protocol, body, *opening, &seen)),
-        None => body.bytes().clone(),
-    };
-    let from = Sender { tally: Some(conversation.shared_tally()), known: conversation.known() };
-    Ok(Some(Prepared { body, from }))
-}
-
-/// Takes up what is new. Where the newest reply ended a turn, what the policy wants done between turns is
-/// done before the next begins; in a history that comes as a whole, turns ended long ago.
-async fn take_up(
-    house: &House,
+/// Where a request's messages have come to stand.
+struct Place {
     session: SessionId,
-    conversation: &mut Conversation,
-    request: &Request,
-) -> Result<(), TakeError> {
-    let Request { body, opening, links, .. } = request;
-    let (asked, reply) = (Asked { body, opening: *opening, links }, conversation.len());
-    if reply > 0 && reply + 1 < links.len() {
-        conversation.take(&Asked { links: &links[..=reply], ..asked })?;
-        if conversation.has_turn_ended() {
-            let input = conversation.count_input(&asked);
-            let rested = conversation.rest(input).await;
-            tell_of(house, session, conversation, rested);
-        }
-    }
-    conversation.take(&asked)
+    /// How many of its elements were known.
+    known: usize,
+    /// The newest message that was known.
+    leaf: Option<EntryId>,
 }
 
-/// Compacts where that is due or was asked for by an overflow; whether it did anything.
-async fn make_room(
-    house: &House,
-    session: SessionId,
-    conversation: &mut Conversation,
-    attempt: Attempt,
-) -> bool {
-    match attempt {
-        Attempt::First => {
-            let fitted = conversation.fit().await;
-            tell_of(house, session, conversation, fitted)
+impl Walk<'_> {
+    async fn run(&self, attempt: Attempt) -> Result<Option<Prepared>, WalkError> {
+        let place = self.place().await?;
+        let session = place.session;
+        let rule = self.rule(session);
+        let opening = self.take_up(place, &rule).await?;
+        let acted = match attempt {
+            Attempt::First => {
+                let acted = self.house.engine.prepare(&opening).await;
+                self.settle(session, acted)?
+            }
+            Attempt::AfterOverflow(told) => match self.recover(&opening, told).await? {
+                Some(acted) => acted,
+                None => return Ok(None),
+            },
+        };
+        let leaf = acted.session.leaf();
+        let seen = self.house.books.with(session, |book| {
+            book.tally.requests += 1;
+            book.opening = Some(opening);
+            book.newest =
+                (acted.session.history().len(), acted.session.context().tokens(), acted.session.budget());
+            seen(&acted.session, &book.origins)
+        });
+        let Request { protocol, body, opening, .. } = self.request;
+        let body = match seen.transpose()?.flatten() {
+            Some(seen) => body.with_messages(&view::messages(*protocol, body, *opening, &seen)),
+            None => body.bytes().clone(),
+        };
+        Ok(Some(Prepared { body, from: self.sender(session, leaf, &acted) }))
+    }
+
+    fn sender(&self, session: SessionId, leaf: Option<EntryId>, acted: &Acted) -> Sender {
+        let budget = acted.session.budget();
+        let estimate = Some(budget.fixed + acted.session.context().tokens());
+        let known = RequestFacts { estimate, window: Some(budget.window), largest: None };
+        let house = self.house.clone();
+        let (protocol, model) = (self.request.protocol, self.request.body.model().to_owned());
+        Sender { listener: Some(Arc::new(Learner { house, session, leaf, protocol, model })), known }
+    }
+
+    /// The session that the request goes on with, or a new one.
+    async fn place(&self) -> Result<Place, WalkError> {
+        let Request { tenant, hashes, .. } = self.request;
+        let engine = &self.house.engine;
+        if let Some(node) = engine.find(*tenant, hashes).await? {
+            self.open_book(node.session).await?;
+            return Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry) });
         }
-        Attempt::AfterOverflow(told) => {
-            house.tell(What::TooLong { session });
-            let recovered = conversation.recover(told).await;
-            tell_of(house, session, conversation, recovered)
+        let _newcomers = self.house.newcomers.lock().await;
+        if let Some(node) = engine.find(*tenant, hashes).await? {
+            return Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry) });
         }
+        // Nothing is kept of a request that cannot be read.
+        let messages = self.read(0)?;
+        let session = engine.create(*tenant).await?;
+        self.open_book(session).await?;
+        let leaf = self.append(session, None, &messages).await?;
+        Ok(Place { session, known: hashes.len(), leaf })
+    }
+
+    /// Opens the book of a session; those that must go for it are closed.
+    async fn open_book(&self, session: SessionId) -> Result<(), WalkError> {
+        let Request { protocol, body, .. } = self.request;
+        let gone = self.house.books.open(session, *protocol, body.model(), body.bytes().len());
+        for session in gone {
+            self.house.engine.close(session).await;
+            self.house.engine.store().remove(session).await.map_err(EngineError::from)?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, first: usize) -> Result<Vec<(Origin, Message)>, Unreadable> {
+        let Request { protocol, body, opening, hashes, .. } = self.request;
+        reading::messages(*protocol, body, *opening, first..hashes.len())
+    }
+
+    fn rule(&self, session: SessionId) -> SessionRule {
+        let Request { protocol, body, credentials, .. } = self.request;
+        let caller = Caller { protocol: *protocol, model: body.model(), credentials };
+        let mut rule = self.house.settings.rules.of(&caller);
+        rule.ports.clock = self.house.settings.clock.clone();
+        rule.ports.operator =
+            Some(Arc::new(SessionOperator { session, desk: self.house.checkpoints.clone() }));
+        rule
+    }
+
+    /// How the path is worked on for this request.
+    fn opening(
+        &self,
+        session: SessionId,
+        rule: &SessionRule,
+        leaf: Option<EntryId>,
+    ) -> Result<Opening, NoWindow> {
+        let Request { protocol, body, opening, .. } = self.request;
+        let settings = &self.house.settings;
+        let learned = self.house.books.learned(*protocol, body.model());
+        let known = WindowFacts { stated: settings.window, learned, ..WindowFacts::default() };
+        let model = settings.catalog.find(body.model());
+        let mut assembly = Assembly::new(rule.policy.clone(), model, known)?;
+        let Fixed { system, tools, max_tokens, .. } = reading::fixed(*protocol, body, *opening);
+        let fixed = assembly.count_fixed(&system, &tools);
+        assembly.set_request(fixed, max_tokens.map(Tokens));
+        let idle = self.house.books.with(session, |book| book.seen.elapsed());
+        let mut ports = rule.ports.clone();
+        ports.restorer = Some(Arc::new(RequestRestorer::of(*protocol, body, &tools)));
+        let (options, driver) = (SessionOptions::default(), Driver::new(ports));
+        Ok(Opening { session, leaf, assembly, options, driver, idle })
+    }
+
+    /// Appends what is new. Where the newest reply ended a turn, what the policy wants done between turns is
+    /// done before the next begins; in a history that comes as a whole, turns ended long ago.
+    async fn take_up(&self, place: Place, rule: &SessionRule) -> Result<Opening, WalkError> {
+        let Place { session, known, mut leaf } = place;
+        let messages = self.read(known)?;
+        let mut opening = self.opening(session, rule, leaf)?;
+        let is_next_reply = |(origin, _): &&(Origin, Message)| origin.element == known;
+        let reply: Vec<(Origin, Message)> =
+            messages.iter().take_while(is_next_reply).filter(|_| known > 0).cloned().collect();
+        let input = &messages[reply.len()..];
+        if !reply.is_empty() {
+            let sent_with = leaf;
+            leaf = self.append(session, leaf, &reply).await?;
+            opening.leaf = leaf;
+            self.note_usage(&opening, sent_with).await?;
+            if !input.is_empty() {
+                self.rest(&opening, input).await?;
+            }
+        }
+        opening.leaf = self.append(session, leaf, input).await?;
+        self.house.books.with(session, |book| (book.seen, book.is_idle_checked) = (Instant::now(), false));
+        Ok(opening)
+    }
+
+    /// Appends messages; the newest of the path then.
+    async fn append(
+        &self,
+        session: SessionId,
+        leaf: Option<EntryId>,
+        messages: &[(Origin, Message)],
+    ) -> Result<Option<EntryId>, WalkError> {
+        if messages.is_empty() {
+            return Ok(leaf);
+        }
+        let is_last =
+            |at: usize| messages.get(at + 1).is_none_or(|(next, _)| next.element != messages[at].0.element);
+        let hash = |at: usize, origin: &Origin| is_last(at).then(|| self.request.hashes[origin.element]);
+        let arrived =
+            messages.iter().enumerate().map(|(at, (origin, message))| (message.clone(), hash(at, origin)));
+        let arrival = Arrival { messages: arrived.collect() };
+        let ids = self.house.engine.append(session, leaf, arrival).await?;
+        self.house.books.with(session, |book| {
+            book.origins.extend(ids.iter().copied().zip(messages.iter().map(|(origin, _)| *origin)));
+        });
+        Ok(ids.last().copied().or(leaf))
+    }
+
+    /// Tells the session what the provider said of the call whose reply has come back.
+    async fn note_usage(&self, opening: &Opening, sent_with: Option<EntryId>) -> Result<(), WalkError> {
+        let usage = |book: &mut Book| book.usages.remove(&sent_with?);
+        if let Some(usage) = self.house.books.with(opening.session, usage).flatten() {
+            self.house.engine.reply(opening, usage).await?;
+        }
+        Ok(())
+    }
+
+    /// Does what the policy wants done between turns, with so much about to be said.
+    async fn rest(&self, opening: &Opening, input: &[(Origin, Message)]) -> Result<(), WalkError> {
+        let path = self.house.engine.look(opening).await?;
+        if !path.has_turn_ended() {
+            return Ok(());
+        }
+        let ended = self.house.engine.end_turn(opening, TurnEnd::Good).await;
+        self.settle(opening.session, ended)?;
+        let measure = opening.assembly.measure();
+        let tokens = input.iter().map(|(_, message)| measure.sizes(message).total()).sum();
+        let looked = self.house.engine.prepare_at(opening, CheckPoint::Input(tokens)).await;
+        self.settle(opening.session, looked)?;
+        Ok(())
+    }
+
+    /// Makes room after an overflow; none where no more can be done.
+    async fn recover(&self, opening: &Opening, told: Numbers) -> Result<Option<Acted>, WalkError> {
+        let session = opening.session;
+        self.house.tell(What::TooLong { session });
+        let figures = RefusalFigures { limit: told.limit(), requested: told.requested };
+        let (acted, verdict) = self.house.engine.overflow(opening, figures, told.gap()).await?;
+        let Request { protocol, body, .. } = self.request;
+        self.house.books.learn(*protocol, body.model(), acted.session.assembly().window().tokens);
+        let acted = self.settle(session, Ok(acted))?;
+        if verdict.is_err() {
+            return Ok(None);
+        }
+        self.house.books.with(session, |book| book.tally.recoveries += 1);
+        Ok(Some(acted))
+    }
+
+    /// Keeps the record of what the engine did, and tells the operator.
+    fn settle(&self, session: SessionId, acted: Result<Acted, EngineError>) -> Result<Acted, EngineError> {
+        let acted = acted.inspect_err(|error| {
+            self.house.tell(What::Failed { session, why: error.to_string() });
+        })?;
+        note_step(self.house, session, &acted);
+        Ok(acted)
     }
 }
 
-/// Tells what came of a compaction; whether it did anything. One that fails leaves the context as it was:
-/// whether that fits is the provider's to say.
-fn tell_of(
-    house: &House,
-    session: SessionId,
-    conversation: &mut Conversation,
-    rebuilt: Result<Option<Rebuilt>, EngineError>,
-) -> bool {
-    for what in conversation.take_remarks() {
+/// Keeps the record of an act, and tells the operator of it.
+pub(crate) fn note_step(house: &House, session: SessionId, acted: &Acted) {
+    let step = &acted.step;
+    let mut told = remarks::of_events(&step.events);
+    if let Some(record) = &step.record {
+        told.extend(remarks::of_record(record));
+    }
+    let new = house.books.with(session, |book| {
+        if let Some(record) = &step.record {
+            book.keep_record(step.appended.last().map(|one| one.id), record.clone());
+        }
+        book.remarks.new_ones(told)
+    });
+    for what in new.unwrap_or_default() {
         house.tell(What::Remark { session, what });
     }
-    match rebuilt {
-        Ok(None) => return false,
-        Ok(Some(Rebuilt { before, after })) => house.tell(What::Compacted { session, before, after }),
-        Err(error) => {
-            house.tell(What::Failed { session, why: error.to_string() });
-            return false;
+    if let Some(record) = step.record.as_ref().filter(|record| record.outcome.is_rebuilt()) {
+        house.tell(What::Compacted { session, before: record.tokens_before, after: record.tokens_after });
+    }
+}
+
+/// Learns from the reply to a request.
+struct Learner {
+    house: Arc<House>,
+    session: SessionId,
+    leaf: Option<EntryId>,
+    protocol: Protocol,
+    model: String,
+}
+
+impl ReplyListener for Learner {
+    fn ended(&self, reply: &ModelReply, known: &RequestFacts) {
+        let lesson = self.house.books.with(self.session, |book| {
+            let lesson = book.tally.add(reply, known);
+            if let Some((leaf, usage)) = self.leaf.zip(lesson.usage) {
+                book.keep_usage(leaf, usage);
+            }
+            lesson
+        });
+        if let Some(Lesson { full_at: Some(window), .. }) = lesson {
+            self.house.books.learn(self.protocol, &self.model, window);
         }
     }
-    true
 }
 
 /// A walk that could not be finished.
 #[derive(Debug, thiserror::Error)]
 enum WalkError {
     #[error(transparent)]
-    Take(#[from] TakeError),
+    Unreadable(#[from] Unreadable),
     #[error(transparent)]
     Engine(#[from] EngineError),
+    #[error(transparent)]
+    NoWindow(#[from] NoWindow),
     #[error("the work on this request was stopped; send it again")]
     Stopped,
-}
-
-impl WalkError {
-    /// Whether the conversation is in order all the same. One that may have taken up half of a message is not,
-    /// and the next request brings all of it again.
-    fn is_harmless(&self) -> bool {
-        match self {
-            Self::Take(TakeError::Unreadable(_)) => true,
-            Self::Take(TakeError::Engine(_)) | Self::Engine(_) | Self::Stopped => false,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{House, Request, prepare};
-    use crate::chain::Tenant;
-    use crate::memory::Memory;
-    use crate::outward::Outward;
-    use crate::settings::ServerSettings;
-    use epitome_core::Tokens;
-    use epitome_wire::Protocol;
-    use serde_json::{Value, json};
-    use std::sync::Arc;
-
-    fn house() -> Arc<House> {
-        let settings = ServerSettings { window: Some(Tokens(8_000)), ..ServerSettings::for_tests() };
-        let outward = Outward::new().expect("a client can be made");
-        Arc::new(House { settings, memory: Memory::default(), outward })
-    }
-
-    async fn sent(house: &Arc<House>, system: &str, messages: &[Value]) -> Vec<Value> {
-        let body =
-            json!({"model": "claude-sonnet-4-5", "max_tokens": 500, "system": system, "messages": messages});
-        let tenant = Tenant::of(std::iter::empty());
-        let request = Request::read(Protocol::Anthropic, &tenant, body.to_string().into());
-        let prepared = prepare(house, &Arc::new(request.expect("a request"))).await;
-        let mut body: Value = serde_json::from_slice(&prepared.body).expect("JSON");
-        serde_json::from_value(body["messages"].take()).expect("a list")
-    }
-
-    /// So many turns, and a question.
-    fn history(turns: usize) -> Vec<Value> {
-        let turn = |number: usize| {
-            let words = format!("step {number} of the work, ").repeat(40);
-            [
-                json!({"role": "user", "content": words}),
-                json!({"role": "assistant", "content": format!("done {number}")}),
-            ]
-        };
-        let question = json!({"role": "user", "content": "and now?"});
-        (0..turns).flat_map(turn).chain([question]).collect()
-    }
-
-    #[tokio::test]
-    async fn a_compaction_that_could_not_be_made_does_not_shift_the_next_one() {
-        let (tried, fresh, messages) = (house(), house(), history(60));
-        let untouched = sent(&tried, &"a rule to keep. ".repeat(4_000), &messages[..21]).await;
-        assert_eq!(untouched, messages[..21]);
-        let (after, expected) = (sent(&tried, "", &messages).await, sent(&fresh, "", &messages).await);
-        assert!((2..messages.len()).contains(&expected.len()), "it is compacted: {}", expected.len());
-        assert_eq!(after[1..], expected[1..]);
-    }
-
-    #[tokio::test]
-    async fn branches_that_cannot_be_read_are_not_kept() {
-        let (house, messages) = (house(), history(2));
-        sent(&house, "", &messages).await;
-        let martian = json!({"role": "martian", "content": "b"});
-        for number in 0..3 {
-            let branch = [
-                messages[0].clone(),
-                json!({"role": "assistant", "content": number.to_string()}),
-                martian.clone(),
-            ];
-            assert_eq!(sent(&house, "", &branch).await, branch);
-        }
-        assert_eq!(house.memory.all().len(), 1);
-    }
 }

@@ -22,6 +22,8 @@ pub(super) struct File {
     pub(super) models: Vec<(String, Layer)>,
     /// `[alias.NAME]`: models by the operator's own names, from their own file. The provider crate reads them.
     pub(super) aliases: Table,
+    /// `[hook.NAME]`: commands that are asked and told of compactions, from the operator's own file.
+    pub(super) hooks: Table,
     /// `[agents]`: paths of agents' files by name.
     pub(super) agents: Table,
 }
@@ -43,6 +45,7 @@ pub(super) fn read(origin: &SettingOrigin, file: &Text) -> Result<File, Settings
     }
     if !origin.is_of_project() {
         read.aliases = take(&mut table, origin, "alias")?;
+        read.hooks = take(&mut table, origin, "hook")?;
     }
     read.agents = take(&mut table, origin, "agents")?;
     take_blocks(&mut read.layer, origin, &mut table)?;

@@ -60,6 +60,8 @@ pub struct Resolved {
     pub door: Option<Door>,
     /// `[alias.NAME]` of the operator's file, for the provider crate to read.
     pub aliases: Table,
+    /// `[hook.NAME]` of the operator's file, for whoever runs commands to read.
+    pub hooks: Table,
     /// `[agents]` of both files: paths by name.
     pub agents: Table,
     /// What a person should know: what has no effect, and what acts otherwise than it was written.
@@ -112,14 +114,15 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, SettingsError> {
     let leaves = leaves_of(ours, &settings);
     notes.extend(doors::notes(sources.door, &leaves));
     let policy = Arc::new(Policy::try_from(settings)?);
-    let Read { aliases, agents, .. } = read;
-    Ok(Resolved { policy, preset, leaves, door: sources.door, aliases, agents, notes })
+    let Read { aliases, hooks, agents, .. } = read;
+    Ok(Resolved { policy, preset, leaves, door: sources.door, aliases, hooks, agents, notes })
 }
 
 /// What all sources but the preset say, weakest first.
 struct Read {
     layers: Vec<Layer>,
     aliases: Table,
+    hooks: Table,
     agents: Table,
 }
 
@@ -142,7 +145,7 @@ impl Read {
         layers.push(overrides);
         let mut agents = user.agents;
         agents.extend(project.agents);
-        Ok(Self { layers, aliases: user.aliases, agents })
+        Ok(Self { layers, aliases: user.aliases, hooks: user.hooks, agents })
     }
 }
 
@@ -270,11 +273,12 @@ impl Resolved {
 impl Serialize for Resolved {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct as _;
-        let mut fields = serializer.serialize_struct("Resolved", 5)?;
+        let mut fields = serializer.serialize_struct("Resolved", 6)?;
         fields.serialize_field("preset", &self.preset)?;
         fields.serialize_field("door", &self.door)?;
         fields.serialize_field("settings", &self.leaves)?;
         fields.serialize_field("unused", &self.unused())?;
+        fields.serialize_field("hooks", &self.hooks.keys().collect::<Vec<_>>())?;
         fields.serialize_field("notes", &self.notes)?;
         fields.end()
     }

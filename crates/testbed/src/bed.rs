@@ -4,12 +4,12 @@ use crate::clock::TestClock;
 use crate::gauge::Quarter;
 use crate::model::TestModel;
 use epitome_core::{
-    Archive, Author, Block, Budget, Call, Entry, EntryId, Expressible, Message, Part, Policy, Record, Role,
-    Settings, SizeTable, Tokens, ToolResult, Trigger,
+    Archive, Author, Block, Budget, Call, Entry, EntryId, Expressible, Log, Message, Part, Policy, Record,
+    Role, Settings, SizeTable, Tokens, ToolResult, Trigger,
 };
 use epitome_engine::{
-    Assembly, Driver, EngineError, Event, Hook, Ports, Recovery, Session, SessionOptions, Step, SummaryModel,
-    TurnEnd,
+    Appended, Assembly, CompactOptions, Driver, EngineError, Event, Hook, Ports, Recovery, Session,
+    SessionOptions, Step, SummaryModel, TurnEnd,
 };
 use epitome_settings::{preset, prompts};
 use futures_util::FutureExt as _;
@@ -28,7 +28,7 @@ pub struct Bed {
     pub clock: Arc<TestClock>,
     /// Number of messages said, for texts that differ.
     said: usize,
-    /// What happened and was not asked for yet.
+    /// What the steps told that nobody has asked for yet.
     events: Vec<Event>,
 }
 
@@ -238,8 +238,36 @@ impl Bed {
     /// Compacts, or fails.
     pub fn try_compact(&mut self, trigger: Trigger) -> Result<Step, EngineError> {
         let step = now(self.driver.compact(&mut self.session, trigger))?;
-        self.events.extend(step.events.iter().cloned());
-        Ok(step)
+        Ok(self.heard(step))
+    }
+
+    /// Compacts a copy of the session while it goes on by `meanwhile`, and takes up what came of it after that.
+    pub fn compact_while(&mut self, trigger: Trigger, meanwhile: impl FnOnce(&mut Self)) -> Arc<Record> {
+        let mut copy = self.session.clone();
+        copy.step(None);
+        let step = now(self.driver.compact(&mut copy, trigger)).expect("the compaction completes");
+        meanwhile(self);
+        let (leaf, mut log) = (self.session.leaf(), self.session.log().clone());
+        for Appended { parent, entry, .. } in step.appended {
+            let Entry::Mark(mark) = entry else { panic!("a compaction appends marks, not {entry:?}") };
+            log.mark(parent, mark).expect("its place is still there");
+        }
+        self.session = self.reopened_over(log);
+        self.session.move_to(leaf).expect("all is in memory");
+        step.record.expect("a compaction that was asked for has a record")
+    }
+
+    /// The session taken up anew over a later state of its log; it stands nowhere yet.
+    pub fn reopened_over(&self, log: Log) -> Session {
+        let (sizes, archive) = (self.session.timeline().sizes().clone(), self.session.archive().clone());
+        Session::new(Arc::new(log), sizes, archive, self.session.assembly().clone())
+            .with_options(self.session.options().clone())
+    }
+
+    /// What a compaction would come to.
+    pub fn preview(&self, trigger: Trigger) -> Arc<Record> {
+        let tried = now(self.driver.preview(&self.session, trigger, CompactOptions::default()));
+        tried.expect("all is in memory")
     }
 
     /// What is done before a call; its record, where anything was.
@@ -250,15 +278,13 @@ impl Bed {
     /// What is done before a call.
     pub fn step(&mut self) -> Step {
         let step = now(self.driver.prepare(&mut self.session)).expect("all is in memory");
-        self.events.extend(step.events.iter().cloned());
-        step
+        self.heard(step)
     }
 
     /// What is done when a turn has ended; its record, where anything was.
     pub fn end_turn(&mut self, end: TurnEnd) -> Option<Arc<Record>> {
         let step = now(self.driver.end_turn(&mut self.session, end)).expect("all is in memory");
-        self.events.extend(step.events);
-        step.record
+        self.heard(step).record
     }
 
     /// What is done after an overflow.
@@ -270,7 +296,12 @@ impl Bed {
         recovery
     }
 
-    /// What happened since this was last asked, whichever act told it.
+    fn heard(&mut self, step: Step) -> Step {
+        self.events.extend(step.events.iter().cloned());
+        step
+    }
+
+    /// Everything that happened since this was last asked.
     pub fn take_events(&mut self) -> Vec<Event> {
         let mut events = std::mem::take(&mut self.events);
         events.extend(self.session.take_events());
@@ -290,6 +321,11 @@ impl Bed {
             .with_options(session.options().clone());
         opened.move_to(session.leaf()).expect("all is in memory");
         opened
+    }
+
+    /// A message as it was said.
+    pub fn original(&self, id: EntryId) -> Arc<Message> {
+        self.session.archive().message(id).expect("it was said")
     }
 
     /// What the model sees, one text for each message.

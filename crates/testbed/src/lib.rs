@@ -18,6 +18,7 @@ mod clock;
 mod gauge;
 mod hook;
 mod model;
+mod operator;
 mod outcome;
 
 pub use bed::{Bed, Maker, now};
@@ -25,4 +26,5 @@ pub use clock::TestClock;
 pub use gauge::Quarter;
 pub use hook::TestHook;
 pub use model::{TestModel, cut_off, empty, failed, good, tool_call, written};
+pub use operator::TestOperator;
 pub use outcome::{change, word};

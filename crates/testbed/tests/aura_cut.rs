@@ -8,9 +8,9 @@ const WINDOW: u64 = 100_000;
 
 /// Compacts by hand: the messages covered, and those in view.
 fn compacted(bed: &mut Bed) -> (Vec<EntryId>, Vec<EntryId>) {
-    let report = bed.compact(Trigger::Manual);
-    let made = report.record.expect("it was compacted");
-    (made.superseded, bed.in_view())
+    let record = bed.compact(Trigger::Manual);
+    let change = record.change().expect("it was compacted");
+    (change.superseded.clone(), bed.in_view())
 }
 
 /// The messages that the only summary call was given.
@@ -58,8 +58,7 @@ fn a11_the_summariser_sees_no_thinking_and_the_log_keeps_it() {
     bed.talk(20, 500);
     compacted(&mut bed);
     assert_eq!(given(&bed)[1], Message { blocks: vec![Block::text(text)], ..thought.clone() });
-    let stored = bed.session.setup().archive.message(id).expect("it is stored");
-    assert_eq!(*stored, thought);
+    assert_eq!(*bed.original(id), thought);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! aura, who has a say: its two hooks, and who writes summaries.
 
 use epitome_core::policy::Writer;
-use epitome_core::{Before, EntryId, Failure, Strategy, Tokens, Trigger, Verdict};
-use epitome_engine::{Happened, Hook, Pending, Report};
+use epitome_core::{Before, EntryId, Failure, Outcome, Record, Strategy, Tokens, Trigger, Verdict};
+use epitome_engine::{BoxFuture, Hook};
 use epitome_testbed::{Bed, Maker, TestHook, failed};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,11 +12,11 @@ const WINDOW: u64 = 100_000;
 /// summary's length), and fails.
 #[derive(Default)]
 struct Notebook {
-    told: Mutex<Vec<(Happened, usize, usize, usize)>>,
+    told: Mutex<Vec<(&'static str, usize, usize, usize)>>,
 }
 
 impl Notebook {
-    fn told(&self) -> Vec<(Happened, usize, usize, usize)> {
+    fn told(&self) -> Vec<(&'static str, usize, usize, usize)> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -26,11 +26,11 @@ impl Hook for Notebook {
         "notebook"
     }
 
-    fn after<'a>(&'a self, report: &'a Report) -> Pending<'a, Result<(), String>> {
-        let made = report.record.as_ref();
-        let (superseded, kept) = made.map_or((0, 0), |made| (made.superseded.len(), made.kept.len()));
-        let summary = made.and_then(|made| made.summary.as_deref()).map_or(0, str::len);
-        let line = (report.outcome, superseded + kept, kept, summary);
+    fn after<'a>(&'a self, record: &'a Record) -> BoxFuture<'a, Result<(), String>> {
+        let change = record.change();
+        let (superseded, kept) = change.map_or((0, 0), |change| (change.superseded.len(), change.kept.len()));
+        let summary = change.and_then(|change| change.summary.as_deref()).map_or(0, str::len);
+        let line = (record.outcome.name(), superseded + kept, kept, summary);
         self.told.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         Box::pin(std::future::ready(Err("its disk is full".into())))
     }
@@ -47,7 +47,10 @@ fn hooked(hook: TestHook) -> (Bed, Arc<TestHook>, Vec<EntryId>) {
 /// A session that nobody writes summaries for, due for compaction, with a long argument far back.
 fn alone(preset: &str) -> (Bed, Arc<TestHook>) {
     let hook = Arc::new(TestHook::new("observer"));
-    let maker = Maker::new(preset, WINDOW).set(|policy| policy.summary.by = Writer::Nobody);
+    let maker = Maker::new(preset, WINDOW).set(|policy| {
+        policy.summary.by = Writer::Nobody;
+        policy.strategy = vec![Strategy::Prune];
+    });
     let mut bed = maker.hook(hook.clone()).bed();
     bed.talk(1, 500);
     let input = format!(r#"{{"path":"a.rs","content":"{}"}}"#, "let a = 1; ".repeat(400));
@@ -81,9 +84,9 @@ fn a23_the_hook_is_told_what_is_about_to_happen() {
 fn a23_a_hook_that_says_no_leaves_everything_as_it_is() {
     let veto = Verdict::Veto { why: "in the middle of a release".into() };
     let (mut bed, _, ids) = hooked(TestHook::new("guard").says(Ok(Some(veto))));
-    let report = bed.compact(Trigger::Manual);
-    assert_eq!((report.outcome, report.tokens_after), (Happened::Vetoed, report.tokens_before));
-    assert_eq!(report.why.as_deref(), Some("guard said no: in the middle of a release"));
+    let record = bed.compact(Trigger::Manual);
+    let outcome = Outcome::Vetoed { by: "guard".into(), why: "in the middle of a release".into() };
+    assert_eq!((&record.outcome, record.tokens_after), (&outcome, record.tokens_before));
     assert_eq!((bed.in_view(), bed.model.requests()), (ids, vec![]));
     assert_eq!(bed.session.log().len(), 40);
 }
@@ -93,11 +96,11 @@ fn a24_the_hook_is_told_what_came_of_it_and_changes_nothing() {
     let notebook = Arc::new(Notebook::default());
     let mut bed = Maker::new("aura", WINDOW).hook(notebook.clone()).bed();
     bed.talk(40, 500);
-    let report = bed.compact(Trigger::Manual);
-    let summary = report.record.and_then(|made| made.summary).expect("there is one");
-    assert_eq!(notebook.told(), [(Happened::Compacted, 40, 10, summary.len())]);
-    assert_eq!((report.outcome, bed.shown()[0] == summary), (Happened::Compacted, true));
-    let runs: Vec<String> = report.hooks.iter().map(|run| run.told.clone()).collect();
+    let record = bed.compact(Trigger::Manual);
+    let summary = record.change().and_then(|change| change.summary.clone()).expect("there is one");
+    assert_eq!(notebook.told(), [("compacted", 40, 10, summary.len())]);
+    assert_eq!((record.outcome.name(), bed.shown()[0] == *summary), ("compacted", true));
+    let runs: Vec<String> = record.hooks.iter().map(|run| run.told.clone()).collect();
     assert_eq!(runs, ["nothing to say", "failed after it: its disk is full"]);
 }
 
@@ -107,23 +110,23 @@ fn a24_the_hook_is_told_of_a_failure_too() {
     let mut bed = Maker::new("aura", WINDOW).hook(notebook.clone()).bed();
     bed.talk(40, 500);
     bed.model.always(failed(Failure::TimedOut));
-    assert_eq!(bed.compact(Trigger::Manual).outcome, Happened::Abandoned);
-    assert_eq!(notebook.told(), [(Happened::Abandoned, 0, 0, 0)]);
+    assert_eq!(bed.compact(Trigger::Manual).outcome.name(), "abandoned");
+    assert_eq!(notebook.told(), [("abandoned", 0, 0, 0)]);
 }
 
 #[test]
 fn a25_without_a_summariser_only_pruning_happens() {
     let (mut bed, hook) = alone("aura");
-    let report = bed.prepare().expect("it was due");
-    let made = report.record.expect("something was pruned");
-    assert_eq!((report.outcome, made.strategy, made.pruned.len()), (Happened::Pruned, Strategy::Prune, 1));
-    assert_eq!((bed.model.requests(), hook.told(), hook.outcomes()), (vec![], vec![], vec![]));
+    let record = bed.prepare().expect("it was due");
+    let change = record.change().expect("something was pruned");
+    assert_eq!((record.outcome.name(), change.strategy, change.pruned.len()), ("pruned", Strategy::Prune, 1));
+    assert_eq!((bed.model.requests(), hook.told(), hook.records()), (vec![], vec![], vec![]));
 }
 
 #[test]
 fn a25_aura_code_tells_the_hook_before_pruning_too() {
     let (mut bed, hook) = alone("aura@code");
-    assert_eq!(bed.prepare().map(|report| report.outcome), Some(Happened::Pruned));
+    assert_eq!(bed.prepare().map(|record| record.outcome.name()), Some("pruned"));
     let told: Vec<Trigger> = hook.told().iter().map(|event| event.trigger).collect();
-    assert_eq!((told, hook.outcomes()), (vec![Trigger::Threshold], vec![]));
+    assert_eq!((told, hook.records()), (vec![Trigger::Threshold], vec![]));
 }

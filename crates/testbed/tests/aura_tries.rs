@@ -1,8 +1,9 @@
 //! aura, again: a summary made part by part, and what is tried where one fails.
 
-use epitome_core::{Body, EntryId, Failure, Message, Purpose, Request, Trigger};
-use epitome_engine::{Event, Happened, Report};
+use epitome_core::{Body, EntryId, Failure, Message, Purpose, Record, Request, Trigger};
+use epitome_engine::Event;
 use epitome_testbed::{Bed, Maker, failed, good, written};
+use std::sync::Arc;
 
 const WINDOW: u64 = 100_000;
 const TODOS: &str = r#"{"todos":[{"content":"write the parser","status":"pending"}]}"#;
@@ -40,11 +41,11 @@ fn due(preset: &str) -> (Bed, Vec<EntryId>) {
     (bed, ids)
 }
 
-fn tried(preset: &str, called: epitome_core::Called) -> (Bed, Report, Vec<EntryId>) {
+fn tried(preset: &str, called: epitome_core::Called) -> (Bed, Arc<Record>, Vec<EntryId>) {
     let (mut bed, ids) = due(preset);
     bed.model.always(called);
-    let report = bed.compact(Trigger::Threshold);
-    (bed, report, ids)
+    let record = bed.compact(Trigger::Threshold);
+    (bed, record, ids)
 }
 
 #[test]
@@ -52,7 +53,7 @@ fn a17_three_parts_are_asked_for_in_order_each_with_the_summary_so_far() {
     let mut bed = in_parts();
     bed.talk(40, 500);
     bed.model.then(good("first of three")).then(good("second of three")).then(good("third of three"));
-    let report = bed.compact(Trigger::Manual);
+    let record = bed.compact(Trigger::Manual);
     let requests = bed.model.requests();
     let purposes: Vec<Purpose> = requests.iter().map(|request| request.purpose).collect();
     assert_eq!(purposes, [1, 2, 3].map(|number| Purpose::Part { number, of: 3 }));
@@ -65,7 +66,7 @@ fn a17_three_parts_are_asked_for_in_order_each_with_the_summary_so_far() {
         requests.iter().map(carried).collect::<Vec<_>>(),
         [None, previous("first of three"), previous("second of three")]
     );
-    let summary = report.record.and_then(|made| made.summary).expect("it was compacted");
+    let summary = record.change().and_then(|change| change.summary.clone()).expect("it was compacted");
     assert!(summary.contains("third of three") && !summary.contains("second of three"), "{summary}");
 }
 
@@ -124,11 +125,11 @@ fn a21_aura_code_keeps_fewer_four_times_at_most() {
 
 #[test]
 fn a22_where_all_of_it_fails_the_session_goes_on_and_says_what_to_do() {
-    let (mut bed, report, ids) = tried("aura", failed(Failure::TimedOut));
-    assert_eq!((report.outcome, bed.in_view()), (Happened::Abandoned, ids));
-    let why = report.why.expect("it says why");
+    let (mut bed, record, ids) = tried("aura", failed(Failure::TimedOut));
+    assert_eq!((record.outcome.name(), bed.in_view()), ("abandoned", ids));
+    let why = record.outcome.why().expect("it says why");
     assert!(why.contains("compact by hand") && why.contains("begin a new session"), "{why}");
-    let events = bed.session.take_events();
+    let events = bed.take_events();
     assert_eq!(events.last(), Some(&Event::Failed { why, in_a_row: 1 }));
     let next = bed.user("go on");
     assert_eq!(bed.in_view().last(), Some(&next));

@@ -1,6 +1,6 @@
 //! Claude Code, for the record: what a compaction adds to the log and to a transcript.
 
-use epitome_core::{Entry, EntryId, Tail, Trigger};
+use epitome_core::{Entry, EntryId, Mark, Record, Tail, Trigger};
 use epitome_testbed::{Bed, Quarter};
 use epitome_wire::{Boundary, Format, append, read};
 use std::sync::Arc;
@@ -17,16 +17,23 @@ fn entries(bed: &Bed) -> Vec<Entry> {
     ids.filter_map(|id| bed.session.log().get(id).cloned()).collect()
 }
 
+fn summary(record: &Record) -> Option<Arc<str>> {
+    record.change().and_then(|change| change.summary.clone())
+}
+
 #[test]
 fn c19_one_entry_is_appended_and_nothing_else_changes() {
     let mut bed = turns("claude-code", 47);
     let before = entries(&bed);
-    let report = bed.compact(Trigger::Manual);
+    let newest = bed.session.leaf().expect("something was said");
+    let record = bed.compact(Trigger::Manual);
     let after = entries(&bed);
     assert_eq!(after[..before.len()], before);
-    let [Entry::Compaction(made)] = &after[before.len()..] else { panic!("one compaction was appended") };
-    let summary = made.summary.as_ref().map(|summary| summary.text.to_string());
-    assert_eq!((summary, &made.tail), (report.record.and_then(|made| made.summary), &Tail::Nothing));
+    let [Entry::Mark(Mark::Compaction { compaction, record: kept })] = &after[before.len()..] else {
+        panic!("one compaction was appended")
+    };
+    assert_eq!((&compaction.summary, kept), (&summary(&record), &record));
+    assert_eq!(compaction.tail, Tail::After { anchor: newest, kept: vec![] });
 }
 
 #[test]
@@ -38,18 +45,18 @@ fn c19_claude_code_2_1_writes_a_boundary_and_a_flagged_message() {
     let source: Arc<Vec<u8>> = Arc::new(format!("{}\n", lines.join("\n")).into_bytes());
     let transcript = read(source.clone(), Some(Format::ClaudeCode), &Quarter).expect("it is a session");
     let mut bed = turns("claude-code@2.1", 20);
-    let report = bed.compact(Trigger::Manual);
+    let record = bed.compact(Trigger::Manual);
     let boundary = Boundary {
-        summary: report.record.and_then(|made| made.summary).expect("there is one").into(),
-        before: Vec::new(),
+        summary: summary(&record).expect("there is one"),
+        front: Vec::new(),
         tail: Tail::Nothing,
-        tokens_before: report.tokens_before,
-        tokens_after: report.tokens_after,
-        trigger: report.trigger,
+        tokens_before: record.tokens_before,
+        tokens_after: record.tokens_after,
+        trigger: record.trigger,
         timestamp: "2026-01-31T09:30:00.000Z".into(),
         read_files: Vec::new(),
         modified_files: Vec::new(),
-        duration_ms: report.duration_ms,
+        duration_ms: record.duration_ms,
         record: None,
     };
     let added = append(&transcript, 0, &*source, &boundary).expect("it can be written");
@@ -71,8 +78,9 @@ fn c19_claude_code_2_1_writes_a_boundary_and_a_flagged_message() {
 fn c20_the_record_counts_the_turns_it_covers_and_what_it_saved() {
     let mut bed = turns("claude-code", 47);
     let before = bed.session.context().tokens();
-    let report = bed.compact(Trigger::Manual);
-    assert_eq!((report.turns, report.tokens_before), (47, before));
-    assert_eq!(report.tokens_after, bed.session.context().tokens());
-    assert!(report.tokens_before.less(report.tokens_after) > before.share(9, 10));
+    let record = bed.compact(Trigger::Manual);
+    let turns = record.change().map(|change| change.turns);
+    assert_eq!((turns, record.tokens_before), (Some(47), before));
+    assert_eq!(record.tokens_after, bed.session.context().tokens());
+    assert!(record.tokens_before.less(record.tokens_after) > before.share(9, 10));
 }

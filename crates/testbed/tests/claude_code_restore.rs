@@ -1,7 +1,7 @@
 //! Claude Code, afterwards: files, skills and tool definitions brought back, and the statistics.
 
-use epitome_core::{Tokens, Trigger};
-use epitome_engine::{FileNow, Report, Restored, Restorer};
+use epitome_core::{Change, Record, Restored, Tokens, Trigger};
+use epitome_engine::{Event, FileNow, Restorer};
 use epitome_testbed::{Bed, Maker};
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,20 +45,24 @@ fn names(kind: &str, count: usize) -> Vec<String> {
 }
 
 /// Seven files are read, one after another, and the session is compacted.
-fn compacted(preset: &str, drawer: Drawer) -> (Bed, Report) {
+fn compacted(preset: &str, drawer: Drawer) -> (Bed, Arc<Record>) {
     let maker = Maker::new(preset, 200_000).model(|model| model.slow(Duration::from_millis(1_500)));
-    let mut bed = maker.asks(|asks| asks.restorer = Some(Arc::new(drawer))).bed();
+    let mut bed = maker.ports(|ports| ports.restorer = Some(Arc::new(drawer))).bed();
     bed.talk(1, 1_000);
     for number in 1..=7 {
         bed.exchange("Read", &format!(r#"{{"file_path":"src/{number}.rs"}}"#), "fn f() {}");
     }
     bed.talk(40, 1_000);
-    let report = bed.compact(Trigger::Manual);
-    (bed, report)
+    let record = bed.compact(Trigger::Manual);
+    (bed, record)
+}
+
+fn change(record: &Record) -> &Change {
+    record.change().expect("it was compacted")
 }
 
 fn restored(drawer: Drawer) -> Restored {
-    compacted("claude-code", drawer).1.restored.expect("something came back")
+    change(&compacted("claude-code", drawer).1).restored.clone().expect("something came back")
 }
 
 #[test]
@@ -80,16 +84,16 @@ fn c14_of_a_large_file_the_first_5000_tokens_come_back() {
 
 #[test]
 fn c14_claude_code_2_1_gives_the_path_of_a_large_file() {
-    let (bed, report) = compacted("claude-code@2.1", Drawer { file_tokens: 9_000, ..Drawer::default() });
-    let files = report.restored.map(|restored| restored.files.len());
+    let (bed, record) = compacted("claude-code@2.1", Drawer { file_tokens: 9_000, ..Drawer::default() });
+    let files = change(&record).restored.as_ref().map(|restored| restored.files.len());
     let line = "\n\nFile src/7.rs, as it is now: larger than its share; read it again\n\n";
     assert_eq!((files, bed.shown()[0].contains(line)), (Some(5), true));
 }
 
 #[test]
 fn c15_of_eight_skills_the_five_most_used_come_back_with_5000_tokens_each() {
-    let (bed, report) = compacted("claude-code", Drawer { skills: (8, 6_000), ..Drawer::default() });
-    let restored = report.restored.expect("something came back");
+    let (bed, record) = compacted("claude-code", Drawer { skills: (8, 6_000), ..Drawer::default() });
+    let restored = change(&record).restored.as_ref().expect("something came back");
     assert_eq!(restored.skills, names("skill", 5));
     let pieces =
         names("skill", 5).into_iter().map(|name| format!("\n\nSkill {name}:\n{}", body(&name, 5_000)));
@@ -135,12 +139,14 @@ fn c18_files_come_first_then_skills_then_tools() {
 
 #[test]
 fn c21_the_statistics_hold_what_was_really_brought_back() {
-    let (bed, report) = compacted("claude-code", Drawer { file_tokens: 100, ..Drawer::default() });
-    let count = |needle: &str| bed.shown()[0].matches(needle).count();
-    let summary = report.record.as_ref().and_then(|made| made.summary.as_deref()).expect("there is one");
-    assert_eq!(report.turns, 21);
-    assert_eq!(report.summary_tokens, Tokens(summary.len().div_ceil(4) as u64));
-    assert_eq!(report.tokens_after, bed.session.context().tokens());
-    assert_eq!(report.restored.map(|restored| restored.files.len()), Some(count("File src/")));
-    assert_eq!(report.duration_ms, 1_500);
+    let (mut bed, _) = compacted("claude-code", Drawer { file_tokens: 100, ..Drawer::default() });
+    let Some(Event::Completed { record, .. }) = bed.take_events().pop() else { panic!("it is told last") };
+    let change = change(&record);
+    let restored = change.restored.as_ref().expect("something came back");
+    let files = bed.shown()[0].matches("File src/").count();
+    assert_eq!((change.turns, restored.files.len(), record.duration_ms), (21, files, 1_500));
+    assert_eq!((record.tokens_before, record.tokens_after), (Tokens(41_070), bed.session.context().tokens()));
+    let summary = change.summary.as_deref().expect("there is one");
+    assert_eq!(change.summary_tokens, Tokens(summary.len().div_ceil(4) as u64));
+    assert!(bed.shown()[0].starts_with(summary));
 }

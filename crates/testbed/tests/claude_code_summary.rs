@@ -2,14 +2,13 @@
 //! cached prefix.
 
 use epitome_core::{Author, Block, Body, Failure, Image, Message, Purpose, Request, Role, Tokens, Trigger};
-use epitome_engine::Happened;
 use epitome_testbed::{Bed, Maker, failed, good, written};
 
 const WINDOW: u64 = 200_000;
 
 /// A session whose model still has its prompt in the cache.
 fn warm() -> Bed {
-    Maker::new("claude-code@2.1", WINDOW).asks(|asks| asks.is_warm = true).bed()
+    Maker::new("claude-code@2.1", WINDOW).warm().bed()
 }
 
 /// The messages of a request, however they are given.
@@ -35,7 +34,7 @@ fn c11_every_request_has_an_answers_limit_of_20000() {
         let mut bed = Bed::new(preset, WINDOW);
         bed.talk(40, 1_000);
         bed.model.then(failed(Failure::TimedOut));
-        assert_eq!(bed.compact(Trigger::Manual).outcome, Happened::Compacted);
+        assert_eq!(bed.compact(Trigger::Manual).outcome.name(), "compacted");
         bed.talk(40, 1_000);
         bed.compact(Trigger::Manual);
         let limits: Vec<Tokens> = bed.model.requests().iter().map(|request| request.output_max).collect();
@@ -51,7 +50,7 @@ fn c12_the_summariser_sees_a_label_for_a_picture_and_the_log_keeps_it() {
     bed.compact(Trigger::Manual);
     let labelled = vec![Block::text("what is wrong here?"), Block::text("[Image: image/png]")];
     assert_eq!(given(&bed.model.requests()[0])[0], Message { blocks: labelled, ..picture() });
-    assert_eq!(*bed.session.setup().archive.message(id).expect("it is stored"), picture());
+    assert_eq!(*bed.original(id), picture());
 }
 
 #[test]
@@ -69,7 +68,7 @@ fn c27_claude_code_2_1_leaves_out_the_oldest_that_cover_what_is_too_long() {
     bed.talk(30, 2_000);
     let too_long = || failed(Failure::TooLong { over: Some(Tokens(5_000)) });
     bed.model.then(too_long()).then(too_long()).then(good("## Task\ngo on"));
-    assert_eq!(bed.compact(Trigger::Manual).outcome, Happened::Compacted);
+    assert_eq!(bed.compact(Trigger::Manual).outcome.name(), "compacted");
     let asked = bed.model.asked();
     let holds = |asked: &String| -> Vec<usize> {
         (0..30).filter(|number| asked.contains(&format!("{number:06} lorem"))).collect()
@@ -84,7 +83,7 @@ fn c27_claude_code_2_1_leaves_out_the_oldest_three_times_at_most() {
     let mut bed = warm();
     bed.talk(30, 2_000);
     bed.model.always(failed(Failure::TooLong { over: Some(Tokens(5_000)) }));
-    assert_eq!(bed.compact(Trigger::Threshold).outcome, Happened::Abandoned);
+    assert_eq!(bed.compact(Trigger::Threshold).outcome.name(), "abandoned");
     assert_eq!(bed.model.requests().len(), 4);
 }
 
@@ -95,7 +94,7 @@ fn c28_claude_code_2_1_asks_with_the_last_request_and_one_message_more() {
     bed.exchange("Read", r#"{"file_path":"a.rs"}"#, "fn a() {}");
     let shown = bed.session.shown().expect("all is in memory");
     bed.compact(Trigger::Manual);
-    let instruction = bed.session.setup().asks.prompts.first.clone();
+    let instruction = bed.driver.ports().prompts.first.clone();
     let messages = shown.into_iter().map(|shown| shown.message).collect();
     let request = Request {
         purpose: Purpose::History,

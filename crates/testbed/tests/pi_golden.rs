@@ -7,10 +7,12 @@
 
 use epitome_core::policy::Newest;
 use epitome_core::{
-    Budget, Drafted, Entry, EntryId, Expressible, Log, Measure, Policy, Settings, Sizes, Tokens, Trigger,
+    Archive, Budget, EntryId, Measure, MemoryArchive, Policy, Settings, SizeTable, Sizes, Tokens, Trigger,
+    Verdict,
 };
-use epitome_engine::{Asks, Session, Setup, Stopped, measure_for};
+use epitome_engine::{Assembly, CompactOptions, Driver, Ports, Session, measure_for};
 use epitome_settings::preset;
+use epitome_testbed::{TestHook, now};
 use epitome_tokens::{Counter, Encoding};
 use epitome_wire::{Conversation, Format};
 use serde_json::Value;
@@ -42,7 +44,7 @@ fn policy(name: &str, newest: Option<Newest>) -> Policy {
 }
 
 fn measure(policy: &Policy) -> Arc<dyn Measure> {
-    measure_for(policy, Counter::exact(Encoding::O200kBase))
+    measure_for(policy, &Counter::exact(Encoding::O200kBase)).0
 }
 
 fn fixture(name: &str) -> Fixture {
@@ -51,21 +53,19 @@ fn fixture(name: &str) -> Fixture {
     let bytes = zstd::decode_all(packed.as_slice()).expect("the corpus is whole");
     let read = epitome_wire::read(Arc::new(bytes.clone()), Some(Format::Pi), &*measure(&policy("pi", None)));
     let mut conversation = read.expect("pi's own files are read").conversations.remove(0);
-    conversation.log = as_pi_weighs(&conversation, &bytes);
+    conversation.sizes = as_pi_weighs(&conversation, &bytes);
     Fixture { bytes, conversation }
 }
 
-/// The log with each command that a person ran weighed by its own words alone.
-fn as_pi_weighs(conversation: &Conversation, bytes: &[u8]) -> Log {
-    let mut log = Log::default();
+/// The sizes with each command that a person ran weighed by its own words alone.
+fn as_pi_weighs(conversation: &Conversation, bytes: &[u8]) -> SizeTable {
+    let mut sizes = conversation.sizes.clone();
     for id in (0..conversation.log.len() as u32).map(EntryId) {
-        let mut entry = conversation.log.get(id).expect("it is in the log").clone();
-        if let (Entry::Message(item), Some(letters)) = (&mut entry, ran(conversation, bytes, id)) {
-            item.sizes = Sizes { text: Tokens(letters.div_ceil(4)), ..Sizes::default() };
+        if let Some(letters) = ran(conversation, bytes, id) {
+            sizes.set(id, Sizes { text: Tokens(letters.div_ceil(4)), ..Sizes::default() });
         }
-        log.push(entry);
     }
-    log
+    sizes
 }
 
 /// The letters of a command and its output, where the entry is one.
@@ -85,38 +85,42 @@ impl Fixture {
         before.iter().filter(|&&byte| byte == b'\n').count() - 1
     }
 
-    fn estimate(&self) -> u64 {
-        let items =
-            (0..self.conversation.log.len() as u32).filter_map(|id| self.conversation.log.item(EntryId(id)));
-        items.map(|item| item.sizes.total().0).sum()
+    fn ids(&self) -> impl Iterator<Item = EntryId> {
+        let ids = (0..self.conversation.log.len() as u32).map(EntryId);
+        ids.filter(|&id| self.conversation.log.item(id).is_some())
     }
 
-    /// Where `policy` cuts it.
-    fn cut(&self, policy: Policy) -> Found {
-        let setup = Setup {
-            archive: Arc::new(self.conversation.originals.clone()),
-            measure: measure(&policy),
-            count_method: "utf16/4".into(),
-            budget: Budget::new(Tokens(1_000_000), Tokens::ZERO, Tokens::ZERO),
-            policy: Arc::new(policy),
-            can: Expressible::ALL,
-            focus: None,
-            pins: Vec::new(),
-            clock: Arc::new(Stopped),
-            asks: Asks::default(),
-        };
-        let session = Session::open(self.conversation.log.clone(), self.conversation.leaf, setup);
-        let session = session.expect("the branch can be taken up");
-        let Drafted::Plan(plan) = session.draft(Trigger::Threshold).expect("the originals are at hand")
-        else {
-            panic!("there is something to summarise")
-        };
-        let kept = session.context().newest_tokens(plan.kept.tail.len());
-        Found {
-            cut: self.line(plan.kept.tail[0]),
-            turn: plan.cut_turn().map(|id| self.line(id)),
-            kept: kept.0,
+    fn estimate(&self) -> u64 {
+        self.ids().map(|id| self.conversation.sizes.total(id).0).sum()
+    }
+
+    /// The session under `policy`.
+    fn session(&self, policy: Policy) -> Session {
+        let archive = MemoryArchive::default();
+        for id in self.ids() {
+            archive.put_shared(id, self.conversation.originals.message(id).expect("it stands in the file"));
         }
+        let budget = Budget::new(Tokens(1_000_000), Tokens::ZERO, Tokens::ZERO);
+        let counted = measure(&policy);
+        let assembly = Assembly::of_parts(Arc::new(policy), counted, "utf16/4", budget);
+        let (log, sizes) = (self.conversation.log.clone(), self.conversation.sizes.clone());
+        let mut session = Session::new(Arc::new(log), Arc::new(sizes), Arc::new(archive), assembly);
+        session.move_to(self.conversation.leaf).expect("the branch can be taken up");
+        session
+    }
+
+    /// Where `policy` cuts it: what a hook is told, who says no so that nothing is written.
+    fn cut(&self, policy: Policy) -> Found {
+        let session = self.session(policy);
+        let veto = Verdict::Veto { why: "the cut is all we want".into() };
+        let hook = Arc::new(TestHook::new("observer").says(Ok(Some(veto))));
+        let mut ports = Ports::default();
+        ports.add_hook(hook.clone()).expect("it is the only one");
+        let tried = now(Driver::new(ports).preview(&session, Trigger::Threshold, CompactOptions::default()));
+        tried.expect("the originals are at hand");
+        let told = hook.told().pop().expect("there is something to summarise");
+        let kept = session.context().newest_tokens(told.staying.len());
+        Found { cut: self.line(told.staying[0]), turn: told.cut_turn.map(|id| self.line(id)), kept: kept.0 }
     }
 }
 

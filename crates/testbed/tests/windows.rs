@@ -1,9 +1,9 @@
 //! Whose window counts: what settings state, what a provider says, what the catalog knows, and a guess.
 
-use epitome_core::{Budget, Tokens};
-use epitome_engine::{Known, Window, WindowFrom};
+use epitome_core::{Author, Message, Role, Tokens};
+use epitome_engine::{Assembly, NoWindow, Session, WindowFacts, WindowFrom};
 use epitome_settings::{Resolved, Sources, Text, resolve};
-use epitome_tokens as tokens;
+use epitome_tokens::{ModelSpec, SpecSource};
 
 fn text(name: &str, text: &str) -> Text {
     Text { name: name.into(), text: text.to_owned() }
@@ -17,35 +17,69 @@ fn resolved(sources: &Sources) -> Resolved {
     resolve(sources).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whether compaction is due at `tokens` of a window of `window`.
-fn is_due(resolved: &Resolved, window: u64, tokens: u64) -> bool {
-    let budget = Budget::new(Tokens(window), Tokens::ZERO, Tokens::ZERO);
-    budget.under(&resolved.policy).is_due(Tokens(tokens), &resolved.policy)
+/// A model whose window is said to be `tokens` by `source`.
+fn model(tokens: u64, source: SpecSource) -> ModelSpec {
+    let mut model = ModelSpec::guess("llama-3");
+    (model.window_tokens.value, model.window_tokens.source) = (tokens, source);
+    model
 }
 
-fn known(catalog: u64, source: tokens::Source) -> Known {
-    Known { flag: None, provider: None, catalog: tokens::Sourced::new(catalog, source) }
+fn listed(tokens: u64) -> WindowFacts {
+    WindowFacts { recorded: Some(Tokens(tokens)), ..WindowFacts::default() }
 }
 
-fn window(resolved: &Resolved, known: &Known) -> (u64, WindowFrom) {
-    let window = Window::choose(known, &resolved.policy).expect("it is known or guessed");
+/// What a session goes by.
+fn assembled(one: &Resolved, model: ModelSpec, known: WindowFacts) -> Result<Assembly, NoWindow> {
+    Assembly::new(one.policy.clone(), model, known)
+}
+
+fn window(one: &Resolved, model: ModelSpec, known: WindowFacts) -> (u64, WindowFrom) {
+    let window = assembled(one, model, known).expect("it is known or guessed").window();
     (window.tokens.0, window.from)
+}
+
+/// The size of the first request that is due, in a session that grows word by word.
+fn due_from(assembly: Assembly) -> (Tokens, Tokens) {
+    let mut session = Session::empty(assembly);
+    let mut before = Tokens::ZERO;
+    // Lines of over a hundred tokens: more than any window here holds.
+    for _ in 0..5_000 {
+        let check = session.check();
+        if check.trigger.is_some() {
+            return (before, check.tokens);
+        }
+        before = check.tokens;
+        let said = Message::text(Role::User, Author::Person, "and one more line of words ".repeat(20));
+        session.say(said).expect("all is in memory");
+    }
+    panic!("nothing was ever due")
+}
+
+/// Whether the first request that is due is the first to come to `limit`.
+fn is_due_first_at(assembly: Assembly, limit: u64) -> bool {
+    let (before, due) = due_from(assembly);
+    before < Tokens(limit) && due >= Tokens(limit)
 }
 
 #[test]
 fn a8_an_agents_window_goes_before_the_providers() {
     let agents = vec![text("agent.md", "---\nname: one\ncontext: 32000\n---\n")];
     let one = resolved(&Sources { agents, ..project("preset = \"aura\"") });
-    let known = Known { provider: Some(Tokens(200_000)), ..known(200_000, tokens::Source::Catalog) };
-    assert_eq!(window(&one, &known), (32_000, WindowFrom::Explicit));
-    assert_eq!([25_599, 25_600].map(|tokens| is_due(&one, 32_000, tokens)), [false, true]);
+    let (model, known) = (model(200_000, SpecSource::Catalog), listed(200_000));
+    assert_eq!(window(&one, model.clone(), known), (32_000, WindowFrom::Explicit));
+    assert!(is_due_first_at(assembled(&one, model, known).expect("it is stated"), 25_600));
 }
 
 #[test]
 fn k29_an_unknown_model_has_a_guessed_window_that_is_not_reported() {
     let one = resolved(&project("preset = \"kaged\""));
-    let window = Window::choose(&known(128_000, tokens::Source::Guess), &one.policy).expect("a guess");
-    assert_eq!((window.tokens, window.reported()), (Tokens(128_000), None));
+    let unknown = ModelSpec::guess("a-model-of-tomorrow");
+    let assembly = assembled(&one, unknown, WindowFacts::default()).expect("a guess");
+    let window = assembly.window();
+    assert_eq!((window.tokens, window.from, window.reported()), (Tokens(128_000), WindowFrom::Guess, None));
+    // What is measured is measured against the guess.
+    assert_eq!(Session::empty(assembly.clone()).check().window, Tokens(128_000));
+    assert!(is_due_first_at(assembly, 108_800));
 }
 
 #[test]
@@ -53,8 +87,9 @@ fn k30_an_operators_window_for_a_model_counts() {
     let mut sources = project("preset = \"kaged\"\n[model.\"llama-*\"]\nmaxInputTokens = 50000");
     sources.model = Some("ollama/llama-3".into());
     let one = resolved(&sources);
-    assert_eq!(window(&one, &known(8_192, tokens::Source::Catalog)), (50_000, WindowFrom::Explicit));
-    assert_eq!([42_499, 42_500].map(|tokens| is_due(&one, 50_000, tokens)), [false, true]);
+    let (model, known) = (model(8_192, SpecSource::Catalog), WindowFacts::default());
+    assert_eq!(window(&one, model.clone(), known), (50_000, WindowFrom::Explicit));
+    assert!(is_due_first_at(assembled(&one, model, known).expect("it is stated"), 42_500));
     let source = one.source("window.tokens").map(ToString::to_string);
     assert_eq!(source.as_deref(), Some("epitome.toml [model.\"llama-*\"]: maxInputTokens"));
 }
@@ -63,17 +98,16 @@ fn k30_an_operators_window_for_a_model_counts() {
 fn l76_a_stated_window_goes_before_what_is_learned_listed_and_known() {
     let stated = resolved(&project("[window]\ntokens = 32768"));
     let plain = resolved(&Sources::default());
-    let flag = Some(Tokens(16_000));
-    let listed = Some(Tokens(400_000));
-    let catalog = known(1_000_000, tokens::Source::Catalog);
-    let learned = known(262_144, tokens::Source::Learned);
+    let flag = WindowFacts { stated: Some(Tokens(16_000)), ..WindowFacts::default() };
+    let catalog = || model(1_000_000, SpecSource::Catalog);
+    let learned = model(262_144, SpecSource::Learned);
     assert_eq!(
         [
-            window(&stated, &Known { flag, ..catalog }),
-            window(&stated, &catalog),
-            window(&plain, &Known { provider: listed, ..learned }),
-            window(&plain, &Known { provider: listed, ..catalog }),
-            window(&plain, &catalog),
+            window(&stated, catalog(), flag),
+            window(&stated, catalog(), WindowFacts::default()),
+            window(&plain, learned, listed(400_000)),
+            window(&plain, catalog(), listed(400_000)),
+            window(&plain, catalog(), WindowFacts::default()),
         ],
         [
             (16_000, WindowFrom::Explicit),
@@ -88,11 +122,12 @@ fn l76_a_stated_window_goes_before_what_is_learned_listed_and_known() {
 #[test]
 fn l77_an_unknown_window_is_a_guess_and_is_called_one() {
     let plain = resolved(&Sources::default());
-    assert_eq!(window(&plain, &known(128_000, tokens::Source::Guess)), (128_000, WindowFrom::Guess));
+    let unknown = || ModelSpec::guess("llama-3");
+    assert_eq!(window(&plain, unknown(), WindowFacts::default()), (128_000, WindowFrom::Guess));
     let aura = resolved(&project("preset = \"aura\""));
-    let refused = Window::choose(&known(128_000, tokens::Source::Guess), &aura.policy).expect_err("no guess");
+    let refused = assembled(&aura, unknown(), WindowFacts::default()).expect_err("no guess");
     assert_eq!(
         refused.to_string(),
-        "the model's window is not known, and `window.unknown` is not set; set `window.tokens`"
+        "the window of `llama-3` is not known, and `window.unknown` is not set; set `window.tokens`"
     );
 }

@@ -191,7 +191,7 @@ impl Calibration {
 impl Sample {
     /// What was known before the request was sent: the anchor and the parts counted by rule.
     fn known(&self) -> u64 {
-        self.fixed + self.anchor.map_or(0, |anchor| anchor.known())
+        self.fixed.saturating_add(self.anchor.map_or(0, |anchor| anchor.known()))
     }
 
     /// What the provider counted for the estimated part.

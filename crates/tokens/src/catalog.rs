@@ -69,7 +69,7 @@ impl Catalog {
             }
         }
         if name.is_one_million {
-            model.window_tokens.offer(Sourced::new(ONE_MILLION_TOKENS, SpecSource::Explicit));
+            model.window_tokens = Sourced::new(ONE_MILLION_TOKENS, SpecSource::Explicit);
         }
         model
     }

@@ -28,29 +28,6 @@ pub struct TokenCount {
     pub method: Method,
 }
 
-/// Whether a text stays within a limit, found with as little counting as that takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UpTo {
-    /// It fits.
-    Fits {
-        /// The count, or a bound on it where no counting was needed.
-        tokens_at_most: u64,
-    },
-    /// It does not.
-    Over {
-        /// What had been counted when the limit was passed.
-        tokens_at_least: u64,
-    },
-}
-
-impl UpTo {
-    /// Whether the text fits.
-    #[must_use]
-    pub const fn fits(self) -> bool {
-        matches!(self, Self::Fits { .. })
-    }
-}
-
 /// Larger texts are estimated: an exact count of scrambled scripts runs at 0.4 MB/s, and nobody
 /// should wait longer than ten seconds for one.
 pub const EXACT_BYTES_MAX: usize = 4 << 20;
@@ -125,23 +102,6 @@ impl Counter {
     #[must_use]
     pub fn count_json(&self, json: &str) -> u64 {
         self.count_text(json)
-    }
-
-    /// Whether a text takes at most `limit` tokens. Stops as soon as that is known: a text of no more
-    /// bytes than `limit` is not counted at all.
-    #[must_use]
-    pub fn count_up_to(&self, text: &str, limit: u64) -> UpTo {
-        if text.len() as u64 <= limit {
-            return UpTo::Fits { tokens_at_most: text.len() as u64 };
-        }
-        let mut tokens = 0;
-        for slice in slices(text) {
-            tokens += self.count_text(slice);
-            if tokens > limit {
-                return UpTo::Over { tokens_at_least: tokens };
-            }
-        }
-        UpTo::Fits { tokens_at_most: tokens }
     }
 
     /// The tokens of an image.
@@ -227,18 +187,6 @@ mod tests {
         let count = o200k().count(&"word ".repeat(1 << 20));
         let method = Method(Tokenizer::Estimate(Family::O200k));
         assert_eq!(count, TokenCount { tokens: 1_101_005, method });
-    }
-
-    #[test]
-    fn a_text_of_few_bytes_fits_uncounted() {
-        assert_eq!(o200k().count_up_to("hello world", 11), UpTo::Fits { tokens_at_most: 11 });
-        assert_eq!(o200k().count_up_to("hello world", 10), UpTo::Fits { tokens_at_most: 2 });
-    }
-
-    #[test]
-    fn counting_stops_in_the_slice_that_passes_the_limit() {
-        let text = "one line of text\n".repeat(100_000);
-        assert_eq!(o200k().count_up_to(&text, 1000), UpTo::Over { tokens_at_least: 1200 });
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! A [`Counter`] counts with the model's own tokenizer where it is published, and estimates where it
 //! is not; either way it says which ([`Method`]). A [`Calibration`] corrects estimates by the usage a
-//! provider reports, and gives each size as a [`Figure`]. The [`Catalog`] knows windows, prices and
+//! provider reports. The [`Catalog`] knows windows, prices and
 //! image rules, and where each comes from. Nothing here touches a clock, a file or the network: what
 //! it needs is handed in. What a context is, and when it must shrink, is left to other crates; so are
 //! the protocols that usage arrives in.
@@ -12,7 +12,6 @@ pub mod catalog;
 pub mod counter;
 pub mod encoding;
 pub mod estimate;
-pub mod figure;
 pub mod image;
 pub mod model;
 pub mod price;
@@ -22,10 +21,9 @@ pub mod usage;
 
 pub use calibrate::{Calibration, Lesson, Rejection, Sample, SampleKind};
 pub use catalog::{Catalog, CatalogError};
-pub use counter::{Counter, TokenCount, UpTo};
+pub use counter::{Counter, TokenCount};
 pub use encoding::Encoding;
 pub use estimate::{Family, Running, estimate};
-pub use figure::{Figure, FigureSource, Fit, Measure, Parts, fits};
 pub use image::{Detail, ImageRule, Size, dimensions, dimensions_base64};
 pub use model::{Framing, ModelSpec, RowOrigin, Sourced, SpecSource, Vendor};
 pub use price::{LongRates, Prices, Rates};

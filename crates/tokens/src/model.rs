@@ -33,13 +33,6 @@ impl<T> Sourced<T> {
     pub const fn new(value: T, source: SpecSource) -> Self {
         Self { value, source }
     }
-
-    /// Takes the newer value unless the present one is more believed.
-    pub fn offer(&mut self, newer: Self) {
-        if newer.source >= self.source {
-            *self = newer;
-        }
-    }
 }
 
 /// Who serves a model, as far as rules of counting and caching differ.
@@ -138,17 +131,6 @@ impl ModelSpec {
         let room = self.window_tokens.value.saturating_sub(reserve_tokens);
         self.input_tokens_max.map_or(room, |input| room.min(input.value))
     }
-
-    /// Notes a window the provider told of. The operator's word stands against it.
-    pub fn learn_window(&mut self, tokens: u64) {
-        self.window_tokens.offer(Sourced::new(tokens, SpecSource::Learned));
-    }
-
-    /// Notes a longest prompt the provider told of. The operator's word stands against it.
-    pub fn learn_input_max(&mut self, tokens: u64) {
-        let learned = Sourced::new(tokens, SpecSource::Learned);
-        self.input_tokens_max.get_or_insert(learned).offer(learned);
-    }
 }
 
 /// What a provider puts around the parts of a prompt, in tokens.
@@ -212,22 +194,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_learned_yields_to_the_operator_alone() {
-        let mut model = ModelSpec::guess("mystery");
-        model.learn_window(32_768);
-        assert_eq!(model.window_tokens, Sourced::new(32_768, SpecSource::Learned));
-        model.window_tokens.offer(Sourced::new(1_000_000, SpecSource::Catalog));
-        assert_eq!(model.window_tokens, Sourced::new(32_768, SpecSource::Learned));
-        model.window_tokens.offer(Sourced::new(65_536, SpecSource::Explicit));
-        model.learn_window(32_768);
-        assert_eq!(model.window_tokens, Sourced::new(65_536, SpecSource::Explicit));
-    }
-
-    #[test]
     fn a_prompt_is_bound_by_the_window_and_by_the_input_limit() {
         let mut model = ModelSpec::guess("mystery");
         assert_eq!(model.usable_tokens(8_000), 120_000);
-        model.learn_input_max(100_000);
+        model.input_tokens_max = Some(Sourced::new(100_000, SpecSource::Catalog));
         assert_eq!(model.usable_tokens(8_000), 100_000);
         assert_eq!(model.usable_tokens(128_001), 0);
     }

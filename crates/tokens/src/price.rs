@@ -54,9 +54,8 @@ impl Prices {
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> f64 {
         let rates = self.rates_at(usage.prompt);
-        let fresh = usage.prompt.saturating_sub(usage.cache_read + usage.cache_write);
         let priced = [
-            (fresh, rates.input),
+            (usage.fresh(), rates.input),
             (usage.cache_read, rates.cache_read),
             (usage.cache_write, rates.cache_write_5m),
             (usage.output, rates.output),
@@ -84,6 +83,14 @@ mod tests {
         };
         // 0.2 fresh, 1.0 read, 0.4 written and 0.2 replied, in millions.
         assert_eq!(prices.cost(&usage), 1.0 + 0.5 + 2.5 + 5.0);
+    }
+
+    #[test]
+    fn absurd_usage_has_a_price_all_the_same() {
+        let most = u64::MAX;
+        let usage = Usage { prompt: 1, output: 0, cache_read: most, cache_write: most, reasoning: 0 };
+        let cost = Prices { rates: RATES, long: None }.cost(&usage);
+        assert_eq!(cost, most as f64 * 6.75 / 1e6);
     }
 
     #[test]

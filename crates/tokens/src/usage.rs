@@ -4,7 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The tokens of one request and its reply.
+/// The tokens of one request and its reply. Servers report what they like, so every sum of these figures
+/// stops at the largest number there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
@@ -29,6 +30,18 @@ impl Usage {
     pub const fn is_zero(&self) -> bool {
         self.prompt == 0 && self.output == 0
     }
+
+    /// The prompt and the reply together: what the next prompt begins with.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.prompt.saturating_add(self.output)
+    }
+
+    /// The part of the prompt that no cache was asked for.
+    #[must_use]
+    pub const fn fresh(&self) -> u64 {
+        self.prompt.saturating_sub(self.cache_read).saturating_sub(self.cache_write)
+    }
 }
 
 /// A stretch of a session whose prefix only grows. Every compaction, edit, rewind, model switch or
@@ -52,6 +65,26 @@ impl Anchor {
     /// The tokens of the measured prompt and its reply, as the next prompt will carry them.
     #[must_use]
     pub const fn known(&self) -> u64 {
-        (self.usage.prompt + self.usage.output).saturating_sub(self.dropped)
+        self.usage.total().saturating_sub(self.dropped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Anchor, Epoch, Usage};
+
+    #[test]
+    fn absurd_figures_stop_at_the_largest_number() {
+        let most = u64::MAX;
+        let usage =
+            Usage { prompt: most, output: most, cache_read: most, cache_write: most, reasoning: most };
+        let anchor = Anchor { epoch: Epoch(0), usage, dropped: 1 };
+        assert_eq!((usage.total(), usage.fresh(), anchor.known()), (most, 0, most - 1));
+    }
+
+    #[test]
+    fn what_was_cached_is_not_fresh() {
+        let usage = Usage { prompt: 100, output: 7, cache_read: 60, cache_write: 30, reasoning: 0 };
+        assert_eq!((usage.total(), usage.fresh()), (107, 10));
     }
 }

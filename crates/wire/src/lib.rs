@@ -35,10 +35,11 @@ pub mod validate;
 pub use boundary::{Boundary, Undo, WriteError, append, can_express, undo};
 pub use detect::detect;
 pub use format::{FORMATS, Format, FormatRow, UnknownFormat};
-pub use originals::{Originals, Place};
+pub use originals::Originals;
 pub use protocol::{ElementError, Protocol, UnknownProtocol, decode, decode_fixed, encode};
 pub use read::read;
 pub use source::{ByteSource, Slice, Span};
 pub use transcript::{Conversation, Fixed, Problem, ReadError, RecordedReply, ReportedUsage, Transcript};
 
 pub(crate) use lines::{Line, Lines};
+pub(crate) use originals::Place;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Where the original of one message is.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub(crate) enum Place {
     /// In these runs of the source; `part` tells apart several messages made from the same bytes.
     Spans {
         /// The runs, in order.
@@ -30,12 +30,12 @@ pub struct Originals {
 
 impl Originals {
     /// An empty archive over `source`, whose messages are written in `format`.
-    pub fn new(source: Arc<dyn ByteSource>, format: Format) -> Self {
+    pub(crate) fn new(source: Arc<dyn ByteSource>, format: Format) -> Self {
         Self { source, format, places: Vec::new() }
     }
 
     /// Remembers where the message of `id` is.
-    pub fn put(&mut self, id: EntryId, place: Place) {
+    pub(crate) fn put(&mut self, id: EntryId, place: Place) {
         if self.places.len() <= id.index() {
             self.places.resize(id.index() + 1, None);
         }

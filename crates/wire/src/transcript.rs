@@ -111,7 +111,7 @@ pub enum ReadError {
         bytes_max: usize,
     },
     /// Not what it was said to be.
-    #[error("this is no {format} transcript: {why}; try --from auto, or name the right format")]
+    #[error("this is no {format} transcript: {why}; name the right format, or none to have it found")]
     NotThis {
         /// What was expected.
         format: Format,
@@ -129,9 +129,7 @@ pub enum ReadError {
         version_max: u32,
     },
     /// Not recognised as anything.
-    #[error(
-        "no known format fits: {why}; check that it is the right file and whole, or name its format with --from"
-    )]
+    #[error("no known format fits: {why}; check that it is the right file and whole, or name its format")]
     Unknown {
         /// What was seen.
         why: String,

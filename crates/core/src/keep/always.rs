@@ -1,21 +1,209 @@
-//! What is kept in any case: the ends of what people said, and pins with their whole exchange.
+//! What is kept in any case, outside the target: what people said first and last, the model's newest work,
+//! instructions given in the middle, and pins with their whole exchange. Each stands word for word while the
+//! window has room for all of them; how far they are cut where it has not is decided here too.
 
+use super::chooser::Chooser;
+use super::{fair_limit, is_giant, summary_min};
+use crate::context::exchanges;
 use crate::policy::Always;
-use crate::{ArchiveError, Context, EntryId, Item, Job, Role, Slot};
+use crate::{ArchiveError, CallId, Context, EntryId, Form, Item, Job, Role, Slot, Tokens};
+use std::collections::{BTreeMap, HashSet};
 
-/// Pins, and the first and newest message a person wrote where the policy says so: oldest first, each once.
-pub(crate) fn always(job: &Job<'_>, pins: &[EntryId]) -> Vec<EntryId> {
-    let wants = |what| job.policy.keep.always.contains(&what);
-    let pinned = pins.iter().flat_map(|&pin| match unit_of(job.context, pin) {
-        unit if unit.is_empty() => exchange_of(job, pin),
-        unit => unit,
-    });
-    let first = job.first_said().filter(|_| wants(Always::First));
-    let newest = job.newest_said().filter(|_| wants(Always::Newest));
-    let mut ids: Vec<EntryId> = first.into_iter().chain(pinned).chain(newest).collect();
-    ids.sort_unstable();
-    ids.dedup();
+/// A message larger than half of the window is cut to this part of the room; so is a newest exchange, as a whole.
+const GIANT_LEFT_SHARE: (u64, u64) = (1, 4);
+
+/// Messages that are kept in any case, by id, and how each is shown.
+pub(crate) struct KeepSet {
+    messages: BTreeMap<EntryId, Standing>,
+    /// The slot at which the model's newest work begins.
+    work_from: Option<usize>,
+}
+
+/// A message that is kept in any case.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    /// The form it takes on, where it can be shown in one.
+    pub form: Form,
+    /// What it may take; none where it stands uncut.
+    pub limit: Option<Tokens>,
+    /// What it takes uncut.
+    size: Tokens,
+    /// Of that, blocks that are passed on as they are.
+    rigid: Tokens,
+    is_work: bool,
+}
+
+impl KeepSet {
+    /// What is kept of a job's history whatever its target, where `pins` are pinned.
+    pub(crate) fn of(chooser: &Chooser<'_, '_>, pins: &[EntryId]) -> Result<Self, ArchiveError> {
+        let job = chooser.job;
+        let work = Work::of(job).filter(|_| wants(job, Always::Exchange));
+        let work_ids: HashSet<EntryId> = work.iter().flat_map(|work| work.ids.iter().copied()).collect();
+        let mut messages = BTreeMap::new();
+        for id in always(job, pins).into_iter().chain(work_ids.iter().copied()) {
+            let form = chooser.plain_form(id);
+            let size = chooser.size(id, form)?;
+            let rigid = job.sizes.of(id).opaque.min(size);
+            let is_work = work_ids.contains(&id);
+            messages.insert(id, Standing { form, limit: None, size, rigid, is_work });
+        }
+        let mut set = Self { messages, work_from: work.map(|work| work.from) };
+        set.reduce_giants(job);
+        set.fit(job);
+        Ok(set)
+    }
+
+    /// How a message is shown that is kept in any case; none for any other.
+    pub(crate) fn get(&self, id: EntryId) -> Option<&Standing> {
+        self.messages.get(&id)
+    }
+
+    /// Whether a message is kept in any case.
+    pub(crate) fn contains(&self, id: EntryId) -> bool {
+        self.messages.contains_key(&id)
+    }
+
+    /// All of them, oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (EntryId, &Standing)> {
+        self.messages.iter().map(|(&id, standing)| (id, standing))
+    }
+
+    /// What all of them take together, each cut to its limit.
+    pub(crate) fn tokens(&self) -> Tokens {
+        self.messages.values().map(Standing::tokens).sum()
+    }
+
+    /// The slot at which the model's newest work begins, where that is kept.
+    pub(crate) fn work_from(&self) -> Option<usize> {
+        self.work_from
+    }
+
+    /// Cuts what alone takes over half of the window.
+    fn reduce_giants(&mut self, job: &Job<'_>) {
+        let left = job.room().share(GIANT_LEFT_SHARE.0, GIANT_LEFT_SHARE.1);
+        let work: Vec<Tokens> =
+            self.messages.values().filter(|one| one.is_work).map(|one| one.size).collect();
+        if is_giant(job, work.iter().copied().sum()) {
+            let limit = fair_limit(&work, left);
+            self.messages.values_mut().filter(|one| one.is_work).for_each(|one| one.cut_giant(limit));
+        }
+        self.messages.values_mut().filter(|one| is_giant(job, one.size)).for_each(|one| one.cut_giant(left));
+        let opened = self.iter().filter(|(_, one)| one.form.opaque).map(|(id, _)| id).collect::<Vec<_>>();
+        let partners = Partners::of(job, &opened);
+        let tied = self.messages.iter_mut().filter(|(id, _)| partners.contain(job, **id));
+        tied.for_each(|(_, one)| one.open_blocks());
+    }
+
+    /// Where the room has no space for all of them, the largest are cut first.
+    fn fit(&mut self, job: &Job<'_>) {
+        let most = job.room().less(summary_min(job));
+        if self.tokens() <= most {
+            return;
+        }
+        let rigid: Tokens = self.messages.values().map(|one| one.rigid).sum();
+        let sizes: Vec<Tokens> = self.messages.values().map(|one| one.tokens().less(one.rigid)).collect();
+        let limit = fair_limit(&sizes, most.less(rigid));
+        self.messages.values_mut().for_each(|one| one.cut(limit + one.rigid));
+    }
+}
+
+impl Standing {
+    fn tokens(&self) -> Tokens {
+        self.limit.map_or(self.size, |limit| limit.min(self.size))
+    }
+
+    /// Cuts it to `limit`, where it takes more.
+    fn cut(&mut self, limit: Tokens) {
+        if self.tokens() > limit {
+            self.limit = Some(limit);
+            self.form.shorten = Some(limit);
+        }
+    }
+
+    /// Cuts it to `limit`, blocks we do not read included.
+    fn cut_giant(&mut self, limit: Tokens) {
+        self.open_blocks();
+        self.cut(limit);
+    }
+
+    /// Lets a marker stand for each block we do not read.
+    fn open_blocks(&mut self) {
+        self.form.opaque |= self.rigid > Tokens::ZERO;
+        self.rigid = Tokens::ZERO;
+    }
+}
+
+/// Calls of messages whose unread blocks give way: a block may be half of a pair, and its other half in
+/// another message must not stand alone.
+pub(super) struct Partners<'l>(HashSet<&'l CallId>);
+
+impl<'l> Partners<'l> {
+    pub(super) fn of(job: &Job<'l>, opened: &[EntryId]) -> Self {
+        let items = opened.iter().filter_map(|&id| job.log.item(id));
+        Self(items.flat_map(|item| item.calls.iter().chain(&item.answers)).collect())
+    }
+
+    pub(super) fn contain(&self, job: &Job<'l>, id: EntryId) -> bool {
+        let is_tied = |item: &Item| item.calls.iter().chain(&item.answers).any(|call| self.0.contains(call));
+        !self.0.is_empty() && job.log.item(id).is_some_and(is_tied)
+    }
+}
+
+fn wants(job: &Job<'_>, what: Always) -> bool {
+    job.policy.keep.always.contains(&what)
+}
+
+/// Pins and instructions, and the first and newest message a person wrote where the policy says so.
+fn always(job: &Job<'_>, pins: &[EntryId]) -> Vec<EntryId> {
+    let hidden: Vec<EntryId> =
+        pins.iter().copied().filter(|&pin| unit_of(job.context, pin).is_empty()).collect();
+    let first = job.first_said().filter(|_| wants(job, Always::First));
+    let newest = job.newest_said().filter(|_| wants(job, Always::Newest));
+    let mut ids: Vec<EntryId> = first.into_iter().chain(newest).chain(instructions(job)).collect();
+    ids.extend(pins.iter().flat_map(|&pin| unit_of(job.context, pin)));
+    if !hidden.is_empty() {
+        let is_pinned = |exchange: &Vec<EntryId>| exchange.iter().any(|id| hidden.contains(id));
+        ids.extend(exchanges(job.log, job.history).into_iter().filter(is_pinned).flatten());
+    }
     ids
+}
+
+/// Instructions in view. Those that a transcript's own tool took out of it are that tool's to give again.
+fn instructions<'j>(job: &'j Job<'_>) -> impl Iterator<Item = EntryId> + 'j {
+    let in_view = job.context.message_slots().map(|(id, ..)| id);
+    in_view.filter(|&id| job.log.item(id).is_some_and(|item| item.role == Role::System))
+}
+
+/// The model's newest work: its newest exchange, unless a person has spoken since, and what it said last.
+pub(super) struct Work {
+    /// The slot at which it begins.
+    from: usize,
+    /// Its messages. What lies between the two is none of it.
+    pub ids: Vec<EntryId>,
+}
+
+impl Work {
+    /// The newest work in view; none where the model has not spoken.
+    pub(super) fn of(job: &Job<'_>) -> Option<Self> {
+        let slots = job.context.slots();
+        let (mut work, mut is_asked) = (None::<Self>, false);
+        let mut end = slots.len();
+        for start in job.context.units().iter().rev().map(|&unit| unit as usize) {
+            let unit = &slots[start..end];
+            end = start;
+            let items = || unit.iter().filter_map(|slot| job.log.item(slot.id()));
+            let is_exchange = items().any(|item| !item.calls.is_empty());
+            if is_exchange || (work.is_none() && items().any(|item| item.role == Role::Assistant)) {
+                let newer = work.map(|work| work.ids).unwrap_or_default();
+                work = Some(Self { from: start, ids: unit.iter().map(Slot::id).chain(newer).collect() });
+            }
+            is_asked |= items().any(Item::opens_turn);
+            if work.is_some() && (is_exchange || is_asked) {
+                break;
+            }
+        }
+        work
+    }
 }
 
 /// Messages in view that an operator's words pin.
@@ -43,27 +231,4 @@ pub(super) fn unit_of(context: &Context, id: EntryId) -> Vec<EntryId> {
     let after = context.units().partition_point(|&start| start as usize <= at);
     let end = context.units().get(after).map_or(slots.len(), |&start| start as usize);
     slots[context.units()[after - 1] as usize..end].iter().map(Slot::id).collect()
-}
-
-/// The exchange of a message that an earlier compaction took out of view: the call nearest before it,
-/// and what answers that before the model speaks again.
-fn exchange_of(job: &Job<'_>, id: EntryId) -> Vec<EntryId> {
-    let Some((at, item)) = job.history.binary_search(&id).ok().zip(job.log.item(id)) else {
-        return Vec::new();
-    };
-    let items = |ids: &[EntryId]| {
-        ids.iter().filter_map(|&id| job.log.item(id).map(|item| (id, item))).collect::<Vec<_>>()
-    };
-    let is_caller =
-        |(_, other): &&(EntryId, &Item)| item.answers.iter().any(|call| other.calls.contains(call));
-    let before = items(&job.history[..at]);
-    let (first, calls) = match before.iter().rev().find(is_caller) {
-        Some(&(caller, other)) => (caller, &other.calls),
-        None => (id, &item.calls),
-    };
-    let start = job.history.partition_point(|&known| known <= first);
-    let rest = items(&job.history[start..]);
-    let until_reply = rest.iter().take_while(|(_, other)| other.role != Role::Assistant);
-    let answers = until_reply.filter(|(_, other)| other.answers.iter().any(|call| calls.contains(call)));
-    std::iter::once(first).chain(answers.map(|&(id, _)| id)).collect()
 }

@@ -1,41 +1,54 @@
-//! What stays in view: the always-keep set, the newest exchanges, and the forms they take.
+//! What stays in view: what is kept in any case, the newest exchanges, and the forms they take. The target
+//! bounds the second; the first stands outside it.
 
 mod always;
+mod chooser;
 mod rule;
 
-use crate::context::shown_tokens;
-use crate::{ArchiveError, Context, EntryId, Form, Item, Job, Keep, Role, Slot, Tail, Tokens, find_cut};
-use always::unit_of;
-pub(crate) use always::{always, matching};
+use crate::{ArchiveError, EntryId, Form, Item, Job, Slot, Tail, Tokens};
+use always::Work;
+pub(crate) use always::{KeepSet, matching};
+use always::{Partners, Standing, unit_of};
+pub(crate) use chooser::Chooser;
+use chooser::{TailRoom, first_after_summary};
+use std::collections::HashSet;
 
 /// What a plan keeps, in the order the model will see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// Always-kept messages that the tail does not hold, shown in front of the summary.
+pub(crate) struct Kept {
+    /// Messages kept in any case that the tail does not hold, shown in front of the summary.
     pub front: Vec<EntryId>,
-    /// Always-kept messages told inside the summary, where they cannot be shown in front of it.
-    pub folded: Vec<EntryId>,
+    /// Such messages told inside the summary, where they cannot be shown in front of it, each with what it
+    /// may take.
+    pub folded: Vec<(EntryId, Tokens)>,
     /// The newest messages.
     pub tail: Vec<EntryId>,
     /// Forms they take on now.
     pub forms: Vec<(EntryId, Form)>,
     /// What the messages shown take in these forms.
     pub tokens: Tokens,
-    /// What one always-kept message may take.
-    pub limit: Tokens,
-    /// Whether some always-kept exchange is too large to be shown where it cannot be shortened.
+    /// What is kept in any case takes so much, told inside the summary or shown.
+    pub outside: Tokens,
+    /// Of `tokens`, what the target bounds.
+    pub beside: Tokens,
+    /// Whether some exchange is too large to be shown where it cannot be shortened.
     folds_exchanges: bool,
 }
 
-/// Always-kept messages together take at most this part of the room; past it the large ones are cut to head and tail.
-const ALWAYS_SHARE: (u64, u64) = (1, 2);
+/// A summary, its frame and the line that says what was dropped need this much to say anything.
+pub(crate) const SUMMARY_MIN: Tokens = Tokens(400);
+/// In a very small room they get this part of it.
+const SUMMARY_MIN_SHARE: (u64, u64) = (1, 4);
 
 /// An open exchange that cannot be shortened may take this part of all the room there is, target or not.
 const OPEN_SHARE: (u64, u64) = (1, 2);
 
+/// What takes more than this part of the window is cut whatever it holds.
+const GIANT_SHARE: (u64, u64) = (1, 2);
+
 /// How the newest part is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// As the policy's rule says, with so many messages fewer.
     Rule {
         /// Fewer than the rule says.
@@ -55,188 +68,251 @@ pub enum Shape {
 }
 
 impl Kept {
-    /// Chooses what stays in view of `job`'s context.
-    pub fn choose(job: &Job<'_>, pins: &[EntryId], shape: Shape) -> Result<Self, ArchiveError> {
-        let first = first_after_summary(job.context);
+    /// Nothing yet, beside what is kept in any case.
+    pub(crate) fn beside(job: &Job<'_>, set: &KeepSet) -> Self {
+        let is_cut_exchange = |(id, one): (EntryId, &Standing)| {
+            one.limit.is_some() && job.log.item(id).is_some_and(Item::is_exchange)
+        };
+        let folds_exchanges = set.iter().any(is_cut_exchange);
+        Self { folds_exchanges, outside: set.tokens(), ..Self::default() }
+    }
+
+    /// Chooses what stays in view.
+    pub(crate) fn choose(
+        chooser: &Chooser<'_, '_>,
+        pins: &[EntryId],
+        shape: Shape,
+    ) -> Result<Self, ArchiveError> {
+        let set = KeepSet::of(chooser, pins)?;
+        let (job, first) = (chooser.job, first_after_summary(chooser.job));
         match shape {
-            Shape::Room { room, percent } => Self::within(job, pins, room, percent),
+            Shape::Room { room, percent } => Self::within(chooser, &set, room, percent),
             Shape::Rule { fewer } => {
-                let start = rule::start(job, first, fewer, &always(job, pins));
-                Self::from_slot(job, pins, start.max(first))
+                let start = rule::start(job, first, fewer, &set);
+                Self::from_slot(chooser, &set, start.max(first))
             }
             Shape::From(id) => {
                 // From the exchange it belongs to: a result without its call is nothing.
                 let begin = unit_of(job.context, id).first().copied().unwrap_or(id);
                 let at = job.context.slots().iter().position(|slot| slot.id() == begin);
-                Self::from_slot(job, pins, at.unwrap_or(job.context.slots().len()).max(first))
+                Self::from_slot(chooser, &set, at.unwrap_or(job.context.slots().len()).max(first))
             }
-            Shape::Before(id) => Self::before_unit(job, pins, id),
+            Shape::Before(id) => Self::before_unit(chooser, &set, id),
         }
     }
 
-    /// Everything in front of the exchange `id` belongs to, an exchange that is still open, and what is
-    /// kept in any case.
-    fn before_unit(job: &Job<'_>, pins: &[EntryId], id: EntryId) -> Result<Self, ArchiveError> {
-        let always = always(job, pins);
-        let limit = limit_of(job, &always, job.budget.room());
-        let unit = unit_of(job.context, id);
-        let ids = job.context.message_slots().map(|(id, ..)| id);
-        let mut front: Vec<EntryId> = ids.take_while(|id| unit.first() != Some(id)).chain(always).collect();
-        let open = job.context.open_from().map(|open| &job.context.slots()[open..]);
-        let tail = open.unwrap_or_default().iter().map(Slot::id).collect();
-        front.sort_unstable();
-        front.dedup();
-        Self::assemble(job, front, limit, tail, job.budget.room())
+    /// Everything in front of the exchange `id` belongs to, the model's newest work, an exchange that is
+    /// still open, and what is kept in any case.
+    fn before_unit(chooser: &Chooser<'_, '_>, set: &KeepSet, id: EntryId) -> Result<Self, ArchiveError> {
+        let context = chooser.job.context;
+        let slots = context.slots();
+        let unit = unit_of(context, id);
+        let range = slots.iter().position(|slot| Some(&slot.id()) == unit.first()).unwrap_or(slots.len());
+        let work = set.work_from().into_iter().chain(context.open_from()).min();
+        let tail = slots[work.map_or(slots.len(), |work| work.max(range))..].iter().map(Slot::id).collect();
+        let before = slots[..range].iter().filter_map(|slot| match slot {
+            Slot::Message { id, .. } => Some(*id).filter(|&id| !set.contains(id)),
+            Slot::Summary { .. } => None,
+        });
+        let most = chooser.job.room().less(set.tokens() + summary_min(chooser.job));
+        let mut kept = Self::assemble(chooser, set, tail, &HashSet::new(), most)?;
+        kept.put_all_before(chooser, before.collect(), most)?;
+        Ok(kept)
     }
 
-    /// Everything from `start` on, and what is kept in any case.
-    fn from_slot(job: &Job<'_>, pins: &[EntryId], start: usize) -> Result<Self, ArchiveError> {
-        let always = always(job, pins);
-        let limit = limit_of(job, &always, job.budget.room());
-        let tail: Vec<EntryId> =
-            job.context.slots().get(start..).unwrap_or_default().iter().map(Slot::id).collect();
-        Self::assemble(job, always, limit, tail, job.budget.room())
+    /// Everything from `start` on, the model's newest work, and what else is kept in any case.
+    fn from_slot(chooser: &Chooser<'_, '_>, set: &KeepSet, start: usize) -> Result<Self, ArchiveError> {
+        let first = first_after_summary(chooser.job);
+        let work = set.work_from().filter(|&work| work >= first);
+        let start = work.map_or(start, |work| work.min(start));
+        let tail = chooser.job.context.slots().get(start..).unwrap_or_default();
+        let most = chooser.job.room().less(set.tokens());
+        Self::assemble(chooser, set, tail.iter().map(Slot::id).collect(), &HashSet::new(), most)
     }
 
-    /// What takes at most its part of `room`.
-    fn within(job: &Job<'_>, pins: &[EntryId], room: Tokens, percent: u32) -> Result<Self, ArchiveError> {
-        let always = always(job, pins);
-        let limit = limit_of(job, &always, room);
-        // Messages that the tail shows anyway cost no room in front of it.
-        let tail = Self::tail(job, TailRoom::of(job, room, percent, &always, limit));
-        let outside: Vec<EntryId> = always.iter().copied().filter(|id| !tail.contains(id)).collect();
-        let tail_room = TailRoom::of(job, room, percent, &outside, limit);
-        let mut tail = Self::tail(job, tail_room);
-        let (share, of) = OPEN_SHARE;
-        let most = job.budget.room().share(share, of).max(tail_room.most);
-        if !job.can.forms && job.context.newest_tokens(tail.len()) > most {
-            // Only an open exchange can be this large, and it cannot be shown shortened here: the summary covers it.
+    /// What is kept in any case, and beside it at most a part of `target`.
+    fn within(
+        chooser: &Chooser<'_, '_>,
+        set: &KeepSet,
+        target: Tokens,
+        percent: u32,
+    ) -> Result<Self, ArchiveError> {
+        let job = chooser.job;
+        let room = TailRoom::of(spare(job, target, set.tokens()), percent);
+        let newest = chooser.newest(set, room)?;
+        let mut tail: Vec<EntryId> =
+            job.context.slots().get(newest.from..).unwrap_or_default().iter().map(Slot::id).collect();
+        let is_cut = |&id: &EntryId| set.get(id).is_some_and(|standing| standing.limit.is_some());
+        let most = job.budget.room().share(OPEN_SHARE.0, OPEN_SHARE.1).max(room.most);
+        if !job.can.forms && (newest.tokens > most || tail.iter().any(is_cut)) {
+            // It cannot be shown shortened here: the summary covers it, and tells what is kept in any case.
             tail.clear();
         }
-        Self::assemble(job, always, limit, tail, tail_room.most)
+        Self::assemble(chooser, set, tail, &newest.masked, room.most)
     }
 
     fn assemble(
-        job: &Job<'_>,
-        always: Vec<EntryId>,
-        limit: Tokens,
+        chooser: &Chooser<'_, '_>,
+        set: &KeepSet,
         tail: Vec<EntryId>,
+        masked: &HashSet<EntryId>,
         most: Tokens,
     ) -> Result<Self, ArchiveError> {
-        let is_too_large = |id: &EntryId| {
-            let is_exchange = |item: &Item| !(item.calls.is_empty() && item.answers.is_empty());
-            job.sizes.total(*id) > limit && job.log.item(*id).is_some_and(is_exchange)
-        };
-        let mut kept = Self { limit, folds_exchanges: always.iter().any(is_too_large), ..Self::default() };
-        for id in always.into_iter().filter(|id| !tail.contains(id)) {
-            kept.put_before(job, id)?;
+        let mut kept = Self::beside(chooser.job, set);
+        for (id, standing) in set.iter().filter(|(id, _)| !tail.contains(id)) {
+            kept.put_before(chooser, id, standing)?;
         }
-        kept.take_tail(job, tail, most)?;
+        kept.take_tail(chooser, set, tail, masked, most)?;
         Ok(kept)
     }
 
     /// Puts in front what is kept in any case and is no longer in view.
-    pub(crate) fn bring_back(&mut self, job: &Job<'_>, pins: &[EntryId]) -> Result<(), ArchiveError> {
-        let always = always(job, pins);
-        self.limit = limit_of(job, &always, job.budget.room());
-        for id in always
-            .into_iter()
-            .filter(|id| !self.tail.contains(id) && !self.front.contains(id))
-            .collect::<Vec<_>>()
-        {
-            self.put_before(job, id)?;
+    pub(crate) fn bring_back(
+        &mut self,
+        chooser: &Chooser<'_, '_>,
+        set: &KeepSet,
+    ) -> Result<(), ArchiveError> {
+        for (id, standing) in set.iter() {
+            if !self.tail.contains(&id) && !self.front.contains(&id) {
+                self.put_before(chooser, id, standing)?;
+            }
         }
         self.front.sort_unstable();
         Ok(())
     }
 
-    fn put_before(&mut self, job: &Job<'_>, id: EntryId) -> Result<(), ArchiveError> {
+    fn put_before(
+        &mut self,
+        chooser: &Chooser<'_, '_>,
+        id: EntryId,
+        standing: &Standing,
+    ) -> Result<(), ArchiveError> {
+        let job = chooser.job;
         let Some(item) = job.log.item(id) else { return Ok(()) };
-        let size = job.sizes.total(id);
-        let is_large = size > self.limit;
-        let is_exchange = !item.calls.is_empty() || !item.answers.is_empty();
         // An exchange that cannot be shown whole is told whole: its halves must not part.
-        let must_fold = !job.can.forms && (is_large || (is_exchange && self.folds_exchanges));
-        if !job.can.front || must_fold {
-            self.folded.push(id);
+        let is_told = standing.limit.is_some() || (item.is_exchange() && self.folds_exchanges);
+        if !job.can.front || (is_told && !job.can.forms) {
+            self.folded.push((id, standing.limit.unwrap_or(Tokens(u64::MAX))));
             return Ok(());
         }
-        let form = Form { shorten: is_large.then_some(self.limit), ..Form::WHOLE };
-        if is_large {
-            self.forms.push((id, form));
-        }
         self.front.push(id);
-        self.tokens += if is_large { shown_tokens(id, form, job.reader())? } else { size };
+        self.show(chooser, id, standing.form).map(drop)
+    }
+
+    /// Puts messages in front that a range leaves there, cut where they take more than `most` together.
+    fn put_all_before(
+        &mut self,
+        chooser: &Chooser<'_, '_>,
+        ids: Vec<EntryId>,
+        most: Tokens,
+    ) -> Result<(), ArchiveError> {
+        for (id, form) in forms_within(chooser, &ids, &HashSet::new(), most)? {
+            self.front.push(id);
+            let tokens = self.show(chooser, id, form)?;
+            self.beside += tokens;
+        }
+        self.front.sort_unstable();
         Ok(())
     }
 
-    /// The newest whole exchanges that fit; the newest one even where it does not, if it can be shown
-    /// shortened, is still open, or leaves the summary some room.
-    fn tail(job: &Job<'_>, room: TailRoom) -> Vec<EntryId> {
-        let context = job.context;
-        let slots = context.slots().len();
-        let first = first_after_summary(context);
-        let mut start =
-            find_cut(context, Keep::Tokens(room.most)).map_or(0, |cut| cut.slot(slots)).max(first);
-        let newest = context.units().last().map_or(0, |&unit| unit as usize);
-        if start > newest && (job.can.forms || context.tokens_between(newest, slots) <= room.stretched) {
-            start = newest.max(first);
+    fn take_tail(
+        &mut self,
+        chooser: &Chooser<'_, '_>,
+        set: &KeepSet,
+        tail: Vec<EntryId>,
+        masked: &HashSet<EntryId>,
+        most: Tokens,
+    ) -> Result<(), ArchiveError> {
+        let (standing, others): (Vec<EntryId>, Vec<EntryId>) = tail.iter().partition(|&&id| set.contains(id));
+        for (id, standing) in standing.into_iter().filter_map(|id| Some((id, set.get(id)?))) {
+            // Cut or not, nothing can be shown in another form where forms cannot be said.
+            let form = if chooser.job.can.forms { standing.form } else { Form::WHOLE };
+            self.show(chooser, id, form)?;
         }
-        context.slots().get(start..).unwrap_or_default().iter().map(Slot::id).collect()
-    }
-
-    fn take_tail(&mut self, job: &Job<'_>, tail: Vec<EntryId>, most: Tokens) -> Result<(), ArchiveError> {
-        let sizes = job.context.newest_sizes(tail.len());
-        let all: Tokens = sizes.iter().copied().sum();
-        let limit = if all > most { fair_limit(&sizes, most) } else { all };
-        let open = job.context.open_from();
-        let begin = job.context.slots().len() - tail.len();
-        for (offset, (&id, &size)) in tail.iter().zip(&sizes).enumerate() {
-            let is_open = open.is_some_and(|unit| begin + offset >= unit);
-            let form = tail_form(job, id, size, limit, is_open);
-            if form == Form::WHOLE {
-                self.tokens += size;
-            } else {
-                self.forms.push((id, form));
-                self.tokens += shown_tokens(id, form, job.reader())?;
-            }
+        for (id, form) in forms_within(chooser, &others, masked, most)? {
+            let tokens = self.show(chooser, id, form)?;
+            self.beside += tokens;
         }
+        self.forms.sort_by_key(|&(id, _)| id);
         self.tail = tail;
         Ok(())
     }
 
+    /// The form a message will be shown in.
+    pub(crate) fn form_of(&self, job: &Job<'_>, id: EntryId) -> Form {
+        let (now, _) = job.context.form_of(id, job.sizes);
+        let new = self.forms.iter().filter(|(kept, _)| *kept == id).map(|&(_, form)| form);
+        new.fold(now, Form::and)
+    }
+
+    /// Has messages take on these forms too.
+    pub(crate) fn add_forms(&mut self, forms: Vec<(EntryId, Form)>) {
+        for (id, form) in forms {
+            match self.forms.iter_mut().find(|(kept, _)| *kept == id) {
+                Some((_, taken)) => *taken = taken.and(form),
+                None => self.forms.push((id, form)),
+            }
+        }
+    }
+
+    /// Takes a message that stays in view down in its form; gives what it takes.
+    fn show(&mut self, chooser: &Chooser<'_, '_>, id: EntryId, form: Form) -> Result<Tokens, ArchiveError> {
+        let tokens = chooser.size(id, form)?;
+        if form != Form::WHOLE {
+            self.forms.push((id, form));
+        }
+        self.tokens += tokens;
+        Ok(tokens)
+    }
+
     /// The tail as an entry says it.
-    pub fn tail_entry(&self) -> Tail {
+    pub(crate) fn tail_entry(&self) -> Tail {
         if self.tail.is_empty() { Tail::Nothing } else { Tail::These(self.tail.clone()) }
     }
 }
 
-/// What the newest messages may take.
-#[derive(Clone, Copy)]
-struct TailRoom {
-    /// By the policy.
+/// The form each of some messages takes on: masked, plain, or cut where they take more than `most` together.
+fn forms_within(
+    chooser: &Chooser<'_, '_>,
+    ids: &[EntryId],
+    masked: &HashSet<EntryId>,
     most: Tokens,
-    /// At the very most, for a newest exchange that cannot be shortened.
-    stretched: Tokens,
-}
-
-/// The summary keeps at least a quarter of what tail and summary share.
-const STRETCH_SHARE: (u64, u64) = (3, 4);
-
-impl TailRoom {
-    fn of(job: &Job<'_>, room: Tokens, percent: u32, always: &[EntryId], limit: Tokens) -> Self {
-        let sizes = always.iter().map(|&id| job.sizes.total(id).min(limit));
-        let shared = room.less(sizes.sum());
-        let most = shared.share(percent.into(), 100);
-        Self { most, stretched: shared.share(STRETCH_SHARE.0, STRETCH_SHARE.1) }
+) -> Result<Vec<(EntryId, Form)>, ArchiveError> {
+    let job = chooser.job;
+    let plain = |id| if masked.contains(&id) { chooser.masked_form(id) } else { chooser.plain_form(id) };
+    let mut forms: Vec<(EntryId, Form)> = ids.iter().map(|&id| (id, plain(id))).collect();
+    let sizes: Result<Vec<Tokens>, _> = forms.iter().map(|&(id, form)| chooser.size(id, form)).collect();
+    let sizes = sizes?;
+    if !job.can.forms || sizes.iter().copied().sum::<Tokens>() <= most {
+        return Ok(forms);
     }
+    let limit = fair_limit(&sizes, most);
+    for ((id, form), &size) in forms.iter_mut().zip(&sizes).filter(|(_, size)| **size > limit) {
+        form.shorten = Some(limit);
+        form.opaque = is_giant(job, size) && job.sizes.of(*id).opaque > Tokens::ZERO;
+    }
+    let opened: Vec<EntryId> = forms.iter().filter(|(_, form)| form.opaque).map(|&(id, _)| id).collect();
+    let partners = Partners::of(job, &opened);
+    forms.iter_mut().filter(|(id, _)| partners.contain(job, *id)).for_each(|(_, form)| form.opaque = true);
+    Ok(forms)
 }
 
-/// What one always-kept message may take: half of the room, less where there are many large ones.
-fn limit_of(job: &Job<'_>, always: &[EntryId], room: Tokens) -> Tokens {
-    let half = room.share(ALWAYS_SHARE.0, ALWAYS_SHARE.1);
-    let sizes: Vec<Tokens> = always.iter().map(|&id| job.sizes.total(id)).collect();
-    fair_limit(&sizes, half)
+/// What may stand beside what is kept in any case, which takes `outside`: the target, where that leaves the
+/// context below its trigger; where nothing would, half of what is free.
+pub(crate) fn spare(job: &Job<'_>, target: Tokens, outside: Tokens) -> Tokens {
+    let free = job.room().less(outside);
+    let below = job.budget.undue(job.policy).less(outside);
+    let most = if below >= summary_min(job) { below.min(free) } else { free.share(1, 2) };
+    target.min(most)
+}
+
+/// The least a summary gets.
+pub(crate) fn summary_min(job: &Job<'_>) -> Tokens {
+    SUMMARY_MIN.min(job.room().share(SUMMARY_MIN_SHARE.0, SUMMARY_MIN_SHARE.1))
+}
+
+fn is_giant(job: &Job<'_>, size: Tokens) -> bool {
+    size > job.budget.window.share(GIANT_SHARE.0, GIANT_SHARE.1)
 }
 
 /// The largest limit such that, every size cut to it, the sum is at most `most`.
@@ -252,20 +328,4 @@ fn fair_limit(sizes: &[Tokens], most: Tokens) -> Tokens {
         left = left.less(size);
     }
     most
-}
-
-fn tail_form(job: &Job<'_>, id: EntryId, size: Tokens, limit: Tokens, is_open: bool) -> Form {
-    if !job.can.forms {
-        return Form::WHOLE;
-    }
-    // Seals on thinking bind it to the prefix that is about to change; an open exchange must keep its own.
-    let is_reply = job.log.item(id).is_some_and(|item| item.role == Role::Assistant);
-    let shorten = (size > limit).then_some(limit);
-    Form { thinking: is_reply && !is_open, shorten, ..Form::WHOLE }
-}
-
-/// The first slot behind the newest summary, and behind what was kept in front of it.
-fn first_after_summary(context: &Context) -> usize {
-    let is_summary = |slot: &Slot| matches!(slot, Slot::Summary { .. });
-    context.slots().iter().rposition(is_summary).map_or(0, |at| at + 1)
 }

@@ -1,16 +1,17 @@
 //! Where the newest part begins by the policy's own rule.
 
+use super::KeepSet;
 use crate::policy::Newest;
-use crate::{EntryId, Job, Keep, Tokens, find_cut};
+use crate::{Job, Keep, Tokens, find_cut};
 
 /// The first slot kept; all are where the rule leaves nothing in front of it. `first` is the first
-/// slot behind the summary in view, `always` what stays wherever the cut is.
-pub(super) fn start(job: &Job<'_>, first: usize, fewer: u32, always: &[EntryId]) -> usize {
+/// slot behind the summary in view, `set` what stays wherever the cut is.
+pub(super) fn start(job: &Job<'_>, first: usize, fewer: u32, set: &KeepSet) -> usize {
     let slots = job.context.slots().len();
     let found = find_cut(job.context, keep(job, fewer)).map_or(0, |cut| cut.slot(slots));
     let Some(span) = job.policy.summary.span_messages else { return found };
     // A summary of so many of the oldest that leave; what lies between them and the newest stays.
-    let leaves = |&at: &usize| !always.contains(&job.context.slots()[at].id());
+    let leaves = |&at: &usize| !set.contains(job.context.slots()[at].id());
     let most = (first..slots).filter(leaves).nth(span as usize).unwrap_or(slots);
     let units = job.context.units();
     let at = units.partition_point(|&unit| (unit as usize) < most);

@@ -6,7 +6,9 @@ use crate::ledger::Ledger;
 use crate::policy::Verify;
 use crate::record::{Change, Conclusion, Effect, Outcome, Record};
 use crate::verify;
-use crate::{ArchiveError, EntryId, Material, Opaque, Plan, Strategy, Tokens, finish::Framed};
+use crate::{
+    ArchiveError, EntryId, Material, Opaque, Plan, Strategy, Tokens, finish::Framed, keep::summary_min,
+};
 
 /// A question for a summary by the embedded summariser.
 pub struct Ask<'a> {
@@ -49,6 +51,10 @@ pub(super) struct Written<'t> {
 
 /// Who writes summaries where no model is asked.
 const EMBEDDED: &str = "the embedded summariser";
+/// A summary of the embedded summariser takes at most this part of the room, frame and repairs included.
+const EMBEDDED_SHARE_MAX: (u64, u64) = (1, 4);
+/// Where a policy has no target, it takes at most this: as much as a summary of a long session needs.
+const EMBEDDED_MAX: Tokens = Tokens(16_000);
 /// The part of the summary's room that repairs may take.
 const REPAIR_SHARE: (u64, u64) = (1, 20);
 
@@ -68,11 +74,29 @@ impl<'a> Ask<'a> {
         self.plan.material(&self.readable, &self.prose)
     }
 
-    /// What the summary may take: the room left, without its frame, what is folded into it, what hooks
-    /// put behind it, and repairs.
+    /// What the embedded summariser may write: the room left, without the summary's frame, what is folded
+    /// into it, what hooks put behind it, and repairs; and never more than its own cap.
     pub fn budget(&self) -> Tokens {
-        let room = self.room().less(self.injected_tokens());
+        self.budget_within(self.embedded_room())
+    }
+
+    /// What a model may write: the same without the cap, since its own limit bounds it.
+    pub(super) fn model_budget(&self) -> Tokens {
+        self.budget_within(self.room())
+    }
+
+    fn budget_within(&self, room: Tokens) -> Tokens {
+        let room = room.less(self.injected_tokens());
         room.less(room.share(REPAIR_SHARE.0, REPAIR_SHARE.1))
+    }
+
+    /// The room of a summary that the embedded summariser writes. It fills whatever it is given, so where a
+    /// policy leaves it all the room there is, the next request would be due again.
+    fn embedded_room(&self) -> Tokens {
+        let job = &self.plan.job;
+        let share = job.room().share(EMBEDDED_SHARE_MAX.0, EMBEDDED_SHARE_MAX.1);
+        let most = if job.policy.trigger.target.is_some() { share } else { share.min(EMBEDDED_MAX) };
+        self.room().min(most.less(self.plan.frame("", EMBEDDED, "").tokens))
     }
 
     fn injected_tokens(&self) -> Tokens {
@@ -80,7 +104,11 @@ impl<'a> Ask<'a> {
     }
 
     pub(super) fn room(&self) -> Tokens {
-        self.plan.summary_room().less(self.plan.frame("", EMBEDDED, &self.folded).tokens)
+        let plan = &self.plan;
+        let frame = |folded| plan.frame("", EMBEDDED, folded).tokens;
+        // What is told inside the frame is kept in any case and stands outside the target; not outside the window.
+        let free = plan.job.room().less(plan.kept.tokens + frame(&self.folded));
+        plan.summary_room().less(frame("")).min(free)
     }
 
     /// Takes the answer and goes on: to the outcome, or to the next strategy.
@@ -150,12 +178,19 @@ impl<'a> Ask<'a> {
             "the summary takes more than what it replaces"
         } else if !job.budget.fits(tokens_after) {
             "with the summary the context would not fit its window"
-        } else if !job.trigger.is_manual() && job.budget.is_due(tokens_after, job.policy) {
+        } else if !job.trigger.is_manual() && self.is_due_for_summary(tokens_after) {
             "with the summary the context would be due again at once"
         } else {
             return Ok(());
         };
         Err(NoSummary::Failed(why.into()))
+    }
+
+    /// Whether the context is due again where a shorter summary would have helped.
+    fn is_due_for_summary(&self, tokens_after: Tokens) -> bool {
+        let Plan { job, kept, .. } = &self.plan;
+        let left = job.budget.undue(job.policy).less(kept.tokens);
+        job.budget.is_due(tokens_after, job.policy) && left >= summary_min(job)
     }
 
     /// Frames the text, compares it with what it replaces, and puts back what matters and is missing.
@@ -166,7 +201,8 @@ impl<'a> Ask<'a> {
         let mut lines = vec![written.text.trim_end().to_owned()];
         match self.plan.job.policy.rebuild.verify {
             Verify::Repair => {
-                let room = self.room().less(self.plan.job.measure.text(&written.text));
+                let room = if written.by == EMBEDDED { self.embedded_room() } else { self.room() };
+                let room = room.less(self.plan.job.measure.text(&written.text));
                 lines.extend(verify::repair(&material, &mut loss, room)?);
             }
             Verify::Report => {}

@@ -1,10 +1,10 @@
 //! Leaving it to a compactor: it returns the whole new list, which is held to our own rules.
 
 use super::{Ask, Next};
-use crate::keep::{Kept, always};
+use crate::keep::{KeepSet, Kept};
 use crate::plan::Plan;
 use crate::verdict::{Piece, Transformed};
-use crate::{ArchiveError, EntryId, Slot, Strategy, fence};
+use crate::{ArchiveError, EntryId, Slot, Strategy, Tokens, fence};
 use std::collections::HashSet;
 
 /// A question for a compactor.
@@ -51,7 +51,10 @@ impl<'a> Delegation<'a> {
 
 /// The list as a compaction says it: messages, one text, messages. Several texts become one, where the first stands.
 fn lay_out(plan: &Plan<'_>, list: Transformed) -> Result<(Kept, String), String> {
-    let (mut kept, mut texts) = (Kept::default(), Vec::new());
+    let chooser = plan.chooser();
+    let set = KeepSet::of(&chooser, &plan.wanted.pins).map_err(|error| error.to_string())?;
+    let mut texts = Vec::new();
+    let mut kept = Kept::beside(&plan.job, &set);
     let in_view: HashSet<EntryId> = plan.job.context.message_slots().map(|(id, ..)| id).collect();
     let mut last = None;
     for piece in list.list {
@@ -64,6 +67,7 @@ fn lay_out(plan: &Plan<'_>, list: Transformed) -> Result<(Kept, String), String>
             Piece::Keep(id) => {
                 let (_, tokens) = plan.job.context.form_of(id, plan.job.sizes);
                 kept.tokens += tokens;
+                kept.beside += if set.contains(id) { Tokens::ZERO } else { tokens };
                 if texts.is_empty() {
                     kept.front.push(id)
                 } else {
@@ -74,7 +78,7 @@ fn lay_out(plan: &Plan<'_>, list: Transformed) -> Result<(Kept, String), String>
         }
     }
     check_exchanges(plan, &kept)?;
-    check_always(plan, &kept)?;
+    check_always(plan, &kept, &set)?;
     if texts.is_empty() || !plan.job.can.front {
         // What it keeps stands behind its text, or behind the line that says there is none.
         let before = std::mem::take(&mut kept.front);
@@ -85,15 +89,15 @@ fn lay_out(plan: &Plan<'_>, list: Transformed) -> Result<(Kept, String), String>
             "The messages in between were taken out of view; each can be recalled by its pointer.".into(),
         );
     }
-    kept.bring_back(&plan.job, &plan.wanted.pins).map_err(|error| error.to_string())?;
+    kept.bring_back(&chooser, &set).map_err(|error| error.to_string())?;
     Ok((kept, texts.join("\n\n")))
 }
 
 /// What is kept in any case is in the list.
-fn check_always(plan: &Plan<'_>, kept: &Kept) -> Result<(), String> {
+fn check_always(plan: &Plan<'_>, kept: &Kept, set: &KeepSet) -> Result<(), String> {
     let in_view: HashSet<EntryId> = plan.job.context.message_slots().map(|(id, ..)| id).collect();
     let is_kept = |id: &EntryId| kept.front.contains(id) || kept.tail.contains(id) || !in_view.contains(id);
-    match always(&plan.job, &plan.wanted.pins).iter().find(|id| !is_kept(id)) {
+    match set.iter().map(|(id, _)| id).find(|id| !is_kept(id)) {
         Some(id) => Err(format!("it leaves out {id}, which is always kept")),
         None => Ok(()),
     }

@@ -276,7 +276,7 @@ impl<'a> Errand<'a> {
         let mut text = compose(&prose, rebuild, &ledger, &self.ask.plan.wanted.inject, &material)?;
         let mut notes = Vec::new();
         if rebuild.facts {
-            let room = self.ask.budget().less(self.job().measure.text(&text));
+            let room = self.ask.model_budget().less(self.job().measure.text(&text));
             let facts = embedded::facts_page(&material, room.min(self.facts_room()))?;
             text.push_str(&format!("\n\n# From the log, word for word\n{}", facts.text));
             notes = facts.notes;

@@ -26,6 +26,10 @@ use crate::verdict::{Decision, HookAnswer, Transformed};
 use crate::{ArchiveError, Job, Plan, Strategy, Tokens, prune};
 use serde::{Deserialize, Serialize};
 
+/// Why the session's own model did not write a summary that the policy leaves to it.
+const NO_SESSION_MODEL: &str =
+    "the session's own model cannot be asked here; the embedded summariser writes in its place";
+
 /// What a plan that has begun wants next.
 pub enum Next<'a> {
     /// The verdicts of hooks.
@@ -160,13 +164,18 @@ impl<'a> Plan<'a> {
     }
 
     /// Asks for a summary: of the hook that has one, of the model that is set, of the embedded summariser.
-    fn summarize(self, strategy: Strategy) -> Result<Next<'a>, ArchiveError> {
+    fn summarize(mut self, strategy: Strategy) -> Result<Next<'a>, ArchiveError> {
         if let Some((name, supplied)) = self.wanted.summary.clone() {
             return Ask::new(self)?.take_supplied(&name, &supplied.text);
         }
         match self.job.available.summarizer {
             Some(_) => Errand::begin(self, strategy),
-            None => Ok(Next::Summarize(Box::new(Ask::new(self)?))),
+            None => {
+                if self.job.policy.summary.by == Writer::Session {
+                    self.give_up(strategy, NO_SESSION_MODEL);
+                }
+                Ok(Next::Summarize(Box::new(Ask::new(self)?)))
+            }
         }
     }
 

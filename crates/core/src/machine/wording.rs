@@ -164,7 +164,7 @@ impl<'a> Errand<'a> {
             Purpose::Short => rule.short_max,
             Purpose::History | Purpose::Part { .. } | Purpose::Branch | Purpose::Native => rule.output_max,
         };
-        let room = self.ask.budget().less(self.facts_room());
+        let room = self.ask.model_budget().less(self.facts_room());
         let Some(summarizer) = self.job().available.summarizer else {
             return wanted.unwrap_or(OUTPUT_MAX.min(room));
         };
@@ -175,7 +175,7 @@ impl<'a> Errand<'a> {
         if !self.job().policy.rebuild.facts {
             return Tokens::ZERO;
         }
-        self.ask.budget().share(FACTS_SHARE.0, FACTS_SHARE.1)
+        self.ask.model_budget().share(FACTS_SHARE.0, FACTS_SHARE.1)
     }
 }
 

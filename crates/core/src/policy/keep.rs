@@ -14,7 +14,9 @@ pub struct KeepRule {
     /// Whether an amount in tokens is the provider's count, where that is above ours.
     #[serde(default)]
     pub calibrated: bool,
-    /// What is kept in any case, beside the system prompt, pins, and an exchange that is still open.
+    /// What is kept in any case, outside the target and word for word while the window has room for it.
+    /// The system prompt, pins, instructions in the middle of a history and an exchange that is still open are
+    /// kept whatever it says.
     pub always: Vec<Always>,
     /// A message in view that holds one of these words or phrases counts as pinned.
     #[serde(default)]
@@ -27,7 +29,7 @@ impl Default for KeepRule {
             newest: Newest::Percent(40),
             within_turn: true,
             calibrated: false,
-            always: vec![Always::First, Always::Newest],
+            always: vec![Always::First, Always::Newest, Always::Exchange],
             matching: Vec::new(),
         }
     }
@@ -61,4 +63,6 @@ pub enum Always {
     First,
     /// The newest one.
     Newest,
+    /// The model's newest exchange, where a person has not spoken since, and what it said last.
+    Exchange,
 }

@@ -48,7 +48,7 @@ pub struct Prune {
     /// The newest tool results, by their tokens, that pruning leaves alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protect_results: Option<Tokens>,
-    /// A message smaller than this is not worth a pointer.
+    /// Results of a message smaller than this, and arguments of a call not larger, are left as they are.
     pub size_min: Tokens,
     /// A pass that saves less is not worth its price.
     pub saving_min: Tokens,

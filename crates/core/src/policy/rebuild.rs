@@ -99,9 +99,9 @@ impl Default for Restore {
             file_tokens: Tokens(5_000),
             larger_file: LargerFile::Head,
             skill_tokens: Tokens(5_000),
-            skills_tokens: Tokens(25_000),
+            skills_tokens: Tokens::ZERO,
             server_tokens: Tokens(5_000),
-            servers_tokens: Tokens(25_000),
+            servers_tokens: Tokens::ZERO,
             total_tokens: Tokens(50_000),
         }
     }

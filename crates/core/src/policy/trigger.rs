@@ -41,7 +41,8 @@ pub struct TriggerRule {
     /// A point in the window without the answer's part that may bring the trigger forward, never back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_lower: Option<Threshold>,
-    /// Compact down to this; as far as the strategy goes where it is not set.
+    /// Compact down to this, of what is free for the history beside system prompt, tools and reserve; as
+    /// far as the strategy goes where it is not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Threshold>,
     /// Where the size of a request is taken from.

@@ -1,15 +1,16 @@
 //! A small world for properties: random histories, a gauge, and a session that answers a plan's questions.
 
+mod acts;
 mod others;
 
+pub(crate) use acts::{Act, Order, histories};
 use epitome_core::{
     Author, Block, Budget, Call, CallId, Circumstances, Compaction, Conclusion, Context, Drafted, Earlier,
     Effect, Entry, EntryId, Expressible, Image, Item, Job, Mark, Measure, MemoryArchive, Message, Next,
-    NoSummary, Part, Plan, Policy, Prompts, Range, Reader, Record, Role, Settings, SizeTable, Strategy,
-    Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
+    NoSummary, Opaque, Part, Plan, Policy, Prompts, Range, Reader, Record, Role, Settings, SizeTable,
+    Strategy, Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
 };
 pub(crate) use others::{Others, others};
-use proptest::prelude::{Just, Strategy as Generate, prop, prop_oneof};
 use std::collections::HashMap;
 
 /// Counts a token for every four bytes begun.
@@ -27,62 +28,13 @@ impl Measure for Gauge {
     }
 }
 
-/// What someone does in a random history.
-#[derive(Clone, Debug)]
-pub(crate) enum Act {
-    /// A person writes so many bytes.
-    Says(usize),
-    /// The harness puts in one of a few texts.
-    Reminds(u8),
-    /// The model answers, with thinking of so many bytes in front.
-    Answers(usize, usize),
-    /// A person shows a picture.
-    Shows,
-    /// The harness's own tool compacts everything away.
-    Summarizes,
-    /// The model makes calls whose results have these sizes; none for a result that never comes.
-    Calls(Vec<Option<usize>>, Order),
-}
-
-/// How the results of parallel calls arrive.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Order {
-    /// As they were called.
-    Straight,
-    /// The other way round.
-    Reversed,
-    /// With a message of a person in between.
-    Interrupted,
-    /// All in one message.
-    Together,
-}
-
-/// Histories of up to thirty acts.
-pub(crate) fn histories() -> impl Generate<Value = Vec<Act>> {
-    let size = prop_oneof![40 => 0usize..200, 8 => 200usize..2_000, 1 => 2_000usize..16_000];
-    let result = prop_oneof![9 => size.clone().prop_map(Some), 1 => Just(None)];
-    let order = prop_oneof![
-        Just(Order::Straight),
-        Just(Order::Reversed),
-        Just(Order::Interrupted),
-        Just(Order::Together)
-    ];
-    let act = prop_oneof![
-        60 => size.clone().prop_map(Act::Says),
-        20 => Just(Act::Shows),
-        5 => Just(Act::Summarizes),
-        20 => (0u8..3).prop_map(Act::Reminds),
-        40 => (size.clone(), size).prop_map(|(text, thinking)| Act::Answers(text, thinking)),
-        100 => (prop::collection::vec(result, 1..4), order).prop_map(|(results, order)| Act::Calls(results, order)),
-    ];
-    prop::collection::vec(act, 1..32)
-}
-
 /// What a compaction is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) strategy: Vec<Strategy>,
     pub(crate) window: u64,
+    /// What system prompt and tools take of the window, in percent.
+    pub(crate) fixed_percent: u64,
     pub(crate) tail_percent: u32,
     pub(crate) can: Expressible,
     pub(crate) trigger: Trigger,
@@ -90,8 +42,29 @@ pub(crate) struct Asked {
     pub(crate) pins: Vec<usize>,
     /// Whether the older half is too far back to be read again.
     pub(crate) is_long: bool,
+    /// Whether the policy names a target.
+    pub(crate) has_target: bool,
     /// Who else has a say.
     pub(crate) others: Others,
+}
+
+impl Asked {
+    /// What the default policy does with a window of so many tokens where only the embedded summariser is
+    /// there.
+    pub(crate) fn plainly(window: u64) -> Self {
+        Self {
+            strategy: vec![Strategy::Summarize, Strategy::Drop],
+            window,
+            fixed_percent: 0,
+            tail_percent: 40,
+            can: Expressible::ALL,
+            trigger: Trigger::Threshold,
+            pins: Vec::new(),
+            is_long: false,
+            has_target: true,
+            others: Others::nobody(),
+        }
+    }
 }
 
 /// More questions than any plan may ask: its calls are limited to a fraction of this.
@@ -132,6 +105,15 @@ impl Session {
                     Author::Harness,
                     words("remind", 200, usize::from(*which)),
                 )),
+                Act::Instructs(len) => {
+                    let text = words("instruct", *len, self.history.len());
+                    self.put(Message::text(Role::System, Author::Harness, text));
+                }
+                Act::Attaches(len) => self.attach(*len),
+                Act::Hushes(how) => self.hush(*how),
+                Act::Floods(sizes) => {
+                    sizes.iter().for_each(|&size| self.call(&[Some(size)], Order::Straight));
+                }
                 Act::Shows => self.show(),
                 Act::Summarizes => self.summarize(),
                 Act::Answers(len, thinking) => self.answer(*len, *thinking),
@@ -144,6 +126,33 @@ impl Session {
         let picture = Image { media_type: "image/png".into(), data: "AAAA".into(), is_url: false };
         let blocks = vec![Block::text("look"), Block::Image(picture)];
         self.put(Message { role: Role::User, author: Author::Person, blocks });
+    }
+
+    fn attach(&mut self, len: usize) {
+        let json = format!("{{\"data\":\"{}\"}}", "x".repeat(len)).into();
+        let document = Block::Opaque(Opaque { kind: "document".into(), json });
+        let blocks = vec![Block::text(words("read", len, self.history.len())), document];
+        self.put(Message { role: Role::User, author: Author::Person, blocks });
+    }
+
+    /// Says nothing: as a person with an empty text, as a person with no block, as the model, as a tool.
+    fn hush(&mut self, how: u8) {
+        let empty = vec![Block::text("")];
+        match how {
+            0 => self.put(Message { role: Role::User, author: Author::Person, blocks: empty }),
+            1 => self.put(Message { role: Role::User, author: Author::Person, blocks: Vec::new() }),
+            2 => self.put(Message { role: Role::Assistant, author: Author::Model, blocks: empty }),
+            _ => {
+                let call = self.next_call();
+                let input = "".into();
+                let made = Call { id: call.clone(), name: "run".into(), input, freeform: true };
+                let blocks = vec![Block::Call(made)];
+                self.put(Message { role: Role::Assistant, author: Author::Model, blocks });
+                let answer = ToolResult { call, parts: Vec::new(), is_error: false };
+                let blocks = vec![Block::Result(answer)];
+                self.put(Message { role: Role::Tool, author: Author::Tool, blocks });
+            }
+        }
     }
 
     fn summarize(&mut self) {
@@ -193,6 +202,9 @@ impl Session {
                 self.put(Message::text(Role::User, Author::Person, "wait"));
             }
             self.put(Message { role: Role::Tool, author: Author::Tool, blocks: vec![result(call, size)] });
+            if matches!(order, Order::Noted) {
+                self.put(Message::text(Role::User, Author::Harness, "[hook_success PostToolUse]"));
+            }
         }
     }
 
@@ -227,7 +239,8 @@ impl Session {
     }
 
     pub(crate) fn budget(&self, asked: &Asked) -> Budget {
-        Budget::new(Tokens(asked.window), Tokens(20), Tokens(asked.window / 10))
+        let fixed = Tokens(asked.window).share(asked.fixed_percent, 100) + Tokens(20);
+        Budget::new(Tokens(asked.window), fixed, Tokens(asked.window / 10))
     }
 
     /// What would come of a compaction.
@@ -341,16 +354,60 @@ impl Session {
         said.first().into_iter().chain(said.last()).copied().collect()
     }
 
-    /// Everything that is always kept: what people said first and last, and pins with their exchanges.
+    /// Instructions in the middle of the history, as far as they are in view.
+    fn instructions(&self) -> impl Iterator<Item = EntryId> + '_ {
+        let in_view = self.context.message_slots().map(|(id, ..)| id);
+        in_view.filter(|&id| self.log.item(id).is_some_and(|item| item.role == Role::System))
+    }
+
+    /// The model's newest exchange, unless a person has spoken since, and the newest thing it said.
+    fn work(&self) -> Vec<EntryId> {
+        let newest = |is: &dyn Fn(EntryId, &Message) -> bool| {
+            let mut newest = self.history.iter().zip(&self.messages).skip(self.summarized).rev();
+            newest.find(|(id, message)| is(**id, message)).map(|(id, _)| *id)
+        };
+        let said = newest(&|_, message| message.author == Author::Person);
+        let pairs = self.pairs();
+        let end = |id| pairs.iter().filter(|(call, _)| *call == id).map(|&(_, result)| result).max();
+        let is_exchange =
+            |id, message: &Message| message.calls().next().is_some() && end(id).max(Some(id)) > said;
+        let reply = newest(&|_, message| message.role == Role::Assistant);
+        reply.into_iter().chain(newest(&is_exchange)).collect()
+    }
+
+    /// Everything that is always kept: what people said first and last, the model's newest work,
+    /// instructions, and pins with their exchanges.
     pub(crate) fn kept(&self, asked: &Asked) -> Vec<EntryId> {
-        let mut kept: Vec<EntryId> = self.always().into_iter().chain(self.pins(asked)).collect();
+        let always = self.always().into_iter().chain(self.instructions()).chain(self.work());
+        let mut kept: Vec<EntryId> = always.chain(self.pins(asked)).collect();
         let pairs = self.pairs();
         // Twice: from a result to its call, and from there to the call's other results.
         for _ in 0..2 {
             let partners = pairs.iter().filter(|(call, result)| kept.contains(call) || kept.contains(result));
             kept.extend(partners.flat_map(|&(call, result)| [call, result]).collect::<Vec<_>>());
         }
+        kept.extend(kept.iter().flat_map(|&id| self.around(id)).collect::<Vec<_>>());
+        kept.sort_unstable();
+        kept.dedup();
         kept
+    }
+
+    /// An exchange in view, with all that stands between its call and its results, and what the harness
+    /// appended to it.
+    fn around(&self, id: EntryId) -> Vec<EntryId> {
+        let in_view = || self.context.message_slots().map(|(id, ..)| id);
+        let is_note = |id: &EntryId| self.log.item(*id).is_some_and(|item| item.is_appended());
+        let Some(of) = in_view().filter(|shown| *shown <= id).rfind(|id| !is_note(id)) else { return vec![] };
+        let pairs = self.pairs();
+        let is_exchange = |&&(call, result): &&(EntryId, EntryId)| call == of || result == of;
+        let call = pairs.iter().find(is_exchange).map_or(of, |&(call, _)| call);
+        let makes_calls = self.log.item(call).is_some_and(|item| item.is_exchange());
+        if !makes_calls || !in_view().any(|shown| shown == call) {
+            return vec![];
+        }
+        let last = pairs.iter().rev().find(|(made, _)| *made == call).map_or(call, |&(_, last)| last);
+        let notes = in_view().skip_while(|&id| id <= last).take_while(is_note);
+        in_view().filter(|&id| id >= call && id <= last).chain(notes).collect()
     }
 
     /// The newest exchange, where it still waits for results.
@@ -367,6 +424,7 @@ impl Session {
 fn policy(asked: &Asked) -> Policy {
     let mut settings = Settings { strategy: asked.strategy.clone(), ..Settings::default() };
     settings.keep.newest = asked.others.newest.unwrap_or(Newest::Percent(asked.tail_percent));
+    settings.trigger.target = settings.trigger.target.filter(|_| asked.has_target);
     settings.summary.short_max = asked.others.makes_short.then_some(Tokens(100));
     settings.prune.size_min = Tokens(20);
     Policy::try_from(settings).expect("the settings are sound")

@@ -11,8 +11,8 @@ use proptest::prelude::{Just, Strategy as Generate, any, prop, prop_oneof};
 /// Who can be asked, and what will come of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Others {
-    has_model: bool,
-    has_hooks: bool,
+    pub(crate) has_model: bool,
+    pub(crate) has_hooks: bool,
     has_compactor: bool,
     is_native: bool,
     pub(crate) makes_short: bool,
@@ -56,6 +56,20 @@ pub(crate) fn others() -> impl Generate<Value = Others> {
 }
 
 impl Others {
+    /// Nobody.
+    pub(crate) fn nobody() -> Self {
+        Self {
+            has_model: false,
+            has_hooks: false,
+            has_compactor: false,
+            is_native: false,
+            makes_short: false,
+            newest: None,
+            summarizer_window: 0,
+            fates: Vec::new(),
+        }
+    }
+
     pub(crate) fn available<'p>(&self, prompts: &'p Prompts) -> Available<'p> {
         let summarizer = self.has_model.then_some(Summarizer {
             name: "a scripted model",

@@ -1,34 +1,37 @@
 //! `epitome compact`: makes a transcript fit, keeping every original.
 
-mod one;
-mod story;
-mod writing;
+mod run;
+mod summary_page;
+mod target;
 
-use super::{Desk, Work, print_json_each};
-use crate::asking::Dry;
+use super::{FileCommand, print_json_each};
 use crate::cli::CompactArgs;
-use crate::opened::{Opened, catalog};
+use crate::session_ports::Dry;
+use crate::transcript_file::{TranscriptFile, catalog};
 use crate::{input, output, progress};
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{EntryId, Policy};
-use epitome_engine::{Asks, Report, Restorer};
+use epitome_core::{EntryId, Record};
+use epitome_engine::{PlanSketch, WindowFrom};
 use epitome_settings::Door;
 use indicatif::ProgressBar;
-use one::{Planned, Task, check_range, project};
+use run::{CompactRun, check_range};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use writing::Target;
+use target::Target;
 
-/// The report of one conversation, with where it was found and where it went.
+/// The record of one conversation, with where it was found and where it went.
 #[derive(Serialize)]
-struct Line {
+struct RecordLine {
     file: String,
     conversation: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
+    /// The mark that was appended, where one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry: Option<EntryId>,
     /// Where the window's figure comes from.
-    window_source: String,
+    window_source: WindowFrom,
     /// How many oddities of the file reading survived; `inspect` lists them.
     problems: usize,
     /// Whether it went to a request body, which keeps no originals.
@@ -39,26 +42,37 @@ struct Line {
     is_priced: bool,
     /// What was planned; in a dry run, where there is something to do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    plan: Option<Planned>,
+    plan: Option<PricedPlan>,
     #[serde(flatten)]
-    report: Report,
+    record: Arc<Record>,
+}
+
+/// What would be done, for a dry run.
+#[derive(Serialize)]
+struct PricedPlan {
+    #[serde(flatten)]
+    sketch: PlanSketch,
+    /// The most its calls would cost, in dollars, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_max: Option<f64>,
 }
 
 /// Compacts each conversation of each file.
 pub fn run(args: &CompactArgs) -> Result<()> {
     let dry = if args.dry_run { Dry::Run } else { Dry::No };
-    let desk = Desk::here(catalog(args.read.models.as_deref())?, dry, &args.policy, Door::Compact)?;
+    let catalog = catalog(args.read.models.as_deref())?;
+    let command = FileCommand::new(catalog, dry, &args.policy, Door::Compact)?;
     let files = input::expand(&args.files)?;
     let outputs = outputs(&files, args)?;
     let mut lines = Vec::new();
     let failed = progress::over(&files, |number, path, bar| {
-        lines.extend(compact_file(path, outputs[number].as_deref(), args, &desk, bar)?);
+        lines.extend(compact_file(path, outputs[number].as_deref(), args, &command, bar)?);
         Ok(())
     })?;
     if args.read.json {
         print_json_each(&lines)?;
     } else {
-        lines.iter().for_each(|line| story::tell(line, args));
+        lines.iter().for_each(|line| summary_page::tell(line, args));
     }
     failed.result()
 }
@@ -98,11 +112,11 @@ fn plain(file: PathBuf) -> PathBuf {
 }
 
 /// Refuses pins that name no message.
-fn check_pins(opened: &Opened, pins: &[EntryId]) -> Result<()> {
+fn check_pins(file: &TranscriptFile, pins: &[EntryId]) -> Result<()> {
     let is_known =
-        |pin: &EntryId| opened.transcript.conversations.iter().any(|one| one.log.item(*pin).is_some());
+        |pin: &EntryId| file.transcript.conversations.iter().any(|one| one.log.item(*pin).is_some());
     match pins.iter().find(|pin| !is_known(pin)) {
-        Some(pin) => bail!("cannot pin {pin}: no message of {} has this name", opened.path.display()),
+        Some(pin) => bail!("cannot pin {pin}: no message of {} has this name", file.path.display()),
         None => Ok(()),
     }
 }
@@ -111,55 +125,39 @@ fn compact_file(
     path: &Path,
     out: Option<&Path>,
     args: &CompactArgs,
-    desk: &Desk,
+    command: &FileCommand,
     bar: &ProgressBar,
-) -> Result<Vec<Line>> {
-    let (opened, resolved) = desk.open(path, &args.read)?;
-    let target = Target::of(&opened, args.to)?;
-    target.check(&opened, out)?;
-    check_pins(&opened, &args.pins)?;
-    check_range(args, &opened, target.can().before)?;
-    let who = desk.asking.summarizer(&resolved)?;
-    let work = Work {
-        policy: resolved.policy.clone(),
-        can: target.can(),
-        focus: args.focus.as_deref().map(Into::into),
-        pins: args.pins.clone(),
-        asks: Asks { restorer: restorer(&resolved.policy, args, &opened)?, ..who.asks() },
-    };
-    let task = Task { args, waiting: &desk.waiting, opened: &opened, work, who, bar };
-    let mut lines = Vec::new();
-    let mut added = Vec::new();
-    for number in 0..opened.transcript.conversations.len() {
-        let (done, plan) = task.run(number).with_context(|| format!("cannot compact {}", path.display()))?;
-        lines.push(Line {
+) -> Result<Vec<RecordLine>> {
+    let (file, resolved) = command.open(path, &args.read)?;
+    let target = Target::of(&file, args.to)?;
+    target.check(&file, out)?;
+    check_pins(&file, &args.pins)?;
+    check_range(args, &file, target.can().front)?;
+    let run = CompactRun::new(args, command, &file, target, &resolved, bar)?;
+    let (mut lines, mut compacted) = (Vec::new(), Vec::new());
+    for number in 0..file.transcript.conversations.len() {
+        let (one, plan) = run.run(number).with_context(|| format!("cannot compact {}", path.display()))?;
+        lines.push(RecordLine {
             file: path.display().to_string(),
             conversation: number,
             output: out.filter(|_| !args.dry_run).map(|out| out.display().to_string()),
-            window_source: opened.window.source.clone(),
-            problems: opened.transcript.problems.len(),
+            entry: one.entry().filter(|_| !args.dry_run),
+            window_source: file.window().from,
+            problems: file.transcript.problems.len(),
             is_body: matches!(target, Target::Body(_)),
-            is_priced: task.who.is_priced(),
+            is_priced: run.ports.is_priced(),
             plan,
-            report: done.report.clone(),
+            record: one.record.clone(),
         });
-        added.push(done);
+        compacted.push(one);
     }
     let is_wanted = out.is_some() || !args.read.json;
     if is_wanted && !args.dry_run {
-        let pieces = target.pieces(&opened, &added)?;
+        let pieces = target.pieces(&file, &compacted)?;
         output::write(out, |to| {
-            pieces.write(&*opened.source, to)?;
-            opened.check_unchanged(out)
+            pieces.write(&*file.source, to)?;
+            file.check_unchanged(out)
         })?;
     }
     Ok(lines)
-}
-
-/// What brings files back, where the policy wants some and a project is known.
-fn restorer(policy: &Policy, args: &CompactArgs, opened: &Opened) -> Result<Option<Arc<dyn Restorer>>> {
-    if policy.restore.files == 0 {
-        return Ok(None);
-    }
-    Ok(project(args, opened)?.map(|project| Arc::new(project) as Arc<dyn Restorer>))
 }

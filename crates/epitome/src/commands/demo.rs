@@ -1,13 +1,15 @@
 //! `epitome demo`: a real session, compacted with no key and no network.
 
-use super::{Work, print_json, write_ledger};
+use super::{print_json, write_ledger};
 use crate::cli::{DemoArgs, FromFormat, ReadArgs};
+use crate::clock::WallClock;
 use crate::draw::{self, Paint};
-use crate::opened::Opened;
 use crate::output::Page;
+use crate::transcript_file::TranscriptFile;
+use crate::waiting::Waiting;
 use anyhow::{Context as _, Result};
-use epitome_core::{Policy, Trigger};
-use epitome_engine::{Report, Session};
+use epitome_core::{Change, Record, Trigger};
+use epitome_engine::{CompactOptions, Driver, Ports, Session, SessionOptions};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,48 +28,52 @@ pub fn run(args: &DemoArgs) -> Result<()> {
         models: None,
         json: args.json,
     };
-    let opened = Opened::of(Path::new("pi-mono-large-session.jsonl"), Arc::new(bytes), &read)?;
-    let work = Work::plain(Policy::default());
-    let mut session = work.open(&opened, 0)?;
-    let messages = session.history().len();
-    let report = session.compact_now(Trigger::Manual)?;
+    let file = TranscriptFile::of(Path::new("pi-mono-large-session.jsonl"), Arc::new(bytes), &read)?;
+    let driver = Driver::new(Ports::at(Arc::new(WallClock::start())));
+    let open = file.open_conversation(0, SessionOptions::default(), driver);
+    let compact = open.engine.compact(&open.opening, Trigger::Manual, CompactOptions::default());
+    let prepared = Waiting::default().to_the_end(async { Ok(compact.await?) })?;
+    let record = prepared.step.record.context("a compaction leaves a record")?;
     if args.json {
-        return print_json(&report);
+        return print_json(&record);
     }
-    tell(&report, &session, messages).print()
+    page(&record, &prepared.session).print()
 }
 
-fn tell(report: &Report, session: &Session, messages: usize) -> Page {
+fn page(record: &Record, session: &Session) -> Page {
     let (paint, mut page) = (Paint::stdout(), Page::default());
     writeln!(page, "{}", paint.bold("A real coding session, recorded by pi's developers, and a window"));
     writeln!(
         page,
-        "  {messages} messages, {} tokens; the window holds {}\n",
-        report.tokens_before, report.budget.window
+        "  {} messages, {} tokens; the window holds {}\n",
+        session.history().len(),
+        record.tokens_before,
+        record.budget.window
     );
-    let most = report.tokens_before.0.max(report.budget.window.0);
+    let most = record.tokens_before.0.max(record.budget.window.0);
     for (name, tokens) in
-        [("before", report.tokens_before), ("window", report.budget.window), ("after", report.tokens_after)]
+        [("before", record.tokens_before), ("window", record.budget.window), ("after", record.tokens_after)]
     {
         writeln!(page, "  {name:<8} {:>9}  {}", tokens.to_string(), paint.bar(&draw::bar(tokens.0, most)));
     }
-    let Some(made) = &report.record else { return page };
+    let Some(change) = record.change() else { return page };
     writeln!(
         page,
         "\n  {} messages superseded, {} kept word for word; {} ms, no model, no network",
-        made.superseded.len(),
-        made.kept.len(),
-        report.duration_ms
+        change.superseded.len(),
+        change.kept.len(),
+        record.duration_ms
     );
     let slots = session.context().slots().len();
     writeln!(
         page,
         "  the model now sees {slots} things: the first user message, the summary, and the newest exchanges"
     );
-    tell_loss(&mut page, report, paint);
-    tell_ledger(&mut page, report, paint);
+    write_loss(&mut page, change, paint);
+    writeln!(page, "\n{}", paint.bold("The ledger, from tool calls alone"));
+    write_ledger(&mut page, &change.ledger, paint);
     writeln!(page, "\n{}", paint.bold("The summary begins"));
-    for line in made.summary.as_deref().unwrap_or_default().lines().take(SUMMARY_LINES) {
+    for line in change.summary.as_deref().unwrap_or_default().lines().take(SUMMARY_LINES) {
         writeln!(page, "  {line}");
     }
     writeln!(page, "\n{}", paint.bold("Try it on a session of yours"));
@@ -78,9 +84,8 @@ fn tell(report: &Report, session: &Session, messages: usize) -> Page {
     page
 }
 
-fn tell_loss(page: &mut Page, report: &Report, paint: Paint) {
-    let Some(made) = &report.record else { return };
-    let loss = &made.loss;
+fn write_loss(page: &mut Page, change: &Change, paint: Paint) {
+    let loss = &change.loss;
     writeln!(page, "\n{}", paint.bold("What survived, fact by fact"));
     writeln!(
         page,
@@ -98,10 +103,4 @@ fn tell_loss(page: &mut Page, report: &Report, paint: Paint) {
             paint.bar(&draw::bar(count.kept, all))
         );
     }
-}
-
-fn tell_ledger(page: &mut Page, report: &Report, paint: Paint) {
-    let Some(made) = &report.record else { return };
-    writeln!(page, "\n{}", paint.bold("The ledger, from tool calls alone"));
-    write_ledger(page, &made.ledger, paint);
 }

@@ -5,7 +5,7 @@ mod survey;
 
 use super::print_json_each;
 use crate::cli::InspectArgs;
-use crate::opened::Opened;
+use crate::transcript_file::TranscriptFile;
 use crate::{input, progress};
 use anyhow::Result;
 
@@ -14,9 +14,9 @@ pub fn run(args: &InspectArgs) -> Result<()> {
     let files = input::expand(&args.files)?;
     let mut surveys = Vec::new();
     let failed = progress::over(&files, |_, path, bar| {
-        let opened = Opened::new(path, &args.read)?;
-        for number in 0..opened.transcript.conversations.len() {
-            let survey = survey::Survey::of(&opened, number)?;
+        let file = TranscriptFile::open(path, &args.read)?;
+        for number in 0..file.transcript.conversations.len() {
+            let survey = survey::Survey::of(&file, number)?;
             if args.read.json {
                 surveys.push(survey);
             } else {

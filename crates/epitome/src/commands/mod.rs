@@ -15,24 +15,22 @@ pub mod shell;
 pub mod tokens;
 pub mod undo;
 
-use crate::asking::{Asking, Dry};
 use crate::cli::{PolicyArgs, ReadArgs};
-use crate::clock::WallClock;
 use crate::draw::Paint;
-use crate::opened::Opened;
 use crate::output::{self, Page};
+use crate::session_ports::{Dry, PortsBuilder};
 use crate::settings::Lookup;
+use crate::transcript_file::TranscriptFile;
 use crate::waiting::Waiting;
 use anyhow::{Context as _, Result};
+use epitome_core::Spent;
 use epitome_core::ledger::{Ledger, Operation};
-use epitome_core::{EntryId, Expressible, Policy, Spent};
-use epitome_engine::{Asks, Session, Setup};
+use epitome_engine::WindowFrom;
 use epitome_settings::{Door, Resolved};
 use epitome_tokens::Catalog;
 use serde::Serialize;
 use std::cell::RefCell;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Prints one JSON document and a newline.
 pub fn print_json(value: &impl Serialize) -> Result<()> {
@@ -50,100 +48,67 @@ pub fn print_json_each<T: Serialize>(values: &[T]) -> Result<()> {
     }
 }
 
-/// The settings of a command over files, who can be asked by them, and the waiting for them.
-pub struct Desk {
+/// What a command over files has for all of them: its settings, who can be asked by them, and the waiting for them.
+pub struct FileCommand {
     lookup: Lookup,
-    pub asking: Asking,
+    pub ports: PortsBuilder,
     pub waiting: Waiting,
-    /// Notes on settings that were told.
-    told: RefCell<Vec<String>>,
+    /// Notes on settings that were shown.
+    noted: RefCell<Vec<String>>,
 }
 
-impl Desk {
-    /// Refuses settings and summarisers that cannot be used, before any file is read.
-    pub fn here(catalog: Catalog, dry: Dry, args: &PolicyArgs, door: Door) -> Result<Self> {
+impl FileCommand {
+    /// Refuses settings, summarisers and hooks that cannot be used, before any file is read.
+    pub fn new(catalog: Catalog, dry: Dry, args: &PolicyArgs, door: Door) -> Result<Self> {
         let lookup = Lookup::new(args.clone(), Some(door))?;
-        let asking = Asking::new(lookup.places.clone(), catalog, dry);
+        let ports = PortsBuilder::new(lookup.places.clone(), catalog, dry);
         let resolved = lookup.resolve(None)?;
-        asking.check(&resolved)?;
-        let desk = Self { lookup, asking, waiting: Waiting::default(), told: RefCell::default() };
-        desk.tell(&resolved.notes);
-        Ok(desk)
+        ports.check(&resolved)?;
+        let command = Self { lookup, ports, waiting: Waiting::default(), noted: RefCell::default() };
+        command.note(&resolved.notes);
+        Ok(command)
     }
 
-    /// A transcript opened under the policy for its model.
-    pub fn open(&self, path: &Path, read: &ReadArgs) -> Result<(Opened, Resolved)> {
-        let (opened, resolved) = Opened::under(path, read, |model| self.lookup.resolve(model))?;
-        self.tell(&resolved.notes);
-        Ok((opened, resolved))
+    /// A transcript under the policy for its model.
+    pub fn open(&self, path: &Path, read: &ReadArgs) -> Result<(TranscriptFile, Resolved)> {
+        let (file, resolved) = TranscriptFile::under(path, read, |model| self.lookup.resolve(model))?;
+        self.note(&resolved.notes);
+        Ok((file, resolved))
     }
 
-    /// Says what a person should know of their settings, each thing once.
-    fn tell(&self, notes: &[String]) {
-        let mut told = self.told.borrow_mut();
+    /// Shows what a person should know of their settings, each thing once.
+    fn note(&self, notes: &[String]) {
+        let mut noted = self.noted.borrow_mut();
         for note in notes {
-            if !told.contains(note) {
+            if !noted.contains(note) {
                 output::tell(format_args!("note: {note}"));
-                told.push(note.clone());
+                noted.push(note.clone());
             }
         }
     }
 }
 
-/// What a session on one conversation is given, beside the file itself.
-pub struct Work {
-    pub policy: Arc<Policy>,
-    pub can: Expressible,
-    pub focus: Option<Arc<str>>,
-    pub pins: Vec<EntryId>,
-    pub asks: Asks,
-}
-
-impl Work {
-    /// Work that wants nothing in particular, and asks nobody.
-    pub fn plain(policy: Policy) -> Self {
-        Self::asking(Arc::new(policy), Asks::default())
-    }
-
-    /// The same with someone to ask.
-    pub fn asking(policy: Arc<Policy>, asks: Asks) -> Self {
-        Self { policy, can: Expressible::ALL, focus: None, pins: Vec::new(), asks }
-    }
-
-    /// The setup of a session on conversation `number` of `opened`.
-    pub fn setup(&self, opened: &Opened, number: usize) -> Setup {
-        let conversation = &opened.transcript.conversations[number];
-        Setup {
-            archive: Arc::new(conversation.originals.clone()),
-            measure: opened.counted.measure.clone(),
-            count_method: opened.counted.method.clone(),
-            budget: opened.budget(conversation),
-            policy: self.policy.clone(),
-            can: self.can,
-            focus: self.focus.clone(),
-            pins: self.pins.clone(),
-            clock: Arc::new(WallClock::start()),
-            asks: self.asks.clone(),
-        }
-    }
-
-    /// A session that has taken up all of conversation `number`.
-    pub fn open(&self, opened: &Opened, number: usize) -> Result<Session> {
-        let conversation = &opened.transcript.conversations[number];
-        Ok(Session::open(conversation.log.clone(), conversation.leaf, self.setup(opened, number))?)
-    }
-}
-
 /// A number of calls, in words.
-pub fn told_calls(calls: u64) -> String {
+pub fn calls_text(calls: u64) -> String {
     if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") }
 }
 
 /// What calls of a model took, in words.
-pub fn told_spent(spent: &Spent, is_priced: bool) -> String {
-    let calls = told_calls(spent.calls.into());
+pub fn spent_text(spent: &Spent, is_priced: bool) -> String {
+    let calls = calls_text(spent.calls.into());
     let price = if is_priced { format!("${:.4}", spent.dollars) } else { "price unknown".to_owned() };
     format!("{calls}, {} tokens in, {} out, {price}", spent.input, spent.output)
+}
+
+/// Where a window's figure comes from, in words.
+pub fn window_text(from: WindowFrom) -> &'static str {
+    match from {
+        WindowFrom::Explicit => "stated",
+        WindowFrom::Learned => "from the provider's refusal",
+        WindowFrom::Provider => "from the provider or the transcript",
+        WindowFrom::Catalog => "from the catalog",
+        WindowFrom::Guess => "a guess: the model is not known",
+    }
 }
 
 /// How many changed files are listed.

@@ -9,7 +9,7 @@ use epitome_tokens::ModelSpec;
 
 /// Lists the catalog, or prints what is known of one model.
 pub fn run(args: &ModelsArgs) -> Result<()> {
-    let catalog = crate::opened::catalog(args.models.as_deref())?;
+    let catalog = crate::transcript_file::catalog(args.models.as_deref())?;
     let models: Vec<ModelSpec> = match &args.name {
         Some(name) => vec![catalog.find(name)],
         None => catalog.models().collect(),

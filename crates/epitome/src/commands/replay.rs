@@ -1,171 +1,219 @@
 //! `epitome replay`: a transcript fed through the engine call by call.
 
-use super::{Desk, Work};
-use crate::asking::{Dry, Summarizer};
+use super::{FileCommand, spent_text};
 use crate::cli::ReplayArgs;
 use crate::draw::{self, Paint};
-use crate::opened::{Opened, catalog};
 use crate::output::Page;
-use crate::waiting::Waiting;
+use crate::session_ports::{Dry, SessionPorts};
+use crate::transcript_file::{TranscriptFile, catalog};
 use crate::{input, progress};
 use anyhow::{Context as _, Result};
-use epitome_core::{EntryId, Spent};
-use epitome_engine::{Call, Happened, Report, Session, replay_asking};
+use epitome_core::{Archive as _, Budget, EntryId, Outcome, Record, Spent, Tokens};
+use epitome_engine::{Assembly, Driver, ReplayInput, ReplayedCall, Session, replay};
 use epitome_settings::Door;
+use epitome_tokens::Usage;
+use epitome_wire::{Conversation, Fixed, ReportedUsage};
 use indicatif::ProgressBar;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use std::collections::HashMap;
 use std::io::{BufWriter, Write};
+use std::sync::Arc;
 
 /// One line of `--json`.
 #[derive(Serialize)]
-struct Line<'a> {
+struct CallLine<'a> {
     file: std::borrow::Cow<'a, str>,
     conversation: usize,
     call: usize,
     message: usize,
-    tokens: u64,
-    fixed: u64,
-    cached: u64,
-    window: u64,
-    reserve: u64,
-    compaction: Option<&'a Report>,
+    tokens: Tokens,
+    fixed: Tokens,
+    cached: Tokens,
+    window: Tokens,
+    reserve: Tokens,
+    compaction: Option<&'a Record>,
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<Box<RawValue>>,
 }
 
 /// Replays each conversation of each file.
 pub fn run(args: &ReplayArgs) -> Result<()> {
-    let desk = Desk::here(catalog(args.read.models.as_deref())?, Dry::No, &args.policy, Door::Replay)?;
+    let catalog = catalog(args.read.models.as_deref())?;
+    let command = FileCommand::new(catalog, Dry::No, &args.policy, Door::Replay)?;
+    let system = args.system.as_deref().map(read_system).transpose()?;
     let files = input::expand(&args.files)?;
     let failed = progress::over(&files, |_, path, bar| {
-        let (opened, resolved) = desk.open(path, &args.read)?;
-        let who = desk.asking.summarizer(&resolved)?;
-        let work = Work::asking(resolved.policy.clone(), who.asks());
-        let task = Task { args, waiting: &desk.waiting, opened: &opened, work, who, bar };
-        for number in 0..opened.transcript.conversations.len() {
-            task.run(number).with_context(|| format!("cannot replay {}", path.display()))?;
+        let (file, resolved) = command.open(path, &args.read)?;
+        let ports = command.ports.ports(&resolved)?;
+        let run = ReplayRun { args, command: &command, file: &file, ports, system: system.as_ref(), bar };
+        for number in 0..file.transcript.conversations.len() {
+            run.run(number).with_context(|| format!("cannot replay {}", path.display()))?;
         }
         Ok(())
     })?;
     failed.result()
 }
 
+fn read_system(path: &std::path::Path) -> Result<Arc<str>> {
+    let text = std::fs::read_to_string(path);
+    Ok(text.with_context(|| format!("cannot read the system prompt {}", path.display()))?.into())
+}
+
 /// What is replayed, and with what.
-struct Task<'a> {
+struct ReplayRun<'a> {
     args: &'a ReplayArgs,
-    waiting: &'a Waiting,
-    opened: &'a Opened,
-    work: Work,
-    who: Summarizer,
+    command: &'a FileCommand,
+    file: &'a TranscriptFile,
+    ports: SessionPorts,
+    /// The system prompt that stands in place of the recorded one.
+    system: Option<&'a Arc<str>>,
     bar: &'a ProgressBar,
 }
 
-impl Task<'_> {
+/// One call as its picture needs it.
+struct SeenCall {
+    tokens: Tokens,
+    cached: Tokens,
+    compaction: Option<Arc<Record>>,
+}
+
+impl ReplayRun<'_> {
     fn run(&self, number: usize) -> Result<()> {
-        let conversation = &self.opened.transcript.conversations[number];
-        let mut session = Session::new(conversation.log.clone(), self.work.setup(self.opened, number));
-        let branch: Vec<EntryId> =
-            conversation.leaf.map(|leaf| conversation.log.branch(leaf)).unwrap_or_default();
+        let conversation = self.file.conversation(number);
+        let fixed = self.fixed(conversation);
+        let assembly = self.assembly(&fixed);
+        let budget = assembly.budget();
         if self.args.read.json {
             let mut out = BufWriter::new(std::io::stdout().lock());
-            let print = |call: Call<'_>| print_line(&mut out, self.opened, number, &call, self.args);
-            self.replay(&mut session, &branch, print)?;
+            self.replay(conversation, assembly, |call| self.print_line(&mut out, number, &fixed, &call))?;
             return out.flush().context("cannot write to standard output");
         }
         let mut seen = Vec::new();
-        self.replay(&mut session, &branch, |call| {
-            seen.push((call.tokens.0, call.cached.0, call.compaction));
+        self.replay(conversation, assembly, |ReplayedCall { tokens, cached, compaction, .. }| {
+            seen.push(SeenCall { tokens, cached, compaction });
             Ok(())
         })?;
-        print_story(self.opened, number, &session, &seen, self.who.is_priced())
+        self.page(number, budget, &seen).print()
+    }
+
+    /// What is sent before the history: what the transcript records, or what the command line says.
+    fn fixed(&self, conversation: &Conversation) -> Fixed {
+        let mut fixed = conversation.fixed.clone();
+        if let Some(system) = self.system {
+            fixed.system = vec![system.clone()];
+        }
+        fixed
+    }
+
+    fn assembly(&self, fixed: &Fixed) -> Assembly {
+        let mut assembly = self.file.assembly(fixed);
+        if let Some(stated) = self.args.fixed {
+            assembly.set_request(Tokens(stated), fixed.max_tokens.map(Tokens));
+        }
+        assembly
     }
 
     fn replay(
         &self,
-        session: &mut Session,
-        branch: &[EntryId],
-        mut each: impl FnMut(Call<'_>) -> Result<()>,
+        conversation: &Conversation,
+        assembly: Assembly,
+        each: impl FnMut(ReplayedCall<'_>) -> Result<()>,
     ) -> Result<()> {
-        let annotated = |mut call: Call<'_>| {
-            call.compaction.iter_mut().for_each(|report| self.who.annotate(report));
-            each(call)
+        let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
+        let mut session = Session::new(log, sizes, Arc::default(), assembly);
+        let path = conversation.leaf.map(|leaf| conversation.log.path(leaf)).unwrap_or_default();
+        let usage = recorded_usage(conversation);
+        let input =
+            ReplayInput { path: &path, usage: &usage, read: &|id| conversation.originals.message(id) };
+        let driver: Driver = self.ports.driver();
+        let work = replay::<anyhow::Error>(&driver, &mut session, input, each);
+        self.command.waiting.run(&driver, self.bar, work)
+    }
+
+    fn print_line(
+        &self,
+        out: &mut impl Write,
+        number: usize,
+        fixed: &Fixed,
+        call: &ReplayedCall<'_>,
+    ) -> Result<()> {
+        let budget = call.session.budget();
+        let line = CallLine {
+            file: self.file.path.to_string_lossy(),
+            conversation: number,
+            call: call.call,
+            message: call.message,
+            tokens: call.tokens,
+            fixed: call.fixed,
+            cached: call.cached,
+            window: budget.window,
+            reserve: budget.reserve,
+            compaction: call.compaction.as_deref(),
+            context: self.args.contexts.then(|| self.context(fixed, call)).transpose()?,
         };
-        let work = replay_asking::<anyhow::Error>(session, branch, annotated);
-        match self.who.model {
-            Some(_) => self.waiting.until_done(self.bar, work),
-            None => Waiting::none(work),
+        serde_json::to_writer(&mut *out, &line)?;
+        out.write_all(b"\n").context("cannot write to standard output")
+    }
+
+    fn context(&self, fixed: &Fixed, call: &ReplayedCall<'_>) -> Result<Box<RawValue>> {
+        let body = super::context::body(self.file, fixed, &call.session.shown()?, self.args.to, None)?;
+        RawValue::from_string(String::from_utf8(body)?).context("the request body is not JSON")
+    }
+
+    fn page(&self, number: usize, budget: Budget, seen: &[SeenCall]) -> Page {
+        let (paint, mut page) = (Paint::stdout(), Page::default());
+        let name = self.file.path.display().to_string();
+        let place = format!("conversation {number}, window {}", budget.window);
+        writeln!(page, "{} {}", paint.bold(&name), paint.dim(&place));
+        let amounts: Vec<u64> = seen.iter().map(|call| call.tokens.0).collect();
+        writeln!(page, "  {}", paint.bar(&draw::line(&amounts, 72)));
+        let cached: u64 = seen.iter().map(|call| call.cached.0).sum();
+        let sent: u64 = amounts.iter().sum::<u64>().max(1);
+        writeln!(
+            page,
+            "  {} calls, {} tokens sent, {} % of them as the call before",
+            seen.len(),
+            draw::grouped(sent),
+            cached * 100 / sent
+        );
+        for (call, record) in
+            seen.iter().enumerate().filter_map(|(at, call)| Some((at, call.compaction.as_ref()?)))
+        {
+            writeln!(page, "  call {call}: {}", outcome_text(record));
+        }
+        let mut spent = Spent::default();
+        seen.iter().filter_map(|call| call.compaction.as_ref()).for_each(|record| spent.add(&record.spent));
+        if spent.calls > 0 {
+            writeln!(page, "  summaries: {}", spent_text(&spent, self.ports.is_priced()));
+        }
+        page
+    }
+}
+
+/// What came before a call, in a line.
+fn outcome_text(record: &Record) -> String {
+    let sizes = format!("{} → {} tokens", record.tokens_before, record.tokens_after);
+    match &record.outcome {
+        Outcome::Compacted(change) | Outcome::Pruned(change) => format!("{sizes} ({})", change.strategy),
+        Outcome::Applied { of } => format!("{sizes} (by {of}, made before)"),
+        Outcome::Recorded => format!("{sizes} (by the transcript's own tool)"),
+        Outcome::Noop { .. }
+        | Outcome::Vetoed { .. }
+        | Outcome::Abandoned { .. }
+        | Outcome::Impossible(_) => {
+            format!("{} tokens stay: {}", record.tokens_after, record.outcome.why().unwrap_or_default())
         }
     }
 }
 
-fn print_line(
-    out: &mut impl Write,
-    opened: &Opened,
-    number: usize,
-    call: &Call<'_>,
-    args: &ReplayArgs,
-) -> Result<()> {
-    let context = if args.contexts { Some(body_of(opened, number, call, args)?) } else { None };
-    let budget = call.session.setup().budget;
-    let line = Line {
-        file: opened.path.to_string_lossy(),
-        conversation: number,
-        call: call.call,
-        message: call.message,
-        tokens: call.tokens.0,
-        fixed: call.fixed.0,
-        cached: call.cached.0,
-        window: budget.window.0,
-        reserve: budget.reserve.0,
-        compaction: call.compaction.as_ref(),
-        context,
-    };
-    serde_json::to_writer(&mut *out, &line)?;
-    out.write_all(b"\n").context("cannot write to standard output")
+/// What the provider said of each reply that a transcript records.
+fn recorded_usage(conversation: &Conversation) -> HashMap<EntryId, Usage> {
+    let replies = conversation.replies.iter();
+    replies.filter_map(|reply| Some((reply.entry, usage_of(reply.usage?)))).collect()
 }
 
-fn body_of(opened: &Opened, number: usize, call: &Call<'_>, args: &ReplayArgs) -> Result<Box<RawValue>> {
-    let conversation = &opened.transcript.conversations[number];
-    let body = super::context::body(opened, conversation, &call.session.shown()?, args.to, None)?;
-    RawValue::from_string(String::from_utf8(body)?).context("the request body is not JSON")
-}
-
-fn print_story(
-    opened: &Opened,
-    number: usize,
-    session: &Session,
-    seen: &[(u64, u64, Option<Report>)],
-    is_priced: bool,
-) -> Result<()> {
-    let (paint, mut page) = (Paint::stdout(), Page::default());
-    let window = session.setup().budget.window;
-    writeln!(
-        page,
-        "{} {}",
-        paint.bold(&opened.path.display().to_string()),
-        paint.dim(&format!("conversation {number}, window {window}"))
-    );
-    let amounts: Vec<u64> = seen.iter().map(|(tokens, ..)| *tokens).collect();
-    writeln!(page, "  {}", paint.bar(&draw::line(&amounts, 72)));
-    let cached: u64 = seen.iter().map(|(_, cached, _)| cached).sum();
-    let sent: u64 = amounts.iter().sum::<u64>().max(1);
-    writeln!(
-        page,
-        "  {} calls, {} tokens sent, {} % of them as the call before",
-        seen.len(),
-        draw::grouped(sent),
-        cached * 100 / sent
-    );
-    for (call, (_, _, report)) in seen.iter().enumerate() {
-        let Some(report) = report else { continue };
-        let who = if report.outcome == Happened::Recorded { " (by the transcript's own tool)" } else { "" };
-        writeln!(page, "  call {call}: {} → {} tokens{who}", report.tokens_before, report.tokens_after);
-    }
-    let mut spent = Spent::default();
-    seen.iter().filter_map(|(.., report)| report.as_ref()).for_each(|report| spent.add(&report.spent));
-    if spent.calls > 0 {
-        writeln!(page, "  summaries: {}", super::told_spent(&spent, is_priced));
-    }
-    page.print()
+fn usage_of(usage: ReportedUsage) -> Usage {
+    let ReportedUsage { prompt, output, cache_read, cache_write } = usage;
+    Usage { prompt, output, cache_read, cache_write, reasoning: 0 }
 }

@@ -2,12 +2,12 @@
 
 mod rules;
 
-use crate::asking::{Asking, Dry};
 use crate::cli::{PolicyArgs, ServeArgs};
 use crate::clock::WallClock;
-use crate::opened::catalog;
 use crate::output::{self, Page};
+use crate::session_ports::{Dry, PortsBuilder};
 use crate::settings::{Lookup, Places};
+use crate::transcript_file::catalog;
 use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
 use epitome_server::{Server, ServerSettings, Upstreams};
@@ -39,7 +39,7 @@ fn settings(args: ServeArgs) -> Result<ServerSettings> {
     };
     tell_ignored(&policy)?;
     let lookup = Lookup::new(policy, Some(Door::Serve))?;
-    let asking = Asking::new(lookup.places.clone(), catalog.clone(), Dry::No);
+    let ports = PortsBuilder::new(lookup.places.clone(), catalog.clone(), Dry::No);
     let public = Upstreams::default();
     let or_all = |own: Option<_>, public| own.or_else(|| args.upstream.clone()).unwrap_or(public);
     Ok(ServerSettings {
@@ -47,7 +47,7 @@ fn settings(args: ServeArgs) -> Result<ServerSettings> {
             anthropic: or_all(args.upstream_anthropic, public.anthropic),
             openai: or_all(args.upstream_openai, public.openai),
         },
-        rules: Arc::new(LiveRules::open(lookup, asking)?),
+        rules: Arc::new(LiveRules::open(lookup, ports)?),
         window: args.window.map(Tokens),
         catalog: Arc::new(catalog),
         clock: Arc::new(WallClock::start()),

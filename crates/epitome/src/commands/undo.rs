@@ -8,27 +8,29 @@ use epitome_wire::{ByteSource, Format, ReadError, Slice, Undo, detect, native, u
 use std::io::Write;
 use std::sync::Arc;
 
-/// The file without its last compaction: runs of bytes, one after the other.
-enum Without {
+/// The file without its last compaction.
+enum UndoneFile {
+    /// There is none; the file is as it should be.
     Unchanged,
-    Runs(Vec<Run>),
+    /// Runs of bytes, one after the other.
+    Runs(Vec<ByteRun>),
 }
 
-/// A run of bytes, from the file or made anew.
-enum Run {
+/// A run of bytes, from the file or written anew.
+enum ByteRun {
     Kept(Slice),
-    Made(Vec<u8>),
+    New(Vec<u8>),
 }
 
 /// Writes the file as it was before its last compaction.
 pub fn run(args: &UndoArgs) -> Result<()> {
     let source = input::open(&args.file)?;
-    let without = take_back(&source, args.read.from.0)
+    let undone = take_back(&source, args.read.from.0)
         .with_context(|| format!("cannot undo in {}", args.file.display()))?;
     if args.output.is_some() || !args.read.json {
-        output::write(args.output.as_deref(), |to| write(&without, &source, to))?;
+        output::write(args.output.as_deref(), |to| write(&undone, &source, to))?;
     }
-    let is_changed = matches!(without, Without::Runs(_));
+    let is_changed = matches!(undone, UndoneFile::Runs(_));
     if args.read.json {
         let outcome = if is_changed { "undone" } else { "noop" };
         return print_json(
@@ -45,10 +47,10 @@ pub fn run(args: &UndoArgs) -> Result<()> {
     Ok(())
 }
 
-fn take_back(source: &Arc<dyn ByteSource>, from: Option<Format>) -> Result<Without> {
+fn take_back(source: &Arc<dyn ByteSource>, from: Option<Format>) -> Result<UndoneFile> {
     let format = match from {
         Some(format) => format,
-        None => detect(&[], &**source)?,
+        None => detect(&[], &**source).map_err(input::explain)?,
     };
     if format == Format::Native {
         return native_without(source);
@@ -59,15 +61,16 @@ fn take_back(source: &Arc<dyn ByteSource>, from: Option<Format>) -> Result<Witho
         );
     }
     if !format.is_resumable() {
-        return Ok(Without::Unchanged);
+        return Ok(UndoneFile::Unchanged);
     }
-    Ok(match undo(format, &**source)? {
+    Ok(match undo(format, &**source).map_err(input::explain)? {
         // Another format's file has no compaction of this one either; that is no answer.
         Undo::Nothing => {
-            detect(&[], &**source).and_then(|found| same(format, found)).map(|()| Without::Unchanged)?
+            let found = detect(&[], &**source).and_then(|found| same(format, found));
+            found.map(|()| UndoneFile::Unchanged).map_err(input::explain)?
         }
-        Undo::Truncate(len) => Without::Runs(vec![Run::Kept(Slice::new(source.clone(), 0, len))]),
-        Undo::Rewrite(bytes) => Without::Runs(vec![Run::Made(bytes)]),
+        Undo::Truncate(len) => UndoneFile::Runs(vec![ByteRun::Kept(Slice::new(source.clone(), 0, len))]),
+        Undo::Rewrite(bytes) => UndoneFile::Runs(vec![ByteRun::New(bytes)]),
     })
 }
 
@@ -77,22 +80,24 @@ fn same(said: Format, found: Format) -> Result<(), ReadError> {
     if said == found { Ok(()) } else { Err(ReadError::NotThis { format: said, why }) }
 }
 
-fn native_without(source: &Arc<dyn ByteSource>) -> Result<Without> {
-    Ok(match native::undo(source.clone())? {
-        native::Undo::Nothing => Without::Unchanged,
-        native::Undo::Original(kept) | native::Undo::Shorter(kept) => Without::Runs(vec![Run::Kept(kept)]),
+fn native_without(source: &Arc<dyn ByteSource>) -> Result<UndoneFile> {
+    Ok(match native::undo(source.clone()).map_err(input::explain)? {
+        native::Undo::Nothing => UndoneFile::Unchanged,
+        native::Undo::Original(kept) | native::Undo::Shorter(kept) => {
+            UndoneFile::Runs(vec![ByteRun::Kept(kept)])
+        }
         native::Undo::Blanked { before, notes, after } => {
-            Without::Runs(vec![Run::Kept(before), Run::Made(notes), Run::Kept(after)])
+            UndoneFile::Runs(vec![ByteRun::Kept(before), ByteRun::New(notes), ByteRun::Kept(after)])
         }
     })
 }
 
-fn write(without: &Without, source: &Arc<dyn ByteSource>, to: &mut dyn Write) -> Result<()> {
-    let Without::Runs(runs) = without else { return output::copy(&**source, source.len(), to) };
+fn write(undone: &UndoneFile, source: &Arc<dyn ByteSource>, to: &mut dyn Write) -> Result<()> {
+    let UndoneFile::Runs(runs) = undone else { return output::copy(&**source, 0..source.len(), to) };
     for run in runs {
         match run {
-            Run::Kept(window) => output::copy(window, window.len(), to)?,
-            Run::Made(bytes) => to.write_all(bytes).context("cannot write")?,
+            ByteRun::Kept(slice) => output::copy(slice, 0..slice.len(), to)?,
+            ByteRun::New(bytes) => to.write_all(bytes).context("cannot write")?,
         }
     }
     Ok(())

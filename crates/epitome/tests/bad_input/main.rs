@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// A folder to work in. Files are named relative to it, so that messages are the same everywhere.
-struct Desk(TempDir);
+struct Sandbox(TempDir);
 
 /// How a run ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,15 +21,15 @@ struct Ran {
     err: String,
 }
 
-impl Desk {
+impl Sandbox {
     fn new() -> Self {
         Self(TempDir::new().expect("there is room for a folder"))
     }
 
     fn with(name: &str, bytes: impl AsRef<[u8]>) -> Self {
-        let desk = Self::new();
-        desk.put(name, bytes);
-        desk
+        let sandbox = Self::new();
+        sandbox.put(name, bytes);
+        sandbox
     }
 
     fn path(&self) -> &Path {
@@ -107,7 +107,7 @@ const CHECK: &str = "check that it is the right file and whole, or name its form
 
 #[test]
 fn an_empty_file_is_told() {
-    let desk = Desk::with("empty.jsonl", "");
+    let sandbox = Sandbox::with("empty.jsonl", "");
     let said = "cannot read empty.jsonl: the file is empty; there is no conversation to read";
     for args in [
         &["inspect", "empty.jsonl"][..],
@@ -120,43 +120,43 @@ fn an_empty_file_is_told() {
         &["inspect", "empty.jsonl", "--from", "pi"],
         &["inspect", "empty.jsonl", "--from", "anthropic"],
     ] {
-        assert_eq!(desk.refused(args), said, "{args:?}");
+        assert_eq!(sandbox.refused(args), said, "{args:?}");
     }
-    let undone = desk.refused(&["undo", "empty.jsonl", "-o", "out.jsonl"]);
+    let undone = sandbox.refused(&["undo", "empty.jsonl", "-o", "out.jsonl"]);
     assert_eq!(undone, "cannot undo in empty.jsonl: the file is empty; there is no conversation to read");
 }
 
 #[test]
 fn a_binary_file_is_told() {
-    let desk = Desk::with("picture.json", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+    let sandbox = Sandbox::with("picture.json", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     let why = "byte 0 is not UTF-8, so this is binary, or text in another encoding";
     assert_eq!(
-        desk.refused(&["compact", "picture.json", "-o", "out"]),
+        sandbox.refused(&["compact", "picture.json", "-o", "out"]),
         format!("cannot read picture.json: no known format fits: {why}; {CHECK}")
     );
     assert_eq!(
-        desk.refused(&["tokens", "picture.json"]),
+        sandbox.refused(&["tokens", "picture.json"]),
         "cannot read picture.json: byte 0 is not UTF-8, so this is no text; name a text file"
     );
 }
 
 #[test]
 fn a_document_cut_off_is_told_with_the_place() {
-    let desk = Desk::with("body.json", &BODY[..150]);
+    let sandbox = Sandbox::with("body.json", &BODY[..150]);
     let why = "its JSON ends too soon: EOF while parsing a string at line 1 column 150";
     assert_eq!(
-        desk.refused(&["compact", "body.json", "-o", "out.json"]),
+        sandbox.refused(&["compact", "body.json", "-o", "out.json"]),
         format!("cannot read body.json: no known format fits: {why}; {CHECK}")
     );
-    let named = desk.refused(&["inspect", "body.json", "--from", "anthropic"]);
-    let advice = "try --from auto, or name the right format";
+    let named = sandbox.refused(&["inspect", "body.json", "--from", "anthropic"]);
+    let advice = "name the right format, or none to have it found (--from auto)";
     assert_eq!(named, format!("cannot read body.json: this is no anthropic transcript: {why}; {advice}"));
 }
 
 #[test]
 fn a_last_line_cut_off_is_survived_and_told() {
-    let desk = Desk::with("s.jsonl", &PI[..PI.len() - 20]);
-    let ran = desk.run(&["inspect", "s.jsonl", "--json"]);
+    let sandbox = Sandbox::with("s.jsonl", &PI[..PI.len() - 20]);
+    let ran = sandbox.run(&["inspect", "s.jsonl", "--json"]);
     let survey: serde_json::Value = serde_json::from_str(&ran.out).expect("--json prints JSON");
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     let what = "is cut off, as a last line is while it is written; the file is taken up to it";
@@ -166,9 +166,9 @@ fn a_last_line_cut_off_is_survived_and_told() {
 
 #[test]
 fn another_format_than_named_is_told() {
-    let desk = Desk::with("s.jsonl", PI);
-    desk.put("body.json", BODY);
-    let advice = "try --from auto, or name the right format";
+    let sandbox = Sandbox::with("s.jsonl", PI);
+    sandbox.put("body.json", BODY);
+    let advice = "name the right format, or none to have it found (--from auto)";
     let of = |file: &str, format: &str, why: &str| {
         format!("cannot read {file}: this is no {format} transcript: {why}; {advice}")
     };
@@ -178,11 +178,11 @@ fn another_format_than_named_is_told() {
     for (file, format, why) in
         [("s.jsonl", "codex", codex), ("s.jsonl", "claude-code", claude), ("body.json", "pi", pi)]
     {
-        assert_eq!(desk.refused(&["compact", file, "--from", format, "-o", "out"]), of(file, format, why));
+        assert_eq!(sandbox.refused(&["compact", file, "--from", format, "-o", "out"]), of(file, format, why));
     }
     let native = of("s.jsonl", "native", "its first line is no header of ours");
-    assert_eq!(desk.refused(&["inspect", "s.jsonl", "--from", "native"]), native);
-    let undone = desk.refused(&["undo", "s.jsonl", "--from", "codex", "-o", "out"]);
+    assert_eq!(sandbox.refused(&["inspect", "s.jsonl", "--from", "native"]), native);
+    let undone = sandbox.refused(&["undo", "s.jsonl", "--from", "codex", "-o", "out"]);
     assert_eq!(
         undone,
         format!("cannot undo in s.jsonl: this is no codex transcript: it looks like pi; {advice}")
@@ -191,12 +191,12 @@ fn another_format_than_named_is_told() {
 
 #[test]
 fn a_file_that_cannot_be_opened_is_told() {
-    let desk = Desk::with("file", PI);
-    let said = |file: &str| desk.refused(&["compact", file, "-o", "out"]);
+    let sandbox = Sandbox::with("file", PI);
+    let said = |file: &str| sandbox.refused(&["compact", file, "-o", "out"]);
     assert_eq!(said("nowhere.jsonl"), "cannot read nowhere.jsonl: there is no such file; check its name");
     assert_eq!(said("file/x"), "cannot read file/x: a part of its path is a file; check its name");
     assert_eq!(
-        desk.refused(&["tokens", "nowhere.txt"]),
+        sandbox.refused(&["tokens", "nowhere.txt"]),
         "cannot read nowhere.txt: there is no such file; check its name"
     );
 }
@@ -205,26 +205,26 @@ fn a_file_that_cannot_be_opened_is_told() {
 #[test]
 fn a_file_one_may_not_read_is_told() {
     use std::os::unix::fs::PermissionsExt;
-    let desk = Desk::with("mine.jsonl", PI);
+    let sandbox = Sandbox::with("mine.jsonl", PI);
     let nobody = fs::Permissions::from_mode(0o000);
-    fs::set_permissions(desk.path().join("mine.jsonl"), nobody).expect("the owner sets the mode");
-    if fs::read(desk.path().join("mine.jsonl")).is_ok() {
+    fs::set_permissions(sandbox.path().join("mine.jsonl"), nobody).expect("the owner sets the mode");
+    if fs::read(sandbox.path().join("mine.jsonl")).is_ok() {
         return; // the superuser may read everything
     }
-    let said = desk.refused(&["inspect", "mine.jsonl"]);
+    let said = sandbox.refused(&["inspect", "mine.jsonl"]);
     assert_eq!(said, "cannot read mine.jsonl: you may not read it; check its owner and mode");
 }
 
 #[test]
 fn a_folder_stands_for_its_transcripts() {
-    let desk = Desk::with("empty/notes.txt", "nothing");
+    let sandbox = Sandbox::with("empty/notes.txt", "nothing");
     let why = "there is no transcript in it; they end in .jsonl, .json or .traj, packed or not";
-    assert_eq!(desk.refused(&["inspect", "empty"]), format!("cannot read empty: {why}"));
+    assert_eq!(sandbox.refused(&["inspect", "empty"]), format!("cannot read empty: {why}"));
     let single = "cannot read empty: it is a folder; name a transcript in it";
-    assert_eq!(desk.refused(&["context", "empty"]), single);
-    desk.put("full/one.jsonl", PI);
-    desk.put("full/deep/two.json", BODY);
-    let ran = desk.run(&["inspect", "full", "--json"]);
+    assert_eq!(sandbox.refused(&["context", "empty"]), single);
+    sandbox.put("full/one.jsonl", PI);
+    sandbox.put("full/deep/two.json", BODY);
+    let ran = sandbox.run(&["inspect", "full", "--json"]);
     let surveys: serde_json::Value = serde_json::from_str(&ran.out).expect("--json prints JSON");
     let files: Vec<&str> = (0..2).filter_map(|at| surveys[at]["file"].as_str()).collect();
     assert_eq!((ran.code, files), (Some(0), vec!["full/deep/two.json", "full/one.jsonl"]));
@@ -233,10 +233,10 @@ fn a_folder_stands_for_its_transcripts() {
 /// A folder of sessions has other files in it; they do not stop the rest.
 #[test]
 fn one_bad_file_of_several_is_told_and_passed_over() {
-    let desk = Desk::with("all/one.jsonl", PI);
-    desk.put("all/settings.json", r#"{"theme":"dark"}"#);
-    desk.put("all/two.json", BODY);
-    let ran = desk.run(&["inspect", "all", "--json"]);
+    let sandbox = Sandbox::with("all/one.jsonl", PI);
+    sandbox.put("all/settings.json", r#"{"theme":"dark"}"#);
+    sandbox.put("all/two.json", BODY);
+    let ran = sandbox.run(&["inspect", "all", "--json"]);
     let surveys: serde_json::Value = serde_json::from_str(&ran.out).expect("--json prints JSON");
     assert_eq!((ran.code, surveys.as_array().map(Vec::len)), (Some(1), Some(2)));
     let why =
@@ -250,14 +250,14 @@ fn one_bad_file_of_several_is_told_and_passed_over() {
 
 #[test]
 fn a_packed_file_is_known_by_its_bytes() {
-    let desk = Desk::with("plain.jsonl.zst", PI);
+    let sandbox = Sandbox::with("plain.jsonl.zst", PI);
     let pack = |bytes: &[u8]| zstd::encode_all(bytes, 3).expect("memory can be packed");
-    desk.put("packed.jsonl", pack(PI.as_bytes()));
+    sandbox.put("packed.jsonl", pack(PI.as_bytes()));
     for file in ["plain.jsonl.zst", "packed.jsonl"] {
-        assert_eq!(desk.run(&["inspect", file]).code, Some(0), "{file}");
+        assert_eq!(sandbox.run(&["inspect", file]).code, Some(0), "{file}");
     }
-    let packed = fs::File::open(desk.path().join("packed.jsonl")).expect("it is there");
-    let piped = desk.command().args(["inspect", "-"]).stdin(packed).output().expect("the program runs");
+    let packed = fs::File::open(sandbox.path().join("packed.jsonl")).expect("it is there");
+    let piped = sandbox.command().args(["inspect", "-"]).stdin(packed).output().expect("the program runs");
     assert_eq!(Ran::of(piped).code, Some(0), "standard input");
 }
 
@@ -270,10 +270,10 @@ fn a_damaged_packed_file_is_told() {
     gz.write_all(&noise).expect("memory can be written");
     let mut gz = gz.finish().expect("memory can be written");
     gz.truncate(gz.len() / 2);
-    let desk = Desk::with("s.jsonl.zst", zst);
-    desk.put("s.jsonl.gz", gz);
+    let sandbox = Sandbox::with("s.jsonl.zst", zst);
+    sandbox.put("s.jsonl.gz", gz);
     for (file, why) in [("s.jsonl.zst", "incomplete frame"), ("s.jsonl.gz", "incomplete deflate stream")] {
-        let said = desk.refused(&["compact", file, "-o", "out"]);
+        let said = sandbox.refused(&["compact", file, "-o", "out"]);
         let whole = format!("cannot read {file}: it cannot be unpacked ({why}); it is damaged or not whole");
         assert_eq!(said, whole);
     }
@@ -285,12 +285,12 @@ fn a_damaged_packed_file_is_told() {
 #[test]
 fn a_hundred_megabytes_on_one_line_are_refused_in_seconds_and_in_bounds() {
     let junk = "x".repeat(100 << 20);
-    let desk = Desk::with("junk.jsonl", &junk);
-    desk.put("string.json", format!("\"{junk}\""));
+    let sandbox = Sandbox::with("junk.jsonl", &junk);
+    sandbox.put("string.json", format!("\"{junk}\""));
     let run = |args: &[&str]| {
         let limits = r#"ulimit -t 20; ulimit -v 2097152; exec "$0" "$@""#;
         let mut command = Command::new("sh");
-        command.current_dir(desk.path()).args(["-c", limits, env!("CARGO_BIN_EXE_epitome")]).args(args);
+        command.current_dir(sandbox.path()).args(["-c", limits, env!("CARGO_BIN_EXE_epitome")]).args(args);
         Ran::of(command.output().expect("a shell runs"))
     };
     for file in ["junk.jsonl", "string.json"] {
@@ -301,5 +301,5 @@ fn a_hundred_megabytes_on_one_line_are_refused_in_seconds_and_in_bounds() {
             assert!(ran.err.len() < 300, "{}", ran.err);
         }
     }
-    assert!(!desk.path().join("out").exists());
+    assert!(!sandbox.path().join("out").exists());
 }

@@ -1,20 +1,20 @@
 //! Wrong arguments: what was given, what is wrong with it, what to give instead.
 
-use super::{BODY, Desk, PI};
+use super::{BODY, PI, Sandbox};
 
 /// A command line that is not understood; the first line says why.
-fn misused(desk: &Desk, args: &[&str]) -> String {
-    let before = desk.files();
-    let ran = desk.run(args);
+fn misused(sandbox: &Sandbox, args: &[&str]) -> String {
+    let before = sandbox.files();
+    let ran = sandbox.run(args);
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{args:?}: {}", ran.err);
-    assert!(desk.files() == before, "{args:?} touched a file");
+    assert!(sandbox.files() == before, "{args:?} touched a file");
     ran.err.lines().next().unwrap_or_default().to_owned()
 }
 
 #[test]
 fn a_value_that_makes_no_sense_is_a_usage_error() {
-    let desk = Desk::with("s.jsonl", PI);
-    let said = |args: &[&str]| misused(&desk, &[&["compact", "s.jsonl", "-o", "out"], args].concat());
+    let sandbox = Sandbox::with("s.jsonl", PI);
+    let said = |args: &[&str]| misused(&sandbox, &[&["compact", "s.jsonl", "-o", "out"], args].concat());
     let window =
         |value: &str, why: &str| format!("error: invalid value '{value}' for '--window <TOKENS>': {why}");
     let least =
@@ -44,80 +44,80 @@ fn a_value_that_makes_no_sense_is_a_usage_error() {
 
 #[test]
 fn a_pointer_that_names_nothing_is_told() {
-    let desk = Desk::with("s.jsonl", PI);
+    let sandbox = Sandbox::with("s.jsonl", PI);
     let none = "m99999 names no message of s.jsonl; pointers there run up to m0001";
-    assert_eq!(desk.refused(&["recall", "s.jsonl", "m99999"]), none);
+    assert_eq!(sandbox.refused(&["recall", "s.jsonl", "m99999"]), none);
     let shape = "error: invalid value 'foo' for '<ID>': `foo` is not a pointer; one looks like m0123";
-    assert_eq!(misused(&desk, &["recall", "s.jsonl", "foo"]), shape);
+    assert_eq!(misused(&sandbox, &["recall", "s.jsonl", "foo"]), shape);
     let ninth = "there is no conversation 9; the file has 1, counted from 0";
-    assert_eq!(desk.refused(&["recall", "s.jsonl", "m0001", "--conversation", "9"]), ninth);
+    assert_eq!(sandbox.refused(&["recall", "s.jsonl", "m0001", "--conversation", "9"]), ninth);
 }
 
 #[test]
 fn an_unknown_preset_is_told() {
-    let desk = Desk::with("s.jsonl", PI);
+    let sandbox = Sandbox::with("s.jsonl", PI);
     for args in [&["compact", "s.jsonl", "-o", "out", "--preset", "best"][..], &["presets", "best"]] {
-        let said = desk.refused(args);
+        let said = sandbox.refused(args);
         assert!(said.starts_with("there is no preset `best`; use one of default"), "{said}");
     }
 }
 
 #[test]
 fn an_unknown_model_is_guessed_and_that_is_said() {
-    let desk = Desk::with("s.jsonl", PI);
-    let ran = desk.run(&["inspect", "s.jsonl", "--model", "oracle-9", "--json"]);
+    let sandbox = Sandbox::with("s.jsonl", PI);
+    let ran = sandbox.run(&["inspect", "s.jsonl", "--model", "oracle-9", "--json"]);
     let survey: serde_json::Value = serde_json::from_str(&ran.out).expect("--json prints JSON");
     assert_eq!(ran.code, Some(0));
     assert_eq!(survey["window"]["source"], "a guess: the model is not in the catalog");
-    let ran = desk.run(&["tokens", "s.jsonl", "--model", "oracle-9"]);
+    let ran = sandbox.run(&["tokens", "s.jsonl", "--model", "oracle-9"]);
     let guess = "epitome: the model `oracle-9` is not in the catalog; this is an estimate on the high side\n";
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), guess));
 }
 
 #[test]
 fn a_result_is_not_written_where_it_cannot_be() {
-    let desk = Desk::with("s.jsonl", PI);
-    desk.put("body.json", BODY);
-    desk.put("file", "");
+    let sandbox = Sandbox::with("s.jsonl", PI);
+    sandbox.put("body.json", BODY);
+    sandbox.put("file", "");
     let missing = "cannot write gone/out.jsonl: there is no folder gone; make it first";
-    assert_eq!(desk.refused(&["compact", "s.jsonl", "-o", "gone/out.jsonl"]), missing);
-    assert_eq!(desk.refused(&["undo", "s.jsonl", "-o", "gone/out.jsonl"]), missing);
+    assert_eq!(sandbox.refused(&["compact", "s.jsonl", "-o", "gone/out.jsonl"]), missing);
+    assert_eq!(sandbox.refused(&["undo", "s.jsonl", "-o", "gone/out.jsonl"]), missing);
     let below = "cannot write file/out.jsonl: there is no folder file; make it first";
-    assert_eq!(desk.refused(&["compact", "s.jsonl", "-o", "file/out.jsonl"]), below);
+    assert_eq!(sandbox.refused(&["compact", "s.jsonl", "-o", "file/out.jsonl"]), below);
     let itself = "a body of anthropic keeps no originals, so it cannot take the place of body.json; write elsewhere, or use --to native";
-    assert_eq!(desk.refused(&["compact", "body.json", "-o", "body.json"]), itself);
+    assert_eq!(sandbox.refused(&["compact", "body.json", "-o", "body.json"]), itself);
 }
 
 #[test]
 fn several_transcripts_need_a_folder() {
-    let desk = Desk::with("s.jsonl", PI);
-    desk.put("body.json", BODY);
+    let sandbox = Sandbox::with("s.jsonl", PI);
+    sandbox.put("body.json", BODY);
     let both = ["compact", "s.jsonl", "body.json"];
     let stdout = "several transcripts cannot all go to standard output; name a folder with -o, or use --json for the records alone";
-    assert_eq!(desk.refused(&both), stdout);
+    assert_eq!(sandbox.refused(&both), stdout);
     let file = "out is no folder; several transcripts need one to go to";
-    assert_eq!(desk.refused(&[&both[..], &["-o", "out"]].concat()), file);
+    assert_eq!(sandbox.refused(&[&both[..], &["-o", "out"]].concat()), file);
 }
 
 #[test]
 fn a_format_that_is_only_read_cannot_be_asked_for() {
-    let desk = Desk::with("s.jsonl", PI);
-    let said = |to: &str| desk.refused(&["compact", "s.jsonl", "-o", "out", "--to", to]);
+    let sandbox = Sandbox::with("s.jsonl", PI);
+    let said = |to: &str| sandbox.refused(&["compact", "s.jsonl", "-o", "out", "--to", to]);
     assert_eq!(said("opencode"), "opencode is a format we read only; use native, or leave --to out");
     assert_eq!(said("codex"), "a pi transcript cannot be written as codex; use native or a protocol");
     let none = "`pi` is no protocol; there are anthropic, openai-chat, openai-responses";
     for command in ["context", "replay"] {
-        let said = misused(&desk, &[command, "s.jsonl", "--to", "pi"]);
+        let said = misused(&sandbox, &[command, "s.jsonl", "--to", "pi"]);
         assert_eq!(said, format!("error: invalid value 'pi' for '--to <PROTOCOL>': {none}"));
     }
 }
 
 #[test]
 fn nothing_asked_for_is_a_usage_error() {
-    let desk = Desk::new();
-    let ran = desk.run(&[]);
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&[]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
     assert!(ran.err.contains("Start here:"), "{}", ran.err);
-    assert!(misused(&desk, &["inspct"]).contains("unrecognized subcommand 'inspct'"));
-    assert!(misused(&desk, &["inspect"]).contains("required arguments were not provided"));
+    assert!(misused(&sandbox, &["inspct"]).contains("unrecognized subcommand 'inspct'"));
+    assert!(misused(&sandbox, &["inspect"]).contains("required arguments were not provided"));
 }

@@ -87,12 +87,30 @@ fn what_no_window_of_the_model_holds_the_embedded_summariser_takes_on() {
 fn without_a_model_a_preset_that_wants_the_sessions_own_says_who_wrote() {
     let stage = Stage::new(MIDDLE, "");
     let record = stage.json(&["compact", "session", "--preset", "pi", "--window", "64000", "--json"]);
-    let note = "these settings leave the summary to the session's own model, and a file has none: the embedded summariser wrote it; name a model with --summarizer";
+    let why = "the session's own model cannot be asked here; the embedded summariser writes in its place";
     assert_eq!(
-        (&record["summarizer"], &record["cost"], &record["notes"]),
-        (&json!("the embedded summariser"), &json!(0.0), &json!([note]))
+        (&record["summarizer"], &record["cost"], &record["fallbacks"]),
+        (&json!("the embedded summariser"), &json!(0.0), &json!([{"strategy": "summarize", "why": why}]))
     );
     assert_eq!(stage.report().requests, 0);
+}
+
+#[test]
+fn the_operators_alias_stands_for_the_sessions_own_model() {
+    let stage = Stage::new(MIDDLE, "");
+    let settings = fs::read_to_string(stage.operator_file()).expect("it is text");
+    let renamed = settings.replace("[alias.fast]", "[alias.session]");
+    fs::write(stage.operator_file(), renamed).expect("there is room");
+    for preset in ["aura", "pi", "claude-code", "kaged", "operator-use"] {
+        let args = ["compact", "session", "--preset", preset, "--window", "64000", "--json"];
+        let record = stage.json(&args);
+        assert_eq!(
+            (&record["summarizer"], &record["fallbacks"]),
+            (&json!("session"), &json!([])),
+            "{preset}"
+        );
+    }
+    assert!(stage.report().requests >= 5);
 }
 
 #[test]
@@ -117,7 +135,7 @@ fn a_replay_asks_the_same_model() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let lines = ran.out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let by: Vec<Value> = lines
-        .filter(|line| !line["compaction"].is_null())
+        .filter(|line| line["compaction"]["strategy"] == "summarize")
         .map(|line| line["compaction"]["summarizer"].clone())
         .collect();
     assert!(!by.is_empty() && by.iter().all(|by| by == "fast"), "{by:?}");

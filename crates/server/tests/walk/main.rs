@@ -1,6 +1,7 @@
 //! Requests through the server to the scripted upstream and back, over real sockets.
 
 mod edges;
+mod paths;
 mod stage;
 
 use epitome_upstream::{Place, Script};
@@ -137,13 +138,16 @@ async fn a_conversation_that_goes_back_branches_and_the_trunk_goes_on() {
         let (status, _) = answer(stage.post("/v1/messages", body(messages, false))).await;
         assert_eq!(status, StatusCode::OK);
     }
+    // What they share is one tree, and each request was answered on its own path of it.
     let told: Vec<Value> = stage.sessions().await;
-    let told: Vec<_> =
-        told.iter().map(|it| [&it["session"], &it["branched_from"], &it["requests"]]).collect();
-    assert_eq!(
-        told,
-        [[&json!("s0001"), &Value::Null, &json!(2)], [&json!("s0002"), &json!("s0001"), &json!(2)]]
-    );
+    let told: Vec<_> = told.iter().map(|it| [&it["session"], &it["requests"], &it["messages"]]).collect();
+    assert_eq!(told, [[&json!("s0001"), &json!(4), &json!(branch.len())]]);
+    let sent: Vec<Value> = stage.arrived().iter().map(|(_, body)| messages_of(body)).collect();
+    assert_eq!(sent, [&trunk[..9], &branch[..], &trunk[..], &branch[..]].map(|messages| json!(messages)));
+}
+
+fn messages_of(body: &str) -> Value {
+    serde_json::from_str::<Value>(body).expect("JSON")["messages"].take()
 }
 
 #[tokio::test]

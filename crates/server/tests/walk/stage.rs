@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use epitome_core::{Policy, Tokens};
-use epitome_engine::Stopped;
+use epitome_engine::FrozenClock;
 use epitome_server::{Server, ServerSettings, SessionRule, Upstreams};
 use epitome_tokens::Catalog;
 use epitome_upstream::{Handle, Keep, Script, Upstream};
@@ -29,6 +29,18 @@ impl Stage {
         Self { upstream, url, client: Client::new(), _running: running }
     }
 
+    /// The same with a server that believes what the catalog says.
+    pub(crate) async fn with_windows_of_the_catalog(script: Script) -> Self {
+        let upstream = Upstream::start(Script { keep: Keep::Bodies, ..script }).await.expect("a free port");
+        let (url, running) = serve_as(&upstream.base_url, SessionRule::alone(Policy::default()), None).await;
+        Self { upstream, url, client: Client::new(), _running: running }
+    }
+
+    /// A request to the server.
+    pub(crate) fn request(&self, method: reqwest::Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.url)).header("x-api-key", "a key")
+    }
+
     /// A POST to the server.
     pub(crate) fn post(&self, path: &str, body: impl Into<reqwest::Body>) -> RequestBuilder {
         self.client.post(format!("{}{path}", self.url)).header("x-api-key", "a key").body(body)
@@ -51,15 +63,24 @@ impl Stage {
     }
 }
 
-/// A server in front of `base`.
+/// A server in front of `base` that believes in a window.
 pub(crate) async fn serve(base: &str, window: u64) -> (String, oneshot::Sender<()>) {
+    serve_as(base, SessionRule::alone(Policy::default()), Some(Tokens(window))).await
+}
+
+/// A server in front of `base` by a rule.
+pub(crate) async fn serve_as(
+    base: &str,
+    rule: SessionRule,
+    window: Option<Tokens>,
+) -> (String, oneshot::Sender<()>) {
     let base: epitome_server::Upstream = base.parse().expect("a base URL");
-    let settings = Settings {
+    let settings = ServerSettings {
         upstreams: Upstreams { anthropic: base.clone(), openai: base },
-        rules: Arc::new(Rule::alone(Policy::default())),
-        window: Some(Tokens(window)),
+        rules: Arc::new(rule),
+        window,
         catalog: Arc::new(Catalog::built_in().clone()),
-        clock: Arc::new(Stopped),
+        clock: Arc::new(FrozenClock),
         tell: Arc::new(|_| {}),
     };
     let server = Server::bind(([127, 0, 0, 1], 0).into(), settings).await.expect("a free port");

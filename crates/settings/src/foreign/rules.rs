@@ -80,8 +80,19 @@ impl Work<'_> {
             self.note(said, &format!("has no effect: {} goes before it", prompt.leaf.source));
             return Ok(());
         }
-        let name = said.text()?;
-        self.give(said, "summary.by", if name.is_empty() { "none" } else { name }.into())
+        match said.text()? {
+            "" => self.prune_only(said),
+            name => self.give(said, "summary.by", name.into()),
+        }
+    }
+
+    /// Nobody writes summaries: what is left is pruning, unless a chain of strategies was named beside it.
+    fn prune_only(&mut self, said: &Said) -> Result<(), SettingsError> {
+        self.give(said, "summary.by", "none".into())?;
+        if self.ours.get("strategy").is_some_and(|ours| ours.rank >= said.rank) {
+            return Ok(());
+        }
+        self.give(said, "strategy", Value::Array(vec!["prune".into()]))
     }
 
     /// Dropping summarises first where the preset does, or where `summarize` says so.

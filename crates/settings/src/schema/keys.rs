@@ -85,7 +85,7 @@ pub const KEYS: &[Key] = &[
     set("prune.notice", Choice(&["pointer", "pruned", "truncated"]), ALL, "how the pointer in place of a result is worded: size and beginning, `[Pruned — N tokens]`, `[Output truncated - N tokens]`; each with the id that brings it back"),
     open("prune.protect", Threshold, ALL, "the newest part of the context that is left alone"),
     open("prune.protect_results", Number, ALL, "the newest tool results that are left alone, in tokens"),
-    set("prune.size_min", Number, ALL, "a message smaller than this is not worth a pointer"),
+    set("prune.size_min", Number, ALL, "results smaller than this, and arguments of a call that are not larger, are left as they are"),
     set("prune.saving_min", Number, ALL, "a pass that saves less is not worth its price"),
     set("prune.saving_compare", COMPARE, ALL, "whether the saving must come to that or pass it"),
     set("prune.tools_kept", Texts, ALL, "results of these tools are left alone"),
@@ -96,7 +96,7 @@ pub const KEYS: &[Key] = &[
     set("keep.newest", Amount(&["nothing"], KEPT), ALL, "how much of the newest part is kept word for word"),
     set("keep.within_turn", Flag, ALL, "the beginning of a turn that is cut is summarised apart from what lies before it"),
     set("keep.calibrated", Flag, SERVE, "an amount in tokens is the provider's count, where that is above ours"),
-    set("keep.always", Choices(&["first", "newest"]), ALL, "what is kept in any case, beside pins: a person's first message, their newest"),
+    set("keep.always", Choices(&["first", "newest", "exchange"]), ALL, "what is kept in any case, beside pins: a person's first message, their newest, the newest exchange"),
     set("keep.matching", Texts, ALL, "messages in view that hold one of these words count as pinned"),
 
     set("summary.by", Text, ALL, "who writes it: `embedded` (no model), `session` (the session's own model), `none`, or a name from `[alias]`"),

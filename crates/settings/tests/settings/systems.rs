@@ -3,7 +3,7 @@
 use crate::{agent, environment, is_due, limit, project, refusal, resolved, source, text};
 use epitome_core::policy::{Mode, Newest, Writer};
 use epitome_core::{Strategy, Tokens};
-use epitome_settings::Sources;
+use epitome_settings::{FlagValue, Sources};
 
 #[test]
 fn a2_an_absolute_value_below_the_percentage_counts() {
@@ -28,8 +28,12 @@ fn a6_an_absolute_value_for_trimming_replaces_its_percentage() {
 
 #[test]
 fn a25_no_agent_and_no_prompt_means_nobody_summarises() {
-    let one = resolved(&agent("aura", "features:\n  compaction:\n    agent: ''\n    prompt: ''"));
-    assert_eq!(one.policy.summary.by, Writer::Nobody);
+    let alone = agent("aura", "features:\n  compaction:\n    agent: ''\n    prompt: ''");
+    let one = resolved(&alone);
+    assert_eq!((&one.policy.summary.by, &one.policy.strategy[..]), (&Writer::Nobody, &[Strategy::Prune][..]));
+    let flag = FlagValue { name: "--strategy".into(), key: "strategy".into(), text: "trim,drop".into() };
+    let named = resolved(&Sources { flags: vec![flag], ..alone });
+    assert_eq!(named.policy.strategy, [Strategy::Trim, Strategy::Drop]);
 }
 
 #[test]

@@ -42,10 +42,10 @@ fn k2_dropping_reaches_the_lower_threshold() {
         [kaged().set(|settings| settings.summary.by = Writer::Nobody), Maker::new("kaged@2026-05", WINDOW)]
     {
         let (mut bed, _) = full(maker);
-        let report = bed.prepare().expect("90,000 tokens are over the threshold");
-        assert_eq!(report.tokens_before, Tokens(90_000));
-        assert!(report.tokens_after < Tokens(60_000), "{}", report.tokens_after);
-        assert_eq!(made(Some(report)).strategy, Strategy::Drop);
+        let record = bed.prepare().expect("90,000 tokens are over the threshold");
+        assert_eq!(record.tokens_before, Tokens(90_000));
+        assert!(record.tokens_after < Tokens(60_000), "{}", record.tokens_after);
+        assert_eq!(made(Some(record)).strategy, Strategy::Drop);
         assert_eq!(bed.model.requests(), []);
     }
 }
@@ -53,9 +53,10 @@ fn k2_dropping_reaches_the_lower_threshold() {
 #[test]
 fn k4_dropping_summarises_first_where_someone_can() {
     let (mut bed, _) = full(kaged());
-    let record = made(bed.prepare());
-    assert_eq!((record.strategy, record.fallbacks), (Strategy::Summarize, vec![]));
-    assert_eq!(record.summarizer.as_deref(), Some("test-model"));
+    let record = bed.prepare().expect("it is due");
+    let change = made(Some(record.clone()));
+    assert_eq!((change.strategy, &record.fallbacks), (Strategy::Summarize, &vec![]));
+    assert_eq!(change.summarizer.as_deref(), Some("test-model"));
     assert!(bed.shown()[1].contains("## Goal\nwhat call 1 was told"), "{}", bed.shown()[1]);
 }
 
@@ -63,10 +64,10 @@ fn k4_dropping_summarises_first_where_someone_can() {
 fn k5_a_summariser_that_fails_leaves_plain_dropping() {
     let (mut bed, _) = full(kaged());
     bed.model.always(failed(Failure::Broken("connection reset".into())));
-    let record = made(bed.prepare());
+    let record = bed.prepare().expect("it is due");
     let why = "the summariser failed: connection reset".into();
     assert_eq!(record.fallbacks, [Fallback { strategy: Strategy::Summarize, why }]);
-    assert_eq!((record.strategy, bed.model.requests().len()), (Strategy::Drop, 1));
+    assert_eq!((made(Some(record)).strategy, bed.model.requests().len()), (Strategy::Drop, 1));
 }
 
 #[test]
@@ -106,11 +107,9 @@ fn k8_the_system_prompt_and_the_first_message_stay_whatever_is_done() {
         let maker = only(strategy).budget(|budget| budget.fixed = Tokens(3_000));
         let (mut bed, asked, _) = working(maker);
         let messages = bed.session.history().to_vec();
-        let mut asks = bed.session.setup().asks.clone();
-        asks.add_hook(keeps_ends(&messages)).expect("it is the only one");
-        bed.session.set_asks(asks);
-        let report = bed.prepare().expect("it is due");
-        assert_eq!(report.budget.fixed, Tokens(3_000), "{strategy}");
+        bed.driver.ports_mut().add_hook(keeps_ends(&messages)).expect("it is the only one");
+        let record = bed.prepare().expect("it is due");
+        assert_eq!(record.budget.fixed, Tokens(3_000), "{strategy}");
         assert_eq!(bed.in_view().first(), Some(&asked), "{strategy}");
         assert_eq!(bed.shown()[0], "make the tests pass", "{strategy}");
     }
@@ -123,9 +122,9 @@ fn k9_what_a_plugin_marks_is_kept_with_its_exchange() {
         let wishes = Wishes { retain: vec![marked], ..Wishes::default() };
         let hook = TestHook::new("memory").says(Ok(Some(Verdict::Proceed(wishes))));
         let (mut bed, asked, _) = working(only(strategy).hook(Arc::new(hook)));
-        let report = bed.prepare().expect("it is due");
+        let record = bed.prepare().expect("it is due");
         assert_eq!(bed.in_view()[..3], [asked, EntryId(3), marked], "{strategy}");
-        assert_eq!(report.hooks[0].told, "retains 1");
+        assert_eq!(record.hooks[0].told, "retains 1");
     }
 }
 
@@ -139,7 +138,7 @@ fn k9_what_an_operators_words_match_or_a_person_pins_is_kept() {
         let decided = bed.assistant("DECISION: the port is 8443");
         let pinned = bed.user("the staging key is in the vault");
         bed.talk(80, 1_000);
-        bed.session.set_pins(vec![pinned]);
+        bed.session.pin(pinned).expect("it is a message");
         bed.prepare();
         assert_eq!(bed.in_view()[..3], [first, decided, pinned], "{strategy}");
     }
@@ -148,6 +147,6 @@ fn k9_what_an_operators_words_match_or_a_person_pins_is_kept() {
 #[test]
 fn k2_a_compaction_by_hand_drops_too() {
     let (mut bed, _) = full(only(Strategy::Drop));
-    let report = bed.compact(Trigger::Manual);
-    assert!(report.tokens_after < Tokens(60_000));
+    let record = bed.compact(Trigger::Manual);
+    assert!(record.tokens_after < Tokens(60_000));
 }

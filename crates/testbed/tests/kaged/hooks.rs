@@ -1,8 +1,8 @@
 //! Observers: when they are told, and what of their verdicts counts.
 
 use super::{full, kaged};
-use epitome_core::{Before, EntryId, Piece, Strategy, Transformed, Verdict};
-use epitome_engine::{Happened, Hook, Pending, Report};
+use epitome_core::{Archive, Before, EntryId, Piece, Record, Strategy, Transformed, Verdict};
+use epitome_engine::{BoxFuture, Hook};
 use epitome_testbed::{Bed, TestModel};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,18 +31,26 @@ impl Hook for Observer {
         "observer"
     }
 
-    fn before<'a>(&'a self, _: &'a Before) -> Pending<'a, Result<Option<Verdict>, String>> {
+    fn before<'a>(
+        &'a self,
+        _: &'a Before,
+        _: &'a dyn Archive,
+    ) -> BoxFuture<'a, Result<Option<Verdict>, String>> {
         self.note("pre_compact");
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    fn transform<'a>(&'a self, messages: &'a [EntryId]) -> Pending<'a, Result<Transformed, String>> {
+    fn transform<'a>(
+        &'a self,
+        messages: &'a [EntryId],
+        _: &'a dyn Archive,
+    ) -> BoxFuture<'a, Result<Transformed, String>> {
         self.note("transform");
         let list = messages.iter().take(1).map(|&id| Piece::Keep(id)).collect();
         Box::pin(std::future::ready(Ok(Transformed { list })))
     }
 
-    fn after<'a>(&'a self, _: &'a Report) -> Pending<'a, Result<(), String>> {
+    fn after<'a>(&'a self, _: &'a Record) -> BoxFuture<'a, Result<(), String>> {
         self.note("post_compact");
         Box::pin(std::future::ready(Ok(())))
     }
@@ -62,8 +70,8 @@ fn watched(strategy: Option<Strategy>) -> (Bed, Vec<EntryId>, Arc<Observer>) {
 #[test]
 fn k21_hooks_come_before_and_after_the_strategy() {
     let (mut bed, _, observer) = watched(None);
-    let report = bed.prepare().expect("it is due");
-    assert_eq!(report.outcome, Happened::Compacted);
+    let record = bed.prepare().expect("it is due");
+    assert_eq!(record.outcome.name(), "compacted");
     assert_eq!(observer.told(), [("pre_compact", 0), ("post_compact", 1)]);
 }
 

@@ -10,6 +10,7 @@
 //! (K32), and a pass that prunes leaves an entry and an event of its own, since nothing is silent; it is
 //! no compaction and no hook hears of it.
 
+mod checkpoint;
 mod drop;
 mod hooks;
 mod prune;
@@ -18,9 +19,9 @@ mod roles;
 mod summary;
 mod trigger;
 
-use epitome_core::EntryId;
-use epitome_engine::{Made, Report};
+use epitome_core::{Change, EntryId, Record};
 use epitome_testbed::{Bed, Maker};
+use std::sync::Arc;
 
 /// The window of the cases.
 const WINDOW: u64 = 100_000;
@@ -37,7 +38,8 @@ fn full(maker: Maker) -> (Bed, Vec<EntryId>) {
     (bed, ids)
 }
 
-/// The record of a compaction that was made.
-fn made(report: Option<Report>) -> Made {
-    report.and_then(|report| report.record).expect("a compaction was due and made")
+/// What a compaction that was due has changed.
+fn made(record: Option<Arc<Record>>) -> Change {
+    let change = record.and_then(|record| record.change().cloned());
+    change.expect("a compaction was due and made")
 }

@@ -1,8 +1,8 @@
 //! Old tool output gives way to a notice before anything is measured.
 
 use super::WINDOW;
-use epitome_core::{Archive, EntryId, Tokens};
-use epitome_engine::{Event, Happened};
+use epitome_core::{EntryId, Tokens};
+use epitome_engine::Event;
 use epitome_testbed::{Bed, Maker, TestHook};
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn k31_a_saving_that_does_not_pass_the_least_is_not_made() {
         let before = bed.shown();
         bed.session.set_idle_minutes(Some(90));
         assert!(bed.prepare().is_none(), "{preset}");
-        assert_eq!((bed.shown(), bed.session.take_events()), (before, vec![]), "{preset}");
+        assert_eq!((bed.shown(), bed.take_events()), (before, vec![]), "{preset}");
     }
 }
 
@@ -34,7 +34,7 @@ fn k32_older_results_give_way_to_a_notice() {
     let hook = Arc::new(TestHook::new("observer"));
     let (mut bed, results) = filled(Maker::new("kaged", WINDOW).hook(hook.clone()), "bash", 9);
     let whole: Vec<String> = bed.shown();
-    let report = bed.prepare().expect("there is much to prune");
+    let record = bed.prepare().expect("there is much to prune");
     let (pruned, kept) = results.split_at(5);
     let notice = |id: &EntryId| format!("(result [Pruned — 10000 tokens] [recall {id}])");
     for id in pruned {
@@ -43,11 +43,11 @@ fn k32_older_results_give_way_to_a_notice() {
     for id in kept {
         assert_eq!(bed.shown()[id.index()], whole[id.index()]);
     }
-    assert_eq!((report.outcome, bed.session.compactions()), (Happened::Pruned, &[][..]));
-    let freed = report.tokens_before.less(report.tokens_after);
-    assert_eq!(bed.session.take_events(), [Event::Pruned { entry: EntryId(19), messages: 5, freed }]);
-    assert_eq!((hook.told(), hook.outcomes()), (vec![], vec![]));
-    let original = bed.shelf.message(pruned[0]).expect("it is on the shelf");
+    assert_eq!((record.outcome.name(), bed.session.compactions()), ("pruned", &[][..]));
+    let freed = record.tokens_before.less(record.tokens_after);
+    assert_eq!(bed.take_events(), [Event::Pruned { entry: EntryId(19), messages: 5, freed }]);
+    assert_eq!((hook.told(), hook.records()), (vec![], vec![]));
+    let original = bed.original(pruned[0]);
     assert_eq!(
         format!("(result {})", original.results().map(|result| result.text()).collect::<String>()),
         whole[2]
@@ -63,8 +63,8 @@ fn k32_a_notice_that_is_not_smaller_is_not_used() {
         let text = bed.filler(8_000);
         bed.exchange("bash", "{}", &text);
     }
-    let report = bed.prepare().expect("there is much to prune");
-    assert_eq!(report.tokens_before, Tokens(72_024));
+    let record = bed.prepare().expect("there is much to prune");
+    assert_eq!(record.tokens_before, Tokens(72_024));
     assert_eq!(bed.shown()[short.index()], "(result ok)");
 }
 

@@ -1,8 +1,8 @@
 //! What is kept of a compaction, of one that was nothing, and of one that was only tried.
 
 use super::{WINDOW, full, kaged, made};
-use epitome_core::{EntryId, Strategy, Tokens, Trigger};
-use epitome_engine::{EngineError, Event, Flag, Happened, Judgement, Wish, now};
+use epitome_core::{EntryId, Flag, Judgement, LogError, Outcome, Strategy, Tokens, Trigger};
+use epitome_engine::{EngineError, Event};
 use epitome_testbed::Bed;
 
 /// A session of which every message is one that is kept.
@@ -15,47 +15,49 @@ fn short() -> Bed {
 #[test]
 fn k27_a_strategy_that_supersedes_nothing_leaves_no_record() {
     let mut bed = short();
-    let report = bed.compact(Trigger::Manual);
-    assert_eq!((report.outcome, report.record.is_none()), (Happened::Noop, true));
+    let step = bed.try_compact(Trigger::Manual).expect("all is in memory");
+    assert_eq!((step.appended.len(), step.record.map(|record| record.outcome.name())), (6, Some("noop")));
     assert_eq!((bed.session.log().len(), bed.session.compactions()), (6, &[][..]));
     let why = "every message in view is one that is kept".into();
     let noop = Event::Noop { why, strategy: Strategy::Summarize };
-    assert_eq!(bed.session.take_events().split_off(1), [noop]);
+    assert_eq!(bed.take_events().split_off(1), [noop]);
 }
 
 #[test]
 fn k28_a_dry_run_is_reported_even_where_nothing_would_be_done() {
     let mut bed = short();
     let ids = bed.in_view();
-    let report = now(bed.session.preview(Trigger::Manual, Wish::default())).expect("all is in memory");
-    assert_eq!(report.outcome, Happened::Noop);
-    assert_eq!(report.why.as_deref(), Some("every message in view is one that is kept"));
-    assert_eq!((report.tokens_before, report.tokens_after), (Tokens(6_000), Tokens(6_000)));
-    assert_eq!((bed.in_view(), bed.session.take_events(), bed.session.log().len()), (ids, vec![], 6));
+    let record = bed.preview(Trigger::Manual);
+    let why = "every message in view is one that is kept".into();
+    assert_eq!((&record.outcome, record.trigger), (&Outcome::Noop { why }, Trigger::Manual));
+    assert_eq!((record.tokens_before, record.tokens_after), (Tokens(6_000), Tokens(6_000)));
+    assert_eq!((bed.in_view(), bed.take_events(), bed.session.log().len()), (ids, vec![], 6));
 }
 
 #[test]
 fn k28_a_dry_run_shows_what_would_come_of_it_and_changes_nothing() {
     let (mut bed, ids) = full(kaged());
-    let tried = now(bed.session.preview(Trigger::Threshold, Wish::default())).expect("all is in memory");
-    assert_eq!((bed.in_view(), bed.session.take_events(), bed.session.log().len()), (ids, vec![], 90));
+    let tried = bed.preview(Trigger::Threshold);
+    assert_eq!((bed.in_view(), bed.take_events(), bed.session.log().len()), (ids, vec![], 90));
     let done = bed.compact(Trigger::Threshold);
-    assert_eq!((tried.outcome, tried.tokens_after), (done.outcome, done.tokens_after));
-    assert_eq!(made(Some(tried)).superseded, made(Some(done)).superseded);
+    assert_eq!(tried.tokens_after, done.tokens_after);
+    let (tried, done) = (made(Some(tried)), made(Some(done)));
+    assert_eq!((tried.superseded, tried.kept), (done.superseded, done.kept));
 }
 
 #[test]
 fn k35_a_judgement_is_told_and_kept() {
     let (mut bed, _) = full(kaged());
     bed.prepare();
-    bed.session.take_events();
+    bed.take_events();
     let of = bed.session.compactions()[0];
     let judged = |flag, notes: &str| Judgement { flag, notes: notes.into() };
     for judgement in [judged(Flag::Good, ""), judged(Flag::Bad, "lost the port number")] {
         bed.session.judge(of, judgement.clone()).expect("it is a compaction");
-        assert_eq!(bed.session.take_events(), [Event::Flagged { of, judgement: judgement.clone() }]);
-        assert_eq!(bed.session.judgement(of), Some(judgement));
+        assert_eq!(bed.take_events(), [Event::Flagged { of, judgement: judgement.clone() }]);
+        assert_eq!(bed.session.judgement(of), Some(&judgement));
     }
     let refused = bed.session.judge(EntryId(0), Judgement::default());
-    assert!(matches!(refused, Err(EngineError::NoEntry(EntryId(0)))));
+    let expected = LogError::NotAPass { what: "a judgement", id: EntryId(0) };
+    assert!(matches!(refused, Err(EngineError::Log(error)) if error == expected));
 }

@@ -15,8 +15,10 @@ mod speculate;
 mod summary;
 mod trigger;
 
-use epitome_engine::{Made, Report, now};
+use epitome_core::{Change, Record};
+use epitome_engine::TurnEnd;
 use epitome_testbed::{Bed, Maker};
+use std::sync::Arc;
 
 /// The window of the cases.
 const WINDOW: u64 = 200_000;
@@ -26,11 +28,12 @@ fn omp(version: &str) -> Maker {
 }
 
 /// A turn ends well.
-fn end_turn(bed: &mut Bed) -> Option<Report> {
-    now(bed.session.end_turn(true)).expect("all is in memory")
+fn end_turn(bed: &mut Bed) -> Option<Arc<Record>> {
+    bed.end_turn(TurnEnd::Good)
 }
 
-/// The record of a compaction that was made.
-fn made(report: Option<Report>) -> Made {
-    report.and_then(|report| report.record).expect("a compaction was due and made")
+/// What a compaction that was due has changed.
+fn made(record: Option<Arc<Record>>) -> Change {
+    let change = record.and_then(|record| record.change().cloned());
+    change.expect("a compaction was due and made")
 }

@@ -2,7 +2,7 @@
 
 use super::{made, omp};
 use epitome_core::policy::Strategy;
-use epitome_core::{Archive, EntryId, Tokens, Trigger};
+use epitome_core::{EntryId, Tokens, Trigger};
 use epitome_testbed::Bed;
 
 const WHOLE: &str = r#"{"path":"src/lib.rs"}"#;
@@ -22,7 +22,7 @@ fn read_twice(first: (&str, u64), second: (&str, u64)) -> (Bed, EntryId) {
 fn pruned_when_cold(first: &str, second: &str) -> Option<Vec<EntryId>> {
     let (mut bed, _) = read_twice((first, 21_000), (second, 15_000));
     bed.session.set_idle_minutes(Some(90));
-    bed.prepare().map(|report| made(Some(report)).pruned)
+    bed.prepare().map(|record| made(Some(record)).pruned)
 }
 
 #[test]
@@ -80,6 +80,6 @@ fn m18_shaking_leaves_a_pointer_to_the_original() {
     let record = made(Some(bed.compact(Trigger::Manual)));
     assert_eq!((record.strategy, record.pruned), (Strategy::Prune, vec![shaken]));
     assert_eq!(bed.shown()[2], format!("(result [Output truncated - 5000 tokens] [recall {shaken}])"));
-    let original = bed.shelf.message(shaken).expect("nothing is ever lost");
+    let original = bed.original(shaken);
     assert_eq!(original.results().map(|result| result.text()).collect::<Vec<_>>(), [old]);
 }

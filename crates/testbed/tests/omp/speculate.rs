@@ -2,23 +2,23 @@
 
 use super::{end_turn, made, omp};
 use epitome_core::{EntryId, Purpose, Tokens};
-use epitome_engine::{Event, Farewell, Happened, Moved, Ready, now};
-use epitome_testbed::Bed;
+use epitome_engine::{Event, Farewell, Moved, Ready};
+use epitome_testbed::{Bed, now};
 
 /// What was made in the background.
 fn ready(bed: &mut Bed) -> Ready {
     let speculation = bed.session.speculate().expect("the mark is passed and nothing is ready");
-    now(speculation.run()).expect("the model answers")
+    now(speculation.run(&bed.driver)).expect("the model answers")
 }
 
 fn go_to(bed: &mut Bed, target: EntryId) {
-    let moved = now(bed.session.navigate(&bed.shelf, target, Farewell::Silent)).expect("it is there");
+    let moved = now(bed.driver.navigate(&mut bed.session, target, Farewell::Silent)).expect("it is there");
     assert_eq!(moved, Moved::There { summary: None });
 }
 
 /// What became of summaries made in the background.
 fn fates(bed: &mut Bed) -> Vec<String> {
-    let events = bed.session.take_events().into_iter();
+    let events = bed.take_events().into_iter();
     events
         .filter_map(|event| if let Event::Speculated { fate } = event { Some(fate) } else { None })
         .collect()
@@ -35,11 +35,11 @@ fn m10_a_summary_is_begun_before_the_threshold_and_swapped_in_at_it() {
     bed.session.offer(made_ahead);
     assert!(bed.session.speculate().is_none());
     let since = bed.talk(22, 1_000);
-    let report = end_turn(&mut bed).expect("it is due");
-    assert_eq!((report.outcome, fates(&mut bed)), (Happened::Compacted, vec!["swapped in".to_owned()]));
+    let record = end_turn(&mut bed).expect("it is due");
+    assert_eq!((record.outcome.name(), fates(&mut bed)), ("compacted", vec!["swapped in".to_owned()]));
     let purposes: Vec<Purpose> = bed.model.requests().iter().map(|request| request.purpose).collect();
     assert_eq!(purposes, [Purpose::History, Purpose::Short]);
-    let record = made(Some(report));
+    let record = made(Some(record));
     assert_eq!(record.superseded, ids[..130]);
     assert_eq!(bed.in_view(), [&ids[130..], &more, &since].concat());
 }

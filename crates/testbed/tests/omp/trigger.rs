@@ -2,8 +2,8 @@
 
 use super::{WINDOW, end_turn, made, omp};
 use epitome_core::policy::{Newest, Resume};
-use epitome_core::{Tokens, Trigger, Verdict};
-use epitome_engine::{Event, FigureSource, Happened, Point, Recovery, Report};
+use epitome_core::{Record, Tokens, Trigger, Verdict};
+use epitome_engine::{CheckPoint, Event, FigureSource, Recovery};
 use epitome_testbed::{Bed, Maker, TestHook};
 use epitome_tokens::Usage;
 use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
@@ -23,7 +23,7 @@ fn work(bed: &mut Bed, results: usize) {
 
 /// The warnings among what happened.
 fn warnings(bed: &mut Bed) -> Vec<String> {
-    let events = bed.session.take_events().into_iter();
+    let events = bed.take_events().into_iter();
     events.filter_map(|event| if let Event::Held { why } = event { Some(why) } else { None }).collect()
 }
 
@@ -33,9 +33,9 @@ fn m1_fifteen_percent_stay_free() {
         let mut bed = omp("17").bed();
         bed.talk(170, 1_000);
         bed.assistant(more);
-        end_turn(&mut bed).map(|report| (report.outcome, report.tokens_before))
+        end_turn(&mut bed).map(|record| (record.outcome.name(), record.tokens_before))
     };
-    let compacted = (Happened::Compacted, Tokens(170_001));
+    let compacted = ("compacted", Tokens(170_001));
     assert_eq!([outcome(""), outcome("more")], [None, Some(compacted)]);
 }
 
@@ -43,12 +43,12 @@ fn m1_fifteen_percent_stay_free() {
 fn m4_the_larger_figure_decides() {
     let mut bed = Maker::new("omp@17", 130_000).bed();
     bed.talk(120, 1_000);
-    bed.session.record_usage(usage(49_000, 1_000));
-    let check = bed.session.check_at(Point::TurnEnd);
-    assert_eq!((check.request, check.source, check.is_due), (Tokens(120_000), FigureSource::Count, true));
-    bed.session.record_usage(usage(124_000, 1_000));
-    let check = bed.session.check_at(Point::TurnEnd);
-    assert_eq!((check.request, check.source), (Tokens(125_000), FigureSource::Hybrid));
+    bed.session.record_usage(usage(49_000, 1_000)).expect("all is in memory");
+    let check = bed.session.check_at(CheckPoint::TurnEnd);
+    assert_eq!((check.tokens, check.source, check.is_due()), (Tokens(120_000), FigureSource::Count, true));
+    bed.session.record_usage(usage(124_000, 1_000)).expect("all is in memory");
+    let check = bed.session.check_at(CheckPoint::TurnEnd);
+    assert_eq!((check.tokens, check.source), (Tokens(125_000), FigureSource::Hybrid));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn m5_what_is_kept_is_counted_as_the_provider_counts() {
     let kept = |usage: Usage| {
         let mut bed = omp("17").bed();
         bed.talk(116, 1_000);
-        bed.session.record_usage(usage);
+        bed.session.record_usage(usage).expect("all is in memory");
         made(Some(bed.compact(Trigger::Threshold))).kept.len()
     };
     // 13,333 of our tokens are reached with the fourteenth message from the end, 20,000 with the twentieth.
@@ -69,8 +69,8 @@ fn m8_too_little_progress_holds_the_work_with_one_warning() {
     let mut bed = maker.bed();
     bed.talk(169, 1_000);
     work(&mut bed, 2);
-    let told = |report: Option<Report>| report.map(|report| (report.outcome, report.resume));
-    let held = Some((Happened::Compacted, Resume::Wait));
+    let told = |record: Option<Arc<Record>>| record.map(|record| (record.outcome.name(), record.resume));
+    let held = Some(("compacted", Resume::Wait));
     assert_eq!(told(bed.prepare()), held);
     assert_eq!((warnings(&mut bed).len(), bed.session.breaker().is_held()), (1, true));
     work(&mut bed, 26);
@@ -84,8 +84,8 @@ fn m8_enough_progress_lets_the_work_go_on() {
     let mut bed = omp("17").bed();
     bed.talk(169, 1_000);
     work(&mut bed, 2);
-    let report = bed.prepare().expect("it is due");
-    assert_eq!((report.resume, warnings(&mut bed)), (Resume::Continue, vec![]));
+    let record = bed.prepare().expect("it is due");
+    assert_eq!((record.resume, warnings(&mut bed)), (Resume::Continue, vec![]));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn m9_a_turn_that_failed_is_still_there_where_nothing_was_compacted() {
     bed.talk(60, 1_000);
     bed.user("the turn that was refused as too long");
     let before = (bed.in_view(), bed.shown());
-    let Recovery::Surface { why } = bed.recover(Some(5_000)) else { panic!("the hook said no") };
+    let Recovery::Surface { why, .. } = bed.recover(Some(5_000)) else { panic!("the hook said no") };
     assert_eq!(why, "guard said no: not now");
     assert_eq!((bed.in_view(), bed.shown()), before);
 }

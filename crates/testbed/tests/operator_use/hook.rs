@@ -1,8 +1,8 @@
 //! What hooks may do to Operator-Use's compactions, and what they are told.
 
 use crate::{WINDOW, compact, summary, tail};
-use epitome_core::{Supplied, Trigger, Verdict, Wishes};
-use epitome_engine::{Happened, Hook};
+use epitome_core::{EntryId, Mark, Outcome, Supplied, Trigger, Verdict, Wishes};
+use epitome_engine::Hook;
 use epitome_testbed::{Bed, Maker, TestHook};
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ fn o17_one_no_outweighs_a_result() {
     let hooks = [Arc::new(supplies()), Arc::new(guard)];
     let mut bed = hooked(&hooks);
     let entries = bed.session.log().len();
-    let report = bed.compact(Trigger::Manual);
-    assert_eq!((report.outcome, report.why.as_deref()), (Happened::Vetoed, Some("guard said no: not now")));
+    let record = bed.compact(Trigger::Manual);
+    assert_eq!(record.outcome, Outcome::Vetoed { by: "guard".into(), why: "not now".into() });
     assert_eq!((bed.session.log().len(), bed.model.requests().len()), (entries, 0));
     assert_eq!(hooks.map(|hook| hook.told().len()), [1, 1]);
 }
@@ -44,8 +44,11 @@ fn o18_a_hooks_result_is_stored_and_no_model_is_asked() {
 fn o19_hooks_are_told_once_of_the_entry_that_was_stored() {
     let hook = Arc::new(TestHook::new("watcher"));
     let mut bed = hooked(std::slice::from_ref(&hook));
-    let report = compact(&mut bed);
+    let record = compact(&mut bed);
     let newest = bed.session.compactions()[0];
-    assert_eq!((report.entry, bed.session.leaf()), (Some(newest), Some(newest)));
-    assert_eq!(hook.stored(), [Some(newest)]);
+    assert_eq!(newest, EntryId(bed.session.log().len() as u32 - 1));
+    let Some(Mark::Compaction { record: stored, .. }) = bed.session.log().mark_of(newest) else {
+        panic!("it was appended")
+    };
+    assert_eq!((stored, hook.records()), (&record, vec![(*record).clone()]));
 }

@@ -1,16 +1,16 @@
 //! What Operator-Use prepares, and what it stores.
 
 use crate::{bed, compact, tail};
-use epitome_core::{Drafted, Entry, EntryId, Outcome, Tail, Tokens, Trigger};
-use epitome_engine::Happened;
+use epitome_core::{EntryId, Tail, Tokens, Trigger};
+use epitome_engine::CompactOptions;
 use epitome_testbed::Bed;
 
 /// The messages to be summarised and those that are retained, or why there is nothing to do.
-fn prepared(bed: &Bed) -> Result<(Vec<EntryId>, Vec<EntryId>), &'static str> {
-    match bed.session.draft(Trigger::Manual).expect("all is in memory") {
-        Drafted::Plan(plan) => Ok((plan.leaving(), plan.kept.tail.clone())),
-        Drafted::Settled(Outcome::Unneeded { why }) => Err(why),
-        Drafted::Settled(_) => panic!("it is possible"),
+fn prepared(bed: &Bed) -> Result<(Vec<EntryId>, Vec<EntryId>), String> {
+    let sketch = bed.driver.sketch(&bed.session, Trigger::Manual, CompactOptions::default());
+    match sketch.expect("all is in memory") {
+        Some(sketch) => Ok((sketch.leaving, sketch.staying)),
+        None => Err(bed.preview(Trigger::Manual).outcome.why().expect("it says why")),
     }
 }
 
@@ -20,7 +20,7 @@ fn o6_right_after_a_compaction_there_is_nothing_to_prepare() {
     bed.talk(2, 1_000);
     tail(&mut bed);
     compact(&mut bed);
-    assert_eq!(prepared(&bed), Err("nothing was said since the last compaction"));
+    assert_eq!(prepared(&bed), Err("nothing was said since the last compaction".into()));
 }
 
 #[test]
@@ -28,8 +28,8 @@ fn o7_without_a_place_to_cut_there_is_nothing_to_prepare() {
     let mut bed = bed("operator-use");
     let text = bed.filler(30_000);
     bed.user(&text);
-    assert_eq!(prepared(&bed), Err("every message in view is one that is kept"));
-    assert_eq!(bed.compact(Trigger::Manual).outcome, Happened::Noop);
+    assert_eq!(prepared(&bed), Err("every message in view is one that is kept".into()));
+    assert_eq!(bed.compact(Trigger::Manual).outcome.name(), "noop");
 }
 
 #[test]
@@ -48,25 +48,25 @@ fn o14_a_result_has_all_its_parts() {
     bed.exchange("write", r#"{"path":"b.py","content":"x = 1"}"#, "done");
     let kept = tail(&mut bed);
     let before = bed.session.context().tokens();
-    let report = compact(&mut bed);
-    let made = report.record.expect("something was done");
-    assert!(made.summary.is_some_and(|text| text.contains("what call 1 was told")));
-    assert_eq!((made.kept, report.tokens_before), (kept, before));
+    let record = compact(&mut bed);
+    let change = record.change().expect("something was done");
+    assert!(change.summary.as_ref().is_some_and(|text| text.contains("what call 1 was told")));
+    assert_eq!((&change.kept, record.tokens_before), (&kept, before));
     let files: Vec<(&str, bool)> =
-        made.ledger.files.iter().map(|file| (&*file.path, file.created || file.modified)).collect();
+        change.ledger.files.iter().map(|file| (&*file.path, file.created || file.modified)).collect();
     assert_eq!(files, [("a.py", false), ("b.py", true)]);
 }
 
 #[test]
 fn o15_the_stored_entry_names_what_was_retained() {
     let mut bed = bed("operator-use");
-    bed.talk(2, 1_000);
+    let older = bed.talk(2, 1_000);
     let kept = tail(&mut bed);
-    compact(&mut bed);
-    let Some(Entry::Compaction(entry)) = bed.session.log().get(bed.session.compactions()[0]) else {
-        panic!("it was appended")
-    };
-    assert_eq!((&entry.before, &entry.tail), (&vec![], &Tail::These(kept)));
+    let record = compact(&mut bed);
+    assert_eq!(record.change().map(|change| &change.kept), Some(&kept));
+    let entry = bed.session.log().compaction(bed.session.compactions()[0]).expect("it was appended");
+    // What is retained is all that lies behind the last message covered.
+    assert_eq!((&entry.front, &entry.tail), (&vec![], &Tail::After { anchor: older[1], kept: vec![] }));
 }
 
 #[test]

@@ -42,8 +42,8 @@ fn o10_an_ordinary_cut_takes_one_call() {
     let mut bed = bed("operator-use");
     bed.talk(6, 1_000);
     tail(&mut bed);
-    let report = compact(&mut bed);
-    assert_eq!((purposes(&bed), report.spent.calls), (vec![(Purpose::History, 0)], 1));
+    let record = compact(&mut bed);
+    assert_eq!((purposes(&bed), record.spent.calls), (vec![(Purpose::History, 0)], 1));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn o23_renamed_tools_count_by_what_they_do() {
 #[test]
 fn o24_custom_instructions_are_in_the_request() {
     let mut bed = bed("operator-use");
-    bed.session.set_focus(Some("keep the API list".into()));
+    bed.session.options_mut().focus = Some("keep the API list".into());
     bed.talk(2, 1_000);
     tail(&mut bed);
     compact(&mut bed);

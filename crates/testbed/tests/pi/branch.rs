@@ -2,8 +2,8 @@
 
 use crate::{WINDOW, bed};
 use epitome_core::{EntryId, Purpose, Tokens};
-use epitome_engine::{Farewell, Leaving, Moved, now};
-use epitome_testbed::{Bed, Maker, good};
+use epitome_engine::{Farewell, Leaving, Moved};
+use epitome_testbed::{Bed, Maker, good, now};
 
 /// A question, then a branch of so many messages of 1,000 tokens: the ids of both.
 fn branched(bed: &mut Bed, messages: usize) -> (EntryId, Vec<EntryId>) {
@@ -12,7 +12,7 @@ fn branched(bed: &mut Bed, messages: usize) -> (EntryId, Vec<EntryId>) {
 }
 
 fn go(bed: &mut Bed, target: EntryId, farewell: Farewell) -> Option<EntryId> {
-    let moved = now(bed.session.navigate(&bed.shelf, target, farewell)).expect("all is in memory");
+    let moved = now(bed.driver.navigate(&mut bed.session, target, farewell)).expect("all is in memory");
     match moved {
         Moved::There { summary } => summary,
         Moved::Stayed { why } => panic!("{why}"),
@@ -75,7 +75,7 @@ fn p28_the_summary_hangs_at_the_place_the_session_goes_to() {
     let mut bed = bed("pi");
     let (common, _) = branched(&mut bed, 2);
     let summary = go(&mut bed, common, with_summary()).expect("one was asked for");
-    assert_eq!(bed.session.log().branch(summary), [common, summary]);
+    assert_eq!(bed.session.log().path(summary), [common, summary]);
     assert_eq!((bed.session.leaf(), bed.in_view()), (Some(summary), vec![common, summary]));
 }
 

@@ -1,8 +1,8 @@
 //! Where pi cuts, and what the next compaction begins with.
 
 use crate::{bed, compact, compacted_before_a_long_turn, exchanges, tail};
-use epitome_core::{Drafted, EntryId, Outcome, Purpose, Role, Trigger};
-use epitome_engine::Happened;
+use epitome_core::{EntryId, Outcome, Purpose, Role, Trigger};
+use epitome_engine::CompactOptions;
 use epitome_testbed::{Bed, written};
 
 /// The versions whose cut keeps at least what they say, and those that cut behind it.
@@ -10,11 +10,8 @@ const VERSIONS: [&str; 4] = ["pi", "pi@0.58", "pi@0.83", "pi@0.87"];
 
 /// What would stay in view and what would leave it; nothing where there is nothing to do.
 fn drafted(bed: &Bed) -> Option<(Vec<EntryId>, Vec<EntryId>)> {
-    match bed.session.draft(Trigger::Manual).expect("all is in memory") {
-        Drafted::Plan(plan) => Some((plan.kept.tail.clone(), plan.leaving())),
-        Drafted::Settled(Outcome::Unneeded { .. }) => None,
-        Drafted::Settled(_) => panic!("it is possible"),
-    }
+    let sketch = bed.driver.sketch(&bed.session, Trigger::Manual, CompactOptions::default());
+    sketch.expect("all is in memory").map(|sketch| (sketch.staying, sketch.leaving))
 }
 
 fn kept(bed: &Bed) -> Vec<EntryId> {
@@ -97,9 +94,8 @@ fn p10_a_huge_result_at_the_end_stays_with_its_call() {
     assert_eq!(kept(&bed), exchange);
     for version in ["pi@0.83", "pi@0.58"] {
         let (mut bed, _) = with(version);
-        let report = bed.compact(Trigger::Manual);
-        assert_eq!(report.outcome, Happened::Noop, "{version}");
-        assert_eq!(report.why.as_deref(), Some("every message in view is one that is kept"));
+        let why = "every message in view is one that is kept".into();
+        assert_eq!(bed.compact(Trigger::Manual).outcome, Outcome::Noop { why }, "{version}");
         assert!(bed.model.requests().is_empty());
     }
 }
@@ -156,9 +152,8 @@ fn p19_right_after_a_compaction_there_is_nothing_to_do() {
         bed.talk(2, 1_000);
         tail(&mut bed);
         compact(&mut bed);
-        let report = bed.compact(Trigger::Manual);
-        assert_eq!(report.outcome, Happened::Noop, "{version}");
-        assert_eq!(report.why.as_deref(), Some("nothing was said since the last compaction"));
+        let why = "nothing was said since the last compaction".into();
+        assert_eq!(bed.compact(Trigger::Manual).outcome, Outcome::Noop { why }, "{version}");
         assert_eq!(bed.session.compactions().len(), 1);
     }
 }

@@ -1,8 +1,7 @@
 //! What hooks may do to pi's compactions.
 
 use crate::{WINDOW, compact, tail};
-use epitome_core::{Entry, EntryId, Supplied, Trigger, Verdict, Wishes};
-use epitome_engine::Happened;
+use epitome_core::{EntryId, Outcome, Supplied, Trigger, Verdict, Wishes};
 use epitome_testbed::{Bed, Maker, TestHook};
 use std::sync::Arc;
 
@@ -26,11 +25,8 @@ fn supplies(keep_from: Option<EntryId>) -> Verdict {
 fn p30_a_hook_that_says_no_leaves_everything_as_it_is() {
     let (mut bed, ..) = hooked(Verdict::Veto { why: "not now".into() });
     let (entries, view) = (bed.session.log().len(), bed.in_view());
-    let report = bed.compact(Trigger::Threshold);
-    assert_eq!(
-        (report.outcome, report.why.as_deref()),
-        (Happened::Vetoed, Some("archivist said no: not now"))
-    );
+    let record = bed.compact(Trigger::Threshold);
+    assert_eq!(record.outcome, Outcome::Vetoed { by: "archivist".into(), why: "not now".into() });
     assert_eq!((bed.session.log().len(), bed.in_view()), (entries, view));
     assert!(bed.model.requests().is_empty());
 }
@@ -38,12 +34,12 @@ fn p30_a_hook_that_says_no_leaves_everything_as_it_is() {
 #[test]
 fn p31_a_hooks_summary_is_stored_under_its_name_and_no_model_is_asked() {
     let (mut bed, ..) = hooked(supplies(None));
-    let report = compact(&mut bed);
+    let record = compact(&mut bed);
     assert!(bed.model.requests().is_empty());
-    assert_eq!(report.record.and_then(|made| made.summarizer).as_deref(), Some("archivist"));
+    assert_eq!(record.change().and_then(|change| change.summarizer.as_deref()), Some("archivist"));
     let newest = bed.session.compactions()[0];
-    let Some(Entry::Compaction(entry)) = bed.session.log().get(newest) else { panic!("it was appended") };
-    let text = &entry.summary.as_ref().expect("it has a summary").text;
+    let entry = bed.session.log().compaction(newest).expect("it was appended");
+    let text = entry.summary.as_ref().expect("it has a summary");
     assert!(text.starts_with("<epitome-summary covers=\"m0000-m0003\" messages=\"4\" by=\"archivist\">\n"));
     assert!(text.contains("the hook's own words"));
 }
@@ -55,9 +51,9 @@ fn p32_a_cut_that_cannot_stand_is_refused_and_recorded() {
     for (id, told) in [(EntryId(3), splits), (EntryId(999), elsewhere)] {
         let (mut bed, _, result) = hooked(supplies(Some(id)));
         assert_eq!(result, EntryId(3));
-        let report = compact(&mut bed);
-        assert_eq!(report.hooks.iter().map(|run| run.told.as_str()).collect::<Vec<_>>(), [told]);
-        assert_eq!(report.record.and_then(|made| made.summarizer).as_deref(), Some("test-model"));
+        let record = compact(&mut bed);
+        assert_eq!(record.hooks.iter().map(|run| run.told.as_str()).collect::<Vec<_>>(), [told]);
+        assert_eq!(record.change().and_then(|change| change.summarizer.as_deref()), Some("test-model"));
         assert_eq!(bed.in_view().len(), 4);
     }
 }

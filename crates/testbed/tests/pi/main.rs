@@ -11,9 +11,9 @@ mod hook;
 mod summary;
 mod trigger;
 
-use epitome_core::{EntryId, Settings, Trigger, fence};
-use epitome_engine::{Happened, Report};
+use epitome_core::{EntryId, Record, Settings, Trigger, fence};
 use epitome_testbed::{Bed, Maker};
+use std::sync::Arc;
 
 const WINDOW: u64 = 200_000;
 
@@ -28,16 +28,16 @@ fn bed_with(preset: &str, change: impl FnOnce(&mut Settings)) -> Bed {
 }
 
 /// Compacts by hand, and it must come to something.
-fn compact(bed: &mut Bed) -> Report {
-    let report = bed.compact(Trigger::Manual);
-    assert_eq!((report.outcome, &report.why), (Happened::Compacted, &None));
-    report
+fn compact(bed: &mut Bed) -> Arc<Record> {
+    let record = bed.compact(Trigger::Manual);
+    assert_eq!((record.outcome.name(), record.outcome.why()), ("compacted", None));
+    record
 }
 
 /// The summary in view, without its frame.
 fn summary(bed: &Bed) -> String {
     let (_, summary) = bed.session.context().summary(bed.session.log()).expect("there is one");
-    fence::body(&summary.text).to_owned()
+    fence::body(summary).to_owned()
 }
 
 /// Four messages of 5,000 tokens: exactly what every version keeps of them.

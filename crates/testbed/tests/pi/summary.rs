@@ -29,7 +29,7 @@ fn told(request: &Request) -> String {
 #[test]
 fn p5_the_focus_is_in_every_call() {
     let mut bed = bed("pi@0.83");
-    bed.session.set_focus(Some("keep the API list".into()));
+    bed.session.options_mut().focus = Some("keep the API list".into());
     cut_turn(&mut bed);
     compact(&mut bed);
     let hears = |text: &String| text.ends_with("\n\nAdditional focus: keep the API list");

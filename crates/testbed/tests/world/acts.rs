@@ -1,7 +1,9 @@
 //! What people do to a session beside talking.
 
+use crate::dice::Dice;
 use crate::{World, any_preset};
-use epitome_core::{Called, EntryId, Mark, Policy, Request, Tokens, Trigger};
+use epitome_core::policy::{PruneWhen, Threshold};
+use epitome_core::{Called, EntryId, Mark, Policy, Request, Settings, Tokens, Trigger};
 use epitome_engine::{BoxFuture, EngineError, Model, Phase, SummaryModel};
 use epitome_settings::preset;
 use epitome_testbed::now;
@@ -98,7 +100,7 @@ impl World {
         let mut settings = preset::settings(name).expect("it is built in");
         // A bed counts in its own way, whatever the preset's.
         settings.count = self.bed.session.policy().count;
-        (settings.check.before_call, settings.check.in_tool_loop) = (true, true);
+        fit_in(&mut settings, &mut self.dice);
         let policy = Policy::try_from(settings).expect("the settings are sound");
         self.bed.session.set_policy(Arc::new(policy)).expect("the window is stated");
         self.seen.push("another policy");
@@ -148,6 +150,20 @@ impl World {
             self.bed.session.pin(of).expect("it is on the path");
             self.seen.push("pinned");
         }
+    }
+}
+
+/// Settings of any preset, made fit for this world: each call is looked at, what large windows leave free is not all
+/// of a small one, and there are passes in windows of any size.
+pub(crate) fn fit_in(settings: &mut Settings, dice: &mut Dice) {
+    (settings.check.before_call, settings.check.in_tool_loop) = (true, true);
+    if matches!(settings.trigger.at, Threshold::Remaining(_)) && dice.below(4) > 0 {
+        settings.trigger.at = "80%".parse().expect("a threshold");
+    }
+    if dice.below(4) == 0 {
+        settings.prune.when = PruneWhen::Check;
+        settings.prune.protect = Some("20%".parse().expect("a threshold"));
+        settings.prune.saving_min = Tokens(50);
     }
 }
 

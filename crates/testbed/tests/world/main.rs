@@ -98,10 +98,8 @@ impl World {
             1..10 => 24_000 + dice.below(20_000),
             _ => 2_000 + dice.below(12_000),
         };
-        let mut maker = Maker::new(name, window)
-            .set(|settings| settings.check.before_call = true)
-            .set(|settings| settings.check.in_tool_loop = true)
-            .budget(|budget| {
+        let mut maker =
+            Maker::new(name, window).set(|settings| acts::fit_in(settings, &mut dice)).budget(|budget| {
                 let is_crowded = dice.below(30) == 0;
                 budget.fixed = Tokens(if is_crowded { window - window / 12 } else { dice.below(window / 8) });
                 budget.reserve = Tokens(window / 16);

@@ -95,18 +95,14 @@ impl Numbers {
         self.input_max.or(self.window)
     }
 
-    /// By how much the request was over its limit, where the text says.
+    /// By how much the request was over its limit, where the text says. Whoever plans by it allows for the
+    /// difference between the provider's count and ours; nothing is added here.
     pub fn gap(&self) -> Option<Tokens> {
         let counted = || {
             let asked = self.requested? + self.output.unwrap_or_default();
             Some(asked.less(self.limit().or(self.rate)?)).filter(|&gap| gap > Tokens::ZERO)
         };
         self.over.or_else(counted)
-    }
-
-    /// What a first plan must free: a tenth more than the gap, since counts on both sides are estimates.
-    pub fn to_free(&self) -> Option<Tokens> {
-        self.gap().map(|gap| Tokens(gap.0.saturating_add(gap.0.div_ceil(10))))
     }
 }
 
@@ -123,7 +119,7 @@ pub struct RequestFacts {
 
 impl RequestFacts {
     /// Whether our estimate is at nine tenths of the window or beyond; none where one is not known.
-    pub fn is_near(&self) -> Option<bool> {
+    pub(crate) fn is_near(&self) -> Option<bool> {
         Some(self.estimate?.0.saturating_mul(10) >= self.window?.0.saturating_mul(9))
     }
 }

@@ -12,7 +12,7 @@ pub struct StreamEvent {
 
 /// The last event of a Responses stream repeats the whole reply, generated pictures included, so an
 /// event may be as large as a body; past this it is skipped, or one stream could fill the memory.
-pub const EVENT_BYTES_MAX: usize = 32 * 1024 * 1024;
+const EVENT_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// Takes a stream apart into events as its bytes come in.
 ///
@@ -74,7 +74,7 @@ impl Events {
     }
 
     /// How many events were skipped for their size.
-    pub fn skipped(&self) -> u32 {
+    pub(crate) fn skipped(&self) -> u32 {
         self.skipped
     }
 

@@ -11,7 +11,7 @@ mod fields;
 mod openai_chat;
 mod openai_responses;
 
-pub use event::{EVENT_BYTES_MAX, Events, StreamEvent};
+pub use event::{Events, StreamEvent};
 
 use crate::Protocol;
 use crate::protocol::{ModelReply, reply};

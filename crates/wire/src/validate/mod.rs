@@ -9,9 +9,9 @@ mod content;
 mod openai_chat;
 mod openai_responses;
 
-pub use anthropic::anthropic;
-pub use openai_chat::openai_chat;
-pub use openai_responses::openai_responses;
+use anthropic::anthropic;
+use openai_chat::openai_chat;
+use openai_responses::openai_responses;
 
 pub(crate) use content::{IMAGE_TYPES, inline_data, is_base64, is_blank, is_plain_id, is_web_url};
 pub(crate) use openai_responses::{LONE_ITEMS, PAIRED_ITEMS};

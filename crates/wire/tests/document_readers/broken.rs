@@ -23,13 +23,13 @@ fn a_bad_file_is_refused_with_its_reason() {
     insta::assert_snapshot!(bad.map(|bytes| refusal(None, bytes)).join("\n"), @r#"
     the file is empty; there is no conversation to read
     the file is empty; there is no conversation to read
-    no known format fits: byte 0 is not UTF-8, so this is binary, or text in another encoding; check that it is the right file and whole, or name its format with --from
-    no known format fits: byte 3 is not UTF-8, so this is binary, or text in another encoding; check that it is the right file and whole, or name its format with --from
-    no known format fits: it is a lone number (it begins "42\n"); check that it is the right file and whole, or name its format with --from
-    no known format fits: it begins like HTML or XML (it begins "<!DOCTYPE html><html></html>"); check that it is the right file and whole, or name its format with --from
-    no known format fits: its JSON ends too soon: EOF while parsing a string at line 1 column 54; check that it is the right file and whole, or name its format with --from
-    no known format fits: it is JSON, but its fields are those of no transcript (it begins "{}"); check that it is the right file and whole, or name its format with --from
-    no known format fits: it is a JSON array, but not of messages or events (it begins "[1, 2]"); check that it is the right file and whole, or name its format with --from
+    no known format fits: byte 0 is not UTF-8, so this is binary, or text in another encoding; check that it is the right file and whole, or name its format
+    no known format fits: byte 3 is not UTF-8, so this is binary, or text in another encoding; check that it is the right file and whole, or name its format
+    no known format fits: it is a lone number (it begins "42\n"); check that it is the right file and whole, or name its format
+    no known format fits: it begins like HTML or XML (it begins "<!DOCTYPE html><html></html>"); check that it is the right file and whole, or name its format
+    no known format fits: its JSON ends too soon: EOF while parsing a string at line 1 column 54; check that it is the right file and whole, or name its format
+    no known format fits: it is JSON, but its fields are those of no transcript (it begins "{}"); check that it is the right file and whole, or name its format
+    no known format fits: it is a JSON array, but not of messages or events (it begins "[1, 2]"); check that it is the right file and whole, or name its format
     "#);
 }
 

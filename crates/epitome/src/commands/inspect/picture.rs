@@ -1,7 +1,7 @@
 //! A survey as a person looks at it.
 
 use super::survey::Survey;
-use crate::commands::write_ledger;
+use crate::commands::{window_text, write_ledger};
 use crate::draw::{self, Paint, grouped};
 use crate::output::Page;
 use epitome_core::{Sizes, Tokens};
@@ -33,7 +33,7 @@ fn title(survey: &Survey) -> String {
 
 fn write_window(page: &mut Page, survey: &Survey, paint: Paint) {
     let used = survey.fixed + survey.context.tokens;
-    let window = survey.window.tokens;
+    let window = survey.window.tokens.0;
     writeln!(
         page,
         "  {} of {} tokens in view ({} %), {} kept free for the answer",
@@ -45,7 +45,7 @@ fn write_window(page: &mut Page, survey: &Survey, paint: Paint) {
     writeln!(
         page,
         "  {}",
-        paint.dim(&format!("window from {}, counted by {}", survey.window.source, survey.count_method))
+        paint.dim(&format!("window {}, counted by {}", window_text(survey.window.from), survey.count_method))
     );
     if let Some(usage) = survey.usage {
         writeln!(

@@ -1,10 +1,12 @@
 //! What there is to know about one conversation, as `--json` prints it.
 
-use crate::opened::{Opened, Window};
+use crate::transcript_file::TranscriptFile;
 use anyhow::Result;
-use epitome_core::{Archive, Context, Entry, EntryId, Log, Role, Sizes, Tokens, ledger::Ledger};
+use epitome_core::{Archive, Context, EntryId, Role, Sizes, Tokens, ledger::Ledger};
+use epitome_engine::{Assembly, Lens, Timeline, WindowChoice};
 use epitome_wire::{Conversation, Format, Problem, ReportedUsage};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// What there is to know about one conversation.
 #[derive(Serialize)]
@@ -14,15 +16,15 @@ pub struct Survey {
     pub conversation: usize,
     pub model: Option<String>,
     pub count_method: String,
-    pub window: Window,
+    pub window: WindowChoice,
     /// System prompt and tools.
     pub fixed: Tokens,
     /// Kept free for the answer.
     pub reserve: Tokens,
     /// Everything ever said on this branch.
-    pub history: Part,
+    pub history: Share,
     /// What the model sees of it now.
-    pub context: Part,
+    pub context: Share,
     pub turns: usize,
     pub exchanges: usize,
     pub replies: usize,
@@ -34,14 +36,14 @@ pub struct Survey {
     /// The messages that take most, largest first.
     pub largest: Vec<Large>,
     /// Compactions found in the file.
-    pub compactions: Vec<Found>,
+    pub compactions: Vec<FoundCompaction>,
     pub ledger: Ledger,
     pub problems: Vec<Problem>,
 }
 
 /// A set of messages and what they take.
 #[derive(Default, Serialize)]
-pub struct Part {
+pub struct Share {
     pub messages: usize,
     pub tokens: Tokens,
     pub by_kind: Sizes,
@@ -57,7 +59,7 @@ pub struct Large {
 
 /// A compaction that the file records.
 #[derive(Serialize)]
-pub struct Found {
+pub struct FoundCompaction {
     pub id: EntryId,
     pub tokens_before: Tokens,
     pub tokens_after: Tokens,
@@ -72,74 +74,86 @@ const LARGEST_MAX: usize = 5;
 
 impl Survey {
     /// Surveys conversation `number`.
-    pub fn of(opened: &Opened, number: usize) -> Result<Self> {
-        let conversation = &opened.transcript.conversations[number];
-        let branch = conversation.leaf.map(|leaf| conversation.log.branch(leaf)).unwrap_or_default();
-        let walk = Walk::along(opened, conversation, &branch)?;
-        let budget = opened.budget(conversation);
+    pub fn of(file: &TranscriptFile, number: usize) -> Result<Self> {
+        let conversation = file.conversation(number);
+        let path = conversation.leaf.map(|leaf| conversation.log.path(leaf)).unwrap_or_default();
+        let assembly = file.assembly(&conversation.fixed);
+        let walk = Walk::along(conversation, &assembly, &path)?;
+        let budget = assembly.budget();
+        let items = || path.iter().filter_map(|&id| conversation.log.item(id));
         Ok(Self {
-            file: opened.path.display().to_string(),
-            format: opened.transcript.format,
+            file: file.path.display().to_string(),
+            format: file.transcript.format,
             conversation: number,
             model: conversation.fixed.model.as_deref().map(str::to_owned),
-            count_method: opened.method(),
-            window: opened.window.clone(),
+            count_method: assembly.count_method().to_string(),
+            window: assembly.window(),
             fixed: budget.fixed,
             reserve: budget.reserve,
-            history: part(&conversation.log, branch.iter().copied()),
-            context: part_in_view(&conversation.log, &walk.context),
-            turns: branch
-                .iter()
-                .filter_map(|&id| conversation.log.item(id))
-                .filter(|item| item.opens_turn())
-                .count(),
-            exchanges: branch
-                .iter()
-                .filter_map(|&id| conversation.log.item(id))
-                .filter(|item| !item.calls.is_empty())
-                .count(),
+            history: share(conversation, path.iter().copied()),
+            context: share_in_view(conversation, walk.context()),
+            turns: items().filter(|item| item.opens_turn()).count(),
+            exchanges: items().filter(|item| !item.calls.is_empty()).count(),
             replies: conversation.replies.len(),
             usage: conversation.replies.iter().rev().find_map(|reply| reply.usage),
+            largest: largest(conversation, walk.context()),
             over_time: walk.over_time,
-            largest: largest(&conversation.log, &walk.context),
             compactions: walk.compactions,
-            ledger: ledger(conversation, &branch)?,
-            problems: opened.transcript.problems.clone(),
+            ledger: ledger(conversation, &path)?,
+            problems: file.transcript.problems.clone(),
         })
     }
 }
 
 /// What is met on the way from the first entry to the last.
-#[derive(Default)]
 struct Walk {
-    context: Context,
+    timeline: Timeline,
     over_time: Vec<u64>,
-    compactions: Vec<Found>,
+    compactions: Vec<FoundCompaction>,
 }
 
 impl Walk {
-    fn along(opened: &Opened, conversation: &Conversation, branch: &[EntryId]) -> Result<Self> {
-        let mut walk = Self::default();
-        for &id in branch {
-            let before = walk.context.tokens();
-            walk.over_time.push(before.0);
-            if conversation.log.item(id).is_some_and(|item| item.role == Role::Assistant) {
-                walk.settle(before);
-            }
-            walk.context.take(&conversation.log, id, &opened.gauge, &conversation.originals)?;
-            if let Some(Entry::Compaction(compaction)) = conversation.log.get(id) {
-                let summary = compaction.summary.as_ref().map(|summary| summary.tokens);
-                walk.compactions.push(Found {
-                    id,
-                    tokens_before: before,
-                    tokens_after: walk.context.tokens(),
-                    summary,
-                    is_settled: false,
-                });
-            }
+    fn along(conversation: &Conversation, assembly: &Assembly, path: &[EntryId]) -> Result<Self> {
+        let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
+        let mut walk =
+            Self { timeline: Timeline::new(log, sizes), over_time: Vec::new(), compactions: Vec::new() };
+        let lens = Lens {
+            measure: &**assembly.measure(),
+            archive: &conversation.originals,
+            guard: &assembly.policy().guard,
+            trigger: &assembly.policy().trigger,
+        };
+        for &id in path {
+            walk.take(id, lens)?;
+            conversation.log.marks_at(Some(id)).iter().try_for_each(|&mark| walk.take(mark, lens))?;
         }
-        walk.settle(walk.context.tokens());
+        walk.settle(walk.context().tokens());
         Ok(walk)
+    }
+
+    fn context(&self) -> &Context {
+        self.timeline.context()
+    }
+
+    fn take(&mut self, id: EntryId, lens: Lens<'_>) -> Result<()> {
+        let before = self.context().tokens();
+        self.over_time.push(before.0);
+        if self.timeline.log().item(id).is_some_and(|item| item.role == Role::Assistant) {
+            self.settle(before);
+        }
+        self.timeline.absorb(id, lens)?;
+        if let Some(compaction) = self.timeline.log().compaction(id) {
+            let summary =
+                compaction.summary.as_deref().map(|text| lens.measure.text(text) + lens.measure.framing());
+            self.compactions.push(FoundCompaction {
+                id,
+                tokens_before: before,
+                tokens_after: self.context().tokens(),
+                summary,
+                is_settled: false,
+            });
+        }
+        Ok(())
     }
 
     /// What a compaction came down to is what the next call sent: some tools write the kept messages behind it.
@@ -150,36 +164,37 @@ impl Walk {
     }
 }
 
-fn part(log: &Log, ids: impl Iterator<Item = EntryId>) -> Part {
-    let mut part = Part::default();
-    for item in ids.filter_map(|id| log.item(id)) {
-        part.messages += 1;
-        part.by_kind += item.sizes;
+fn share(conversation: &Conversation, ids: impl Iterator<Item = EntryId>) -> Share {
+    let mut share = Share::default();
+    for id in ids.filter(|&id| conversation.log.item(id).is_some()) {
+        share.messages += 1;
+        share.by_kind += conversation.sizes.of(id);
     }
-    part.tokens = part.by_kind.total();
-    part
+    share.tokens = share.by_kind.total();
+    share
 }
 
-fn part_in_view(log: &Log, context: &Context) -> Part {
-    let mut part = part(log, context.message_slots().map(|(id, ..)| id));
-    if let Some((_, summary)) = context.summary(log) {
-        part.by_kind.text += summary.tokens;
-    }
-    part.tokens = context.tokens();
-    part
+fn share_in_view(conversation: &Conversation, context: &Context) -> Share {
+    let mut share = share(conversation, context.message_slots().map(|(id, ..)| id));
+    let messages: Tokens = context.message_slots().map(|(.., tokens)| tokens).sum();
+    // What is no message in view is the summary.
+    share.by_kind.text += context.tokens().less(messages);
+    share.tokens = context.tokens();
+    share
 }
 
-fn largest(log: &Log, context: &Context) -> Vec<Large> {
+fn largest(conversation: &Conversation, context: &Context) -> Vec<Large> {
     let mut all: Vec<(EntryId, Tokens)> =
         context.message_slots().map(|(id, _, tokens)| (id, tokens)).collect();
     all.sort_by_key(|&(id, tokens)| (std::cmp::Reverse(tokens), id));
     all.truncate(LARGEST_MAX);
-    all.into_iter().filter_map(|(id, tokens)| Some(Large { id, role: log.item(id)?.role, tokens })).collect()
+    let large = |(id, tokens)| Some(Large { id, role: conversation.log.item(id)?.role, tokens });
+    all.into_iter().filter_map(large).collect()
 }
 
-fn ledger(conversation: &Conversation, branch: &[EntryId]) -> Result<Ledger> {
+fn ledger(conversation: &Conversation, path: &[EntryId]) -> Result<Ledger> {
     let mut ledger = Ledger::default();
-    for &id in branch.iter().filter(|&&id| conversation.log.item(id).is_some()) {
+    for &id in path.iter().filter(|&&id| conversation.log.item(id).is_some()) {
         ledger.update(id, &*conversation.originals.message(id)?);
     }
     Ok(ledger)

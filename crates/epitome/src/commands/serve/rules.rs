@@ -1,10 +1,10 @@
 //! Rules that follow their files while a server runs: a change counts at the next check.
 
-use crate::asking::Asking;
 use crate::output;
+use crate::session_ports::PortsBuilder;
 use crate::settings::{Disk, Lookup};
 use anyhow::Result;
-use epitome_server::{Rule, Rules};
+use epitome_server::{Caller, Rules, SessionRule};
 use epitome_settings::{Live, Resolved};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ const MODELS_MAX: usize = 256;
 /// Settings as they are on disk.
 pub(super) struct LiveRules {
     lookup: Lookup,
-    asking: Asking,
+    ports: PortsBuilder,
     models: Mutex<HashMap<String, Followed>>,
     /// Notes on settings that were told, so that each is told once.
     noted: Mutex<HashSet<String>>,
@@ -33,8 +33,8 @@ struct Followed {
 
 impl LiveRules {
     /// Refuses settings and summarisers that cannot be used.
-    pub(super) fn open(lookup: Lookup, asking: Asking) -> Result<Self> {
-        let rules = Self { lookup, asking, models: Mutex::default(), noted: Mutex::default() };
+    pub(super) fn open(lookup: Lookup, ports: PortsBuilder) -> Result<Self> {
+        let rules = Self { lookup, ports, models: Mutex::default(), noted: Mutex::default() };
         let plain = rules.follow(None)?;
         rules.models.lock().unwrap_or_else(PoisonError::into_inner).insert(String::new(), plain);
         Ok(rules)
@@ -50,7 +50,7 @@ impl LiveRules {
 
     fn rule(&self, resolved: &Resolved) -> Result<SessionRule> {
         self.note(&resolved.notes);
-        Ok(SessionRule { policy: resolved.policy.clone(), asks: self.asking.summarizer(resolved)?.asks() })
+        Ok(SessionRule { policy: resolved.policy.clone(), ports: self.ports.ports(resolved)?.ports })
     }
 
     /// Says what the operator should know of their settings.
@@ -81,7 +81,8 @@ impl LiveRules {
 }
 
 impl Rules for LiveRules {
-    fn of(&self, model: &str) -> SessionRule {
+    fn of(&self, caller: &Caller<'_>) -> SessionRule {
+        let model = caller.model;
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         if !models.contains_key(model)
             && models.len() < MODELS_MAX

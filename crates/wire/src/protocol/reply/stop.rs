@@ -27,7 +27,7 @@ pub enum StopReason {
 
 impl StopReason {
     /// The reason a provider's word stands for. No two providers use one word for different things.
-    pub fn of(word: &str) -> Self {
+    pub(crate) fn of(word: &str) -> Self {
         match word {
             "end_turn" | "stop_sequence" | "stop" | "eos" | "completed" => Self::End,
             "max_tokens" | "length" | "max_output_tokens" => Self::Length,

@@ -12,7 +12,7 @@ use super::{Findings, Violation, is_blank, list_of, text_of, type_of};
 use serde_json::Value;
 
 /// What the Messages API would refuse in `body`, and where it leaves the form we keep to.
-pub fn anthropic(body: &Value) -> Vec<Violation> {
+pub(super) fn anthropic(body: &Value) -> Vec<Violation> {
     let mut found = Findings::default();
     check_system(body, &mut found);
     check_tools(body, &mut found);

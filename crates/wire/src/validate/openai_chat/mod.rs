@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::HashSet;
 
 /// What Chat Completions, or a strict compatible server, would refuse in `body`.
-pub fn openai_chat(body: &Value) -> Vec<Violation> {
+pub(super) fn openai_chat(body: &Value) -> Vec<Violation> {
     let mut found = Findings::default();
     for (at, tool) in list_of(body, "tools").iter().enumerate() {
         check_tool(tool, &format!("tools[{at}]"), &mut found);

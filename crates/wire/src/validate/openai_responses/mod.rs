@@ -34,7 +34,7 @@ pub(crate) const LONE_ITEMS: [&str; 7] = [
 ];
 
 /// What the Responses API would refuse in `body`.
-pub fn openai_responses(body: &Value) -> Vec<Violation> {
+pub(super) fn openai_responses(body: &Value) -> Vec<Violation> {
     let mut found = Findings::default();
     match body.get("input") {
         Some(Value::String(text)) => found.demand(!is_blank(text), "input", "input is not empty"),

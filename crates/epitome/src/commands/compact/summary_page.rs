@@ -1,34 +1,34 @@
 //! A compaction told to a person, on standard error: standard output may carry the transcript.
 
-use super::{Line, Planned};
+use super::{PricedPlan, RecordLine};
 use crate::cli::CompactArgs;
-use crate::commands::{told_calls, told_spent};
+use crate::commands::{calls_text, spent_text, window_text};
 use crate::output::Page;
-use epitome_engine::{Happened, Made};
+use epitome_core::{Change, Outcome};
+use epitome_engine::WindowFrom;
 
 /// Tells what was done, or would be.
-pub(super) fn tell(line: &Line, args: &CompactArgs) {
+pub(super) fn tell(line: &RecordLine, args: &CompactArgs) {
     let mut page = Page::default();
     write(&mut page, line, args);
     page.tell();
 }
 
-fn write(page: &mut Page, line: &Line, args: &CompactArgs) {
-    let report = &line.report;
+fn write(page: &mut Page, line: &RecordLine, args: &CompactArgs) {
+    let record = &line.record;
     let which = format!("{} conversation {}", line.file, line.conversation);
-    if report.outcome == Happened::Noop {
-        writeln!(
-            page,
-            "{which}: nothing to compact ({})",
-            report.why.as_deref().unwrap_or("no reason given")
-        );
+    if let Some(why) = record.outcome.why() {
+        let is_vetoed = matches!(record.outcome, Outcome::Vetoed { .. });
+        let what = if is_vetoed { "left as it is" } else { "nothing to compact" };
+        writeln!(page, "{which}: {what} ({why})");
+        write_tries(page, line);
         return;
     }
     let verb = if args.dry_run { "would go" } else { "went" };
     writeln!(
         page,
         "{which}: {verb} from {} to {} tokens (window {}, counted by {})",
-        report.tokens_before, report.tokens_after, report.budget.window, report.count_method
+        record.tokens_before, record.tokens_after, record.budget.window, record.count_method
     );
     if line.is_body {
         writeln!(
@@ -37,8 +37,8 @@ fn write(page: &mut Page, line: &Line, args: &CompactArgs) {
             line.file
         );
     }
-    if line.window_source.starts_with("a guess") {
-        writeln!(page, "  note: the window is {}; name it with --window", line.window_source);
+    if line.window_source == WindowFrom::Guess {
+        writeln!(page, "  note: the window is {}; name it with --window", window_text(line.window_source));
     }
     if line.problems > 0 && line.conversation == 0 {
         writeln!(
@@ -47,24 +47,24 @@ fn write(page: &mut Page, line: &Line, args: &CompactArgs) {
             line.problems
         );
     }
-    let Some(made) = &report.record else { return };
+    let Some(change) = record.change() else { return };
     writeln!(
         page,
         "  {}: {} messages superseded, {} dropped, {} pruned, {} kept, {} of them cut short; {} ms",
-        made.strategy,
-        made.superseded.len(),
-        made.dropped.len(),
-        made.pruned.len(),
-        made.kept.len(),
-        made.reduced.len(),
-        report.duration_ms
+        change.strategy,
+        change.superseded.len(),
+        change.dropped.len(),
+        change.pruned.len(),
+        change.kept.len(),
+        change.reduced.len(),
+        record.duration_ms
     );
     match &line.plan {
-        Some(plan) => write_plan(page, plan, made),
-        None => write_cost(page, line, made),
+        Some(plan) => write_plan(page, plan, change),
+        None => write_cost(page, line, change),
     }
-    let loss = &made.loss;
-    let has_left = !made.superseded.is_empty() || !made.dropped.is_empty();
+    let loss = &change.loss;
+    let has_left = !change.superseded.is_empty() || !change.dropped.is_empty();
     if has_left {
         writeln!(
             page,
@@ -72,27 +72,35 @@ fn write(page: &mut Page, line: &Line, args: &CompactArgs) {
             loss.kept, loss.recoverable, loss.lost, loss.repaired
         );
     }
-    for note in &made.notes {
+    write_tries(page, line);
+}
+
+/// What a person should know, what hooks said, and what was tried in vain.
+fn write_tries(page: &mut Page, line: &RecordLine) {
+    for note in &line.record.notes {
         writeln!(page, "  note: {note}");
     }
-    for fallback in &made.fallbacks {
+    for hook in &line.record.hooks {
+        writeln!(page, "  hook {}: {} ({} ms)", hook.name, hook.told, hook.duration_ms);
+    }
+    for fallback in &line.record.fallbacks {
         writeln!(page, "  tried {}: {}", fallback.strategy, fallback.why);
     }
 }
 
 /// What the summary took.
-fn write_cost(page: &mut Page, line: &Line, made: &Made) {
-    let spent = &line.report.spent;
+fn write_cost(page: &mut Page, line: &RecordLine, change: &Change) {
+    let spent = &line.record.spent;
     if spent.calls > 0 {
-        writeln!(page, "  summary: {}", told_spent(spent, line.is_priced));
-    } else if made.summary.is_some() {
-        writeln!(page, "  summary: free ({})", made.summarizer.as_deref().unwrap_or("no model"));
+        writeln!(page, "  summary: {}", spent_text(spent, line.is_priced));
+    } else if change.summary.is_some() {
+        writeln!(page, "  summary: free ({})", change.summarizer.as_deref().unwrap_or("no model"));
     }
 }
 
 /// How it would be done, and what that would take.
-fn write_plan(page: &mut Page, plan: &Planned, made: &Made) {
-    let Planned { sketch, cost_max } = plan;
+fn write_plan(page: &mut Page, plan: &PricedPlan, change: &Change) {
+    let PricedPlan { sketch, cost_max } = plan;
     let chain: Vec<String> = sketch.strategies.iter().map(ToString::to_string).collect();
     writeln!(
         page,
@@ -103,7 +111,7 @@ fn write_plan(page: &mut Page, plan: &Planned, made: &Made) {
         sketch.target
     );
     let Some(calls) = &sketch.calls else {
-        if made.summary.is_some() {
+        if change.summary.is_some() {
             writeln!(page, "  summary: free (embedded)");
         }
         return;
@@ -113,7 +121,7 @@ fn write_plan(page: &mut Page, plan: &Planned, made: &Made) {
     writeln!(
         page,
         "  summary: {} of {who}, about {input} tokens in, at most {output_max} out, {price}",
-        told_calls(calls.calls)
+        calls_text(calls.calls)
     );
     writeln!(page, "  note: {who} was not asked; the figures are those of the embedded summariser's summary");
 }

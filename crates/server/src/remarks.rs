@@ -1,37 +1,38 @@
 //! What an operator should know of a compaction beside its figures: what failed, what was dropped, and
 //! that it has stopped. Each is said once, and again only when something else was said in between.
 
-use epitome_engine::{Event, Report};
+use epitome_core::Record;
+use epitome_engine::Event;
 
-/// Remarks that were not told yet.
+/// Remarks, and what was said last.
 #[derive(Debug, Default)]
-pub(super) struct Remarks {
-    waiting: Vec<String>,
+pub(crate) struct Remarks {
     last: Vec<String>,
 }
 
 impl Remarks {
-    /// Takes up what there is to say, unless it is what was said last.
-    pub(super) fn add(&mut self, remarks: Vec<String>) {
+    /// What there is to say now, unless it is what was said last.
+    pub(crate) fn new_ones(&mut self, remarks: Vec<String>) -> Vec<String> {
         if remarks.is_empty() || remarks == self.last {
-            return;
+            return Vec::new();
         }
-        self.waiting.extend(remarks.iter().cloned());
-        self.last = remarks;
-    }
-
-    /// What is to be told now.
-    pub(super) fn take(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.waiting)
+        self.last.clone_from(&remarks);
+        remarks
     }
 }
 
 /// What events of a session say that no figure does.
-pub(super) fn of_events(events: &[Event]) -> Vec<String> {
+pub(crate) fn of_events(events: &[Event]) -> Vec<String> {
     let told = events.iter().filter_map(|event| match event {
         Event::Failed { why, .. } => Some(format!("not compacted: {why}")),
         Event::Stopped { why } => Some(format!("automatic compaction has stopped: {why}")),
         Event::Held { why } => Some(format!("held: {why}")),
+        Event::Due { tokens, limit } => {
+            Some(format!("a compaction is due at {limit}, and left to you: the request has {tokens}"))
+        }
+        Event::Pending { .. } => Some("a compaction waits for your word at /api/v1/sessions".into()),
+        Event::HookFailed { run } => Some(format!("hook {}: {}", run.name, run.told)),
+        Event::Learned { window } => Some(format!("the provider's window is {window}")),
         Event::Triggered { .. }
         | Event::Completed { .. }
         | Event::Noop { .. }
@@ -39,21 +40,18 @@ pub(super) fn of_events(events: &[Event]) -> Vec<String> {
         | Event::Trimmed { .. }
         | Event::Speculated { .. }
         | Event::Undone { .. }
+        | Event::Redone { .. }
         | Event::Approaching { .. }
-        | Event::Due { .. }
-        | Event::Pending { .. }
-        | Event::Learned { .. }
         | Event::Flagged { .. } => None,
     });
     told.collect()
 }
 
 /// What a record says of how it came about.
-pub(super) fn of_record(report: &Report) -> Vec<String> {
-    let Some(made) = &report.record else { return Vec::new() };
-    let tried =
-        made.fallbacks.iter().map(|given_up| format!("tried {}: {}", given_up.strategy, given_up.why));
-    let dropped = match made.dropped.len() {
+pub(crate) fn of_record(record: &Record) -> Vec<String> {
+    let Some(change) = record.change() else { return Vec::new() };
+    let tried = record.fallbacks.iter().map(|one| format!("tried {}: {}", one.strategy, one.why));
+    let dropped = match change.dropped.len() {
         0 => None,
         count => Some(format!("{count} messages were dropped without a summary")),
     };
@@ -69,9 +67,7 @@ mod tests {
     fn a_failure_is_told_once_however_often_it_comes() {
         let failed = || of_events(&[Event::Failed { why: "HTTP 500".into(), in_a_row: 1 }]);
         let mut remarks = Remarks::default();
-        remarks.add(failed());
-        assert_eq!(remarks.take(), ["not compacted: HTTP 500"]);
-        remarks.add(failed());
-        assert_eq!(remarks.take(), Vec::<String>::new());
+        assert_eq!(remarks.new_ones(failed()), ["not compacted: HTTP 500"]);
+        assert_eq!(remarks.new_ones(failed()), Vec::<String>::new());
     }
 }

@@ -1,0 +1,351 @@
+//! One stored session while anybody works on it: its log, what messages take by each way of counting, the paths that
+//! were worked on last, and the compactions under way. Whoever checks a path out works on a copy; what it appended is
+//! brought home by [`Tree::commit`], also where others have appended meanwhile.
+
+use super::{Arrival, Opening, batch_of};
+use crate::session::{Appended, EngineError, Session, Step};
+use crate::speculation::Background;
+use crate::store::{Batch, ChainHash, Lease, Opened, SessionId, Store};
+use epitome_core::{Entry, EntryId, Item, Log, Mark, MemoryArchive, SizeTable};
+use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard, OwnedMutexGuard};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A stored session in memory.
+pub(super) struct Tree {
+    id: SessionId,
+    lease: Lease,
+    archive: Arc<MemoryArchive>,
+    state: Mutex<State>,
+    /// Held by whoever appends messages.
+    writer: AsyncMutex<()>,
+    /// Compactions under way.
+    jobs: Mutex<Vec<Job>>,
+    backgrounds: Mutex<HashMap<Option<EntryId>, Background>>,
+}
+
+struct State {
+    log: Arc<Log>,
+    leaf: Option<EntryId>,
+    sizes: HashMap<Arc<str>, Arc<SizeTable>>,
+    /// How far each table of sizes has counted, by entry.
+    hashes: HashMap<ChainHash, EntryId>,
+    /// Paths that were worked on last, the newest last.
+    paths: Vec<Session>,
+}
+
+struct Job {
+    /// The last message it covers.
+    anchor: EntryId,
+    gate: Arc<AsyncMutex<()>>,
+}
+
+/// The right to compact a prefix, given back when it is dropped.
+pub(super) struct PrefixClaim {
+    tree: Arc<Tree>,
+    anchor: EntryId,
+    _gate: OwnedMutexGuard<()>,
+}
+
+impl Drop for PrefixClaim {
+    fn drop(&mut self) {
+        self.tree.jobs().retain(|job| job.anchor != self.anchor);
+    }
+}
+
+/// As many paths are kept ready for their next request: a person's agent, its sub-agents, and a retry or two.
+const PATHS_MAX: usize = 8;
+
+impl Tree {
+    pub(super) fn new(id: SessionId, lease: Lease, opened: Opened) -> Self {
+        let Opened { log, leaf, sizes } = opened;
+        let sizes = sizes.into_iter().collect();
+        let state = State { log, leaf, sizes, hashes: HashMap::new(), paths: Vec::new() };
+        Self {
+            id,
+            lease,
+            archive: Arc::default(),
+            state: Mutex::new(state),
+            writer: AsyncMutex::default(),
+            jobs: Mutex::default(),
+            backgrounds: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn jobs(&self) -> MutexGuard<'_, Vec<Job>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lease(&self) -> Lease {
+        self.lease
+    }
+
+    pub(super) fn leaf(&self) -> Option<EntryId> {
+        self.state().leaf
+    }
+
+    pub(super) async fn writer(&self) -> AsyncGuard<'_, ()> {
+        self.writer.lock().await
+    }
+
+    /// Appends messages below `parent`; what is known under its hash already is gone past.
+    pub(super) async fn append(
+        &self,
+        store: &dyn Store,
+        parent: Option<EntryId>,
+        arrival: Arrival,
+    ) -> Result<Vec<EntryId>, EngineError> {
+        let (mut batch, mut ids, mut at) = (Batch::default(), Vec::new(), parent);
+        let expected = {
+            let mut state = self.state();
+            let expected = state.log.len();
+            for (message, hash) in arrival.messages {
+                if let Some(&known) = hash.as_ref().and_then(|hash| state.hashes.get(hash)) {
+                    (at, batch.leaf) = (Some(known), Some(known));
+                    ids.push(known);
+                    continue;
+                }
+                let entry = Entry::Message(Item::of(&message));
+                let id = Arc::make_mut(&mut state.log).append(at, entry.clone())?;
+                let message = Arc::new(message);
+                self.archive.put_shared(id, message.clone());
+                batch.entries.push(Appended { id, parent: at, entry });
+                batch.messages.push((id, message));
+                if let Some(hash) = hash {
+                    state.hashes.insert(hash, id);
+                    batch.hashes.push((hash, id));
+                }
+                (at, batch.leaf) = (Some(id), Some(id));
+                ids.push(id);
+            }
+            state.leaf = at;
+            expected
+        };
+        store.commit(self.lease, expected, batch).await?;
+        Ok(ids)
+    }
+
+    /// Reads the originals of a path that a way of counting has not seen yet.
+    pub(super) async fn load_path(
+        &self,
+        store: &dyn Store,
+        leaf: Option<EntryId>,
+        method: &Arc<str>,
+    ) -> Result<(), EngineError> {
+        let missing = {
+            let state = self.state();
+            let uncounted = state.uncounted(leaf, method);
+            let edited = state.edited(leaf);
+            self.archive.missing(&[uncounted, edited].concat())
+        };
+        super::load_into(store, &self.archive, self.id, &missing).await
+    }
+
+    /// A copy of the path that ends in `leaf`, to be worked on as `opening` says.
+    pub(super) fn check_out(&self, leaf: Option<EntryId>, opening: &Opening) -> Result<Session, EngineError> {
+        let mut state = self.state();
+        state.count(leaf, opening, &self.archive)?;
+        let sizes = state.sizes[opening.assembly.count_method()].clone();
+        let path = leaf.map(|leaf| state.log.path(leaf)).unwrap_or_default();
+        let mut session = match state.take_path(&path, opening) {
+            Some(known) => known,
+            None => {
+                Session::new(state.log.clone(), sizes.clone(), self.archive.clone(), opening.assembly.clone())
+            }
+        };
+        session.take_home(state.log.clone(), sizes, opening);
+        session.go_on(&path)?;
+        session.outgrow()?;
+        Ok(session)
+    }
+
+    /// Keeps a path ready for its next request.
+    pub(super) fn put_back(&self, session: &Session) {
+        let mut state = self.state();
+        let paths = &mut state.paths;
+        paths.retain(|known| known.leaf() != session.leaf());
+        if paths.len() == PATHS_MAX {
+            paths.remove(0);
+        }
+        paths.push(session.clone());
+    }
+
+    /// Brings home what a copy has appended: as it is where nobody else has appended meanwhile, else behind what
+    /// they appended.
+    pub(super) async fn commit(
+        &self,
+        store: &dyn Store,
+        session: &mut Session,
+        step: &Step,
+    ) -> Result<(), EngineError> {
+        if step.appended.is_empty() && step.events.is_empty() {
+            return Ok(());
+        }
+        let mut batch = batch_of(step);
+        let expected = {
+            let mut state = self.state();
+            let expected = state.log.len();
+            let seen = session.log().len() - step.appended.len();
+            if seen == expected {
+                state.log = session.timeline().log().clone();
+            } else {
+                batch.entries = rebase(Arc::make_mut(&mut state.log), &step.appended)?;
+                let sizes = state.sizes[session.assembly().count_method()].clone();
+                session.rebase(state.log.clone(), sizes)?;
+            }
+            let method = session.assembly().count_method().clone();
+            state.sizes.insert(method, session.timeline().sizes().clone());
+            batch.leaf = session.leaf().filter(|_| step.appended.iter().any(|one| is_message(&one.entry)));
+            state.leaf = batch.leaf.or(state.leaf);
+            expected
+        };
+        for one in batch.entries.iter().filter(|one| is_message(&one.entry)) {
+            let message = epitome_core::Archive::message(&*self.archive, one.id)?;
+            batch.messages.push((one.id, message));
+        }
+        store.commit(self.lease, expected, batch).await?;
+        Ok(())
+    }
+
+    /// Moves the session's leaf, and nothing else.
+    pub(super) async fn move_leaf(&self, store: &dyn Store, leaf: EntryId) -> Result<(), EngineError> {
+        let expected = {
+            let mut state = self.state();
+            if state.log.item(leaf).is_none() {
+                return Err(EngineError::NoEntry(leaf));
+            }
+            state.leaf = Some(leaf);
+            state.log.len()
+        };
+        store.commit(self.lease, expected, Batch { leaf: Some(leaf), ..Batch::default() }).await?;
+        Ok(())
+    }
+
+    /// Takes the right to compact the prefix up to `anchor`; the gate of whoever is at work on a prefix of
+    /// `history`, where somebody is.
+    pub(super) fn claim(
+        self: &Arc<Self>,
+        anchor: EntryId,
+        history: &[EntryId],
+    ) -> Result<PrefixClaim, Arc<AsyncMutex<()>>> {
+        let mut jobs = self.jobs();
+        if let Some(job) = jobs.iter().find(|job| history.binary_search(&job.anchor).is_ok()) {
+            return Err(job.gate.clone());
+        }
+        let gate = Arc::new(AsyncMutex::new(()));
+        let held = gate.clone().try_lock_owned().expect("nobody else knows of this gate yet");
+        jobs.push(Job { anchor, gate });
+        Ok(PrefixClaim { tree: self.clone(), anchor, _gate: held })
+    }
+
+    /// The background of the path that ends in `leaf`, or of the one it goes on from.
+    pub(super) fn take_background(&self, leaf: Option<EntryId>) -> Background {
+        let log = self.state().log.clone();
+        let mut backgrounds = self.backgrounds.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut at = leaf;
+        loop {
+            if let Some(found) = backgrounds.remove(&at) {
+                return found;
+            }
+            let Some(up) = at.and_then(|id| log.parent(id)) else { return Background::default() };
+            at = Some(up);
+        }
+    }
+
+    pub(super) fn put_background(&self, leaf: Option<EntryId>, background: Background) {
+        if background.is_running() {
+            self.backgrounds.lock().unwrap_or_else(PoisonError::into_inner).insert(leaf, background);
+        }
+    }
+}
+
+impl State {
+    /// Messages of a path that a way of counting has not counted.
+    fn uncounted(&self, leaf: Option<EntryId>, method: &Arc<str>) -> Vec<EntryId> {
+        let path = leaf.map(|leaf| self.log.path(leaf)).unwrap_or_default();
+        let table = self.sizes.get(method);
+        let is_counted = |id: EntryId| table.is_some_and(|table| table.has(id));
+        path.into_iter().filter(|&id| self.log.item(id).is_some() && !is_counted(id)).collect()
+    }
+
+    /// Messages of a path that some pass shows otherwise than whole: their size must be counted.
+    fn edited(&self, leaf: Option<EntryId>) -> Vec<EntryId> {
+        let path = leaf.map(|leaf| self.log.path(leaf)).unwrap_or_default();
+        let marks = self.log.marks_on(&path);
+        let passes = marks.into_iter().map(|id| match self.log.mark_of(id) {
+            Some(Mark::Apply { of } | Mark::Redo { of }) => *of,
+            Some(_) | None => id,
+        });
+        let forms = passes.filter_map(|id| match self.log.mark_of(id)? {
+            Mark::Compaction { compaction, .. } => Some(&compaction.forms),
+            Mark::Edit { edit, .. } => Some(&edit.forms),
+            _ => None,
+        });
+        forms.flatten().map(|(id, _)| *id).collect()
+    }
+
+    /// Counts what a way of counting has not counted of a path.
+    fn count(
+        &mut self,
+        leaf: Option<EntryId>,
+        opening: &Opening,
+        archive: &MemoryArchive,
+    ) -> Result<(), EngineError> {
+        let method = opening.assembly.count_method();
+        let uncounted = self.uncounted(leaf, method);
+        let table = self.sizes.entry(method.clone()).or_default();
+        if uncounted.is_empty() {
+            return Ok(());
+        }
+        let table = Arc::make_mut(table);
+        for id in uncounted {
+            let message = epitome_core::Archive::message(archive, id)?;
+            table.set(id, opening.assembly.measure().sizes(&message));
+        }
+        Ok(())
+    }
+
+    /// The path worked on last that `path` goes on from, as long as it is counted and governed alike.
+    fn take_path(&mut self, path: &[EntryId], opening: &Opening) -> Option<Session> {
+        let is_prefix = |known: &Session| {
+            known.leaf().is_some_and(|leaf| path.binary_search(&leaf).is_ok())
+                && known.assembly().count_method() == opening.assembly.count_method()
+        };
+        let best = self.paths.iter().enumerate().filter(|(_, known)| is_prefix(known));
+        let (at, _) = best.max_by_key(|(_, known)| known.leaf())?;
+        Some(self.paths.remove(at))
+    }
+}
+
+fn is_message(entry: &Entry) -> bool {
+    match entry {
+        Entry::Message(_) => true,
+        Entry::Recorded(_) | Entry::Note { .. } | Entry::Mark(_) => false,
+    }
+}
+
+/// Appends entries behind what others appended meanwhile; those that name each other go on doing so.
+fn rebase(log: &mut Log, appended: &[Appended]) -> Result<Vec<Appended>, EngineError> {
+    let mut moved: HashMap<EntryId, EntryId> = HashMap::new();
+    let mut rebased = Vec::with_capacity(appended.len());
+    for Appended { id: old, parent, entry } in appended {
+        let at = |id: EntryId| moved.get(&id).copied().unwrap_or(id);
+        let parent = parent.map(at);
+        let (id, entry) = match entry {
+            Entry::Mark(mark) => {
+                let mark = mark.with_targets(at);
+                (log.mark(parent, mark.clone())?, Entry::Mark(mark))
+            }
+            entry @ (Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {
+                (log.append(parent, entry.clone())?, entry.clone())
+            }
+        };
+        moved.insert(*old, id);
+        rebased.push(Appended { id, parent, entry });
+    }
+    Ok(rebased)
+}

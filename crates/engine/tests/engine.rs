@@ -1,0 +1,211 @@
+//! Stored sessions through the engine: paths, restarts, what happens at once, and what a store must hold.
+
+use epitome_core::{Author, Entry, EntryId, Item, Mark, Message, Outcome, Policy, Role, Tokens, Trigger};
+use epitome_engine::store::{
+    Batch, ChainHash, Claim, MemoryStore, Position, SessionId, Store, StoreError, TenantId,
+};
+use epitome_engine::{
+    Appended, Arrival, Assembly, CompactOptions, Driver, Engine, Farewell, Moved, Opening, Session,
+    SessionOptions, WindowFacts,
+};
+use epitome_tokens::Catalog;
+use futures_util::FutureExt as _;
+use futures_util::future::join;
+use std::future::Future;
+use std::sync::Arc;
+
+fn now<T>(work: impl Future<Output = T>) -> T {
+    work.now_or_never().expect("nobody is asked who takes time")
+}
+
+fn opening(session: SessionId, leaf: Option<EntryId>, window: u64) -> Opening {
+    let stated = WindowFacts { stated: Some(Tokens(window)), ..WindowFacts::default() };
+    let model = Catalog::built_in().find("gpt-5");
+    let mut assembly = Assembly::new(Policy::default().into(), model, stated).expect("it is stated");
+    assembly.set_request(Tokens::ZERO, Some(Tokens(500)));
+    Opening {
+        session,
+        leaf,
+        assembly,
+        options: SessionOptions::default(),
+        driver: Driver::default(),
+        idle: None,
+    }
+}
+
+fn said(number: usize) -> Message {
+    let (role, author) = if number.is_multiple_of(2) {
+        (Role::User, Author::Person)
+    } else {
+        (Role::Assistant, Author::Model)
+    };
+    Message::text(role, author, format!("message {number} about src/part_{number}.rs, ").repeat(20))
+}
+
+/// Messages `from` up to `to` below `parent`; the last of them.
+fn append(
+    engine: &Engine,
+    session: SessionId,
+    parent: Option<EntryId>,
+    numbers: std::ops::Range<usize>,
+) -> EntryId {
+    let messages = numbers.map(|number| (said(number), None)).collect();
+    let ids = now(engine.append(session, parent, Arrival { messages })).expect("it can be appended");
+    *ids.last().expect("something was said")
+}
+
+fn texts(session: &Session) -> Vec<String> {
+    session.shown().expect("all is at hand").iter().map(|shown| shown.message.said()).collect()
+}
+
+#[test]
+fn a_restart_comes_to_the_same_bytes() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let engine = Engine::new(store.clone());
+    let session = now(engine.create(TenantId::LOCAL)).expect("a session");
+    let leaf = append(&engine, session, None, 0..80);
+    let opening = opening(session, Some(leaf), 8_000);
+    let before = now(engine.prepare(&opening)).expect("it is prepared");
+    let record = before.step.record.as_ref().expect("it was due");
+    assert!(matches!(record.outcome, Outcome::Compacted(_)), "{:?}", record.outcome);
+    now(engine.close(session));
+    let after = now(Engine::new(store).prepare(&opening)).expect("it is prepared");
+    assert_eq!((texts(&after.session), after.step.record.is_none()), (texts(&before.session), true));
+}
+
+#[test]
+fn paths_that_share_a_prefix_share_its_compaction_and_nothing_else() {
+    let engine = Engine::new(Arc::new(MemoryStore::default()));
+    let session = now(engine.create(TenantId::LOCAL)).expect("a session");
+    let trunk = append(&engine, session, None, 0..80);
+    let [left, right] =
+        [1_001, 2_001].map(|number| append(&engine, session, Some(trunk), number - 1..number));
+    let both = join(
+        async { engine.prepare(&opening(session, Some(left), 8_000)).await.expect("it is prepared") },
+        async { engine.prepare(&opening(session, Some(right), 8_000)).await.expect("it is prepared") },
+    );
+    let (one, other) = now(both);
+    let outcome = |prepared: &epitome_engine::Prepared| {
+        prepared.step.record.as_ref().map(|record| record.outcome.clone())
+    };
+    assert!(matches!(outcome(&one), Some(Outcome::Compacted(_))));
+    assert!(matches!(outcome(&other), Some(Outcome::Applied { .. })));
+    let (one, other) = (texts(&one.session), texts(&other.session));
+    assert_eq!(one[..one.len() - 1], other[..other.len() - 1]);
+    assert_ne!(one.last(), other.last());
+    let wide = now(engine.prepare(&opening(session, Some(right), 200_000))).expect("it is prepared");
+    assert_eq!(wide.session.context().slots().len(), 81, "a larger window keeps its whole history");
+}
+
+#[test]
+fn an_undo_binds_its_own_path_and_a_redo_takes_it_back() {
+    let engine = Engine::new(Arc::new(MemoryStore::default()));
+    let session = now(engine.create(TenantId::LOCAL)).expect("a session");
+    let trunk = append(&engine, session, None, 0..40);
+    let opening_at = |leaf| opening(session, Some(leaf), 64_000);
+    let compacted = now(engine.compact(&opening_at(trunk), Trigger::Manual, CompactOptions::default()));
+    let compacted = compacted.expect("it is compacted");
+    let of = compacted.step.appended[0].id;
+    let [left, right] =
+        [1_001, 2_001].map(|number| append(&engine, session, Some(trunk), number - 1..number));
+    let count = |leaf| now(engine.look(&opening_at(leaf))).expect("it is there").context().slots().len();
+    let small = count(left);
+    assert!(small < 41);
+    now(engine.undo(&opening_at(left), of)).expect("it is undone");
+    assert_eq!((count(left), count(right)), (41, small));
+    now(engine.redo(&opening_at(left), of)).expect("it is redone");
+    assert_eq!((count(left), count(right)), (small, small));
+}
+
+#[test]
+fn a_branch_that_is_left_is_summarised_where_the_session_goes_and_a_rollback_says_nothing() {
+    let engine = Engine::new(Arc::new(MemoryStore::default()));
+    let session = now(engine.create(TenantId::LOCAL)).expect("a session");
+    let trunk = append(&engine, session, None, 0..4);
+    let leaf = append(&engine, session, Some(trunk), 4..10);
+    let opening = |leaf| opening(session, Some(leaf), 64_000);
+    let farewell = Farewell::Summary { focus: None };
+    let moved = now(engine.navigate(&opening(leaf), trunk, farewell)).expect("it is moved");
+    let Moved::There { summary: Some(told) } = moved else { panic!("{moved:?}") };
+    let there = now(engine.look(&opening(told))).expect("it is there");
+    assert_eq!(there.context().slots().len(), 5);
+    assert!(texts(&there)[4].contains("src/part_9.rs"), "{}", texts(&there)[4]);
+    now(engine.rollback(session, leaf)).expect("it is moved");
+    let mut at_leaf = opening(leaf);
+    at_leaf.leaf = None;
+    assert_eq!(now(engine.look(&at_leaf)).expect("it is there").context().slots().len(), 10);
+}
+
+#[test]
+fn what_was_said_can_be_recalled_and_what_happened_is_told_in_order() {
+    let engine = Engine::new(Arc::new(MemoryStore::default()));
+    let session = now(engine.create(TenantId::LOCAL)).expect("a session");
+    let leaf = append(&engine, session, None, 0..80);
+    now(engine.prepare(&opening(session, Some(leaf), 8_000))).expect("it is prepared");
+    assert_eq!(*now(engine.recall(session, EntryId(3))).expect("it is kept"), said(3));
+    let events = now(engine.events(Position::default())).expect("they are kept");
+    let names: Vec<String> = events.iter().map(|(_, _, event)| name_of(event)).collect();
+    assert_eq!(names, ["compaction.approaching", "compaction.triggered", "compaction.completed"]);
+    let (first, ..) = events[0];
+    assert_eq!(now(engine.events(first)).expect("they are kept").len(), 2);
+}
+
+fn name_of(event: &epitome_engine::Event) -> String {
+    let json = serde_json::to_value(event).expect("an event is JSON");
+    json["event"].as_str().expect("a name").to_owned()
+}
+
+/// What every store must hold.
+fn hold_store(store: &dyn Store) {
+    let tenant = TenantId([1; 32]);
+    let session = now(store.create(tenant)).expect("a session");
+    let lease = now(store.lease(Claim::Session(session))).expect("it answers").expect("nobody holds it");
+    assert_eq!(now(store.lease(Claim::Session(session))).expect("it answers"), None);
+    let entry = |number| Entry::Message(Item::of(&said(number)));
+    let message =
+        |number: u32, parent| Appended { id: EntryId(number), parent, entry: entry(number as usize) };
+    let batch = Batch {
+        entries: vec![message(0, None), message(1, Some(EntryId(0)))],
+        messages: vec![(EntryId(0), Arc::new(said(0))), (EntryId(1), Arc::new(said(1)))],
+        hashes: vec![(ChainHash([0; 32]), EntryId(0)), (ChainHash([1; 32]), EntryId(1))],
+        leaf: Some(EntryId(1)),
+        events: Vec::new(),
+    };
+    now(store.commit(lease, 0, batch.clone())).expect("it is committed");
+    let conflict = now(store.commit(lease, 0, batch)).expect_err("others have appended");
+    assert!(matches!(conflict, StoreError::Conflict { expected: 0, found: 2, .. }), "{conflict}");
+    let unsound = Batch {
+        entries: vec![
+            message(2, Some(EntryId(1))),
+            Appended {
+                id: EntryId(3),
+                parent: Some(EntryId(1)),
+                entry: Entry::Mark(Mark::Undo { of: EntryId(0) }),
+            },
+        ],
+        ..Batch::default()
+    };
+    assert!(now(store.commit(lease, 2, unsound)).is_err());
+    let opened = now(store.open(session)).expect("it is there");
+    assert_eq!(
+        (opened.log.len(), opened.leaf),
+        (2, Some(EntryId(1))),
+        "a batch is committed whole or not at all"
+    );
+    let hashes = [ChainHash([0; 32]), ChainHash([1; 32]), ChainHash([2; 32])];
+    let found = now(store.find(tenant, &hashes)).expect("it answers").expect("two are known");
+    assert_eq!((found.session, found.entry, found.depth), (session, EntryId(1), 2));
+    assert_eq!(now(store.find(TenantId([2; 32]), &hashes)).expect("it answers"), None, "tenants are apart");
+    let originals = now(store.originals(session, &[EntryId(1), EntryId(0)])).expect("they are kept");
+    assert_eq!(originals.iter().map(|one| one.said()).collect::<Vec<_>>(), [said(1).said(), said(0).said()]);
+    now(store.release(lease));
+    let fenced = now(store.commit(lease, 2, Batch::default())).expect_err("the lease was given back");
+    assert!(matches!(fenced, StoreError::Fenced(_)), "{fenced}");
+    now(store.remove(session)).expect("it is removed");
+    assert!(now(store.open(session)).is_err());
+}
+
+#[test]
+fn the_store_in_memory_holds_what_every_store_must() {
+    hold_store(&MemoryStore::default());
+}

@@ -1,0 +1,186 @@
+//! Conversations of one file compacted by hand, one after the other: planned, carried out by the engine, and handed
+//! over to be written.
+
+use super::PricedPlan;
+use super::target::{Compacted, Target};
+use crate::cli::CompactArgs;
+use crate::commands::FileCommand;
+use crate::restorer::Project;
+use crate::session_ports::SessionPorts;
+use crate::terminal_operator::TerminalOperator;
+use crate::transcript_file::{OpenConversation, TranscriptFile};
+use anyhow::{Context as _, Result, bail};
+use epitome_core::{EntryId, Outcome, Policy, Range, Record, Strategy, Trigger, fence};
+use epitome_engine::{Asking, CompactOptions, Restorer, Session, SessionOptions};
+use epitome_settings::Resolved;
+use indicatif::ProgressBar;
+use std::sync::Arc;
+
+/// What is worked on, and with what.
+pub(super) struct CompactRun<'a> {
+    args: &'a CompactArgs,
+    command: &'a FileCommand,
+    file: &'a TranscriptFile,
+    target: Target,
+    pub ports: SessionPorts,
+    policy: Arc<Policy>,
+    bar: &'a ProgressBar,
+}
+
+impl<'a> CompactRun<'a> {
+    pub(super) fn new(
+        args: &'a CompactArgs,
+        command: &'a FileCommand,
+        file: &'a TranscriptFile,
+        target: Target,
+        resolved: &Resolved,
+        bar: &'a ProgressBar,
+    ) -> Result<Self> {
+        let mut ports = command.ports.ports(resolved)?;
+        ports.ports.restorer = restorer(&resolved.policy, args, file)?;
+        let policy = by_hand(&resolved.policy)?;
+        Ok(Self { args, command, file, target, ports, policy, bar })
+    }
+
+    /// Compacts conversation `number`; in a dry run with nobody asked and nothing kept.
+    pub(super) fn run(&self, number: usize) -> Result<(Compacted, Option<PricedPlan>)> {
+        let mut open = self.open(number)?;
+        self.command.waiting.to_the_end(self.pin(&open))?;
+        let session = self.look(&open)?;
+        self.check_ends(&session)?;
+        let (record, plan) = if self.args.dry_run {
+            (self.preview(&open)?, self.plan(&open)?)
+        } else {
+            self.ask_at_terminal(&mut open)?;
+            (self.compact(&open)?, None)
+        };
+        if let Outcome::Impossible(_) | Outcome::Abandoned { .. } = record.outcome {
+            bail!("{}", record.outcome.why().unwrap_or_default());
+        }
+        let session = self.look(&open)?;
+        Ok((Compacted { number, record, appended: open.store.appended(), session }, plan))
+    }
+
+    fn open(&self, number: usize) -> Result<OpenConversation> {
+        let is_native = self.target == Target::Native;
+        let options = SessionOptions {
+            can: self.target.can(),
+            focus: self.args.focus.as_deref().map(Into::into),
+            // Our own form keeps pins; elsewhere they hold for this compaction.
+            pins: if is_native { Vec::new() } else { self.args.pins.clone() },
+        };
+        let mut open = self.file.open_conversation(number, options, self.ports.driver());
+        open.opening.assembly.set_policy(self.policy.clone())?;
+        Ok(open)
+    }
+
+    async fn pin(&self, open: &OpenConversation) -> Result<()> {
+        if self.target != Target::Native {
+            return Ok(());
+        }
+        for &id in &self.args.pins {
+            open.engine.pin(&open.opening, id).await?;
+        }
+        Ok(())
+    }
+
+    fn look(&self, open: &OpenConversation) -> Result<Session> {
+        self.command.waiting.to_the_end(async { Ok(open.engine.look(&open.opening).await?) })
+    }
+
+    fn options(&self) -> CompactOptions {
+        let range = match (self.args.up_to, self.args.from_message) {
+            (Some(id), _) => Range::UpTo(id),
+            (None, Some(id)) => Range::From(id),
+            (None, None) => Range::All,
+        };
+        CompactOptions { range, ..CompactOptions::default() }
+    }
+
+    fn compact(&self, open: &OpenConversation) -> Result<Arc<Record>> {
+        let work = open.engine.compact(&open.opening, Trigger::Manual, self.options());
+        let work = async { work.await?.step.record.context("a compaction leaves a record") };
+        self.command.waiting.run(&open.opening.driver, self.bar, work)
+    }
+
+    /// What it would come to, with nobody asked.
+    fn preview(&self, open: &OpenConversation) -> Result<Arc<Record>> {
+        let options = CompactOptions { asking: Asking::Nobody, ..self.options() };
+        let work = async { Ok(open.engine.preview(&open.opening, Trigger::Manual, options).await?) };
+        self.command.waiting.to_the_end(work)
+    }
+
+    fn plan(&self, open: &OpenConversation) -> Result<Option<PricedPlan>> {
+        let work = async { Ok(open.engine.sketch(&open.opening, Trigger::Manual, self.options()).await?) };
+        let Some(sketch) = self.command.waiting.to_the_end(work)? else { return Ok(None) };
+        let cost_max = sketch.calls.as_ref().and_then(|calls| self.ports.cost_max(calls));
+        Ok(Some(PricedPlan { sketch, cost_max }))
+    }
+
+    /// Makes the person at the terminal the operator, where the policy has a checkpoint and there is one. What they
+    /// may edit begins as what the embedded summariser would write.
+    fn ask_at_terminal(&self, open: &mut OpenConversation) -> Result<()> {
+        if !self.policy.strategy.contains(&Strategy::Checkpoint) || !TerminalOperator::is_there() {
+            return Ok(());
+        }
+        let record = self.preview(open)?;
+        let summary = record.change().and_then(|change| change.summary.clone());
+        let draft = summary.as_deref().map(fence::body).unwrap_or_default().to_owned();
+        open.opening.driver.ports_mut().operator = Some(Arc::new(TerminalOperator::new(draft)));
+        Ok(())
+    }
+
+    /// Refuses a range that ends at a message which is not in view.
+    fn check_ends(&self, session: &Session) -> Result<()> {
+        let is_in_view = |id: &EntryId| session.context().message_slots().any(|(shown, ..)| shown == *id);
+        let ends = self.args.up_to.iter().chain(&self.args.from_message);
+        match ends.copied().find(|id| !is_in_view(id)) {
+            Some(id) => bail!("{id} is no message in view; `epitome context` shows those that are"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The policy of a compaction by hand: a person who asks for a summary gets one, where a policy might rather leave a
+/// running session as it is.
+fn by_hand(policy: &Policy) -> Result<Arc<Policy>> {
+    let mut settings = policy.settings().clone();
+    settings.summary.else_embedded = true;
+    Ok(Arc::new(Policy::try_from(settings)?))
+}
+
+/// Refuses to compact a range where that cannot be told apart or written.
+pub(super) fn check_range(args: &CompactArgs, file: &TranscriptFile, can_keep_front: bool) -> Result<()> {
+    let Some(id) = args.up_to.or(args.from_message) else { return Ok(()) };
+    let count = file.transcript.conversations.len();
+    if count > 1 {
+        bail!("{id} could be of any of {count} conversations; a range can be compacted where there is one");
+    }
+    if args.from_message.is_some() && !can_keep_front {
+        bail!(
+            "{} files cannot say that messages stay in front of a summary; use --to native",
+            file.transcript.format
+        );
+    }
+    Ok(())
+}
+
+/// What brings files back, where the policy wants some and a project is known.
+fn restorer(policy: &Policy, args: &CompactArgs, file: &TranscriptFile) -> Result<Option<Arc<dyn Restorer>>> {
+    if policy.restore.files == 0 {
+        return Ok(None);
+    }
+    Ok(project(args, file)?.map(|project| Arc::new(project) as Arc<dyn Restorer>))
+}
+
+/// The project whose files may be read again.
+fn project(args: &CompactArgs, file: &TranscriptFile) -> Result<Option<Project>> {
+    let used = std::fs::metadata(&file.path).and_then(|about| about.modified()).ok();
+    match &args.project {
+        Some(folder) => Project::at(folder, used).map(Some),
+        None => crate::hint::folder(&*file.source)
+            .map(|folder| Project::at(&folder, used))
+            .transpose()
+            .context("cannot read the folder the transcript records; name another with --project"),
+    }
+}

@@ -1,0 +1,217 @@
+//! What a compacted transcript is written as: what its own tool would have appended, a request
+//! body, or our own form around the original bytes.
+
+use crate::clock::timestamp;
+use crate::transcript_file::TranscriptFile;
+use crate::{input, output};
+use anyhow::{Context as _, Result, bail};
+use epitome_core::{Compaction, Entry, EntryId, Expressible, Mark, Record, ledger::Operation};
+use epitome_engine::{Appended, Session};
+use epitome_wire::{Boundary, ByteSource, Format, Protocol, append, can_express, native};
+use std::io::Write;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How a result is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// The original bytes, and what its tool would append.
+    Resumable(Format),
+    /// A request body.
+    Body(Protocol),
+    /// Our own form.
+    Native,
+}
+
+/// One conversation after its compaction.
+pub(super) struct Compacted {
+    pub number: usize,
+    pub record: Arc<Record>,
+    /// What the engine appended, in order.
+    pub appended: Vec<Appended>,
+    pub session: Session,
+}
+
+impl Compacted {
+    /// Marks that were appended, each with the entry it is anchored at.
+    fn marks(&self) -> impl Iterator<Item = (&Appended, &Mark)> {
+        self.appended.iter().filter_map(|one| match &one.entry {
+            Entry::Mark(mark) => Some((one, mark)),
+            Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => None,
+        })
+    }
+
+    fn compaction(&self) -> Option<&Compaction> {
+        self.appended.iter().find_map(|one| match &one.entry {
+            Entry::Mark(Mark::Compaction { compaction, .. }) => Some(&**compaction),
+            Entry::Mark(_) | Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => None,
+        })
+    }
+
+    /// The mark that the compaction or the pruning left.
+    pub(super) fn entry(&self) -> Option<EntryId> {
+        let is_pass = |mark: &Mark| matches!(mark, Mark::Compaction { .. } | Mark::Edit { .. });
+        self.marks().filter(|(_, mark)| is_pass(mark)).last().map(|(one, _)| one.id)
+    }
+}
+
+/// A file in the making: bytes in front, the original from some byte on, bytes behind.
+#[derive(Default)]
+pub(super) struct Pieces {
+    front: Vec<u8>,
+    original: Range<u64>,
+    behind: Vec<u8>,
+}
+
+impl Pieces {
+    pub(super) fn write(&self, source: &dyn ByteSource, to: &mut dyn Write) -> Result<()> {
+        to.write_all(&self.front)?;
+        output::copy(source, self.original.clone(), to)?;
+        to.write_all(&self.behind).context("cannot write")
+    }
+
+    fn unchanged(source: &dyn ByteSource) -> Self {
+        Self { original: 0..source.len(), ..Self::default() }
+    }
+}
+
+impl Target {
+    /// The same format where it can be written, else our own, unless the command line says otherwise.
+    pub(super) fn of(file: &TranscriptFile, to: Option<Format>) -> Result<Self> {
+        let from = file.transcript.format;
+        let is_one = file.transcript.conversations.len() == 1;
+        match (to, from) {
+            (None, _) if from.is_resumable() => Ok(Self::Resumable(from)),
+            (None, Format::Body(protocol)) if is_one => Ok(Self::Body(protocol)),
+            (None | Some(Format::Native), _) => Ok(Self::Native),
+            (Some(Format::Body(protocol)), _) => Ok(Self::Body(protocol)),
+            (Some(to), _) if to == from && to.is_resumable() => Ok(Self::Resumable(to)),
+            (Some(to), _) if to.is_resumable() => {
+                bail!("a {from} transcript cannot be written as {to}; use native or a protocol")
+            }
+            (Some(to), _) => bail!("{to} is a format we read only; use native, or leave --to out"),
+        }
+    }
+
+    /// What this way of writing can say.
+    pub(super) fn can(self) -> Expressible {
+        match self {
+            Self::Resumable(format) => can_express(format),
+            Self::Body(_) | Self::Native => Expressible::ALL,
+        }
+    }
+
+    /// Refuses what would lose originals or cannot be written.
+    pub(super) fn check(self, file: &TranscriptFile, out: Option<&Path>) -> Result<()> {
+        let Self::Body(protocol) = self else { return Ok(()) };
+        if file.transcript.conversations.len() > 1 {
+            bail!(
+                "{} holds {} conversations, a body of {protocol} only one; use --to native",
+                file.path.display(),
+                file.transcript.conversations.len()
+            );
+        }
+        if out.is_some_and(|out| is_same(out, &file.path)) {
+            bail!(
+                "a body of {protocol} keeps no originals, so it cannot take the place of {}; write elsewhere, or use --to native",
+                file.path.display()
+            );
+        }
+        Ok(())
+    }
+
+    /// The file to write.
+    pub(super) fn pieces(self, file: &TranscriptFile, compacted: &[Compacted]) -> Result<Pieces> {
+        let is_changed = compacted.iter().any(|one| one.record.outcome.is_rebuilt());
+        match self {
+            Self::Body(protocol) if !is_changed && file.transcript.format == Format::Body(protocol) => {
+                Ok(Pieces::unchanged(&*file.source))
+            }
+            Self::Body(protocol) => body(file, protocol, &compacted[0]),
+            Self::Resumable(_) | Self::Native if !is_changed => Ok(Pieces::unchanged(&*file.source)),
+            Self::Resumable(_) => resumable(file, &compacted[0]),
+            Self::Native => wrapped(file, compacted),
+        }
+    }
+}
+
+fn is_same(out: &Path, path: &Path) -> bool {
+    match (out.canonicalize(), path.canonicalize()) {
+        (Ok(out), Ok(path)) => out == path,
+        (Ok(_) | Err(_), _) => false,
+    }
+}
+
+fn body(file: &TranscriptFile, protocol: Protocol, compacted: &Compacted) -> Result<Pieces> {
+    let fixed = &file.conversation(compacted.number).fixed;
+    let mut front = crate::commands::context::body(file, fixed, &compacted.session.shown()?, protocol, None)?;
+    front.push(b'\n');
+    Ok(Pieces { front, ..Pieces::default() })
+}
+
+fn resumable(file: &TranscriptFile, compacted: &Compacted) -> Result<Pieces> {
+    let boundary = boundary(compacted).context("the compaction left no boundary to write")?;
+    let behind = append(&file.transcript, compacted.number, &*file.source, &boundary)?;
+    Ok(Pieces { behind, ..Pieces::unchanged(&*file.source) })
+}
+
+/// The file in our own form, with a line for each mark that was appended.
+fn wrapped(file: &TranscriptFile, compacted: &[Compacted]) -> Result<Pieces> {
+    let (source, format) = (&file.source, file.transcript.format);
+    let is_ours = format == Format::Native;
+    let pass = if is_ours { native::next_pass(source.clone()).map_err(input::explain)? } else { 1 };
+    let lines = compacted.iter().flat_map(|one| {
+        one.marks().map(move |(added, mark)| native::mark_line(pass, one.number, added.parent, mark))
+    });
+    let behind: Vec<u8> = lines.flatten().collect();
+    if !is_ours {
+        let front = native::wrap(format, source.len(), file.transcript.conversations.len());
+        return Ok(Pieces { front, behind: [b"\n", &behind[..]].concat(), ..Pieces::unchanged(&**source) });
+    }
+    if native::header(&**source).map_err(input::explain)?.version == native::VERSION {
+        return Ok(Pieces { behind, ..Pieces::unchanged(&**source) });
+    }
+    let (front, start) = native::rewrap(&**source).map_err(input::explain)?;
+    Ok(Pieces { front, original: start..source.len(), behind })
+}
+
+/// The compaction as the transcript's own tool would write it.
+fn boundary(compacted: &Compacted) -> Option<Boundary> {
+    let (compaction, record) = (compacted.compaction()?, &compacted.record);
+    let change = record.change()?;
+    let paths = |is_wanted: fn(Operation) -> bool| {
+        let files = change.ledger.files.iter().filter(|file| is_wanted(file.last));
+        files.map(|file| file.path.to_string()).collect()
+    };
+    Some(Boundary {
+        summary: compaction.summary.clone()?,
+        front: compaction.front.clone(),
+        tail: compaction.tail.clone(),
+        tokens_before: record.tokens_before,
+        tokens_after: record.tokens_after,
+        trigger: record.trigger,
+        timestamp: timestamp(),
+        read_files: paths(|last| last == Operation::Read),
+        modified_files: paths(|last| last != Operation::Read),
+        duration_ms: record.duration_ms,
+        record: Some(brief(record)?.to_string().into()),
+    })
+}
+
+/// What a file of another tool's keeps of the record: its figures, not its lists.
+fn brief(record: &Record) -> Option<serde_json::Value> {
+    let change = record.change()?;
+    let loss = &change.loss;
+    Some(serde_json::json!({
+        "strategy": change.strategy,
+        "tokens_before": record.tokens_before,
+        "tokens_after": record.tokens_after,
+        "count_method": record.count_method,
+        "summarizer": change.summarizer,
+        "cost": record.cost,
+        "spent": record.spent,
+        "loss": { "kept": loss.kept, "recoverable": loss.recoverable, "lost": loss.lost, "repaired": loss.repaired },
+        "notes": record.notes,
+    }))
+}

@@ -1,0 +1,136 @@
+//! Who sessions can ask, as settings say it: the model that writes summaries, hooks that are commands, the clock.
+//! Connections are made only where a model is asked, and a prompt's file is written only outside a dry run. Waiting
+//! for whoever is asked is `waiting`'s.
+
+use crate::clock::WallClock;
+use crate::command_hook::CommandHook;
+use crate::output;
+use crate::settings::{Places, prompt};
+use anyhow::{Context as _, Result};
+use epitome_core::policy::Writer;
+use epitome_core::{Prompts, Tokens};
+use epitome_engine::{Driver, Ports, SketchedCalls, SummaryModel};
+use epitome_provider::{Aliases, Provider, World};
+use epitome_settings::Resolved;
+use epitome_tokens::{Catalog, Usage};
+use std::sync::{Arc, OnceLock};
+
+/// Makes ports out of settings.
+pub struct PortsBuilder {
+    places: Places,
+    catalog: Catalog,
+    dry: Dry,
+    clock: Arc<WallClock>,
+    world: OnceLock<World>,
+}
+
+/// Whether files may be written on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dry {
+    /// Nothing is touched.
+    Run,
+    /// A prompt that is missing is written where it is looked for.
+    No,
+}
+
+/// The ports of a session, and what is known of its model beside them.
+#[derive(Clone)]
+pub struct SessionPorts {
+    /// Who can be asked.
+    pub ports: Ports,
+    /// The model among them, where there is one.
+    provider: Option<Arc<Provider>>,
+}
+
+/// The alias by which the operator says what stands for a session's own model where there is no session.
+const SESSION_ALIAS: &str = "session";
+
+impl PortsBuilder {
+    /// Ports with prompts from `places`.
+    pub fn new(places: Places, catalog: Catalog, dry: Dry) -> Self {
+        Self { places, catalog, dry, clock: Arc::new(WallClock::start()), world: OnceLock::new() }
+    }
+
+    /// Who can be asked by these settings.
+    pub fn ports(&self, resolved: &Resolved) -> Result<SessionPorts> {
+        let mut ports = Ports::at(self.clock.clone());
+        for hook in CommandHook::all(&resolved.hooks)? {
+            ports.add_hook(Arc::new(hook))?;
+        }
+        let Some(name) = writer(resolved) else { return Ok(SessionPorts { ports, provider: None }) };
+        let provider = Arc::new(self.provider(name, resolved)?);
+        ports.prompts = Arc::new(self.prompts(&resolved.policy.summary.prompt)?);
+        ports.model = Some(SummaryModel::apart(provider.clone()));
+        Ok(SessionPorts { ports, provider: Some(provider) })
+    }
+
+    /// Refuses a summariser or a hook that cannot be asked.
+    pub fn check(&self, resolved: &Resolved) -> Result<()> {
+        CommandHook::all(&resolved.hooks)?;
+        writer(resolved).map_or(Ok(()), |name| self.provider(name, resolved).map(drop))
+    }
+
+    fn provider(&self, name: &str, resolved: &Resolved) -> Result<Provider> {
+        let aliases: Aliases =
+            resolved.aliases.clone().try_into().context("[alias] of epitome.toml cannot be used")?;
+        // A dry run calls nobody, so it needs no key.
+        let unused = || (self.dry == Dry::Run).then(|| "unused".to_owned());
+        let environment = |name: &str| std::env::var(name).ok().or_else(unused);
+        Ok(aliases.provider(name, &self.catalog, &environment, self.world()?)?)
+    }
+
+    fn prompts(&self, name: &str) -> Result<Prompts> {
+        match self.dry {
+            Dry::Run => prompt::peek(&self.places, name),
+            Dry::No => {
+                let found = prompt::load(&self.places, name)?;
+                if let Some(file) = found.file.filter(|_| found.is_new) {
+                    output::tell(format_args!(
+                        "wrote {}: the prompt for summaries, yours to change",
+                        file.display()
+                    ));
+                }
+                Ok(found.prompts)
+            }
+        }
+    }
+
+    fn world(&self) -> Result<&World> {
+        if let Some(world) = self.world.get() {
+            return Ok(world);
+        }
+        let world = World::new(self.clock.clone())?;
+        Ok(self.world.get_or_init(|| world))
+    }
+}
+
+/// The alias of the model that writes summaries; none where the embedded summariser does. A transcript has no model of
+/// its own to ask: where the policy leaves the summary to the session's, the operator may name one for it.
+fn writer(resolved: &Resolved) -> Option<&str> {
+    match &resolved.policy.summary.by {
+        Writer::Embedded | Writer::Nobody => None,
+        Writer::Session => resolved.aliases.contains_key(SESSION_ALIAS).then_some(SESSION_ALIAS),
+        Writer::Alias(name) => Some(name),
+    }
+}
+
+impl SessionPorts {
+    /// A driver that asks whoever is in them.
+    pub fn driver(&self) -> Driver {
+        Driver::new(self.ports.clone())
+    }
+
+    /// Whether what the model's calls cost is known.
+    pub fn is_priced(&self) -> bool {
+        self.provider.as_ref().is_some_and(|provider| provider.prices().is_some())
+    }
+
+    /// The most that calls may cost, in dollars, where that is known.
+    pub fn cost_max(&self, calls: &SketchedCalls) -> Option<f64> {
+        let (Tokens(input), Tokens(output_max)) = (calls.input, calls.output_max);
+        let count = calls.calls.max(1);
+        let one = Usage { prompt: input / count, output: output_max / count, ..Usage::default() };
+        let prices = self.provider.as_ref()?.prices()?;
+        Some(prices.cost(&one) * count as f64)
+    }
+}

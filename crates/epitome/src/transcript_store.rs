@@ -1,0 +1,202 @@
+//! One conversation of a transcript as the engine's store. Its originals are the file's own bytes and only read; what
+//! the engine commits is collected and handed out; leases are given to whoever asks, since a file that is being read
+//! here is worked on by nobody else. Writing what was collected is the commands' affair.
+
+use epitome_core::{Archive, Entry, EntryId, Log, LogError, Message};
+use epitome_engine::store::{
+    Batch, ChainHash, Claim, Lease, Node, Opened, Position, SessionId, Store, StoreError, TenantId,
+};
+use epitome_engine::{Appended, BoxFuture, Event};
+use epitome_wire::{Conversation, Originals};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A conversation that the engine works on.
+pub struct TranscriptStore {
+    session: SessionId,
+    originals: Originals,
+    state: Mutex<State>,
+}
+
+/// The conversation as it is with what was committed since.
+struct State {
+    opened: Opened,
+    appended: Vec<Appended>,
+    /// Originals of messages among them.
+    messages: HashMap<EntryId, Arc<Message>>,
+    events: Vec<Event>,
+}
+
+impl TranscriptStore {
+    /// A store over conversation `number` of a file, whose sizes were counted by `count_method`.
+    pub fn new(number: usize, conversation: &Conversation, count_method: Arc<str>) -> Self {
+        let opened = Opened {
+            log: Arc::new(conversation.log.clone()),
+            leaf: conversation.leaf,
+            sizes: vec![(count_method, Arc::new(conversation.sizes.clone()))],
+        };
+        let (appended, messages, events) = Default::default();
+        Self {
+            session: SessionId(number as u64),
+            originals: conversation.originals.clone(),
+            state: Mutex::new(State { opened, appended, messages, events }),
+        }
+    }
+
+    /// The name of the one session in it.
+    pub fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// What was appended since the file was read, in order.
+    pub fn appended(&self) -> Vec<Appended> {
+        self.state().appended.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check(&self, session: SessionId) -> Result<(), StoreError> {
+        if session == self.session { Ok(()) } else { Err(StoreError::NoSession(session)) }
+    }
+
+    fn original(&self, id: EntryId) -> Result<Arc<Message>, StoreError> {
+        if let Some(added) = self.state().messages.get(&id) {
+            return Ok(added.clone());
+        }
+        Ok(self.originals.message(id)?)
+    }
+}
+
+impl State {
+    fn commit(&mut self, session: SessionId, expected: usize, batch: Batch) -> Result<Position, StoreError> {
+        let found = self.opened.log.len();
+        if found != expected {
+            return Err(StoreError::Conflict { session, expected, found });
+        }
+        let mut grown = Log::clone(&self.opened.log);
+        batch.entries.iter().try_for_each(|one| append(&mut grown, one))?;
+        self.opened.log = Arc::new(grown);
+        self.opened.leaf = batch.leaf.or(self.opened.leaf);
+        self.appended.extend(batch.entries);
+        self.messages.extend(batch.messages);
+        self.events.extend(batch.events);
+        Ok(Position(self.events.len() as u64))
+    }
+}
+
+fn append(log: &mut Log, Appended { parent, entry, .. }: &Appended) -> Result<(), LogError> {
+    match entry.clone() {
+        Entry::Mark(mark) => log.mark(*parent, mark).map(drop),
+        entry @ (Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {
+            log.append(*parent, entry).map(drop)
+        }
+    }
+}
+
+/// A value that is there already.
+fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
+    Box::pin(std::future::ready(value))
+}
+
+impl Store for TranscriptStore {
+    fn create(&self, _: TenantId) -> BoxFuture<'_, Result<SessionId, StoreError>> {
+        ready(Err(StoreError::Unsupported("begin a session: a transcript holds those it was read with")))
+    }
+
+    fn open(&self, session: SessionId) -> BoxFuture<'_, Result<Opened, StoreError>> {
+        ready(self.check(session).map(|()| self.state().opened.clone()))
+    }
+
+    fn originals<'a>(
+        &'a self,
+        session: SessionId,
+        ids: &'a [EntryId],
+    ) -> BoxFuture<'a, Result<Vec<Arc<Message>>, StoreError>> {
+        let found = self.check(session).and_then(|()| ids.iter().map(|&id| self.original(id)).collect());
+        ready(found)
+    }
+
+    fn find<'a>(
+        &'a self,
+        _: TenantId,
+        _: &'a [ChainHash],
+    ) -> BoxFuture<'a, Result<Option<Node>, StoreError>> {
+        // A file is named by its path; no request leads to it.
+        ready(Ok(None))
+    }
+
+    fn commit(&self, _: Lease, expected: usize, batch: Batch) -> BoxFuture<'_, Result<Position, StoreError>> {
+        ready(self.state().commit(self.session, expected, batch))
+    }
+
+    fn lease(&self, claim: Claim) -> BoxFuture<'_, Result<Option<Lease>, StoreError>> {
+        ready(Ok(Some(Lease { claim, fence: 0 })))
+    }
+
+    fn release(&self, _: Lease) -> BoxFuture<'_, ()> {
+        ready(())
+    }
+
+    fn events(
+        &self,
+        Position(since): Position,
+    ) -> BoxFuture<'_, Result<Vec<(Position, SessionId, Event)>, StoreError>> {
+        let state = self.state();
+        let numbered = (1..).zip(&state.events).filter(|(at, _)| *at > since);
+        ready(Ok(numbered.map(|(at, event)| (Position(at), self.session, event.clone())).collect()))
+    }
+
+    fn remove(&self, _: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
+        ready(Err(StoreError::Unsupported("forget a session: it is a file, and its owner's to delete")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TranscriptStore;
+    use epitome_core::{EntryId, Mark, Uncounted};
+    use epitome_engine::Appended;
+    use epitome_engine::store::{Batch, Claim, Store, StoreError};
+    use std::sync::Arc;
+
+    const BODY: &str = r#"{"model":"gpt-5","messages":[{"role":"user","content":"name a colour"},{"role":"assistant","content":"blue"}]}"#;
+
+    fn store() -> TranscriptStore {
+        let source = Arc::new(BODY.as_bytes().to_vec());
+        let transcript = epitome_wire::read(source, None, &Uncounted).expect("it is a body");
+        TranscriptStore::new(0, &transcript.conversations[0], "nothing".into())
+    }
+
+    /// Runs what takes no waiting.
+    fn block_on<T>(work: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().build().expect("it can be made").block_on(work)
+    }
+
+    #[test]
+    fn what_is_committed_is_handed_out_and_there_when_it_is_opened_again() {
+        let store = store();
+        block_on(async {
+            let session = store.session();
+            let lease = store.lease(Claim::Session(session)).await.expect("it is one").expect("it is free");
+            let entry = epitome_core::Entry::Mark(Mark::Pin { of: EntryId(0) });
+            let pin = Appended { id: EntryId(2), parent: Some(EntryId(1)), entry };
+            let batch = Batch { entries: vec![pin.clone()], ..Batch::default() };
+            store.commit(lease, 2, batch.clone()).await.expect("nobody else has appended");
+            assert_eq!(store.appended(), [pin]);
+            assert_eq!(store.open(session).await.expect("it is there").log.len(), 3);
+            let late = store.commit(lease, 2, batch).await;
+            assert!(matches!(late, Err(StoreError::Conflict { expected: 2, found: 3, .. })), "{late:?}");
+        });
+    }
+
+    #[test]
+    fn originals_are_read_from_the_files_bytes() {
+        let store = store();
+        let said =
+            block_on(store.originals(store.session(), &[EntryId(1), EntryId(0)])).expect("they are there");
+        let texts: Vec<String> = said.iter().map(|message| message.said()).collect();
+        assert_eq!(texts, ["blue", "name a colour"]);
+    }
+}

@@ -1,0 +1,205 @@
+//! The HTTP API of sessions: lists, compactions by hand, what a person thinks of them, undo, pins, checkpoints. Each
+//! handler decodes, makes one call of the engine, and encodes.
+
+use crate::books::Book;
+use crate::listing;
+use crate::walk::{House, note_step};
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, patch, post};
+use axum::{Json, Router};
+use epitome_core::{Decision, EntryId, Judgement, Range, Trigger};
+use epitome_engine::store::SessionId;
+use epitome_engine::{CompactOptions, EngineError, Opening, Prepared};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+type Shared = State<Arc<House>>;
+
+/// The paths below `/api/v1`.
+pub(crate) fn router() -> Router<Arc<House>> {
+    Router::new()
+        .route("/api/v1/sessions", get(sessions))
+        .route("/api/v1/checkpoints", get(checkpoints))
+        .route("/api/v1/sessions/{id}/compact", post(compact))
+        .route("/api/v1/sessions/{id}/compactions", get(compactions))
+        .route("/api/v1/sessions/{id}/compactions/{entry}", patch(judge))
+        .route("/api/v1/sessions/{id}/compactions/{entry}/undo", post(undo))
+        .route("/api/v1/sessions/{id}/compactions/{entry}/redo", post(redo))
+        .route("/api/v1/sessions/{id}/pins/{entry}", post(pin).delete(unpin))
+        .route("/api/v1/sessions/{id}/checkpoints", post(decide))
+        .route("/api/v1/sessions/{id}/breaker/reset", post(reset_breaker))
+        .route("/api/v1/sessions/{id}/messages/{entry}", get(recall))
+}
+
+/// A request of the API that could not be served.
+enum ApiError {
+    NoSession(String),
+    NoEntry(String),
+    Engine(EngineError),
+    NobodyWaits(SessionId),
+}
+
+impl From<EngineError> for ApiError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let (status, why) = match self {
+            Self::NoSession(name) => (
+                StatusCode::NOT_FOUND,
+                format!("there is no session `{name}`; GET /api/v1/sessions lists them"),
+            ),
+            Self::NoEntry(name) => {
+                (StatusCode::BAD_REQUEST, format!("`{name}` is no entry; one looks like m0123"))
+            }
+            Self::Engine(error @ (EngineError::Log(_) | EngineError::Busy(_))) => {
+                (StatusCode::CONFLICT, error.to_string())
+            }
+            Self::Engine(error @ EngineError::NoEntry(_)) => (StatusCode::NOT_FOUND, error.to_string()),
+            Self::Engine(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+            Self::NobodyWaits(id) => {
+                (StatusCode::NOT_FOUND, format!("no compaction of {id} waits for a decision"))
+            }
+        };
+        (status, Json(json!({"error": why}))).into_response()
+    }
+}
+
+async fn sessions(State(house): Shared) -> impl IntoResponse {
+    Json(listing::sessions(&house.books))
+}
+
+async fn checkpoints(State(house): Shared) -> impl IntoResponse {
+    Json(house.checkpoints.all())
+}
+
+async fn compactions(State(house): Shared, Path(id): Path<String>) -> Result<Response, ApiError> {
+    let session = session(&id)?;
+    let listed =
+        house.books.with(session, |book| listing::compactions(book)).ok_or(ApiError::NoSession(id))?;
+    Ok(Json(listed).into_response())
+}
+
+/// What a compaction by hand is asked to be.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct CompactBody {
+    focus: Option<String>,
+    up_to: Option<EntryId>,
+    from: Option<EntryId>,
+    dry_run: bool,
+}
+
+async fn compact(
+    State(house): Shared,
+    Path(id): Path<String>,
+    body: Option<Json<CompactBody>>,
+) -> Result<Response, ApiError> {
+    let CompactBody { focus, up_to, from, dry_run } = body.map(|Json(body)| body).unwrap_or_default();
+    let mut opening = opening(&house, id)?;
+    opening.options.focus = focus.map(Into::into);
+    let range = match (up_to, from) {
+        (Some(id), _) => Range::UpTo(id),
+        (None, Some(id)) => Range::From(id),
+        (None, None) => Range::All,
+    };
+    let options = CompactOptions { range, ..CompactOptions::default() };
+    if dry_run {
+        let record = house.engine.preview(&opening, Trigger::Manual, options).await?;
+        return Ok(Json(&*record).into_response());
+    }
+    let acted = house.engine.compact(&opening, Trigger::Manual, options).await?;
+    Ok(done(&house, opening.session, &acted))
+}
+
+async fn judge(
+    State(house): Shared,
+    Path((id, entry)): Path<(String, String)>,
+    Json(judgement): Json<Judgement>,
+) -> Result<Response, ApiError> {
+    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
+    let acted = house.engine.judge(&opening, of, judgement).await?;
+    Ok(done(&house, opening.session, &acted))
+}
+
+async fn undo(State(house): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
+    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
+    let acted = house.engine.undo(&opening, of).await?;
+    Ok(done(&house, opening.session, &acted))
+}
+
+async fn redo(State(house): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
+    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
+    let acted = house.engine.redo(&opening, of).await?;
+    Ok(done(&house, opening.session, &acted))
+}
+
+async fn pin(State(house): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
+    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
+    let acted = house.engine.pin(&opening, of).await?;
+    Ok(done(&house, opening.session, &acted))
+}
+
+async fn unpin(
+    State(house): Shared,
+    Path((id, entry)): Path<(String, String)>,
+) -> Result<Response, ApiError> {
+    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
+    let acted = house.engine.unpin(&opening, of).await?;
+    Ok(done(&house, opening.session, &acted))
+}
+
+async fn reset_breaker(State(house): Shared, Path(id): Path<String>) -> Result<Response, ApiError> {
+    let opening = opening(&house, id)?;
+    let acted = house.engine.reset_breaker(&opening).await?;
+    Ok(done(&house, opening.session, &acted))
+}
+
+async fn decide(
+    State(house): Shared,
+    Path(id): Path<String>,
+    Json(decision): Json<Decision>,
+) -> Result<Response, ApiError> {
+    let session = session(&id)?;
+    if !house.checkpoints.decide(session, decision) {
+        return Err(ApiError::NobodyWaits(session));
+    }
+    Ok(Json(json!({"session": session})).into_response())
+}
+
+async fn recall(
+    State(house): Shared,
+    Path((id, entry)): Path<(String, String)>,
+) -> Result<Response, ApiError> {
+    let message = house.engine.recall(session(&id)?, parse_entry(&entry)?).await?;
+    Ok(Json(&*message).into_response())
+}
+
+/// What an act came to.
+fn done(house: &House, session: SessionId, acted: &Prepared) -> Response {
+    note_step(house, session, acted);
+    let record = acted.step.record.as_deref().map_or(Value::Null, |record| json!(record));
+    let entries: Vec<EntryId> = acted.step.appended.iter().map(|one| one.id).collect();
+    Json(json!({"session": session, "entries": entries, "record": record})).into_response()
+}
+
+/// How the newest request of a session was worked on.
+fn opening(house: &House, id: String) -> Result<Opening, ApiError> {
+    let found = house.books.with(session(&id)?, |book: &mut Book| book.opening.clone()).flatten();
+    found.ok_or(ApiError::NoSession(id))
+}
+
+fn session(name: &str) -> Result<SessionId, ApiError> {
+    let digits = name.strip_prefix('s').and_then(|digits| digits.parse().ok());
+    digits.map(SessionId).ok_or_else(|| ApiError::NoSession(name.to_owned()))
+}
+
+fn parse_entry(name: &str) -> Result<EntryId, ApiError> {
+    name.parse().map_err(|_| ApiError::NoEntry(name.to_owned()))
+}

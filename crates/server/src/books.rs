@@ -1,0 +1,186 @@
+//! What the proxy keeps beside the engine's sessions: where each message stands in the client's list, what was
+//! counted, what came of compactions, and which sessions to let go. All of it is in memory.
+
+use crate::remarks::Remarks;
+use crate::tally::Tally;
+use crate::view::Origin;
+use epitome_core::{Budget, EntryId, Record, Tokens};
+use epitome_engine::Opening;
+use epitome_engine::store::SessionId;
+use epitome_tokens::Usage;
+use epitome_wire::Protocol;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// The books of all sessions.
+#[derive(Default)]
+pub(crate) struct Books {
+    shelf: Mutex<Shelf>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    books: BTreeMap<SessionId, Book>,
+    /// Windows learned from providers' refusals, by protocol and model.
+    learned: HashMap<(Protocol, String), Tokens>,
+    uses: u64,
+    bytes: usize,
+}
+
+/// What is kept of one session.
+pub(crate) struct Book {
+    pub(crate) protocol: Protocol,
+    /// The model of the newest request.
+    pub(crate) model: String,
+    /// Where each message stands in the client's list.
+    pub(crate) origins: HashMap<EntryId, Origin>,
+    pub(crate) tally: Tally,
+    /// What the provider said of calls whose reply the client has not sent back yet, by what the call was sent with.
+    pub(crate) usages: HashMap<EntryId, Usage>,
+    /// What came of compactions, oldest first, each with its mark where it left one.
+    pub(crate) records: Vec<(Option<EntryId>, Arc<Record>)>,
+    pub(crate) remarks: Remarks,
+    /// How the newest request was worked on, for whoever looks at the session between requests.
+    pub(crate) opening: Option<Opening>,
+    /// Messages on the path of the newest request, what the history takes, and the room there is.
+    pub(crate) newest: (usize, Tokens, Budget),
+    /// When the newest request came.
+    pub(crate) seen: Instant,
+    /// Whether the policy's idle check was taken since.
+    pub(crate) is_idle_checked: bool,
+    bytes: usize,
+    used: u64,
+}
+
+/// A day of one person's agents and their sub-agents. A session let go is taken up anew from the client's
+/// next request, at the price of one compaction.
+const SESSIONS_MAX: usize = 256;
+/// What the bodies of all sessions may take together; messages take about as much again.
+const BYTES_MAX: usize = 512 << 20;
+/// So many records are kept of a session, the newest; each holds a summary.
+const RECORDS_MAX: usize = 100;
+/// So many calls may be unanswered at once: a client that hangs up leaves one behind.
+const USAGES_MAX: usize = 64;
+
+impl Book {
+    fn new(protocol: Protocol, model: &str) -> Self {
+        Self {
+            protocol,
+            model: model.to_owned(),
+            origins: HashMap::new(),
+            tally: Tally::default(),
+            usages: HashMap::new(),
+            records: Vec::new(),
+            remarks: Remarks::default(),
+            opening: None,
+            newest: (0, Tokens::ZERO, Budget::default()),
+            seen: Instant::now(),
+            is_idle_checked: false,
+            bytes: 0,
+            used: 0,
+        }
+    }
+
+    /// Keeps a record. Of tries in a row that changed nothing, the newest is enough.
+    pub(crate) fn keep_record(&mut self, entry: Option<EntryId>, record: Arc<Record>) {
+        if !record.outcome.is_rebuilt() {
+            self.records.pop_if(|(_, last)| !last.outcome.is_rebuilt());
+        }
+        if self.records.len() == RECORDS_MAX {
+            self.records.remove(0);
+        }
+        self.records.push((entry, record));
+    }
+
+    /// Keeps what the provider said of a call until its reply comes back.
+    pub(crate) fn keep_usage(&mut self, sent_with: EntryId, usage: Usage) {
+        if self.usages.len() >= USAGES_MAX {
+            self.usages.clear();
+        }
+        self.usages.insert(sent_with, usage);
+    }
+}
+
+impl Books {
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks into the book of a session, or begins one; those let go for it are to be closed.
+    pub(crate) fn open(
+        &self,
+        id: SessionId,
+        protocol: Protocol,
+        model: &str,
+        bytes: usize,
+    ) -> Vec<SessionId> {
+        let mut shelf = self.shelf();
+        shelf.uses += 1;
+        let used = shelf.uses;
+        let book = shelf.books.entry(id).or_insert_with(|| Book::new(protocol, model));
+        let grown = bytes.saturating_sub(book.bytes);
+        (book.used, book.bytes) = (used, book.bytes + grown);
+        book.model = model.to_owned();
+        shelf.bytes += grown;
+        shelf.let_go(id)
+    }
+
+    /// Does something with the book of a session; none where it was let go.
+    pub(crate) fn with<T>(&self, id: SessionId, act: impl FnOnce(&mut Book) -> T) -> Option<T> {
+        self.shelf().books.get_mut(&id).map(act)
+    }
+
+    /// Does something with every book, oldest first.
+    pub(crate) fn each<T>(&self, mut act: impl FnMut(SessionId, &mut Book) -> T) -> Vec<T> {
+        self.shelf().books.iter_mut().map(|(id, book)| act(*id, book)).collect()
+    }
+
+    /// The window learned for a model, on our own scale.
+    pub(crate) fn learned(&self, protocol: Protocol, model: &str) -> Option<Tokens> {
+        self.shelf().learned.get(&(protocol, model.to_owned())).copied()
+    }
+
+    /// Learns a window for every session with a model.
+    pub(crate) fn learn(&self, protocol: Protocol, model: &str, window: Tokens) {
+        let mut shelf = self.shelf();
+        // Names of models come from clients: past any number of real ones, nothing more is learned.
+        if shelf.learned.len() < SESSIONS_MAX {
+            let known = shelf.learned.entry((protocol, model.to_owned())).or_insert(window);
+            *known = window.min(*known);
+        }
+    }
+}
+
+impl Shelf {
+    /// Lets those go that were not used for longest, until the rest is within its limits. `newest` stays.
+    fn let_go(&mut self, newest: SessionId) -> Vec<SessionId> {
+        let mut gone = Vec::new();
+        while self.books.len() > SESSIONS_MAX || self.bytes > BYTES_MAX {
+            let others = self.books.iter().filter(|(id, _)| **id != newest);
+            let Some(oldest) = others.min_by_key(|(_, book)| book.used).map(|(id, _)| *id) else { break };
+            self.bytes -= self.books.remove(&oldest).map_or(0, |book| book.bytes);
+            gone.push(oldest);
+        }
+        gone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Books, SESSIONS_MAX};
+    use epitome_engine::store::SessionId;
+    use epitome_wire::Protocol;
+
+    #[test]
+    fn those_not_used_for_longest_go_first() {
+        let books = Books::default();
+        let open = |id: usize| books.open(SessionId(id as u64), Protocol::Anthropic, "m", 10);
+        for id in 0..SESSIONS_MAX {
+            assert_eq!(open(id), []);
+        }
+        assert_eq!(open(0), [], "it is used, so it stays");
+        assert_eq!(open(SESSIONS_MAX), [SessionId(1)]);
+        assert_eq!(books.each(|id, _| id).len(), SESSIONS_MAX);
+    }
+}

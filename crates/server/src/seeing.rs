@@ -1,0 +1,66 @@
+//! What the model is to see of a path, in terms of the client's own messages.
+
+use crate::view::{Origin, Seen};
+use epitome_core::{Archive as _, Author, Block, EntryId, Form, Message, Role, Slot};
+use epitome_engine::{EngineError, Session};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What the model is to see, slot by slot; none where that is all of it, as the client sent it.
+pub(crate) fn seen(
+    session: &Session,
+    origins: &HashMap<EntryId, Origin>,
+) -> Result<Option<Vec<Seen>>, EngineError> {
+    let slots = session.context().slots();
+    let is_whole = |slot: &Slot| matches!(slot, Slot::Message { form, .. } if *form == Form::WHOLE);
+    if slots.len() == session.history().len() && slots.iter().all(is_whole) {
+        return Ok(None);
+    }
+    let spared = spared(session);
+    let seen: Result<Vec<Option<Seen>>, EngineError> =
+        slots.iter().map(|slot| seen_in(session, origins, spared, slot)).collect();
+    Ok(Some(seen?.into_iter().flatten().collect()))
+}
+
+fn seen_in(
+    session: &Session,
+    origins: &HashMap<EntryId, Origin>,
+    spared: Option<EntryId>,
+    slot: &Slot,
+) -> Result<Option<Seen>, EngineError> {
+    let (id, form) = match slot {
+        Slot::Summary { id } => return Ok(summary(session, *id).map(Seen::Summary)),
+        Slot::Message { id, form } => (*id, *form),
+    };
+    let Some(&origin) = origins.get(&id).filter(|_| !form.left_out) else { return Ok(None) };
+    let form = Form { thinking: form.thinking && spared != Some(id), ..form };
+    let message = session.archive().message(id)?;
+    let is_cut = Form { thinking: false, ..form } == Form::WHOLE && !is_all_thinking(&message, form);
+    let shown = (!is_cut).then(|| form.apply(id, &message, &**session.assembly().measure()));
+    Ok(Some(Seen::Message { origin, form, shown }))
+}
+
+fn summary(session: &Session, id: EntryId) -> Option<Arc<Message>> {
+    let text = session.log().compaction(id)?.summary.clone()?;
+    Some(Arc::new(Message::text(Role::User, Author::Harness, text)))
+}
+
+/// The reply whose thinking stays for as long as the compaction in use lasts: the results of its calls were the
+/// newest thing said when it was made or put to use here, and providers want such a reply to begin as it began.
+fn spared(session: &Session) -> Option<EntryId> {
+    let log = session.log();
+    let path = log.path_of(session.leaf());
+    let rebuilt =
+        log.marks_on(&path).into_iter().rev().find(|&id| log.get(id).is_some_and(epitome_core::rebuilds))?;
+    let newest = log.parent(rebuilt)?;
+    let before = session.history().iter().rev().filter(|id| **id <= newest);
+    let mut items = before.filter_map(|&id| Some((id, log.item(id)?)));
+    let (id, item) = items.find(|(_, item)| item.role != Role::Tool)?;
+    (item.role == Role::Assistant && !item.calls.is_empty()).then_some(id)
+}
+
+/// Whether leaving out thinking leaves nothing of a message.
+fn is_all_thinking(message: &Message, form: Form) -> bool {
+    let is_thinking = |block: &Block| matches!(block, Block::Thinking { .. });
+    form.thinking && message.blocks.iter().all(is_thinking)
+}

@@ -1,0 +1,154 @@
+//! Paths through one session: last messages that change, requests at once, models with other windows, and what people
+//! decide between requests.
+
+use crate::stage::{Stage, answer, body, history};
+use epitome_upstream::Script;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+/// A window that these histories outgrow several times.
+const SMALL: u64 = 8_000;
+
+fn quiet() -> Script {
+    Script { tool_rounds: 0, ..Script::default() }
+}
+
+/// The messages that arrived, request by request.
+fn arrived(stage: &Stage) -> Vec<Vec<Value>> {
+    let messages = |body: &str| serde_json::from_str::<Value>(body).expect("JSON")["messages"].take();
+    stage.arrived().iter().map(|(_, body)| serde_json::from_value(messages(body)).expect("a list")).collect()
+}
+
+/// What came of each compaction of the only session.
+async fn outcomes(stage: &Stage) -> Vec<String> {
+    let sessions = stage.sessions().await;
+    assert_eq!(sessions.len(), 1, "one history is one session");
+    let records = sessions[0]["compactions"].as_array().expect("a list").clone();
+    records.iter().map(|record| record["outcome"].as_str().expect("a word").to_owned()).collect()
+}
+
+fn is_summary(message: &Value) -> bool {
+    message.to_string().contains("<epitome-summary")
+}
+
+#[tokio::test]
+async fn a_last_message_that_changes_every_turn_leaves_one_compaction_for_each_trigger() {
+    let stage = Stage::new(quiet(), SMALL).await;
+    let all = history(60, "the parser");
+    for end in (5..=all.len()).step_by(4) {
+        let mut messages = all[..end].to_vec();
+        messages.last_mut().expect("it is not empty")["content"] =
+            json!(format!("it is {end} o'clock; go on"));
+        let (status, _) = answer(stage.post("/v1/messages", body(&messages, false))).await;
+        assert_eq!(status, StatusCode::OK);
+    }
+    let arrived = arrived(&stage);
+    // All but the volatile message must be what the request before sent, but for each compaction.
+    let resets =
+        arrived.windows(2).filter(|pair| !pair[1].starts_with(&pair[0][..pair[0].len() - 1])).count();
+    let summaries: Vec<&Value> =
+        arrived.iter().filter_map(|sent| sent.iter().find(|one| is_summary(one))).collect();
+    let distinct = 1 + summaries.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let outcomes = outcomes(&stage).await;
+    let made = outcomes.iter().filter(|outcome| *outcome == "compacted").count();
+    assert!((2..=10).contains(&made), "{made} compactions of {} requests", arrived.len());
+    assert_eq!((resets, distinct), (made, made));
+    assert!(outcomes.iter().any(|outcome| outcome == "applied"), "{outcomes:?}");
+}
+
+#[tokio::test]
+async fn four_requests_at_once_over_one_history_make_one_compaction() {
+    let stage = Stage::new(quiet(), SMALL).await;
+    let all = history(60, "the parser");
+    let ask = |number: usize| {
+        let mut messages = all.clone();
+        messages.last_mut().expect("it is not empty")["content"] = json!(format!("question {number}"));
+        answer(stage.post("/v1/messages", body(&messages, false)))
+    };
+    let replies = futures_util::future::join_all((0..4).map(ask)).await;
+    assert!(replies.iter().all(|(status, _)| *status == StatusCode::OK));
+    let mut outcomes = outcomes(&stage).await;
+    outcomes.sort();
+    assert_eq!(outcomes, ["applied", "applied", "applied", "compacted"]);
+    let arrived = arrived(&stage);
+    let heads: Vec<&[Value]> = arrived.iter().map(|sent| &sent[..sent.len() - 1]).collect();
+    assert!(heads.iter().all(|head| *head == heads[0]), "each sees the same head");
+}
+
+#[tokio::test]
+async fn a_sibling_with_a_larger_window_keeps_its_whole_history() {
+    let stage = Stage::with_windows_of_the_catalog(quiet()).await;
+    let all = history(400, "the parser");
+    let ask = |model: &str, turns: usize| {
+        let messages: Vec<Value> = all[..turns * 4].iter().chain(all.last()).cloned().collect();
+        let mut body: Value = serde_json::from_str(&body(&messages, false)).expect("JSON");
+        body["model"] = json!(model);
+        answer(stage.post("/v1/messages", body.to_string()))
+    };
+    for (model, turns) in [("gpt-3.5-turbo", 400), ("claude-sonnet-4-5", 400)] {
+        assert_eq!(ask(model, turns).await.0, StatusCode::OK);
+    }
+    let arrived = arrived(&stage);
+    assert!(arrived[0].len() < 1_600 && arrived[0].iter().any(is_summary), "{}", arrived[0].len());
+    assert_eq!(arrived[1].len(), 1_601);
+    assert_eq!(outcomes(&stage).await, ["compacted"]);
+}
+
+#[tokio::test]
+async fn a_compaction_that_could_not_be_made_does_not_shift_the_next_one() {
+    let all = history(60, "the parser");
+    let with_system = |system: String, messages: &[Value]| {
+        let mut body: Value = serde_json::from_str(&body(messages, false)).expect("JSON");
+        body["system"] = json!(system);
+        body.to_string()
+    };
+    let (tried, fresh) = (Stage::new(quiet(), SMALL).await, Stage::new(quiet(), SMALL).await);
+    let huge = with_system("a rule to keep. ".repeat(4_000), &all[..21]);
+    assert_eq!(answer(tried.post("/v1/messages", huge)).await.0, StatusCode::OK);
+    for stage in [&tried, &fresh] {
+        let request = with_system("be brief".into(), &all);
+        assert_eq!(answer(stage.post("/v1/messages", request)).await.0, StatusCode::OK);
+    }
+    let [untouched, after] = &arrived(&tried)[..] else { panic!("two requests arrived") };
+    assert_eq!(untouched[..], all[..21]);
+    let expected = arrived(&fresh).remove(0);
+    assert!((2..all.len()).contains(&expected.len()), "it is compacted: {}", expected.len());
+    assert_eq!(after[1..], expected[1..]);
+}
+
+#[tokio::test]
+async fn people_undo_redo_judge_and_pin_between_requests() {
+    let stage = Stage::new(quiet(), 64_000).await;
+    let all = history(20, "the parser");
+    let send = async |count: usize| {
+        let (status, _) = answer(stage.post("/v1/messages", body(&all[..count], false))).await;
+        assert_eq!(status, StatusCode::OK);
+        arrived(&stage).pop().expect("it arrived")
+    };
+    let act = async |method: reqwest::Method, path: &str, json: Value| {
+        let request = stage.request(method, &format!("/api/v1/sessions/s0001{path}")).json(&json);
+        let (status, body) = answer(request).await;
+        (status.as_u16(), serde_json::from_slice::<Value>(&body).unwrap_or_default())
+    };
+    use reqwest::Method;
+    assert_eq!(send(41).await.len(), 41);
+    let (status, compacted) = act(Method::POST, "/compact", json!({"focus": "the parser"})).await;
+    assert_eq!((status, compacted["record"]["outcome"].as_str()), (200, Some("compacted")), "{compacted}");
+    let entry = compacted["entries"][0].as_str().expect("its mark").to_owned();
+    let small = send(41).await;
+    assert!(small.len() < 41 && small.iter().any(is_summary));
+    assert_eq!(act(Method::POST, &format!("/compactions/{entry}/undo"), json!({})).await.0, 200);
+    assert_eq!(send(41).await.len(), 41);
+    assert_eq!(act(Method::POST, &format!("/compactions/{entry}/redo"), json!({})).await.0, 200);
+    assert_eq!(send(41).await, small);
+    assert_eq!(send(45).await[..small.len()], small[..]);
+    let judged = json!({"flag": "bad", "notes": "lost the plan"});
+    assert_eq!(act(Method::PATCH, &format!("/compactions/{entry}"), judged).await.0, 200);
+    assert_eq!(act(Method::POST, "/pins/m0004", json!({})).await.0, 200);
+    let is_back = |sent: &[Value]| json!(sent).to_string().contains("task 1 about the parser\"");
+    assert!(!is_back(&small) && is_back(&send(45).await), "what is pinned is back");
+    let (status, refused) = act(Method::POST, "/compactions/m0004/undo", json!({})).await;
+    let why = "an undo names m0004, which is no compaction or edit";
+    assert_eq!((status, refused["error"].as_str()), (409, Some(why)));
+    assert_eq!(act(Method::POST, "/checkpoints", json!({"decision": "approve"})).await.0, 404);
+}

@@ -1,0 +1,200 @@
+//! Every preset and version, replayed over the corpus at several windows, without and with a large fixed part: no call is
+//! over its window unless the record names what cannot fit; what the core decided is sound before an encoder could repair
+//! it; what is being worked on is verbatim; and each compaction is explained by its trigger.
+//!
+//! The ordinary run takes a sample, the same each time. `EPITOME_MATRIX=all cargo test --release -p epitome-testbed --test
+//! replay_matrix -- --nocapture` (`make replay-matrix`) takes all of it, and prints a table.
+
+mod sound;
+
+use epitome_core::{Archive as _, Outcome, Policy, Record, Tokens};
+use epitome_engine::{
+    Assembly, Driver, EngineError, ReplayInput, ReplayedCall, Session, WindowFacts, replay,
+};
+use epitome_settings::preset;
+use epitome_testbed::now;
+use epitome_tokens::{Catalog, Usage};
+use epitome_wire::{Conversation, Transcript, read};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const WINDOWS: [u64; 3] = [32_000, 64_000, 128_000];
+const FIXED: [u64; 2] = [0, 16_000];
+/// Of the many small conversations in one file, these many from its start.
+const CONVERSATIONS_MAX: usize = 5;
+/// The ordinary run: each preset meets a few files at a few sizes, and every file and size is met by several presets.
+const SAMPLE_STEP: usize = 29;
+/// As many problems are printed: enough to see what they have in common.
+const PROBLEMS_MAX: usize = 40;
+
+/// One cell of the matrix.
+struct Cell<'c> {
+    preset: &'c str,
+    window: u64,
+    fixed: u64,
+}
+
+/// What was seen under one preset.
+#[derive(Default)]
+struct Seen {
+    problems: Vec<String>,
+    calls: usize,
+    compactions: usize,
+    passes: usize,
+    impossible: usize,
+}
+
+fn is_all() -> bool {
+    std::env::var("EPITOME_MATRIX").is_ok_and(|value| value == "all")
+}
+
+fn corpus() -> Vec<PathBuf> {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the corpus is part of the repository") {
+            let path = entry.expect("it can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "zst") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn assembly(cell: &Cell<'_>, model: &str) -> Assembly {
+    let settings = preset::settings(cell.preset).expect("the preset is in order");
+    let policy = Policy::try_from(settings).expect("the preset is in order");
+    let stated = WindowFacts { stated: Some(Tokens(cell.window)), ..WindowFacts::default() };
+    Assembly::new(policy.into(), Catalog::built_in().find(model), stated).expect("the window is stated")
+}
+
+#[test]
+fn every_preset_keeps_every_transcript_within_its_window() {
+    let (files, is_all) = (corpus(), is_all());
+    let mut table: BTreeMap<String, Seen> = BTreeMap::new();
+    let mut number = 0;
+    for path in &files {
+        let bytes = zstd::decode_all(&*std::fs::read(path).expect("it can be read")).expect("it unpacks");
+        let bytes = Arc::new(bytes);
+        for preset in preset::names() {
+            let mut transcript: Option<Transcript> = None;
+            for (window, fixed) in WINDOWS.iter().flat_map(|&window| FIXED.map(|fixed| (window, fixed))) {
+                number += 1;
+                if !is_all && number % SAMPLE_STEP != 0 {
+                    continue;
+                }
+                let cell = Cell { preset, window, fixed };
+                let assembly = assembly(&cell, "claude-sonnet-4-5");
+                let transcript = transcript.get_or_insert_with(|| {
+                    read(bytes.clone(), None, &**assembly.measure()).expect("it is a transcript")
+                });
+                let seen = table.entry(preset.to_owned()).or_default();
+                for conversation in transcript.conversations.iter().take(CONVERSATIONS_MAX) {
+                    let name = format!("{} {preset} at {window} with {fixed}", path.display());
+                    replay_one(conversation, &cell, assembly.clone(), &name, seen);
+                }
+            }
+        }
+    }
+    let problems: Vec<&String> = table.values().flat_map(|seen| &seen.problems).collect();
+    for problem in problems.iter().take(PROBLEMS_MAX) {
+        println!("{problem}");
+    }
+    println!("{:24} {:>8} {:>11} {:>7} {:>10}", "preset", "calls", "compactions", "passes", "impossible");
+    for (preset, Seen { calls, compactions, passes, impossible, .. }) in &table {
+        println!("{preset:24} {calls:>8} {compactions:>11} {passes:>7} {impossible:>10}");
+    }
+    let idle: Vec<&String> =
+        table.iter().filter(|(_, seen)| seen.compactions == 0).map(|(name, _)| name).collect();
+    assert!(
+        !is_all || idle.iter().all(|name| name.as_str() == "operator-use-prune"),
+        "never compacted: {idle:?}"
+    );
+}
+
+fn replay_one(
+    conversation: &Conversation,
+    cell: &Cell<'_>,
+    mut assembly: Assembly,
+    name: &str,
+    seen: &mut Seen,
+) {
+    assembly.set_request(Tokens(cell.fixed), Some(Tokens(4_096)));
+    let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
+    let mut session = Session::new(log, sizes, Arc::default(), assembly);
+    let path = conversation.log.path_of(conversation.leaf);
+    let read = |id| conversation.originals.message(id);
+    let usage: HashMap<_, Usage> = HashMap::new();
+    let input = ReplayInput { path: &path, usage: &usage, read: &read };
+    let mut last: Option<Arc<Record>> = None;
+    let driver = Driver::default();
+    let done = replay::<EngineError>(&driver, &mut session, input, |call| {
+        let at = format!("{name} call {}", call.call);
+        let mut found = check_call(&call, cell);
+        if let Some(record) = &call.compaction {
+            found.extend(check_record(&call, record, last.as_deref()));
+            count(record, seen);
+            last = Some(record.clone());
+        }
+        seen.problems.extend(found.into_iter().map(|what| format!("{at}: {what}")));
+        seen.calls += 1;
+        Ok(())
+    });
+    now(done).unwrap_or_else(|error| panic!("{name}: {error}"));
+}
+
+fn count(record: &Record, seen: &mut Seen) {
+    match &record.outcome {
+        Outcome::Compacted(_) => seen.compactions += 1,
+        Outcome::Pruned(_) => seen.passes += 1,
+        Outcome::Impossible(_) => seen.impossible += 1,
+        Outcome::Applied { .. }
+        | Outcome::Noop { .. }
+        | Outcome::Recorded
+        | Outcome::Vetoed { .. }
+        | Outcome::Abandoned { .. } => {}
+    }
+}
+
+/// What is wrong with a call.
+fn check_call(call: &ReplayedCall<'_>, cell: &Cell<'_>) -> Vec<String> {
+    let most = call.session.budget().window;
+    let is_named =
+        call.compaction.as_ref().is_some_and(|record| matches!(record.outcome, Outcome::Impossible(_)));
+    let is_told = is_named || call.session.breaker().has_floor();
+    let mut found = sound::problems_of_context(call.session);
+    if call.tokens > most && !is_told {
+        found.push(format!("{} is over {most}", call.tokens));
+    }
+    if call.fixed != Tokens(cell.fixed) {
+        found.push(format!("{} stand before the history", call.fixed));
+    }
+    if call.compaction.as_ref().is_some_and(|record| matches!(record.outcome, Outcome::Compacted(_))) {
+        found.extend(sound::problems_of_current_work(call.session));
+    }
+    found
+}
+
+/// What is wrong with a compaction: it must be explained by its trigger, and not be made twice of the same.
+fn check_record(call: &ReplayedCall<'_>, record: &Record, last: Option<&Record>) -> Option<String> {
+    let Outcome::Compacted(_) = record.outcome else { return None };
+    let (budget, policy) = (record.budget, call.session.policy());
+    let (before, after) = (record.tokens_before, record.tokens_after);
+    let rule = &policy.trigger;
+    let by_count = rule.messages.is_some() || rule.bytes.is_some() || rule.media.is_some();
+    // Input that was about to come counts towards the trigger and is not in the record's figures.
+    let is_due = budget.is_due(before.less(budget.fixed), policy) || policy.check.before_input || by_count;
+    if !is_due {
+        return Some(format!("compacted at {before} though not due"));
+    }
+    if after >= before {
+        return Some(format!("compacted from {before} to {after}"));
+    }
+    let last = last.filter(|last| matches!(last.outcome, Outcome::Compacted(_)))?;
+    (before <= last.tokens_after).then(|| format!("compacted again at {before} without growth"))
+}

@@ -1,0 +1,92 @@
+//! What must hold of a context as the core decided it, looked at without any encoder.
+
+use epitome_core::policy::Always;
+use epitome_core::{CallId, EntryId, Form, Item, Role, Slot};
+use epitome_engine::Session;
+use std::collections::{HashMap, HashSet};
+
+/// What is wrong with a context: each message stands in it once, each exchange whole, at most one summary, and what
+/// stands in front of it and behind it in order.
+pub(crate) fn problems_of_context(session: &Session) -> Vec<String> {
+    let slots = session.context().slots();
+    let is_summary = |slot: &Slot| matches!(slot, Slot::Summary { .. });
+    let mut found = Vec::new();
+    if slots.iter().filter(|slot| is_summary(slot)).count() > 1 {
+        found.push("several summaries".to_owned());
+    }
+    let view: HashSet<EntryId> = messages(session).into_iter().collect();
+    if view.len() != messages(session).len() {
+        found.push("a message is shown twice".to_owned());
+    }
+    let summary = slots.iter().position(is_summary).unwrap_or(0);
+    for part in [&slots[..summary], &slots[summary..]] {
+        let ids: Vec<EntryId> = part.iter().filter_map(message).collect();
+        if !ids.is_sorted() {
+            found.push("messages are out of order".to_owned());
+        }
+    }
+    let parted =
+        pairs(session).into_iter().filter(|(call, answer)| view.contains(call) != view.contains(answer));
+    found.extend(parted.map(|(call, answer)| format!("{call} and {answer} are parted")));
+    found
+}
+
+/// What is wrong with what is being worked on: what people said first and last, and the newest exchange, must be word for
+/// word where each takes under half of the window and the policy keeps it.
+pub(crate) fn problems_of_current_work(session: &Session) -> Vec<String> {
+    let always = &session.policy().keep.always;
+    let said: Vec<EntryId> = session.history().iter().copied().filter(|&id| is_said(session, id)).collect();
+    let mut wanted: Vec<EntryId> = Vec::new();
+    wanted.extend(said.first().filter(|_| always.contains(&Always::First)));
+    wanted.extend(said.last().filter(|_| always.contains(&Always::Newest)));
+    if always.contains(&Always::Exchange) {
+        wanted.extend(newest_exchange(session));
+    }
+    let half = session.budget().window.share(1, 2);
+    let is_small = |id: &EntryId| session.timeline().sizes().total(*id) < half;
+    wanted.into_iter().filter(is_small).filter_map(|id| shown_otherwise(session, id)).collect()
+}
+
+fn shown_otherwise(session: &Session, id: EntryId) -> Option<String> {
+    let Some((_, form, _)) = session.context().message_slots().find(|(shown, ..)| *shown == id) else {
+        return Some(format!("{id} is not in view"));
+    };
+    let is_whole = Form { thinking: false, ..form } == Form::WHOLE;
+    (!is_whole).then(|| format!("{id} is not word for word: {form:?}"))
+}
+
+fn is_said(session: &Session, id: EntryId) -> bool {
+    session.log().item(id).is_some_and(Item::opens_turn)
+}
+
+/// The newest reply, and what answers its calls.
+fn newest_exchange(session: &Session) -> Vec<EntryId> {
+    let log = session.log();
+    let is_reply = |id: &&EntryId| log.item(**id).is_some_and(|item| item.role == Role::Assistant);
+    let Some(&reply) = session.history().iter().rev().find(is_reply) else { return Vec::new() };
+    let answers = pairs(session).into_iter().filter(|(call, _)| *call == reply).map(|(_, answer)| answer);
+    std::iter::once(reply).chain(answers).collect()
+}
+
+fn message(slot: &Slot) -> Option<EntryId> {
+    match slot {
+        Slot::Message { id, .. } => Some(*id),
+        Slot::Summary { .. } => None,
+    }
+}
+
+fn messages(session: &Session) -> Vec<EntryId> {
+    session.context().slots().iter().filter_map(message).collect()
+}
+
+/// Every call with what answers it; the nearest call of an id counts.
+fn pairs(session: &Session) -> Vec<(EntryId, EntryId)> {
+    let mut made: HashMap<&CallId, EntryId> = HashMap::new();
+    let mut pairs = Vec::new();
+    for &id in session.history() {
+        let Some(item) = session.log().item(id) else { continue };
+        pairs.extend(item.answers.iter().filter_map(|call| Some((*made.get(call)?, id))));
+        made.extend(item.calls.iter().map(|call| (call, id)));
+    }
+    pairs
+}
