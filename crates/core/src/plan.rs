@@ -84,7 +84,7 @@ impl<'a> Plan<'a> {
         if job.context.fresh() == 0 && is_done_with(&job) && job.budget.fits(before) {
             return Ok(plan.unneeded("nothing was said since the last compaction"));
         }
-        if plan.target < SUMMARY_MIN && job.budget.fits(before) && job.trigger.kind().is_halved {
+        if plan.target < SUMMARY_MIN && job.budget.fits(before) && job.trigger.is_manual() {
             return Ok(plan.unneeded("the history is too short to be worth a summary"));
         }
         plan.cut(plan.first_cut(), 0)?;

@@ -7,7 +7,7 @@ pub(crate) use acts::{Act, Order, histories};
 use epitome_core::{
     Author, Block, Budget, Call, CallId, Circumstances, Compaction, Conclusion, Context, Drafted, Earlier,
     Effect, Entry, EntryId, Expressible, Image, Item, Job, Mark, Measure, MemoryArchive, Message, Next,
-    NoSummary, Opaque, Part, Plan, Policy, Prompts, Range, Reader, Record, Role, Settings, SizeTable,
+    NoSummary, Opaque, Part, Plan, Policy, Prompts, Range, Reader, Record, Role, Settings, SizeTable, Slot,
     Strategy, Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
 };
 pub(crate) use others::{Others, others};
@@ -232,7 +232,8 @@ impl Session {
         context.take(id, Reader { log, sizes, measure: &Gauge, archive }).expect("all is in memory");
     }
 
-    fn mark(&mut self, mark: Mark) -> EntryId {
+    /// Anchors a mark at the newest entry.
+    pub(crate) fn mark(&mut self, mark: Mark) -> EntryId {
         let id = self.log.mark(self.log.newest(), mark).expect("the machine makes sound marks");
         self.take(id);
         id
@@ -315,14 +316,46 @@ impl Session {
         Some(*record)
     }
 
-    pub(crate) fn undo(&mut self) {
-        let of = *self.compactions.last().expect("something was compacted");
-        self.mark(Mark::Undo { of });
+    /// Our own compactions and edits, oldest first.
+    pub(crate) fn passes(&self) -> Vec<EntryId> {
+        self.compactions.iter().copied().filter(|&id| self.log.mark_of(id).is_some()).collect()
+    }
+
+    /// A person says a word below `parent`; the session itself stays where it is.
+    pub(crate) fn branch(&mut self, parent: Option<EntryId>, word: &str) -> EntryId {
+        let message = Message::text(Role::User, Author::Person, word);
+        let entry = Entry::Message(Item::of(&message));
+        let id = self.log.append(parent, entry).expect("the parent is on a path");
+        self.sizes.set(id, Gauge.sizes(&message));
+        self.archive.put(id, message);
+        id
+    }
+
+    /// The context of the path that ends in `leaf`, from scratch.
+    pub(crate) fn context_of(&self, leaf: Option<EntryId>) -> Context {
+        Context::of(leaf, self.reader()).expect("all is in memory")
+    }
+
+    /// Everything in view on the path that ends in `leaf`, as text.
+    pub(crate) fn text_of(&self, leaf: EntryId) -> String {
+        self.text_in(&self.context_of(Some(leaf)))
+    }
+
+    /// What a context shows up to the summary that `pass` left, as text.
+    pub(crate) fn head(&self, context: &Context, pass: EntryId) -> String {
+        let summary = context.slots().iter().position(|slot| *slot == Slot::Summary { id: pass });
+        let end = summary.expect("the summary is in view") + 1;
+        let shown = context.shown(self.reader()).expect("all is in memory");
+        shown[..end].iter().map(|shown| format!("{:?}\n", shown.message)).collect()
     }
 
     /// Everything in view, as text.
     pub(crate) fn text(&self) -> String {
-        let shown = self.context.shown(self.reader()).expect("all is in memory");
+        self.text_in(&self.context)
+    }
+
+    fn text_in(&self, context: &Context) -> String {
+        let shown = context.shown(self.reader()).expect("all is in memory");
         shown.iter().map(|shown| format!("{:?}\n", shown.message)).collect()
     }
 
