@@ -1,6 +1,6 @@
 //! The frame around a summary: it is data, says where it comes from, and gives nobody authority.
 
-use crate::{ArchiveError, Block, EntryId, Job, Message, Tokens};
+use crate::{Archive, ArchiveError, Block, EntryId, Job, Message, Tokens};
 use std::fmt::Write;
 
 /// Opens every summary of ours; also how we know one.
@@ -61,10 +61,14 @@ pub fn body(text: &str) -> &str {
 }
 
 /// Always-kept messages as text, for places that cannot keep them in front of a summary.
-pub(crate) fn fold(job: &Job<'_>, folded: &[(EntryId, Tokens)]) -> Result<String, ArchiveError> {
+pub(crate) fn fold(
+    job: &Job<'_>,
+    originals: &dyn Archive,
+    folded: &[(EntryId, Tokens)],
+) -> Result<String, ArchiveError> {
     let mut text = String::new();
     for &(id, limit) in folded {
-        let told = escape(&told(&*job.archive.message(id)?));
+        let told = escape(&told(&*originals.message(id)?));
         let is_short = job.measure.text(&told) <= limit;
         let how = if is_short { "word for word" } else { "beginning and end" };
         let shown = if is_short { told } else { ends(&told, id, limit, job) };

@@ -4,7 +4,9 @@
 use crate::context::shown_tokens;
 use crate::keep::{Chooser, KeepSet, matching};
 use crate::policy::{Notice, Prune};
-use crate::{ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Job, Role, Slot, Tokens, ledger};
+use crate::{
+    ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Job, Reader, Role, Slot, Tokens, ledger,
+};
 use std::collections::{HashMap, HashSet};
 
 /// An edit and what the context takes after it.
@@ -17,7 +19,7 @@ pub(crate) struct Pruning {
 }
 
 /// Repeated harness texts: all but the newest copy give way to a pointer.
-pub(crate) fn trim(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
+pub(crate) fn trim(job: &Job<'_>, reader: Reader<'_>) -> Result<Pruning, ArchiveError> {
     let mut newest: HashMap<Vec<Block>, EntryId> = HashMap::new();
     let mut forms = Vec::new();
     for (id, form, _) in job.context.message_slots() {
@@ -27,19 +29,19 @@ pub(crate) fn trim(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
         if !is_harness || form.repeated || job.pins.contains(&id) {
             continue;
         }
-        if let Some(older) = newest.insert(job.archive.message(id)?.blocks.clone(), id) {
+        if let Some(older) = newest.insert(reader.archive.message(id)?.blocks.clone(), id) {
             forms.push((older, Form { repeated: true, ..Form::WHOLE }));
         }
     }
-    weigh(job, forms)
+    weigh(job, reader, forms)
 }
 
 /// The bulk of messages older than the protected part, by what the policy lets pruning touch. Nothing
 /// where all of it together is not worth its price.
-pub(crate) fn prune(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
+pub(crate) fn prune(job: &Job<'_>, reader: Reader<'_>) -> Result<Pruning, ArchiveError> {
     let rules = &job.policy.prune;
-    let exempt = Exempt::of(job)?;
-    let stale = if rules.superseded_reads { stale_reads(job)? } else { HashSet::new() };
+    let exempt = Exempt::of(job, reader)?;
+    let stale = if rules.superseded_reads { stale_reads(job, reader)? } else { HashSet::new() };
     let mut forms = Vec::new();
     for (at, slot) in job.context.slots().iter().enumerate() {
         let Slot::Message { id, form } = slot else { continue };
@@ -55,7 +57,7 @@ pub(crate) fn prune(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
             forms.push((*id, wanted));
         }
     }
-    let made = weigh(job, forms)?;
+    let made = weigh(job, reader, forms)?;
     let saved = job.context.tokens().less(made.tokens);
     if rules.saving_compare.holds(saved, rules.saving_min) {
         return Ok(made);
@@ -78,17 +80,22 @@ struct Exempt {
 }
 
 impl Exempt {
-    fn of(job: &Job<'_>) -> Result<Self, ArchiveError> {
+    fn of(job: &Job<'_>, reader: Reader<'_>) -> Result<Self, ArchiveError> {
         let rules = &job.policy.prune;
         let ends = [job.first_said(), job.newest_said()].into_iter().flatten();
-        let pins: Vec<EntryId> =
-            job.pins.iter().chain(job.context.pins()).copied().chain(matching(job)?).collect();
-        let set = KeepSet::of(&Chooser::new(job, job.reader()), &pins)?;
+        let pins: Vec<EntryId> = job
+            .pins
+            .iter()
+            .chain(job.context.pins())
+            .copied()
+            .chain(matching(job, reader.archive)?)
+            .collect();
+        let set = KeepSet::of(&Chooser::new(job, reader), &pins)?;
         let messages = ends.chain(set.iter().map(|(id, _)| id)).collect();
         let is_cold = rules
             .cache_cold_minutes
             .is_some_and(|least| job.circumstances.idle_minutes.is_some_and(|idle| idle >= least));
-        let (newest, kept) = (newest_results(job), kept_results(job)?);
+        let (newest, kept) = (newest_results(job), kept_results(job, reader)?);
         Ok(Self { from: protected_from(job), messages, newest, kept, is_cold })
     }
 
@@ -126,36 +133,36 @@ fn newest_results(job: &Job<'_>) -> HashSet<EntryId> {
 }
 
 /// Messages whose results stay: of tools the policy names, and errors where it says so.
-fn kept_results(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
+fn kept_results(job: &Job<'_>, reader: Reader<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
     let rules = &job.policy.prune;
     let mut kept = HashSet::new();
     if rules.tools_kept.is_empty() && !rules.errors_kept {
         return Ok(kept);
     }
-    let names = if rules.tools_kept.is_empty() { HashMap::new() } else { tool_names(job)? };
+    let names = if rules.tools_kept.is_empty() { HashMap::new() } else { tool_names(job, reader)? };
     let is_kept = |call: &CallId| names.get(call).is_some_and(|name| rules.tools_kept.contains(name));
     for (id, ..) in job.context.message_slots() {
         let Some(item) = job.log.item(id).filter(|item| !item.answers.is_empty()) else { continue };
-        if item.answers.iter().any(is_kept) || (rules.errors_kept && has_error(job, id)?) {
+        if item.answers.iter().any(is_kept) || (rules.errors_kept && has_error(reader, id)?) {
             kept.insert(id);
         }
     }
     Ok(kept)
 }
 
-fn tool_names(job: &Job<'_>) -> Result<HashMap<CallId, String>, ArchiveError> {
+fn tool_names(job: &Job<'_>, reader: Reader<'_>) -> Result<HashMap<CallId, String>, ArchiveError> {
     let mut names = HashMap::new();
     for (id, ..) in job.context.message_slots() {
         if job.log.item(id).is_some_and(|item| !item.calls.is_empty()) {
-            let message = job.archive.message(id)?;
+            let message = reader.archive.message(id)?;
             names.extend(message.calls().map(|call| (call.id.clone(), call.name.to_string())));
         }
     }
     Ok(names)
 }
 
-fn has_error(job: &Job<'_>, id: EntryId) -> Result<bool, ArchiveError> {
-    Ok(job.archive.message(id)?.results().any(|result| result.is_error))
+fn has_error(reader: Reader<'_>, id: EntryId) -> Result<bool, ArchiveError> {
+    Ok(reader.archive.message(id)?.results().any(|result| result.is_error))
 }
 
 fn old_form(job: &Job<'_>, id: EntryId, rules: &Prune) -> Form {
@@ -172,12 +179,12 @@ fn old_form(job: &Job<'_>, id: EntryId, rules: &Prune) -> Form {
 }
 
 /// Results of reading a file, or a part of it, that was read again or written later on.
-fn stale_reads(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
+fn stale_reads(job: &Job<'_>, reader: Reader<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
     let mut reads: HashMap<String, Vec<(Option<String>, EntryId)>> = HashMap::new();
     let mut stale = HashSet::new();
     let mut ledger = ledger::Reads::default();
     for (id, ..) in job.context.message_slots() {
-        for touched in ledger.take(id, &*job.archive.message(id)?) {
+        for touched in ledger.take(id, &*reader.archive.message(id)?) {
             match touched {
                 ledger::Touched::Read { path, part, result } => {
                     let earlier = reads.entry(path).or_default();
@@ -197,12 +204,12 @@ fn stale_reads(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
     Ok(stale)
 }
 
-fn weigh(job: &Job<'_>, forms: Vec<(EntryId, Form)>) -> Result<Pruning, ArchiveError> {
+fn weigh(job: &Job<'_>, reader: Reader<'_>, forms: Vec<(EntryId, Form)>) -> Result<Pruning, ArchiveError> {
     let mut tokens = job.context.tokens();
     let mut worth = Vec::with_capacity(forms.len());
     for (id, wanted) in forms {
         let (form, size) = job.context.form_of(id, job.sizes);
-        let after = shown_tokens(id, form.and(wanted), job.reader())?;
+        let after = shown_tokens(id, form.and(wanted), reader)?;
         if after < size {
             tokens = tokens.less(size) + after;
             worth.push((id, wanted));

@@ -4,13 +4,16 @@
 
 use crate::policy::{Clip, Markers, Pictures, SummaryRule};
 use crate::{
-    ArchiveError, Author, Block, EntryId, Image, Job, Measure, Message, Part, Role, Tokens, ToolResult,
+    Archive, ArchiveError, Author, Block, EntryId, Image, Job, Measure, Message, Part, Role, Tokens,
+    ToolResult,
 };
 use std::sync::Arc;
 
 /// How messages are written down for a summariser.
 pub(crate) struct Scribe<'j, 'a> {
     pub job: &'j Job<'a>,
+    /// Where the messages are.
+    pub originals: &'j dyn Archive,
     pub rule: &'j SummaryRule,
     /// Results longer than this many characters are cut.
     pub result_chars_max: Option<u32>,
@@ -34,7 +37,7 @@ impl Scribe<'_, '_> {
     pub(crate) fn text(&self, ids: &[EntryId]) -> Result<Script<String>, ArchiveError> {
         let (mut pieces, mut cut) = (Vec::new(), 0);
         for &id in ids {
-            let message = self.job.archive.message(id)?;
+            let message = self.originals.message(id)?;
             let (text, is_cut) = self.told(id, &message);
             cut += usize::from(is_cut);
             if !text.is_empty() {
@@ -52,7 +55,7 @@ impl Scribe<'_, '_> {
     pub(crate) fn messages(&self, ids: &[EntryId]) -> Result<Script<Vec<Arc<Message>>>, ArchiveError> {
         let (mut messages, mut cut) = (Vec::new(), 0);
         for &id in ids {
-            let message = self.job.archive.message(id)?;
+            let message = self.originals.message(id)?;
             let (blocks, is_cut) = self.blocks(&message);
             cut += usize::from(is_cut);
             if !blocks.is_empty() {

@@ -14,10 +14,10 @@ use proptest::prelude::{
 };
 use proptest::test_runner::RngSeed;
 use std::collections::HashSet;
-use world::{Asked, Session, histories, others};
+use world::{Asked, CountingArchive, Session, histories, others};
 
 /// How many properties there are.
-const PROPERTIES: u32 = 15;
+const PROPERTIES: u32 = 16;
 
 /// In all properties together the ordinary run sees ten thousand histories, the same ones each
 /// time so that a failure is nobody's bad luck; whoever asks for a number of cases gets new ones.
@@ -176,6 +176,15 @@ proptest! {
             let most = if asked.has_target { room.share(1, 4) } else { room.share(1, 4).min(Tokens(16_000)) };
             prop_assert!(change.summary_tokens <= most, "{} over {}", change.summary_tokens, most);
         }
+    }
+
+    #[test]
+    fn no_original_is_read_twice(history in histories(), asked in asked()) {
+        let session = Session::of(&history);
+        let archive = CountingArchive::new(&session.archive);
+        session.outcome_from(&asked, &archive);
+        let reads = archive.reads.into_inner().expect("nobody panicked");
+        prop_assert!(reads.values().all(|&times| times == 1), "{:?}", reads);
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod words;
 pub use repair::repair;
 
 use crate::facts::{Class, Fact};
-use crate::{ArchiveError, EntryId, Material};
+use crate::{EntryId, Material};
 use inventory::Inventory;
 use serde::{Deserialize, Serialize};
 use shown::{Shown, flat, pointers};
@@ -74,12 +74,8 @@ enum Fate {
 /// Compares the superseded range with the text of the whole new context, summary included.
 ///
 /// A pointer counts where `resolvable` says that it leads to its original.
-pub fn verify(
-    material: &Material<'_>,
-    shown_text: &str,
-    resolvable: &[EntryId],
-) -> Result<LossReport, ArchiveError> {
-    let inventory = Inventory::of(material)?;
+pub fn verify(material: &Material<'_>, shown_text: &str, resolvable: &[EntryId]) -> LossReport {
+    let inventory = Inventory::of(material);
     let flat = flat(shown_text);
     let (shown, pointers) = (Shown::of(shown_text, &flat), pointers(shown_text, resolvable));
     let mut report = LossReport::default();
@@ -93,7 +89,7 @@ pub fn verify(
     report.missing.sort_by_cached_key(|missing| (tier(missing), std::cmp::Reverse(missing.fact.source)));
     report.missing.truncate(MISSING_MAX);
     report.name_lost();
-    Ok(report)
+    report
 }
 
 impl LossReport {

@@ -5,13 +5,14 @@ mod others;
 
 pub(crate) use acts::{Act, Order, histories};
 use epitome_core::{
-    Author, Block, Budget, Call, CallId, Circumstances, Compaction, Conclusion, Context, Drafted, Earlier,
-    Effect, Entry, EntryId, Expressible, Image, Item, Job, Mark, Measure, MemoryArchive, Message, Next,
-    NoSummary, Opaque, Part, Plan, Policy, Prompts, Range, Reader, Record, Role, Settings, SizeTable, Slot,
-    Strategy, Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
+    Archive, ArchiveError, Author, Block, Budget, Call, CallId, Circumstances, Compaction, Conclusion,
+    Context, Drafted, Earlier, Effect, Entry, EntryId, Expressible, Image, Item, Job, Mark, Measure,
+    MemoryArchive, Message, Next, Opaque, Part, Plan, Policy, Prompts, Range, Reader, Record, Role, Settings,
+    SizeTable, Slot, Strategy, Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
 };
 pub(crate) use others::{Others, others};
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 /// Counts a token for every four bytes begun.
 pub(crate) struct Gauge;
@@ -25,6 +26,25 @@ impl Measure for Gauge {
     }
     fn framing(&self) -> Tokens {
         Tokens(4)
+    }
+}
+
+/// An archive that counts how often each message is read.
+pub(crate) struct CountingArchive<'a> {
+    archive: &'a MemoryArchive,
+    pub(crate) reads: Mutex<HashMap<EntryId, u32>>,
+}
+
+impl<'a> CountingArchive<'a> {
+    pub(crate) fn new(archive: &'a MemoryArchive) -> Self {
+        Self { archive, reads: Mutex::default() }
+    }
+}
+
+impl Archive for CountingArchive<'_> {
+    fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
+        *self.reads.lock().expect("nobody panics while counting").entry(id).or_default() += 1;
+        self.archive.message(id)
     }
 }
 
@@ -246,6 +266,11 @@ impl Session {
 
     /// What would come of a compaction.
     pub(crate) fn outcome(&self, asked: &Asked) -> Conclusion {
+        self.outcome_from(asked, &self.archive)
+    }
+
+    /// What would come of a compaction whose originals are in `archive`.
+    pub(crate) fn outcome_from(&self, asked: &Asked, archive: &dyn Archive) -> Conclusion {
         let (policy, prompts) = (policy(asked), Prompts::default());
         let job = Job {
             log: &self.log,
@@ -257,7 +282,7 @@ impl Session {
                 ledger: &Ledger::default(),
             },
             context: &self.context,
-            archive: &self.archive,
+            archive,
             measure: &Gauge,
             count_method: &"a quarter of the bytes".into(),
             budget: self.budget(asked),
@@ -280,8 +305,8 @@ impl Session {
             next = match next {
                 Next::Done(conclusion) => return conclusion,
                 Next::Summarize(ask) => {
-                    let draft = embedded::summarize(&ask.material(), ask.budget()).map_err(NoSummary::from);
-                    ask.answer(draft)
+                    let draft = embedded::summarize(&ask.material(), ask.budget());
+                    ask.answer(Ok(draft))
                 }
                 Next::Consult(consultation) => {
                     let verdicts = fates.verdicts(&consultation.event(), &self.history);
