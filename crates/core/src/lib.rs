@@ -24,6 +24,7 @@ mod mark;
 mod message;
 mod message_cache;
 mod pair;
+mod pattern;
 mod plan;
 pub mod policy;
 mod prune;

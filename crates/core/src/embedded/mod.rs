@@ -63,7 +63,7 @@ pub fn ledger(material: &Material<'_>) -> Ledger {
     // Of what is shown cut the original comes first, and counts.
     all.sort_by_key(|(id, _)| *id);
     all.dedup_by_key(|(id, _)| *id);
-    all.into_iter().for_each(|(id, message)| ledger.update(*id, &**message));
+    all.into_iter().for_each(|(id, message)| ledger.update(*id, message));
     ledger
 }
 

@@ -31,7 +31,7 @@ impl Inventory {
         let mut ledger = Ledger::default();
         let superseded: HashSet<EntryId> = material.superseded.iter().map(|(id, _)| *id).collect();
         for (id, message) in material.superseded {
-            ledger.update(*id, &**message);
+            ledger.update(*id, message);
             inventory.hear(*id, message);
             for passage in passages(message) {
                 scan(&passage, |sighting| inventory.see(*id, passage.author, sighting));
@@ -40,7 +40,7 @@ impl Inventory {
         }
         // Of what is shown cut the original has been read.
         for (id, message) in material.visible.iter().filter(|(id, _)| !superseded.contains(id)) {
-            ledger.update(*id, &**message);
+            ledger.update(*id, message);
             inventory.hear(*id, message);
             passages(message).iter().for_each(|passage| inventory.end_work(passage));
         }
