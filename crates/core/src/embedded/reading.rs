@@ -180,7 +180,7 @@ impl Reading {
         scan(&clean, |Sighting { mention, line }| {
             // Small numbers stand everywhere and say little, unless a person said them.
             let is_trivial = mention.class == Class::Number && mention.value.len() < 3 && !place.is_person;
-            if !is_token(mention.class) || is_trivial {
+            if !mention.class.is_token() || is_trivial {
                 return;
             }
             let fact = self.table.see(mention, place);
@@ -226,22 +226,6 @@ impl Reading {
     fn settle(&mut self) {
         self.table.settle(self.clock);
     }
-}
-
-/// Classes that are tokens inside a line, as against whole lines.
-fn is_token(class: Class) -> bool {
-    matches!(
-        class,
-        Class::Path
-            | Class::Identifier
-            | Class::Url
-            | Class::Id
-            | Class::Number
-            | Class::Version
-            | Class::State
-            | Class::Error
-            | Class::Command
-    )
 }
 
 fn shorten(text: &str) -> &str {

@@ -10,7 +10,7 @@ mod words;
 
 pub use repair::repair;
 
-use crate::facts::{Class, Fact};
+use crate::facts::{Class, Fact, Tier};
 use crate::{EntryId, Material};
 use inventory::Inventory;
 use serde::{Deserialize, Serialize};
@@ -139,21 +139,13 @@ impl LossReport {
 /// The order in which facts are put back: the person's rules and open todos, files changed, errors,
 /// then everything else by how recently it was referred to. What a pointer leads to can wait,
 /// except a rule: nobody looks up what they do not know they must obey.
-fn tier(missing: &Missing) -> u8 {
-    let waits = if missing.fate == Fate::Recoverable { 4 } else { 0 };
-    match missing.fact.class {
-        Class::Requirement | Class::Prohibition | Class::Todo => 0,
-        Class::Operation if &*missing.fact.value != "read" => 1 + waits,
-        Class::Error | Class::Question | Class::LiveWork => 2 + waits,
-        Class::Path
-        | Class::Identifier
-        | Class::Url
-        | Class::Id
-        | Class::State
-        | Class::Version
-        | Class::Decision => 3 + waits,
-        Class::Operation | Class::Command | Class::Number | Class::UserMessage => 4 + waits,
-    }
+fn tier(missing: &Missing) -> (bool, Tier) {
+    let tier = match missing.fact.class.row().tier {
+        // A file that was only read can be read again.
+        Tier::Change if &*missing.fact.value == "read" => Tier::Rest,
+        tier @ (Tier::Duty | Tier::Change | Tier::Trouble | Tier::Reference | Tier::Rest) => tier,
+    };
+    (tier != Tier::Duty && missing.fate == Fate::Recoverable, tier)
 }
 
 #[cfg(test)]

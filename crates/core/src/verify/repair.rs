@@ -3,7 +3,7 @@
 use super::shown::{Shown, flat};
 use super::{LossReport, Missing};
 use crate::embedded::harmless;
-use crate::facts::Class;
+use crate::facts::RepairLine;
 use crate::{Material, Tokens};
 use std::collections::HashSet;
 
@@ -36,21 +36,10 @@ pub fn repair(material: &Material<'_>, report: &mut LossReport, budget: Tokens) 
 fn line_of(missing: &Missing) -> String {
     let fact = &missing.fact;
     let line = &fact.line;
-    match fact.class {
-        Class::Requirement | Class::Prohibition => format!("- rule: {line}"),
-        Class::Todo | Class::Operation => line.to_string(),
-        Class::Question => format!("- unanswered: {line}"),
-        Class::Path
-        | Class::Identifier
-        | Class::Url
-        | Class::Id
-        | Class::Command
-        | Class::Number
-        | Class::Version
-        | Class::Error
-        | Class::Decision
-        | Class::State
-        | Class::UserMessage
-        | Class::LiveWork => format!("{}: {line}", fact.source),
+    match fact.class.row().repair {
+        RepairLine::Rule => format!("- rule: {line}"),
+        RepairLine::Bare => line.to_string(),
+        RepairLine::Question => format!("- unanswered: {line}"),
+        RepairLine::Pointed => format!("{}: {line}", fact.source),
     }
 }
