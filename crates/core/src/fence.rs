@@ -1,6 +1,7 @@
 //! The frame around a summary: it is data, says where it comes from, and gives nobody authority.
 
-use crate::{Archive, ArchiveError, Block, EntryId, Job, Message, Tokens};
+use crate::plain::{Told, ends, render};
+use crate::{Archive, ArchiveError, EntryId, Job, Tokens};
 use std::fmt::Write;
 
 /// Opens every summary of ours; also how we know one.
@@ -68,10 +69,12 @@ pub(crate) fn fold(
 ) -> Result<String, ArchiveError> {
     let mut text = String::new();
     for &(id, limit) in folded {
-        let told = escape(&told(&*originals.message(id)?));
+        let told = escape(&render(&*originals.message(id)?, &mut Told, "\n"));
         let is_short = job.measure.text(&told) <= limit;
         let how = if is_short { "word for word" } else { "beginning and end" };
-        let shown = if is_short { told } else { ends(&told, id, limit, job) };
+        let mark = format!("\n[… cut here; recall {id} …]\n");
+        let room = limit.less(job.measure.text(&mark));
+        let shown = if is_short { told } else { ends(&told, room, &mark, job.measure) };
         let _infallible = write!(text, "\n## {} ({id}, {how})\n{shown}\n", title(job, id));
     }
     Ok(text)
@@ -85,23 +88,4 @@ fn title(job: &Job<'_>, id: EntryId) -> &'static str {
     } else {
         "Kept message"
     }
-}
-
-fn ends(text: &str, id: EntryId, limit: Tokens, job: &Job<'_>) -> String {
-    let head = job.measure.head(text, limit.share(2, 3));
-    let tail = job.measure.tail(text, limit.share(1, 3));
-    format!("{head}\n[… cut here; recall {id} …]\n{tail}")
-}
-
-/// What a message says or does, as plain text.
-fn told(message: &Message) -> String {
-    let pieces = message.blocks.iter().map(|block| match block {
-        Block::Text { text } => text.to_string(),
-        Block::Call(call) => format!("[used the tool {} on {}]", call.name, call.input),
-        Block::Result(result) => result.text(),
-        Block::Image(image) => format!("[image {}]", image.media_type),
-        Block::Opaque(opaque) => format!("[{}]", opaque.kind),
-        Block::Thinking { .. } => String::new(),
-    });
-    pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("\n")
 }

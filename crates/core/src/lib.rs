@@ -25,6 +25,7 @@ mod message;
 mod message_cache;
 mod pair;
 mod pattern;
+pub mod plain;
 mod plan;
 pub mod policy;
 mod prune;
