@@ -4,9 +4,10 @@
 
 use epitome_core::{Archive, Entry, EntryId, Log, LogError, Message};
 use epitome_engine::store::{
-    Batch, ChainHash, Claim, Lease, Node, Opened, Position, SessionId, Store, StoreError, TenantId,
+    Batch, ChainHash, Claim, Lease, Node, Opened, Position, SessionId, Store, StoreError, StoredEvent,
+    TenantId,
 };
-use epitome_engine::{Appended, BoxFuture, Event};
+use epitome_engine::{Appended, BoxFuture};
 use epitome_wire::{Conversation, Originals};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -139,10 +140,7 @@ impl Store for TranscriptStore {
         ready(())
     }
 
-    fn events(
-        &self,
-        Position(since): Position,
-    ) -> BoxFuture<'_, Result<Vec<(Position, SessionId, Event)>, StoreError>> {
+    fn events(&self, Position(since): Position) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
         let state = self.state();
         let numbered = (1..).zip(&state.events).filter(|(at, _)| *at > since);
         ready(Ok(numbered.map(|(at, event)| (Position(at), self.session, event.clone())).collect()))

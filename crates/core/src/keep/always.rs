@@ -6,7 +6,7 @@ use super::chooser::Chooser;
 use super::{fair_limit, is_giant, summary_min};
 use crate::context::exchanges;
 use crate::policy::Always;
-use crate::{ArchiveError, CallId, Context, EntryId, Form, Item, Job, Role, Slot, Tokens};
+use crate::{Archive, ArchiveError, CallId, Context, EntryId, Form, Item, Job, Role, Slot, Tokens};
 use std::collections::{BTreeMap, HashSet};
 
 /// A message larger than half of the window is cut to this part of the room; so is a newest exchange, as a whole.
@@ -207,14 +207,14 @@ impl Work {
 }
 
 /// Messages in view that an operator's words pin.
-pub(crate) fn matching(job: &Job<'_>) -> Result<Vec<EntryId>, ArchiveError> {
+pub(crate) fn matching(job: &Job<'_>, originals: &dyn Archive) -> Result<Vec<EntryId>, ArchiveError> {
     let words = &job.policy.keep.matching;
     let mut found = Vec::new();
     if words.is_empty() {
         return Ok(found);
     }
     for (id, ..) in job.context.message_slots() {
-        let message = job.archive.message(id)?;
+        let message = originals.message(id)?;
         let answered = message.results().map(|result| result.text());
         let told: Vec<String> = std::iter::once(message.said()).chain(answered).collect();
         if words.iter().any(|word| told.iter().any(|text| text.contains(word))) {

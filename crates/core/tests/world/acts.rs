@@ -65,7 +65,7 @@ pub(crate) fn histories() -> impl Generate<Value = Vec<Act>> {
         40 => (size.clone(), size).prop_map(|(text, thinking)| Act::Answers(text, thinking)),
         100 => (prop::collection::vec(result, 1..4), order)
             .prop_map(|(results, order)| Act::Calls(results, order)),
-        3 => prop::collection::vec(4_000usize..40_000, 2..6).prop_map(Act::Floods),
+        3 => prop::collection::vec(4_000usize..20_000, 2..6).prop_map(Act::Floods),
     ];
     prop::collection::vec(act, 1..32)
 }
