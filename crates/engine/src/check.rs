@@ -127,7 +127,8 @@ impl Session {
     fn wants(&self, point: CheckPoint, history: Tokens) -> Option<Trigger> {
         let policy = self.policy();
         if !is_looked_at(&policy.check, point, self.is_in_tool_loop()) {
-            return None;
+            // Whatever a policy looks at, a request that is sure to be refused is not sent as it is.
+            return (point == CheckPoint::Call && !self.is_sendable(history)).then_some(Trigger::Overflow);
         }
         if self.is_requested() && point == CheckPoint::TurnEnd {
             return Some(Trigger::Requested);
@@ -148,6 +149,13 @@ impl Session {
             return Some(Trigger::Bytes);
         }
         reaches(policy.trigger.media, seen.media).then_some(Trigger::Media)
+    }
+
+    /// Whether a provider takes a request with so much history, by our count; an answer may get little room.
+    fn is_sendable(&self, history: Tokens) -> bool {
+        let budget = self.budget();
+        let most = budget.prompt_max.map_or(budget.window, |most| most.min(budget.window));
+        budget.fixed + history <= most
     }
 
     /// Whether the next call answers tools, not a person.

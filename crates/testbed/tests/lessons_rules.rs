@@ -53,7 +53,8 @@ fn restoring(skill: &str) -> Maker {
     Maker::new("default", WINDOW)
         .set(|settings| {
             settings.restore.files = 2;
-            (settings.restore.skill_tokens.0, settings.restore.skills_tokens.0) = (500, 2_000);
+            settings.restore.skill_tokens.0 = 500;
+            settings.restore.skills_tokens.0 = 25_000;
         })
         .ports(|ports| ports.restorer = Some(Arc::new(project)))
 }

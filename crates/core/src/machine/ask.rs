@@ -186,13 +186,13 @@ impl<'a> Ask<'a> {
         Err(NoSummary::Failed(why.into()))
     }
 
-    /// Whether the context is due again where a shorter summary would have helped, or where none could: a point below any
-    /// summary would be reached by every call, and each of them would compact again.
+    /// Whether the context is due again where a shorter summary would have helped, or where the trigger is so
+    /// low that no history is ever below it: counted as success, the latter would run at every step.
     fn is_due_for_summary(&self, tokens_after: Tokens) -> bool {
         let Plan { job, kept, .. } = &self.plan;
-        let (undue, least) = (job.budget.undue(job.policy), summary_min(job));
-        let would_help = undue.less(kept.tokens) >= least || undue < least;
-        job.budget.is_due(tokens_after, job.policy) && would_help
+        let undue = job.budget.undue(job.policy);
+        let is_avoidable = undue.less(kept.tokens) >= summary_min(job);
+        job.budget.is_due(tokens_after, job.policy) && (is_avoidable || undue < summary_min(job))
     }
 
     /// Frames the text, compares it with what it replaces, and puts back what matters and is missing.
