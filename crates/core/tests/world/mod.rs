@@ -129,6 +129,10 @@ impl Session {
                     let text = words("instruct", *len, self.history.len());
                     self.put(Message::text(Role::System, Author::Harness, text));
                 }
+                Act::Repeats(which) => {
+                    let text = words("repeat", 400, usize::from(*which));
+                    self.put(Message::text(Role::System, Author::Harness, text));
+                }
                 Act::Attaches(len) => self.attach(*len),
                 Act::Hushes(how) => self.hush(*how),
                 Act::Floods(sizes) => {
@@ -413,7 +417,7 @@ impl Session {
     }
 
     /// Instructions in the middle of the history, as far as they are in view.
-    fn instructions(&self) -> impl Iterator<Item = EntryId> + '_ {
+    pub(crate) fn instructions(&self) -> impl Iterator<Item = EntryId> + '_ {
         let in_view = self.context.message_slots().map(|(id, ..)| id);
         in_view.filter(|&id| self.log.item(id).is_some_and(|item| item.role == Role::System))
     }
@@ -436,7 +440,11 @@ impl Session {
     /// Everything that is always kept: what people said first and last, the model's newest work,
     /// instructions, and pins with their exchanges.
     pub(crate) fn kept(&self, asked: &Asked) -> Vec<EntryId> {
-        let always = self.always().into_iter().chain(self.instructions()).chain(self.work());
+        let text = |id| self.archive.message(id).expect("all is in memory");
+        let is_newest =
+            |&id: &EntryId| !self.instructions().any(|newer| newer > id && text(newer) == text(id));
+        let instructions = self.instructions().filter(is_newest);
+        let always = self.always().into_iter().chain(instructions).chain(self.work());
         let mut kept: Vec<EntryId> = always.chain(self.pins(asked)).collect();
         let pairs = self.pairs();
         // Twice: from a result to its call, and from there to the call's other results.
