@@ -7,7 +7,7 @@ use epitome_engine::store::{
     Batch, ChainHash, Claim, Lease, Node, Opened, Position, SessionId, Store, StoreError, StoredEvent,
     TenantId,
 };
-use epitome_engine::{Appended, BoxFuture};
+use epitome_engine::{Appended, BoxFuture, Event};
 use epitome_wire::{Conversation, Originals};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
