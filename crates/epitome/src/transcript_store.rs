@@ -16,11 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct TranscriptStore {
     session: SessionId,
     originals: Originals,
-    state: Mutex<State>,
+    state: Mutex<StoredConversation>,
 }
 
 /// The conversation as it is with what was committed since.
-struct State {
+struct StoredConversation {
     opened: Opened,
     appended: Vec<Appended>,
     /// Originals of messages among them.
@@ -40,7 +40,7 @@ impl TranscriptStore {
         Self {
             session: SessionId(number as u64),
             originals: conversation.originals.clone(),
-            state: Mutex::new(State { opened, appended, messages, events }),
+            state: Mutex::new(StoredConversation { opened, appended, messages, events }),
         }
     }
 
@@ -54,7 +54,7 @@ impl TranscriptStore {
         self.state().appended.clone()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StoredConversation> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -70,7 +70,7 @@ impl TranscriptStore {
     }
 }
 
-impl State {
+impl StoredConversation {
     fn commit(&mut self, session: SessionId, expected: usize, batch: Batch) -> Result<Position, StoreError> {
         let found = self.opened.log.len();
         if found != expected {
