@@ -3,7 +3,7 @@
 CARGO ?= cargo
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
-.PHONY: run test lint fmt bench retention cases deny fuzz clean
+.PHONY: run test lint fmt bench retention replay-matrix cases deny fuzz clean
 
 run:
 	$(CARGO) build --release -p epitome
@@ -32,6 +32,10 @@ bench:
 
 retention:
 	$(CARGO) run --release -p epitome-bench --bin retention -- corpus
+
+# Every transcript of the corpus under every preset and three windows; `make test` takes a sample of them.
+replay-matrix:
+	EPITOME_MATRIX=all $(CARGO) test --release -p epitome-testbed --test replay_matrix -- --nocapture
 
 # The pages of cases and lessons, from the tests that bear their numbers.
 cases:
