@@ -45,6 +45,9 @@ impl Budget {
     pub fn under(self, policy: &Policy) -> Self {
         let window = policy.window.most.map_or(self.window, |most| most.min(self.window));
         let reserve = match policy.trigger.output {
+            Output::Room | Output::Reserved | Output::Capped(_) if window < self.window => {
+                self.reserve.min(window.share(RESERVE_SHARE.0, RESERVE_SHARE.1))
+            }
             Output::Room | Output::Reserved | Output::Capped(_) => self.reserve,
             Output::None => Tokens::ZERO,
         };
@@ -166,6 +169,18 @@ mod tests {
         let budget = Budget::new(Tokens(400_000), Tokens(2_000), Tokens(100_000));
         let limited = budget.with_prompt_max(Some(Tokens(272_000)));
         assert_eq!([budget.room(), limited.room()], [Tokens(298_000), Tokens(270_000)]);
+    }
+
+    #[test]
+    fn an_answer_reserves_its_part_of_the_window_that_a_policy_leaves() {
+        let mut settings = Settings::default();
+        settings.window.most = Some(Tokens(8_000));
+        let policy = Policy::try_from(settings).expect("sound settings");
+        let budget = Budget::new(Tokens(200_000), Tokens::ZERO, Tokens(64_000)).under(&policy);
+        assert_eq!(
+            (budget.window, budget.reserve, budget.room()),
+            (Tokens(8_000), Tokens(2_000), Tokens(6_000))
+        );
     }
 
     #[test]

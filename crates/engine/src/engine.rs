@@ -109,7 +109,10 @@ impl Engine {
     /// A path to be looked at, with nothing done to it.
     pub async fn look(&self, opening: &Opening) -> Result<Session, EngineError> {
         let tree = self.tree(opening.session).await?;
-        self.check_out(&tree, opening).await
+        let session = self.check_out(&tree, opening).await?;
+        // Checked out it was taken from its place, and with it what it remembers beside its log.
+        tree.put_back(&session);
+        Ok(session)
     }
 
     /// Everything that is to be done before a call: pre-passes, the warning, a compaction where it is due. One that
@@ -128,6 +131,7 @@ impl Engine {
             let _claim = match claim.map(|anchor| tree.claim(anchor, session.history())) {
                 Some(Err(others)) => {
                     // Somebody is at work on a prefix of this path: what comes of it is used.
+                    tree.put_back(&session);
                     drop(others.lock().await);
                     continue;
                 }

@@ -192,6 +192,7 @@ impl Session {
         let Self { timeline, assembly, archive, .. } = self;
         timeline.move_to(leaf, lens(assembly, archive))?;
         (self.state.ready, self.state.is_stop_told) = (None, self.breaker().is_open());
+        self.marks_seen = self.log().marks_on(&self.log().path_of(leaf)).len();
         Ok(())
     }
 
@@ -302,6 +303,8 @@ impl Session {
     pub(crate) fn mark(&mut self, mark: Mark) -> Result<EntryId, EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
         let id = timeline.append_mark(mark, lens(assembly, archive))?;
+        // Its own marks are no news to a session: only those of others make it derive its path anew.
+        self.marks_seen += 1;
         self.state.is_stop_told &= self.breaker().is_open();
         Ok(id)
     }

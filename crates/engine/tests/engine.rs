@@ -5,10 +5,10 @@ use epitome_engine::store::{
     Batch, ChainHash, Claim, MemoryStore, Position, SessionId, Store, StoreError, TenantId,
 };
 use epitome_engine::{
-    Appended, Arrival, Assembly, CompactOptions, Driver, Engine, Farewell, Moved, Opening, Session,
-    SessionOptions, WindowFacts,
+    Appended, Arrival, Assembly, BoxFuture, CompactOptions, Driver, Engine, Event, Farewell, Moved, Opening,
+    Session, SessionOptions, Spawn, WindowFacts,
 };
-use epitome_tokens::Catalog;
+use epitome_tokens::{Catalog, Usage};
 use futures_util::FutureExt as _;
 use futures_util::future::join;
 use std::future::Future;
@@ -95,6 +95,58 @@ fn paths_that_share_a_prefix_share_its_compaction_and_nothing_else() {
     assert_ne!(one.last(), other.last());
     let wide = now(engine.prepare(&opening(session, Some(right), 200_000))).expect("it is prepared");
     assert_eq!(wide.session.context().slots().len(), 81, "a larger window keeps its whole history");
+}
+
+#[test]
+fn whoever_looks_at_a_path_takes_nothing_of_it_away() {
+    let engine = Engine::new(Arc::new(MemoryStore::default()));
+    let session = now(engine.create(TenantId::LOCAL)).expect("a session");
+    // Above the warning's point, below the trigger's.
+    let leaf = append(&engine, session, None, 0..28);
+    let opening_at = |leaf| opening(session, Some(leaf), 8_000);
+    let warnings = |leaf| {
+        let prepared = now(engine.prepare(&opening_at(leaf))).expect("it is prepared");
+        prepared.step.events.iter().filter(|event| matches!(event, Event::Approaching { .. })).count()
+    };
+    assert_eq!(warnings(leaf), 1);
+    now(engine.look(&opening_at(leaf))).expect("it is there");
+    let next = append(&engine, session, Some(leaf), 28..29);
+    assert_eq!(warnings(next), 0, "it was warned once");
+}
+
+/// Work that is done when somebody asks whether it is.
+struct Lazy;
+
+impl Spawn for Lazy {
+    fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        work
+    }
+}
+
+#[test]
+fn what_was_made_beforehand_is_swapped_in_though_usage_was_told_meanwhile() {
+    let engine = Engine::new(Arc::new(MemoryStore::default())).with_spawn(Arc::new(Lazy));
+    let session = now(engine.create(TenantId::LOCAL)).expect("a session");
+    let mut settings = Policy::default().settings().clone();
+    (settings.speculate.enabled, settings.speculate.lead_min) = (true, Tokens(2_000));
+    let policy = Arc::new(Policy::try_from(settings).expect("the settings are sound"));
+    let opening_at = |leaf| {
+        let mut opening = opening(session, Some(leaf), 8_000);
+        opening.assembly.set_policy(policy.clone()).expect("the window is stated");
+        opening
+    };
+    let leaf = append(&engine, session, None, 0..27);
+    now(engine.prepare(&opening_at(leaf))).expect("it is prepared");
+    let reply = append(&engine, session, Some(leaf), 27..28);
+    let usage = Usage { prompt: 5_000, output: 200, ..Usage::default() };
+    now(engine.reply(&opening_at(reply), usage)).expect("it is taken up");
+    let full = append(&engine, session, Some(reply), 28..35);
+    let prepared = now(engine.prepare(&opening_at(full))).expect("it is prepared");
+    let fates = prepared.step.events.iter().filter_map(|event| match event {
+        Event::Speculated { fate } => Some(fate.as_str()),
+        _ => None,
+    });
+    assert_eq!(fates.collect::<Vec<_>>(), ["swapped in"]);
 }
 
 #[test]
