@@ -5,6 +5,9 @@ use super::error::SettingsError;
 use super::layer::{Leaf, SettingOrigin};
 use super::schema::{self, Door};
 
+/// What every preset says of itself and no door looks at: nobody expects it to do anything.
+const DESCRIPTION: &str = "about";
+
 /// Refuses what was said for this run and would do nothing.
 pub(super) fn check<'l>(
     door: Option<Door>,
@@ -22,7 +25,8 @@ pub(super) fn check<'l>(
 pub(super) fn notes(door: Option<Door>, counted: &[Leaf]) -> Vec<String> {
     let Some(door) = door else { return Vec::new() };
     let mut idle: Vec<(&SettingOrigin, Vec<String>)> = Vec::new();
-    for leaf in counted.iter().filter(|leaf| !works(leaf, door) && is_own(&leaf.source.origin)) {
+    let is_idle = |leaf: &&Leaf| !works(leaf, door) && is_own(&leaf.source.origin) && leaf.key != DESCRIPTION;
+    for leaf in counted.iter().filter(is_idle) {
         let (origin, name) = (&leaf.source.origin, format!("`{}`", leaf.source.key));
         match idle.iter_mut().find(|(known, _)| *known == origin) {
             Some((_, names)) => names.push(name),

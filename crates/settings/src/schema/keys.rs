@@ -22,11 +22,13 @@ const KEPT: &[&str] =
 const ALL: &[Door] = &Door::ALL;
 /// Where a conversation grows and compaction comes by itself.
 const LIVE: &[Door] = &[Door::Replay, Door::Serve];
-/// Where a transcript is opened.
-const FILES: &[Door] = &[Door::Compact, Door::Replay];
+/// Where there is a person to ask: at the terminal, or through the API.
+const OPERATED: &[Door] = &[Door::Compact, Door::Serve];
+/// Where something can be brought back: files of a project, what a request itself shows.
+const RESTORING: &[Door] = &[Door::Compact, Door::Serve];
 const COMPACT: &[Door] = &[Door::Compact];
 const SERVE: &[Door] = &[Door::Serve];
-/// The engine knows it, and no door of the program gives it anything to work on yet.
+/// It describes a preset, or is the engine's alone: no door of the program gives it anything to work on.
 const NOWHERE: &[Door] = &[];
 
 const fn set(name: &'static str, kind: Kind, doors: &'static [Door], about: &'static str) -> Key {
@@ -40,7 +42,7 @@ const fn open(name: &'static str, kind: Kind, doors: &'static [Door], about: &'s
 /// Every setting: `set` always has a value, `open` may be unset.
 #[rustfmt::skip]
 pub const KEYS: &[Key] = &[
-    set("about", Text, ALL, "one sentence for the list of presets"),
+    set("about", Text, NOWHERE, "one sentence for the list of presets"),
     set("mode", Choice(&["auto", "ask", "remind", "off"]), LIVE, "compact when due; draft a plan and wait; only say so; nothing at all, on overflow either"),
     set("strategy", Choices(STRATEGIES), ALL, "what to try, in order; see [strategies](#strategies)"),
 
@@ -52,31 +54,31 @@ pub const KEYS: &[Key] = &[
     set("trigger.yields", Flag, ALL, "whether a reserve in `trigger.at` that is most of a small window gives way to `trigger.free_min`; never where someone set `trigger.at`"),
     open("trigger.only_lower", Threshold, ALL, "a point in the window without the answer's part that may bring the trigger forward, never back"),
     open("trigger.target", Threshold, ALL, "compact down to this; as far as the strategy goes where unset"),
-    set("trigger.measure", Choice(&["count", "usage", "hybrid", "floor"]), SERVE, "our own count; what the provider said of the newest call; that and our count of what came since; the larger of both"),
-    open("trigger.approaching", Threshold, SERVE, "an early warning"),
+    set("trigger.measure", Choice(&["count", "usage", "hybrid", "floor"]), LIVE, "our own count; what the provider said of the newest call; that and our count of what came since; the larger of both"),
+    open("trigger.approaching", Threshold, LIVE, "an early warning"),
     open("trigger.messages", Number, LIVE, "compact at this many messages in view"),
     open("trigger.bytes", Number, LIVE, "compact at this many bytes"),
     open("trigger.media", Number, LIVE, "compact at this many pictures"),
 
-    open("window.tokens", Number, FILES, "the window, whatever is known of the model"),
+    open("window.tokens", Number, ALL, "the window, whatever is known of the model"),
     open("window.most", Number, ALL, "the smaller of this and the model's counts"),
-    open("window.unknown", Number, NOWHERE, "the window of a model nobody knows; such a model is refused where this is unset"),
+    open("window.unknown", Number, ALL, "the window of a model nobody knows; such a model is refused where this is unset"),
 
     set("check.before_call", Flag, LIVE, "look before each call that answers a person"),
     set("check.in_tool_loop", Flag, LIVE, "look before each call that answers tools"),
-    set("check.after_turn", Flag, SERVE, "look when a turn has ended"),
-    set("check.before_input", Flag, SERVE, "look before a person's input is taken up"),
-    open("check.idle_seconds", Number, NOWHERE, "look after so many seconds without a word"),
-    open("check.idle_tokens", Number, NOWHERE, "how large a request must be to be compacted when idle"),
+    set("check.after_turn", Flag, LIVE, "look when a turn has ended"),
+    set("check.before_input", Flag, LIVE, "look before a person's input is taken up"),
+    open("check.idle_seconds", Number, SERVE, "look after so many seconds without a word"),
+    open("check.idle_tokens", Number, SERVE, "how large a request must be to be compacted when idle"),
 
-    set("count.text", Choice(&["model", "chars/4", "utf16/4", "larger", "cl100k"]), FILES, "how text is counted: as the session's model does; a quarter of the characters (rounded down for each message) or of the UTF-16 units (rounded up); the larger of `chars/4` and `cl100k`"),
-    open("count.image_tokens", Number, FILES, "what a picture counts as; the model's own rule where unset"),
+    set("count.text", Choice(&["model", "chars/4", "utf16/4", "larger", "cl100k"]), ALL, "how text is counted: as the session's model does; a quarter of the characters (rounded down for each message) or of the UTF-16 units (rounded up); the larger of `chars/4` and `cl100k`"),
+    open("count.image_tokens", Number, ALL, "what a picture counts as; the model's own rule where unset"),
 
-    set("trim.enabled", Flag, SERVE, "of repeated harness messages only the newest stays"),
-    set("trim.at", Threshold, SERVE, "trimming begins here"),
-    open("trim.absolute", Number, SERVE, "tokens that replace `trim.at`"),
+    set("trim.enabled", Flag, LIVE, "of repeated harness messages only the newest stays"),
+    set("trim.at", Threshold, LIVE, "trimming begins here"),
+    open("trim.absolute", Number, LIVE, "tokens that replace `trim.at`"),
 
-    set("prune.when", Choice(&["never", "tool-round", "check", "compaction"]), SERVE, "when it is done, apart from a `prune` among the strategies"),
+    set("prune.when", Choice(&["never", "tool-round", "check", "compaction"]), ALL, "when it is done, apart from a `prune` among the strategies"),
     set("prune.results", Flag, ALL, "tool results give way to pointers"),
     set("prune.arguments", Flag, ALL, "long values in tool-call arguments do"),
     set("prune.superseded_reads", Flag, ALL, "results of reading a file that was read again, or written, later do, protected or not"),
@@ -91,11 +93,11 @@ pub const KEYS: &[Key] = &[
     set("prune.tools_kept", Texts, ALL, "results of these tools are left alone"),
     set("prune.errors_kept", Flag, ALL, "results that report an error are left alone"),
     open("prune.cache_tokens_max", Number, ALL, "a result is touched only while at most this much follows it"),
-    open("prune.cache_cold_minutes", Number, NOWHERE, "after so long without a word the cache is cold, and `cache_tokens_max` does not count"),
+    open("prune.cache_cold_minutes", Number, SERVE, "after so long without a word the cache is cold, and `cache_tokens_max` does not count"),
 
     set("keep.newest", Amount(&["nothing"], KEPT), ALL, "how much of the newest part is kept word for word"),
     set("keep.within_turn", Flag, ALL, "the beginning of a turn that is cut is summarised apart from what lies before it"),
-    set("keep.calibrated", Flag, SERVE, "an amount in tokens is the provider's count, where that is above ours"),
+    set("keep.calibrated", Flag, LIVE, "an amount in tokens is the provider's count, where that is above ours"),
     set("keep.always", Choices(&["first", "newest", "exchange"]), ALL, "what is kept in any case, beside pins: a person's first message, their newest, the newest exchange"),
     set("keep.matching", Texts, ALL, "messages in view that hold one of these words count as pinned"),
 
@@ -120,7 +122,7 @@ pub const KEYS: &[Key] = &[
     set("summary.shrink_results", Numbers, ALL, "lengths to which tool results are cut, one after another, before anything else is tried"),
     set("summary.shrink_keep", Flag, ALL, "fewer and fewer of the newest messages are kept after that"),
     open("summary.shrink_keep_max", Number, ALL, "how often `shrink_keep` does that at most; until none is left where unset"),
-    set("summary.else_embedded", Flag, ALL, "the embedded summariser writes the summary where the model does not"),
+    set("summary.else_embedded", Flag, LIVE, "the embedded summariser writes the summary where the model does not"),
 
     set("rebuild.todos", Flag, ALL, "open todos are added"),
     set("rebuild.files", Choice(&["none", "lists", "tree"]), ALL, "files read and changed are added"),
@@ -132,30 +134,30 @@ pub const KEYS: &[Key] = &[
     set("restore.files", Number, COMPACT, "how many of the files used last are read again"),
     set("restore.file_tokens", Number, COMPACT, "what one of them may take"),
     set("restore.larger_file", Choice(&["head", "path"]), COMPACT, "what comes back of a larger one: its beginning, or its path"),
-    set("restore.skill_tokens", Number, NOWHERE, "what one skill may take"),
-    set("restore.skills_tokens", Number, NOWHERE, "what all skills may take"),
-    set("restore.server_tokens", Number, NOWHERE, "what the tool definitions of one server may take"),
-    set("restore.servers_tokens", Number, NOWHERE, "what those of all servers may take"),
-    set("restore.total_tokens", Number, COMPACT, "what all of it may take: files first, then skills, then servers"),
+    set("restore.skill_tokens", Number, SERVE, "what one skill may take"),
+    set("restore.skills_tokens", Number, SERVE, "what all skills may take"),
+    set("restore.server_tokens", Number, SERVE, "what the tool definitions of one server may take"),
+    set("restore.servers_tokens", Number, SERVE, "what those of all servers may take"),
+    set("restore.total_tokens", Number, RESTORING, "what all of it may take: files first, then skills, then servers"),
 
     set("guard.last", Choice(&["drop", "abandon"]), ALL, "where no strategy made room: the oldest is dropped, or the session goes on as long as it can"),
-    set("guard.recoveries_max", Number, SERVE, "how often one request may be compacted and sent again after an overflow"),
+    set("guard.recoveries_max", Number, LIVE, "how often one request may be compacted and sent again after an overflow"),
     open("guard.failures_max", Number, LIVE, "so many failures in a row end automatic compaction"),
     open("guard.refills_max", Number, LIVE, "so do so many compactions in a row that were full again soon"),
     set("guard.refill_calls", Number, LIVE, "within so many calls is soon"),
     open("guard.progress", Threshold, LIVE, "the work goes on by itself only where a compaction came below this share of the trigger"),
     set("guard.calls_max", Number, ALL, "how many calls of a model one compaction may make"),
-    set("guard.hook_tokens_max", Number, NOWHERE, "what one hook may take of the context"),
-    set("guard.hook_seconds_max", Number, NOWHERE, "how long one hook may take"),
-    set("guard.hooks_on_prune", Flag, NOWHERE, "hooks are asked before a compaction that can only prune, too"),
-    open("guard.checkpoint_seconds_max", Number, NOWHERE, "how long an operator may take over a checkpoint"),
+    set("guard.hook_tokens_max", Number, ALL, "what one hook may take of the context"),
+    set("guard.hook_seconds_max", Number, ALL, "how long one hook may take"),
+    set("guard.hooks_on_prune", Flag, ALL, "hooks are asked before a compaction that can only prune, too"),
+    open("guard.checkpoint_seconds_max", Number, OPERATED, "how long an operator may take over a checkpoint"),
 
-    set("speculate.enabled", Flag, NOWHERE, "a summary is made before it is needed"),
-    set("speculate.lead", Threshold, NOWHERE, "how far before the trigger, as a share of it"),
-    set("speculate.lead_min", Number, NOWHERE, "at least so many tokens before it"),
-    set("speculate.lead_max", Number, NOWHERE, "at most so many tokens before it"),
-    set("speculate.growth_max", Number, NOWHERE, "it is made again when more than this would be left out of it"),
-    set("speculate.wasted_max", Number, NOWHERE, "how many may be thrown away in a row"),
+    set("speculate.enabled", Flag, SERVE, "a summary is made before it is needed"),
+    set("speculate.lead", Threshold, SERVE, "how far before the trigger, as a share of it"),
+    set("speculate.lead_min", Number, SERVE, "at least so many tokens before it"),
+    set("speculate.lead_max", Number, SERVE, "at most so many tokens before it"),
+    set("speculate.growth_max", Number, SERVE, "it is made again when more than this would be left out of it"),
+    set("speculate.wasted_max", Number, SERVE, "how many may be thrown away in a row"),
 
     set("branch.at", Threshold, NOWHERE, "the point in the summariser's window up to which the newest of the branch is read"),
     set("branch.output_max", Number, NOWHERE, "the limit of the answer that summarises a branch"),
