@@ -4,7 +4,7 @@ use super::sentences;
 use super::session::{Said, Session};
 use epitome_core::facts::Voice;
 use epitome_core::ledger::{Ledger, Operation};
-use epitome_core::{Author, EntryId, Material, Measure, Role, Tokens, embedded};
+use epitome_core::{Archive as _, Author, EntryId, Material, Measure, Role, Tokens, embedded};
 use std::fmt::Write as _;
 
 /// A way to compact.
@@ -238,22 +238,24 @@ fn ours(
     let kept = tail(history, size.share(tail_share, 100));
     let first = kept.first().copied().unwrap_or(history.len());
     let spent: Tokens = kept.iter().map(|&at| history[at].tokens).sum();
-    let (superseded, visible): (Vec<EntryId>, Vec<EntryId>) = (
-        history[..first].iter().map(|said| said.id).collect(),
-        history[first..].iter().map(|said| said.id).collect(),
-    );
+    let read = |said: &[Said]| -> Vec<_> {
+        let ids: Vec<EntryId> = said.iter().map(|said| said.id).collect();
+        let messages = session.archive.messages(&ids).expect("the archive holds every message");
+        ids.into_iter().zip(messages).collect()
+    };
+    let (superseded, visible) = (read(&history[..first]), read(&history[first..]));
+    let addressable: Vec<EntryId> = superseded.iter().map(|(id, _)| *id).collect();
     let material = Material {
         earlier: None,
         superseded: &superseded,
-        addressable: &superseded,
+        addressable: &addressable,
         visible: &visible,
         previous: &[],
         focus: None,
-        archive: &session.archive,
         measure,
     };
     let room = size.less(spent).less(measure.framing());
-    let draft = embedded::summarize(&material, room).expect("the archive holds every message");
+    let draft = embedded::summarize(&material, room);
     assert!(measure.text(&draft.text) <= room, "a summary keeps to its budget");
     let words = draft.text.split(|c: char| !c.is_ascii_alphanumeric());
     let mut pointers: Vec<EntryId> = words.filter_map(|word| word.parse().ok()).collect();

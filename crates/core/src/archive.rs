@@ -4,11 +4,16 @@ use crate::{Block, EntryId, Image, Item, Message, Part, Sizes, Tokens};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Where the originals are. Asked for one message at a time, so that what is superseded need not
-/// stay in memory.
+/// Where the originals are. Asked for what a compaction needs and no more, so that what is superseded need
+/// not stay in memory.
 pub trait Archive: Send + Sync {
     /// The message of this entry, as it was first said.
     fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError>;
+
+    /// The messages of these entries, in their order. An archive that is far away answers in one go.
+    fn messages(&self, ids: &[EntryId]) -> Result<Vec<Arc<Message>>, ArchiveError> {
+        ids.iter().map(|&id| self.message(id)).collect()
+    }
 }
 
 /// An original that could not be had.

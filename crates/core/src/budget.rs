@@ -1,6 +1,6 @@
 //! How much room there is: the window, and what is taken before the history gets its share.
 
-use crate::policy::{Compare, Output, TriggerRule};
+use crate::policy::{Compare, Output, TargetOf, TriggerRule};
 use crate::{Policy, Threshold, Tokens};
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ const RESERVE_SHARE: (u64, u64) = (1, 4);
 /// Of the room that is really there, a compaction leaves at most this part taken, so that the next turns have a runway.
 const RUNWAY_SHARE: (u64, u64) = (3, 4);
 /// Tokens to be left free may be more than a small room has; a history gets this part of it all the same.
-const REMAINING_SHARE_MIN: (u64, u64) = (1, 4);
+const TARGET_SHARE_MIN: (u64, u64) = (1, 4);
 /// A reserve that nobody asked for gives way to the rule's least free share where it is more than this
 /// part of the window.
 const UNASKED_SHARE: (u64, u64) = (1, 2);
@@ -122,19 +122,19 @@ impl Budget {
         }
     }
 
-    /// What is compacted to: the policy's target, taken of the room that is free for a history, so that a
-    /// large system prompt does not starve it. `25%` is a quarter of the room, `20000` so many tokens,
-    /// `-20000` all of the room but so many tokens, and at least a quarter of it where the room is not
-    /// much more than that. What is kept in any case stands outside it.
+    /// What a history is compacted to: the policy's target, of the whole request or of the room that is free
+    /// for a history, so that a large system prompt does not starve it. Of a room `25%` is a quarter,
+    /// `20000` so many tokens, `-20000` all but so many tokens, and at least a quarter where the room is
+    /// not much more than that.
     pub fn target(&self, policy: &Policy) -> Tokens {
         let room = self.room();
         let runway = room.share(RUNWAY_SHARE.0, RUNWAY_SHARE.1);
-        let wanted = match policy.trigger.target {
-            None => runway,
-            Some(Threshold::Remaining(free)) => {
-                room.less(free).max(room.share(REMAINING_SHARE_MIN.0, REMAINING_SHARE_MIN.1))
-            }
-            Some(target @ (Threshold::Share(_) | Threshold::Absolute(_))) => target.of(room),
+        let Some(target) = policy.trigger.target else { return runway };
+        let least = room.share(TARGET_SHARE_MIN.0, TARGET_SHARE_MIN.1);
+        let wanted = match (policy.trigger.target_of, target) {
+            (TargetOf::Request, _) => target.of(self.window).less(self.fixed).max(least),
+            (TargetOf::Free, Threshold::Remaining(free)) => room.less(free).max(least),
+            (TargetOf::Free, Threshold::Share(_) | Threshold::Absolute(_)) => target.of(room),
         };
         wanted.min(runway)
     }

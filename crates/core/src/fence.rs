@@ -1,6 +1,7 @@
 //! The frame around a summary: it is data, says where it comes from, and gives nobody authority.
 
-use crate::{ArchiveError, EntryId, Job, TextDetail, Tokens};
+use crate::plain_text::ends;
+use crate::{Archive, ArchiveError, EntryId, Job, TextDetail, Tokens};
 use std::fmt::Write;
 
 /// Opens every summary of ours; also how we know one.
@@ -61,13 +62,19 @@ pub fn body(text: &str) -> &str {
 }
 
 /// Always-kept messages as text, for places that cannot keep them in front of a summary.
-pub(crate) fn fold(job: &Job<'_>, folded: &[(EntryId, Tokens)]) -> Result<String, ArchiveError> {
+pub(crate) fn fold(
+    job: &Job<'_>,
+    originals: &dyn Archive,
+    folded: &[(EntryId, Tokens)],
+) -> Result<String, ArchiveError> {
     let mut text = String::new();
     for &(id, limit) in folded {
-        let whole = escape(&job.archive.message(id)?.plain_text(TextDetail::Spoken));
-        let is_short = job.measure.text(&whole) <= limit;
+        let told = escape(&originals.message(id)?.plain_text(TextDetail::Spoken));
+        let is_short = job.measure.text(&told) <= limit;
         let how = if is_short { "word for word" } else { "beginning and end" };
-        let shown = if is_short { whole } else { ends(&whole, id, limit, job) };
+        let mark = format!("\n[… cut here; recall {id} …]\n");
+        let room = limit.less(job.measure.text(&mark));
+        let shown = if is_short { told } else { ends(&told, room, &mark, job.measure) };
         let _infallible = write!(text, "\n## {} ({id}, {how})\n{shown}\n", title(job, id));
     }
     Ok(text)
@@ -81,10 +88,4 @@ fn title(job: &Job<'_>, id: EntryId) -> &'static str {
     } else {
         "Kept message"
     }
-}
-
-fn ends(text: &str, id: EntryId, limit: Tokens, job: &Job<'_>) -> String {
-    let head = job.measure.head(text, limit.share(2, 3));
-    let tail = job.measure.tail(text, limit.share(1, 3));
-    format!("{head}\n[… cut here; recall {id} …]\n{tail}")
 }

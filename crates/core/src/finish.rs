@@ -6,8 +6,8 @@ use crate::plan::floor_of;
 use crate::policy::{Resume, Strategy};
 use crate::record::{Change, Conclusion, Effect, Floor, Outcome, Record};
 use crate::{
-    ArchiveError, Compaction, EntryId, Form, Item, Job, Material, Message, Plan, Role, Tail, Tokens, facts,
-    keep::Kept, ledger, prune, verify,
+    ArchiveError, Compaction, EntryId, Form, Item, Job, Plan, Role, Tail, Tokens, keep::Kept, ledger, prune,
+    verify,
 };
 use std::sync::Arc;
 
@@ -158,24 +158,9 @@ impl Plan<'_> {
 
     /// What of the dropped messages can still be seen or looked up.
     fn loss(&self, line: &str) -> Result<verify::LossReport, ArchiveError> {
-        let readable = self.job.readable(&self.superseded);
-        let shown = format!("{line}\n{}", self.visible_text()?);
-        verify::verify(&self.material(&readable, &[]), &shown, &self.superseded)
-    }
-
-    /// What a summary of this plan is made from, and checked against.
-    pub(crate) fn material<'m>(&'m self, readable: &'m [EntryId], prose: &'m [&'m str]) -> Material<'m> {
-        let job = &self.job;
-        Material {
-            superseded: readable,
-            addressable: &self.superseded,
-            visible: &self.visible,
-            earlier: Some(job.earlier.ledger),
-            previous: prose,
-            focus: job.focus,
-            archive: job.archive,
-            measure: job.measure,
-        }
+        let sources = self.sources()?;
+        let (material, shown) = (sources.material(&self.job), format!("{line}\n{}", sources.visible_text()));
+        Ok(verify::verify(&material, &shown, material.addressable))
     }
 
     /// The compaction to append: it belongs to the prefix that ends in the last message covered.
@@ -198,25 +183,7 @@ impl Plan<'_> {
 
     /// Always-kept messages to be told inside the summary.
     pub(crate) fn folded(&self) -> Result<String, ArchiveError> {
-        fence::fold(&self.job, &self.kept.folded)
-    }
-
-    /// Everything that stays in view, as text.
-    pub(crate) fn visible_text(&self) -> Result<String, ArchiveError> {
-        let mut text = String::new();
-        for &id in self.kept.front.iter().chain(&self.kept.tail) {
-            for passage in facts::passages(&*self.shown(id)?) {
-                text.push_str(&passage.text);
-                text.push('\n');
-            }
-        }
-        Ok(text)
-    }
-
-    /// A kept message in the form it will be shown in.
-    fn shown(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
-        let Job { archive, measure, .. } = self.job;
-        Ok(self.kept.form_of(&self.job, id).apply(id, &archive.message(id)?, measure))
+        fence::fold(&self.job, &self.originals, &self.kept.folded)
     }
 
     /// A summary in its frame.

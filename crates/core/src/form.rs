@@ -1,6 +1,7 @@
 //! How a message in view is shown: whole, without its thinking, with a pointer for its bulk, or
 //! shortened to head and tail. The original stays in the archive.
 
+use crate::plain_text::ends;
 use crate::policy::Notice;
 use crate::{Block, Call, EntryId, Image, Measure, Message, Opaque, Part, Tokens, ToolResult};
 use serde::{Deserialize, Serialize};
@@ -244,10 +245,7 @@ fn shorten(text: &Arc<str>, max: Tokens, id: EntryId, measure: &dyn Measure) -> 
         return text.clone();
     }
     let pointer = format!("\n[… {whole} tokens in all; recall {id} …]\n");
-    let room = max.less(measure.text(&pointer));
-    // The head says what it is, the tail how it ended: two parts to one.
-    let (head, tail) = (measure.head(text, room.share(2, 3)), measure.tail(text, room.share(1, 3)));
-    format!("{head}{pointer}{tail}").into()
+    ends(text, max.less(measure.text(&pointer)), &pointer, measure).into()
 }
 
 fn point_to(result: &ToolResult, id: EntryId, notice: Notice, measure: &dyn Measure) -> ToolResult {

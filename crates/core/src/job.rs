@@ -2,8 +2,8 @@
 //! can be asked. What comes of it is [`crate::Plan`]'s.
 
 use crate::{
-    Archive, Author, Budget, Context, EntryId, Item, Log, Measure, Policy, Reader, Role, SizeTable, Tokens,
-    fence, ledger::Ledger, record::RecordSource,
+    Archive, Author, Budget, Context, EntryId, Item, Log, Measure, Message, Policy, Reader, Role, SizeTable,
+    Tokens, fence, ledger::Ledger, record::RecordSource,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -235,25 +235,27 @@ impl Expressible {
     pub const ALL: Self = Self { front: true, forms: true };
 }
 
+/// A message with its entry, read from the archive.
+pub type Original = (EntryId, Arc<Message>);
+
 /// What a summary is made from and checked against: the messages a compaction takes out of view, those it
-/// leaves, and the means to read and count them.
+/// leaves, and the means to count them.
 #[derive(Clone, Copy)]
 pub struct Material<'a> {
-    /// Messages that will not be shown verbatim, oldest first. Those that earlier compactions took
-    /// out of view are among them: a summary is made from originals, never from a summary of ours.
-    pub superseded: &'a [EntryId],
-    /// Every message that left view, read again or not: what pointers may name.
+    /// Messages that will not be shown verbatim, oldest first. Those that earlier compactions took out of
+    /// view are among them, since a summary is made from originals and never from a summary of ours; so are
+    /// those that stay in view cut.
+    pub superseded: &'a [Original],
+    /// Every message that left view or is cut, read again or not: what pointers may name.
     pub addressable: &'a [EntryId],
-    /// Messages that stay in view verbatim, oldest first.
-    pub visible: &'a [EntryId],
+    /// Messages that stay in view, oldest first, as they are shown.
+    pub visible: &'a [Original],
     /// Files, commands and todos of messages too far back to be read again; none where all are read.
     pub earlier: Option<&'a Ledger>,
     /// Prose of earlier compactions by others (the transcript's own tool), oldest first.
     pub previous: &'a [&'a str],
     /// What the person asked the summary to dwell on.
     pub focus: Option<&'a str>,
-    /// Where the originals are.
-    pub archive: &'a dyn Archive,
     /// How to count.
     pub measure: &'a dyn Measure,
 }

@@ -22,13 +22,16 @@ mod log;
 mod machine;
 mod mark;
 mod message;
+mod message_cache;
 mod pair;
+mod pattern;
 mod plain_text;
 mod plan;
 pub mod policy;
 mod prune;
 mod record;
 mod request;
+mod sources;
 mod transcript;
 mod verdict;
 pub mod verify;
@@ -42,8 +45,8 @@ pub use cut::{Cut, Keep, find_cut};
 pub use form::{Form, Shown};
 pub use id::{CallId, EntryId};
 pub use job::{
-    Available, Circumstances, Earlier, Expressible, Job, Material, Prompts, Range, Summarizer, Trigger,
-    TriggerKind,
+    Available, Circumstances, Earlier, Expressible, Job, Material, Original, Prompts, Range, Summarizer,
+    Trigger, TriggerKind,
 };
 pub use log::{Entry, Item, Log, LogError};
 pub use machine::{

@@ -83,7 +83,8 @@ pub enum Mark {
     Reset,
 }
 
-/// Token usage of one call, and what the same request took by our own count.
+/// Token usage of one call, and what the same request took by our own count. Of nothing where the session has gone on
+/// with another model since, of whose requests nothing is known yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageMark {
     /// Prompt and answer, as the provider counted them.
@@ -322,10 +323,11 @@ pub fn rebuilds(entry: &Entry) -> bool {
             | Mark::Edit { .. }
             | Mark::Apply { .. }
             | Mark::Undo { .. }
-            | Mark::Redo { .. } => true,
-            Mark::Pin { .. }
-            | Mark::Unpin { .. }
-            | Mark::Label { .. }
+            | Mark::Redo { .. }
+            // What is pinned comes back into view where it was out of it.
+            | Mark::Pin { .. }
+            | Mark::Unpin { .. } => true,
+            Mark::Label { .. }
             | Mark::Judgement { .. }
             | Mark::Usage(_)
             | Mark::Failure

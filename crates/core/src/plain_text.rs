@@ -1,10 +1,42 @@
-//! A message as plain text, for whoever reads it outside a context: people who recall it, hooks, what is told inside
-//! a summary's frame or of a branch that is left. How a summariser is shown messages follows the policy's markers and
-//! is `transcript`'s.
+//! A message as plain text: one walk over its blocks, the wording of each kind left to whoever wants the text, and the
+//! beginning and end of a text that is too long to show. How a summariser is shown messages follows the policy's
+//! markers and is `transcript`'s; text that is searched for facts is [`crate::facts::passages`]'s.
 
-use crate::{Block, Image, Message, Part, ToolResult};
+use crate::{Block, Call, Image, Measure, Message, Opaque, Part, Tokens, ToolResult};
 
-/// How much of a message is written out.
+/// How each kind of block is worded; empty where nothing is to be said of it.
+pub(crate) trait Wording {
+    fn said(&mut self, text: &str) -> String;
+    fn thought(&mut self, text: &str) -> String;
+    fn called(&mut self, call: &Call) -> String;
+    fn answered(&mut self, result: &ToolResult) -> String;
+    fn pictured(&mut self, image: &Image) -> String;
+    /// Something we carry and do not read.
+    fn carried(&mut self, opaque: &Opaque) -> String;
+}
+
+/// The message as text: its blocks in order, each on lines of its own, `separator` between.
+pub(crate) fn render(message: &Message, wording: &mut dyn Wording, separator: &str) -> String {
+    let pieces = message.blocks.iter().map(|block| match block {
+        Block::Text { text } => wording.said(text),
+        Block::Thinking { text, .. } => wording.thought(text),
+        Block::Call(call) => wording.called(call),
+        Block::Result(result) => wording.answered(result),
+        Block::Image(image) => wording.pictured(image),
+        Block::Opaque(opaque) => wording.carried(opaque),
+    });
+    pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join(separator)
+}
+
+/// The beginning and the end of a text, `room` of it by `measure`, with `mark` between to say what is missing.
+/// The beginning says what it is, the end how it ended: two parts to one.
+pub(crate) fn ends(text: &str, room: Tokens, mark: &str, measure: &dyn Measure) -> String {
+    let tail = room.share(1, 3);
+    format!("{}{mark}{}", measure.head(text, room.less(tail)), measure.tail(text, tail))
+}
+
+/// How much of a message is written out for whoever reads it outside a context: people who recall it, hooks, what is
+/// told inside a summary's frame or of a branch that is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextDetail {
     /// All of it: thinking, and blocks that are carried unread as the JSON they came in.
@@ -17,25 +49,45 @@ pub enum TextDetail {
 
 impl Message {
     /// The message as plain text, a line or more for each block; nothing for what `detail` leaves out.
-    pub fn plain_text(&self, detail: TextDetail) -> String {
-        let pieces = self.blocks.iter().map(|block| of_block(block, detail));
-        pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("\n")
+    pub fn plain_text(&self, mut detail: TextDetail) -> String {
+        render(self, &mut detail, "\n")
     }
 }
 
-fn of_block(block: &Block, detail: TextDetail) -> String {
-    match (block, detail) {
-        (Block::Text { text }, _) => text.to_string(),
-        (Block::Call(call), _) => format!("(used {} with {})", call.name, call.input),
-        (Block::Image(image), _) => of_image(image),
-        (Block::Thinking { text, .. }, TextDetail::Whole) => format!("(thought: {text})"),
-        (Block::Thinking { .. }, TextDetail::Spoken | TextDetail::WithoutResults) => String::new(),
-        (Block::Opaque(opaque), TextDetail::Whole) => opaque.json.to_string(),
-        (Block::Opaque(opaque), TextDetail::Spoken) => format!("[{}]", opaque.kind),
-        (Block::Opaque(_), TextDetail::WithoutResults) => String::new(),
-        (Block::Result(result), TextDetail::Whole) => whole_result(result),
-        (Block::Result(result), TextDetail::Spoken) => result.text(),
-        (Block::Result(result), TextDetail::WithoutResults) => pictures(result),
+impl Wording for TextDetail {
+    fn said(&mut self, text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn thought(&mut self, text: &str) -> String {
+        match self {
+            Self::Whole => format!("(thought: {text})"),
+            Self::Spoken | Self::WithoutResults => String::new(),
+        }
+    }
+
+    fn called(&mut self, call: &Call) -> String {
+        format!("(used {} with {})", call.name, call.input)
+    }
+
+    fn answered(&mut self, result: &ToolResult) -> String {
+        match self {
+            Self::Whole => whole_result(result),
+            Self::Spoken => result.text(),
+            Self::WithoutResults => pictures(result),
+        }
+    }
+
+    fn pictured(&mut self, image: &Image) -> String {
+        of_image(image)
+    }
+
+    fn carried(&mut self, opaque: &Opaque) -> String {
+        match self {
+            Self::Whole => opaque.json.to_string(),
+            Self::Spoken => format!("[{}]", opaque.kind),
+            Self::WithoutResults => String::new(),
+        }
     }
 }
 
@@ -59,8 +111,8 @@ fn pictures(result: &ToolResult) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::TextDetail;
-    use crate::{Author, Block, Call, Image, Message, Opaque, Part, Role, ToolResult};
+    use super::{TextDetail, ends};
+    use crate::{Author, Block, Call, Image, Message, Opaque, Part, Role, Tokens, ToolResult};
 
     #[test]
     fn each_detail_leaves_out_what_it_says() {
@@ -85,5 +137,12 @@ mod tests {
                 "look\n(used read with {})\n(1 pictures)",
             ]
         );
+    }
+
+    #[test]
+    fn a_long_text_keeps_two_parts_of_its_beginning_to_one_of_its_end() {
+        use crate::transcript::Characters;
+        assert_eq!(ends("abcdefghijkl", Tokens(7), " … ", &Characters), "abcde … kl");
+        assert_eq!(ends("äöüßéèêë", Tokens(3), "…", &Characters), "äö…ë");
     }
 }

@@ -2,10 +2,11 @@
 //! A dry run stops here; asking and answering is the machine's, the entry and the record are `finish`'s.
 
 use crate::keep::{Chooser, KeepSet, Kept, SUMMARY_MIN, Shape, matching, spare};
+use crate::message_cache::MessageCache;
 use crate::policy::{Last, Newest, Strategy};
 use crate::record::{Conclusion, Coverage, Effect, Fallback, Floor, Outcome};
 use crate::verdict::{HookRun, Supplied};
-use crate::{ArchiveError, EntryId, Job, Range, Slot, Spent, Tokens, Trigger, fence, prune};
+use crate::{ArchiveError, EntryId, Job, Range, Reader, Slot, Spent, Tokens, Trigger, fence, prune};
 use std::collections::HashSet;
 
 /// A compaction that has been thought through and not begun.
@@ -13,6 +14,8 @@ use std::collections::HashSet;
 pub struct Plan<'a> {
     /// What it was drafted from.
     pub(crate) job: Job<'a>,
+    /// Its messages, as far as they were read.
+    pub(crate) originals: MessageCache<'a>,
     /// What may stand beside what is kept in any case.
     pub(crate) target: Tokens,
     /// What stays in view.
@@ -79,12 +82,13 @@ impl<'a> Plan<'a> {
     pub fn draft(job: Job<'a>) -> Result<Drafted<'a>, ArchiveError> {
         let before = job.context.tokens();
         let mut plan = Self::bare(job);
-        plan.wanted.pins.extend(matching(&job)?);
+        let matching = matching(&job, &plan.originals)?;
+        plan.wanted.pins.extend(matching);
         plan.target = target_of(&plan.job, plan.kept_in_view()?);
         if job.context.fresh() == 0 && is_done_with(&job) && job.budget.fits(before) {
             return Ok(plan.unneeded("nothing was said since the last compaction"));
         }
-        if plan.target < SUMMARY_MIN && job.budget.fits(before) && job.trigger.kind().is_halved {
+        if plan.target < SUMMARY_MIN && job.budget.fits(before) && job.trigger.is_manual() {
             return Ok(plan.unneeded("the history is too short to be worth a summary"));
         }
         plan.cut(plan.first_cut(), 0)?;
@@ -138,7 +142,7 @@ impl<'a> Plan<'a> {
 
     /// The means to choose what stays.
     pub(crate) fn chooser(&self) -> Chooser<'_, 'a> {
-        Chooser::new(&self.job, self.job.reader())
+        Chooser::new(&self.job, self.reader())
     }
 
     /// What messages in view take that are kept in any case.
@@ -163,8 +167,14 @@ impl<'a> Plan<'a> {
                 pins: job.pins.iter().chain(job.context.pins()).copied().collect(),
                 ..Wanted::default()
             },
+            originals: MessageCache::new(job.archive),
             job,
         }
+    }
+
+    /// What the context is read with; no original is asked for twice.
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        Reader { archive: &self.originals, ..self.job.reader() }
     }
 
     /// The first strategy that cuts the context; dropping stands behind all others.
@@ -191,7 +201,7 @@ impl<'a> Plan<'a> {
             let room = Shape::Room { room: self.target, percent: CROWDED_TAIL_PERCENT };
             kept = Kept::choose(&self.chooser(), &self.wanted.pins, room)?;
         }
-        prune::prune_tail(&self.job, &mut kept)?;
+        prune::prune_tail(&self.job, self.reader(), &mut kept)?;
         self.take(kept);
         self.cut_for = (fewer == 0).then_some(strategy);
         Ok(())

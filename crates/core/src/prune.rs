@@ -4,7 +4,9 @@
 use crate::context::shown_tokens;
 use crate::keep::{Chooser, KeepSet, Kept, matching};
 use crate::policy::{Notice, Prune, PruneWhen};
-use crate::{ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Job, Role, Slot, Tokens, ledger};
+use crate::{
+    ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Job, Reader, Role, Slot, Tokens, ledger,
+};
 use std::collections::{HashMap, HashSet};
 
 /// An edit and what the context takes after it.
@@ -18,8 +20,8 @@ pub(crate) struct Pruning {
 
 /// Repeated harness texts: of equal ones the newest stays. The others are not shown at all where the context
 /// holds together without them, and give way to a pointer where it does not.
-pub(crate) fn trim(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
-    let older = repeated(job)?;
+pub(crate) fn trim(job: &Job<'_>, reader: Reader<'_>) -> Result<Pruning, ArchiveError> {
+    let older = repeated(job, reader)?;
     let mut forms = Vec::with_capacity(older.len());
     // The side of what is shown before; none at the beginning.
     let mut before = None;
@@ -36,11 +38,11 @@ pub(crate) fn trim(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
             before = side.or(before);
         }
     }
-    weigh(job, forms)
+    weigh(job, reader, forms)
 }
 
 /// Harness texts in view that are said again later, word for word; whoever they are said as.
-fn repeated(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
+fn repeated(job: &Job<'_>, reader: Reader<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
     let mut newest: HashMap<Vec<Block>, EntryId> = HashMap::new();
     let mut older = HashSet::new();
     for (id, form, _) in job.context.message_slots() {
@@ -48,7 +50,7 @@ fn repeated(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
             item.author == Author::Harness && item.answers.is_empty() && item.calls.is_empty()
         });
         if is_harness && !form.repeated && !form.left_out && !is_pinned(job, id) {
-            older.extend(newest.insert(job.archive.message(id)?.blocks.clone(), id));
+            older.extend(newest.insert(reader.archive.message(id)?.blocks.clone(), id));
         }
     }
     Ok(older)
@@ -75,9 +77,9 @@ fn holds_together(before: Option<Role>, after: Option<Role>) -> bool {
 
 /// The bulk of messages older than the protected part, by what the policy lets pruning touch. Nothing
 /// where all of it together is not worth its price.
-pub(crate) fn prune(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
+pub(crate) fn prune(job: &Job<'_>, reader: Reader<'_>) -> Result<Pruning, ArchiveError> {
     let rules = &job.policy.prune;
-    let made = weigh(job, wanted(job)?)?;
+    let made = weigh(job, reader, wanted(job, reader)?)?;
     let saved = job.context.tokens().less(made.tokens);
     if rules.saving_compare.holds(saved, rules.saving_min) {
         return Ok(made);
@@ -86,17 +88,17 @@ pub(crate) fn prune(job: &Job<'_>) -> Result<Pruning, ArchiveError> {
 }
 
 /// The same for the newest messages that a compaction keeps, under a policy that prunes with compactions.
-pub(crate) fn prune_tail(job: &Job<'_>, kept: &mut Kept) -> Result<(), ArchiveError> {
+pub(crate) fn prune_tail(job: &Job<'_>, reader: Reader<'_>, kept: &mut Kept) -> Result<(), ArchiveError> {
     let rules = &job.policy.prune;
     match rules.when {
         PruneWhen::Compaction if job.can.forms => {}
         PruneWhen::Compaction | PruneWhen::Never | PruneWhen::ToolRound | PruneWhen::Check => return Ok(()),
     }
     let (mut forms, mut saved) = (Vec::new(), Tokens::ZERO);
-    for (id, form) in wanted(job)?.into_iter().filter(|(id, _)| kept.tail.contains(id)) {
+    for (id, form) in wanted(job, reader)?.into_iter().filter(|(id, _)| kept.tail.contains(id)) {
         let now = kept.form_of(job, id);
-        let before = shown_tokens(id, now, job.reader())?;
-        let after = shown_tokens(id, now.and(form), job.reader())?;
+        let before = shown_tokens(id, now, reader)?;
+        let after = shown_tokens(id, now.and(form), reader)?;
         if after < before {
             saved += before.less(after);
             forms.push((id, form));
@@ -110,10 +112,10 @@ pub(crate) fn prune_tail(job: &Job<'_>, kept: &mut Kept) -> Result<(), ArchiveEr
 }
 
 /// Each message in view that may be shown shorter, with the form it would take on.
-fn wanted(job: &Job<'_>) -> Result<Vec<(EntryId, Form)>, ArchiveError> {
+fn wanted(job: &Job<'_>, reader: Reader<'_>) -> Result<Vec<(EntryId, Form)>, ArchiveError> {
     let rules = &job.policy.prune;
-    let exempt = Exempt::of(job)?;
-    let stale = if rules.superseded_reads { stale_reads(job)? } else { HashSet::new() };
+    let exempt = Exempt::of(job, reader)?;
+    let stale = if rules.superseded_reads { stale_reads(job, reader)? } else { HashSet::new() };
     let mut forms = Vec::new();
     for (at, slot) in job.context.slots().iter().enumerate() {
         let Slot::Message { id, form } = slot else { continue };
@@ -147,17 +149,22 @@ struct Exempt {
 }
 
 impl Exempt {
-    fn of(job: &Job<'_>) -> Result<Self, ArchiveError> {
+    fn of(job: &Job<'_>, reader: Reader<'_>) -> Result<Self, ArchiveError> {
         let rules = &job.policy.prune;
         let ends = [job.first_said(), job.newest_said()].into_iter().flatten();
-        let pins: Vec<EntryId> =
-            job.pins.iter().chain(job.context.pins()).copied().chain(matching(job)?).collect();
-        let set = KeepSet::of(&Chooser::new(job, job.reader()), &pins)?;
+        let pins: Vec<EntryId> = job
+            .pins
+            .iter()
+            .chain(job.context.pins())
+            .copied()
+            .chain(matching(job, reader.archive)?)
+            .collect();
+        let set = KeepSet::of(&Chooser::new(job, reader), &pins)?;
         let messages = ends.chain(set.iter().map(|(id, _)| id)).collect();
         let is_cold = rules
             .cache_cold_minutes
             .is_some_and(|least| job.circumstances.idle_minutes.is_some_and(|idle| idle >= least));
-        let (newest, kept) = (newest_results(job), kept_results(job)?);
+        let (newest, kept) = (newest_results(job), kept_results(job, reader)?);
         Ok(Self { from: protected_from(job), messages, newest, kept, is_cold })
     }
 
@@ -195,36 +202,36 @@ fn newest_results(job: &Job<'_>) -> HashSet<EntryId> {
 }
 
 /// Messages whose results stay: of tools the policy names, and errors where it says so.
-fn kept_results(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
+fn kept_results(job: &Job<'_>, reader: Reader<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
     let rules = &job.policy.prune;
     let mut kept = HashSet::new();
     if rules.tools_kept.is_empty() && !rules.errors_kept {
         return Ok(kept);
     }
-    let names = if rules.tools_kept.is_empty() { HashMap::new() } else { tool_names(job)? };
+    let names = if rules.tools_kept.is_empty() { HashMap::new() } else { tool_names(job, reader)? };
     let is_kept = |call: &CallId| names.get(call).is_some_and(|name| rules.tools_kept.contains(name));
     for (id, ..) in job.context.message_slots() {
         let Some(item) = job.log.item(id).filter(|item| !item.answers.is_empty()) else { continue };
-        if item.answers.iter().any(is_kept) || (rules.errors_kept && has_error(job, id)?) {
+        if item.answers.iter().any(is_kept) || (rules.errors_kept && has_error(reader, id)?) {
             kept.insert(id);
         }
     }
     Ok(kept)
 }
 
-fn tool_names(job: &Job<'_>) -> Result<HashMap<CallId, String>, ArchiveError> {
+fn tool_names(job: &Job<'_>, reader: Reader<'_>) -> Result<HashMap<CallId, String>, ArchiveError> {
     let mut names = HashMap::new();
     for (id, ..) in job.context.message_slots() {
         if job.log.item(id).is_some_and(|item| !item.calls.is_empty()) {
-            let message = job.archive.message(id)?;
+            let message = reader.archive.message(id)?;
             names.extend(message.calls().map(|call| (call.id.clone(), call.name.to_string())));
         }
     }
     Ok(names)
 }
 
-fn has_error(job: &Job<'_>, id: EntryId) -> Result<bool, ArchiveError> {
-    Ok(job.archive.message(id)?.results().any(|result| result.is_error))
+fn has_error(reader: Reader<'_>, id: EntryId) -> Result<bool, ArchiveError> {
+    Ok(reader.archive.message(id)?.results().any(|result| result.is_error))
 }
 
 fn old_form(job: &Job<'_>, id: EntryId, rules: &Prune) -> Result<Form, ArchiveError> {
@@ -251,12 +258,12 @@ fn has_long_arguments(job: &Job<'_>, id: EntryId) -> Result<bool, ArchiveError> 
 }
 
 /// Results of reading a file, or a part of it, that was read again or written later on.
-fn stale_reads(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
+fn stale_reads(job: &Job<'_>, reader: Reader<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
     let mut reads: HashMap<String, Vec<(Option<String>, EntryId)>> = HashMap::new();
     let mut stale = HashSet::new();
     let mut ledger = ledger::Reads::default();
     for (id, ..) in job.context.message_slots() {
-        for touched in ledger.take(id, &*job.archive.message(id)?) {
+        for touched in ledger.take(id, &*reader.archive.message(id)?) {
             match touched {
                 ledger::Touched::Read { path, part, result } => {
                     let earlier = reads.entry(path).or_default();
@@ -276,12 +283,12 @@ fn stale_reads(job: &Job<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
     Ok(stale)
 }
 
-fn weigh(job: &Job<'_>, forms: Vec<(EntryId, Form)>) -> Result<Pruning, ArchiveError> {
+fn weigh(job: &Job<'_>, reader: Reader<'_>, forms: Vec<(EntryId, Form)>) -> Result<Pruning, ArchiveError> {
     let mut tokens = job.context.tokens();
     let mut worth = Vec::with_capacity(forms.len());
     for (id, wanted) in forms {
         let (form, size) = job.context.form_of(id, job.sizes);
-        let after = shown_tokens(id, form.and(wanted), job.reader())?;
+        let after = shown_tokens(id, form.and(wanted), reader)?;
         if after < size {
             tokens = tokens.less(size) + after;
             worth.push((id, wanted));

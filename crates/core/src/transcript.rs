@@ -2,15 +2,19 @@
 //! pictures and long results are left out as the policy says; block tags of ours are opened, so that
 //! nothing said in a session can end its own frame.
 
+use crate::plain_text::{Wording, ends, render};
 use crate::policy::{Clip, Markers, Pictures, SummaryRule};
 use crate::{
-    ArchiveError, Author, Block, EntryId, Image, Job, Measure, Message, Part, Role, Tokens, ToolResult,
+    Archive, ArchiveError, Author, Block, Call, EntryId, Image, Job, Measure, Message, Opaque, Part, Role,
+    Tokens, ToolResult,
 };
 use std::sync::Arc;
 
 /// How messages are written down for a summariser.
 pub(crate) struct Scribe<'j, 'a> {
     pub job: &'j Job<'a>,
+    /// Where the messages are.
+    pub originals: &'j dyn Archive,
     pub rule: &'j SummaryRule,
     /// Results longer than this many characters are cut.
     pub result_chars_max: Option<u32>,
@@ -26,6 +30,9 @@ pub(crate) struct Script<T> {
     pub cut: usize,
 }
 
+/// What stands where a message was cut to fit a request.
+const CUT_MARK: &str = "\n[... cut to fit ...]\n";
+
 /// Tags that frame parts of a request; the same in what was said are opened.
 const TAGS: [&str; 4] = ["conversation", "previous-summary", "summary", "branch"];
 
@@ -34,7 +41,7 @@ impl Scribe<'_, '_> {
     pub(crate) fn text(&self, ids: &[EntryId]) -> Result<Script<String>, ArchiveError> {
         let (mut pieces, mut cut) = (Vec::new(), 0);
         for &id in ids {
-            let message = self.job.archive.message(id)?;
+            let message = self.originals.message(id)?;
             let (text, is_cut) = self.told(id, &message);
             cut += usize::from(is_cut);
             if !text.is_empty() {
@@ -52,7 +59,7 @@ impl Scribe<'_, '_> {
     pub(crate) fn messages(&self, ids: &[EntryId]) -> Result<Script<Vec<Arc<Message>>>, ArchiveError> {
         let (mut messages, mut cut) = (Vec::new(), 0);
         for &id in ids {
-            let message = self.job.archive.message(id)?;
+            let message = self.originals.message(id)?;
             let (blocks, is_cut) = self.blocks(&message);
             cut += usize::from(is_cut);
             if !blocks.is_empty() {
@@ -63,52 +70,26 @@ impl Scribe<'_, '_> {
     }
 
     fn told(&self, id: EntryId, message: &Message) -> (String, bool) {
-        let (mut lines, mut is_cut) = (Vec::new(), false);
-        for block in &message.blocks {
-            let (text, was_cut) = self.told_block(id, message, block);
-            is_cut |= was_cut;
-            if !text.is_empty() {
-                lines.push(text);
-            }
-        }
+        let mut marked = Marked { scribe: self, id, kind: kind_of(message), is_cut: false };
         let separator = match self.rule.markers {
             Markers::Ids => "\n",
             Markers::Upper | Markers::Colon | Markers::Short => "\n\n",
         };
-        let mut text = opened(&(self.harmless)(&lines.join(separator)));
+        let mut text = opened(&(self.harmless)(&render(message, &mut marked, separator)));
         if self.rule.markers == Markers::Ids && !text.is_empty() {
             text = format!("[{id} {}]\n{text}", speaker(message));
         }
         let (text, is_shortened) = self.within(text);
-        (text, is_cut || is_shortened)
+        (text, marked.is_cut || is_shortened)
     }
 
     fn within(&self, text: String) -> (String, bool) {
         match self.message_max {
             Some(most) if self.job.measure.text(&text) > most => {
-                (ends_by_tokens(&text, most, self.job.measure), true)
+                let room = most.less(self.job.measure.text(CUT_MARK));
+                (ends(&text, room, CUT_MARK, self.job.measure), true)
             }
             Some(_) | None => (text, false),
-        }
-    }
-
-    fn told_block(&self, id: EntryId, message: &Message, block: &Block) -> (String, bool) {
-        let mark = |kind: Kind, text: &str| self.marked(kind, text);
-        match block {
-            Block::Text { text } => (mark(kind_of(message), text), false),
-            Block::Thinking { text, .. } if self.rule.thinking && !text.is_empty() => {
-                (mark(Kind::Thinking, text), false)
-            }
-            Block::Thinking { .. } => (String::new(), false),
-            Block::Call(call) => (self.told_call(&call.name, &call.input), false),
-            Block::Result(result) => {
-                let (text, is_cut) = self.result_text(result);
-                (mark(Kind::Result, &text), is_cut)
-            }
-            Block::Image(image) => {
-                (self.picture(image).map(|label| mark(kind_of(message), &label)).unwrap_or_default(), false)
-            }
-            Block::Opaque(opaque) => (mark(kind_of(message), &format!("[{} {id}]", opaque.kind)), false),
         }
     }
 
@@ -178,6 +159,45 @@ impl Scribe<'_, '_> {
             }
         }
         (blocks, is_cut)
+    }
+}
+
+/// The wording of one message, with the policy's markers.
+struct Marked<'m, 'j, 'a> {
+    scribe: &'m Scribe<'j, 'a>,
+    id: EntryId,
+    kind: Kind,
+    /// Whether a result was cut.
+    is_cut: bool,
+}
+
+impl Wording for Marked<'_, '_, '_> {
+    fn said(&mut self, text: &str) -> String {
+        self.scribe.marked(self.kind, text)
+    }
+
+    fn thought(&mut self, text: &str) -> String {
+        let is_told = self.scribe.rule.thinking && !text.is_empty();
+        if is_told { self.scribe.marked(Kind::Thinking, text) } else { String::new() }
+    }
+
+    fn called(&mut self, call: &Call) -> String {
+        self.scribe.told_call(&call.name, &call.input)
+    }
+
+    fn answered(&mut self, result: &ToolResult) -> String {
+        let (text, is_cut) = self.scribe.result_text(result);
+        self.is_cut |= is_cut;
+        self.scribe.marked(Kind::Result, &text)
+    }
+
+    fn pictured(&mut self, image: &Image) -> String {
+        let label = self.scribe.picture(image);
+        label.map(|label| self.scribe.marked(self.kind, &label)).unwrap_or_default()
+    }
+
+    fn carried(&mut self, opaque: &Opaque) -> String {
+        self.scribe.marked(self.kind, &format!("[{} {}]", opaque.kind, self.id))
     }
 }
 
@@ -264,21 +284,45 @@ fn clip(text: String, most: Option<u32>, how: Clip) -> (String, bool) {
     if most == 0 {
         return (format!("[{count} characters stripped]"), true);
     }
-    let place = |nth: usize| text.char_indices().nth(nth).map_or(text.len(), |(at, _)| at);
+    let (room, left_out) = (Tokens(most as u64), count - most);
     let told = match how {
-        Clip::Head => format!("{}\n[... {} more characters truncated]", &text[..place(most)], count - most),
+        Clip::Head => {
+            format!("{}\n[... {left_out} more characters truncated]", Characters.head(&text, room))
+        }
         Clip::Ends => {
-            let tail = most / 3;
-            let (head, rest) = (&text[..place(most - tail)], &text[place(count - tail)..]);
-            format!("{head}\n[... {} characters left out ...]\n{rest}", count - most)
+            ends(&text, room, &format!("\n[... {left_out} characters left out ...]\n"), &Characters)
         }
     };
     (told, true)
 }
 
-fn ends_by_tokens(text: &str, most: Tokens, measure: &dyn Measure) -> String {
-    let (head, tail) = (measure.head(text, most.share(2, 3)), measure.tail(text, most.share(1, 4)));
-    format!("{head}\n[... cut to fit ...]\n{tail}")
+/// Counts characters, for limits that are set in them.
+pub(crate) struct Characters;
+
+impl Measure for Characters {
+    fn text(&self, text: &str) -> Tokens {
+        Tokens(text.chars().count() as u64)
+    }
+
+    fn image(&self, _: &Image) -> Tokens {
+        Tokens::ZERO
+    }
+
+    fn framing(&self) -> Tokens {
+        Tokens::ZERO
+    }
+
+    fn head<'t>(&self, text: &'t str, max: Tokens) -> &'t str {
+        text.char_indices().nth(max.0 as usize).map_or(text, |(at, _)| &text[..at])
+    }
+
+    fn tail<'t>(&self, text: &'t str, max: Tokens) -> &'t str {
+        let first = (max.0 as usize).checked_sub(1).map(|before| text.char_indices().rev().nth(before));
+        match first {
+            None => "",
+            Some(first) => first.map_or(text, |(at, _)| &text[at..]),
+        }
+    }
 }
 
 /// Opens block tags of ours in a text, so that it cannot end or begin one.

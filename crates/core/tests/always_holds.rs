@@ -1,26 +1,31 @@
-//! What always holds, over random histories: whole exchanges, a partition, the always-keep set,
-//! determinism, undo, and no second compaction of the same history.
+//! What always holds, over random histories: whole exchanges, a partition, the always-keep set and the target
+//! beside it, determinism, marks on every path, and no second compaction of the same history.
 //!
 //! `EPITOME_CASES=1000000 cargo test -p epitome-core --release --test always_holds` runs more.
 
 #[allow(dead_code, reason = "the other tests of it need more")]
 mod world;
 
-use epitome_core::{Context, EntryId, Expressible, Form, Outcome, Record, Strategy, Tokens, Trigger};
+use epitome_core::{
+    Compaction, EntryId, Expressible, Form, Mark, Outcome, Record, Strategy, Tokens, Trigger,
+};
 use proptest::prelude::{
     Just, ProptestConfig, Strategy as Generate, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
 };
 use proptest::test_runner::RngSeed;
 use std::collections::HashSet;
-use world::{Asked, Session, histories, others};
+use world::{Asked, CountingArchive, Session, histories, others};
 
-/// In all eight properties together the ordinary run sees ten thousand histories, the same ones each
+/// How many properties there are.
+const PROPERTIES: u32 = 16;
+
+/// In all properties together the ordinary run sees ten thousand histories, the same ones each
 /// time so that a failure is nobody's bad luck; whoever asks for a number of cases gets new ones.
 #[expect(clippy::disallowed_methods, reason = "whoever runs the tests says how many cases")]
 fn cases() -> ProptestConfig {
     let asked = std::env::var("EPITOME_CASES").ok().and_then(|cases| cases.parse::<u32>().ok());
     let rng_seed = if asked.is_some() { RngSeed::Random } else { RngSeed::Fixed(2026) };
-    ProptestConfig { cases: asked.unwrap_or(10_000) / 8, rng_seed, ..ProptestConfig::default() }
+    ProptestConfig { cases: asked.unwrap_or(10_000) / PROPERTIES, rng_seed, ..ProptestConfig::default() }
 }
 
 fn asked() -> impl Generate<Value = Asked> {
@@ -174,6 +179,15 @@ proptest! {
     }
 
     #[test]
+    fn no_original_is_read_twice(history in histories(), asked in asked()) {
+        let session = Session::of(&history);
+        let archive = CountingArchive::new(&session.archive);
+        session.outcome_from(&asked, &archive);
+        let reads = archive.reads.into_inner().expect("nobody panicked");
+        prop_assert!(reads.values().all(|&times| times == 1), "{:?}", reads);
+    }
+
+    #[test]
     fn compacting_reaches_the_window_or_says_what_stands_in_the_way(history in histories(), asked in asked()) {
         let mut session = Session::of(&history);
         let room = session.budget(&asked).room();
@@ -205,16 +219,6 @@ proptest! {
     }
 
     #[test]
-    fn undo_brings_the_context_back(history in histories(), asked in asked()) {
-        let mut session = Session::of(&history);
-        let before = session.text();
-        if session.compact(&asked).is_some() {
-            session.undo();
-            prop_assert_eq!(session.text(), before);
-        }
-    }
-
-    #[test]
     fn a_history_just_compacted_is_left_alone(history in histories(), asked in asked()) {
         let mut session = Session::of(&history);
         if session.compact(&asked).is_some() {
@@ -230,9 +234,93 @@ proptest! {
         let mut session = Session::of(first);
         session.compact(&asked);
         session.say(second);
-        let derived = Context::of(session.log.newest(), session.reader()).expect("all is in memory");
+        let derived = session.context_of(session.log.newest());
         prop_assert_eq!(derived.slots(), session.context.slots());
         prop_assert_eq!(derived.tokens(), session.context.tokens());
         prop_assert_eq!(derived.units(), session.context.units());
+    }
+
+    #[test]
+    fn a_sibling_that_applies_a_compaction_sees_the_same_head(history in histories(), asked in asked()) {
+        let mut session = Session::of(&history);
+        let passes = session.compact(&asked).map(|_| session.passes()).unwrap_or_default();
+        let Some(&of) = passes.last() else { return Ok(()) };
+        let Some(anchor) = session.log.compaction(of).and_then(Compaction::anchor) else { return Ok(()) };
+        let head = session.head(&session.context, of);
+        let sibling = session.branch(Some(anchor), "another way");
+        let is_below = session.history.last() == Some(&anchor);
+        prop_assert!(is_below || !session.text_of(sibling).contains("<epitome-summary"), "it holds unasked");
+        session.log.mark(Some(sibling), Mark::Apply { of }).expect("it is a compaction");
+        prop_assert_eq!(session.head(&session.context_of(Some(sibling)), of), head);
+    }
+
+    #[test]
+    fn an_undo_binds_only_the_paths_through_its_anchor(history in histories(), asked in asked()) {
+        let (mut session, mut plain) = (Session::of(&history), Session::of(&history));
+        if session.compact(&asked).is_none() {
+            return Ok(());
+        }
+        let leaf = session.log.newest().expect("someone spoke");
+        let compacted = session.text_of(leaf);
+        let (left, right) = (session.branch(Some(leaf), "on"), session.branch(Some(leaf), "on"));
+        let untouched = session.text_of(right);
+        let of = *session.passes().last().expect("it was compacted");
+        session.log.mark(Some(left), Mark::Undo { of }).expect("it is a compaction");
+        let before = plain.branch(plain.log.newest(), "on");
+        prop_assert_eq!(session.text_of(left), plain.text_of(before));
+        prop_assert_eq!(session.text_of(right), untouched);
+        prop_assert_eq!(session.text_of(leaf), compacted);
+    }
+
+    #[test]
+    fn undo_brings_the_context_back_and_redo_the_compaction(history in histories(), asked in asked()) {
+        let mut session = Session::of(&history);
+        let before = session.text();
+        if session.compact(&asked).is_some() {
+            let compacted = session.text();
+            let of = *session.passes().last().expect("it was compacted");
+            session.mark(Mark::Undo { of });
+            prop_assert_eq!(session.text(), before);
+            session.mark(Mark::Redo { of });
+            prop_assert_eq!(session.text(), compacted);
+        }
+    }
+
+    #[test]
+    fn a_pin_on_a_covered_message_shows_its_whole_exchange(history in histories(), asked in asked(), which in any::<prop::sample::Index>()) {
+        let mut session = Session::of(&history);
+        let Some(record) = session.compact(&asked) else { return Ok(()) };
+        let change = record.change().expect("something was changed");
+        let covered: Vec<EntryId> = change.superseded.iter().chain(&change.dropped).copied().collect();
+        if covered.is_empty() {
+            return Ok(());
+        }
+        let of = covered[which.index(covered.len())];
+        session.mark(Mark::Pin { of });
+        let view = in_view(&session);
+        prop_assert!(view.contains(&of), "{} stays hidden", of);
+        for (call, result) in session.pairs() {
+            prop_assert_eq!(view.contains(&call), view.contains(&result), "{} and {}", call, result);
+        }
+        session.mark(Mark::Unpin { of });
+        prop_assert!(!in_view(&session).contains(&of), "{} stays in view", of);
+    }
+
+    #[test]
+    fn nested_compactions_come_and_go_in_any_order(history in histories(), asked in asked(), order in prop::collection::vec(any::<u16>(), 4)) {
+        let mut session = Session::default();
+        for part in history.chunks(history.len().div_ceil(4).max(1)) {
+            session.say(part);
+            session.compact(&asked);
+        }
+        let mut passes: Vec<(u16, EntryId)> = order.into_iter().zip(session.passes()).collect();
+        passes.sort_unstable();
+        for (_, of) in passes {
+            session.mark(Mark::Undo { of });
+            let derived = session.context_of(session.log.newest());
+            prop_assert_eq!(derived.slots(), session.context.slots());
+            prop_assert_eq!(derived.tokens(), session.context.tokens());
+        }
+        prop_assert_eq!(session.text(), Session::of(&history).text());
     }
 }

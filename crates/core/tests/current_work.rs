@@ -51,6 +51,16 @@ fn what_alone_takes_over_half_of_the_window_is_reduced_and_the_record_says_so() 
 }
 
 #[test]
+fn of_instructions_given_again_the_newest_copy_stays() {
+    let again = |which| Act::Repeats(which);
+    let history =
+        [vec![Act::Says(100), again(0), again(1)], old(100_000), vec![again(0), Act::Says(100)]].concat();
+    let (session, _) = compacted(&history, &Asked::plainly(32_000));
+    let given: Vec<EntryId> = session.instructions().collect();
+    assert_eq!(given, [session.history[2], session.history[session.history.len() - 2]]);
+}
+
+#[test]
 fn a_large_old_result_is_masked_and_does_not_end_the_tail() {
     let work = vec![calls(400), calls(400), calls(22_000), calls(400)];
     let history = [old(100_000), vec![Act::Says(100)], work].concat();

@@ -181,17 +181,17 @@ fn embedded_branch(
     messages: &[EntryId],
     focus: Option<&str>,
 ) -> Result<String, EngineError> {
+    let originals: Vec<_> = messages.iter().copied().zip(session.archive().messages(messages)?).collect();
     let material = Material {
-        superseded: messages,
+        superseded: &originals,
         addressable: messages,
         visible: &[],
         earlier: None,
         previous: &[],
         focus,
-        archive: &**session.archive(),
         measure: &**session.assembly().measure(),
     };
-    Ok(embedded::summarize(&material, session.policy().branch.output_max)?.text)
+    Ok(embedded::summarize(&material, session.policy().branch.output_max).text)
 }
 
 /// Files read and changed on the branch, and on those that were summarised in it.

@@ -196,7 +196,7 @@ impl Session {
         let is_far = |one: Tokens, other: Tokens| one > other.share(TRUST_FACTOR, 1);
         let is_odd = tokens > TRUST_TOKENS_MIN && (is_far(tokens, counted) || is_far(counted, tokens));
         let is_floor = self.policy().trigger.measure == MeasureBy::Floor;
-        (!usage.is_zero() && !(is_odd && is_floor)).then_some(Mark::Usage(UsageMark { tokens, counted }))
+        (!usage.is_zero() && (!is_odd || !is_floor)).then_some(Mark::Usage(UsageMark { tokens, counted }))
     }
 }
 

@@ -10,8 +10,8 @@ use crate::session::{Asked, EngineError, Phase, Session, Step};
 use epitome_core::policy::{Mode, PruneWhen};
 use epitome_core::{
     Archive, Available, Before, Called, Circumstances, Conclusion, Decision, Drafted, EditPass, Effect,
-    Errand, HookAnswer, HookRun, Next, NoSummary, Outcome, Pending, Plan, Range, Record, Strategy,
-    Summarizer, Tokens, Transformed, Trigger, embedded,
+    Errand, HookAnswer, HookRun, Next, Outcome, Pending, Plan, Range, Record, Strategy, Summarizer, Tokens,
+    Transformed, Trigger, embedded,
 };
 use futures_util::future::{Either, join_all, select};
 use serde::Serialize;
@@ -289,8 +289,8 @@ impl Driver {
             next = match next {
                 Next::Done(conclusion) => return Ok(conclusion),
                 Next::Summarize(ask) => {
-                    let draft = embedded::summarize(&ask.material(), ask.budget()).map_err(NoSummary::from);
-                    ask.answer(draft)?
+                    let draft = embedded::summarize(&ask.material(), ask.budget());
+                    ask.answer(Ok(draft))?
                 }
                 Next::Consult(consultation) => {
                     let answers = self.consult(session, &consultation.event()).await;

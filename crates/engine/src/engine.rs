@@ -9,10 +9,11 @@ use crate::assembly::{Assembly, RefusalFigures};
 use crate::branch::{Farewell, Moved};
 use crate::check::CheckPoint;
 use crate::driver::{CompactOptions, Driver, PlanSketch, Recovery, TurnEnd};
-use crate::event::Event;
 use crate::ports::Spawn;
 use crate::session::{EngineError, Session, SessionOptions, Step};
-use crate::store::{Batch, ChainHash, Claim, Node, Position, SessionId, Store, StoreError, TenantId};
+use crate::store::{
+    Batch, ChainHash, Claim, Node, Position, SessionId, Store, StoreError, StoredEvent, TenantId,
+};
 use epitome_core::{EntryId, Judgement, Message, Record, Tokens, Trigger};
 use epitome_tokens::Usage;
 use std::collections::HashMap;
@@ -294,7 +295,7 @@ impl Engine {
     }
 
     /// Events since a position, oldest first.
-    pub async fn events(&self, since: Position) -> Result<Vec<(Position, SessionId, Event)>, EngineError> {
+    pub async fn events(&self, since: Position) -> Result<Vec<StoredEvent>, EngineError> {
         Ok(self.store.events(since).await?)
     }
 

@@ -174,8 +174,8 @@ impl Replay<'_> {
             let before = self.session.context().slots().to_vec();
             let tokens = self.session.context().tokens();
             self.session.absorb(id)?;
-            let record = self.recorded(tokens);
-            self.note(&before, Some(record));
+            let is_changed = before != self.session.context().slots();
+            self.note(&before, is_changed.then(|| self.recorded(tokens)));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use epitome_core::policy::Resume;
 use epitome_core::{
     Archive, ArchiveError, Available, Budget, Circumstances, Conclusion, Context, EditPass, Effect, EntryId,
     Expressible, Item, Job, Judgement, Log, LogError, Mark, MemoryArchive, Message, Outcome, Plan, Policy,
-    Range, Record, Role, Shown, SizeTable, Strategy, Tokens, Trigger,
+    Range, Record, Role, Shown, SizeTable, Strategy, Tokens, Trigger, UsageMark,
 };
 use epitome_tokens::Usage;
 use std::collections::HashSet;
@@ -191,6 +191,7 @@ impl Session {
     pub fn move_to(&mut self, leaf: Option<EntryId>) -> Result<(), EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
         timeline.move_to(leaf, lens(assembly, archive))?;
+        self.outgrow()?;
         (self.state.ready, self.state.is_stop_told) = (None, self.breaker().is_open());
         self.marks_seen = self.log().marks_on(&self.log().path_of(leaf)).len();
         Ok(())
@@ -203,7 +204,7 @@ impl Session {
         if timeline.log().item(id).is_some_and(|item| item.role == Role::Assistant) {
             state.recoveries = 0;
         }
-        Ok(())
+        self.outgrow_no_more()
     }
 
     /// Goes on with the log as others have left it, as an opening says.
@@ -234,7 +235,7 @@ impl Session {
             }
             let (timeline, trigger) = (&mut self.timeline, self.assembly.policy().trigger.clone());
             if trigger.bytes.is_some() || trigger.media.is_some() {
-                timeline.recount_view(lens(&self.assembly, &self.archive))?;
+                timeline.review(lens(&self.assembly, &self.archive))?;
             }
         }
         self.marks_seen = self.log().marks_on(path).len();
@@ -255,15 +256,17 @@ impl Session {
             let record = log.mark_of(*id).and_then(Mark::record);
             record.is_some_and(|record| !record.trigger.is_manual() && record.budget.window < window)
         };
-        let mut ignored: HashSet<EntryId> = passes.filter(is_smaller).collect();
-        if !ignored.is_empty() {
-            let whole: Tokens = self.history().iter().map(|&id| self.timeline.sizes().total(id)).sum();
-            if self.budget().is_due(whole, self.policy()) {
-                ignored.clear();
-            }
-        }
+        let has_room = !self.budget().is_due(self.timeline.whole(), self.policy());
+        let ignored: HashSet<EntryId> =
+            if has_room { passes.filter(is_smaller).collect() } else { HashSet::new() };
         let Self { timeline, assembly, archive, .. } = self;
         Ok(timeline.set_ignored(ignored, lens(assembly, archive))?)
+    }
+
+    /// The same after something was said: what is done without is needed as soon as there is no room for all it covers.
+    fn outgrow_no_more(&mut self) -> Result<(), EngineError> {
+        let is_due = || self.budget().is_due(self.timeline.whole(), self.policy());
+        if self.timeline.ignores_any() && is_due() { self.outgrow() } else { Ok(()) }
     }
 
     /// Goes on with a log in which what this session appended stands behind what others did.
@@ -296,6 +299,7 @@ impl Session {
         if message.role == Role::Assistant {
             self.state.recoveries = 0;
         }
+        self.outgrow_no_more()?;
         Ok(id)
     }
 
@@ -508,6 +512,7 @@ impl Session {
         let is_usable = |&(id, anchor): &(EntryId, EntryId)| {
             Some(anchor) > context.anchor()
                 && !context.is_undone(id)
+                && !self.timeline.ignores(id)
                 && self.history().binary_search(&anchor).is_ok()
         };
         let found = log.compactions().filter(is_usable).max_by_key(|&(id, anchor)| (anchor, id));
@@ -524,6 +529,7 @@ impl Session {
         let is_new = |id: &EntryId| {
             let Some(Mark::Edit { edit, .. }) = log.mark_of(*id) else { return false };
             !context.is_undone(*id)
+                && !self.timeline.ignores(*id)
                 && edit.forms.iter().any(|(message, form)| {
                     let shown = context.message_slots().find(|(shown, ..)| shown == message);
                     shown.is_some_and(|(_, now, _)| now.and(*form) != now)
@@ -606,21 +612,28 @@ impl Session {
         let is_other_count = self.assembly.set_policy(policy)?;
         let Self { timeline, assembly, archive, .. } = self;
         let lens = lens(assembly, archive);
-        Ok(if is_other_count { timeline.recount(lens)? } else { timeline.recount_view(lens)? })
+        if is_other_count {
+            timeline.recount(lens)?;
+        } else {
+            timeline.review(lens)?;
+        }
+        self.outgrow()
     }
 
     /// Uses another model from the next check on; messages are counted anew where it counts otherwise. What one
     /// model's provider counted says nothing of the next one's requests.
     pub fn set_assembly(&mut self, assembly: Assembly) -> Result<(), EngineError> {
         let is_other_count = assembly.count_method() != self.assembly.count_method();
+        if self.timeline.usage().is_some() {
+            self.mark(Mark::Usage(UsageMark::default()))?;
+        }
         self.assembly = assembly;
         let Self { timeline, assembly, archive, .. } = self;
-        timeline.forget_usage();
         let lens = lens(assembly, archive);
         if is_other_count {
             timeline.recount(lens)?;
         } else {
-            timeline.recount_view(lens)?;
+            timeline.review(lens)?;
         }
         self.outgrow()
     }

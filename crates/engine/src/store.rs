@@ -136,6 +136,9 @@ pub enum StoreError {
     Archive(#[from] epitome_core::ArchiveError),
 }
 
+/// An event, the session it happened in, and where it stands among all events.
+pub type StoredEvent = (Position, SessionId, Event);
+
 /// Where sessions are kept.
 pub trait Store: Send + Sync {
     /// Makes a session in which nothing was said.
@@ -166,8 +169,7 @@ pub trait Store: Send + Sync {
     /// Gives a lease back.
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()>;
     /// Events since a position, oldest first.
-    fn events(&self, since: Position)
-    -> BoxFuture<'_, Result<Vec<(Position, SessionId, Event)>, StoreError>>;
+    fn events(&self, since: Position) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>>;
     /// Forgets a session.
     fn remove(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>>;
 }
@@ -183,7 +185,7 @@ struct Tables {
     sessions: HashMap<SessionId, Kept>,
     nodes: HashMap<(TenantId, ChainHash), (SessionId, EntryId)>,
     leases: HashMap<Claim, u64>,
-    events: Vec<(Position, SessionId, Event)>,
+    events: Vec<StoredEvent>,
     created: u64,
     fences: u64,
     position: u64,
@@ -276,10 +278,7 @@ impl Store for MemoryStore {
         ready(())
     }
 
-    fn events(
-        &self,
-        since: Position,
-    ) -> BoxFuture<'_, Result<Vec<(Position, SessionId, Event)>, StoreError>> {
+    fn events(&self, since: Position) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
         let tables = self.tables();
         let from = tables.events.partition_point(|(position, ..)| *position <= since);
         ready(Ok(tables.events[from..].to_vec()))

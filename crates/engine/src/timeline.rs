@@ -28,6 +28,8 @@ pub struct Timeline {
     usage: Option<UsageAnchor>,
     /// Compactions and edits that this path does without; see [`Timeline::set_ignored`].
     ignored: Arc<HashSet<EntryId>>,
+    /// What all of `history` would take whole.
+    whole: Tokens,
     rebuilds: u64,
 }
 
@@ -81,6 +83,7 @@ impl Timeline {
             tally: ViewTally::default(),
             usage: None,
             ignored: Arc::default(),
+            whole: Tokens::ZERO,
             rebuilds: 0,
         }
     }
@@ -99,19 +102,27 @@ impl Timeline {
 
     /// Derives everything anew for the path that ends in `leaf`.
     pub fn move_to(&mut self, leaf: Option<EntryId>, lens: Lens<'_>) -> Result<(), ArchiveError> {
+        let path = leaf.map(|leaf| self.log.path(leaf)).unwrap_or_default();
+        self.count_new(&path, lens);
         let (log, sizes) = (self.log.clone(), self.sizes.clone());
         let reader = Reader { log: &log, sizes: &sizes, measure: lens.measure, archive: lens.archive };
         let ignored = self.ignored.clone();
         let context = Context::of_ignoring(leaf, reader, ignored.clone())?;
-        let path = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
         let rebuilds = self.rebuilds + 1;
         *self = Self { leaf, context, rebuilds, ignored, ..Self::new(log.clone(), sizes.clone()) };
-        for anchor in std::iter::once(None).chain(path.iter().copied().map(Some)) {
-            for &id in anchor.iter().chain(log.marks_at(anchor)) {
-                self.note(id, lens.guard);
+        held_on(&log, &path).for_each(|id| self.note(id, lens.guard));
+        self.tally.recount(&self.context, lens)
+    }
+
+    /// Counts messages of a path that were never counted in the way that is in use now. What is out of view need not be
+    /// at hand, and is not missed.
+    fn count_new(&mut self, path: &[EntryId], lens: Lens<'_>) {
+        for &id in path {
+            let is_new = self.log.item(id).is_some() && self.sizes.total(id) == Tokens::ZERO;
+            if let Some(message) = is_new.then(|| lens.archive.message(id).ok()).flatten() {
+                Arc::make_mut(&mut self.sizes).set(id, lens.measure.sizes(&message));
             }
         }
-        self.tally.recount(&self.context, lens)
     }
 
     /// Takes up one more entry: the next of the path, or a mark anchored at its end. Costs the same however
@@ -139,7 +150,10 @@ impl Timeline {
         let Some(entry) = log.get(id) else { return };
         self.breaker.take(entry, guard);
         match entry {
-            Entry::Message(_) => self.history.push(id),
+            Entry::Message(_) => {
+                self.history.push(id);
+                self.whole += self.sizes.total(id);
+            }
             Entry::Recorded(_) => self.add_compaction(id),
             Entry::Mark(Mark::Compaction { .. }) => self.add_compaction(id),
             Entry::Mark(Mark::Apply { of } | Mark::Redo { of }) if log.compaction(*of).is_some() => {
@@ -151,13 +165,18 @@ impl Timeline {
             }
             Entry::Mark(Mark::Usage(mark)) => {
                 let slots = self.slots_up_to(log.parent(id));
-                self.usage = Some(UsageAnchor { mark: *mark, slots });
+                let is_known = *mark != UsageMark::default();
+                self.usage = is_known.then_some(UsageAnchor { mark: *mark, slots });
             }
-            Entry::Mark(Mark::Edit { .. } | Mark::Apply { .. } | Mark::Redo { .. }) => self.usage = None,
             Entry::Mark(
-                Mark::Pin { .. }
-                | Mark::Unpin { .. }
-                | Mark::Label { .. }
+                Mark::Edit { .. }
+                | Mark::Apply { .. }
+                | Mark::Redo { .. }
+                | Mark::Pin { .. }
+                | Mark::Unpin { .. },
+            ) => self.usage = None,
+            Entry::Mark(
+                Mark::Label { .. }
                 | Mark::Judgement { .. }
                 | Mark::Failure
                 | Mark::Floor { .. }
@@ -181,6 +200,21 @@ impl Timeline {
         }
         self.ignored = Arc::new(ignored);
         self.move_to(self.leaf, lens)
+    }
+
+    /// Whether the path does without this compaction or edit.
+    pub(crate) fn ignores(&self, pass: EntryId) -> bool {
+        self.ignored.contains(&pass)
+    }
+
+    /// Whether it does without any.
+    pub(crate) fn ignores_any(&self) -> bool {
+        !self.ignored.is_empty()
+    }
+
+    /// What all messages of the path would take, each of them whole.
+    pub(crate) fn whole(&self) -> Tokens {
+        self.whole
     }
 
     fn add_compaction(&mut self, id: EntryId) {
@@ -228,18 +262,20 @@ impl Timeline {
         (self.log, self.sizes) = (log, sizes);
     }
 
-    /// Counts every message of the path anew, by another way of counting.
+    /// Counts every message of the path anew, by another way of counting; those of other paths when they are come to.
     pub fn recount(&mut self, lens: Lens<'_>) -> Result<(), ArchiveError> {
-        let mut sizes = SizeTable::default();
-        for &id in &self.history {
-            sizes.set(id, lens.measure.sizes(&*lens.archive.message(id)?));
-        }
-        self.sizes = Arc::new(sizes);
+        self.sizes = Arc::default();
         self.move_to(self.leaf, lens)
     }
 
-    /// Counts bytes and pictures in view anew: another policy may want them.
-    pub(crate) fn recount_view(&mut self, lens: Lens<'_>) -> Result<(), ArchiveError> {
+    /// Looks at the path with another policy's eyes: bytes and pictures in view are counted anew, and what stops a
+    /// loop is held against its limits.
+    pub(crate) fn review(&mut self, lens: Lens<'_>) -> Result<(), ArchiveError> {
+        let path = self.leaf.map(|leaf| self.log.path(leaf)).unwrap_or_default();
+        self.breaker = Breaker::default();
+        for entry in held_on(&self.log, &path).filter_map(|id| self.log.get(id)) {
+            self.breaker.take(entry, lens.guard);
+        }
         self.tally.recount(&self.context, lens)
     }
 
@@ -331,14 +367,16 @@ impl Timeline {
         self.usage
     }
 
-    pub(crate) fn forget_usage(&mut self) {
-        self.usage = None;
-    }
-
     /// How often the context was rebuilt.
     pub fn rebuilds(&self) -> u64 {
         self.rebuilds
     }
+}
+
+/// The entries of a path and the marks that hold on it, in the order they take effect.
+fn held_on<'l>(log: &'l Log, path: &'l [EntryId]) -> impl Iterator<Item = EntryId> + 'l {
+    let anchors = std::iter::once(None).chain(path.iter().copied().map(Some));
+    anchors.flat_map(|anchor| anchor.into_iter().chain(log.marks_at(anchor).iter().copied()))
 }
 
 /// An entry that could not be appended or taken up.

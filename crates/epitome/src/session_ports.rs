@@ -53,10 +53,7 @@ impl PortsBuilder {
 
     /// Who can be asked by these settings.
     pub fn ports(&self, resolved: &Resolved) -> Result<SessionPorts> {
-        let mut ports = Ports::at(self.clock.clone());
-        for hook in CommandHook::all(&resolved.hooks)? {
-            ports.add_hook(Arc::new(hook))?;
-        }
+        let mut ports = self.with_hooks(resolved)?;
         let Some(name) = writer(resolved) else { return Ok(SessionPorts { ports, provider: None }) };
         let provider = Arc::new(self.provider(name, resolved)?);
         ports.prompts = Arc::new(self.prompts(&resolved.policy.summary.prompt)?);
@@ -66,8 +63,17 @@ impl PortsBuilder {
 
     /// Refuses a summariser or a hook that cannot be asked.
     pub fn check(&self, resolved: &Resolved) -> Result<()> {
-        CommandHook::all(&resolved.hooks)?;
+        self.with_hooks(resolved)?;
         writer(resolved).map_or(Ok(()), |name| self.provider(name, resolved).map(drop))
+    }
+
+    /// The operator's hooks, and nobody else yet.
+    fn with_hooks(&self, resolved: &Resolved) -> Result<Ports> {
+        let mut ports = Ports::at(self.clock.clone());
+        for hook in CommandHook::all(&resolved.hooks)? {
+            ports.add_hook(Arc::new(hook))?;
+        }
+        Ok(ports)
     }
 
     fn provider(&self, name: &str, resolved: &Resolved) -> Result<Provider> {

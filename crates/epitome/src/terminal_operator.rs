@@ -71,9 +71,8 @@ fn ask(pending: &Pending, draft: &str) -> Decision {
 
 /// One answer; nothing where it is none of those there are. The end of input is a no.
 fn choice() -> Option<Choice> {
-    let mut stderr = io::stderr().lock();
-    // Where nobody sees the question, the answer is as good as any.
-    drop(stderr.write_all(b"[a]pprove, [e]dit the summary, [r]eject? ").and_then(|()| stderr.flush()));
+    // Not locked: whoever waits for the answer no longer than the deadline has something to say then.
+    drop(io::stderr().write_all(b"[a]pprove, [e]dit the summary, [r]eject? "));
     let mut line = String::new();
     match io::stdin().read_line(&mut line) {
         Ok(0) | Err(_) => Some(Choice::Reject),

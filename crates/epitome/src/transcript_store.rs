@@ -4,7 +4,8 @@
 
 use epitome_core::{Archive, Entry, EntryId, Log, LogError, Message};
 use epitome_engine::store::{
-    Batch, ChainHash, Claim, Lease, Node, Opened, Position, SessionId, Store, StoreError, TenantId,
+    Batch, ChainHash, Claim, Lease, Node, Opened, Position, SessionId, Store, StoreError, StoredEvent,
+    TenantId,
 };
 use epitome_engine::{Appended, BoxFuture, Event};
 use epitome_wire::{Conversation, Originals};
@@ -15,11 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct TranscriptStore {
     session: SessionId,
     originals: Originals,
-    state: Mutex<State>,
+    state: Mutex<StoredConversation>,
 }
 
 /// The conversation as it is with what was committed since.
-struct State {
+struct StoredConversation {
     opened: Opened,
     appended: Vec<Appended>,
     /// Originals of messages among them.
@@ -39,7 +40,7 @@ impl TranscriptStore {
         Self {
             session: SessionId(number as u64),
             originals: conversation.originals.clone(),
-            state: Mutex::new(State { opened, appended, messages, events }),
+            state: Mutex::new(StoredConversation { opened, appended, messages, events }),
         }
     }
 
@@ -53,7 +54,7 @@ impl TranscriptStore {
         self.state().appended.clone()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StoredConversation> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -69,7 +70,7 @@ impl TranscriptStore {
     }
 }
 
-impl State {
+impl StoredConversation {
     fn commit(&mut self, session: SessionId, expected: usize, batch: Batch) -> Result<Position, StoreError> {
         let found = self.opened.log.len();
         if found != expected {
@@ -139,10 +140,7 @@ impl Store for TranscriptStore {
         ready(())
     }
 
-    fn events(
-        &self,
-        Position(since): Position,
-    ) -> BoxFuture<'_, Result<Vec<(Position, SessionId, Event)>, StoreError>> {
+    fn events(&self, Position(since): Position) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
         let state = self.state();
         let numbered = (1..).zip(&state.events).filter(|(at, _)| *at > since);
         ready(Ok(numbered.map(|(at, event)| (Position(at), self.session, event.clone())).collect()))

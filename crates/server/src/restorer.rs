@@ -68,7 +68,7 @@ fn skills(body: &Body) -> Vec<(String, String)> {
     let mut loaded: BTreeMap<String, (usize, String)> = BTreeMap::new();
     for element in (0..body.len()).map(|at| body.element(at)) {
         let is_about = |name: &&str| element.contains(&format!("\"{name}\""));
-        if called.is_empty() && !SKILL_TOOLS.iter().any(|name| is_about(&name)) {
+        if called.is_empty() && !SKILL_TOOLS.iter().any(is_about) {
             continue;
         }
         let Ok(message) = serde_json::from_str::<Value>(element) else { continue };

@@ -32,7 +32,7 @@ pub(super) fn notes(settings: &Settings, door: Option<Door>) -> Option<String> {
     let approaching = settings.trigger.approaching?;
     let (at_key, at) = trigger(&settings.trigger);
     let is_late = !is_below(approaching, at, settings.window.tokens);
-    let warns = door != Some(Door::Compact);
+    let warns = door.is_none_or(|door| door != Door::Compact);
     (is_late && warns).then(|| {
         format!("`trigger.approaching` is {approaching}, not below `{at_key}`, {at}: the warning never comes first")
     })

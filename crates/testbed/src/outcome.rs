@@ -1,20 +1,11 @@
 //! Reading what came of a compaction, for assertions.
 
-use epitome_core::{Change, Outcome, Record};
+use epitome_core::{Change, Record};
 use std::sync::Arc;
 
-/// The word for what came of it, as records are written.
+/// The name of what came of it.
 pub fn word(record: &Record) -> &'static str {
-    match record.outcome {
-        Outcome::Compacted(_) => "compacted",
-        Outcome::Pruned(_) => "pruned",
-        Outcome::Applied { .. } => "applied",
-        Outcome::Noop { .. } => "noop",
-        Outcome::Recorded => "recorded",
-        Outcome::Vetoed { .. } => "vetoed",
-        Outcome::Abandoned { .. } => "abandoned",
-        Outcome::Impossible(_) => "impossible",
-    }
+    record.outcome.name()
 }
 
 /// What was changed, where something was to be.

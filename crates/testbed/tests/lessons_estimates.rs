@@ -155,11 +155,11 @@ fn l73_before_right_after_and_a_turn_later_are_measured_alike() {
 #[test]
 fn l74_the_answers_room_is_kept_free_once_and_shown_once() {
     let mut bed =
-        Maker::new("default", WINDOW).no_model().budget(|budget| budget.reserve = Tokens(20_000)).bed();
+        Maker::new("default", WINDOW).no_model().budget(|budget| budget.reserve = Tokens(17_000)).bed();
     bed.talk(79, 1_000);
     assert_eq!((bed.session.check().limit, bed.session.check().trigger), (Tokens(80_000), None));
     let told = serde_json::to_string(&*bed.compact(Trigger::Manual)).expect("a record is JSON");
-    assert_eq!((told.matches("\"reserve\":20000").count(), told.matches("20000").count()), (1, 1), "{told}");
+    assert_eq!((told.matches("\"reserve\":17000").count(), told.matches("17000").count()), (1, 1), "{told}");
 }
 
 #[test]

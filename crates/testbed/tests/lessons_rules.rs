@@ -54,6 +54,7 @@ fn restoring(skill: &str) -> Maker {
         .set(|settings| {
             settings.restore.files = 2;
             settings.restore.skill_tokens.0 = 500;
+            settings.restore.skills_tokens.0 = 25_000;
         })
         .ports(|ports| ports.restorer = Some(Arc::new(project)))
 }

@@ -1,6 +1,7 @@
 //! What a summary quotes is data: nothing in it may pass for our fence, our pointers or a call.
 
 use crate::facts::Secrets;
+use crate::pattern::compile;
 use regex::{Captures, Regex};
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -11,15 +12,14 @@ use crate::EntryId;
 static MARKUP: LazyLock<Regex> = LazyLock::new(|| {
     let pattern =
         r"(?i)<(/?(?:epitome|antml:|function_|invoke|tool_|parameter\b|thinking\b|system-reminder)|\||｜)";
-    Regex::new(pattern).expect("the pattern is a constant of this file")
+    compile(pattern)
 });
 
 /// How some models open their calls without angle brackets.
 const BRACKETED: (&str, &str) = ("[TOOL_CALLS]", "[tool calls]");
 
 /// What looks like one of our pointers.
-static POINTER: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\bm(\d{4,})\b").expect("the pattern is a constant of this file"));
+static POINTER: LazyLock<Regex> = LazyLock::new(|| compile(r"\bm(\d{4,})\b"));
 
 /// Makes quoted text harmless.
 pub(super) struct Escape<'m> {

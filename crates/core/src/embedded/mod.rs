@@ -15,7 +15,7 @@ mod write;
 
 use crate::facts::{Secrets, passages};
 use crate::ledger::Ledger;
-use crate::{ArchiveError, EntryId, Material, Tokens};
+use crate::{EntryId, Material, Original, Tokens};
 use escape::Escape;
 use page::Page;
 use reading::Reading;
@@ -33,8 +33,8 @@ pub struct Draft {
 }
 
 /// Summarises what leaves view, within `budget` by the material's own measure.
-pub fn summarize(material: &Material<'_>, budget: Tokens) -> Result<Draft, ArchiveError> {
-    let mut reading = Reading::of(material)?;
+pub fn summarize(material: &Material<'_>, budget: Tokens) -> Draft {
+    let mut reading = Reading::of(material);
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
     let pointers = material.addressable.iter().copied().collect();
     let escape = Escape { pointers: &pointers, secrets: &secrets };
@@ -42,40 +42,40 @@ pub fn summarize(material: &Material<'_>, budget: Tokens) -> Result<Draft, Archi
     let notes = write::fixed_parts(&mut page, &reading, budget);
     select::fill(&mut page, &reading, material.focus);
     write::second_helping(&mut page, &reading);
-    Ok(Draft { text: page.finish(), ledger: reading.ledger, notes })
+    Draft { text: page.finish(), ledger: reading.ledger, notes }
 }
 
 /// Only what must be copied word for word: rules, todos, the ends of what was asked, files, decisions.
 /// For a summary whose prose somebody else wrote.
-pub fn facts_page(material: &Material<'_>, budget: Tokens) -> Result<Draft, ArchiveError> {
-    let mut reading = Reading::of(material)?;
+pub fn facts_page(material: &Material<'_>, budget: Tokens) -> Draft {
+    let mut reading = Reading::of(material);
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
     let pointers = material.addressable.iter().copied().collect();
     let mut page = Page::new(material.measure, Escape { pointers: &pointers, secrets: &secrets }, budget);
     let notes = write::fixed_parts(&mut page, &reading, budget);
-    Ok(Draft { text: page.finish(), ledger: reading.ledger, notes })
+    Draft { text: page.finish(), ledger: reading.ledger, notes }
 }
 
 /// Files, commands and todos of the whole history.
-pub fn ledger(material: &Material<'_>) -> Result<Ledger, ArchiveError> {
+pub fn ledger(material: &Material<'_>) -> Ledger {
     let mut ledger = material.earlier.cloned().unwrap_or_default();
-    let mut ids: Vec<EntryId> = material.superseded.iter().chain(material.visible).copied().collect();
-    ids.sort_unstable();
-    for id in ids {
-        ledger.update(id, &*material.archive.message(id)?);
-    }
-    Ok(ledger)
+    let mut all: Vec<&Original> = material.superseded.iter().chain(material.visible).collect();
+    // Of what is shown cut the original comes first, and counts.
+    all.sort_by_key(|(id, _)| *id);
+    all.dedup_by_key(|(id, _)| *id);
+    all.into_iter().for_each(|(id, message)| ledger.update(*id, message));
+    ledger
 }
 
 /// Makes a text of the material fit to be shown: secrets screened out, look-alike fences opened,
 /// pointers to nowhere broken.
-pub(crate) fn harmless(material: &Material<'_>) -> Result<impl Fn(&str) -> String + use<>, ArchiveError> {
+pub(crate) fn harmless(material: &Material<'_>) -> impl Fn(&str) -> String + use<> {
     let mut secrets = Secrets::default();
-    for &id in material.superseded {
-        passages(&*material.archive.message(id)?).iter().for_each(|passage| secrets.learn(&passage.text));
+    for (_, message) in material.superseded {
+        passages(message).iter().for_each(|passage| secrets.learn(&passage.text));
     }
     let pointers: HashSet<EntryId> = material.addressable.iter().copied().collect();
-    Ok(move |text: &str| Escape { pointers: &pointers, secrets: &secrets }.apply(text))
+    move |text: &str| Escape { pointers: &pointers, secrets: &secrets }.apply(text)
 }
 
 #[cfg(test)]

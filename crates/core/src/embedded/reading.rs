@@ -6,8 +6,8 @@ use crate::facts::{
     Class, Passage, Secrets, Sighting, Voice, closing_question, decisions, passages, rules, scan,
 };
 use crate::ledger::Ledger;
-use crate::{ArchiveError, Author, EntryId, Material, Message, Role};
-use std::collections::HashSet;
+use crate::{Author, EntryId, Material, Message, Role};
+use std::collections::BTreeMap;
 
 /// A passage that is leaving view.
 pub(super) struct Doc {
@@ -79,34 +79,51 @@ const LINE_BYTES_MAX: usize = 220;
 
 impl Reading {
     /// Reads the material.
-    pub(super) fn of(material: &Material<'_>) -> Result<Self, ArchiveError> {
+    pub(super) fn of(material: &Material<'_>) -> Self {
         let mut reading = Self { ledger: material.earlier.cloned().unwrap_or_default(), ..Self::default() };
         for text in material.previous {
             reading.secrets.learn(text);
         }
-        let mut messages = Vec::with_capacity(material.superseded.len());
-        for &id in material.superseded {
-            let message = material.archive.message(id)?;
-            passages(&message).iter().for_each(|passage| reading.secrets.learn(&passage.text));
-            messages.push((id, message));
+        for (_, message) in material.superseded {
+            passages(message).iter().for_each(|passage| reading.secrets.learn(&passage.text));
         }
         for text in material.previous {
             let passage =
                 Passage { voice: Voice::Said, author: Author::Harness, tool: None, text: (*text).into() };
             reading.take(None, &passage);
         }
-        let superseded: HashSet<EntryId> = material.superseded.iter().copied().collect();
-        let mut all = messages;
-        for &id in material.visible.iter().filter(|id| !superseded.contains(id)) {
-            all.push((id, material.archive.message(id)?));
-        }
-        all.sort_by_key(|(id, _)| *id);
-        for (id, message) in &all {
-            reading.ledger.update(*id, message);
-            if superseded.contains(id) { reading.leave(*id, message) } else { reading.stay(message) }
-        }
+        reading.take_all(material);
         reading.settle();
-        Ok(reading)
+        reading
+    }
+
+    /// Every message in its order, by whether it leaves view, stays, or stays cut.
+    fn take_all(&mut self, material: &Material<'_>) {
+        let mut all: BTreeMap<EntryId, (Option<&Message>, Option<&Message>)> = BTreeMap::new();
+        material.superseded.iter().for_each(|(id, message)| all.entry(*id).or_default().0 = Some(message));
+        material.visible.iter().for_each(|(id, message)| all.entry(*id).or_default().1 = Some(message));
+        for (id, (original, shown)) in all {
+            original.or(shown).into_iter().for_each(|message| self.ledger.update(id, message));
+            match (original, shown) {
+                (Some(original), Some(shown)) => self.leave_part(id, original, shown),
+                (Some(original), None) => self.leave(id, original),
+                (None, Some(shown)) => self.stay(shown),
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// A message that stays in view cut: what was cut out of it is quoted, what is shown need not be.
+    fn leave_part(&mut self, id: EntryId, original: &Message, shown: &Message) {
+        for passage in passages(original) {
+            self.take(Some(id), &passage);
+        }
+        if original.author == Author::Person {
+            let (said, in_view) = (self.secrets.screen(&original.said()).into_owned(), shown.said());
+            let hidden = rules(&said).into_iter().filter(|rule| !in_view.contains(rule.text));
+            self.obey(id, hidden.map(|rule| rule.text));
+        }
+        self.stay(shown);
     }
 
     /// A message that leaves view.
@@ -163,7 +180,7 @@ impl Reading {
         scan(&clean, |Sighting { mention, line }| {
             // Small numbers stand everywhere and say little, unless a person said them.
             let is_trivial = mention.class == Class::Number && mention.value.len() < 3 && !place.is_person;
-            if !is_token(mention.class) || is_trivial {
+            if !mention.class.is_token() || is_trivial {
                 return;
             }
             let fact = self.table.see(mention, place);
@@ -185,12 +202,16 @@ impl Reading {
     fn hear(&mut self, id: EntryId, said: &str) {
         self.question = None;
         let said = self.secrets.screen(said).into_owned();
-        for rule in rules(&said) {
-            self.rules.retain(|known| known.text != rule.text);
-            self.rules.push(Quote { id, text: rule.text.to_owned() });
-        }
+        self.obey(id, rules(&said).into_iter().map(|rule| rule.text));
         if !said.trim().is_empty() {
             self.asked.push(Quote { id, text: said.trim().to_owned() });
+        }
+    }
+
+    fn obey<'t>(&mut self, id: EntryId, rules: impl Iterator<Item = &'t str>) {
+        for rule in rules {
+            self.rules.retain(|known| known.text != rule);
+            self.rules.push(Quote { id, text: rule.to_owned() });
         }
     }
 
@@ -205,22 +226,6 @@ impl Reading {
     fn settle(&mut self) {
         self.table.settle(self.clock);
     }
-}
-
-/// Classes that are tokens inside a line, as against whole lines.
-fn is_token(class: Class) -> bool {
-    matches!(
-        class,
-        Class::Path
-            | Class::Identifier
-            | Class::Url
-            | Class::Id
-            | Class::Number
-            | Class::Version
-            | Class::State
-            | Class::Error
-            | Class::Command
-    )
 }
 
 fn shorten(text: &str) -> &str {

@@ -2,10 +2,10 @@
 
 use super::{Draft, summarize};
 use crate::{
-    Author, Block, Call, EntryId, Image, Material, Measure, MemoryArchive, Message, Part, Role, Tokens,
-    ToolResult,
+    Author, Block, Call, EntryId, Image, Material, Measure, Message, Original, Part, Role, Tokens, ToolResult,
 };
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
+use std::sync::Arc;
 
 /// Four bytes are a token.
 struct Quarter;
@@ -24,21 +24,19 @@ impl Measure for Quarter {
 
 /// The summary of messages of which the newest `visible` stay.
 fn draft(messages: &[Message], visible: usize, budget: u64) -> Draft {
-    let shelf = MemoryArchive::default();
-    let ids: Vec<EntryId> = (0..messages.len() as u32).map(EntryId).collect();
-    ids.iter().zip(messages).for_each(|(&id, message)| shelf.put(id, message.clone()));
-    let (superseded, visible) = ids.split_at(ids.len() - visible);
+    let all: Vec<Original> = (0..).map(EntryId).zip(messages.iter().cloned().map(Arc::new)).collect();
+    let (superseded, visible) = all.split_at(all.len() - visible);
+    let addressable: Vec<EntryId> = superseded.iter().map(|(id, _)| *id).collect();
     let material = Material {
         superseded,
-        addressable: superseded,
+        addressable: &addressable,
         visible,
         earlier: None,
         previous: &[],
         focus: None,
-        archive: &shelf,
         measure: &Quarter,
     };
-    summarize(&material, Tokens(budget)).expect("the shelf holds every message")
+    summarize(&material, Tokens(budget))
 }
 
 fn person(text: &str) -> Message {
@@ -169,20 +167,38 @@ fn the_newest_todos_are_kept_and_leave_rules_their_room() {
 
 #[test]
 fn a_pointer_to_a_message_not_read_again_stays_whole() {
-    let shelf = MemoryArchive::default();
-    shelf.put(EntryId(7), person("You must keep m0003 and m0009 apart."));
+    let message = person("You must keep m0003 and m0009 apart.");
     let material = Material {
-        superseded: &[EntryId(7)],
+        superseded: &[(EntryId(7), message.into())],
         addressable: &[EntryId(3), EntryId(7)],
         visible: &[],
         earlier: None,
         previous: &[],
         focus: None,
-        archive: &shelf,
         measure: &Quarter,
     };
-    let text = summarize(&material, Tokens(300)).expect("the shelf holds the message").text;
+    let text = summarize(&material, Tokens(300)).text;
     assert!(text.contains("m0003 and m-0009"), "{text}");
+}
+
+#[test]
+fn what_was_cut_out_of_a_message_in_view_is_told() {
+    let text = format!("src/head.rs {} src/middle.rs {} src/tail.rs", "word ".repeat(50), "word ".repeat(50));
+    let whole: Arc<Message> =
+        person(&format!("{text}\nYou must keep the middle.\nNever drop the end.")).into();
+    let shown = person("src/head.rs word [… cut …] src/tail.rs\nNever drop the end.").into();
+    let material = Material {
+        superseded: &[(EntryId(0), whole)],
+        addressable: &[EntryId(0)],
+        visible: &[(EntryId(0), shown)],
+        earlier: None,
+        previous: &[],
+        focus: None,
+        measure: &Quarter,
+    };
+    let text = summarize(&material, Tokens(300)).text;
+    assert!(text.contains("src/middle.rs") && text.contains("- You must keep the middle."), "{text}");
+    assert!(!text.contains("- Never drop the end.") && !text.contains("Asked (m0000)"), "{text}");
 }
 
 const SECRET: &str = "ghp_abcdefghijklmnopqrstuvwxyz012345";

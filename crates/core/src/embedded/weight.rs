@@ -1,11 +1,11 @@
 //! How likely a fact is to be needed again, from how it was used so far.
 //!
-//! A logistic score of few features. The coefficients were set by judgement; `link` and `number` were
-//! then moved by a search on half of the corpus's sessions, checked on the other half. Around where
-//! they stand the figures are flat (`bench/RETENTION.md`), so nothing hangs on their last digit.
+//! A logistic score of few features, on top of the class's own ([`crate::facts::Class`]). The coefficients were
+//! set by judgement; `link` was then moved by a search on half of the corpus's sessions, checked on the other
+//! half. Around where they stand the figures are flat (`bench/RETENTION.md`), so nothing hangs on their last
+//! digit.
 
 use super::table::{Known, Table};
-use crate::facts::Class;
 
 /// Coefficients of the score, and what the choice of lines leans on.
 pub(super) struct Tuning {
@@ -23,16 +23,6 @@ pub(super) struct Tuning {
     pub by_person: f64,
     /// Having been said by the model, outside of calls.
     pub by_model: f64,
-    /// Score of a path with no history at all; the other classes follow.
-    pub path: f64,
-    pub identifier: f64,
-    pub url: f64,
-    pub id: f64,
-    pub command: f64,
-    pub number: f64,
-    pub version: f64,
-    pub state: f64,
-    pub error: f64,
     /// The part of a fact's worth that is had only with words it stood beside.
     pub link: f64,
     /// What the newest action is worth by itself.
@@ -50,15 +40,6 @@ pub(super) const TUNING: Tuning = Tuning {
     seen_age: 0.35,
     by_person: 0.7,
     by_model: 0.3,
-    path: -2.6,
-    identifier: -3.2,
-    url: -3.8,
-    id: -3.8,
-    command: -3.2,
-    number: -3.2,
-    version: -4.5,
-    state: -3.8,
-    error: -3.0,
     link: 0.35,
     deed: 0.05,
     pointer: 2.0,
@@ -66,15 +47,15 @@ pub(super) const TUNING: Tuning = Tuning {
 
 /// A fact's chance of being used later, between 0 and 1; 0 where saying it again gains nothing.
 pub(super) fn chance(known: &Known, table: &Table) -> f64 {
-    if known.is_visible || known.is_outdated {
+    let Some(score) = known.class.row().score.filter(|_| !known.is_visible && !known.is_outdated) else {
         return 0.0;
-    }
+    };
     let age = |clock: u64| ((table.end - clock) as f64 / 4000.0).ln_1p();
     let acted = match known.actions {
         0 => 0.0,
         _ => TUNING.acted - TUNING.acted_age * age(known.acted),
     };
-    let score = class_score(known.class)
+    let score = score
         + acted
         + TUNING.actions * f64::from(known.actions).ln_1p()
         + TUNING.mentions * f64::from(known.mentions).ln_1p()
@@ -82,27 +63,4 @@ pub(super) fn chance(known: &Known, table: &Table) -> f64 {
         + if known.by_person { TUNING.by_person } else { 0.0 }
         + if known.by_model { TUNING.by_model } else { 0.0 };
     1.0 / (1.0 + (-score).exp())
-}
-
-fn class_score(class: Class) -> f64 {
-    match class {
-        Class::Path => TUNING.path,
-        Class::Identifier => TUNING.identifier,
-        Class::Url => TUNING.url,
-        Class::Id => TUNING.id,
-        Class::Command => TUNING.command,
-        Class::Number => TUNING.number,
-        Class::Version => TUNING.version,
-        Class::State => TUNING.state,
-        Class::Error => TUNING.error,
-        // Whole sentences: they have parts of their own and are not chosen as tokens of a line.
-        Class::Operation
-        | Class::Requirement
-        | Class::Prohibition
-        | Class::Decision
-        | Class::Todo
-        | Class::UserMessage
-        | Class::Question
-        | Class::LiveWork => f64::NEG_INFINITY,
-    }
 }

@@ -1,6 +1,7 @@
 //! Choices that were made, and questions that wait for an answer.
 
 use super::rule::sentences;
+use crate::pattern::compile;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -9,7 +10,7 @@ const DECISION_CHARS_MAX: usize = 300;
 
 static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?i)\b(?:decided?(?:\s+to|\s+on)?|decision|(?:we|i)(?:['’]ll|\s+will)\s+(?:use|go\s+with|keep|switch)|chose|chosen|going\s+with|opted\s+for|settled\s+on|instead\s+of|rather\s+than|root\s+cause|entschieden|décidé|decidido|decidimos)\b|决定|選択|改用|采用|採用|选择|결정|선택|代わりに|根本原因|原因是";
-    Regex::new(pattern).expect("the pattern is a constant of this file")
+    compile(pattern)
 });
 
 /// The sentences of a text that state a choice.

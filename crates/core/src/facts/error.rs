@@ -1,6 +1,7 @@
 //! Errors: the first line of a text that reports one, and by what name to call it.
 
 use super::{Class, Mention};
+use crate::pattern::compile;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -12,7 +13,7 @@ static REPORT: LazyLock<Regex> = LazyLock::new(|| {
         \b(?:E\d{4}|TS\d{4,5})\b | \b[A-Z][A-Za-z]*(?:Error|Exception)\b
       | \b(?:error|Error|ERROR|exception|Exception|panicked|panic|failed|FAILED|Failed)\b
       | \b(?:4\d\d|5\d\d)\ (?:Bad|Unauthorized|Forbidden|Not|Conflict|Too|Internal|Service|Gateway)";
-    Regex::new(pattern).expect("the pattern is a constant of this file")
+    compile(pattern)
 });
 
 /// The first line of `text` that reports an error, and the name in it.

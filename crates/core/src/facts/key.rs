@@ -1,5 +1,6 @@
 //! Private keys in their armour: the lines between a `BEGIN` and an `END` marker that are key.
 
+use crate::pattern::compile;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -15,10 +16,6 @@ static LINE: LazyLock<Regex> = LazyLock::new(|| {
 const KEY_BYTES_MAX: usize = 20_000;
 /// Armour has 64 letters on a line; with no end in sight only lines nearly as long are taken for key.
 const FULL_LINE_BYTES_MIN: usize = 40;
-
-fn compile(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern is a constant of this file")
-}
 
 /// Calls `found` for each line of each private key in the text.
 pub(super) fn private_key_lines<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {

@@ -1,6 +1,7 @@
 //! Work that goes on by itself: commands in the background, processes, sub-agents.
 
 use super::{Class, Mention, Sighting};
+use crate::pattern::compile;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -22,10 +23,6 @@ static ENDED: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)(?-u:\b)(?:completed|finished|exited|killed|terminated|stopped|cancell?ed|exit code)(?-u:\b)",
     )
 });
-
-fn compile(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern is a constant of this file")
-}
 
 /// Calls `found` for each piece of work a tool's answer says was started.
 pub fn live_work<'t>(answer: &'t str, found: &mut impl FnMut(Sighting<'t>)) {

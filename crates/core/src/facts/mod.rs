@@ -20,6 +20,7 @@ mod token;
 
 pub use argument::scan_commands;
 pub use class::{Class, Fact};
+pub(crate) use class::{Evidence, RepairLine, Tier};
 pub use decision::{closing_question, decisions};
 pub use error::{ERROR_CHARS_MAX, first_error};
 pub use live::{live_work, tells_of_an_end};

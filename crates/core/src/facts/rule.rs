@@ -2,6 +2,7 @@
 //! the items of requirement lists.
 
 use super::Class;
+use crate::pattern::compile;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -60,10 +61,6 @@ static ANNOUNCES: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(?:requirements?|acceptance|criteria|constraints?|rules?|must(?:s|-haves?)?|guidelines?|conventions?|specs?|specification|definition of done|deliverables?|checklist|anforderungen|kriterien|regeln|exigences|critères|règles|requisitos|criterios|reglas)\b|要求|需求|验收|规则|约束|標準|标准|要件|条件|ルール|制約|요구\s*사항|기준|규칙|조건",
     )
 });
-
-fn compile(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern is a constant of this file")
-}
 
 /// The rules in what a person said, in order, code fences left aside.
 pub fn rules(said: &str) -> Vec<Rule<'_>> {

@@ -1,6 +1,7 @@
 //! Secrets, by the forms they are known by, and their removal from what we write.
 
 use super::key::private_key_lines;
+use crate::pattern::compile;
 use regex::{Regex, RegexBuilder};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -34,10 +35,6 @@ static BY_NAME: LazyLock<Regex> = LazyLock::new(|| {
         ([A-Za-z0-9!\#$%^&*+/_.~=-]{8,})"#,
     )
 });
-
-fn compile(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern is a constant of this file")
-}
 
 /// The secrets of a whole range, so that one named in one place is screened out in every other.
 #[derive(Clone, Debug, Default)]

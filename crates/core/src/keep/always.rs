@@ -6,7 +6,7 @@ use super::chooser::Chooser;
 use super::{fair_limit, is_giant, summary_min};
 use crate::context::exchanges;
 use crate::policy::Always;
-use crate::{ArchiveError, CallId, Context, EntryId, Form, Item, Job, Role, Slot, Tokens};
+use crate::{Archive, ArchiveError, CallId, Context, EntryId, Form, Item, Job, Role, Slot, Tokens};
 use std::collections::{BTreeMap, HashSet};
 
 /// A message larger than half of the window is cut to this part of the room; so is a newest exchange, as a whole.
@@ -40,7 +40,7 @@ impl KeepSet {
         let work = Work::of(job).filter(|_| wants(job, Always::Exchange));
         let work_ids: HashSet<EntryId> = work.iter().flat_map(|work| work.ids.iter().copied()).collect();
         let mut messages = BTreeMap::new();
-        for id in always(job, pins).into_iter().chain(work_ids.iter().copied()) {
+        for id in always(chooser, pins)?.into_iter().chain(work_ids.iter().copied()) {
             let form = chooser.plain_form(id);
             let size = chooser.size(id, form)?;
             let rigid = job.sizes.of(id).opaque.min(size);
@@ -154,24 +154,33 @@ fn wants(job: &Job<'_>, what: Always) -> bool {
 }
 
 /// Pins and instructions, and the first and newest message a person wrote where the policy says so.
-fn always(job: &Job<'_>, pins: &[EntryId]) -> Vec<EntryId> {
+fn always(chooser: &Chooser<'_, '_>, pins: &[EntryId]) -> Result<Vec<EntryId>, ArchiveError> {
+    let job = chooser.job;
     let hidden: Vec<EntryId> =
         pins.iter().copied().filter(|&pin| unit_of(job.context, pin).is_empty()).collect();
     let first = job.first_said().filter(|_| wants(job, Always::First));
     let newest = job.newest_said().filter(|_| wants(job, Always::Newest));
-    let mut ids: Vec<EntryId> = first.into_iter().chain(newest).chain(instructions(job)).collect();
+    let mut ids: Vec<EntryId> = first.into_iter().chain(newest).chain(instructions(chooser)?).collect();
     ids.extend(pins.iter().flat_map(|&pin| unit_of(job.context, pin)));
     if !hidden.is_empty() {
         let is_pinned = |exchange: &Vec<EntryId>| exchange.iter().any(|id| hidden.contains(id));
         ids.extend(exchanges(job.log, job.history).into_iter().filter(is_pinned).flatten());
     }
-    ids
+    Ok(ids)
 }
 
-/// Instructions in view. Those that a transcript's own tool took out of it are that tool's to give again.
-fn instructions<'j>(job: &'j Job<'_>) -> impl Iterator<Item = EntryId> + 'j {
-    let in_view = job.context.message_slots().map(|(id, ..)| id);
-    in_view.filter(|&id| job.log.item(id).is_some_and(|item| item.role == Role::System))
+/// Instructions in view; of those that a harness gives again and again the newest copy. Those that a
+/// transcript's own tool took out of view are that tool's to give again.
+fn instructions(chooser: &Chooser<'_, '_>) -> Result<Vec<EntryId>, ArchiveError> {
+    let job = chooser.job;
+    let (mut ids, mut given) = (Vec::new(), HashSet::new());
+    for (id, ..) in job.context.message_slots().rev() {
+        let is_instruction = job.log.item(id).is_some_and(|item| item.role == Role::System);
+        if is_instruction && given.insert(chooser.message(id)?) {
+            ids.push(id);
+        }
+    }
+    Ok(ids)
 }
 
 /// The model's newest work: its newest exchange, unless a person has spoken since, and what it said last.
@@ -207,14 +216,14 @@ impl Work {
 }
 
 /// Messages in view that an operator's words pin.
-pub(crate) fn matching(job: &Job<'_>) -> Result<Vec<EntryId>, ArchiveError> {
+pub(crate) fn matching(job: &Job<'_>, originals: &dyn Archive) -> Result<Vec<EntryId>, ArchiveError> {
     let words = &job.policy.keep.matching;
     let mut found = Vec::new();
     if words.is_empty() {
         return Ok(found);
     }
     for (id, ..) in job.context.message_slots() {
-        let message = job.archive.message(id)?;
+        let message = originals.message(id)?;
         let answered = message.results().map(|result| result.text());
         let told: Vec<String> = std::iter::once(message.said()).chain(answered).collect();
         if words.iter().any(|word| told.iter().any(|text| text.contains(word))) {

@@ -3,8 +3,9 @@
 
 use super::{KeepSet, Work};
 use crate::context::shown_tokens;
-use crate::{ArchiveError, EntryId, Form, Job, Reader, Role, Slot, Tokens};
+use crate::{ArchiveError, EntryId, Form, Job, Message, Reader, Role, Slot, Tokens};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// A result of an older exchange that takes more than this part of the newest part's room gives way to a
 /// pointer: four like it would fill the room alone.
@@ -55,6 +56,11 @@ impl<'c, 'a> Chooser<'c, 'a> {
         let open = job.context.open_from().map(|open| &job.context.slots()[open..]).unwrap_or_default();
         let work = Work::of(job).into_iter().flat_map(|work| work.ids).collect();
         Self { job, reader, open: open.iter().map(Slot::id).collect(), work }
+    }
+
+    /// A message as it was said.
+    pub(super) fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
+        self.reader.archive.message(id)
     }
 
     /// The form of a message that is kept whole. Seals on thinking bind it to the prefix that is about to

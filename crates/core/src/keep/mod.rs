@@ -5,6 +5,7 @@ mod always;
 mod chooser;
 mod rule;
 
+use crate::policy::TargetOf;
 use crate::{ArchiveError, EntryId, Form, Item, Job, Slot, Tail, Tokens};
 use always::Work;
 pub(crate) use always::{KeepSet, matching};
@@ -297,9 +298,13 @@ fn forms_within(
     Ok(forms)
 }
 
-/// What may stand beside what is kept in any case, which takes `outside`: the target, where that leaves the
-/// context below its trigger; where nothing would, half of what is free.
+/// What may stand beside what is kept in any case, which takes `outside`: the target or what is left of it,
+/// where that leaves the context below its trigger; where nothing would, half of what is free.
 pub(crate) fn spare(job: &Job<'_>, target: Tokens, outside: Tokens) -> Tokens {
+    let target = match job.policy.trigger.target_of {
+        TargetOf::Free => target,
+        TargetOf::Request => target.less(outside).max(summary_min(job)),
+    };
     let free = job.room().less(outside);
     let below = job.budget.undue(job.policy).less(outside);
     let most = if below >= summary_min(job) { below.min(free) } else { free.share(1, 2) };

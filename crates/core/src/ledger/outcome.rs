@@ -1,6 +1,7 @@
 //! Whether a call succeeded, from its result alone.
 
 use crate::ToolResult;
+use crate::pattern::compile;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -38,10 +39,6 @@ static REFUSAL: LazyLock<Regex> = LazyLock::new(|| {
 static MISSING_EVERYWHERE: LazyLock<Regex> = LazyLock::new(|| {
     compile(r"(?i)no replacement was performed|did not appear verbatim|failed to find expected lines")
 });
-
-fn compile(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern is a constant of this file")
-}
 
 /// How the call behind `result` ended.
 pub(crate) fn ending(result: &ToolResult) -> Ending {

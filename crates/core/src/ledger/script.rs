@@ -1,5 +1,6 @@
 //! Paths that inline code writes, where they are literals in it.
 
+use crate::pattern::compile;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -8,7 +9,7 @@ static WRITES: LazyLock<Regex> = LazyLock::new(|| {
         \bopen\(\s*["']([^"'\n]+)["']\s*,\s*(?:mode\s*=\s*)?["'][wax]b?\+?["']
       | \bPath\(\s*["']([^"'\n]+)["']\s*\)\.write_(?:text|bytes)\(
       | \bwriteFile(?:Sync)?\(\s*["'`]([^"'`\n$]+)["'`]"#;
-    Regex::new(pattern).expect("the pattern is a constant of this file")
+    compile(pattern)
 });
 
 /// The literal paths that `code` opens for writing, in order.

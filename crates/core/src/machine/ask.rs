@@ -5,19 +5,16 @@ use crate::embedded::{self, Draft};
 use crate::ledger::Ledger;
 use crate::policy::Verify;
 use crate::record::{Change, Conclusion, Effect, Outcome, Record};
+use crate::sources::Sources;
 use crate::verify;
-use crate::{
-    ArchiveError, EntryId, Material, Opaque, Plan, Strategy, Tokens, finish::Framed, keep::summary_min,
-};
+use crate::{ArchiveError, Material, Opaque, Plan, Strategy, Tokens, finish::Framed, keep::summary_min};
 
 /// A question for a summary by the embedded summariser.
 pub struct Ask<'a> {
     pub(super) plan: Plan<'a>,
     strategy: Strategy,
-    /// The superseded messages the summary is made from.
-    readable: Vec<EntryId>,
-    /// Summaries to be read as prose.
-    prose: Vec<&'a str>,
+    /// What the summary is made from, read once.
+    sources: Sources<'a>,
     /// Always-kept messages that stand inside the summary's frame.
     folded: String,
 }
@@ -64,14 +61,13 @@ impl<'a> Ask<'a> {
     }
 
     pub(super) fn of(plan: Plan<'a>, strategy: Strategy) -> Result<Self, ArchiveError> {
-        let (readable, prose) = (plan.job.readable(&plan.superseded), plan.job.prose());
-        let folded = plan.folded()?;
-        Ok(Self { plan, strategy, readable, prose, folded })
+        let (sources, folded) = (plan.sources()?, plan.folded()?);
+        Ok(Self { plan, strategy, sources, folded })
     }
 
     /// What the summary is to be made from.
     pub fn material(&self) -> Material<'_> {
-        self.plan.material(&self.readable, &self.prose)
+        self.sources.material(&self.plan.job)
     }
 
     /// What the embedded summariser may write: the room left, without the summary's frame, what is folded
@@ -123,9 +119,9 @@ impl<'a> Ask<'a> {
 
     /// A summary by a hook, a compactor or an operator.
     pub(super) fn take_supplied(self, by: &str, text: &str) -> Result<Next<'a>, ArchiveError> {
-        let harmless = embedded::harmless(&self.material())?;
+        let harmless = embedded::harmless(&self.material());
         let text = compose::with_injected(harmless(text), &self.plan.wanted.inject);
-        let ledger = embedded::ledger(&self.material())?;
+        let ledger = embedded::ledger(&self.material());
         let written = Written { text, ledger, notes: Vec::new(), by, short: None, native: None };
         let outcome = self.accept(written);
         self.settle(outcome)
@@ -149,7 +145,7 @@ impl<'a> Ask<'a> {
         if written.text.trim().is_empty() {
             return Err(NoSummary::Failed("the summary is empty".into()));
         }
-        let (summary, loss) = self.check(&written)?;
+        let (summary, loss) = self.check(&written);
         let tokens_after = self.plan.kept.tokens + summary.tokens;
         self.check_size(tokens_after)?;
         let plan = &self.plan;
@@ -186,33 +182,35 @@ impl<'a> Ask<'a> {
         Err(NoSummary::Failed(why.into()))
     }
 
-    /// Whether the context is due again where a shorter summary would have helped.
+    /// Whether the context is due again where a shorter summary would have helped, or where the trigger is so
+    /// low that no history is ever below it: counted as success, the latter would run at every step.
     fn is_due_for_summary(&self, tokens_after: Tokens) -> bool {
         let Plan { job, kept, .. } = &self.plan;
-        let left = job.budget.undue(job.policy).less(kept.tokens);
-        job.budget.is_due(tokens_after, job.policy) && left >= summary_min(job)
+        let undue = job.budget.undue(job.policy);
+        let is_avoidable = undue.less(kept.tokens) >= summary_min(job);
+        job.budget.is_due(tokens_after, job.policy) && (is_avoidable || undue < summary_min(job))
     }
 
     /// Frames the text, compares it with what it replaces, and puts back what matters and is missing.
-    fn check(&self, written: &Written<'_>) -> Result<(Framed, verify::LossReport), ArchiveError> {
+    fn check(&self, written: &Written<'_>) -> (Framed, verify::LossReport) {
         let material = self.material();
-        let shown = format!("{}\n{}{}", written.text, self.folded, self.plan.visible_text()?);
-        let mut loss = verify::verify(&material, &shown, &self.plan.superseded)?;
+        let shown = format!("{}\n{}{}", written.text, self.folded, self.sources.visible_text());
+        let mut loss = verify::verify(&material, &shown, material.addressable);
         let mut lines = vec![written.text.trim_end().to_owned()];
         match self.plan.job.policy.rebuild.verify {
             Verify::Repair => {
                 let room = if written.by == EMBEDDED { self.embedded_room() } else { self.room() };
                 let room = room.less(self.plan.job.measure.text(&written.text));
-                lines.extend(verify::repair(&material, &mut loss, room)?);
+                lines.extend(verify::repair(&material, &mut loss, room));
             }
             Verify::Report => {}
         }
-        Ok((self.plan.frame(&lines.join("\n"), written.by, &self.folded), loss))
+        (self.plan.frame(&lines.join("\n"), written.by, &self.folded), loss)
     }
 
     /// What a person should know of how the summary was made.
     fn note(&self) -> Option<String> {
-        let unread = self.plan.superseded.len() - self.readable.len();
+        let unread = self.sources.unread;
         (unread > 0).then(|| {
             format!("{unread} messages far back were not read again, and are not in the loss report: their ledger stands for them")
         })

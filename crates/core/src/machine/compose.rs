@@ -4,7 +4,7 @@
 use crate::facts::{self, Voice};
 use crate::ledger::{FileRecord, Ledger};
 use crate::policy::{FileList, Rebuild};
-use crate::{ArchiveError, Author, Material};
+use crate::{Author, EntryId, Material};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -44,10 +44,10 @@ pub(super) fn compose(
     ledger: &Ledger,
     inject: &[String],
     material: &Material<'_>,
-) -> Result<String, ArchiveError> {
-    let mut text = mark_quotes(prose, material)?;
+) -> String {
+    let mut text = mark_quotes(prose, material);
     if rebuild.coverage {
-        text.push_str(&uncovered(&text, material)?);
+        text.push_str(&uncovered(&text, material));
     }
     if rebuild.todos {
         text.push_str(&todos(ledger));
@@ -57,7 +57,7 @@ pub(super) fn compose(
         FileList::Lists => lists(ledger),
         FileList::Tree => tree(ledger),
     });
-    Ok(with_injected(text, inject))
+    with_injected(text, inject)
 }
 
 /// The text with what hooks put behind it.
@@ -134,10 +134,10 @@ fn tree(ledger: &Ledger) -> String {
 }
 
 /// A person's requests that the summary says nothing of, word for word.
-fn uncovered(summary: &str, material: &Material<'_>) -> Result<String, ArchiveError> {
+fn uncovered(summary: &str, material: &Material<'_>) -> String {
     let known = words(summary);
     let mut missing = Vec::new();
-    for (id, text) in requests(material)? {
+    for (id, text) in requests(material) {
         let asked = words(&text);
         let found = asked.iter().filter(|word| known.contains(*word)).count();
         if found * 2 < asked.len() {
@@ -145,23 +145,22 @@ fn uncovered(summary: &str, material: &Material<'_>) -> Result<String, ArchiveEr
         }
     }
     if missing.is_empty() {
-        return Ok(String::new());
+        return String::new();
     }
-    Ok(format!("\n\n## Requests not covered above (word for word){}", missing.concat()))
+    format!("\n\n## Requests not covered above (word for word){}", missing.concat())
 }
 
-fn requests(material: &Material<'_>) -> Result<Vec<(crate::EntryId, String)>, ArchiveError> {
+fn requests(material: &Material<'_>) -> Vec<(EntryId, String)> {
     let mut requests = Vec::new();
-    for &id in material.superseded.iter().rev() {
-        let message = material.archive.message(id)?;
+    for (id, message) in material.superseded.iter().rev() {
         let said = message.said();
         let is_request = message.author == Author::Person && said.chars().count() >= REQUEST_CHARS_MIN;
         if is_request && requests.len() < REQUESTS_MAX {
-            requests.push((id, said));
+            requests.push((*id, said));
         }
     }
     requests.reverse();
-    Ok(requests)
+    requests
 }
 
 /// The words of a text that say something: longer than three letters, in lower case.
@@ -171,14 +170,14 @@ fn words(text: &str) -> BTreeSet<String> {
 }
 
 /// Marks quotations that nobody said: a summary must not put words into people's mouths.
-fn mark_quotes(text: &str, material: &Material<'_>) -> Result<String, ArchiveError> {
+fn mark_quotes(text: &str, material: &Material<'_>) -> String {
     let quotes: Vec<&str> = quotations(text).collect();
     if quotes.is_empty() {
-        return Ok(text.to_owned());
+        return text.to_owned();
     }
     let mut said = String::new();
-    for &id in material.superseded.iter().chain(material.visible) {
-        for passage in facts::passages(&*material.archive.message(id)?) {
+    for (_, message) in material.superseded.iter().chain(material.visible) {
+        for passage in facts::passages(message) {
             if passage.voice == Voice::Said || passage.author == Author::Person {
                 said.push_str(&flat(&passage.text));
                 said.push('\n');
@@ -187,9 +186,9 @@ fn mark_quotes(text: &str, material: &Material<'_>) -> Result<String, ArchiveErr
     }
     material.previous.iter().for_each(|prose| said.push_str(&flat(prose)));
     let unsaid = quotes.into_iter().filter(|quote| !said.contains(&flat(quote)));
-    Ok(unsaid.fold(text.to_owned(), |text, quote| {
+    unsaid.fold(text.to_owned(), |text, quote| {
         text.replacen(&format!("\"{quote}\""), &format!("\"{quote}\" [not found in the log]"), 1)
-    }))
+    })
 }
 
 /// What lines that speak of the user put in quotation marks.

@@ -80,8 +80,8 @@ impl<'a> Errand<'a> {
         }
         let of = todo.iter().map(|part| part.ids.len()).sum();
         let ask = Ask::of(plan, strategy)?;
-        let ledger = embedded::ledger(&ask.material())?;
-        let harmless = Box::new(embedded::harmless(&ask.material())?);
+        let ledger = embedded::ledger(&ask.material());
+        let harmless = Box::new(embedded::harmless(&ask.material()));
         let errand = Self {
             ask,
             ledger,
@@ -168,8 +168,7 @@ impl<'a> Errand<'a> {
         }
         if part.purpose == Purpose::Native && reply.text.trim().is_empty() && self.native.is_some() {
             // What cannot be read gets a twin that can.
-            let draft = embedded::summarize(&self.ask.material(), self.ask.budget());
-            return draft.map(|draft| draft.text).map_err(|error| Wrong::Refused(error.to_string()));
+            return Ok(embedded::summarize(&self.ask.material(), self.ask.budget()).text);
         }
         let (source, size_min) = match part.purpose {
             Purpose::Short => (Tokens(u64::MAX), None),
@@ -273,11 +272,11 @@ impl<'a> Errand<'a> {
         let prose = Prose { history: history.as_deref(), prefix: self.prefix.as_deref() }.joined();
         let ledger = self.ledger.clone();
         let prose = (self.harmless)(&prose);
-        let mut text = compose(&prose, rebuild, &ledger, &self.ask.plan.wanted.inject, &material)?;
+        let mut text = compose(&prose, rebuild, &ledger, &self.ask.plan.wanted.inject, &material);
         let mut notes = Vec::new();
         if rebuild.facts {
             let room = self.ask.model_budget().less(self.job().measure.text(&text));
-            let facts = embedded::facts_page(&material, room.min(self.facts_room()))?;
+            let facts = embedded::facts_page(&material, room.min(self.facts_room()));
             text.push_str(&format!("\n\n# From the log, word for word\n{}", facts.text));
             notes = facts.notes;
         }

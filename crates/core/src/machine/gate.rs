@@ -1,5 +1,6 @@
 //! What a model's answer must be to pass for a summary.
 
+use crate::pattern::compile;
 use crate::request::{Reply, Stop};
 use crate::{Measure, Tokens};
 use regex::Regex;
@@ -30,10 +31,6 @@ static SYNTAX: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)</?(?:antml:)?(?:function_calls|tool_calls?|invoke|think(?:ing)?|reasoning|analysis)\b|<\|(?:channel|start|im_start|tool_call|python_tag)|\[TOOL_CALLS\]|<｜tool",
     )
 });
-
-fn compile(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern is a constant of this file")
-}
 
 /// The text of a summary, or why the answer is none. `source` is what it was made from.
 pub(super) fn judge(

@@ -23,7 +23,7 @@ use crate::policy::Writer;
 use crate::record::{Conclusion, Fallback, Outcome};
 use crate::request::Called;
 use crate::verdict::{Decision, HookAnswer, Transformed};
-use crate::{ArchiveError, Job, Plan, Strategy, Tokens, prune};
+use crate::{ArchiveError, Job, Plan, Reader, Strategy, Tokens, prune};
 use serde::{Deserialize, Serialize};
 
 /// Why the session's own model did not write a summary that the policy leaves to it.
@@ -186,7 +186,7 @@ impl<'a> Plan<'a> {
             self.give_up(pass.strategy(), why);
             return Ok(None);
         }
-        let made = pass.run(&self.job)?;
+        let made = pass.run(&self.job, self.reader())?;
         if self.is_enough(made.tokens) {
             return Ok(Some(self.edited(pass.strategy(), made)));
         }
@@ -199,11 +199,12 @@ impl<'a> Plan<'a> {
         if !job.can.forms {
             return Ok(None);
         }
-        let made = pass.run(&job)?;
+        let plan = Self::bare(job);
+        let made = pass.run(&job, plan.reader())?;
         if made.edit.forms.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Self::bare(job).edited(pass.strategy(), made)))
+        Ok(Some(plan.edited(pass.strategy(), made)))
     }
 
     /// Whether an edit that leaves `tokens` will do: on target, or fitting with nothing but dropping behind it.
@@ -257,10 +258,10 @@ impl EditPass {
         }
     }
 
-    fn run(self, job: &Job<'_>) -> Result<prune::Pruning, ArchiveError> {
+    fn run(self, job: &Job<'_>, reader: Reader<'_>) -> Result<prune::Pruning, ArchiveError> {
         match self {
-            Self::Trim => prune::trim(job),
-            Self::Prune => prune::prune(job),
+            Self::Trim => prune::trim(job, reader),
+            Self::Prune => prune::prune(job, reader),
         }
     }
 }

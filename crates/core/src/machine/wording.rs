@@ -32,7 +32,7 @@ impl<'a> Errand<'a> {
                 (Body::Text(text.into()), 0)
             }
             (Purpose::Native, _) | (_, Input::Prefix) if self.is_warm() && self.tune.drops == 0 => {
-                let shown = self.job().context.shown(self.job().reader())?;
+                let shown = self.job().context.shown(self.ask.plan.reader())?;
                 let messages = shown.into_iter().map(|shown| shown.message).collect();
                 (Body::Prefix { messages, instruction: instruction.into() }, 0)
             }
@@ -145,6 +145,7 @@ impl<'a> Errand<'a> {
         let shrunk = self.tune.shrinks.checked_sub(1).map(|at| rule.shrink_results[at]);
         write(&Scribe {
             job: self.job(),
+            originals: &self.ask.plan.originals,
             rule,
             result_chars_max: shrunk.or(rule.result_chars_max),
             message_max: self.tune.message_max.or_else(|| self.message_max()),

@@ -16,7 +16,9 @@ pub use summary::{
     BranchRule, Clip, Input, Markers, Oversize, Pictures, Previous, Split, SummaryRule, Writer,
 };
 pub use threshold::Threshold;
-pub use trigger::{CheckPoints, Compare, MeasureBy, Mode, Output, Speculate, TriggerRule, WindowRule};
+pub use trigger::{
+    CheckPoints, Compare, MeasureBy, Mode, Output, Speculate, TargetOf, TriggerRule, WindowRule,
+};
 
 use serde::{Deserialize, Serialize};
 

@@ -41,10 +41,12 @@ pub struct TriggerRule {
     /// A point in the window without the answer's part that may bring the trigger forward, never back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_lower: Option<Threshold>,
-    /// Compact down to this, of what is free for the history beside system prompt, tools and reserve; as
-    /// far as the strategy goes where it is not set.
+    /// Compact down to this; as far as the strategy goes where it is not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Threshold>,
+    /// What the target is a target for.
+    #[serde(default)]
+    pub target_of: TargetOf,
     /// Where the size of a request is taken from.
     pub measure: MeasureBy,
     /// A warning comes this early.
@@ -72,6 +74,7 @@ impl Default for TriggerRule {
             yields: false,
             only_lower: None,
             target: Some(Threshold::Share(2_500)),
+            target_of: TargetOf::Free,
             measure: MeasureBy::Floor,
             approaching: Some(Threshold::Share(7_000)),
             messages: None,
@@ -99,6 +102,17 @@ impl Compare {
             Self::Passed => tokens > limit,
         }
     }
+}
+
+/// What a target is a target for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetOf {
+    /// What stands beside the messages kept in any case, as a share of the room that is free for a history.
+    #[default]
+    Free,
+    /// The whole request, fixed parts and all that is kept included, as a share of the window.
+    Request,
 }
 
 /// What of the answer is counted towards the trigger's point.

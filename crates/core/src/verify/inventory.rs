@@ -3,7 +3,7 @@
 use super::words::places;
 use crate::facts::{Class, Fact, Passage, Sighting, passages, scan, tells_of_an_end};
 use crate::ledger::Ledger;
-use crate::{ArchiveError, Author, EntryId, Material, Message};
+use crate::{Author, EntryId, Material, Message};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -26,29 +26,29 @@ pub(super) struct Inventory {
 
 impl Inventory {
     /// Takes stock of the material.
-    pub(super) fn of(material: &Material<'_>) -> Result<Self, ArchiveError> {
+    pub(super) fn of(material: &Material<'_>) -> Self {
         let mut inventory = Self::default();
         let mut ledger = Ledger::default();
-        for &id in material.superseded {
-            let message = material.archive.message(id)?;
-            ledger.update(id, &message);
-            inventory.hear(id, &message);
-            for passage in passages(&message) {
-                scan(&passage, |sighting| inventory.see(id, passage.author, sighting));
+        let superseded: HashSet<EntryId> = material.superseded.iter().map(|(id, _)| *id).collect();
+        for (id, message) in material.superseded {
+            ledger.update(*id, message);
+            inventory.hear(*id, message);
+            for passage in passages(message) {
+                scan(&passage, |sighting| inventory.see(*id, passage.author, sighting));
                 inventory.end_work(&passage);
             }
         }
-        for &id in material.visible {
-            let message = material.archive.message(id)?;
-            ledger.update(id, &message);
-            inventory.hear(id, &message);
-            passages(&message).iter().for_each(|passage| inventory.end_work(passage));
+        // Of what is shown cut the original has been read.
+        for (id, message) in material.visible.iter().filter(|(id, _)| !superseded.contains(id)) {
+            ledger.update(*id, message);
+            inventory.hear(*id, message);
+            passages(message).iter().for_each(|passage| inventory.end_work(passage));
         }
-        inventory.take_ledger(&ledger, material.superseded);
+        inventory.take_ledger(&ledger, &superseded);
         inventory.close_questions();
         let live = std::mem::take(&mut inventory.live);
         inventory.facts.retain(|fact| fact.class != Class::LiveWork || live.contains(&*fact.value));
-        Ok(inventory)
+        inventory
     }
 
     /// Takes down when a person last spoke.
@@ -99,8 +99,7 @@ impl Inventory {
         }
     }
 
-    fn take_ledger(&mut self, ledger: &Ledger, superseded: &[EntryId]) {
-        let superseded: HashSet<&EntryId> = superseded.iter().collect();
+    fn take_ledger(&mut self, ledger: &Ledger, superseded: &HashSet<EntryId>) {
         let is_ours = |entry: &EntryId| superseded.contains(entry);
         for file in ledger.files.iter().filter(|file| is_ours(&file.entry)) {
             let word = file.last.name();

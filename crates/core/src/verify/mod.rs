@@ -10,8 +10,8 @@ mod words;
 
 pub use repair::repair;
 
-use crate::facts::{Class, Fact};
-use crate::{ArchiveError, EntryId, Material};
+use crate::facts::{Class, Fact, Tier};
+use crate::{EntryId, Material};
 use inventory::Inventory;
 use serde::{Deserialize, Serialize};
 use shown::{Shown, flat, pointers};
@@ -74,12 +74,8 @@ enum Fate {
 /// Compares the superseded range with the text of the whole new context, summary included.
 ///
 /// A pointer counts where `resolvable` says that it leads to its original.
-pub fn verify(
-    material: &Material<'_>,
-    shown_text: &str,
-    resolvable: &[EntryId],
-) -> Result<LossReport, ArchiveError> {
-    let inventory = Inventory::of(material)?;
+pub fn verify(material: &Material<'_>, shown_text: &str, resolvable: &[EntryId]) -> LossReport {
+    let inventory = Inventory::of(material);
     let flat = flat(shown_text);
     let (shown, pointers) = (Shown::of(shown_text, &flat), pointers(shown_text, resolvable));
     let mut report = LossReport::default();
@@ -93,7 +89,7 @@ pub fn verify(
     report.missing.sort_by_cached_key(|missing| (tier(missing), std::cmp::Reverse(missing.fact.source)));
     report.missing.truncate(MISSING_MAX);
     report.name_lost();
-    Ok(report)
+    report
 }
 
 impl LossReport {
@@ -143,21 +139,13 @@ impl LossReport {
 /// The order in which facts are put back: the person's rules and open todos, files changed, errors,
 /// then everything else by how recently it was referred to. What a pointer leads to can wait,
 /// except a rule: nobody looks up what they do not know they must obey.
-fn tier(missing: &Missing) -> u8 {
-    let waits = if missing.fate == Fate::Recoverable { 4 } else { 0 };
-    match missing.fact.class {
-        Class::Requirement | Class::Prohibition | Class::Todo => 0,
-        Class::Operation if &*missing.fact.value != "read" => 1 + waits,
-        Class::Error | Class::Question | Class::LiveWork => 2 + waits,
-        Class::Path
-        | Class::Identifier
-        | Class::Url
-        | Class::Id
-        | Class::State
-        | Class::Version
-        | Class::Decision => 3 + waits,
-        Class::Operation | Class::Command | Class::Number | Class::UserMessage => 4 + waits,
-    }
+fn tier(missing: &Missing) -> (bool, Tier) {
+    let tier = match missing.fact.class.row().tier {
+        // A file that was only read can be read again.
+        Tier::Change if &*missing.fact.value == "read" => Tier::Rest,
+        tier @ (Tier::Duty | Tier::Change | Tier::Trouble | Tier::Reference | Tier::Rest) => tier,
+    };
+    (tier != Tier::Duty && missing.fate == Fate::Recoverable, tier)
 }
 
 #[cfg(test)]

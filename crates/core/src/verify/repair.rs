@@ -3,18 +3,14 @@
 use super::shown::{Shown, flat};
 use super::{LossReport, Missing};
 use crate::embedded::harmless;
-use crate::facts::Class;
-use crate::{ArchiveError, Material, Tokens};
+use crate::facts::RepairLine;
+use crate::{Material, Tokens};
 use std::collections::HashSet;
 
 /// Lines that hold the missing facts that matter most, within `budget`; the report is told.
-pub fn repair(
-    material: &Material<'_>,
-    report: &mut LossReport,
-    budget: Tokens,
-) -> Result<Vec<String>, ArchiveError> {
+pub fn repair(material: &Material<'_>, report: &mut LossReport, budget: Tokens) -> Vec<String> {
     let missing = std::mem::take(&mut report.missing);
-    let escape = harmless(material)?;
+    let escape = harmless(material);
     let (mut lines, mut spent) = (Vec::<String>::new(), Tokens::ZERO);
     let mut written = HashSet::new();
     for missing in missing {
@@ -34,27 +30,16 @@ pub fn repair(
         }
     }
     report.name_lost();
-    Ok(lines)
+    lines
 }
 
 fn line_of(missing: &Missing) -> String {
     let fact = &missing.fact;
     let line = &fact.line;
-    match fact.class {
-        Class::Requirement | Class::Prohibition => format!("- rule: {line}"),
-        Class::Todo | Class::Operation => line.to_string(),
-        Class::Question => format!("- unanswered: {line}"),
-        Class::Path
-        | Class::Identifier
-        | Class::Url
-        | Class::Id
-        | Class::Command
-        | Class::Number
-        | Class::Version
-        | Class::Error
-        | Class::Decision
-        | Class::State
-        | Class::UserMessage
-        | Class::LiveWork => format!("{}: {line}", fact.source),
+    match fact.class.row().repair {
+        RepairLine::Rule => format!("- rule: {line}"),
+        RepairLine::Bare => line.to_string(),
+        RepairLine::Question => format!("- unanswered: {line}"),
+        RepairLine::Pointed => format!("{}: {line}", fact.source),
     }
 }

@@ -3,7 +3,7 @@
 use super::Fate;
 use super::words::{Words, places};
 use crate::EntryId;
-use crate::facts::{Class, Fact, Mention, scan_line, scan_pairs};
+use crate::facts::{Class, Evidence, Fact, Mention, scan_line, scan_pairs};
 use std::collections::{HashMap, HashSet};
 
 /// What the model will see.
@@ -61,26 +61,18 @@ impl<'s> Shown<'s> {
 
     /// Whether the fact is in view, literally.
     pub(super) fn holds(&self, fact: &Fact) -> bool {
-        match fact.class {
-            // A URL is known by its form wherever it stands, and goes on past what ends a name.
-            Class::Url if fact.value.contains("://") => self.tokens.contains(&*fact.value),
-            Class::Path | Class::Identifier | Class::Url | Class::Id => {
+        match fact.class.row().evidence {
+            // A method with its path has no such form.
+            Evidence::Address if fact.value.contains("://") => self.tokens.contains(&*fact.value),
+            Evidence::Word | Evidence::Address => {
                 self.tokens.contains(&*fact.value) || self.words.hold(&fact.value)
             }
-            Class::Number | Class::Version | Class::State => {
+            Evidence::Pair => {
                 let values = self.values.get(&*fact.key.to_lowercase());
                 values.is_some_and(|values| values.iter().any(|value| **value == *fact.value))
             }
-            Class::Operation => self.names_operation(&fact.key, &fact.value),
-            Class::Command
-            | Class::Error
-            | Class::Requirement
-            | Class::Prohibition
-            | Class::Decision
-            | Class::Todo
-            | Class::UserMessage
-            | Class::Question
-            | Class::LiveWork => self.words.hold(&flat(&fact.value)),
+            Evidence::Beside => self.names_operation(&fact.key, &fact.value),
+            Evidence::Sentence => self.words.hold(&flat(&fact.value)),
         }
     }
 

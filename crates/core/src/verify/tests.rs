@@ -3,9 +3,9 @@
 use super::{LossReport, repair, verify};
 use crate::facts::Class;
 use crate::{
-    Author, Block, Call, EntryId, Image, Material, Measure, MemoryArchive, Message, Part, Role, Tokens,
-    ToolResult,
+    Author, Block, Call, EntryId, Image, Material, Measure, Message, Original, Part, Role, Tokens, ToolResult,
 };
+use std::sync::Arc;
 
 /// Words are tokens.
 struct Words;
@@ -36,22 +36,21 @@ fn check_all(
     shown: &str,
     budget: u64,
 ) -> (LossReport, Vec<String>) {
-    let shelf = MemoryArchive::default();
-    let ids: Vec<EntryId> = (0..(messages.len() + visible.len()) as u32).map(EntryId).collect();
-    ids.iter().zip(messages.iter().chain(visible)).for_each(|(&id, message)| shelf.put(id, message.clone()));
-    let (superseded, visible) = ids.split_at(messages.len());
+    let messages_all = messages.iter().chain(visible).cloned().map(Arc::new);
+    let all: Vec<Original> = (0..).map(EntryId).zip(messages_all).collect();
+    let (superseded, visible) = all.split_at(messages.len());
+    let addressable: Vec<EntryId> = superseded.iter().map(|(id, _)| *id).collect();
     let material = Material {
         earlier: None,
         superseded,
-        addressable: superseded,
+        addressable: &addressable,
         visible,
         previous: &[],
         focus: None,
-        archive: &shelf,
         measure: &Words,
     };
-    let mut report = verify(&material, shown, superseded).expect("the shelf holds all");
-    let lines = repair(&material, &mut report, Tokens(budget)).expect("the shelf holds all");
+    let mut report = verify(&material, shown, &addressable);
+    let lines = repair(&material, &mut report, Tokens(budget));
     (report, lines)
 }
 

@@ -12,6 +12,8 @@ pub(crate) enum Act {
     Reminds(u8),
     /// The harness gives an instruction of so many bytes in the middle of the history.
     Instructs(usize),
+    /// The harness gives one of a few instructions, in the same words each time.
+    Repeats(u8),
     /// The model answers, with thinking of so many bytes in front.
     Answers(usize, usize),
     /// A person shows a picture.
@@ -62,10 +64,11 @@ pub(crate) fn histories() -> impl Generate<Value = Vec<Act>> {
         5 => Just(Act::Summarizes),
         20 => (0u8..3).prop_map(Act::Reminds),
         8 => size.clone().prop_map(Act::Instructs),
+        2 => (0u8..2).prop_map(Act::Repeats),
         40 => (size.clone(), size).prop_map(|(text, thinking)| Act::Answers(text, thinking)),
         100 => (prop::collection::vec(result, 1..4), order)
             .prop_map(|(results, order)| Act::Calls(results, order)),
-        3 => prop::collection::vec(4_000usize..40_000, 2..6).prop_map(Act::Floods),
+        3 => prop::collection::vec(4_000usize..20_000, 2..6).prop_map(Act::Floods),
     ];
     prop::collection::vec(act, 1..32)
 }

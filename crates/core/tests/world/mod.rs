@@ -5,13 +5,14 @@ mod others;
 
 pub(crate) use acts::{Act, Order, histories};
 use epitome_core::{
-    Author, Block, Budget, Call, CallId, Circumstances, Compaction, Conclusion, Context, Drafted, Earlier,
-    Effect, Entry, EntryId, Expressible, Image, Item, Job, Mark, Measure, MemoryArchive, Message, Next,
-    NoSummary, Opaque, Part, Plan, Policy, Prompts, Range, Reader, Record, Role, Settings, SizeTable,
-    Strategy, Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
+    Archive, ArchiveError, Author, Block, Budget, Call, CallId, Circumstances, Compaction, Conclusion,
+    Context, Drafted, Earlier, Effect, Entry, EntryId, Expressible, Image, Item, Job, Mark, Measure,
+    MemoryArchive, Message, Next, Opaque, Part, Plan, Policy, Prompts, Range, Reader, Record, Role, Settings,
+    SizeTable, Slot, Strategy, Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
 };
 pub(crate) use others::{Others, others};
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 /// Counts a token for every four bytes begun.
 pub(crate) struct Gauge;
@@ -25,6 +26,25 @@ impl Measure for Gauge {
     }
     fn framing(&self) -> Tokens {
         Tokens(4)
+    }
+}
+
+/// An archive that counts how often each message is read.
+pub(crate) struct CountingArchive<'a> {
+    archive: &'a MemoryArchive,
+    pub(crate) reads: Mutex<HashMap<EntryId, u32>>,
+}
+
+impl<'a> CountingArchive<'a> {
+    pub(crate) fn new(archive: &'a MemoryArchive) -> Self {
+        Self { archive, reads: Mutex::default() }
+    }
+}
+
+impl Archive for CountingArchive<'_> {
+    fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
+        *self.reads.lock().expect("nobody panics while counting").entry(id).or_default() += 1;
+        self.archive.message(id)
     }
 }
 
@@ -107,6 +127,10 @@ impl Session {
                 )),
                 Act::Instructs(len) => {
                     let text = words("instruct", *len, self.history.len());
+                    self.put(Message::text(Role::System, Author::Harness, text));
+                }
+                Act::Repeats(which) => {
+                    let text = words("repeat", 400, usize::from(*which));
                     self.put(Message::text(Role::System, Author::Harness, text));
                 }
                 Act::Attaches(len) => self.attach(*len),
@@ -232,7 +256,8 @@ impl Session {
         context.take(id, Reader { log, sizes, measure: &Gauge, archive }).expect("all is in memory");
     }
 
-    fn mark(&mut self, mark: Mark) -> EntryId {
+    /// Anchors a mark at the newest entry.
+    pub(crate) fn mark(&mut self, mark: Mark) -> EntryId {
         let id = self.log.mark(self.log.newest(), mark).expect("the machine makes sound marks");
         self.take(id);
         id
@@ -245,6 +270,11 @@ impl Session {
 
     /// What would come of a compaction.
     pub(crate) fn outcome(&self, asked: &Asked) -> Conclusion {
+        self.outcome_from(asked, &self.archive)
+    }
+
+    /// What would come of a compaction whose originals are in `archive`.
+    pub(crate) fn outcome_from(&self, asked: &Asked, archive: &dyn Archive) -> Conclusion {
         let (policy, prompts) = (policy(asked), Prompts::default());
         let job = Job {
             log: &self.log,
@@ -256,7 +286,7 @@ impl Session {
                 ledger: &Ledger::default(),
             },
             context: &self.context,
-            archive: &self.archive,
+            archive,
             measure: &Gauge,
             count_method: &"a quarter of the bytes".into(),
             budget: self.budget(asked),
@@ -279,8 +309,8 @@ impl Session {
             next = match next {
                 Next::Done(conclusion) => return conclusion,
                 Next::Summarize(ask) => {
-                    let draft = embedded::summarize(&ask.material(), ask.budget()).map_err(NoSummary::from);
-                    ask.answer(draft)
+                    let draft = embedded::summarize(&ask.material(), ask.budget());
+                    ask.answer(Ok(draft))
                 }
                 Next::Consult(consultation) => {
                     let verdicts = fates.verdicts(&consultation.event(), &self.history);
@@ -315,14 +345,46 @@ impl Session {
         Some(*record)
     }
 
-    pub(crate) fn undo(&mut self) {
-        let of = *self.compactions.last().expect("something was compacted");
-        self.mark(Mark::Undo { of });
+    /// Our own compactions and edits, oldest first.
+    pub(crate) fn passes(&self) -> Vec<EntryId> {
+        self.compactions.iter().copied().filter(|&id| self.log.mark_of(id).is_some()).collect()
+    }
+
+    /// A person says a word below `parent`; the session itself stays where it is.
+    pub(crate) fn branch(&mut self, parent: Option<EntryId>, word: &str) -> EntryId {
+        let message = Message::text(Role::User, Author::Person, word);
+        let entry = Entry::Message(Item::of(&message));
+        let id = self.log.append(parent, entry).expect("the parent is on a path");
+        self.sizes.set(id, Gauge.sizes(&message));
+        self.archive.put(id, message);
+        id
+    }
+
+    /// The context of the path that ends in `leaf`, from scratch.
+    pub(crate) fn context_of(&self, leaf: Option<EntryId>) -> Context {
+        Context::of(leaf, self.reader()).expect("all is in memory")
+    }
+
+    /// Everything in view on the path that ends in `leaf`, as text.
+    pub(crate) fn text_of(&self, leaf: EntryId) -> String {
+        self.text_in(&self.context_of(Some(leaf)))
+    }
+
+    /// What a context shows up to the summary that `pass` left, as text.
+    pub(crate) fn head(&self, context: &Context, pass: EntryId) -> String {
+        let summary = context.slots().iter().position(|slot| *slot == Slot::Summary { id: pass });
+        let end = summary.expect("the summary is in view") + 1;
+        let shown = context.shown(self.reader()).expect("all is in memory");
+        shown[..end].iter().map(|shown| format!("{:?}\n", shown.message)).collect()
     }
 
     /// Everything in view, as text.
     pub(crate) fn text(&self) -> String {
-        let shown = self.context.shown(self.reader()).expect("all is in memory");
+        self.text_in(&self.context)
+    }
+
+    fn text_in(&self, context: &Context) -> String {
+        let shown = context.shown(self.reader()).expect("all is in memory");
         shown.iter().map(|shown| format!("{:?}\n", shown.message)).collect()
     }
 
@@ -355,7 +417,7 @@ impl Session {
     }
 
     /// Instructions in the middle of the history, as far as they are in view.
-    fn instructions(&self) -> impl Iterator<Item = EntryId> + '_ {
+    pub(crate) fn instructions(&self) -> impl Iterator<Item = EntryId> + '_ {
         let in_view = self.context.message_slots().map(|(id, ..)| id);
         in_view.filter(|&id| self.log.item(id).is_some_and(|item| item.role == Role::System))
     }
@@ -378,7 +440,11 @@ impl Session {
     /// Everything that is always kept: what people said first and last, the model's newest work,
     /// instructions, and pins with their exchanges.
     pub(crate) fn kept(&self, asked: &Asked) -> Vec<EntryId> {
-        let always = self.always().into_iter().chain(self.instructions()).chain(self.work());
+        let text = |id| self.archive.message(id).expect("all is in memory");
+        let is_newest =
+            |&id: &EntryId| !self.instructions().any(|newer| newer > id && text(newer) == text(id));
+        let instructions = self.instructions().filter(is_newest);
+        let always = self.always().into_iter().chain(instructions).chain(self.work());
         let mut kept: Vec<EntryId> = always.chain(self.pins(asked)).collect();
         let pairs = self.pairs();
         // Twice: from a result to its call, and from there to the call's other results.

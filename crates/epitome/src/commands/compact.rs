@@ -72,7 +72,7 @@ pub fn run(args: &CompactArgs) -> Result<()> {
     if args.read.json {
         print_json_each(&lines)?;
     } else {
-        lines.iter().for_each(|line| summary_page::tell(line, args));
+        lines.iter().for_each(|line| summary_page::print(line, args));
     }
     failed.result()
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// A file, and whether it was written now or was there already.
 #[derive(Serialize)]
-struct Line {
+struct InitLine {
     file: String,
     written: bool,
 }
@@ -22,12 +22,12 @@ pub fn run(args: &InitArgs) -> Result<()> {
     }
     places.project = Some(args.dir.clone());
     let written = [settings::scaffold(&places)?, settings::prompt::scaffold(&places)?];
-    let lines = written.map(|(file, written)| Line { file: file.display().to_string(), written });
+    let lines = written.map(|(file, written)| InitLine { file: file.display().to_string(), written });
     if args.json {
         return print_json(&lines);
     }
     let mut page = Page::default();
-    for Line { file, written } in &lines {
+    for InitLine { file, written } in &lines {
         writeln!(page, "{} {file}", if *written { "wrote" } else { "kept " });
     }
     writeln!(page, "\n`epitome config` shows what counts now.");

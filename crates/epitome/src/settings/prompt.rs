@@ -19,7 +19,7 @@ const SCAFFOLDED: [(&str, &str); 2] =
 const FOLDERS: [&str; 2] = ["project:/.epitome/prompts/", "config:/prompts/"];
 
 /// Prompts that were found.
-pub struct Found {
+pub struct LoadedPrompts {
     /// Their texts.
     pub prompts: Prompts,
     /// The file they come from; nothing where they are built in.
@@ -29,13 +29,13 @@ pub struct Found {
 }
 
 /// Loads the prompts that a policy names.
-pub fn load(places: &Places, name: &str) -> Result<Found> {
+pub fn load(places: &Places, name: &str) -> Result<LoadedPrompts> {
     if let Some(file) = places.file(name)? {
         let is_new = restore(name, &file)?;
         return read(name, file, is_new);
     }
     if let Some(prompts) = prompts::built_in(name) {
-        return Ok(Found { prompts, file: None, is_new: false });
+        return Ok(LoadedPrompts { prompts, file: None, is_new: false });
     }
     let is_there = |folder: &&&str| match folder.starts_with("project") {
         true => places.project.is_some(),
@@ -63,7 +63,7 @@ pub fn peek(places: &Places, name: &str) -> Result<Prompts> {
     }
 }
 
-fn read(name: &str, file: PathBuf, is_new: bool) -> Result<Found> {
+fn read(name: &str, file: PathBuf, is_new: bool) -> Result<LoadedPrompts> {
     let text = disk::read(&file)
         .with_context(|| format!("cannot read the prompt `{name}` at {}", file.display()))?;
     if text.trim().is_empty() {
@@ -72,7 +72,7 @@ fn read(name: &str, file: PathBuf, is_new: bool) -> Result<Found> {
             file.display()
         );
     }
-    Ok(Found { prompts: prompts::own(&text), file: Some(file), is_new })
+    Ok(LoadedPrompts { prompts: prompts::own(&text), file: Some(file), is_new })
 }
 
 /// Writes a scaffolded prompt again where it is missing; whether it was.

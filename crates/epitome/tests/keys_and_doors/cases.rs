@@ -95,6 +95,7 @@ pub(crate) const CASES: &[Case] = &[
     case("trigger.only_lower", "none", "40%", Work, &[]).behind(LIVE),
     case("trigger.only_lower", "none", "40%", Work, &[MUCH, BARE]).behind(COMPACT),
     case("trigger.target", "25%", "50%", Work, &[]),
+    case("trigger.target_of", "free", "request", Work, &[]),
     case("trigger.measure", "count", "hybrid", Chat, &[EVEN]),
     case("trigger.approaching", "70%", "none", Watched, &[]),
     case("trigger.messages", "none", "20", Chat, &[EVEN]),

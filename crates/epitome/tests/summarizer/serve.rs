@@ -72,6 +72,23 @@ fn a_change_of_settings_counts_at_the_next_check() {
     assert_eq!(stage.report().refused, 0);
 }
 
+#[test]
+fn the_operators_hooks_are_asked_in_the_proxy_too() {
+    let stage = Stage::new(SMALL, "");
+    let (script, seen) = (stage.path().join("hook.py"), stage.path().join("seen"));
+    let body = format!(
+        "import json, sys\nasked = json.load(sys.stdin)\nopen({seen:?}, 'a').write(asked['hook'] + '\\n')\n"
+    );
+    fs::write(&script, body).expect("there is room");
+    let mut own = OpenOptions::new().append(true).open(stage.operator_file()).expect("it is there");
+    own.write_all(format!("\n[hook.watch]\ncommand = [\"python3\", {script:?}]\n").as_bytes())
+        .expect("there is room");
+    let proxy = proxy(&stage);
+    assert_eq!(send(&stage, &proxy, "gardens").0, 200);
+    let hooks = fs::read_to_string(&seen).expect("the hook was asked");
+    assert!(hooks.ends_with("pre_compact\npost_compact\n"), "{hooks}");
+}
+
 /// A project's file that would send everything elsewhere, with the key of the user's own alias.
 fn lure(stage: &Stage, elsewhere: &str) -> String {
     let alias = format!(

@@ -2,6 +2,7 @@
 //! decide between requests.
 
 use crate::stage::{Stage, answer, body, history};
+use crate::without_results;
 use epitome_upstream::Script;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -113,7 +114,7 @@ async fn a_compaction_that_could_not_be_made_does_not_shift_the_next_one() {
     assert_eq!(untouched[..], all[..21]);
     let expected = arrived(&fresh).remove(0);
     assert!((2..all.len()).contains(&expected.len()), "it is compacted: {}", expected.len());
-    assert_eq!(after[1..], expected[1..]);
+    assert_eq!(without_results(&after[1..]), without_results(&expected[1..]));
 }
 
 #[tokio::test]

@@ -22,10 +22,8 @@ const KEPT: &[&str] =
 const ALL: &[Door] = &Door::ALL;
 /// Where a conversation grows and compaction comes by itself.
 const LIVE: &[Door] = &[Door::Replay, Door::Serve];
-/// Where there is a person to ask: at the terminal, or through the API.
-const OPERATED: &[Door] = &[Door::Compact, Door::Serve];
-/// Where something can be brought back: files of a project, what a request itself shows.
-const RESTORING: &[Door] = &[Door::Compact, Door::Serve];
+/// Where a person may be asked, and what they work on is at hand.
+const ASKED: &[Door] = &[Door::Compact, Door::Serve];
 const COMPACT: &[Door] = &[Door::Compact];
 const SERVE: &[Door] = &[Door::Serve];
 /// It describes a preset, or is the engine's alone: no door of the program gives it anything to work on.
@@ -54,6 +52,7 @@ pub const KEYS: &[Key] = &[
     set("trigger.yields", Flag, ALL, "whether a reserve in `trigger.at` that is most of a small window gives way to `trigger.free_min`; never where someone set `trigger.at`"),
     open("trigger.only_lower", Threshold, ALL, "a point in the window without the answer's part that may bring the trigger forward, never back"),
     open("trigger.target", Threshold, ALL, "compact down to this; as far as the strategy goes where unset"),
+    set("trigger.target_of", Choice(&["free", "request"]), ALL, "what the target is for: what stands beside the messages kept in any case, as a share of the room that is free for a history; or the whole request, as a share of the window"),
     set("trigger.measure", Choice(&["count", "usage", "hybrid", "floor"]), LIVE, "our own count; what the provider said of the newest call; that and our count of what came since; the larger of both"),
     open("trigger.approaching", Threshold, LIVE, "an early warning"),
     open("trigger.messages", Number, LIVE, "compact at this many messages in view"),
@@ -138,7 +137,7 @@ pub const KEYS: &[Key] = &[
     set("restore.skills_tokens", Number, SERVE, "what all skills may take"),
     set("restore.server_tokens", Number, SERVE, "what the tool definitions of one server may take"),
     set("restore.servers_tokens", Number, SERVE, "what those of all servers may take"),
-    set("restore.total_tokens", Number, RESTORING, "what all of it may take: files first, then skills, then servers"),
+    set("restore.total_tokens", Number, ASKED, "what all of it may take: files first, then skills, then servers"),
 
     set("guard.last", Choice(&["drop", "abandon"]), ALL, "where no strategy made room: the oldest is dropped, or the session goes on as long as it can"),
     set("guard.recoveries_max", Number, LIVE, "how often one request may be compacted and sent again after an overflow"),
@@ -150,7 +149,7 @@ pub const KEYS: &[Key] = &[
     set("guard.hook_tokens_max", Number, ALL, "what one hook may take of the context"),
     set("guard.hook_seconds_max", Number, ALL, "how long one hook may take"),
     set("guard.hooks_on_prune", Flag, ALL, "hooks are asked before a compaction that can only prune, too"),
-    open("guard.checkpoint_seconds_max", Number, OPERATED, "how long an operator may take over a checkpoint"),
+    open("guard.checkpoint_seconds_max", Number, ASKED, "how long an operator may take over a checkpoint"),
 
     set("speculate.enabled", Flag, SERVE, "a summary is made before it is needed"),
     set("speculate.lead", Threshold, SERVE, "how far before the trigger, as a share of it"),

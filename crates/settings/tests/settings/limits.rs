@@ -94,20 +94,23 @@ fn what_a_door_does_not_look_at_is_refused_where_it_was_said_for_this_run() {
         text: text.into(),
     };
     let flags = vec![flag("restore.files", "3")];
-    let call = Sources { overrides: "context = 9000".parse().expect("a table"), ..Sources::default() };
+    let call = Sources { overrides: "enabled = false".parse().expect("a table"), ..Sources::default() };
+    let compacting = |sources: Sources| {
+        resolve(&Sources { door: Some(Door::Compact), ..sources }).map_err(|error| error.to_string())
+    };
     let told = [
         serving(Sources { flags: flags.clone(), ..Sources::default() }),
-        serving(environment("pi", &[("EPITOME_WINDOW__TOKENS", "9000")])),
+        compacting(environment("pi", &[("EPITOME_TRIGGER__MEASURE", "count")])),
         serving(environment("pi", &[("EPITOME_BRANCH__AT", "-9000")])),
-        serving(call),
+        compacting(call),
     ];
     assert_eq!(
         told.map(|told| told.err().unwrap_or_default()),
         [
             "command line: `--set restore.files` is not used by `serve`; it works with `compact`",
-            "environment: `EPITOME_WINDOW__TOKENS` is not used by `serve`; it works with `compact` and `replay`",
+            "environment: `EPITOME_TRIGGER__MEASURE` is not used by `compact`; it works with `replay` and `serve`",
             "environment: `EPITOME_BRANCH__AT` is not used by `serve`; no command that compacts looks at it",
-            "this call: `context` is not used by `serve`; it works with `compact` and `replay`",
+            "this call: `enabled` is not used by `compact`; it works with `replay` and `serve`",
         ]
     );
     let elsewhere = Sources { flags, door: Some(Door::Compact), ..Sources::default() };
@@ -116,17 +119,17 @@ fn what_a_door_does_not_look_at_is_refused_where_it_was_said_for_this_run() {
 
 #[test]
 fn what_a_door_does_not_look_at_is_one_note_for_each_file_of_ones_own() {
-    let mut sources = project("preset = \"team\"\n[restore]\nfiles = 3\n[count]\ntext = \"chars/4\"");
-    sources.user = Some(text("user.toml", "[restore]\nfiles = 2\ntotal_tokens = 900"));
-    let file = text("team.toml", "base = \"claude-code\"\n[window]\ntokens = 9000");
+    let mut sources = project("preset = \"team\"\n[restore]\nfiles = 3\n[branch]\nat = \"50%\"");
+    sources.user = Some(text("user.toml", "[restore]\nfiles = 2\nfile_tokens = 900"));
+    let file = text("team.toml", "base = \"claude-code\"\n[restore]\nlarger_file = \"path\"");
     sources.presets = vec![OwnPreset { name: "team".into(), file }];
     let one = serving(sources).expect("files are noted");
     assert_eq!(
         one.notes,
         [
-            "preset team (team.toml): `window.tokens` is not used by `serve`",
-            "epitome.toml: `count.text`, `restore.files` are not used by `serve`",
-            "user.toml: `restore.total_tokens` is not used by `serve`",
+            "epitome.toml: `restore.files`, `branch.at` are not used by `serve`",
+            "user.toml: `restore.file_tokens` is not used by `serve`",
+            "preset team (team.toml): `restore.larger_file` is not used by `serve`",
         ]
     );
     let unused = one.unused();

@@ -72,7 +72,8 @@ fn l15_a_history_of_ten_windows_is_compacted_without_a_model() {
     bed.talk(1_000, 200);
     let (made, record) = recorded(&mut bed);
     assert_eq!((made.strategy, &record.fallbacks), (Strategy::Summarize, &vec![]));
-    assert!(bed.session.context().tokens() <= made.target);
+    // The first message and the newest exchange stand outside the target.
+    assert!(bed.session.context().tokens() <= made.target + Tokens(3 * 200));
 }
 
 #[test]

@@ -1,38 +1,55 @@
 //! A simulated world: ten thousand sessions, each from its seed, under any preset, with models that
-//! are slow, fail and talk nonsense, hooks that refuse, hang and lie, and a provider that counts
-//! otherwise than we do and overflows at any call.
+//! are slow, fail and talk nonsense, hooks that refuse, hang and lie, a provider that counts otherwise
+//! than we do and overflows at any call, and people who take back, go back, change their mind, their
+//! model and their policy, stop what runs, and come again tomorrow.
 //!
 //! Whatever happens, every compaction ends within its fuel, every request fits or fails with a named
-//! reason, no message is lost, no exchange is split, and nothing goes round in circles.
+//! reason, no message is lost, no exchange is split, nothing goes round in circles, and what was grown
+//! step by step is what is derived from the log at once.
 //! `EPITOME_SEEDS=1000000 cargo test -p epitome-testbed --release --test world` runs more.
 
+mod acts;
 mod dice;
+mod holds;
 mod people;
 
 use dice::Dice;
-use epitome_core::{EntryId, Tokens, Trigger};
-use epitome_engine::{EngineError, Happened, Recovery, Report, now};
+use epitome_core::{EntryId, Tokens};
+use epitome_engine::{Phase, Recovery, Step, TurnEnd};
 use epitome_settings::preset;
-use epitome_testbed::{Bed, Maker};
+use epitome_testbed::{Bed, Maker, now};
+use epitome_tokens::Usage;
 use people::{fickle_hook, fickle_model};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Steps of one session: long enough for several compactions of a small window.
 const STEPS: usize = 14;
-/// What a policy may ask of a model for one compaction, at the very most.
-const CALLS_MAX: u32 = 64;
 
 /// Everything that must have happened somewhere among the sessions; else the world is too kind.
-const SEEN: [&str; 9] = [
+const SEEN: [&str; 23] = [
     "by a model",
     "by the embedded summariser",
     "dropped",
     "pruned",
+    "applied",
+    "nothing to do",
     "vetoed",
     "abandoned",
     "cannot fit",
     "recovered",
     "error goes back",
+    "undone",
+    "redone",
+    "rolled back",
+    "forked",
+    "back on another path",
+    "another policy",
+    "another budget",
+    "usage reported",
+    "cancelled",
+    "reopened",
+    "pinned",
+    "refused in a turn",
 ];
 
 #[test]
@@ -65,8 +82,8 @@ struct World {
     bed: Bed,
     /// What the provider counts where we count a hundred.
     provider_percent: u64,
-    /// Messages that left view, and are covered or named.
-    told: HashSet<EntryId>,
+    /// Ends of paths that were left.
+    left: Vec<EntryId>,
     /// What has happened.
     seen: Vec<&'static str>,
 }
@@ -74,13 +91,15 @@ struct World {
 impl World {
     fn new(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
-        let names: Vec<&str> = preset::names().collect();
-        let name = names[dice.below(names.len() as u64) as usize];
-        let window = if dice.below(60) == 0 { 150_000 } else { 2_000 + dice.below(12_000) };
-        let mut maker = Maker::new(name, window)
-            .set(|settings| settings.check.before_call = true)
-            .set(|settings| settings.check.in_tool_loop = true)
-            .budget(|budget| {
+        let name = any_preset(&mut dice);
+        // Small ones are soon full; there are passes and reserves that only a large one has room for.
+        let window = match dice.below(60) {
+            0 => 150_000,
+            1..10 => 24_000 + dice.below(20_000),
+            _ => 2_000 + dice.below(12_000),
+        };
+        let mut maker =
+            Maker::new(name, window).set(|settings| acts::fit_in(settings, &mut dice)).budget(|budget| {
                 let is_crowded = dice.below(30) == 0;
                 budget.fixed = Tokens(if is_crowded { window - window / 12 } else { dice.below(window / 8) });
                 budget.reserve = Tokens(window / 16);
@@ -93,16 +112,16 @@ impl World {
             maker = maker.hook(fickle_hook(&mut dice));
         }
         let provider_percent = 70 + dice.below(60);
-        Self { seed, bed: maker.bed(), dice, provider_percent, told: HashSet::new(), seen: Vec::new() }
+        Self { seed, bed: maker.bed(), dice, provider_percent, left: Vec::new(), seen: Vec::new() }
     }
 
     fn live(&mut self) {
         for _ in 0..STEPS {
             self.say_something();
             self.send();
-            if self.dice.below(12) == 0 {
-                let made = self.bed.try_compact(Trigger::Manual);
-                self.look_at(made);
+            if self.dice.below(3) == 0 {
+                self.something_else();
+                self.check();
             }
         }
     }
@@ -119,6 +138,7 @@ impl World {
         let text = self.bed.filler(tokens);
         match self.dice.below(5) {
             0 | 1 => {
+                self.bed.session.begin_turn();
                 self.bed.user(&text);
             }
             2 => {
@@ -132,112 +152,76 @@ impl World {
 
     /// One call of the session's model: what is done before it, the call, and what is done about an overflow.
     fn send(&mut self) {
-        let made = now(self.bed.session.prepare());
-        let Some(()) = self.look_at_some(made) else { return };
+        let phase = self.bed.session.phase();
+        let step = now(self.bed.driver.prepare(&mut self.bed.session)).expect("all is in memory");
+        assert_eq!(self.bed.session.phase(), phase, "seed {}", self.seed);
+        self.look_at(&step);
+        self.check_fits(&step);
         if !self.overflows() {
             return self.reply();
         }
-        let over = (self.dice.below(2) == 0).then(|| Tokens(1 + self.dice.below(500)));
-        let recovered = now(self.bed.session.recover(over));
-        match recovered.expect("all is in memory") {
-            Recovery::Retry(report) => {
+        let over = (self.dice.below(2) == 0).then(|| 1 + self.dice.below(500));
+        match self.bed.recover(over) {
+            Recovery::Retry(step) => {
                 self.seen.push("recovered");
-                self.look_at(Ok(*report));
-                match now(self.bed.session.recover(over)).expect("all is in memory") {
-                    Recovery::Surface { why } => assert!(!why.is_empty(), "seed {}", self.seed),
+                self.look_at(&step);
+                match self.bed.recover(over) {
+                    Recovery::Surface { why, .. } => assert!(!why.is_empty(), "seed {}", self.seed),
                     Recovery::Retry(_) => panic!("seed {}: a request was recovered twice", self.seed),
                 }
-                self.reply();
             }
-            Recovery::Surface { why } => {
+            Recovery::Surface { why, step } => {
                 assert!(!why.is_empty(), "seed {}: an error without a reason", self.seed);
                 self.seen.push("error goes back");
-                self.reply();
+                self.look_at(&step);
             }
         }
+        self.reply();
     }
 
     /// Whether the provider finds the request too long; now and then it says so for no reason.
     fn overflows(&mut self) -> bool {
-        let budget = self.bed.session.budget();
-        let count = (budget.fixed + self.bed.session.context().tokens()).0 * self.provider_percent / 100;
-        count > budget.window.0 || self.dice.below(40) == 0
+        self.provider_count() > self.bed.session.budget().window.0 || self.dice.below(40) == 0
     }
 
+    /// What the provider counts for the request.
+    fn provider_count(&self) -> u64 {
+        let session = &self.bed.session;
+        (session.budget().fixed + session.context().tokens()).0 * self.provider_percent / 100
+    }
+
+    /// The model answers; the provider may say what that took, and the turn may end with it.
     fn reply(&mut self) {
+        let prompt = self.provider_count();
         let tokens = 2 + self.dice.below(200);
         let text = self.bed.filler(tokens);
         self.bed.assistant(&text);
-    }
-
-    fn look_at_some(&mut self, made: Result<Option<Report>, EngineError>) -> Option<()> {
-        match made {
-            Ok(Some(report)) => self.look_at(Ok(report)),
-            Ok(None) => self.check(),
-            Err(error) => {
-                self.look_at(Err(error));
-                return None;
-            }
+        if self.dice.below(2) == 0 {
+            self.seen.push("usage reported");
+            let usage = Usage { prompt, output: tokens, ..Usage::default() };
+            self.bed.session.record_usage(usage).expect("all is in memory");
         }
-        Some(())
-    }
-
-    /// What always holds after a compaction, whatever came of it.
-    fn look_at(&mut self, made: Result<Report, EngineError>) {
-        let seed = self.seed;
-        match made {
-            Ok(report) => {
-                self.seen.push(kind_of(&report));
-                assert!(report.spent.calls <= CALLS_MAX, "seed {seed}: {} calls", report.spent.calls);
-                if let Some(record) = &report.record {
-                    let room = self.bed.session.budget().room();
-                    let history = report.tokens_after.less(report.budget.fixed);
-                    let is_cut = report.outcome == Outcome::Compacted;
-                    if is_cut {
-                        self.told = record.superseded.iter().chain(&record.dropped).copied().collect();
-                    }
-                    assert!(!is_cut || history <= room, "seed {seed}: {history} does not fit {room}");
-                } else {
-                    assert!(report.why.is_some(), "seed {seed}: nothing done, and no reason");
-                }
-            }
-            Err(EngineError::CannotFit(floor)) => {
-                self.seen.push("cannot fit");
-                assert!(floor.to_string().contains("cannot fit"), "seed {seed}");
-            }
-            Err(error) => panic!("seed {seed}: {error}"),
+        if self.bed.session.phase() == Phase::Turn && self.dice.below(3) > 0 {
+            let end = if self.dice.below(4) == 0 { TurnEnd::Broken } else { TurnEnd::Good };
+            let step = now(self.bed.driver.end_turn(&mut self.bed.session, end)).expect("all is in memory");
+            assert_eq!(self.bed.session.phase(), Phase::Idle, "seed {}", self.seed);
+            self.look_at(&step);
         }
         self.check();
     }
 
-    /// Each message is in view or told of, and each exchange whole.
-    fn check(&self) {
-        let seed = self.seed;
-        let view: HashSet<EntryId> = self.bed.in_view().into_iter().collect();
-        let session = &self.bed.session;
-        for id in session.history() {
-            assert!(view.contains(id) || self.told.contains(id), "seed {seed}: {id} is lost");
+    /// What came of an act.
+    fn look_at(&mut self, step: &Step) {
+        if let Some(record) = &step.record {
+            self.seen.push(holds::kind_of(record));
+            self.check_record(record);
         }
-        let mut calls = HashSet::new();
-        for id in self.bed.in_view() {
-            let item = session.log().item(id).expect("it is a message");
-            calls.extend(item.calls.iter().cloned());
-            assert!(item.answers.iter().all(|call| calls.contains(call)), "seed {seed}: {id} has no call");
-        }
+        self.check();
     }
 }
 
-fn kind_of(report: &Report) -> &'static str {
-    match report.outcome {
-        Outcome::Compacted => match report.record.as_ref().and_then(|made| made.summarizer.as_deref()) {
-            Some("test-model") => "by a model",
-            Some("the embedded summariser") => "by the embedded summariser",
-            Some(_) => "by someone else",
-            None => "dropped",
-        },
-        Outcome::Pruned => "pruned",
-        Outcome::Noop | Outcome::Recorded => "nothing to do",
-        Outcome::Vetoed => "vetoed",
-        Outcome::Abandoned => "abandoned",
-    }
+/// One of the presets there are.
+fn any_preset(dice: &mut Dice) -> &'static str {
+    let names: Vec<&str> = preset::names().collect();
+    names[dice.below(names.len() as u64) as usize]
 }

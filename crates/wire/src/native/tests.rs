@@ -274,6 +274,15 @@ fn undoing_takes_back_one_pass_whichever_conversations_it_touched() {
 }
 
 #[test]
+fn undoing_takes_back_what_a_pass_pinned_or_noted_beside_its_compaction() {
+    let pin = Mark::Pin { of: EntryId(0) };
+    let pinned_before = wrapped(b"x", &[mark(1, 0, &pin)]);
+    let pass = [mark(2, 0, &pin), mark(2, 0, &compaction("so far")), mark(2, 0, &Mark::Failure)];
+    assert_eq!(undone(&[pinned_before.clone(), pass.concat()].concat()), ("shorter", pinned_before));
+    assert_eq!(undone(&wrapped(b"x", &pass)), ("original", b"x".to_vec()));
+}
+
+#[test]
 fn passes_are_numbered_on_from_the_last() {
     let next = |lines: &[Vec<u8>]| next_pass(Arc::new(wrapped(b"x", lines))).expect("the file is ours");
     assert_eq!(next(&[]), 1);

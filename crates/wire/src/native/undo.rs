@@ -25,16 +25,19 @@ pub enum Undo {
     },
 }
 
-/// The file behind `source` without its last pass: the newest compaction or pruning, and those right
-/// before it that the same pass left.
+/// The file behind `source` without its last pass: the newest compaction or pruning, and all that the same pass
+/// left with it, pins included.
 pub fn undo(source: Arc<dyn ByteSource>) -> Result<Undo, ReadError> {
     let layout = Layout::of(&*source)?;
     let mut lines = Vec::new();
     line::each(&source, &layout, |span, added| lines.push(Placed::of(span, &added)))?;
-    let Some(last) = lines.iter().rposition(|line| line.is_pass) else { return Ok(Undo::Nothing) };
-    let mut first = last;
-    while first > 0 && lines[first - 1].is_pass && lines[first - 1].is_left_with(&lines[first]) {
+    let Some(newest) = lines.iter().rposition(|line| line.is_pass) else { return Ok(Undo::Nothing) };
+    let (mut first, mut last) = (newest, newest);
+    while first > 0 && lines[first - 1].is_left_with(&lines[first]) {
         first -= 1;
+    }
+    while lines.get(last + 1).is_some_and(|line| line.is_left_with(&lines[last])) {
+        last += 1;
     }
     let before = Slice::new(source.clone(), 0, lines[first].span.offset);
     Ok(match (first, last + 1 == lines.len()) {
@@ -63,12 +66,12 @@ impl Placed {
         Self { span, conversation: added.conversation, pass: added.pass, is_pass }
     }
 
-    /// Whether one pass left this and the `next` line. Where the file does not say, a lower conversation
-    /// does: one pass takes the conversations in turn.
-    fn is_left_with(&self, next: &Self) -> bool {
-        match (self.pass, next.pass) {
-            (None, None) => self.conversation < next.conversation,
-            (Some(_), _) | (None, Some(_)) => self.pass == next.pass,
+    /// Whether one pass left this line and its neighbour. Where the file does not say, a lower conversation does:
+    /// one pass takes the conversations in turn.
+    fn is_left_with(&self, neighbour: &Self) -> bool {
+        match (self.pass, neighbour.pass) {
+            (None, None) => self.is_pass && neighbour.is_pass && self.conversation < neighbour.conversation,
+            (Some(_), _) | (None, Some(_)) => self.pass == neighbour.pass,
         }
     }
 

@@ -2,7 +2,7 @@
 //! over to be written.
 
 use super::PricedPlan;
-use super::target::{Compacted, Target};
+use super::target::{CompactedConversation, Target};
 use crate::cli::CompactArgs;
 use crate::commands::FileCommand;
 use crate::restorer::Project;
@@ -43,7 +43,7 @@ impl<'a> CompactRun<'a> {
     }
 
     /// Compacts conversation `number`; in a dry run with nobody asked and nothing kept.
-    pub(super) fn run(&self, number: usize) -> Result<(Compacted, Option<PricedPlan>)> {
+    pub(super) fn run(&self, number: usize) -> Result<(CompactedConversation, Option<PricedPlan>)> {
         let mut open = self.open(number)?;
         self.command.waiting.to_the_end(self.pin(&open))?;
         let session = self.look(&open)?;
@@ -58,7 +58,7 @@ impl<'a> CompactRun<'a> {
             bail!("{}", record.outcome.why().unwrap_or_default());
         }
         let session = self.look(&open)?;
-        Ok((Compacted { number, record, appended: open.store.appended(), session }, plan))
+        Ok((CompactedConversation { number, record, appended: open.store.appended(), session }, plan))
     }
 
     fn open(&self, number: usize) -> Result<OpenConversation> {

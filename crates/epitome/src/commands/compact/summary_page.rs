@@ -7,8 +7,8 @@ use crate::output::Page;
 use epitome_core::{Change, Outcome};
 use epitome_engine::WindowFrom;
 
-/// Tells what was done, or would be.
-pub(super) fn tell(line: &RecordLine, args: &CompactArgs) {
+/// Prints what was done, or would be, on standard error.
+pub(super) fn print(line: &RecordLine, args: &CompactArgs) {
     let mut page = Page::default();
     write(&mut page, line, args);
     page.tell();

@@ -25,7 +25,7 @@ pub(super) enum Target {
 }
 
 /// One conversation after its compaction.
-pub(super) struct Compacted {
+pub(super) struct CompactedConversation {
     pub number: usize,
     pub record: Arc<Record>,
     /// What the engine appended, in order.
@@ -33,7 +33,7 @@ pub(super) struct Compacted {
     pub session: Session,
 }
 
-impl Compacted {
+impl CompactedConversation {
     /// Marks that were appended, each with the entry it is anchored at.
     fn marks(&self) -> impl Iterator<Item = (&Appended, &Mark)> {
         self.appended.iter().filter_map(|one| match &one.entry {
@@ -122,7 +122,7 @@ impl Target {
     }
 
     /// The file to write.
-    pub(super) fn pieces(self, file: &TranscriptFile, compacted: &[Compacted]) -> Result<Pieces> {
+    pub(super) fn pieces(self, file: &TranscriptFile, compacted: &[CompactedConversation]) -> Result<Pieces> {
         let is_changed = compacted.iter().any(|one| one.record.outcome.is_rebuilt());
         match self {
             Self::Body(protocol) if !is_changed && file.transcript.format == Format::Body(protocol) => {
@@ -143,21 +143,21 @@ fn is_same(out: &Path, path: &Path) -> bool {
     }
 }
 
-fn body(file: &TranscriptFile, protocol: Protocol, compacted: &Compacted) -> Result<Pieces> {
+fn body(file: &TranscriptFile, protocol: Protocol, compacted: &CompactedConversation) -> Result<Pieces> {
     let fixed = &file.conversation(compacted.number).fixed;
     let mut front = crate::commands::context::body(file, fixed, &compacted.session.shown()?, protocol, None)?;
     front.push(b'\n');
     Ok(Pieces { front, ..Pieces::default() })
 }
 
-fn resumable(file: &TranscriptFile, compacted: &Compacted) -> Result<Pieces> {
+fn resumable(file: &TranscriptFile, compacted: &CompactedConversation) -> Result<Pieces> {
     let boundary = boundary(compacted).context("the compaction left no boundary to write")?;
     let behind = append(&file.transcript, compacted.number, &*file.source, &boundary)?;
     Ok(Pieces { behind, ..Pieces::unchanged(&*file.source) })
 }
 
 /// The file in our own form, with a line for each mark that was appended.
-fn wrapped(file: &TranscriptFile, compacted: &[Compacted]) -> Result<Pieces> {
+fn wrapped(file: &TranscriptFile, compacted: &[CompactedConversation]) -> Result<Pieces> {
     let (source, format) = (&file.source, file.transcript.format);
     let is_ours = format == Format::Native;
     let pass = if is_ours { native::next_pass(source.clone()).map_err(input::explain)? } else { 1 };
@@ -177,7 +177,7 @@ fn wrapped(file: &TranscriptFile, compacted: &[Compacted]) -> Result<Pieces> {
 }
 
 /// The compaction as the transcript's own tool would write it.
-fn boundary(compacted: &Compacted) -> Option<Boundary> {
+fn boundary(compacted: &CompactedConversation) -> Option<Boundary> {
     let (compaction, record) = (compacted.compaction()?, &compacted.record);
     let change = record.change()?;
     let paths = |is_wanted: fn(Operation) -> bool| {

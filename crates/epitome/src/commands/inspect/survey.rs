@@ -78,7 +78,7 @@ impl Survey {
         let conversation = file.conversation(number);
         let path = conversation.leaf.map(|leaf| conversation.log.path(leaf)).unwrap_or_default();
         let assembly = file.assembly(&conversation.fixed);
-        let walk = Walk::along(conversation, &assembly, &path)?;
+        let walk = PathWalk::along(conversation, &assembly, &path)?;
         let budget = assembly.budget();
         let items = || path.iter().filter_map(|&id| conversation.log.item(id));
         Ok(Self {
@@ -106,13 +106,13 @@ impl Survey {
 }
 
 /// What is met on the way from the first entry to the last.
-struct Walk {
+struct PathWalk {
     timeline: Timeline,
     over_time: Vec<u64>,
     compactions: Vec<FoundCompaction>,
 }
 
-impl Walk {
+impl PathWalk {
     fn along(conversation: &Conversation, assembly: &Assembly, path: &[EntryId]) -> Result<Self> {
         let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
         let mut walk =

@@ -1,0 +1,94 @@
+//! The messages a summary is made from and checked against, read once for a cut. What is made of them is left
+//! to the summariser and to [`crate::verify`].
+
+use crate::{
+    Archive, ArchiveError, EntryId, Form, Job, Material, Message, Original, Plan, Tokens, facts, keep::Kept,
+};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// What [`Material`] borrows from.
+pub(crate) struct Sources<'a> {
+    superseded: Vec<Original>,
+    visible: Vec<Original>,
+    addressable: Vec<EntryId>,
+    /// Which of `visible` are shown as messages, and not told inside the summary.
+    shown: HashSet<EntryId>,
+    /// Summaries to be read as prose.
+    prose: Vec<&'a str>,
+    /// How many messages that left view are too far back to be read again.
+    pub unread: usize,
+}
+
+impl<'a> Plan<'a> {
+    /// Reads what a summary of this plan is made from.
+    pub(crate) fn sources(&self) -> Result<Sources<'a>, ArchiveError> {
+        let readable = self.job.readable(&self.superseded);
+        let unread = self.superseded.len() - readable.len();
+        let forms = self.forms();
+        let cut: Vec<EntryId> =
+            self.visible.iter().copied().filter(|id| forms.get(id).is_some_and(is_cut)).collect();
+        let merged = |ids: &[EntryId]| {
+            let mut all: Vec<EntryId> = ids.iter().chain(&cut).copied().collect();
+            all.sort_unstable();
+            all
+        };
+        let visible = self.read(&self.visible)?.into_iter().map(|(id, message)| {
+            let form = forms.get(&id).copied().unwrap_or(Form::WHOLE);
+            (id, form.apply(id, &message, self.job.measure))
+        });
+        Ok(Sources {
+            superseded: self.read(&merged(&readable))?,
+            visible: visible.collect(),
+            addressable: merged(&self.superseded),
+            shown: self.kept.front.iter().chain(&self.kept.tail).copied().collect(),
+            prose: self.job.prose(),
+            unread,
+        })
+    }
+
+    fn read(&self, ids: &[EntryId]) -> Result<Vec<Original>, ArchiveError> {
+        Ok(ids.iter().copied().zip(self.originals.messages(ids)?).collect())
+    }
+
+    /// The form each message that stays will have, where it is not whole.
+    fn forms(&self) -> HashMap<EntryId, Form> {
+        let Kept { folded, forms, .. } = &self.kept;
+        let shown = self.job.context.message_slots().map(|(id, form, _)| (id, form));
+        let mut all: HashMap<EntryId, Form> = shown.filter(|(_, form)| *form != Form::WHOLE).collect();
+        let told = folded.iter().filter(|(_, limit)| *limit < Tokens(u64::MAX));
+        let told = told.map(|&(id, limit)| (id, Form { shorten: Some(limit), ..Form::WHOLE }));
+        for (id, form) in forms.iter().copied().chain(told) {
+            let known = all.entry(id).or_insert(Form::WHOLE);
+            *known = known.and(form);
+        }
+        all
+    }
+}
+
+/// Whether a form hides something that a summary should tell. Thinking is left out of view and of summaries.
+fn is_cut(form: &Form) -> bool {
+    Form { thinking: false, images: false, repeated: false, left_out: false, ..*form } != Form::WHOLE
+}
+
+impl Sources<'_> {
+    /// What a summary is made from, and checked against.
+    pub(crate) fn material<'m>(&'m self, job: &'m Job<'_>) -> Material<'m> {
+        Material {
+            superseded: &self.superseded,
+            addressable: &self.addressable,
+            visible: &self.visible,
+            earlier: Some(job.earlier.ledger),
+            previous: &self.prose,
+            focus: job.focus,
+            measure: job.measure,
+        }
+    }
+
+    /// Everything that stays in view as messages, as text.
+    pub(crate) fn visible_text(&self) -> String {
+        let shown = self.visible.iter().filter(|(id, _)| self.shown.contains(id));
+        let passages = shown.flat_map(|(_, message): &(EntryId, Arc<Message>)| facts::passages(message));
+        passages.fold(String::new(), |text, passage| text + &passage.text + "\n")
+    }
+}

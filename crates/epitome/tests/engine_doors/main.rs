@@ -1,0 +1,11 @@
+//! The engine behind the doors of the program: what settings, hooks and operators do is the same in `compact` and in
+//! `replay`, and the record says so.
+
+#[cfg(unix)]
+mod checkpoint;
+mod hooks;
+mod native;
+mod pruning;
+mod replay;
+mod sandbox;
+mod window;

@@ -1,0 +1,189 @@
+//! What people do to a session beside talking.
+
+use crate::dice::Dice;
+use crate::{World, any_preset};
+use epitome_core::policy::{PruneWhen, Threshold};
+use epitome_core::{Called, EntryId, Mark, Policy, Request, Settings, Tokens, Trigger};
+use epitome_engine::{BoxFuture, EngineError, Model, Phase, SummaryModel};
+use epitome_settings::preset;
+use epitome_testbed::now;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+impl World {
+    /// One of all the things that can happen between two calls.
+    pub(crate) fn something_else(&mut self) {
+        match self.dice.below(12) {
+            0 | 1 => self.compact_by_hand(),
+            2 => self.undo(),
+            3 => self.redo(),
+            4 => self.roll_back(),
+            5 | 6 => self.fork(),
+            7 => self.go_to_another_path(),
+            8 => self.switch_policy(),
+            9 => self.switch_budget(),
+            10 => self.cancel(),
+            _ => match self.dice.below(2) {
+                0 => self.reopen(),
+                _ => self.pin(),
+            },
+        }
+    }
+
+    fn compact_by_hand(&mut self) {
+        let made = now(self.bed.driver.compact(&mut self.bed.session, Trigger::Manual));
+        match (self.bed.session.phase(), made) {
+            (Phase::Turn, Err(EngineError::Busy(_))) => self.seen.push("refused in a turn"),
+            (Phase::Idle, Ok(step)) => self.look_at(&step),
+            (phase, made) => panic!("seed {}: {phase:?}, {made:?}", self.seed),
+        }
+    }
+
+    /// The compactions and edits there are, on this path or another.
+    fn any_pass(&mut self) -> Option<EntryId> {
+        let log = self.bed.session.log();
+        let is_pass =
+            |id: &EntryId| matches!(log.mark_of(*id), Some(Mark::Compaction { .. } | Mark::Edit { .. }));
+        let passes: Vec<EntryId> = log.iter().map(|(id, _)| id).filter(is_pass).collect();
+        passes.get(self.dice.below(passes.len() as u64) as usize).copied()
+    }
+
+    fn undo(&mut self) {
+        let Some(of) = self.any_pass() else { return };
+        self.bed.session.undo(of).expect("it is a pass");
+        assert!(self.bed.session.context().is_undone(of), "seed {}", self.seed);
+        self.seen.push("undone");
+    }
+
+    fn redo(&mut self) {
+        let is_undone = |of: &EntryId| self.bed.session.context().is_undone(*of);
+        let undone = self.bed.session.log().iter().map(|(id, _)| id).find(is_undone);
+        let Some(of) = undone else { return };
+        self.bed.session.redo(of).expect("it is a pass");
+        self.seen.push("redone");
+    }
+
+    /// Goes back so many messages: at most, to the first.
+    fn go_back(&mut self, most: u64) {
+        let history = self.bed.session.history();
+        let (newest, count) = (history.last().copied(), history.len());
+        let back = 1 + self.dice.below(most) as usize;
+        let target = self.bed.session.history()[count.saturating_sub(1 + back).min(count - 1)];
+        self.left.extend(newest);
+        self.bed.session.move_to(Some(target)).expect("all is in memory");
+    }
+
+    /// Everything from some message on is as if it had never been said.
+    fn roll_back(&mut self) {
+        self.go_back(12);
+        self.seen.push("rolled back");
+    }
+
+    /// The last thing said is said again, in other words.
+    fn fork(&mut self) {
+        self.go_back(3);
+        self.seen.push("forked");
+        self.say_something();
+        self.send();
+    }
+
+    fn go_to_another_path(&mut self) {
+        let Some(&leaf) = self.left.get(self.dice.below(self.left.len() as u64) as usize) else { return };
+        self.left.extend(self.bed.session.leaf());
+        self.bed.session.move_to(Some(leaf)).expect("all is in memory");
+        self.seen.push("back on another path");
+    }
+
+    fn switch_policy(&mut self) {
+        let name = any_preset(&mut self.dice);
+        let mut settings = preset::settings(name).expect("it is built in");
+        // A bed counts in its own way, whatever the preset's.
+        settings.count = self.bed.session.policy().count;
+        fit_in(&mut settings, &mut self.dice);
+        let policy = Policy::try_from(settings).expect("the settings are sound");
+        self.bed.session.set_policy(Arc::new(policy)).expect("the window is stated");
+        self.seen.push("another policy");
+    }
+
+    /// The session goes on with another model.
+    fn switch_budget(&mut self) {
+        let mut assembly = self.bed.session.assembly().clone();
+        let mut budget = assembly.budget();
+        budget.window = Tokens(2_000 + self.dice.below(14_000)).max(budget.fixed);
+        assembly.set_budget(budget);
+        self.bed.session.set_assembly(assembly).expect("all is in memory");
+        self.seen.push("another budget");
+    }
+
+    /// Someone stops a compaction while its summary is being written.
+    fn cancel(&mut self) {
+        let before = (self.bed.session.phase(), self.bed.session.log().len(), self.bed.in_view());
+        let mut driver = self.bed.driver.clone();
+        driver.ports_mut().model = Some(SummaryModel::apart(Arc::new(Silent)));
+        let done = {
+            let mut work = pin!(driver.compact(&mut self.bed.session, Trigger::Threshold));
+            work.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        };
+        match done {
+            Poll::Ready(step) => self.look_at(&step.expect("all is in memory")),
+            Poll::Pending => {
+                let after = (self.bed.session.phase(), self.bed.session.log().len(), self.bed.in_view());
+                assert_eq!(after, before, "seed {}", self.seed);
+                self.seen.push("cancelled");
+            }
+        }
+    }
+
+    /// The program ends and begins again.
+    fn reopen(&mut self) {
+        self.bed.session = self.bed.reopened();
+        self.seen.push("reopened");
+    }
+
+    fn pin(&mut self) {
+        let history = self.bed.session.history();
+        let of = history[self.dice.below(history.len() as u64) as usize];
+        if self.bed.session.context().pins().contains(&of) {
+            self.bed.session.unpin(of).expect("it is on the path");
+        } else {
+            self.bed.session.pin(of).expect("it is on the path");
+            self.seen.push("pinned");
+        }
+    }
+}
+
+/// Settings of any preset, made fit for this world: each call is looked at, what large windows leave free is not all
+/// of a small one, and there are passes in windows of any size.
+pub(crate) fn fit_in(settings: &mut Settings, dice: &mut Dice) {
+    (settings.check.before_call, settings.check.in_tool_loop) = (true, true);
+    if matches!(settings.trigger.at, Threshold::Remaining(_)) && dice.below(4) > 0 {
+        settings.trigger.at = "80%".parse().expect("a threshold");
+    }
+    if dice.below(4) == 0 {
+        settings.prune.when = PruneWhen::Check;
+        settings.prune.protect = Some("20%".parse().expect("a threshold"));
+        settings.prune.saving_min = Tokens(50);
+    }
+}
+
+/// A model that never answers.
+struct Silent;
+
+impl Model for Silent {
+    fn name(&self) -> &str {
+        "silent"
+    }
+
+    fn window(&self) -> Tokens {
+        Tokens(100_000)
+    }
+
+    fn output_max(&self) -> Tokens {
+        Tokens(8_000)
+    }
+
+    fn summarize(&self, _: Request) -> BoxFuture<'_, Called> {
+        Box::pin(std::future::pending())
+    }
+}
