@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A command that compacts. Each setting says behind which of them it works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Door {
     /// A transcript, compacted by hand.
@@ -47,7 +47,7 @@ impl FromStr for Door {
 pub(crate) fn told(doors: &[Door]) -> String {
     let names: Vec<String> = doors.iter().map(|door| format!("`{door}`")).collect();
     match names.split_last() {
-        None => "no command uses it yet".to_owned(),
+        None => "no command that compacts looks at it".to_owned(),
         Some((last, [])) => format!("it works with {last}"),
         Some((last, rest)) => format!("it works with {} and {last}", rest.join(", ")),
     }

@@ -26,7 +26,7 @@ const LIVE: &[Door] = &[Door::Replay, Door::Serve];
 const ASKED: &[Door] = &[Door::Compact, Door::Serve];
 const COMPACT: &[Door] = &[Door::Compact];
 const SERVE: &[Door] = &[Door::Serve];
-/// The engine knows it, and no door of the program gives it anything to work on yet.
+/// It describes a preset, or is the engine's alone: no door of the program gives it anything to work on.
 const NOWHERE: &[Door] = &[];
 
 const fn set(name: &'static str, kind: Kind, doors: &'static [Door], about: &'static str) -> Key {
@@ -40,7 +40,7 @@ const fn open(name: &'static str, kind: Kind, doors: &'static [Door], about: &'s
 /// Every setting: `set` always has a value, `open` may be unset.
 #[rustfmt::skip]
 pub const KEYS: &[Key] = &[
-    set("about", Text, ALL, "one sentence for the list of presets"),
+    set("about", Text, NOWHERE, "one sentence for the list of presets"),
     set("mode", Choice(&["auto", "ask", "remind", "off"]), LIVE, "compact when due; draft a plan and wait; only say so; nothing at all, on overflow either"),
     set("strategy", Choices(STRATEGIES), ALL, "what to try, in order; see [strategies](#strategies)"),
 
@@ -121,7 +121,7 @@ pub const KEYS: &[Key] = &[
     set("summary.shrink_results", Numbers, ALL, "lengths to which tool results are cut, one after another, before anything else is tried"),
     set("summary.shrink_keep", Flag, ALL, "fewer and fewer of the newest messages are kept after that"),
     open("summary.shrink_keep_max", Number, ALL, "how often `shrink_keep` does that at most; until none is left where unset"),
-    set("summary.else_embedded", Flag, ALL, "the embedded summariser writes the summary where the model does not"),
+    set("summary.else_embedded", Flag, LIVE, "the embedded summariser writes the summary where the model does not"),
 
     set("rebuild.todos", Flag, ALL, "open todos are added"),
     set("rebuild.files", Choice(&["none", "lists", "tree"]), ALL, "files read and changed are added"),

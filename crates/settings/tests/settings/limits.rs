@@ -109,7 +109,7 @@ fn what_a_door_does_not_look_at_is_refused_where_it_was_said_for_this_run() {
         [
             "command line: `--set restore.files` is not used by `serve`; it works with `compact`",
             "environment: `EPITOME_TRIGGER__MEASURE` is not used by `compact`; it works with `replay` and `serve`",
-            "environment: `EPITOME_BRANCH__AT` is not used by `serve`; no command uses it yet",
+            "environment: `EPITOME_BRANCH__AT` is not used by `serve`; no command that compacts looks at it",
             "this call: `enabled` is not used by `compact`; it works with `replay` and `serve`",
         ]
     );
