@@ -3,7 +3,7 @@
 CARGO ?= cargo
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
-.PHONY: run test lint fmt bench retention replay-matrix cases deny fuzz clean
+.PHONY: run test lint fmt bench retention test-doors replay-matrix cases deny fuzz clean
 
 run:
 	$(CARGO) build --release -p epitome
@@ -32,6 +32,10 @@ bench:
 
 retention:
 	$(CARGO) run --release -p epitome-bench --bin retention -- corpus
+
+# Every setting behind every door, changed and seen to change something, or refused; docs/reference/keys-and-doors.md.
+test-doors:
+	$(CARGO) test -p epitome --test keys_and_doors -- --include-ignored
 
 # Every transcript of the corpus under every preset and three windows; `make test` takes a sample of them.
 replay-matrix:

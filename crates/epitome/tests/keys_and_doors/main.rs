@@ -161,6 +161,7 @@ fn judge(case: &Case, [from, to]: &[Arc<Observed>; 2], door: Door) -> Result<Cel
 }
 
 #[test]
+#[ignore = "it takes minutes and starts hundreds of programs: make test-doors"]
 fn every_key_changes_something_behind_each_door_it_declares_and_is_refused_elsewhere() {
     let keys = keys();
     let all: Vec<(&Key, Door)> = keys.iter().flat_map(|&key| Door::ALL.map(|door| (key, door))).collect();
@@ -210,6 +211,7 @@ fn what_is_not_proven_yet_becomes_less() {
 const TIMED: [&str; 3] = ["check.idle", "speculate", "summary.split"];
 
 #[test]
+#[ignore = "it takes minutes and starts hundreds of programs: make test-doors"]
 fn a_run_comes_to_the_same_twice() {
     let plain = Scenario::ALL.into_iter().filter(|scenario| !scenario.waits()).flat_map(|scenario| {
         Door::ALL.map(|door| Run { door, scenario, window: None, plan: "", settings: BTreeMap::new() })

@@ -35,7 +35,7 @@ operator or a hook is told). Where a command does not look at a setting, it was 
 *refused* with a sentence that names the commands where it works.
 
 [settings.md](settings.md) says what may be written. This page is made by a test that fails where a setting changes nothing behind a
-door it declares: `EPITOME_UPDATE=1 cargo test -p epitome --test keys_and_doors` writes it. The cases are in
+door it declares: `EPITOME_UPDATE=1 make test-doors` writes it. The cases are in
 `crates/epitome/tests/keys_and_doors/cases.rs`.
 
 | key | what it says | changed | compact | replay | serve |
