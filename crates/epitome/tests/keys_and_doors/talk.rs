@@ -22,7 +22,7 @@ pub(crate) fn prose(seed: usize, chars: usize) -> String {
     while text.len() < chars {
         text.push_str(WORDS[at % WORDS.len()]);
         // A line now and then, so that there are lines to quote.
-        text.push(if at % 11 == 0 { '\n' } else { ' ' });
+        text.push(if at.is_multiple_of(11) { '\n' } else { ' ' });
         at = at * 5 + seed + 1;
         at %= 10_007;
     }
