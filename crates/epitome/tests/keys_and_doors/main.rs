@@ -10,7 +10,7 @@ mod talk;
 
 use cases::{CASES, Case, FREED, UNPROVEN};
 use epitome_settings::Door;
-use epitome_settings::schema::{KEYS, Key, Kind};
+use epitome_settings::schema::{self, KEYS, Key, Kind};
 use observed::Observed;
 use scenario::Scenario;
 use stage::{Run, program, variable};
@@ -32,16 +32,15 @@ const PAGE: &str = "docs/reference/keys-and-doors.md";
 /// Does something with each of `all`, several at once; what came of each, in their order.
 fn each<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let (next, made) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(all.len())));
+    let worker = || {
+        while let at = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(one) = all.get(at)
+        {
+            let result = work(one);
+            made.lock().expect("no worker fails while it holds this").push((at, result));
+        }
+    };
     std::thread::scope(|scope| {
-        let worker = || {
-            while let Some((at, one)) = {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                all.get(at).map(|one| (at, one))
-            } {
-                let result = work(one);
-                made.lock().expect("no worker fails while it holds this").push((at, result));
-            }
-        };
         let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(worker)).collect();
         workers.into_iter().for_each(|worker| worker.join().expect("a run failed"));
     });
@@ -205,6 +204,13 @@ fn compare(page: &str) {
 #[test]
 fn what_is_not_proven_yet_becomes_less() {
     assert_eq!(UNPROVEN.len(), 0);
+}
+
+#[test]
+fn every_case_is_of_a_key_that_there_is() {
+    let named = CASES.iter().map(|case| case.key).chain(UNPROVEN.iter().map(|(key, ..)| *key));
+    let unknown: Vec<&str> = named.filter(|name| schema::find(name).is_none()).collect();
+    assert_eq!(unknown, Vec::<&str>::new());
 }
 
 /// Keys whose cases depend on what happens at the same time.

@@ -115,7 +115,7 @@ impl Scenario {
             after: After::Nothing,
             skipped_calls: 20,
         };
-        let work = Setup { messages: talk::work(26), skipped_calls: 22, ..chat.clone() };
+        let work = Setup { messages: talk::work(26), skipped_calls: 28, ..chat.clone() };
         match self {
             Self::Chat => chat,
             Self::UnknownModel => Setup { model: "nobody-knows-7", window: None, ..chat },
@@ -130,7 +130,9 @@ impl Scenario {
             Self::Overflow => Setup { window: Some(16_000), provider_window: Some(6_000), ..work },
             Self::Skills => Setup { messages: talk::skilled(24), has_tools: true, ..work },
             Self::Idle => Setup { messages: talk::chat(30), skipped_calls: 13, after: After::Idle, ..chat },
-            Self::PatientWork => Setup { messages: talk::work(17), after: After::Settle, ..work },
+            Self::PatientWork => {
+                Setup { messages: talk::work(17), skipped_calls: 22, after: After::Settle, ..work }
+            }
             Self::Operator => Setup { after: After::Approve, ..work },
         }
     }

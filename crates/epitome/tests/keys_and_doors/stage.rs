@@ -211,8 +211,9 @@ impl<'r> Stage<'r> {
             Ok(text) => (text, None),
             Err(text) => (String::new(), Some(text)),
         };
-        // What the settings themselves are noted for is nothing that they do.
-        let events = events.lines().filter(|line| !line.starts_with("note: ")).map(renumbered);
+        // What the settings themselves are noted for is nothing that they do, and figures are the record's.
+        let is_news = |line: &&str| !line.starts_with("note: ") && !line.contains(": compacted from ");
+        let events = events.lines().filter(is_news).map(renumbered);
         // A hook that is too slow is stopped in the middle of a line.
         let hooks = self.read(HOOK_LOG);
         let hooks = serde_json::Deserializer::from_str(&hooks).into_iter::<Value>().map_while(Result::ok);

@@ -78,7 +78,7 @@ fn row(key: &Key, defaults: &toml::Table) -> String {
     let open = if key.optional { " ○" } else { "" };
     let doors: Vec<&str> = key.doors.iter().map(|door| door.name()).collect();
     let doors = match doors.len() {
-        0 => "nowhere yet".to_owned(),
+        0 => "no command".to_owned(),
         all if all == Door::ALL.len() => "everywhere".to_owned(),
         _ => doors.join(", "),
     };
