@@ -111,14 +111,16 @@ pub(crate) fn renumbered(text: &str) -> String {
     made + rest
 }
 
-/// The next pointer such as `m0123` in a text, with what stands before and behind it.
+/// The next pointer such as `m0123` in a text, with what stands before and behind it. A line that ends before it is
+/// written as `\n` in JSON.
 fn next_id(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(at) = text[from..].find('m').map(|at| from + at) {
-        let digits = text[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
-        let (end, is_word) = (at + 1 + digits, text[..at].ends_with(|before: char| before.is_alphanumeric()));
-        if digits >= 4 && !is_word {
-            return Some((&text[..at], &text[at..end], &text[end..]));
+        let end = at + 1 + text[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        let before = &text[..at];
+        let is_word = before.ends_with(|last: char| last.is_alphanumeric()) && !before.ends_with("\\n");
+        if end - at > 4 && !is_word {
+            return Some((before, &text[at..end], &text[end..]));
         }
         from = end;
     }
@@ -127,5 +129,5 @@ fn next_id(text: &str) -> Option<(&str, &str, &str)> {
 
 #[test]
 fn entries_are_named_by_the_order_in_which_they_are_named() {
-    assert_eq!(renumbered("m0012-m0040, item0001; m0012 m04 m"), "m#0-m#1, item0001; m#0 m04 m");
+    assert_eq!(renumbered("m0012-m0040, item0001;\\nm0012 m04 m"), "m#0-m#1, item0001;\\nm#0 m04 m");
 }
