@@ -71,6 +71,8 @@ pub struct Context {
     units: Vec<u32>,
     /// Slots at which a turn begins.
     turns: Vec<u32>,
+    /// Slots that hold an instruction given in the middle of a history.
+    instructions: Vec<u32>,
     /// The newest slot that made each call.
     calls: HashMap<CallId, u32>,
     /// Calls of the newest assistant message that are not answered yet.
@@ -100,6 +102,7 @@ impl Default for Context {
             sums: vec![Tokens::ZERO],
             units: Vec::new(),
             turns: Vec::new(),
+            instructions: Vec::new(),
             calls: HashMap::new(),
             open: HashSet::new(),
             ends_in_exchange: false,
@@ -243,6 +246,9 @@ impl Context {
         if item.opens_turn() {
             self.turns.push(at);
         }
+        if item.role == Role::System {
+            self.instructions.push(at);
+        }
     }
 
     fn compact(
@@ -267,7 +273,10 @@ impl Context {
             self.keep(kept, &old, reader);
         }
         let in_view: HashSet<EntryId> = self.message_slots().map(|(id, ..)| id).collect();
-        let hidden = old.message_slots().map(|(id, ..)| id).filter(|id| !in_view.contains(id)).max();
+        // Newest first, so that few of the many that are hidden have to be looked up.
+        let hidden = old.message_slots().rev().map(|(id, ..)| id).fold(None, |newest, id| {
+            if Some(id) > newest && !in_view.contains(&id) { Some(id) } else { newest }
+        });
         // A transcript's own tool may show again what was out of view.
         let still = old.anchor.filter(|anchor| !in_view.contains(anchor));
         self.anchor = still.max(hidden).max(compaction.anchor());
@@ -376,6 +385,11 @@ impl Context {
     /// The slots at which turns begin.
     pub fn turns(&self) -> &[u32] {
         &self.turns
+    }
+
+    /// Messages in view that are instructions, oldest first.
+    pub(crate) fn instructions(&self) -> impl DoubleEndedIterator<Item = EntryId> + '_ {
+        self.instructions.iter().map(|&at| self.slots[at as usize].id())
     }
 
     /// How many messages came since the newest compaction or edit; all of them where there is none.

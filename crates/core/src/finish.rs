@@ -141,12 +141,15 @@ impl Plan<'_> {
     /// What cannot fit whatever is tried, known before anybody is asked: neither what this plan keeps nor
     /// what dropping keeps leaves room for the line that stands for the rest.
     pub(crate) fn floor(&self) -> Result<Option<Floor>, ArchiveError> {
+        let least = |plan: &Self| Ok::<_, ArchiveError>(plan.kept.tokens + plan.line()?.tokens);
+        let as_cut = least(self)?;
+        if self.edits_first() || self.job.budget.fits(as_cut) {
+            return Ok(None);
+        }
         let mut dropping = self.clone();
         dropping.cut(Strategy::Drop, 0)?;
-        let line = |plan: &Self| Ok::<_, ArchiveError>(plan.kept.tokens + plan.line()?.tokens);
-        let least = line(self)?.min(line(&dropping)?);
-        let is_hopeless = !self.edits_first() && !self.job.budget.fits(least);
-        Ok(is_hopeless.then(|| floor_of(&self.job, least)))
+        let least = as_cut.min(least(&dropping)?);
+        Ok((!self.job.budget.fits(least)).then(|| floor_of(&self.job, least)))
     }
 
     /// The line that stands for messages that were dropped.

@@ -240,12 +240,11 @@ impl<'a> Plan<'a> {
 
     /// Takes `kept` as what stays.
     pub(crate) fn take(&mut self, kept: Kept) {
-        let in_view: HashSet<EntryId> = kept.front.iter().chain(&kept.tail).copied().collect();
-        let told: HashSet<EntryId> = kept.folded.iter().map(|&(id, _)| id).collect();
-        let is_superseded = |id: &EntryId| !in_view.contains(id) && !told.contains(id);
-        self.superseded = self.job.history.iter().copied().filter(is_superseded).collect();
-        self.visible = in_view.into_iter().chain(told).collect();
+        let told = kept.folded.iter().map(|(id, _)| id);
+        self.visible = kept.front.iter().chain(&kept.tail).chain(told).copied().collect();
         self.visible.sort_unstable();
+        self.visible.dedup();
+        self.superseded = without(self.job.history.iter().copied(), &self.visible);
         self.kept = kept;
         self.cut_for = None;
     }
@@ -268,8 +267,7 @@ impl<'a> Plan<'a> {
 
     /// Messages in view that leave it now, oldest first.
     pub fn leaving(&self) -> Vec<EntryId> {
-        let stays: HashSet<EntryId> = self.kept.front.iter().chain(&self.kept.tail).copied().collect();
-        self.job.context.message_slots().map(|(id, ..)| id).filter(|id| !stays.contains(id)).collect()
+        without(self.job.context.message_slots().map(|(id, ..)| id), &self.staying())
     }
 
     /// Where a turn is cut, its first message: what leaves from it on is the turn's beginning.
@@ -301,6 +299,15 @@ impl<'a> Plan<'a> {
             }
         }
     }
+}
+
+/// Those of `ids` that are not among `others`, which are sorted and mostly few.
+fn without(ids: impl Iterator<Item = EntryId>, others: &[EntryId]) -> Vec<EntryId> {
+    let between = others.first().copied().zip(others.last().copied());
+    let is_among = |id: &EntryId| {
+        between.is_some_and(|(first, last)| (first..=last).contains(id)) && others.binary_search(id).is_ok()
+    };
+    ids.filter(|id| !is_among(id)).collect()
 }
 
 /// Where a rule or a range and not the target says what is kept, tail and summary take at most this part of the room.

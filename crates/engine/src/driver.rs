@@ -245,12 +245,12 @@ impl Driver {
             staying: plan.staying(),
             calls: None,
         };
-        sketch.calls = match plan.begin()? {
-            Next::Call(errand) => Some(self.calls_of(session, &errand)),
-            Next::Consult(_) | Next::Summarize(_) | Next::Delegate(_) | Next::Await(_) | Next::Done(_) => {
-                None
-            }
-        };
+        // Beginning a plan reads what it covers; that is worth it only where a model would be paid for it.
+        if self.ports.model.is_some()
+            && let Next::Call(errand) = plan.begin()?
+        {
+            sketch.calls = Some(self.calls_of(session, &errand));
+        }
         Ok(Some(sketch))
     }
 

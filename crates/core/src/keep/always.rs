@@ -172,11 +172,9 @@ fn always(chooser: &Chooser<'_, '_>, pins: &[EntryId]) -> Result<Vec<EntryId>, A
 /// Instructions in view; of those that a harness gives again and again the newest copy. Those that a
 /// transcript's own tool took out of view are that tool's to give again.
 fn instructions(chooser: &Chooser<'_, '_>) -> Result<Vec<EntryId>, ArchiveError> {
-    let job = chooser.job;
     let (mut ids, mut given) = (Vec::new(), HashSet::new());
-    for (id, ..) in job.context.message_slots().rev() {
-        let is_instruction = job.log.item(id).is_some_and(|item| item.role == Role::System);
-        if is_instruction && given.insert(chooser.message(id)?) {
+    for id in chooser.job.context.instructions().rev() {
+        if given.insert(chooser.message(id)?) {
             ids.push(id);
         }
     }
