@@ -1,6 +1,6 @@
 //! What every fuzz target does with its bytes: reads them, and finds each message again.
 
-use epitome_core::{Archive, Context, Entry, EntryId, Image, Measure, Tokens, Weighed};
+use epitome_core::{Archive, Context, Entry, EntryId, Image, Measure, Tokens, MeasuredItem};
 use epitome_wire::{Conversation, FORMATS, Format, detect, native, read};
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn check(conversation: &Conversation) {
     for id in (0..conversation.log.len() as u32).map(EntryId) {
         if let Some(Entry::Message(item)) = conversation.log.get(id) {
             let message = conversation.originals.message(id).expect("its place was remembered");
-            let noted = Weighed { item: item.clone(), sizes: conversation.sizes.of(id) };
+            let noted = MeasuredItem { item: item.clone(), sizes: conversation.sizes.of(id) };
             assert_eq!(Quarter.weigh(&message), noted, "{id} is not what was read");
         }
     }

@@ -9,7 +9,8 @@ use epitome_bench::speed::figures::{Figures, median};
 use epitome_bench::speed::session;
 use epitome_core::{
     Archive, ArchiveError, Author, Block, Call, CallId, Compaction, Context, Entry, EntryId, Keep, Log,
-    Measure, Message, Part, Reader, Role, SizeTable, Tail, Tokens, ToolResult, Trigger, Weighed, find_cut,
+    LogReader, Measure, MeasuredItem, Message, ResultPart, Role, SizeTable, Tail, Tokens, ToolResult,
+    Trigger, find_cut,
 };
 use epitome_engine::{CompactOptions, Driver, EngineError, ModelMeasure, Session};
 use epitome_tokens::{Catalog, Counter};
@@ -56,7 +57,7 @@ impl MadeUpLog {
     fn new(count: u32, counter: &ModelMeasure) -> Self {
         let (mut log, mut all) = (Log::default(), SizeTable::default());
         for id in (0..count).map(EntryId) {
-            let Weighed { item, sizes } = counter.weigh(&message(id));
+            let MeasuredItem { item, sizes } = counter.weigh(&message(id));
             log.push(Entry::Message(item));
             all.set(id, sizes);
         }
@@ -120,7 +121,7 @@ fn rebuild(
     let compaction = Compaction { summary: Some("summary".into()), tail, ..Compaction::default() };
     let mut log = Log::clone(&made_up.log);
     let id = log.push(Entry::Recorded(Box::new(compaction)));
-    let reader = Reader { log: &log, sizes: &made_up.sizes, measure: counter, archive: &MadeUp };
+    let reader = LogReader { log: &log, sizes: &made_up.sizes, measure: counter, archive: &MadeUp };
     let mut contexts = (0..reps).map(|_| context.clone()).collect::<Vec<_>>().into_iter();
     figures.time("rebuild_after_compaction", reps, || {
         let mut context = contexts.next().expect("there is a context for each repetition");
@@ -152,7 +153,7 @@ fn message(EntryId(number): EntryId) -> Message {
             Message { role: Role::Assistant, author: Author::Model, blocks }
         }
         _ => {
-            let parts = vec![Part::Text { text: words(number, RESULT_WORDS).into() }];
+            let parts = vec![ResultPart::Text { text: words(number, RESULT_WORDS).into() }];
             let result = ToolResult { call: call_id(number - 1), parts, is_error: false };
             Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }
         }

@@ -8,7 +8,7 @@ use epitome_bench::speed::figures::{Figures, peak_rss_mb};
 use epitome_bench::speed::file::OpenFile;
 use epitome_bench::speed::session;
 use epitome_core::{
-    Archive as _, Compaction, Context, Entry, EntryId, Keep, Log, Reader, Tail, Tokens, Trigger, find_cut,
+    Archive as _, Compaction, Context, Entry, EntryId, Keep, Log, LogReader, Tail, Tokens, Trigger, find_cut,
 };
 use epitome_engine::{CompactOptions, Driver, ModelMeasure};
 use epitome_tokens::{Catalog, Counter};
@@ -97,7 +97,7 @@ fn rebuild(
     let tail = Tail::From(EntryId(first as u32));
     let compaction = Compaction { summary: Some("summary".into()), tail, ..Compaction::default() };
     let id = log.append(Some(leaf), Entry::Recorded(Box::new(compaction)))?;
-    let reader = Reader { log: &log, ..conversation.reader(measure) };
+    let reader = LogReader { log: &log, ..conversation.reader(measure) };
     let contexts: Vec<Context> = (0..reps).map(|_| before.clone()).collect();
     let mut contexts = contexts.into_iter();
     let shown = figures.time("rebuild_after_compaction", reps, || {

@@ -7,7 +7,7 @@
 
 use epitome_bench::retention::load::files;
 use epitome_bench::speed::figures::cpu_ms;
-use epitome_core::{Archive, Block, EntryId, Image, Measure, Message, Part, Tokens};
+use epitome_core::{Archive, Block, EntryId, Image, Measure, Message, ResultPart, Tokens};
 use epitome_tokens::{Counter, Encoding};
 use std::error::Error;
 use std::fs;
@@ -88,7 +88,7 @@ fn texts(message: &Message) -> Vec<String> {
             Block::Text { text } | Block::Thinking { text, .. } => texts.push(text.to_string()),
             Block::Call(call) => texts.extend([call.name.to_string(), call.input.to_string()]),
             Block::Result(result) => {
-                texts.extend(result.parts.iter().filter_map(Part::as_text).map(str::to_owned));
+                texts.extend(result.parts.iter().filter_map(ResultPart::as_text).map(str::to_owned));
             }
             Block::Opaque(opaque) => texts.push(opaque.json.to_string()),
             Block::Image(_) => {}

@@ -1,6 +1,6 @@
 //! What the core is handed: the originals of messages, and a way to count.
 
-use crate::{Block, EntryId, Image, Item, Message, Part, Sizes, Tokens};
+use crate::{Block, EntryId, Image, Item, Message, ResultPart, Sizes, Tokens};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -117,9 +117,9 @@ pub trait Measure: Send + Sync {
                 Block::Image(image) => sizes.images += self.image(image),
                 Block::Opaque(opaque) => sizes.opaque += self.text(&opaque.json),
                 Block::Result(result) => result.parts.iter().for_each(|part| match part {
-                    Part::Text { text } => sizes.results += self.text(text),
-                    Part::Image(image) => sizes.images += self.image(image),
-                    Part::Opaque(opaque) => sizes.opaque += self.text(&opaque.json),
+                    ResultPart::Text { text } => sizes.results += self.text(text),
+                    ResultPart::Image(image) => sizes.images += self.image(image),
+                    ResultPart::Opaque(opaque) => sizes.opaque += self.text(&opaque.json),
                 }),
             }
         }
@@ -127,14 +127,14 @@ pub trait Measure: Send + Sync {
     }
 
     /// The light half of a message and what it takes: everything planning needs, nothing it said.
-    fn weigh(&self, message: &Message) -> Weighed {
-        Weighed { item: Item::of(message), sizes: self.sizes(message) }
+    fn weigh(&self, message: &Message) -> MeasuredItem {
+        MeasuredItem { item: Item::of(message), sizes: self.sizes(message) }
     }
 }
 
 /// The light half of a message, and what it takes by one way of counting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Weighed {
+pub struct MeasuredItem {
     /// The light half.
     pub item: Item,
     /// What the message takes.
@@ -143,9 +143,9 @@ pub struct Weighed {
 
 /// Counts nothing, for those who only want to know what was said, or what is in view.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Uncounted;
+pub struct ZeroMeasure;
 
-impl Measure for Uncounted {
+impl Measure for ZeroMeasure {
     fn text(&self, _: &str) -> Tokens {
         Tokens::ZERO
     }

@@ -4,17 +4,17 @@
 //! A slot is pushed for each new message at a cost that does not depend on how many there are;
 //! only a compaction, an edit or an undo walks the live slots again.
 
-use crate::mark::{Mark, Undone};
+use crate::mark::{Mark, UndoneMarks};
 use crate::{
     Archive, ArchiveError, Author, CallId, Compaction, Entry, EntryId, Form, Item, Log, Measure, Message,
-    Role, Shown, SizeTable, Tail, Tokens,
+    MessageView, Role, SizeTable, Tail, Tokens,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// What a context is derived with: the log, what its messages take, and the means to count and read them.
 #[derive(Clone, Copy)]
-pub struct Reader<'a> {
+pub struct LogReader<'a> {
     /// The entries.
     pub log: &'a Log,
     /// What messages take, whole.
@@ -25,7 +25,7 @@ pub struct Reader<'a> {
     pub archive: &'a dyn Archive,
 }
 
-impl Reader<'_> {
+impl LogReader<'_> {
     /// What a summary takes as a message of its own; counted where nobody has taken it down.
     fn summary_tokens(&self, id: EntryId, text: &str) -> Tokens {
         match self.sizes.total(id) {
@@ -86,7 +86,7 @@ pub struct Context {
     /// Pinned messages with their whole exchanges, oldest first.
     pins: Vec<EntryId>,
     /// Compactions and edits that were taken back.
-    undone: Undone,
+    undone: UndoneMarks,
     /// Those that this reading of the path does without.
     ignored: Arc<HashSet<EntryId>>,
     /// How many messages came since the newest compaction or edit.
@@ -109,7 +109,7 @@ impl Default for Context {
             edited: HashMap::new(),
             anchor: None,
             pins: Vec::new(),
-            undone: Undone::default(),
+            undone: UndoneMarks::default(),
             ignored: Arc::default(),
             fresh: 0,
             is_edited: false,
@@ -119,7 +119,7 @@ impl Default for Context {
 
 impl Context {
     /// The context of the path that ends in `leaf`.
-    pub fn of(leaf: Option<EntryId>, reader: Reader<'_>) -> Result<Self, ArchiveError> {
+    pub fn of(leaf: Option<EntryId>, reader: LogReader<'_>) -> Result<Self, ArchiveError> {
         Self::of_ignoring(leaf, reader, Arc::default())
     }
 
@@ -127,13 +127,13 @@ impl Context {
     /// room for what they cover.
     pub fn of_ignoring(
         leaf: Option<EntryId>,
-        reader: Reader<'_>,
+        reader: LogReader<'_>,
         ignored: Arc<HashSet<EntryId>>,
     ) -> Result<Self, ArchiveError> {
         let log = reader.log;
         let path = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
         let marks = log.marks_on(&path);
-        let (pins, undone) = (pins_on(log, &path, &marks), Undone::by(log, &marks));
+        let (pins, undone) = (pins_on(log, &path, &marks), UndoneMarks::by(log, &marks));
         let mut context = Self { pins, undone, ignored, ..Self::default() };
         context.take_marks(None, reader)?;
         for id in path {
@@ -144,7 +144,7 @@ impl Context {
     }
 
     /// Takes up one more entry: the next of the path, or a mark anchored at its end.
-    pub fn take(&mut self, id: EntryId, reader: Reader<'_>) -> Result<(), ArchiveError> {
+    pub fn take(&mut self, id: EntryId, reader: LogReader<'_>) -> Result<(), ArchiveError> {
         match reader.log.mark_of(id) {
             None => self.take_path_entry(id, reader),
             Some(Mark::Compaction { .. } | Mark::Edit { .. }) => self.apply(id, reader),
@@ -172,7 +172,7 @@ impl Context {
         }
     }
 
-    fn take_path_entry(&mut self, id: EntryId, reader: Reader<'_>) -> Result<(), ArchiveError> {
+    fn take_path_entry(&mut self, id: EntryId, reader: LogReader<'_>) -> Result<(), ArchiveError> {
         match reader.log.get(id) {
             Some(Entry::Message(item)) => {
                 self.fresh += 1;
@@ -184,7 +184,7 @@ impl Context {
         }
     }
 
-    fn take_marks(&mut self, anchor: Option<EntryId>, reader: Reader<'_>) -> Result<(), ArchiveError> {
+    fn take_marks(&mut self, anchor: Option<EntryId>, reader: LogReader<'_>) -> Result<(), ArchiveError> {
         for &id in reader.log.marks_at(anchor) {
             match reader.log.mark_of(id) {
                 Some(Mark::Compaction { .. } | Mark::Edit { .. }) => self.apply(id, reader)?,
@@ -197,7 +197,7 @@ impl Context {
 
     /// Puts a compaction or edit to use; one that was taken back, or covers less than another that is in
     /// use already, changes nothing.
-    pub fn apply(&mut self, pass: EntryId, reader: Reader<'_>) -> Result<(), ArchiveError> {
+    pub fn apply(&mut self, pass: EntryId, reader: LogReader<'_>) -> Result<(), ArchiveError> {
         if self.undone.contains(pass) || self.ignored.contains(&pass) {
             return Ok(());
         }
@@ -255,7 +255,7 @@ impl Context {
         &mut self,
         id: EntryId,
         compaction: &Compaction,
-        reader: Reader<'_>,
+        reader: LogReader<'_>,
     ) -> Result<(), ArchiveError> {
         let fresh = Self {
             pins: self.pins.clone(),
@@ -315,7 +315,7 @@ impl Context {
         }
     }
 
-    fn keep(&mut self, id: EntryId, old: &Self, reader: Reader<'_>) {
+    fn keep(&mut self, id: EntryId, old: &Self, reader: LogReader<'_>) {
         let Some(item) = reader.log.item(id) else { return };
         let edited = old.edited.get(&id).copied();
         let (form, tokens) = edited.unwrap_or((Form::WHOLE, reader.sizes.total(id)));
@@ -323,7 +323,7 @@ impl Context {
         self.push_slot(Slot::Message { id, form }, Some(item), tokens);
     }
 
-    fn show(&mut self, changes: &[(EntryId, Form)], reader: Reader<'_>) -> Result<(), ArchiveError> {
+    fn show(&mut self, changes: &[(EntryId, Form)], reader: LogReader<'_>) -> Result<(), ArchiveError> {
         if changes.is_empty() {
             return Ok(());
         }
@@ -447,14 +447,14 @@ impl Context {
 
     /// Everything in view, as messages: forms applied, the summary in the user's role, and nothing where a
     /// message is left out.
-    pub fn shown(&self, reader: Reader<'_>) -> Result<Vec<Shown>, ArchiveError> {
+    pub fn shown(&self, reader: LogReader<'_>) -> Result<Vec<MessageView>, ArchiveError> {
         let mut shown = Vec::with_capacity(self.slots.len());
         for slot in &self.slots {
             match slot {
                 Slot::Message { form: Form { left_out: true, .. }, .. } => {}
                 Slot::Message { id, form } => {
                     let message = form.apply(*id, &reader.archive.message(*id)?, reader.measure);
-                    shown.push(Shown { id: Some(*id), message });
+                    shown.push(MessageView { id: Some(*id), message });
                 }
                 Slot::Summary { id } => shown.extend(summary_message(reader.log, *id)),
             }
@@ -464,7 +464,7 @@ impl Context {
 }
 
 /// What a message takes in this form. Leaving out thinking alone is a subtraction; anything else is counted.
-pub(crate) fn shown_tokens(id: EntryId, form: Form, reader: Reader<'_>) -> Result<Tokens, ArchiveError> {
+pub(crate) fn shown_tokens(id: EntryId, form: Form, reader: LogReader<'_>) -> Result<Tokens, ArchiveError> {
     if form.left_out {
         return Ok(Tokens::ZERO);
     }
@@ -477,9 +477,9 @@ pub(crate) fn shown_tokens(id: EntryId, form: Form, reader: Reader<'_>) -> Resul
     Ok(reader.measure.sizes(&shown).total())
 }
 
-fn summary_message(log: &Log, id: EntryId) -> Option<Shown> {
+fn summary_message(log: &Log, id: EntryId) -> Option<MessageView> {
     let text = log.compaction(id)?.summary.clone()?;
-    Some(Shown { id: None, message: Arc::new(Message::text(Role::User, Author::Harness, text)) })
+    Some(MessageView { id: None, message: Arc::new(Message::text(Role::User, Author::Harness, text)) })
 }
 
 /// What is pinned on a path by its marks, each message with the whole exchange it belongs to.
@@ -526,15 +526,15 @@ pub(crate) fn exchanges(log: &Log, path: &[EntryId]) -> Vec<Vec<EntryId>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Context, Reader, Slot};
+    use super::{Context, LogReader, Slot};
     use crate::{
         Author, Compaction, Entry, EntryId, Form, Item, Log, Mark, MemoryArchive, Message, Role, SizeTable,
-        Tail, Uncounted,
+        Tail, ZeroMeasure,
     };
 
     fn slots(log: &Log) -> Vec<Slot> {
         let (sizes, archive) = (SizeTable::default(), MemoryArchive::default());
-        let reader = Reader { log, sizes: &sizes, measure: &Uncounted, archive: &archive };
+        let reader = LogReader { log, sizes: &sizes, measure: &ZeroMeasure, archive: &archive };
         Context::of(log.newest(), reader).expect("no original is needed").slots().to_vec()
     }
 

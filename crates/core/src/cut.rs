@@ -119,7 +119,8 @@ fn cut_at(context: &Context, slot: usize) -> Cut {
 mod tests {
     use super::{Cut, Keep, find_cut};
     use crate::{
-        Author, Context, Entry, Item, Log, MemoryArchive, Reader, Role, SizeTable, Sizes, Tokens, Uncounted,
+        Author, Context, Entry, Item, Log, LogReader, MemoryArchive, Role, SizeTable, Sizes, Tokens,
+        ZeroMeasure,
     };
 
     /// A message: `user`, `note` of a harness, `text`, `call 1 2` or `result 1`.
@@ -148,7 +149,7 @@ mod tests {
             let id = log.push(Entry::Message(item(word)));
             sizes.set(id, Sizes { text: Tokens(1), ..Sizes::default() });
             let (log, sizes, archive) = (&log, &sizes, &MemoryArchive::default());
-            let reader = Reader { log, sizes, measure: &Uncounted, archive };
+            let reader = LogReader { log, sizes, measure: &ZeroMeasure, archive };
             context.take(id, reader).expect("messages need no archive");
         }
         let (at, mark) = match find_cut(&context, keep) {

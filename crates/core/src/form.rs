@@ -3,7 +3,7 @@
 
 use crate::plain_text::ends;
 use crate::policy::Notice;
-use crate::{Block, Call, EntryId, Image, Measure, Message, Opaque, Part, Tokens, ToolResult};
+use crate::{Block, Call, EntryId, Image, Measure, Message, Opaque, ResultPart, Tokens, ToolResult};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub struct Form {
 
 /// A message as the context shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct MessageView {
     /// The entry it comes from; none for a summary.
     pub id: Option<EntryId>,
     /// As shown.
@@ -160,12 +160,14 @@ impl Form {
         id: EntryId,
     ) -> ToolResult {
         let parts = result.parts.iter().map(|part| match part {
-            Part::Text { text } => Part::Text { text: short(text) },
-            Part::Image(image) if self.images || self.shorten.is_some() => {
-                Part::Text { text: image_pointer(image, id).into() }
+            ResultPart::Text { text } => ResultPart::Text { text: short(text) },
+            ResultPart::Image(image) if self.images || self.shorten.is_some() => {
+                ResultPart::Text { text: image_pointer(image, id).into() }
             }
-            Part::Opaque(opaque) if self.opaque => Part::Text { text: opaque_pointer(opaque, id).into() },
-            Part::Image(_) | Part::Opaque(_) => part.clone(),
+            ResultPart::Opaque(opaque) if self.opaque => {
+                ResultPart::Text { text: opaque_pointer(opaque, id).into() }
+            }
+            ResultPart::Image(_) | ResultPart::Opaque(_) => part.clone(),
         });
         ToolResult { parts: parts.collect(), ..result.clone() }
     }
@@ -202,9 +204,9 @@ impl Form {
                 Some(Block::Call(Call { input, freeform: false, ..call.clone() }))
             }
             Block::Result(result) => {
-                let is_rigid = |part: &&Part| !self.opaque && matches!(part, Part::Opaque(_));
+                let is_rigid = |part: &&ResultPart| !self.opaque && matches!(part, ResultPart::Opaque(_));
                 let rigid = result.parts.iter().filter(is_rigid).cloned();
-                let pointer = Part::Text { text: format!("[recall {id}]").into() };
+                let pointer = ResultPart::Text { text: format!("[recall {id}]").into() };
                 let parts = std::iter::once(pointer).chain(rigid).collect();
                 Some(Block::Result(ToolResult { parts, ..result.clone() }))
             }
@@ -263,7 +265,7 @@ fn point_to(result: &ToolResult, id: EntryId, notice: Notice, measure: &dyn Meas
     if pointer.len() >= text.len() && !result.parts.iter().any(|part| part.as_text().is_none()) {
         return result.clone();
     }
-    ToolResult { parts: vec![Part::Text { text: pointer.into() }], ..result.clone() }
+    ToolResult { parts: vec![ResultPart::Text { text: pointer.into() }], ..result.clone() }
 }
 
 /// Long strings inside the arguments give way to their beginning; names and short values stay, so

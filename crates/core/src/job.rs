@@ -2,8 +2,8 @@
 //! can be asked. What comes of it is [`crate::Plan`]'s.
 
 use crate::{
-    Archive, Author, Budget, Context, EntryId, Item, Log, Measure, Message, Policy, Reader, Role, SizeTable,
-    Tokens, fence, ledger::Ledger, record::RecordSource,
+    Archive, Author, Budget, Context, EntryId, Item, Log, LogReader, Measure, Message, Policy, Role,
+    SizeTable, Tokens, fence, ledger::Ledger, record::RecordSource,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Job<'a> {
     /// The compactions that count on the path, oldest first.
     pub compactions: &'a [EntryId],
     /// How many messages, oldest first, are too far back to be read again, and what is known of them.
-    pub earlier: Earlier<'a>,
+    pub earlier: FarHistory<'a>,
     /// What the model sees of it now.
     pub context: &'a Context,
     /// Where the originals are.
@@ -131,7 +131,7 @@ impl<'a> Available<'a> {
 
 /// The oldest part of a history, which a summary represents by what people said in it and by its ledger.
 #[derive(Clone, Copy)]
-pub struct Earlier<'a> {
+pub struct FarHistory<'a> {
     /// How many messages it has.
     pub count: usize,
     /// Their files, commands and todos.
@@ -262,8 +262,8 @@ pub struct Material<'a> {
 
 impl<'a> Job<'a> {
     /// What the context is derived with.
-    pub fn reader(&self) -> Reader<'a> {
-        Reader { log: self.log, sizes: self.sizes, measure: self.measure, archive: self.archive }
+    pub fn reader(&self) -> LogReader<'a> {
+        LogReader { log: self.log, sizes: self.sizes, measure: self.measure, archive: self.archive }
     }
 
     /// What the history may take at the very most. After an overflow the provider's word counts, as far as

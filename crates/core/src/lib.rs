@@ -37,28 +37,32 @@ mod verdict;
 pub mod verify;
 
 pub use amount::{SizeTable, Sizes, Tokens};
-pub use archive::{Archive, ArchiveError, Measure, MemoryArchive, Uncounted, Weighed};
+pub use archive::{Archive, ArchiveError, Measure, MeasuredItem, MemoryArchive, ZeroMeasure};
 pub use budget::Budget;
 pub use compaction::{Compaction, Edit, Tail};
-pub use context::{Context, Reader, Slot};
+pub use context::{Context, LogReader, Slot};
 pub use cut::{Cut, Keep, find_cut};
-pub use form::{Form, Shown};
+pub use form::{Form, MessageView};
 pub use id::{CallId, EntryId};
 pub use job::{
-    Available, Circumstances, Earlier, Expressible, Job, Material, Original, Prompts, Range, Summarizer,
+    Available, Circumstances, Expressible, FarHistory, Job, Material, Original, Prompts, Range, Summarizer,
     Trigger, TriggerKind,
 };
 pub use log::{Entry, Item, Log, LogError};
 pub use machine::{
-    Answer, Ask, Checkpoint, Consultation, Delegation, EditPass, Errand, Next, NoSummary, Pending,
+    Answer, Checkpoint, CheckpointView, Consultation, Delegation, EditPass, EmbeddedQuestion, ModelQuestion,
+    Next, NoSummary,
 };
-pub use mark::{Flag, Judgement, Mark, Undone, UsageMark, rebuilds};
-pub use message::{Author, Block, Call, Image, Message, Opaque, Part, Role, ToolResult};
+pub use mark::{Flag, Judgement, Mark, UndoneMarks, UsageMark, rebuilds};
+pub use message::{Author, Block, Call, Image, Message, Opaque, ResultPart, Role, ToolResult};
 pub use plain_text::TextDetail;
-pub use plan::{Drafted, Plan};
+pub use plan::{Plan, PlanDraft};
 pub use policy::{Policy, PolicyError, Settings, Strategy, Threshold};
 pub use record::{
-    Change, Conclusion, Coverage, Effect, Fallback, Floor, Outcome, Record, RecordSource, Restored,
+    Change, Conclusion, Coverage, Effect, Fallback, Floor, Outcome, Record, RecordSource, RestoreReport,
 };
-pub use request::{Body, Called, Failure, Purpose, Reply, Request, Spent, Stop};
-pub use verdict::{Before, Decision, HookAnswer, HookRun, Piece, Supplied, Transformed, Verdict, Wishes};
+pub use request::{CallCost, CallResult, Failure, Purpose, Stop, SummaryInput, SummaryReply, SummaryRequest};
+pub use verdict::{
+    CompactorPiece, CompactorReply, Decision, HookAnswer, HookRun, HookSummary, PlanChanges,
+    UpcomingCompaction, Verdict,
+};

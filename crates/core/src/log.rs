@@ -282,7 +282,9 @@ impl Log {
 mod tests {
     use super::{Entry, Log, LogError};
     use crate::mark::Mark;
-    use crate::{Author, Block, Call, CallId, Compaction, EntryId, Message, Part, Role, Tail, ToolResult};
+    use crate::{
+        Author, Block, Call, CallId, Compaction, EntryId, Message, ResultPart, Role, Tail, ToolResult,
+    };
 
     fn note() -> Entry {
         Entry::Note { kind: "label".into() }
@@ -296,7 +298,7 @@ mod tests {
     fn exchange(log: &mut Log) -> (EntryId, EntryId) {
         let id = CallId::from("c");
         let call = Call { id: id.clone(), name: "read".into(), input: "{}".into(), freeform: false };
-        let parts = vec![Part::Text { text: "ok".into() }];
+        let parts = vec![ResultPart::Text { text: "ok".into() }];
         let call = said(log, Role::Assistant, vec![Block::Call(call)]);
         (call, said(log, Role::Tool, vec![Block::Result(ToolResult { call: id, parts, is_error: false })]))
     }
@@ -358,7 +360,7 @@ mod tests {
             } else {
                 log.mark(Some(next), compaction(vec![], call)).expect("no answer has come yet");
             }
-            let parts = vec![Part::Text { text: "ok".into() }];
+            let parts = vec![ResultPart::Text { text: "ok".into() }];
             let result = Block::Result(ToolResult { call: id, parts, is_error: false });
             let late = said(&mut log, Role::Tool, vec![result]);
             assert!(log.mark(Some(late), compaction(vec![], next)).is_ok());

@@ -118,9 +118,9 @@ pub enum Flag {
 
 /// Compactions and edits that do not count on a path, by what its marks say in order.
 #[derive(Clone, Debug, Default)]
-pub struct Undone(HashSet<EntryId>);
+pub struct UndoneMarks(HashSet<EntryId>);
 
-impl Undone {
+impl UndoneMarks {
     /// What `marks`, in the order they were appended, have taken back.
     pub fn by(log: &Log, marks: &[EntryId]) -> Self {
         let mut undone = Self::default();

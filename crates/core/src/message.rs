@@ -93,7 +93,7 @@ pub struct ToolResult {
     /// The call it answers.
     pub call: CallId,
     /// What came back, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ResultPart>,
     /// Whether the tool said it failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
@@ -102,7 +102,7 @@ pub struct ToolResult {
 /// A piece of a tool result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "lowercase")]
-pub enum Part {
+pub enum ResultPart {
     /// Plain text.
     Text {
         /// The text.
@@ -145,12 +145,12 @@ impl Block {
 impl ToolResult {
     /// The readable text of the result, its parts joined by newlines.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self.parts.iter().filter_map(Part::as_text).collect();
+        let texts: Vec<&str> = self.parts.iter().filter_map(ResultPart::as_text).collect();
         texts.join("\n")
     }
 }
 
-impl Part {
+impl ResultPart {
     /// The text of a text part.
     pub fn as_text(&self) -> Option<&str> {
         match self {

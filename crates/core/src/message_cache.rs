@@ -1,6 +1,6 @@
 //! A cache of originals for the life of one plan: each is asked of the archive once, however many steps of the
 //! plan look at it. For a file each reading is a parse, for a database a query. What is read is bounded by
-//! what a plan reads at all; see [`crate::Earlier`].
+//! what a plan reads at all; see [`crate::FarHistory`].
 
 use crate::{Archive, ArchiveError, EntryId, Message};
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 //! beginning and end of a text that is too long to show. How a summariser is shown messages follows the policy's
 //! markers and is `transcript`'s; text that is searched for facts is [`crate::facts::passages`]'s.
 
-use crate::{Block, Call, Image, Measure, Message, Opaque, Part, Tokens, ToolResult};
+use crate::{Block, Call, Image, Measure, Message, Opaque, ResultPart, Tokens, ToolResult};
 
 /// How each kind of block is worded; empty where nothing is to be said of it.
 pub(crate) trait Wording {
@@ -97,28 +97,28 @@ fn of_image(image: &Image) -> String {
 
 fn whole_result(result: &ToolResult) -> String {
     let parts = result.parts.iter().map(|part| match part {
-        Part::Text { text } => text.to_string(),
-        Part::Image(image) => of_image(image),
-        Part::Opaque(opaque) => opaque.json.to_string(),
+        ResultPart::Text { text } => text.to_string(),
+        ResultPart::Image(image) => of_image(image),
+        ResultPart::Opaque(opaque) => opaque.json.to_string(),
     });
     parts.collect::<Vec<_>>().join("\n")
 }
 
 fn pictures(result: &ToolResult) -> String {
-    let count = result.parts.iter().filter(|part| matches!(part, Part::Image(_))).count();
+    let count = result.parts.iter().filter(|part| matches!(part, ResultPart::Image(_))).count();
     if count > 0 { format!("({count} pictures)") } else { String::new() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{TextDetail, ends};
-    use crate::{Author, Block, Call, Image, Message, Opaque, Part, Role, Tokens, ToolResult};
+    use crate::{Author, Block, Call, Image, Message, Opaque, ResultPart, Role, Tokens, ToolResult};
 
     #[test]
     fn each_detail_leaves_out_what_it_says() {
         let image = Image { media_type: "image/png".into(), data: "AA==".into(), is_url: false };
         let call = Call { id: "1".into(), name: "read".into(), input: "{}".into(), freeform: false };
-        let parts = vec![Part::Text { text: "found".into() }, Part::Image(image)];
+        let parts = vec![ResultPart::Text { text: "found".into() }, ResultPart::Image(image)];
         let blocks = vec![
             Block::Thinking { text: "hm".into(), signature: None, redacted: false },
             Block::text("look"),

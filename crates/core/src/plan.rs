@@ -5,8 +5,8 @@ use crate::keep::{Chooser, KeepSet, Kept, SUMMARY_MIN, Shape, matching, spare};
 use crate::message_cache::MessageCache;
 use crate::policy::{Last, Newest, Strategy};
 use crate::record::{Conclusion, Coverage, Effect, Fallback, Floor, Outcome};
-use crate::verdict::{HookRun, Supplied};
-use crate::{ArchiveError, EntryId, Job, Range, Reader, Slot, Spent, Tokens, Trigger, fence, prune};
+use crate::verdict::{HookRun, HookSummary};
+use crate::{ArchiveError, CallCost, EntryId, Job, LogReader, Range, Slot, Tokens, Trigger, fence, prune};
 use std::collections::HashSet;
 
 /// A compaction that has been thought through and not begun.
@@ -40,7 +40,7 @@ pub struct Plan<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trail {
     /// What calls of models took, failed ones included.
-    pub spent: Spent,
+    pub spent: CallCost,
     /// How many requests were handed out: a model that reports nothing must not call without end.
     pub requests: u32,
     /// Hooks that were asked, in order.
@@ -61,11 +61,11 @@ pub(crate) struct Wanted {
     /// Text for the summariser.
     pub guidance: Vec<String>,
     /// A finished summary, and who wrote it.
-    pub summary: Option<(String, Supplied)>,
+    pub summary: Option<(String, HookSummary)>,
 }
 
 /// A drafted plan, or the reason there is none.
-pub enum Drafted<'a> {
+pub enum PlanDraft<'a> {
     /// Something to do.
     Plan(Box<Plan<'a>>),
     /// Nothing to do, or nothing that can be done.
@@ -79,7 +79,7 @@ const CROWDED_TAIL_PERCENT: u32 = 40;
 
 impl<'a> Plan<'a> {
     /// Thinks a compaction through.
-    pub fn draft(job: Job<'a>) -> Result<Drafted<'a>, ArchiveError> {
+    pub fn draft(job: Job<'a>) -> Result<PlanDraft<'a>, ArchiveError> {
         let before = job.context.tokens();
         let mut plan = Self::bare(job);
         let matching = matching(&job, &plan.originals)?;
@@ -97,21 +97,21 @@ impl<'a> Plan<'a> {
         }
         if plan.kept.tokens > job.budget.room() {
             let floor = floor_of(&job, plan.kept.tokens);
-            return Ok(Drafted::Settled(plan.conclude(Outcome::Impossible(floor))));
+            return Ok(PlanDraft::Settled(plan.conclude(Outcome::Impossible(floor))));
         }
         if !job.budget.fits(before)
             && let Some(floor) = plan.floor()?
         {
-            return Ok(Drafted::Settled(plan.conclude(Outcome::Impossible(floor))));
+            return Ok(PlanDraft::Settled(plan.conclude(Outcome::Impossible(floor))));
         }
         if !plan.moves_anything() && !plan.edits_first() {
             return Ok(plan.unneeded("every message in view is one that is kept"));
         }
-        Ok(Drafted::Plan(Box::new(plan)))
+        Ok(PlanDraft::Plan(Box::new(plan)))
     }
 
-    fn unneeded(&self, why: &str) -> Drafted<'a> {
-        Drafted::Settled(self.conclude(Outcome::Noop { why: why.into() }))
+    fn unneeded(&self, why: &str) -> PlanDraft<'a> {
+        PlanDraft::Settled(self.conclude(Outcome::Noop { why: why.into() }))
     }
 
     /// The end of a plan that changes nothing.
@@ -173,8 +173,8 @@ impl<'a> Plan<'a> {
     }
 
     /// What the context is read with; no original is asked for twice.
-    pub(crate) fn reader(&self) -> Reader<'_> {
-        Reader { archive: &self.originals, ..self.job.reader() }
+    pub(crate) fn reader(&self) -> LogReader<'_> {
+        LogReader { archive: &self.originals, ..self.job.reader() }
     }
 
     /// The first strategy that cuts the context; dropping stands behind all others.
@@ -213,7 +213,7 @@ impl<'a> Plan<'a> {
             Range::From(id) => return Shape::Before(id),
             Range::All => {}
         }
-        if let Some((_, Supplied { keep_from: Some(id), .. })) = &self.wanted.summary {
+        if let Some((_, HookSummary { keep_from: Some(id), .. })) = &self.wanted.summary {
             return Shape::From(*id);
         }
         match (strategy, self.job.policy.keep.newest) {

@@ -5,7 +5,7 @@ use crate::context::shown_tokens;
 use crate::keep::{Chooser, KeepSet, Kept, matching};
 use crate::policy::{Notice, Prune, PruneWhen};
 use crate::{
-    ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Job, Reader, Role, Slot, Tokens, ledger,
+    ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Job, LogReader, Role, Slot, Tokens, ledger,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ pub(crate) struct Pruning {
 
 /// Repeated harness texts: of equal ones the newest stays. The others are not shown at all where the context
 /// holds together without them, and give way to a pointer where it does not.
-pub(crate) fn trim(job: &Job<'_>, reader: Reader<'_>) -> Result<Pruning, ArchiveError> {
+pub(crate) fn trim(job: &Job<'_>, reader: LogReader<'_>) -> Result<Pruning, ArchiveError> {
     let older = repeated(job, reader)?;
     let mut forms = Vec::with_capacity(older.len());
     // The side of what is shown before; none at the beginning.
@@ -42,7 +42,7 @@ pub(crate) fn trim(job: &Job<'_>, reader: Reader<'_>) -> Result<Pruning, Archive
 }
 
 /// Harness texts in view that are said again later, word for word; whoever they are said as.
-fn repeated(job: &Job<'_>, reader: Reader<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
+fn repeated(job: &Job<'_>, reader: LogReader<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
     let mut newest: HashMap<Vec<Block>, EntryId> = HashMap::new();
     let mut older = HashSet::new();
     for (id, form, _) in job.context.message_slots() {
@@ -77,7 +77,7 @@ fn holds_together(before: Option<Role>, after: Option<Role>) -> bool {
 
 /// The bulk of messages older than the protected part, by what the policy lets pruning touch. Nothing
 /// where all of it together is not worth its price.
-pub(crate) fn prune(job: &Job<'_>, reader: Reader<'_>) -> Result<Pruning, ArchiveError> {
+pub(crate) fn prune(job: &Job<'_>, reader: LogReader<'_>) -> Result<Pruning, ArchiveError> {
     let rules = &job.policy.prune;
     let made = weigh(job, reader, wanted(job, reader)?)?;
     let saved = job.context.tokens().less(made.tokens);
@@ -88,7 +88,7 @@ pub(crate) fn prune(job: &Job<'_>, reader: Reader<'_>) -> Result<Pruning, Archiv
 }
 
 /// The same for the newest messages that a compaction keeps, under a policy that prunes with compactions.
-pub(crate) fn prune_tail(job: &Job<'_>, reader: Reader<'_>, kept: &mut Kept) -> Result<(), ArchiveError> {
+pub(crate) fn prune_tail(job: &Job<'_>, reader: LogReader<'_>, kept: &mut Kept) -> Result<(), ArchiveError> {
     let rules = &job.policy.prune;
     match rules.when {
         PruneWhen::Compaction if job.can.forms => {}
@@ -112,7 +112,7 @@ pub(crate) fn prune_tail(job: &Job<'_>, reader: Reader<'_>, kept: &mut Kept) -> 
 }
 
 /// Each message in view that may be shown shorter, with the form it would take on.
-fn wanted(job: &Job<'_>, reader: Reader<'_>) -> Result<Vec<(EntryId, Form)>, ArchiveError> {
+fn wanted(job: &Job<'_>, reader: LogReader<'_>) -> Result<Vec<(EntryId, Form)>, ArchiveError> {
     let rules = &job.policy.prune;
     let exempt = Exempt::of(job, reader)?;
     let stale = if rules.superseded_reads { stale_reads(job, reader)? } else { HashSet::new() };
@@ -149,7 +149,7 @@ struct Exempt {
 }
 
 impl Exempt {
-    fn of(job: &Job<'_>, reader: Reader<'_>) -> Result<Self, ArchiveError> {
+    fn of(job: &Job<'_>, reader: LogReader<'_>) -> Result<Self, ArchiveError> {
         let rules = &job.policy.prune;
         let ends = [job.first_said(), job.newest_said()].into_iter().flatten();
         let pins: Vec<EntryId> = job
@@ -202,7 +202,7 @@ fn newest_results(job: &Job<'_>) -> HashSet<EntryId> {
 }
 
 /// Messages whose results stay: of tools the policy names, and errors where it says so.
-fn kept_results(job: &Job<'_>, reader: Reader<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
+fn kept_results(job: &Job<'_>, reader: LogReader<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
     let rules = &job.policy.prune;
     let mut kept = HashSet::new();
     if rules.tools_kept.is_empty() && !rules.errors_kept {
@@ -219,7 +219,7 @@ fn kept_results(job: &Job<'_>, reader: Reader<'_>) -> Result<HashSet<EntryId>, A
     Ok(kept)
 }
 
-fn tool_names(job: &Job<'_>, reader: Reader<'_>) -> Result<HashMap<CallId, String>, ArchiveError> {
+fn tool_names(job: &Job<'_>, reader: LogReader<'_>) -> Result<HashMap<CallId, String>, ArchiveError> {
     let mut names = HashMap::new();
     for (id, ..) in job.context.message_slots() {
         if job.log.item(id).is_some_and(|item| !item.calls.is_empty()) {
@@ -230,7 +230,7 @@ fn tool_names(job: &Job<'_>, reader: Reader<'_>) -> Result<HashMap<CallId, Strin
     Ok(names)
 }
 
-fn has_error(reader: Reader<'_>, id: EntryId) -> Result<bool, ArchiveError> {
+fn has_error(reader: LogReader<'_>, id: EntryId) -> Result<bool, ArchiveError> {
     Ok(reader.archive.message(id)?.results().any(|result| result.is_error))
 }
 
@@ -258,14 +258,14 @@ fn has_long_arguments(job: &Job<'_>, id: EntryId) -> Result<bool, ArchiveError> 
 }
 
 /// Results of reading a file, or a part of it, that was read again or written later on.
-fn stale_reads(job: &Job<'_>, reader: Reader<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
+fn stale_reads(job: &Job<'_>, reader: LogReader<'_>) -> Result<HashSet<EntryId>, ArchiveError> {
     let mut reads: HashMap<String, Vec<(Option<String>, EntryId)>> = HashMap::new();
     let mut stale = HashSet::new();
-    let mut ledger = ledger::Reads::default();
+    let mut ledger = ledger::ReadTracker::default();
     for (id, ..) in job.context.message_slots() {
         for touched in ledger.take(id, &*reader.archive.message(id)?) {
             match touched {
-                ledger::Touched::Read { path, part, result } => {
+                ledger::FileTouch::Read { path, part, result } => {
                     let earlier = reads.entry(path).or_default();
                     // The whole file stands for any part of it; a part stands for the same part.
                     let is_covered = |known: &Option<String>| part.is_none() || *known == part;
@@ -273,7 +273,7 @@ fn stale_reads(job: &Job<'_>, reader: Reader<'_>) -> Result<HashSet<EntryId>, Ar
                     stale.extend(covered.map(|(_, shown)| shown).filter(|&shown| shown != result));
                     earlier.push((part, result));
                 }
-                ledger::Touched::Written { path } => {
+                ledger::FileTouch::Written { path } => {
                     let earlier = reads.remove(&path).unwrap_or_default();
                     stale.extend(earlier.into_iter().map(|(_, shown)| shown));
                 }
@@ -283,7 +283,7 @@ fn stale_reads(job: &Job<'_>, reader: Reader<'_>) -> Result<HashSet<EntryId>, Ar
     Ok(stale)
 }
 
-fn weigh(job: &Job<'_>, reader: Reader<'_>, forms: Vec<(EntryId, Form)>) -> Result<Pruning, ArchiveError> {
+fn weigh(job: &Job<'_>, reader: LogReader<'_>, forms: Vec<(EntryId, Form)>) -> Result<Pruning, ArchiveError> {
     let mut tokens = job.context.tokens();
     let mut worth = Vec::with_capacity(forms.len());
     for (id, wanted) in forms {

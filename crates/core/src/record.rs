@@ -3,7 +3,7 @@
 
 use crate::policy::Resume;
 use crate::{
-    Budget, Compaction, Edit, EntryId, HookRun, Spent, Strategy, Tokens, Trigger, ledger::Ledger,
+    Budget, CallCost, Compaction, Edit, EntryId, HookRun, Strategy, Tokens, Trigger, ledger::Ledger,
     verify::LossReport,
 };
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,7 @@ pub struct Change {
     pub short: Option<String>,
     /// What was brought back into view behind the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub restored: Option<Restored>,
+    pub restored: Option<RestoreReport>,
 }
 
 /// How much of its material a summariser was shown.
@@ -125,7 +125,7 @@ pub struct Coverage {
 
 /// What came back into view after a compaction, and what did not for want of room.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Restored {
+pub struct RestoreReport {
     /// Files, the newest first.
     pub files: Vec<String>,
     /// Files of rules that came with them.
@@ -189,7 +189,7 @@ pub struct Record {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookRun>,
     /// The calls of models it took, failed ones included.
-    pub spent: Spent,
+    pub spent: CallCost,
     /// What it cost to make, in dollars, failed calls included. The embedded summariser is free.
     pub cost: f64,
     /// What a person should know.

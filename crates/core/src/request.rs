@@ -6,25 +6,26 @@ use std::sync::Arc;
 
 /// One call of a model for a summary. No tools are offered with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct SummaryRequest {
     /// What it is for.
     pub purpose: Purpose,
     /// The summariser's own system prompt; empty where the session's own is used.
     pub system: Arc<str>,
     /// What is to be summarised, and how.
-    pub body: Body,
+    pub body: SummaryInput,
     /// The answer's limit.
     pub output_max: Tokens,
     /// How many calls of this plan went before it; no two of them are alike.
     pub attempt: u32,
 }
 
-impl Request {
+impl SummaryRequest {
     /// What it takes, by this count.
     pub fn tokens(&self, measure: &dyn Measure) -> Tokens {
         let body = match &self.body {
-            Body::Text(text) => measure.text(text),
-            Body::Messages { messages, instruction } | Body::Prefix { messages, instruction } => {
+            SummaryInput::Text(text) => measure.text(text),
+            SummaryInput::Messages { messages, instruction }
+            | SummaryInput::Prefix { messages, instruction } => {
                 let said: Tokens = messages.iter().map(|message| measure.sizes(message).total()).sum();
                 said + measure.text(instruction)
             }
@@ -58,7 +59,7 @@ pub enum Purpose {
 
 /// What is to be summarised, in the shape the model is given it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum SummaryInput {
     /// Everything as the text of one user message.
     Text(Arc<str>),
     /// The messages themselves, and what to do with them as one more user message.
@@ -79,16 +80,16 @@ pub enum Body {
 
 /// A summary call that has ended, well or not; either way it may have cost something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Called {
+pub struct CallResult {
     /// What came back.
-    pub result: Result<Reply, Failure>,
+    pub result: Result<SummaryReply, Failure>,
     /// What it took.
-    pub spent: Spent,
+    pub spent: CallCost,
 }
 
 /// What a model wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
+pub struct SummaryReply {
     /// Its text, without reasoning.
     pub text: String,
     /// Why it stopped.
@@ -146,7 +147,7 @@ pub enum Failure {
 
 /// What one or more calls took. Kept apart from what the session itself spends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct CallCost {
     /// How many calls were made.
     pub calls: u32,
     /// Prompt tokens, cached ones included.
@@ -163,7 +164,7 @@ pub struct Spent {
     pub dollars: f64,
 }
 
-impl Spent {
+impl CallCost {
     /// Adds what another call took.
     pub fn add(&mut self, other: &Self) {
         self.calls += other.calls;

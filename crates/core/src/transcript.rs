@@ -5,8 +5,8 @@
 use crate::plain_text::{Wording, ends, render};
 use crate::policy::{Clip, Markers, Pictures, SummaryRule};
 use crate::{
-    Archive, ArchiveError, Author, Block, Call, EntryId, Image, Job, Measure, Message, Opaque, Part, Role,
-    Tokens, ToolResult,
+    Archive, ArchiveError, Author, Block, Call, EntryId, Image, Job, Measure, Message, Opaque, ResultPart,
+    Role, Tokens, ToolResult,
 };
 use std::sync::Arc;
 
@@ -118,8 +118,8 @@ impl Scribe<'_, '_> {
     fn result_text(&self, result: &ToolResult) -> (String, bool) {
         let mut text = result.text();
         let pictures = result.parts.iter().filter_map(|part| match part {
-            Part::Image(image) => self.picture(image),
-            Part::Text { .. } | Part::Opaque(_) => None,
+            ResultPart::Image(image) => self.picture(image),
+            ResultPart::Text { .. } | ResultPart::Opaque(_) => None,
         });
         pictures.for_each(|label| text.push_str(&format!("\n{label}")));
         clip(text, self.result_chars_max, self.rule.clip)
@@ -152,7 +152,7 @@ impl Scribe<'_, '_> {
                     let (text, was_cut) = self.result_text(result);
                     let (text, is_shortened) = self.within((self.harmless)(&text));
                     is_cut |= was_cut || is_shortened;
-                    let parts = vec![Part::Text { text: text.into() }];
+                    let parts = vec![ResultPart::Text { text: text.into() }];
                     blocks.push(Block::Result(ToolResult { parts, ..result.clone() }));
                 }
                 Block::Thinking { .. } | Block::Call(_) | Block::Opaque(_) => blocks.push(block.clone()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// What a hook is told before a compaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Before {
+pub struct UpcomingCompaction {
     /// Which compaction of the session this is, from 1.
     pub ordinal: u32,
     /// Why it runs.
@@ -38,7 +38,7 @@ pub struct Before {
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Verdict {
     /// Go on, with these wishes.
-    Proceed(Wishes),
+    Proceed(PlanChanges),
     /// Do not compact now.
     Veto {
         /// In the hook's words.
@@ -49,7 +49,7 @@ pub enum Verdict {
 /// What a hook wants of a compaction that goes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Wishes {
+pub struct PlanChanges {
     /// Messages to keep in view.
     pub retain: Vec<EntryId>,
     /// Text to stand in the context after the summary.
@@ -57,12 +57,12 @@ pub struct Wishes {
     /// Text for whoever writes the summary; it never enters the context.
     pub guidance: Option<String>,
     /// A finished summary: nobody is asked for one then.
-    pub summary: Option<Supplied>,
+    pub summary: Option<HookSummary>,
 }
 
 /// A summary that a hook has written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Supplied {
+pub struct HookSummary {
     /// Its text.
     pub text: String,
     /// The first message kept, where the hook has a wish.
@@ -94,15 +94,15 @@ pub struct HookRun {
 
 /// The list a compactor returns in place of the context: what it keeps, and what it wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Transformed {
+pub struct CompactorReply {
     /// Oldest first.
-    pub list: Vec<Piece>,
+    pub list: Vec<CompactorPiece>,
 }
 
 /// One element of a compactor's list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Piece {
+pub enum CompactorPiece {
     /// A message of the session.
     Keep(EntryId),
     /// Text of the compactor's own.

@@ -5,8 +5,8 @@ use crate::driver::Driver;
 use crate::session::{EngineError, Session};
 use epitome_core::ledger::Ledger;
 use epitome_core::{
-    Archive, ArchiveError, Author, Body, EntryId, Material, Message, Purpose, Request, Role, TextDetail,
-    Tokens, embedded, fence,
+    Archive, ArchiveError, Author, EntryId, Material, Message, Purpose, Role, SummaryInput, SummaryRequest,
+    TextDetail, Tokens, embedded, fence,
 };
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -130,7 +130,7 @@ impl Driver {
         session: &Session,
         messages: &[EntryId],
         focus: Option<&str>,
-    ) -> Result<Request, ArchiveError> {
+    ) -> Result<SummaryRequest, ArchiveError> {
         let rule = &session.policy().branch;
         let model = self.ports().model.as_ref().map(|asked| &asked.model);
         let (window, output_max) =
@@ -141,10 +141,10 @@ impl Driver {
         if let Some(focus) = focus {
             let _infallible = write!(text, "\n\nAdditional focus: {focus}");
         }
-        Ok(Request {
+        Ok(SummaryRequest {
             purpose: Purpose::Branch,
             system: self.ports().prompts.system.clone(),
-            body: Body::Text(text.into()),
+            body: SummaryInput::Text(text.into()),
             output_max: rule.output_max.min(output_max),
             attempt: 0,
         })

@@ -9,9 +9,9 @@ use crate::restore::restore;
 use crate::session::{Asked, EngineError, Phase, Session, Step};
 use epitome_core::policy::{Mode, PruneWhen};
 use epitome_core::{
-    Archive, Available, Before, Called, Circumstances, Conclusion, Decision, Drafted, EditPass, Effect,
-    Errand, HookAnswer, HookRun, Next, Outcome, Pending, Plan, Range, Record, Strategy, Summarizer, Tokens,
-    Transformed, Trigger, embedded,
+    Archive, Available, CallResult, CheckpointView, Circumstances, CompactorReply, Conclusion, Decision,
+    EditPass, Effect, HookAnswer, HookRun, ModelQuestion, Next, Outcome, Plan, PlanDraft, Range, Record,
+    Strategy, Summarizer, Tokens, Trigger, UpcomingCompaction, embedded,
 };
 use futures_util::future::{Either, join_all, select};
 use serde::Serialize;
@@ -237,7 +237,7 @@ impl Driver {
         let mut available = self.available();
         available.hooks = false;
         let asked = Asked { available, range: options.range, circumstances: options.circumstances };
-        let Drafted::Plan(plan) = Plan::draft(session.job(trigger, asked))? else { return Ok(None) };
+        let PlanDraft::Plan(plan) = Plan::draft(session.job(trigger, asked))? else { return Ok(None) };
         let mut sketch = PlanSketch {
             strategies: plan.strategies().to_vec(),
             target: plan.target(),
@@ -254,7 +254,7 @@ impl Driver {
         Ok(Some(sketch))
     }
 
-    fn calls_of(&self, session: &Session, errand: &Errand<'_>) -> SketchedCalls {
+    fn calls_of(&self, session: &Session, errand: &ModelQuestion<'_>) -> SketchedCalls {
         let measure = &**session.assembly().measure();
         let (now, all) = (errand.requests(), errand.calls_left() as u64);
         let of_all = |tokens: Tokens| tokens.share(all, (now.len() as u64).max(1));
@@ -281,8 +281,8 @@ impl Driver {
         };
         let asked = Asked { available, range: options.range, circumstances: options.circumstances };
         let mut next = match Plan::draft(session.job(trigger, asked))? {
-            Drafted::Plan(plan) => plan.begin()?,
-            Drafted::Settled(conclusion) => return Ok(conclusion),
+            PlanDraft::Plan(plan) => plan.begin()?,
+            PlanDraft::Settled(conclusion) => return Ok(conclusion),
         };
         let questions_max = session.policy().guard.calls_max as usize + QUESTIONS_BESIDE_CALLS_MAX;
         for _ in 0..questions_max {
@@ -334,13 +334,13 @@ impl Driver {
     }
 
     /// Makes the calls of an errand: at once where there are several.
-    async fn call(&self, errand: &Errand<'_>) -> Vec<Called> {
+    async fn call(&self, errand: &ModelQuestion<'_>) -> Vec<CallResult> {
         let Some(SummaryModel { model, .. }) = &self.ports.model else { return Vec::new() };
         join_all(errand.requests().iter().map(|request| model.summarize(request.clone()))).await
     }
 
     /// Asks every hook at once, each within its deadline.
-    async fn consult(&self, session: &Session, event: &Before) -> Vec<HookAnswer> {
+    async fn consult(&self, session: &Session, event: &UpcomingCompaction) -> Vec<HookAnswer> {
         let archive: &dyn Archive = &**session.archive();
         let asked = self.ports.hooks().iter().map(|hook| async move {
             let (result, duration_ms) = self.within(session, hook.before(event, archive)).await;
@@ -353,14 +353,14 @@ impl Driver {
         &self,
         session: &Session,
         messages: &[epitome_core::EntryId],
-    ) -> Result<Transformed, String> {
+    ) -> Result<CompactorReply, String> {
         let Some(compactor) = self.ports.compactor() else { return Err("no compactor is installed".into()) };
         let (result, _) = self.within(session, compactor.transform(messages, &**session.archive())).await;
         result.unwrap_or_else(Err)
     }
 
     /// Waits for an operator, as long as the policy lets one take.
-    async fn decide(&self, session: &Session, pending: Pending) -> Decision {
+    async fn decide(&self, session: &Session, pending: CheckpointView) -> Decision {
         let Some(operator) = &self.ports.operator else { return Decision::TimedOut };
         let deciding = operator.decide(pending);
         match session.policy().guard.checkpoint_seconds_max {
@@ -493,7 +493,7 @@ pub enum TurnEnd {
 struct Approving;
 
 impl crate::ports::Operator for Approving {
-    fn decide(&self, _: Pending) -> crate::ports::BoxFuture<'_, Decision> {
+    fn decide(&self, _: CheckpointView) -> crate::ports::BoxFuture<'_, Decision> {
         Box::pin(std::future::ready(Decision::Approve))
     }
 }

@@ -1,7 +1,7 @@
 //! What a session tells of itself: each trigger, pass, no-op, fallback and failure, with its inputs. Who hears it
 //! is the engine's affair.
 
-use epitome_core::{EntryId, HookRun, Judgement, Pending, Record, Strategy, Tokens, Trigger};
+use epitome_core::{CheckpointView, EntryId, HookRun, Judgement, Record, Strategy, Tokens, Trigger};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -125,7 +125,7 @@ pub enum Event {
     Pending {
         /// What the operator is shown.
         #[serde(flatten)]
-        pending: Pending,
+        pending: CheckpointView,
     },
     /// A hook that was told of a compaction failed. Nothing else comes of it.
     #[serde(rename = "compaction.hook-failed")]

@@ -3,8 +3,8 @@
 
 use crate::check::Check;
 use epitome_core::{
-    Archive, Before, Called, Decision, EntryId, Pending, Prompts, Record, Request, Tokens, Transformed,
-    Verdict,
+    Archive, CallResult, CheckpointView, CompactorReply, Decision, EntryId, Prompts, Record, SummaryRequest,
+    Tokens, UpcomingCompaction, Verdict,
 };
 use std::future::Future;
 use std::pin::Pin;
@@ -111,7 +111,7 @@ pub trait Model: Send + Sync {
         false
     }
     /// Asks for a summary. Retries of a provider's passing faults are its own affair and bounded.
-    fn summarize(&self, request: Request) -> BoxFuture<'_, Called>;
+    fn summarize(&self, request: SummaryRequest) -> BoxFuture<'_, CallResult>;
 }
 
 /// What a hook may do.
@@ -140,7 +140,7 @@ pub trait Hook: Send + Sync {
     /// Before a compaction: its verdict, or nothing to say.
     fn before<'a>(
         &'a self,
-        event: &'a Before,
+        event: &'a UpcomingCompaction,
         archive: &'a dyn Archive,
     ) -> BoxFuture<'a, Result<Option<Verdict>, String>> {
         let _nothing_to_say = (event, archive);
@@ -152,7 +152,7 @@ pub trait Hook: Send + Sync {
         &'a self,
         messages: &'a [EntryId],
         archive: &'a dyn Archive,
-    ) -> BoxFuture<'a, Result<Transformed, String>> {
+    ) -> BoxFuture<'a, Result<CompactorReply, String>> {
         let _not_ours = (messages, archive);
         Box::pin(std::future::ready(Err("it is no compactor".into())))
     }
@@ -180,7 +180,7 @@ pub trait Hook: Send + Sync {
 /// policy's to say.
 pub trait Operator: Send + Sync {
     /// Asks for a decision.
-    fn decide(&self, pending: Pending) -> BoxFuture<'_, Decision>;
+    fn decide(&self, pending: CheckpointView) -> BoxFuture<'_, Decision>;
 }
 
 /// What is brought back into view after a compaction, read from its source.

@@ -4,7 +4,7 @@
 use crate::ports::Restorer;
 use epitome_core::ledger::Ledger;
 use epitome_core::policy::{LargerFile, Restore};
-use epitome_core::{Measure, Restored, Tokens};
+use epitome_core::{Measure, RestoreReport, Tokens};
 use std::cmp::Reverse;
 
 /// The blank line before a piece, the line break below its heading, and what counting both apart rounds up.
@@ -15,7 +15,7 @@ struct Page<'a> {
     measure: &'a dyn Measure,
     text: String,
     room: Tokens,
-    restored: Restored,
+    restored: RestoreReport,
 }
 
 /// The text to put behind a summary, and what it holds; at most `room` of it. None where there is nothing to
@@ -26,9 +26,9 @@ pub(crate) fn restore(
     ledger: &Ledger,
     measure: &dyn Measure,
     room: Tokens,
-) -> Option<(String, Restored)> {
+) -> Option<(String, RestoreReport)> {
     let room = room.min(rule.total_tokens);
-    let mut page = Page { measure, text: String::new(), room, restored: Restored::default() };
+    let mut page = Page { measure, text: String::new(), room, restored: RestoreReport::default() };
     page.files(rule, ledger, restorer);
     page.skills(rule, restorer);
     page.servers(rule, restorer);

@@ -9,8 +9,8 @@ use crate::timeline::{Lens, Timeline, TimelineError};
 use epitome_core::policy::Resume;
 use epitome_core::{
     Archive, ArchiveError, Available, Budget, Circumstances, Conclusion, Context, EditPass, Effect, EntryId,
-    Expressible, Item, Job, Judgement, Log, LogError, Mark, MemoryArchive, Message, Outcome, Plan, Policy,
-    Range, Record, Role, Shown, SizeTable, Strategy, Tokens, Trigger, UsageMark,
+    Expressible, Item, Job, Judgement, Log, LogError, Mark, MemoryArchive, Message, MessageView, Outcome,
+    Plan, Policy, Range, Record, Role, SizeTable, Strategy, Tokens, Trigger, UsageMark,
 };
 use epitome_tokens::Usage;
 use std::collections::HashSet;
@@ -286,8 +286,8 @@ impl Session {
             circumstances: Circumstances::default(),
         };
         Ok(match Plan::draft(self.job(Trigger::Threshold, asked))? {
-            epitome_core::Drafted::Plan(plan) => plan.anchor(),
-            epitome_core::Drafted::Settled(_) => None,
+            epitome_core::PlanDraft::Plan(plan) => plan.anchor(),
+            epitome_core::PlanDraft::Settled(_) => None,
         })
     }
 
@@ -686,7 +686,7 @@ impl Session {
     }
 
     /// Everything in view, as messages.
-    pub fn shown(&self) -> Result<Vec<Shown>, EngineError> {
+    pub fn shown(&self) -> Result<Vec<MessageView>, EngineError> {
         Ok(self.context().shown(self.timeline.reader(self.lens()))?)
     }
 

@@ -9,7 +9,7 @@ use crate::ports::{BoxFuture, Spawn};
 use crate::session::{EngineError, Session, Step};
 use epitome_core::policy::Mode;
 use epitome_core::{
-    Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Spent, Tokens, Trigger,
+    CallCost, Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Tokens, Trigger,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -41,7 +41,7 @@ pub struct Ready {
 
 impl Ready {
     /// What it took to make.
-    pub fn spent(&self) -> &Spent {
+    pub fn spent(&self) -> &CallCost {
         &self.record.spent
     }
 

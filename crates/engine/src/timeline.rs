@@ -7,8 +7,8 @@ use crate::view_tally::ViewTally;
 use epitome_core::ledger::Ledger;
 use epitome_core::policy::{Guard, TriggerRule};
 use epitome_core::{
-    Archive, ArchiveError, Context, Earlier, Entry, EntryId, Log, LogError, Mark, Measure, Message, Reader,
-    SizeTable, Tokens, UsageMark, rebuilds,
+    Archive, ArchiveError, Context, Entry, EntryId, FarHistory, Log, LogError, LogReader, Mark, Measure,
+    Message, SizeTable, Tokens, UsageMark, rebuilds,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Timeline {
         let path = leaf.map(|leaf| self.log.path(leaf)).unwrap_or_default();
         self.count_new(&path, lens);
         let (log, sizes) = (self.log.clone(), self.sizes.clone());
-        let reader = Reader { log: &log, sizes: &sizes, measure: lens.measure, archive: lens.archive };
+        let reader = LogReader { log: &log, sizes: &sizes, measure: lens.measure, archive: lens.archive };
         let ignored = self.ignored.clone();
         let context = Context::of_ignoring(leaf, reader, ignored.clone())?;
         let rebuilds = self.rebuilds + 1;
@@ -130,7 +130,8 @@ impl Timeline {
     pub fn absorb(&mut self, id: EntryId, lens: Lens<'_>) -> Result<(), ArchiveError> {
         let log = self.log.clone();
         let is_rebuilt = log.get(id).is_some_and(rebuilds);
-        let reader = Reader { log: &log, sizes: &self.sizes, measure: lens.measure, archive: lens.archive };
+        let reader =
+            LogReader { log: &log, sizes: &self.sizes, measure: lens.measure, archive: lens.archive };
         self.context.take(id, reader)?;
         self.rebuilds += u64::from(is_rebuilt);
         if log.mark_of(id).is_none() {
@@ -315,13 +316,13 @@ impl Timeline {
     }
 
     /// What is known of the part that is too far back.
-    pub(crate) fn earlier(&self) -> Earlier<'_> {
-        Earlier { count: self.far.count, ledger: &self.far.ledger }
+    pub(crate) fn earlier(&self) -> FarHistory<'_> {
+        FarHistory { count: self.far.count, ledger: &self.far.ledger }
     }
 
     /// What the context is derived with.
-    pub fn reader<'t>(&'t self, lens: Lens<'t>) -> Reader<'t> {
-        Reader { log: &self.log, sizes: &self.sizes, measure: lens.measure, archive: lens.archive }
+    pub fn reader<'t>(&'t self, lens: Lens<'t>) -> LogReader<'t> {
+        LogReader { log: &self.log, sizes: &self.sizes, measure: lens.measure, archive: lens.archive }
     }
 
     /// The entries.

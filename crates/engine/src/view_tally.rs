@@ -1,7 +1,7 @@
 //! What is in view beside tokens: messages, bytes and pictures, for policies that count them.
 
 use crate::timeline::Lens;
-use epitome_core::{ArchiveError, Block, Context, EntryId, Form, Message, Part};
+use epitome_core::{ArchiveError, Block, Context, EntryId, Form, Message, ResultPart};
 use std::collections::HashMap;
 
 /// Messages, bytes and pictures in view. Bytes and pictures are counted only where the policy asks for them.
@@ -74,9 +74,9 @@ fn weigh(message: &Message) -> (u64, u64) {
             Block::Image(image) => picture(&image.data),
             Block::Opaque(opaque) => texts += opaque.json.len(),
             Block::Result(result) => result.parts.iter().for_each(|part| match part {
-                Part::Text { text } => texts += text.len(),
-                Part::Image(image) => picture(&image.data),
-                Part::Opaque(opaque) => texts += opaque.json.len(),
+                ResultPart::Text { text } => texts += text.len(),
+                ResultPart::Image(image) => picture(&image.data),
+                ResultPart::Opaque(opaque) => texts += opaque.json.len(),
             }),
         }
     }

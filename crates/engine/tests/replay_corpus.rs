@@ -1,7 +1,7 @@
 //! Every transcript of the corpus, replayed call by call: each request fits, is valid, and extends
 //! the one before it byte for byte unless the context was rebuilt; every message is accounted for.
 
-use epitome_core::{Archive as _, EntryId, Outcome, Policy, Shown, Tokens};
+use epitome_core::{Archive as _, EntryId, MessageView, Outcome, Policy, Tokens};
 use epitome_engine::{
     Assembly, Driver, EngineError, ReplayInput, ReplayedCall, Session, WindowFacts, replay,
 };
@@ -78,7 +78,7 @@ fn parts(conversation: &Conversation) -> encode::RequestParts<'_> {
     }
 }
 
-fn assert_valid(parts: &encode::RequestParts<'_>, shown: &[Shown], at: &str) {
+fn assert_valid(parts: &encode::RequestParts<'_>, shown: &[MessageView], at: &str) {
     for protocol in Protocol::ALL {
         let body = encode::body(protocol, parts, shown).expect("there is something to send");
         let body = serde_json::from_slice(&body).expect("a body is JSON");

@@ -3,7 +3,9 @@
 //! what goes in and comes out. The deadline is the engine's: a question that is dropped kills its process.
 
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{Archive, Author, Before, EntryId, Record, Role, TextDetail, Transformed, Verdict};
+use epitome_core::{
+    Archive, Author, CompactorReply, EntryId, Record, Role, TextDetail, UpcomingCompaction, Verdict,
+};
 use epitome_engine::{BoxFuture, Check, Hook, HookRole};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -38,7 +40,7 @@ struct HookTable {
 #[derive(Serialize)]
 #[serde(tag = "hook", rename_all = "snake_case")]
 enum Question<'q> {
-    PreCompact { event: &'q Before, messages: Vec<HookMessage> },
+    PreCompact { event: &'q UpcomingCompaction, messages: Vec<HookMessage> },
     Transform { messages: Vec<HookMessage> },
     PostCompact { record: &'q Record },
     Approaching { check: &'q Check },
@@ -140,7 +142,7 @@ impl Hook for CommandHook {
 
     fn before<'a>(
         &'a self,
-        event: &'a Before,
+        event: &'a UpcomingCompaction,
         archive: &'a dyn Archive,
     ) -> BoxFuture<'a, Result<Option<Verdict>, String>> {
         Box::pin(async move {
@@ -155,7 +157,7 @@ impl Hook for CommandHook {
         &'a self,
         messages: &'a [EntryId],
         archive: &'a dyn Archive,
-    ) -> BoxFuture<'a, Result<Transformed, String>> {
+    ) -> BoxFuture<'a, Result<CompactorReply, String>> {
         Box::pin(async move {
             let messages = shown(messages, archive)?;
             let list = self.ask(json(&Question::Transform { messages })?).await?;

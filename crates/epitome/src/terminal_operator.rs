@@ -2,7 +2,7 @@
 //! editor, or reject it. Elsewhere there is no operator, and the engine passes the checkpoint over.
 
 use crate::output;
-use epitome_core::{Decision, Pending};
+use epitome_core::{CheckpointView, Decision};
 use epitome_engine::{BoxFuture, Operator};
 use std::io::{self, IsTerminal, Write as _};
 use std::process::Command;
@@ -37,7 +37,7 @@ impl TerminalOperator {
 }
 
 impl Operator for TerminalOperator {
-    fn decide(&self, pending: Pending) -> BoxFuture<'_, Decision> {
+    fn decide(&self, pending: CheckpointView) -> BoxFuture<'_, Decision> {
         let (tell, hear) = tokio::sync::oneshot::channel();
         let draft = self.draft.clone();
         // A thread of its own: nobody can take back a read of the terminal, and the deadline must not wait for it.
@@ -47,7 +47,7 @@ impl Operator for TerminalOperator {
 }
 
 /// Asks until there is a decision.
-fn ask(pending: &Pending, draft: &str) -> Decision {
+fn ask(pending: &CheckpointView, draft: &str) -> Decision {
     output::tell(format_args!(
         "a compaction waits for you: of {} tokens, {} messages leave view by `{}`; the history comes down to about {}",
         pending.tokens,

@@ -154,7 +154,7 @@ impl Store for TranscriptStore {
 #[cfg(test)]
 mod tests {
     use super::TranscriptStore;
-    use epitome_core::{EntryId, Mark, Uncounted};
+    use epitome_core::{EntryId, Mark, ZeroMeasure};
     use epitome_engine::Appended;
     use epitome_engine::store::{Batch, Claim, Store, StoreError};
     use std::sync::Arc;
@@ -163,7 +163,7 @@ mod tests {
 
     fn store() -> TranscriptStore {
         let source = Arc::new(BODY.as_bytes().to_vec());
-        let transcript = epitome_wire::read(source, None, &Uncounted).expect("it is a body");
+        let transcript = epitome_wire::read(source, None, &ZeroMeasure).expect("it is a body");
         TranscriptStore::new(0, &transcript.conversations[0], "nothing".into())
     }
 

@@ -1,7 +1,7 @@
 //! Every transcript of the corpus through the program: compacted it fits, is valid on every protocol,
 //! keeps what is always kept, loses no byte, and comes back whole.
 
-use epitome_core::{Archive, Author, EntryId, Uncounted};
+use epitome_core::{Archive, Author, EntryId, ZeroMeasure};
 use epitome_wire::{Conversation, Protocol, Transcript, read, validate};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -102,8 +102,9 @@ impl Case {
 
     fn check_contexts(&self, window: &str) {
         let out = self.out.to_str().expect("UTF-8");
-        let transcript = read(Arc::new(self.original.clone()), None, &Uncounted).expect("it is a transcript");
-        let again = read(Arc::new(std::fs::read(out).expect("it was written")), None, &Uncounted)
+        let transcript =
+            read(Arc::new(self.original.clone()), None, &ZeroMeasure).expect("it is a transcript");
+        let again = read(Arc::new(std::fs::read(out).expect("it was written")), None, &ZeroMeasure)
             .expect("so is the result");
         let number = longest(&transcript);
         for protocol in [Protocol::Anthropic, Protocol::OpenaiChat, Protocol::OpenaiResponses] {

@@ -2,7 +2,7 @@
 
 use crate::options::{Field, Options, field};
 use crate::prefix::{self, LastRequest};
-use epitome_core::{Author, Body, Failure, Message, Purpose, Request, Role, Shown};
+use epitome_core::{Author, Failure, Message, MessageView, Purpose, Role, SummaryInput, SummaryRequest};
 use epitome_wire::Protocol;
 use epitome_wire::encode::{self, RequestParts};
 use serde_json::{Value, json};
@@ -41,15 +41,17 @@ pub(crate) struct Frame<'a> {
 /// Anthropic's name for compacting on demand.
 const COMPACTION_BETA: &str = "compact-2026-09-04";
 
-pub(crate) fn outgoing(request: &Request, frame: &Frame<'_>) -> Result<Outgoing, Failure> {
+pub(crate) fn outgoing(request: &SummaryRequest, frame: &Frame<'_>) -> Result<Outgoing, Failure> {
     if request.purpose == Purpose::Native {
         return native(request, frame);
     }
     let extended = match (&request.body, frame.last) {
-        (Body::Prefix { instruction, .. }, Some(last)) => {
+        (SummaryInput::Prefix { instruction, .. }, Some(last)) => {
             prefix::extend(&last.body, frame.protocol, frame.model, instruction)
         }
-        (Body::Prefix { .. }, None) | (Body::Text(_) | Body::Messages { .. }, _) => None,
+        (SummaryInput::Prefix { .. }, None) | (SummaryInput::Text(_) | SummaryInput::Messages { .. }, _) => {
+            None
+        }
     };
     let beta = extended.as_ref().and_then(|_| beta(frame.last, None));
     let body = match extended {
@@ -60,7 +62,7 @@ pub(crate) fn outgoing(request: &Request, frame: &Frame<'_>) -> Result<Outgoing,
 }
 
 /// The provider's own compaction. What is to be compacted stands alone; what to do goes beside it.
-fn native(request: &Request, frame: &Frame<'_>) -> Result<Outgoing, Failure> {
+fn native(request: &SummaryRequest, frame: &Frame<'_>) -> Result<Outgoing, Failure> {
     match frame.protocol {
         Protocol::Anthropic => native_of_anthropic(request, frame),
         Protocol::OpenaiResponses => {
@@ -73,11 +75,15 @@ fn native(request: &Request, frame: &Frame<'_>) -> Result<Outgoing, Failure> {
     }
 }
 
-fn native_of_anthropic(request: &Request, frame: &Frame<'_>) -> Result<Outgoing, Failure> {
+fn native_of_anthropic(request: &SummaryRequest, frame: &Frame<'_>) -> Result<Outgoing, Failure> {
     let how = compaction(request);
     let extended = match (&request.body, frame.last) {
-        (Body::Prefix { .. }, Some(last)) => prefix::with_field(&last.body, frame.model, "compaction", &how),
-        (Body::Prefix { .. }, None) | (Body::Text(_) | Body::Messages { .. }, _) => None,
+        (SummaryInput::Prefix { .. }, Some(last)) => {
+            prefix::with_field(&last.body, frame.model, "compaction", &how)
+        }
+        (SummaryInput::Prefix { .. }, None) | (SummaryInput::Text(_) | SummaryInput::Messages { .. }, _) => {
+            None
+        }
     };
     let beta = beta(frame.last.filter(|_| extended.is_some()), Some(COMPACTION_BETA));
     let fields = || vec![field("stream", "true"), field("compaction", how.as_str())];
@@ -91,10 +97,12 @@ fn beta(last: Option<&LastRequest>, more: Option<&str>) -> Option<String> {
     (!named.is_empty()).then(|| named.join(","))
 }
 
-fn compaction(request: &Request) -> String {
+fn compaction(request: &SummaryRequest) -> String {
     let instruction = match &request.body {
-        Body::Messages { instruction, .. } | Body::Prefix { instruction, .. } => instruction.trim(),
-        Body::Text(_) => "",
+        SummaryInput::Messages { instruction, .. } | SummaryInput::Prefix { instruction, .. } => {
+            instruction.trim()
+        }
+        SummaryInput::Text(_) => "",
     };
     if instruction.is_empty() {
         return json!({"type": "summarize"}).to_string();
@@ -103,7 +111,7 @@ fn compaction(request: &Request) -> String {
 }
 
 fn write(
-    request: &Request,
+    request: &SummaryRequest,
     frame: &Frame<'_>,
     mut fields: Vec<Field>,
     has_instruction: bool,
@@ -123,20 +131,20 @@ fn write(
         .map_err(|error| Failure::Refused(format!("the request could not be written: {error}")))
 }
 
-fn shown(body: &Body, has_instruction: bool) -> Vec<Shown> {
+fn shown(body: &SummaryInput, has_instruction: bool) -> Vec<MessageView> {
     let user = |text: &Arc<str>| Arc::new(Message::text(Role::User, Author::Harness, text.clone()));
     let messages = match body {
-        Body::Text(text) => vec![user(text)],
-        Body::Messages { messages, instruction } | Body::Prefix { messages, instruction } => {
+        SummaryInput::Text(text) => vec![user(text)],
+        SummaryInput::Messages { messages, instruction } | SummaryInput::Prefix { messages, instruction } => {
             let last = has_instruction.then(|| user(instruction));
             messages.iter().cloned().chain(last).collect()
         }
     };
-    messages.into_iter().map(|message| Shown { id: None, message }).collect()
+    messages.into_iter().map(|message| MessageView { id: None, message }).collect()
 }
 
 /// Anthropic wants every tool that is called in a history defined. They are, and may not be used.
-fn stubs(shown: &[Shown]) -> Vec<Arc<str>> {
+fn stubs(shown: &[MessageView]) -> Vec<Arc<str>> {
     let names: BTreeSet<&str> =
         shown.iter().flat_map(|it| it.message.calls()).map(|call| call.name.as_ref()).collect();
     let stub =

@@ -5,7 +5,9 @@ use crate::attempt::{Came, attempt};
 use crate::body::{self, Frame};
 use crate::judge::{Asked, Change, OUTPUT_MIN, Step, judge, judge_lost};
 use crate::options::Options;
-use epitome_core::{Body, Called, Failure, Measure, Purpose, Reply, Request, Spent, Tokens};
+use epitome_core::{
+    CallCost, CallResult, Failure, Measure, Purpose, SummaryInput, SummaryReply, SummaryRequest, Tokens,
+};
 use epitome_tokens::{Prices, Usage};
 use epitome_wire::overflow::RequestFacts;
 use epitome_wire::protocol::ReplyUsage;
@@ -23,13 +25,17 @@ struct Tries {
 }
 
 /// Makes the call. What was spent is told however it ends, by its deadline too.
-pub(crate) async fn call(provider: &Provider, request: Request) -> Called {
-    let mut spent = Spent::default();
+pub(crate) async fn call(provider: &Provider, request: SummaryRequest) -> CallResult {
+    let mut spent = CallCost::default();
     let result = timeout(provider.limits().whole, pursue(provider, &request, &mut spent)).await;
-    Called { result: result.unwrap_or(Err(Failure::TimedOut)), spent }
+    CallResult { result: result.unwrap_or(Err(Failure::TimedOut)), spent }
 }
 
-async fn pursue(provider: &Provider, request: &Request, spent: &mut Spent) -> Result<Reply, Failure> {
+async fn pursue(
+    provider: &Provider,
+    request: &SummaryRequest,
+    spent: &mut CallCost,
+) -> Result<SummaryReply, Failure> {
     let known = provider.known(estimate(provider, request));
     let mut tries = Tries::new(provider, request, &known);
     // Ends: every turn of it uses up a retry or a change, and there are few of both.
@@ -56,9 +62,9 @@ async fn pursue(provider: &Provider, request: &Request, spent: &mut Spent) -> Re
 /// One attempt: sent, paid for, judged and learned from.
 async fn send(
     provider: &Provider,
-    request: &Request,
+    request: &SummaryRequest,
     asked: &Asked<'_>,
-    spent: &mut Spent,
+    spent: &mut CallCost,
 ) -> Result<Step, Failure> {
     let last = provider.last();
     let frame = Frame {
@@ -99,7 +105,7 @@ fn usage_of(came: &Came) -> Option<ReplyUsage> {
     }
 }
 
-fn pay(spent: &mut Spent, taken: Option<&ReplyUsage>, prices: Option<Prices>) {
+fn pay(spent: &mut CallCost, taken: Option<&ReplyUsage>, prices: Option<Prices>) {
     let Some(taken) = taken else { return };
     let charged = taken.charged();
     let usage = Usage {
@@ -109,7 +115,7 @@ fn pay(spent: &mut Spent, taken: Option<&ReplyUsage>, prices: Option<Prices>) {
         cache_write: charged.cache_write,
         reasoning: taken.reasoning,
     };
-    spent.add(&Spent {
+    spent.add(&CallCost {
         calls: 0,
         input: Tokens(usage.prompt),
         cache_read: Tokens(usage.cache_read),
@@ -121,11 +127,11 @@ fn pay(spent: &mut Spent, taken: Option<&ReplyUsage>, prices: Option<Prices>) {
 }
 
 /// The prompt by our own count.
-fn estimate(provider: &Provider, request: &Request) -> Tokens {
+fn estimate(provider: &Provider, request: &SummaryRequest) -> Tokens {
     let gauge = provider.gauge();
     let body = match &request.body {
-        Body::Text(text) => gauge.text(text),
-        Body::Messages { messages, instruction } | Body::Prefix { messages, instruction } => {
+        SummaryInput::Text(text) => gauge.text(text),
+        SummaryInput::Messages { messages, instruction } | SummaryInput::Prefix { messages, instruction } => {
             let said: Tokens = messages.iter().map(|message| gauge.sizes(message).total()).sum();
             said + gauge.text(instruction)
         }
@@ -136,7 +142,7 @@ fn estimate(provider: &Provider, request: &Request) -> Tokens {
 impl Tries {
     /// The answer's limit: what was asked for and room to think, within the model's maximum and what its
     /// window has left.
-    fn new(provider: &Provider, request: &Request, known: &RequestFacts) -> Self {
+    fn new(provider: &Provider, request: &SummaryRequest, known: &RequestFacts) -> Self {
         let options = provider.options().on_attempt(request.attempt);
         let thinking = options.reasoning.map_or(0, crate::Effort::budget_tokens);
         let wanted = request.output_max.0.saturating_add(thinking);

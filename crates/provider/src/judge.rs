@@ -4,7 +4,7 @@ use crate::ApiKey;
 use crate::attempt::{Came, Why};
 use crate::explain::explain;
 use crate::options::Options;
-use epitome_core::{Block, Failure, Opaque, Reply, Stop, Tokens};
+use epitome_core::{Block, Failure, Opaque, Stop, SummaryReply, Tokens};
 use epitome_wire::overflow::{
     ErrorPlace, OverflowClass, OverflowRule, OverflowVerdict, RequestFacts, classify, notice,
 };
@@ -15,7 +15,7 @@ use std::time::Duration;
 #[derive(Debug, PartialEq)]
 pub(crate) enum Step {
     /// It is settled.
-    Done(Result<Reply, Failure>),
+    Done(Result<SummaryReply, Failure>),
     /// The same once more, after a wait; the failure stands if there are no tries left.
     Again {
         /// The wait the provider asks for.
@@ -207,7 +207,7 @@ impl Asked<'_> {
         let said = answer.message.said();
         let text = native.as_ref().map_or(said, readable);
         let stop = if answer.has_calls() { Stop::Call } else { stop_of(answer.stop.as_ref()) };
-        Step::Done(Ok(Reply { text, stop, native: native.filter(|_| self.is_native) }))
+        Step::Done(Ok(SummaryReply { text, stop, native: native.filter(|_| self.is_native) }))
     }
 }
 

@@ -4,7 +4,7 @@ use crate::body::{Outgoing, Place};
 use crate::call::call;
 use crate::options::Options;
 use crate::{ApiKey, Dice, Effort, Entropy, LastRequest, Limits};
-use epitome_core::{Called, Request, Tokens};
+use epitome_core::{CallResult, SummaryRequest, Tokens};
 use epitome_engine::{BoxFuture, Clock, Model, ModelMeasure};
 use epitome_tokens::{self as tokens, Counter, Prices, SpecSource};
 use epitome_wire::Protocol;
@@ -102,7 +102,7 @@ impl Provider {
         Self { setup, world, gauge, last: RwLock::default() }
     }
 
-    /// Notes the session's last request, as it was sent, for [`Body::Prefix`](epitome_core::Body::Prefix)
+    /// Notes the session's last request, as it was sent, for [`SummaryInput::Prefix`](epitome_core::Body::Prefix)
     /// to go on with.
     pub fn remember(&self, last: LastRequest) {
         *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(last);
@@ -233,7 +233,7 @@ impl Model for Provider {
         self.setup.takes_parallel
     }
 
-    fn summarize(&self, request: Request) -> BoxFuture<'_, Called> {
+    fn summarize(&self, request: SummaryRequest) -> BoxFuture<'_, CallResult> {
         Box::pin(call(self, request))
     }
 }

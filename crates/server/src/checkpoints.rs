@@ -1,6 +1,6 @@
 //! Compactions that wait for an operator: what each is about, and the way its decision takes back.
 
-use epitome_core::{Decision, Pending};
+use epitome_core::{CheckpointView, Decision};
 use epitome_engine::store::SessionId;
 use epitome_engine::{BoxFuture, Operator};
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub(crate) struct Checkpoints {
 }
 
 struct Waiting {
-    pending: Pending,
+    pending: CheckpointView,
     answer: oneshot::Sender<Decision>,
 }
 
@@ -24,7 +24,7 @@ struct Waiting {
 pub(crate) struct ListedCheckpoint {
     session: SessionId,
     #[serde(flatten)]
-    pending: Pending,
+    pending: CheckpointView,
 }
 
 impl Checkpoints {
@@ -51,7 +51,7 @@ pub(crate) struct SessionOperator {
 }
 
 impl Operator for SessionOperator {
-    fn decide(&self, pending: Pending) -> BoxFuture<'_, Decision> {
+    fn decide(&self, pending: CheckpointView) -> BoxFuture<'_, Decision> {
         let (answer, decided) = oneshot::channel();
         let waiting = Waiting { pending, answer };
         self.desk.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(self.session, waiting);

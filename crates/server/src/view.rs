@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn results_written_anew_keep_the_clients_ids() {
         let results = || {
-            let parts = vec![epitome_core::Part::Text { text: "ok".into() }];
+            let parts = vec![epitome_core::ResultPart::Text { text: "ok".into() }];
             let result =
                 |id: &str| ToolResult { call: CallId(id.into()), parts: parts.clone(), is_error: false };
             [ODD_ID, "b"].map(|id| Block::Result(result(id))).to_vec()

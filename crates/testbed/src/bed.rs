@@ -4,8 +4,8 @@ use crate::clock::TestClock;
 use crate::gauge::Quarter;
 use crate::model::TestModel;
 use epitome_core::{
-    Archive, Author, Block, Budget, Call, Entry, EntryId, Expressible, Log, Message, Part, Policy, Record,
-    Role, Settings, SizeTable, Tokens, ToolResult, Trigger,
+    Archive, Author, Block, Budget, Call, Entry, EntryId, Expressible, Log, Message, Policy, Record,
+    ResultPart, Role, Settings, SizeTable, Tokens, ToolResult, Trigger,
 };
 use epitome_engine::{
     Appended, Assembly, CompactOptions, Driver, EngineError, Event, Hook, Ports, Recovery, Session,
@@ -222,7 +222,7 @@ impl Bed {
     pub fn results(&mut self, results: &[&str]) -> EntryId {
         let number = self.said - 1;
         let blocks = results.iter().enumerate().map(|(at, text)| {
-            let parts = vec![Part::Text { text: (*text).into() }];
+            let parts = vec![ResultPart::Text { text: (*text).into() }];
             let call = format!("call-{number}-{at}").as_str().into();
             Block::Result(ToolResult { call, parts, is_error: false })
         });

@@ -1,6 +1,6 @@
 //! A hook that answers by script and remembers what it was told.
 
-use epitome_core::{Archive, Before, EntryId, Record, Transformed, Verdict};
+use epitome_core::{Archive, CompactorReply, EntryId, Record, UpcomingCompaction, Verdict};
 use epitome_engine::{BoxFuture, Check, Hook, HookRole};
 use std::sync::{Mutex, PoisonError};
 
@@ -11,9 +11,9 @@ pub struct TestHook {
     is_compactor: bool,
     hangs: bool,
     verdict: Mutex<Option<Result<Option<Verdict>, String>>>,
-    list: Mutex<Option<Result<Transformed, String>>>,
+    list: Mutex<Option<Result<CompactorReply, String>>>,
     /// What it was told before each compaction.
-    pub before: Mutex<Vec<Before>>,
+    pub before: Mutex<Vec<UpcomingCompaction>>,
     /// What it was told after each.
     pub after: Mutex<Vec<Record>>,
     /// How often it was warned.
@@ -35,7 +35,7 @@ impl TestHook {
 
     /// The same as a compactor, always with this list; with none it hangs.
     #[must_use]
-    pub fn compacts(self, list: Option<Result<Transformed, String>>) -> Self {
+    pub fn compacts(self, list: Option<Result<CompactorReply, String>>) -> Self {
         *self.list.lock().unwrap_or_else(PoisonError::into_inner) = list;
         Self { is_compactor: true, ..self }
     }
@@ -47,7 +47,7 @@ impl TestHook {
     }
 
     /// What it was told before each compaction.
-    pub fn told(&self) -> Vec<Before> {
+    pub fn told(&self) -> Vec<UpcomingCompaction> {
         self.before.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -68,7 +68,7 @@ impl Hook for TestHook {
 
     fn before<'a>(
         &'a self,
-        event: &'a Before,
+        event: &'a UpcomingCompaction,
         _: &'a dyn Archive,
     ) -> BoxFuture<'a, Result<Option<Verdict>, String>> {
         self.before.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
@@ -83,7 +83,7 @@ impl Hook for TestHook {
         &'a self,
         _: &'a [EntryId],
         _: &'a dyn Archive,
-    ) -> BoxFuture<'a, Result<Transformed, String>> {
+    ) -> BoxFuture<'a, Result<CompactorReply, String>> {
         match self.list.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             Some(list) => Box::pin(std::future::ready(list)),
             None => Box::pin(std::future::pending()),

@@ -1,7 +1,7 @@
 //! A model that answers by script and remembers what it was asked.
 
 use crate::clock::TestClock;
-use epitome_core::{Body, Called, Failure, Reply, Request, Spent, Stop, Tokens};
+use epitome_core::{CallCost, CallResult, Failure, Stop, SummaryInput, SummaryReply, SummaryRequest, Tokens};
 use epitome_engine::{BoxFuture, Clock, Model};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,10 +16,10 @@ pub struct TestModel {
     takes_parallel: bool,
     latency: Duration,
     clock: Arc<TestClock>,
-    script: Mutex<VecDeque<Called>>,
-    requests: Mutex<Vec<Request>>,
+    script: Mutex<VecDeque<CallResult>>,
+    requests: Mutex<Vec<SummaryRequest>>,
     /// Answer every call like this, once the script is used up.
-    always: Mutex<Option<Called>>,
+    always: Mutex<Option<CallResult>>,
 }
 
 impl TestModel {
@@ -69,19 +69,19 @@ impl TestModel {
     }
 
     /// What the next call that has no answer yet is answered with.
-    pub fn then(&self, called: Called) -> &Self {
+    pub fn then(&self, called: CallResult) -> &Self {
         self.script.lock().unwrap_or_else(PoisonError::into_inner).push_back(called);
         self
     }
 
     /// What every call is answered with once the script is used up.
-    pub fn always(&self, called: Called) -> &Self {
+    pub fn always(&self, called: CallResult) -> &Self {
         *self.always.lock().unwrap_or_else(PoisonError::into_inner) = Some(called);
         self
     }
 
     /// What it was asked, in order.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<SummaryRequest> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -92,10 +92,10 @@ impl TestModel {
 }
 
 /// Everything a request says, as one text.
-pub fn written(request: &Request) -> String {
+pub fn written(request: &SummaryRequest) -> String {
     match &request.body {
-        Body::Text(text) => text.to_string(),
-        Body::Messages { messages, instruction } | Body::Prefix { messages, instruction } => {
+        SummaryInput::Text(text) => text.to_string(),
+        SummaryInput::Messages { messages, instruction } | SummaryInput::Prefix { messages, instruction } => {
             let told = messages.iter().map(|message| {
                 let results: Vec<String> = message.results().map(|result| result.text()).collect();
                 let calls: Vec<String> = message.calls().map(|call| call.input.to_string()).collect();
@@ -124,7 +124,7 @@ impl Model for TestModel {
         self.takes_parallel
     }
 
-    fn summarize(&self, request: Request) -> BoxFuture<'_, Called> {
+    fn summarize(&self, request: SummaryRequest) -> BoxFuture<'_, CallResult> {
         let number = {
             let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
             requests.push(request);
@@ -143,31 +143,40 @@ impl Model for TestModel {
 }
 
 /// A call of 1,000 tokens in, 100 out, at a cent.
-fn spent() -> Spent {
-    Spent { calls: 1, input: Tokens(1_000), output: Tokens(100), dollars: 0.01, ..Spent::default() }
+fn spent() -> CallCost {
+    CallCost { calls: 1, input: Tokens(1_000), output: Tokens(100), dollars: 0.01, ..CallCost::default() }
 }
 
 /// A good answer.
-pub fn good(text: &str) -> Called {
-    Called { result: Ok(Reply { text: text.into(), stop: Stop::End, native: None }), spent: spent() }
+pub fn good(text: &str) -> CallResult {
+    CallResult {
+        result: Ok(SummaryReply { text: text.into(), stop: Stop::End, native: None }),
+        spent: spent(),
+    }
 }
 
 /// An answer with nothing in it.
-pub fn empty() -> Called {
+pub fn empty() -> CallResult {
     good("")
 }
 
 /// An answer that was cut off at its limit.
-pub fn cut_off(text: &str) -> Called {
-    Called { result: Ok(Reply { text: text.into(), stop: Stop::Length, native: None }), spent: spent() }
+pub fn cut_off(text: &str) -> CallResult {
+    CallResult {
+        result: Ok(SummaryReply { text: text.into(), stop: Stop::Length, native: None }),
+        spent: spent(),
+    }
 }
 
 /// A call of a tool in place of an answer.
-pub fn tool_call() -> Called {
-    Called { result: Ok(Reply { text: String::new(), stop: Stop::Call, native: None }), spent: spent() }
+pub fn tool_call() -> CallResult {
+    CallResult {
+        result: Ok(SummaryReply { text: String::new(), stop: Stop::Call, native: None }),
+        spent: spent(),
+    }
 }
 
 /// No answer.
-pub fn failed(failure: Failure) -> Called {
-    Called { result: Err(failure), spent: spent() }
+pub fn failed(failure: Failure) -> CallResult {
+    CallResult { result: Err(failure), spent: spent() }
 }

@@ -1,6 +1,6 @@
 //! An operator who decides by script and remembers what they were shown.
 
-use epitome_core::{Decision, Pending};
+use epitome_core::{CheckpointView, Decision};
 use epitome_engine::{BoxFuture, Operator};
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -11,7 +11,7 @@ use std::task::Poll;
 #[derive(Debug, Default)]
 pub struct TestOperator {
     decisions: Mutex<VecDeque<Decision>>,
-    shown: Mutex<Vec<Pending>>,
+    shown: Mutex<Vec<CheckpointView>>,
 }
 
 impl TestOperator {
@@ -22,13 +22,13 @@ impl TestOperator {
     }
 
     /// What they were shown, in order.
-    pub fn shown(&self) -> Vec<Pending> {
+    pub fn shown(&self) -> Vec<CheckpointView> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl Operator for TestOperator {
-    fn decide(&self, asked: Pending) -> BoxFuture<'_, Decision> {
+    fn decide(&self, asked: CheckpointView) -> BoxFuture<'_, Decision> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
         let decide = || self.decisions.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         // A test polls by itself, so nobody need be woken.

@@ -1,7 +1,9 @@
 //! aura, what: which messages stay, what the summariser is shown of the others, and what the new
 //! context consists of.
 
-use epitome_core::{Author, Block, Body, EntryId, Message, Part, Request, Role, Trigger};
+use epitome_core::{
+    Author, Block, EntryId, Message, ResultPart, Role, SummaryInput, SummaryRequest, Trigger,
+};
 use epitome_testbed::{Bed, Maker, good, written};
 
 const WINDOW: u64 = 100_000;
@@ -16,7 +18,7 @@ fn compacted(bed: &mut Bed) -> (Vec<EntryId>, Vec<EntryId>) {
 /// The messages that the only summary call was given.
 fn given(bed: &Bed) -> Vec<Message> {
     let requests = bed.model.requests();
-    let [Request { body: Body::Messages { messages, .. }, .. }] = &requests[..] else {
+    let [SummaryRequest { body: SummaryInput::Messages { messages, .. }, .. }] = &requests[..] else {
         panic!("one call with messages, not {requests:?}");
     };
     messages.iter().map(|message| Message::clone(message)).collect()
@@ -69,10 +71,10 @@ fn a12_the_summariser_sees_200_characters_of_a_result() {
     bed.exchange("read", r#"{"path":"a.txt"}"#, &long);
     bed.talk(20, 500);
     compacted(&mut bed);
-    let results: Vec<Part> =
+    let results: Vec<ResultPart> =
         given(&bed).iter().flat_map(Message::results).flat_map(|result| result.parts.clone()).collect();
     let cut = format!("{}\n[... 4800 more characters truncated]", &long[..200]);
-    assert_eq!(results, [Part::Text { text: cut.into() }]);
+    assert_eq!(results, [ResultPart::Text { text: cut.into() }]);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! aura, who has a say: its two hooks, and who writes summaries.
 
 use epitome_core::policy::Writer;
-use epitome_core::{Before, EntryId, Failure, Outcome, Record, Strategy, Tokens, Trigger, Verdict};
+use epitome_core::{
+    EntryId, Failure, Outcome, Record, Strategy, Tokens, Trigger, UpcomingCompaction, Verdict,
+};
 use epitome_engine::{BoxFuture, Hook};
 use epitome_testbed::{Bed, Maker, TestHook, failed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,7 +65,7 @@ fn alone(preset: &str) -> (Bed, Arc<TestHook>) {
 fn a23_the_hook_is_told_what_is_about_to_happen() {
     let (mut bed, hook, ids) = hooked(TestHook::new("observer"));
     bed.compact(Trigger::Manual);
-    let told = Before {
+    let told = UpcomingCompaction {
         ordinal: 1,
         trigger: Trigger::Manual,
         is_recovery: false,

@@ -1,6 +1,6 @@
 //! aura, again: a summary made part by part, and what is tried where one fails.
 
-use epitome_core::{Body, EntryId, Failure, Message, Purpose, Record, Request, Trigger};
+use epitome_core::{EntryId, Failure, Message, Purpose, Record, SummaryInput, SummaryRequest, Trigger};
 use epitome_engine::Event;
 use epitome_testbed::{Bed, Maker, failed, good, written};
 use std::sync::Arc;
@@ -14,15 +14,19 @@ fn in_parts() -> Bed {
 }
 
 /// The messages of a request.
-fn given(request: &Request) -> Vec<Message> {
+fn given(request: &SummaryRequest) -> Vec<Message> {
     match &request.body {
-        Body::Messages { messages, .. } => messages.iter().map(|message| Message::clone(message)).collect(),
-        Body::Text(_) | Body::Prefix { .. } => panic!("aura hands over messages, not {request:?}"),
+        SummaryInput::Messages { messages, .. } => {
+            messages.iter().map(|message| Message::clone(message)).collect()
+        }
+        SummaryInput::Text(_) | SummaryInput::Prefix { .. } => {
+            panic!("aura hands over messages, not {request:?}")
+        }
     }
 }
 
 /// How long the only result of a request is, the note of what is missing apart.
-fn result_chars(request: &Request) -> usize {
+fn result_chars(request: &SummaryRequest) -> usize {
     let texts: Vec<String> = given(request)
         .iter()
         .flat_map(|message| message.results().map(|result| result.text()).collect::<Vec<_>>())
@@ -41,7 +45,7 @@ fn due(preset: &str) -> (Bed, Vec<EntryId>) {
     (bed, ids)
 }
 
-fn tried(preset: &str, called: epitome_core::Called) -> (Bed, Arc<Record>, Vec<EntryId>) {
+fn tried(preset: &str, called: epitome_core::CallResult) -> (Bed, Arc<Record>, Vec<EntryId>) {
     let (mut bed, ids) = due(preset);
     bed.model.always(called);
     let record = bed.compact(Trigger::Threshold);
@@ -57,7 +61,7 @@ fn a17_three_parts_are_asked_for_in_order_each_with_the_summary_so_far() {
     let requests = bed.model.requests();
     let purposes: Vec<Purpose> = requests.iter().map(|request| request.purpose).collect();
     assert_eq!(purposes, [1, 2, 3].map(|number| Purpose::Part { number, of: 3 }));
-    let carried = |request: &Request| {
+    let carried = |request: &SummaryRequest| {
         let said = given(request)[0].said();
         said.starts_with("<previous-summary>").then_some(said)
     };
@@ -77,8 +81,9 @@ fn a18_todos_are_in_the_last_of_three_requests_only() {
     bed.exchange("TodoWrite", TODOS, "ok");
     bed.talk(10, 500);
     bed.compact(Trigger::Manual);
-    let has_todos =
-        |request: &Request| written(request).contains("## Open todos (from the log)\n- [ ] write the parser");
+    let has_todos = |request: &SummaryRequest| {
+        written(request).contains("## Open todos (from the log)\n- [ ] write the parser")
+    };
     let with_todos: Vec<bool> = bed.model.requests().iter().map(has_todos).collect();
     let named: Vec<bool> = bed.model.asked().iter().map(|asked| asked.contains("write the parser")).collect();
     assert_eq!((with_todos, named), (vec![false, false, true], vec![false, false, true]));

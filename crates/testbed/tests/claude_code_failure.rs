@@ -32,7 +32,7 @@ fn prepared(bed: &mut Bed) -> Option<&'static str> {
     bed.prepare().map(|record| record.outcome.name())
 }
 
-fn broken() -> epitome_core::Called {
+fn broken() -> epitome_core::CallResult {
     failed(Failure::Broken("connection reset".into()))
 }
 

@@ -1,6 +1,6 @@
 //! Claude Code, afterwards: files, skills and tool definitions brought back, and the statistics.
 
-use epitome_core::{Change, Record, Restored, Tokens, Trigger};
+use epitome_core::{Change, Record, RestoreReport, Tokens, Trigger};
 use epitome_engine::{Event, FileNow, Restorer};
 use epitome_testbed::{Bed, Maker};
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn change(record: &Record) -> &Change {
     record.change().expect("it was compacted")
 }
 
-fn restored(drawer: Drawer) -> Restored {
+fn restored(drawer: Drawer) -> RestoreReport {
     change(&compacted("claude-code", drawer).1).restored.clone().expect("something came back")
 }
 

@@ -1,7 +1,9 @@
 //! Claude Code, what: the one request for a summary, in its document's form and in that of the
 //! cached prefix.
 
-use epitome_core::{Author, Block, Body, Failure, Image, Message, Purpose, Request, Role, Tokens, Trigger};
+use epitome_core::{
+    Author, Block, Failure, Image, Message, Purpose, Role, SummaryInput, SummaryRequest, Tokens, Trigger,
+};
 use epitome_testbed::{Bed, Maker, failed, good, written};
 
 const WINDOW: u64 = 200_000;
@@ -12,12 +14,12 @@ fn warm() -> Bed {
 }
 
 /// The messages of a request, however they are given.
-fn given(request: &Request) -> Vec<Message> {
+fn given(request: &SummaryRequest) -> Vec<Message> {
     match &request.body {
-        Body::Messages { messages, .. } | Body::Prefix { messages, .. } => {
+        SummaryInput::Messages { messages, .. } | SummaryInput::Prefix { messages, .. } => {
             messages.iter().map(|message| Message::clone(message)).collect()
         }
-        Body::Text(_) => panic!("messages are handed over, not {request:?}"),
+        SummaryInput::Text(_) => panic!("messages are handed over, not {request:?}"),
     }
 }
 
@@ -96,10 +98,10 @@ fn c28_claude_code_2_1_asks_with_the_last_request_and_one_message_more() {
     bed.compact(Trigger::Manual);
     let instruction = bed.driver.ports().prompts.first.clone();
     let messages = shown.into_iter().map(|shown| shown.message).collect();
-    let request = Request {
+    let request = SummaryRequest {
         purpose: Purpose::History,
         system: "".into(),
-        body: Body::Prefix { messages, instruction },
+        body: SummaryInput::Prefix { messages, instruction },
         output_max: Tokens(20_000),
         attempt: 0,
     };

@@ -3,8 +3,8 @@
 
 use epitome_core::policy::{Count, CountText, Last, Mode};
 use epitome_core::{
-    Author, Block, Budget, Called, Decision, Failure, Image, Message, Outcome, Pending, Policy, Request,
-    Role, Settings, Spent, Strategy, Tokens, Trigger, Verdict,
+    Author, Block, Budget, CallCost, CallResult, CheckpointView, Decision, Failure, Image, Message, Outcome,
+    Policy, Role, Settings, Strategy, SummaryRequest, Tokens, Trigger, Verdict,
 };
 use epitome_engine::{BoxFuture, Event, Model, Operator, Phase, Recovery, SummaryModel, TurnEnd};
 use epitome_testbed::{Bed, Maker, TestHook, change, failed, good, word};
@@ -55,13 +55,13 @@ impl Model for Silent {
         Tokens(8_000)
     }
 
-    fn summarize(&self, _: Request) -> BoxFuture<'_, Called> {
+    fn summarize(&self, _: SummaryRequest) -> BoxFuture<'_, CallResult> {
         Box::pin(std::future::pending())
     }
 }
 
 impl Operator for Silent {
-    fn decide(&self, _: Pending) -> BoxFuture<'_, Decision> {
+    fn decide(&self, _: CheckpointView) -> BoxFuture<'_, Decision> {
         Box::pin(std::future::pending())
     }
 }
@@ -127,7 +127,7 @@ fn a_model_that_reports_no_calls_is_asked_no_more_often_than_it_may() {
         // A window in which the summary takes many parts, each of which is good.
         let mut bed = due(maker.model(|model| model.with_window(3_500)));
         let called = good("## Goal\nship it");
-        bed.model.always(Called { spent: Spent::default(), ..called });
+        bed.model.always(CallResult { spent: CallCost::default(), ..called });
         let record = bed.prepare().expect("it is due");
         let whys: Vec<&str> = record.fallbacks.iter().map(|fallback| fallback.why.as_str()).collect();
         assert_eq!(whys, ["its calls are used up"]);

@@ -1,7 +1,7 @@
 //! Lessons of others, rows 89 to 95: what the provider has in its cache is not broken without a reason.
 
 use epitome_core::policy::{Input, PruneWhen};
-use epitome_core::{Body, Settings, Strategy, Tokens, Trigger};
+use epitome_core::{Settings, Strategy, SummaryInput, Tokens, Trigger};
 use epitome_engine::{Event, Session};
 use epitome_testbed::{Bed, Maker, word};
 use epitome_wire::encode::{self, RequestParts};
@@ -137,11 +137,16 @@ fn l93_a_warm_summary_call_is_the_sessions_own_prefix() {
         (view, bed.model.requests().swap_remove(0))
     };
     let (view, warm) = make(true);
-    let Body::Prefix { messages, .. } = warm.body else { panic!("the cache is warm: {:?}", warm.purpose) };
+    let SummaryInput::Prefix { messages, .. } = warm.body else {
+        panic!("the cache is warm: {:?}", warm.purpose)
+    };
     assert_eq!(messages, view.into_iter().map(|shown| shown.message).collect::<Vec<_>>());
     assert_eq!(warm.system.as_ref(), "");
     let (_, cold) = make(false);
-    assert!(matches!(cold.body, Body::Text(_)), "a cold cache is not filled with the session's prefix");
+    assert!(
+        matches!(cold.body, SummaryInput::Text(_)),
+        "a cold cache is not filled with the session's prefix"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! - l114: events and verdicts cross to other processes with plugins; here is the form they have.
 //! - l115: deadlines of other processes come with plugins; a hook in this one has its own here.
 
-use epitome_core::{Archive, EntryId, HookRun, Record, Supplied, Verdict, Wishes, fence};
+use epitome_core::{Archive, EntryId, HookRun, HookSummary, PlanChanges, Record, Verdict, fence};
 use epitome_testbed::{Bed, Maker, TestHook, change, word};
 use serde_json::json;
 use std::sync::{Arc, PoisonError};
@@ -28,7 +28,7 @@ fn with(verdict: Result<Option<Verdict>, String>) -> (Bed, Arc<Record>) {
     (bed, record)
 }
 
-fn proceed(wishes: Wishes) -> Result<Option<Verdict>, String> {
+fn proceed(wishes: PlanChanges) -> Result<Option<Verdict>, String> {
     Ok(Some(Verdict::Proceed(wishes)))
 }
 
@@ -83,8 +83,8 @@ fn l114_a_warning_comes_early_and_once() {
 
 #[test]
 fn l114_a_hook_can_replace_the_summary_and_say_where_the_kept_part_begins() {
-    let supplied = Supplied { text: "## Goal\nby the plugin".into(), keep_from: Some(EntryId(70)) };
-    let (bed, record) = with(proceed(Wishes { summary: Some(supplied), ..Wishes::default() }));
+    let supplied = HookSummary { text: "## Goal\nby the plugin".into(), keep_from: Some(EntryId(70)) };
+    let (bed, record) = with(proceed(PlanChanges { summary: Some(supplied), ..PlanChanges::default() }));
     assert_eq!(bed.model.requests(), []);
     assert_eq!(bed.in_view(), [0].into_iter().chain(70..80).map(EntryId).collect::<Vec<_>>());
     let made = change(Some(record));
@@ -105,7 +105,7 @@ fn l115_a_hook_that_sleeps_for_ever_is_recorded_and_passed_over() {
 #[test]
 fn l116_guidance_reaches_the_summariser_and_not_the_context() {
     let guidance = Some("list every flaky test by name".to_owned());
-    let (bed, record) = with(proceed(Wishes { guidance, ..Wishes::default() }));
+    let (bed, record) = with(proceed(PlanChanges { guidance, ..PlanChanges::default() }));
     let guided = |asked: &String| asked.matches("Also mind: list every flaky test by name").count() == 1;
     assert!(!bed.model.asked().is_empty() && bed.model.asked().iter().all(guided));
     assert!(!bed.shown().join("\n").contains("flaky"));
@@ -115,7 +115,7 @@ fn l116_guidance_reaches_the_summariser_and_not_the_context() {
 #[test]
 fn l116_injected_text_stands_inside_the_summarys_frame() {
     let inject = Some("memory: the deploy key is in the vault".to_owned());
-    let (bed, _) = with(proceed(Wishes { inject, ..Wishes::default() }));
+    let (bed, _) = with(proceed(PlanChanges { inject, ..PlanChanges::default() }));
     let shown = bed.shown();
     let framed = shown.iter().find(|text| text.contains("the deploy key")).expect("it is in view");
     assert!(framed.starts_with(fence::OPENING) && framed.trim_end().ends_with(fence::CLOSING));
@@ -139,7 +139,7 @@ fn l117_messages_are_named_by_ids_that_lead_back_to_them() {
 #[test]
 fn l117_a_message_retained_by_its_id_stays_and_one_from_nowhere_is_refused() {
     let (bed, record) =
-        with(proceed(Wishes { retain: vec![EntryId(20), EntryId(9_999)], ..Wishes::default() }));
+        with(proceed(PlanChanges { retain: vec![EntryId(20), EntryId(9_999)], ..PlanChanges::default() }));
     assert!(bed.in_view().contains(&EntryId(20)));
     assert_eq!(told(&record), ["retains 1, refused 1 that are not in this history (m9999…)"]);
 }

@@ -7,8 +7,8 @@
 
 use epitome_core::policy::{Last, PruneWhen};
 use epitome_core::{
-    Budget, Called, Decision, Failure, Fallback, Floor, Outcome, Pending, Request, Spent, Strategy, Tokens,
-    Trigger, Verdict, Wishes,
+    Budget, CallCost, CallResult, CheckpointView, Decision, Failure, Fallback, Floor, Outcome, PlanChanges,
+    Strategy, SummaryRequest, Tokens, Trigger, Verdict,
 };
 use epitome_engine::{BoxFuture, Event, FigureSource, Operator, Permission, Recovery};
 use epitome_testbed::{Bed, Maker, TestHook, change, failed, good, now, word};
@@ -35,7 +35,7 @@ fn stubborn() -> Maker {
 }
 
 /// An answer longer than anything it could stand for.
-fn endless() -> Called {
+fn endless() -> CallResult {
     good(&format!("## Goal\n{}", "and then something else happened ".repeat(4_000)))
 }
 
@@ -47,14 +47,14 @@ fn stops(events: &[Event]) -> usize {
 struct Silent;
 
 impl Operator for Silent {
-    fn decide(&self, _: Pending) -> BoxFuture<'_, Decision> {
+    fn decide(&self, _: CheckpointView) -> BoxFuture<'_, Decision> {
         Box::pin(std::future::pending())
     }
 }
 
 /// What a request asks, its number apart.
-fn asks(request: &Request) -> Request {
-    Request { attempt: 0, ..request.clone() }
+fn asks(request: &SummaryRequest) -> SummaryRequest {
+    SummaryRequest { attempt: 0, ..request.clone() }
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn l7_three_refills_in_a_row_stop_it_with_advice() {
 #[test]
 fn l8_a_hook_that_injects_100000_tokens_does_not_refill_the_context() {
     let inject = Some("remember this ".repeat(30_000));
-    let wishes = Wishes { inject, ..Wishes::default() };
+    let wishes = PlanChanges { inject, ..PlanChanges::default() };
     let hook = TestHook::new("memory").says(Ok(Some(Verdict::Proceed(wishes))));
     let mut bed = due(Maker::new("default", WINDOW).hook(Arc::new(hook)));
     let record = bed.prepare().expect("it is due");
@@ -204,7 +204,7 @@ fn l9_no_request_of_a_ladder_is_sent_twice() {
         bed.talk(90, 200);
         bed.model.always(failed(Failure::Broken("out of order".into())));
         bed.prepare();
-        let requests: Vec<Request> = bed.model.requests().iter().map(asks).collect();
+        let requests: Vec<SummaryRequest> = bed.model.requests().iter().map(asks).collect();
         for (at, request) in requests.iter().enumerate() {
             assert!(!requests[..at].contains(request), "{preset}: call {} repeats another", at + 1);
         }
@@ -287,9 +287,9 @@ fn l13_a_reserve_is_at_most_a_share_of_the_window() {
 #[test]
 fn l14_what_a_summary_call_used_is_not_taken_for_the_sessions() {
     let mut bed = due(Maker::new("default", WINDOW));
-    let Called { result, .. } = good("## Goal\nship it\n\n## Next Steps\n- go on");
-    let spent = Spent { calls: 1, input: Tokens(900_000), output: Tokens(9_000), ..Spent::default() };
-    bed.model.always(Called { result, spent: spent.clone() });
+    let CallResult { result, .. } = good("## Goal\nship it\n\n## Next Steps\n- go on");
+    let spent = CallCost { calls: 1, input: Tokens(900_000), output: Tokens(9_000), ..CallCost::default() };
+    bed.model.always(CallResult { result, spent: spent.clone() });
     let record = bed.prepare().expect("it is due");
     let check = bed.session.check();
     assert_eq!((record.spent.clone(), check.source, check.is_due()), (spent, FigureSource::Count, false));

@@ -2,8 +2,8 @@
 
 use epitome_core::policy::{Last, Resume};
 use epitome_core::{
-    Archive, Author, Before, Called, Decision, Failure, Message, Pending, Record, Request, Role, Strategy,
-    Tokens, Trigger, Verdict,
+    Archive, Author, CallResult, CheckpointView, Decision, Failure, Message, Record, Role, Strategy,
+    SummaryRequest, Tokens, Trigger, UpcomingCompaction, Verdict,
 };
 use epitome_engine::{BoxFuture, Event, Farewell, Hook, Model, Operator, Phase, SummaryModel, TurnEnd};
 use epitome_testbed::{Bed, Maker, change, failed, good, now, word};
@@ -47,7 +47,7 @@ impl Hook for Typist {
 
     fn before<'a>(
         &'a self,
-        _: &'a Before,
+        _: &'a UpcomingCompaction,
         _: &'a dyn Archive,
     ) -> BoxFuture<'a, Result<Option<Verdict>, String>> {
         self.types("typed before");
@@ -73,7 +73,7 @@ impl Model for Typist {
         Tokens(8_000)
     }
 
-    fn summarize(&self, _: Request) -> BoxFuture<'_, Called> {
+    fn summarize(&self, _: SummaryRequest) -> BoxFuture<'_, CallResult> {
         self.types("typed meanwhile");
         Box::pin(std::future::ready(good("## Goal\nkeep what is typed")))
     }
@@ -93,7 +93,7 @@ impl Desk {
 }
 
 impl Operator for Desk {
-    fn decide(&self, _: Pending) -> BoxFuture<'_, Decision> {
+    fn decide(&self, _: CheckpointView) -> BoxFuture<'_, Decision> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         Box::pin(std::future::poll_fn(|_| {
             let decided = self.decision.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -128,7 +128,7 @@ impl Model for Silent {
         Tokens(8_000)
     }
 
-    fn summarize(&self, _: Request) -> BoxFuture<'_, Called> {
+    fn summarize(&self, _: SummaryRequest) -> BoxFuture<'_, CallResult> {
         self.0.fetch_add(1, Ordering::Relaxed);
         let line = Line(self.0.clone());
         Box::pin(async move {

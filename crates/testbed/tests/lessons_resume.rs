@@ -6,8 +6,8 @@
 //!   that a session's own state does not grow with what left view.
 
 use epitome_core::{
-    Archive, Change, Compaction, Entry, EntryId, Log, Message, Opaque, Reply, Role, Stop, Strategy, Tail,
-    Tokens, Trigger,
+    Archive, Change, Compaction, Entry, EntryId, Log, Message, Opaque, Role, Stop, Strategy, SummaryReply,
+    Tail, Tokens, Trigger,
 };
 use epitome_engine::Session;
 use epitome_testbed::{Bed, Maker, Quarter, change, good, word};
@@ -198,7 +198,7 @@ fn l112_a_sealed_summary_has_a_twin_that_can_be_read() {
         json: r#"{"type":"compaction","encrypted_content":"gAAA"}"#.into(),
     };
     let mut called = good("");
-    called.result = Ok(Reply { text: String::new(), stop: Stop::End, native: Some(sealed.clone()) });
+    called.result = Ok(SummaryReply { text: String::new(), stop: Stop::End, native: Some(sealed.clone()) });
     bed.model.always(called);
     let made = change(bed.prepare());
     assert_eq!(made.strategy, Strategy::Native);

@@ -7,8 +7,8 @@
 
 use epitome_core::facts::Class;
 use epitome_core::policy::PruneWhen;
-use epitome_core::verify::Tally;
-use epitome_core::{Change, Restored, Trigger, Verdict, Wishes};
+use epitome_core::verify::FactTally;
+use epitome_core::{Change, PlanChanges, RestoreReport, Trigger, Verdict};
 use epitome_engine::{Event, FileNow, Restorer};
 use epitome_testbed::{Bed, Maker, TestHook, change};
 use std::sync::Arc;
@@ -95,7 +95,7 @@ fn l32_a_prohibition_is_there_word_for_word_after_ten_compactions() {
         bed.user(&format!("One thing before we start. {rule} Now look at the modules."));
         let made = compacted(&mut bed, 10);
         assert!(shown(&bed).contains(rule), "{}", shown(&bed));
-        let kept = Tally { kept: 1, ..Tally::default() };
+        let kept = FactTally { kept: 1, ..FactTally::default() };
         assert_eq!(made.loss.by_class.get(&Class::Prohibition), Some(&kept));
     }
 }
@@ -160,14 +160,14 @@ fn l36_a_skill_is_brought_back_or_named_as_left_out() {
     let mut bed = restoring(skill).bed();
     bed.talk(60, 200);
     let made = change(Some(bed.compact(Trigger::Manual)));
-    let brought = made.restored.map(|Restored { skills, omitted, .. }| (skills, omitted));
+    let brought = made.restored.map(|RestoreReport { skills, omitted, .. }| (skills, omitted));
     assert_eq!(brought, Some((vec!["release".into()], vec![])));
     assert!(shown(&bed).contains(&format!("Skill release:\n{skill}")));
 
     let mut bed = restoring(skill).set(|settings| settings.restore.total_tokens.0 = 3).bed();
     bed.talk(60, 200);
     let made = change(Some(bed.compact(Trigger::Manual)));
-    let brought = made.restored.map(|Restored { skills, omitted, .. }| (skills, omitted));
+    let brought = made.restored.map(|RestoreReport { skills, omitted, .. }| (skills, omitted));
     assert_eq!(brought, Some((vec![], vec!["skill release: no room".into()])));
 }
 
@@ -205,7 +205,7 @@ fn l38_the_focus_reaches_every_call_of_a_cut_turn() {
 #[test]
 fn l39_what_the_summariser_is_told_never_enters_the_context() {
     let guidance = "dwell on the failing integration tests of the parser";
-    let wishes = Wishes { guidance: Some(guidance.into()), ..Wishes::default() };
+    let wishes = PlanChanges { guidance: Some(guidance.into()), ..PlanChanges::default() };
     let hook = TestHook::new("guide").says(Ok(Some(Verdict::Proceed(wishes))));
     let mut bed = Maker::new("default", WINDOW).hook(Arc::new(hook)).bed();
     bed.session.options_mut().focus = Some("the timeouts of the gateway".into());

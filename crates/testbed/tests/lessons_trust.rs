@@ -1,7 +1,7 @@
 //! Lessons of others, rows 125 to 130: what a compaction costs, how long it stands in the way, and what a
 //! summary may not be or do.
 
-use epitome_core::{Called, Failure, Role, Spent, Tokens, Trigger, fence};
+use epitome_core::{CallCost, CallResult, Failure, Role, Tokens, Trigger, fence};
 use epitome_testbed::{Bed, Maker, change, cut_off, empty, failed, good, now, tool_call, word};
 use epitome_tokens::Usage;
 use std::time::Duration;
@@ -16,14 +16,14 @@ fn due(maker: Maker) -> Bed {
 }
 
 /// What so many calls of the test model take.
-fn calls(count: u32) -> Spent {
+fn calls(count: u32) -> CallCost {
     let each = u64::from(count);
-    Spent {
+    CallCost {
         calls: count,
         input: Tokens(1_000 * each),
         output: Tokens(100 * each),
         dollars: 0.01 * f64::from(count),
-        ..Spent::default()
+        ..CallCost::default()
     }
 }
 
@@ -147,7 +147,7 @@ fn l129_a_secret_reaches_neither_the_summariser_nor_the_summary() {
 }
 
 /// Whether an answer of this kind is refused: it is asked for again, and what it said is not in view.
-fn is_refused(answer: Called) -> bool {
+fn is_refused(answer: CallResult) -> bool {
     let mut bed = due(Maker::new("default", WINDOW));
     bed.model.then(answer).then(good("## Goal\na sound summary"));
     let made = change(bed.prepare());

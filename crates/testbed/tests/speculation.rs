@@ -3,7 +3,8 @@
 //! nothing is exactly nothing.
 
 use epitome_core::{
-    Archive, Author, Budget, Called, EntryId, Message, Outcome, Policy, Record, Request, Role, Tokens,
+    Archive, Author, Budget, CallResult, EntryId, Message, Outcome, Policy, Record, Role, SummaryRequest,
+    Tokens,
 };
 use epitome_engine::{
     Assembly, Background, BoxFuture, Driver, Event, Farewell, FrozenClock, Model, ModelMeasure, Ports,
@@ -70,7 +71,7 @@ impl Model for Timed {
         self.provider.output_max()
     }
 
-    fn summarize(&self, request: Request) -> BoxFuture<'_, Called> {
+    fn summarize(&self, request: SummaryRequest) -> BoxFuture<'_, CallResult> {
         Box::pin(async move {
             let began = Instant::now();
             let called = self.provider.summarize(request).await;

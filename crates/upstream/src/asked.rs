@@ -5,7 +5,7 @@ use crate::endpoint::Endpoint;
 use crate::order::Order;
 use crate::prompt::Prompt;
 use crate::tool::{self, Tool};
-use epitome_core::{Archive, Message, Uncounted};
+use epitome_core::{Archive, Message, ZeroMeasure};
 use epitome_tokens::{Catalog, Counter, ModelSpec};
 use epitome_wire::{Conversation, Fixed, Protocol, read};
 use serde_json::Value;
@@ -44,7 +44,7 @@ impl Envelope {
         let model = Catalog::built_in().find(&self.model);
         let counter = Counter::for_model(&model);
         let bytes = serde_json::to_vec(&self.body).expect("what was parsed can be written");
-        let transcript = read(Arc::new(bytes), Some(self.endpoint.format()), &Uncounted);
+        let transcript = read(Arc::new(bytes), Some(self.endpoint.format()), &ZeroMeasure);
         let conversations = transcript.map_err(|error| Complaint::invalid(error.to_string()))?.conversations;
         let conversation = conversations.into_iter().next();
         let conversation = conversation.ok_or_else(|| Complaint::invalid("the request says nothing"))?;

@@ -6,7 +6,7 @@
 use crate::asked::{Asked, messages};
 use crate::reply::{Reply, Said, Stop};
 use blake3::Hash;
-use epitome_core::{Block, Message, Role, Uncounted};
+use epitome_core::{Block, Message, Role, ZeroMeasure};
 use epitome_wire::{ReadError, read};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
@@ -58,7 +58,7 @@ impl Recording {
 
     /// Reads a transcript.
     pub fn of(bytes: Vec<u8>) -> Result<Self, RecordingError> {
-        let transcript = read(Arc::new(bytes), None, &Uncounted)?;
+        let transcript = read(Arc::new(bytes), None, &ZeroMeasure)?;
         let longest = transcript.conversations.iter().max_by_key(|conversation| conversation.log.len());
         let said = longest.map(messages).transpose().map_err(RecordingError::Damaged)?;
         Self::of_messages(&said.unwrap_or_default())

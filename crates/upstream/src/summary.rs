@@ -6,7 +6,7 @@
 use crate::Script;
 use crate::asked::Asked;
 use crate::reply::{Reply, Stop};
-use epitome_core::{Block, Message, Part, Role};
+use epitome_core::{Block, Message, ResultPart, Role};
 use epitome_tokens::Counter;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -137,7 +137,9 @@ fn texts_of(block: &Block) -> Vec<String> {
     match block {
         Block::Text { text } => vec![text.to_string()],
         Block::Call(call) => vec![format!("called {} with {}", call.name, call.input)],
-        Block::Result(result) => result.parts.iter().filter_map(Part::as_text).map(str::to_owned).collect(),
+        Block::Result(result) => {
+            result.parts.iter().filter_map(ResultPart::as_text).map(str::to_owned).collect()
+        }
         Block::Thinking { .. } | Block::Image(_) | Block::Opaque(_) => Vec::new(),
     }
 }

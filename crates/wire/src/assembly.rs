@@ -6,7 +6,7 @@
 //! never came is a note.
 
 use crate::{ByteSource, Format, Originals, Place, Span};
-use epitome_core::{Author, CallId, Compaction, Entry, EntryId, Log, Role, SizeTable, Sizes, Weighed};
+use epitome_core::{Author, CallId, Compaction, Entry, EntryId, Log, MeasuredItem, Role, SizeTable, Sizes};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ struct Node {
 /// A message as it was met.
 pub(crate) struct Met {
     /// Its light half, and what it takes.
-    pub weighed: Weighed,
+    pub weighed: MeasuredItem,
     /// Where it stands.
     pub span: Span,
     /// Which message of that span; see [`Place::Spans`].
@@ -73,7 +73,7 @@ impl Assembly {
     }
 
     /// Adds more of a message that has begun.
-    pub(crate) fn extend(&mut self, id: EntryId, more: Weighed, span: Span) {
+    pub(crate) fn extend(&mut self, id: EntryId, more: MeasuredItem, span: Span) {
         let Some(node) = self.nodes.get_mut(id.index()) else { return };
         node.spans.push(span);
         if let Entry::Message(item) = &mut node.entry {
@@ -181,7 +181,7 @@ impl Assembly {
 
 impl Node {
     fn of(met: Met) -> Self {
-        let Met { weighed: Weighed { item, sizes }, span, part, name } = met;
+        let Met { weighed: MeasuredItem { item, sizes }, span, part, name } = met;
         Self { sizes, spans: vec![span], part, name, ..Self::bare(Entry::Message(item)) }
     }
 

@@ -7,7 +7,9 @@ use crate::detect::Sample;
 use crate::document::{Body, Dialect, Draft, Object, Side, View};
 use crate::protocol::read::block_of;
 use crate::{Format, ReportedUsage};
-use epitome_core::{Author, Block, Call, CallId, EntryId, Image, Message, Opaque, Part, Role, ToolResult};
+use epitome_core::{
+    Author, Block, Call, CallId, EntryId, Image, Message, Opaque, ResultPart, Role, ToolResult,
+};
 use std::sync::Arc;
 
 /// Gemini CLI session files.
@@ -121,7 +123,7 @@ fn said(content: Option<View<'_>>) -> Vec<Block> {
     parts.into_iter().filter_map(part).map(block_of).collect()
 }
 
-fn part(view: View<'_>) -> Option<Part> {
+fn part(view: View<'_>) -> Option<ResultPart> {
     let Some(part) = view.object() else { return text(view.text()?.into()) };
     if let Some(said) = part.text("text") {
         return text(said.into());
@@ -130,13 +132,13 @@ fn part(view: View<'_>) -> Option<Part> {
     if let Some((inline, data)) =
         inline.and_then(|inline| Some((inline.shared("mimeType"), inline.text("data")?)))
     {
-        return Some(Part::Image(Image { media_type: inline, data: data.into(), is_url: false }));
+        return Some(ResultPart::Image(Image { media_type: inline, data: data.into(), is_url: false }));
     }
-    Some(Part::Opaque(Opaque { kind: "part".into(), json: view.json().into() }))
+    Some(ResultPart::Opaque(Opaque { kind: "part".into(), json: view.json().into() }))
 }
 
-fn text(text: Arc<str>) -> Option<Part> {
-    (!text.is_empty()).then_some(Part::Text { text })
+fn text(text: Arc<str>) -> Option<ResultPart> {
+    (!text.is_empty()).then_some(ResultPart::Text { text })
 }
 
 /// The result a call carries. What was cancelled or refused comes as an error.
@@ -147,7 +149,7 @@ fn answer(call: &Object<'_>) -> Message {
     Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }
 }
 
-fn result_part(view: View<'_>) -> Option<Part> {
+fn result_part(view: View<'_>) -> Option<ResultPart> {
     let Some(response) = view.at(&["functionResponse", "response"]) else { return part(view) };
     let fields = response.object().unwrap_or_default();
     let said = fields.text("output").or_else(|| fields.text("error"));

@@ -10,7 +10,7 @@ use crate::mini_swe_agent::MiniSweAgent;
 use crate::protocol::read::image_at;
 use crate::{Format, ReportedUsage};
 use epitome_core::{
-    Author, Block, Call, CallId, Compaction, EntryId, Image, Message, Opaque, Part, Role, ToolResult,
+    Author, Block, Call, CallId, Compaction, EntryId, Image, Message, Opaque, ResultPart, Role, ToolResult,
 };
 use std::sync::Arc;
 
@@ -232,9 +232,9 @@ fn answer(part: &Object<'_>) -> Result<Message, String> {
     let state = part.get("state").and_then(View::object).ok_or("the tool's part has no `state`")?;
     let is_error = state.text("status").as_deref() == Some("error");
     let text = state.text(if is_error { "error" } else { "output" }).unwrap_or_default();
-    let said = (!text.is_empty()).then(|| Part::Text { text: text.into() });
+    let said = (!text.is_empty()).then(|| ResultPart::Text { text: text.into() });
     let pictures = state.list("attachments").into_iter().filter_map(|file| picture(&file.object()?));
-    let parts = said.into_iter().chain(pictures.map(Part::Image)).collect();
+    let parts = said.into_iter().chain(pictures.map(ResultPart::Image)).collect();
     let result = ToolResult { call: CallId(part.shared("callID")), parts, is_error };
     Ok(Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] })
 }

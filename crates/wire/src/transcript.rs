@@ -1,7 +1,7 @@
 //! What a reader makes of a file.
 
 use crate::{Format, Originals};
-use epitome_core::{EntryId, Log, Measure, Reader, SizeTable};
+use epitome_core::{EntryId, Log, LogReader, Measure, SizeTable};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::sync::Arc;
@@ -36,8 +36,8 @@ pub struct Conversation {
 
 impl Conversation {
     /// What a context of it is derived with; `measure` counts what is not shown whole.
-    pub fn reader<'c>(&'c self, measure: &'c dyn Measure) -> Reader<'c> {
-        Reader { log: &self.log, sizes: &self.sizes, measure, archive: &self.originals }
+    pub fn reader<'c>(&'c self, measure: &'c dyn Measure) -> LogReader<'c> {
+        LogReader { log: &self.log, sizes: &self.sizes, measure, archive: &self.originals }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whatever a context holds, its encoding is valid on every protocol, and growing it only adds to it.
 
-use epitome_core::{Author, Block, Call, Image, Message, Opaque, Part, Role, Shown, ToolResult};
+use epitome_core::{Author, Block, Call, Image, Message, MessageView, Opaque, ResultPart, Role, ToolResult};
 use epitome_wire::encode::{self, RequestParts};
 use epitome_wire::{Protocol, validate};
 use proptest::prelude::*;
@@ -83,9 +83,9 @@ fn opaque() -> impl Strategy<Value = Opaque> {
 
 fn result() -> impl Strategy<Value = Block> {
     let part = prop_oneof![
-        3 => text().prop_map(|text| Part::Text { text }),
-        1 => image().prop_map(Part::Image),
-        1 => opaque().prop_map(Part::Opaque),
+        3 => text().prop_map(|text| ResultPart::Text { text }),
+        1 => image().prop_map(ResultPart::Image),
+        1 => opaque().prop_map(ResultPart::Opaque),
     ];
     (id(), prop::collection::vec(part, 0..3), any::<bool>()).prop_map(|(call, parts, is_error)| {
         Block::Result(ToolResult { call: call.as_ref().into(), parts, is_error })
@@ -112,17 +112,17 @@ fn block() -> impl Strategy<Value = Block> {
     ]
 }
 
-fn shown() -> impl Strategy<Value = Vec<Shown>> {
+fn shown() -> impl Strategy<Value = Vec<MessageView>> {
     let role =
         prop::sample::select(&[Role::System, Role::User, Role::Assistant, Role::Assistant, Role::Tool]);
-    let message = (role, prop::collection::vec(block(), 0..4)).prop_map(|(role, blocks)| Shown {
+    let message = (role, prop::collection::vec(block(), 0..4)).prop_map(|(role, blocks)| MessageView {
         id: None,
         message: Message { role, author: Author::Harness, blocks }.into(),
     });
     prop::collection::vec(message, 1..10)
 }
 
-fn violations(protocol: Protocol, shown: &[Shown]) -> Vec<validate::Violation> {
+fn violations(protocol: Protocol, shown: &[MessageView]) -> Vec<validate::Violation> {
     let system = ["be brief".into(), " ".into()];
     let tools = [r#"{"name":"run","description":"runs","input_schema":{"type":"object"}}"#.into()];
     let parts = RequestParts { system: &system, tools: &tools, model: Some("m"), max_tokens: Some(9) };
@@ -131,7 +131,7 @@ fn violations(protocol: Protocol, shown: &[Shown]) -> Vec<validate::Violation> {
     validate::body(protocol, &body)
 }
 
-fn elements(protocol: Protocol, shown: &[Shown]) -> Vec<String> {
+fn elements(protocol: Protocol, shown: &[MessageView]) -> Vec<String> {
     let messages = encode::messages(protocol, &RequestParts::default(), shown);
     messages.iter().map(|message| message.get().to_owned()).collect()
 }

@@ -2,7 +2,7 @@
 //! the protocol can say it.
 
 use epitome_core::{
-    Archive, Author, Block, Call, EntryId, Image, Message, Opaque, Part, Role, ToolResult, Uncounted,
+    Archive, Author, Block, Call, EntryId, Image, Message, Opaque, ResultPart, Role, ToolResult, ZeroMeasure,
 };
 use epitome_wire::{ElementError, Fixed, Format, Protocol, decode, decode_fixed, encode, read};
 use proptest::prelude::*;
@@ -57,7 +57,7 @@ fn few<T: std::fmt::Debug>(one: impl Strategy<Value = T>) -> impl Strategy<Value
 }
 
 fn result(
-    part: impl Strategy<Value = Part>,
+    part: impl Strategy<Value = ResultPart>,
     is_error: impl Strategy<Value = bool>,
 ) -> impl Strategy<Value = Block> {
     (id(), few(part), is_error).prop_map(|(id, parts, is_error)| {
@@ -65,8 +65,8 @@ fn result(
     })
 }
 
-fn text_part() -> impl Strategy<Value = Part> {
-    text().prop_map(|text| Part::Text { text })
+fn text_part() -> impl Strategy<Value = ResultPart> {
+    text().prop_map(|text| ResultPart::Text { text })
 }
 
 /// What Anthropic Messages can say.
@@ -95,7 +95,7 @@ fn anthropic() -> impl Strategy<Value = Message> {
     ]);
     let failed = result(text_part(), Just(true));
     let answered = few(prop_oneof![
-        result(prop_oneof![text_part(), image().prop_map(Part::Image)], Just(false)),
+        result(prop_oneof![text_part(), image().prop_map(ResultPart::Image)], Just(false)),
         failed
     ]);
     prop_oneof![
@@ -148,7 +148,7 @@ fn openai_responses() -> impl Strategy<Value = Message> {
         id(),
         prop_oneof![
             text_part().prop_map(|part| vec![part]),
-            (image(), text_part()).prop_map(|(image, part)| vec![part, Part::Image(image)]),
+            (image(), text_part()).prop_map(|(image, part)| vec![part, ResultPart::Image(image)]),
         ],
     );
     let answered = answered.prop_map(|(id, parts)| {
@@ -186,7 +186,7 @@ fn what_a_protocol_cannot_say_is_left_out_and_nothing_is_empty() {
     let unsigned = Block::Thinking { text: "hm".into(), signature: None, redacted: false };
     let foreign = Block::Opaque(opaque("reasoning", r#"{"type":"other"}"#));
     let reply = message(Role::Assistant, Author::Model, vec![unsigned, foreign, Block::text(" ")]);
-    let parts = vec![Part::Text { text: "".into() }];
+    let parts = vec![ResultPart::Text { text: "".into() }];
     let result = ToolResult { call: "c".into(), parts, is_error: true };
     let answer = message(Role::Tool, Author::Tool, vec![Block::Result(result)]);
     let all = Protocol::ALL.map(|protocol| written(protocol, &reply) + &written(protocol, &answer));
@@ -203,7 +203,7 @@ fn what_a_protocol_cannot_say_is_left_out_and_nothing_is_empty() {
 #[test]
 fn the_pictures_of_a_chat_result_follow_it() {
     let image = Image { media_type: "".into(), data: "https://example.com/a.png".into(), is_url: true };
-    let parts = vec![Part::Text { text: "seen".into() }, Part::Image(image)];
+    let parts = vec![ResultPart::Text { text: "seen".into() }, ResultPart::Image(image)];
     let result = ToolResult { call: "c".into(), parts, is_error: false };
     let answer = message(Role::Tool, Author::Tool, vec![Block::Result(result)]);
     insta::assert_snapshot!(written(Protocol::OpenaiChat, &answer), @r#"
@@ -246,7 +246,7 @@ fn elements_are_read_as_the_body_they_stand_in() {
 /// The messages of a whole list, as the reader of files finds them.
 fn whole(protocol: Protocol, list: &str) -> Vec<Message> {
     let source = Arc::new(list.as_bytes().to_vec());
-    let read = read(source, Some(Format::Body(protocol)), &Uncounted).expect("it is a list of messages");
+    let read = read(source, Some(Format::Body(protocol)), &ZeroMeasure).expect("it is a list of messages");
     let conversation = &read.conversations[0];
     let ids = (0..conversation.log.len()).map(|at| EntryId(at as u32));
     ids.map(|id| Message::clone(&conversation.originals.message(id).expect("it is there"))).collect()

@@ -23,7 +23,7 @@ use std::collections::HashSet;
 
 /// A summary without its fence, and what it was made from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draft {
+pub struct EmbeddedSummary {
     /// The text, in sections; empty where there is nothing to say or no room to say it.
     pub text: String,
     /// Files, commands and todos of the whole history.
@@ -33,7 +33,7 @@ pub struct Draft {
 }
 
 /// Summarises what leaves view, within `budget` by the material's own measure.
-pub fn summarize(material: &Material<'_>, budget: Tokens) -> Draft {
+pub fn summarize(material: &Material<'_>, budget: Tokens) -> EmbeddedSummary {
     let mut reading = Reading::of(material);
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
     let pointers = material.addressable.iter().copied().collect();
@@ -42,18 +42,18 @@ pub fn summarize(material: &Material<'_>, budget: Tokens) -> Draft {
     let notes = write::fixed_parts(&mut page, &reading, budget);
     select::fill(&mut page, &reading, material.focus);
     write::second_helping(&mut page, &reading);
-    Draft { text: page.finish(), ledger: reading.ledger, notes }
+    EmbeddedSummary { text: page.finish(), ledger: reading.ledger, notes }
 }
 
 /// Only what must be copied word for word: rules, todos, the ends of what was asked, files, decisions.
 /// For a summary whose prose somebody else wrote.
-pub fn facts_page(material: &Material<'_>, budget: Tokens) -> Draft {
+pub fn facts_page(material: &Material<'_>, budget: Tokens) -> EmbeddedSummary {
     let mut reading = Reading::of(material);
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
     let pointers = material.addressable.iter().copied().collect();
     let mut page = Page::new(material.measure, Escape { pointers: &pointers, secrets: &secrets }, budget);
     let notes = write::fixed_parts(&mut page, &reading, budget);
-    Draft { text: page.finish(), ledger: reading.ledger, notes }
+    EmbeddedSummary { text: page.finish(), ledger: reading.ledger, notes }
 }
 
 /// Files, commands and todos of the whole history.

@@ -1,8 +1,9 @@
 //! What always holds of a summary.
 
-use super::{Draft, summarize};
+use super::{EmbeddedSummary, summarize};
 use crate::{
-    Author, Block, Call, EntryId, Image, Material, Measure, Message, Original, Part, Role, Tokens, ToolResult,
+    Author, Block, Call, EntryId, Image, Material, Measure, Message, Original, ResultPart, Role, Tokens,
+    ToolResult,
 };
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ impl Measure for Quarter {
 }
 
 /// The summary of messages of which the newest `visible` stay.
-fn draft(messages: &[Message], visible: usize, budget: u64) -> Draft {
+fn draft(messages: &[Message], visible: usize, budget: u64) -> EmbeddedSummary {
     let all: Vec<Original> = (0..).map(EntryId).zip(messages.iter().cloned().map(Arc::new)).collect();
     let (superseded, visible) = all.split_at(all.len() - visible);
     let addressable: Vec<EntryId> = superseded.iter().map(|(id, _)| *id).collect();
@@ -51,7 +52,7 @@ fn model(text: &str) -> Message {
 fn exchange(id: usize, name: &str, input: &str, result: &str) -> [Message; 2] {
     let id = id.to_string();
     let call = Call { id: (*id).into(), name: name.into(), input: input.into(), freeform: false };
-    let parts = vec![Part::Text { text: result.into() }];
+    let parts = vec![ResultPart::Text { text: result.into() }];
     let result = ToolResult { call: (*id).into(), parts, is_error: false };
     [
         Message { role: Role::Assistant, author: Author::Model, blocks: vec![Block::Call(call)] },
@@ -106,7 +107,7 @@ fn without_room_there_is_no_text() {
 fn too_many_rules_leave_the_oldest_out_and_say_so() {
     let messages: Vec<Message> =
         (0..50).map(|n| person(&format!("You must always obey rule number {n}."))).collect();
-    let Draft { text, notes, .. } = draft(&messages, 0, 400);
+    let EmbeddedSummary { text, notes, .. } = draft(&messages, 0, 400);
     assert!(text.contains("rule number 49.") && !text.contains("- You must always obey rule number 0."));
     assert_eq!(notes.len(), 1, "{notes:?}");
 }
@@ -155,7 +156,7 @@ fn the_newest_todos_are_kept_and_leave_rules_their_room() {
         let input = format!(r#"{{"subject":"look after item number {n} of the long list"}}"#);
         messages.extend(exchange(n, "TaskCreate", &input, &format!("Task #{n} created")));
     }
-    let Draft { text, notes, .. } = draft(&messages, 0, 400);
+    let EmbeddedSummary { text, notes, .. } = draft(&messages, 0, 400);
     assert!(text.contains("- Never touch the tests."), "{text}");
     assert!(
         text.contains("- [ ] look after item number 39 of")

@@ -1,6 +1,6 @@
 //! The readable text of a message, piece by piece, with JSON arguments unfolded into plain lines.
 
-use crate::{Author, Block, Call, Message, Part};
+use crate::{Author, Block, Call, Message, ResultPart};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -49,7 +49,7 @@ fn of_block(author: Author, block: &Block) -> Vec<Passage<'_>> {
             }]
         }
         Block::Result(result) => {
-            let texts = result.parts.iter().filter_map(Part::as_text);
+            let texts = result.parts.iter().filter_map(ResultPart::as_text);
             texts.map(|answer| text(Voice::Answered, Author::Tool, answer)).collect()
         }
         Block::Image(_) | Block::Opaque(_) => Vec::new(),

@@ -3,7 +3,7 @@
 
 use super::{KeepSet, Work};
 use crate::context::shown_tokens;
-use crate::{ArchiveError, EntryId, Form, Job, Message, Reader, Role, Slot, Tokens};
+use crate::{ArchiveError, EntryId, Form, Job, LogReader, Message, Role, Slot, Tokens};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const MASK_SHARE: (u64, u64) = (1, 4);
 /// What a choice is made from.
 pub(crate) struct Chooser<'c, 'a> {
     pub job: &'c Job<'a>,
-    reader: Reader<'c>,
+    reader: LogReader<'c>,
     /// Messages of an exchange that still waits for results, and all behind it.
     open: HashSet<EntryId>,
     /// Messages of the model's newest work.
@@ -52,7 +52,7 @@ impl TailRoom {
 }
 
 impl<'c, 'a> Chooser<'c, 'a> {
-    pub(crate) fn new(job: &'c Job<'a>, reader: Reader<'c>) -> Self {
+    pub(crate) fn new(job: &'c Job<'a>, reader: LogReader<'c>) -> Self {
         let open = job.context.open_from().map(|open| &job.context.slots()[open..]).unwrap_or_default();
         let work = Work::of(job).into_iter().flat_map(|work| work.ids).collect();
         Self { job, reader, open: open.iter().map(Slot::id).collect(), work }

@@ -2,7 +2,7 @@
 
 use super::path::{is_file, join};
 use super::script;
-use super::shell::{Simple, parse};
+use super::shell::{SimpleCommand, parse};
 use serde::{Deserialize, Serialize};
 
 /// Something a call does to a file, if it succeeds.
@@ -55,7 +55,7 @@ struct Run {
 }
 
 impl Run {
-    fn take(&mut self, simple: &Simple) {
+    fn take(&mut self, simple: &SimpleCommand) {
         for target in &simple.writes {
             self.push(target, Effect::Write);
         }
@@ -96,7 +96,7 @@ impl Run {
     }
 
     /// Printing with a heredoc or from a pipe shows no file, and printing into a file is copying.
-    fn read_all(&mut self, files: &[&str], simple: &Simple) {
+    fn read_all(&mut self, files: &[&str], simple: &SimpleCommand) {
         if simple.writes.is_empty() && simple.heredocs.is_empty() {
             files.iter().for_each(|file| self.push(file, Effect::Read));
         }
@@ -108,7 +108,7 @@ impl Run {
         }
     }
 
-    fn sed(&mut self, arguments: &[String], simple: &Simple) {
+    fn sed(&mut self, arguments: &[String], simple: &SimpleCommand) {
         let is_in_place =
             arguments.iter().any(|word| word.starts_with("-i") || word.starts_with("--in-place"));
         let has_script = arguments.iter().any(|word| word == "-e" || word == "-f");
@@ -174,7 +174,7 @@ impl Run {
         }
     }
 
-    fn run_code(&mut self, arguments: &[String], simple: &Simple) {
+    fn run_code(&mut self, arguments: &[String], simple: &SimpleCommand) {
         let inline = arguments
             .iter()
             .position(|word| word == "-c" || word == "-e")

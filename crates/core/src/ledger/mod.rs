@@ -14,7 +14,7 @@ mod todo;
 mod tool;
 mod word;
 
-pub use reads::{Reads, Touched};
+pub use reads::{FileTouch, ReadTracker};
 pub use todo::{Todo, TodoState, checklist};
 
 use crate::{Block, Call, CallId, EntryId, Message, ToolResult};

@@ -98,10 +98,10 @@ impl Ending {
 #[cfg(test)]
 mod tests {
     use super::ending;
-    use crate::{Part, ToolResult};
+    use crate::{ResultPart, ToolResult};
 
     fn of(text: &str) -> (Option<i32>, bool) {
-        let parts = vec![Part::Text { text: text.into() }];
+        let parts = vec![ResultPart::Text { text: text.into() }];
         let ending = ending(&ToolResult { call: "1".into(), parts, is_error: false });
         (ending.exit, ending.is_failure)
     }

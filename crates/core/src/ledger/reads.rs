@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// Something that happened to a file's content in view.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Touched {
+pub enum FileTouch {
     /// A result shows the file.
     Read {
         /// The file.
@@ -28,13 +28,13 @@ pub enum Touched {
 
 /// Follows reads and writes through a history, one message at a time.
 #[derive(Clone, Debug, Default)]
-pub struct Reads {
+pub struct ReadTracker {
     pending: HashMap<CallId, Call>,
 }
 
-impl Reads {
+impl ReadTracker {
     /// What one more message shows or makes stale.
-    pub fn take(&mut self, id: EntryId, message: &Message) -> Vec<Touched> {
+    pub fn take(&mut self, id: EntryId, message: &Message) -> Vec<FileTouch> {
         let mut all = Vec::new();
         for block in &message.blocks {
             match block {
@@ -52,7 +52,7 @@ impl Reads {
     }
 }
 
-fn touched(result: EntryId, call: &Call) -> Vec<Touched> {
+fn touched(result: EntryId, call: &Call) -> Vec<FileTouch> {
     let (effects, is_shell) = match action(call) {
         Action::Files(effects) => (effects, false),
         Action::Shell { effects, .. } => (effects, true),
@@ -61,11 +61,11 @@ fn touched(result: EntryId, call: &Call) -> Vec<Touched> {
     // A shell's output may hold more than the file: it does not stand for it.
     let is_plain = !is_shell && effects.len() == 1;
     let touch = |effect| match effect {
-        Effect::Read(path) => is_plain.then(|| Touched::Read { path, part: part(call), result }),
+        Effect::Read(path) => is_plain.then(|| FileTouch::Read { path, part: part(call), result }),
         Effect::Write(path) | Effect::Modify(path) | Effect::Create(path) | Effect::Delete(path) => {
-            Some(Touched::Written { path })
+            Some(FileTouch::Written { path })
         }
-        Effect::Move { from, .. } => Some(Touched::Written { path: from }),
+        Effect::Move { from, .. } => Some(FileTouch::Written { path: from }),
     };
     effects.into_iter().filter_map(touch).collect()
 }
@@ -92,16 +92,16 @@ fn part(call: &Call) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reads, Touched};
-    use crate::{Author, Block, Call, EntryId, Message, Part, Role, ToolResult};
+    use super::{FileTouch, ReadTracker};
+    use crate::{Author, Block, Call, EntryId, Message, ResultPart, Role, ToolResult};
 
-    fn touched(name: &str, input: &str) -> Vec<Touched> {
+    fn touched(name: &str, input: &str) -> Vec<FileTouch> {
         let call = Call { id: "1".into(), name: name.into(), input: input.into(), freeform: false };
         let made = Message { role: Role::Assistant, author: Author::Model, blocks: vec![Block::Call(call)] };
-        let parts = vec![Part::Text { text: "ok".into() }];
+        let parts = vec![ResultPart::Text { text: "ok".into() }];
         let result = ToolResult { call: "1".into(), parts, is_error: false };
         let answer = Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] };
-        let mut reads = Reads::default();
+        let mut reads = ReadTracker::default();
         reads.take(EntryId(0), &made);
         reads.take(EntryId(1), &answer)
     }
@@ -110,11 +110,11 @@ mod tests {
     fn a_read_says_which_part_of_its_file_it_shows() {
         let read = |part: Option<&str>| {
             let part = part.map(str::to_owned);
-            [Touched::Read { path: "a.rs".into(), part, result: EntryId(1) }]
+            [FileTouch::Read { path: "a.rs".into(), part, result: EntryId(1) }]
         };
         assert_eq!(touched("Read", r#"{"file_path":"a.rs"}"#), read(None));
         let ranged = r#"{"file_path":"a.rs","limit":50,"offset":10}"#;
         assert_eq!(touched("Read", ranged), read(Some("offset=10 limit=50")));
-        assert_eq!(touched("Bash", r#"{"command":"rm a.rs"}"#), [Touched::Written { path: "a.rs".into() }]);
+        assert_eq!(touched("Bash", r#"{"command":"rm a.rs"}"#), [FileTouch::Written { path: "a.rs".into() }]);
     }
 }

@@ -7,7 +7,7 @@ use super::word::word;
 
 /// One simple command of a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Simple {
+pub struct SimpleCommand {
     /// Program and arguments, unquoted. Assignments before the program are left out.
     pub words: Vec<String>,
     /// Files written by `>` and `>>`.
@@ -22,8 +22,9 @@ pub struct Simple {
 const COMMANDS_MAX: usize = 200;
 
 /// The simple commands of a script, in order.
-pub fn parse(script: &str) -> Vec<Simple> {
-    let mut reader = Reader { rest: script, all: Vec::new(), now: Simple::default(), waiting: Vec::new() };
+pub fn parse(script: &str) -> Vec<SimpleCommand> {
+    let mut reader =
+        Reader { rest: script, all: Vec::new(), now: SimpleCommand::default(), waiting: Vec::new() };
     while !reader.rest.is_empty() && reader.all.len() < COMMANDS_MAX {
         reader.step();
     }
@@ -33,8 +34,8 @@ pub fn parse(script: &str) -> Vec<Simple> {
 
 struct Reader<'s> {
     rest: &'s str,
-    all: Vec<Simple>,
-    now: Simple,
+    all: Vec<SimpleCommand>,
+    now: SimpleCommand,
     /// Heredocs announced on this line: the delimiter, and whether leading tabs go.
     waiting: Vec<(String, bool)>,
 }
@@ -177,7 +178,7 @@ impl Reader<'_> {
             let mut below = Reader {
                 rest: &body[1..],
                 all: Vec::new(),
-                now: Simple::default(),
+                now: SimpleCommand::default(),
                 waiting: std::mem::take(&mut self.waiting),
             };
             below.take_heredocs();

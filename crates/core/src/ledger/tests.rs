@@ -1,7 +1,7 @@
 //! The ledger of tiny sessions.
 
 use super::{Ledger, Operation, TodoState};
-use crate::{Author, Block, Call, EntryId, Message, Part, Role, ToolResult};
+use crate::{Author, Block, Call, EntryId, Message, ResultPart, Role, ToolResult};
 
 /// A session of calls, each with its result; a result that begins with `!` is an error.
 fn ledger(calls: &[(&str, &str, &str)]) -> Ledger {
@@ -11,7 +11,7 @@ fn ledger(calls: &[(&str, &str, &str)]) -> Ledger {
         let call = Call { id: (*id).into(), name: (*name).into(), input: (*input).into(), freeform: false };
         let made = Message { role: Role::Assistant, author: Author::Model, blocks: vec![Block::Call(call)] };
         ledger.update(EntryId(2 * at as u32), &made);
-        let parts = vec![Part::Text { text: result.trim_start_matches('!').into() }];
+        let parts = vec![ResultPart::Text { text: result.trim_start_matches('!').into() }];
         let answer = ToolResult { call: (*id).into(), parts, is_error: result.starts_with('!') };
         let message = Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(answer)] };
         ledger.update(EntryId(2 * at as u32 + 1), &message);

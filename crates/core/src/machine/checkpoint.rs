@@ -1,6 +1,6 @@
 //! Waiting for an operator: approve, edit, reject, or nobody in time.
 
-use super::{Ask, Next};
+use super::{EmbeddedQuestion, Next};
 use crate::plan::Plan;
 use crate::record::Outcome;
 use crate::verdict::Decision;
@@ -14,7 +14,7 @@ pub struct Checkpoint<'a> {
 
 /// What an operator is shown, and what is stored while the session is paused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pending {
+pub struct CheckpointView {
     /// The whole request now.
     pub tokens: Tokens,
     /// What the history would come down to.
@@ -31,9 +31,9 @@ impl<'a> Checkpoint<'a> {
     }
 
     /// What the operator is shown.
-    pub fn pending(&self) -> Pending {
+    pub fn pending(&self) -> CheckpointView {
         let plan = &self.plan;
-        Pending {
+        CheckpointView {
             tokens: plan.job.budget.fixed + plan.job.context.tokens(),
             target: plan.target,
             leaving: plan.leaving(),
@@ -46,7 +46,9 @@ impl<'a> Checkpoint<'a> {
         let mut plan = self.plan;
         match decision {
             Decision::Approve => plan.climb(),
-            Decision::Edit { summary } => Ask::new(plan)?.take_supplied("the operator", &summary),
+            Decision::Edit { summary } => {
+                EmbeddedQuestion::new(plan)?.take_supplied("the operator", &summary)
+            }
             Decision::Reject => {
                 let (by, why) = ("the operator".into(), "rejected at the checkpoint".into());
                 Ok(Next::Done(plan.conclude(Outcome::Vetoed { by, why })))

@@ -3,7 +3,7 @@
 use super::Next;
 use crate::plan::Plan;
 use crate::record::Outcome;
-use crate::verdict::{Before, HookAnswer, HookRun, Supplied, Verdict, Wishes};
+use crate::verdict::{HookAnswer, HookRun, HookSummary, PlanChanges, UpcomingCompaction, Verdict};
 use crate::{ArchiveError, EntryId, Slot, Trigger};
 
 /// A question for the hooks.
@@ -17,9 +17,9 @@ impl<'a> Consultation<'a> {
     }
 
     /// What hooks are told.
-    pub fn event(&self) -> Before {
+    pub fn event(&self) -> UpcomingCompaction {
         let (plan, job) = (&self.plan, &self.plan.job);
-        Before {
+        UpcomingCompaction {
             ordinal: job.compactions.len() as u32 + 1,
             trigger: job.trigger,
             is_recovery: job.trigger == Trigger::Overflow,
@@ -62,8 +62,8 @@ impl<'a> Consultation<'a> {
 
 impl Plan<'_> {
     /// Takes up what a hook wants, as far as that is sound; says what came of it.
-    fn grant(&mut self, name: &str, wishes: Wishes) -> String {
-        let Wishes { retain, inject, guidance, summary } = wishes;
+    fn grant(&mut self, name: &str, wishes: PlanChanges) -> String {
+        let PlanChanges { retain, inject, guidance, summary } = wishes;
         let mut told = Vec::new();
         if !retain.is_empty() {
             told.push(self.retain(retain));
@@ -109,7 +109,7 @@ impl Plan<'_> {
     }
 
     /// A summary of the hook's own stands, if its kept part is on the branch and splits no exchange.
-    fn supply(&mut self, name: &str, supplied: Supplied) -> String {
+    fn supply(&mut self, name: &str, supplied: HookSummary) -> String {
         if supplied.text.trim().is_empty() {
             return "refused: its summary is empty".into();
         }

@@ -1,9 +1,9 @@
 //! Leaving it to a compactor: it returns the whole new list, which is held to our own rules.
 
-use super::{Ask, Next};
+use super::{EmbeddedQuestion, Next};
 use crate::keep::{KeepSet, Kept};
 use crate::plan::Plan;
-use crate::verdict::{Piece, Transformed};
+use crate::verdict::{CompactorPiece, CompactorReply};
 use crate::{ArchiveError, EntryId, Slot, Strategy, Tokens, fence};
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ impl<'a> Delegation<'a> {
     }
 
     /// Takes the list, or goes on where there is none or it breaks a rule.
-    pub fn answer(self, list: Result<Transformed, String>) -> Result<Next<'a>, ArchiveError> {
+    pub fn answer(self, list: Result<CompactorReply, String>) -> Result<Next<'a>, ArchiveError> {
         let mut plan = self.plan;
         let laid = list.and_then(|list| lay_out(&plan, list));
         match laid {
@@ -39,7 +39,7 @@ impl<'a> Delegation<'a> {
                     return plan.climb();
                 }
                 plan.take(kept);
-                Ask::of(plan, Strategy::Delegate)?.take_supplied("the compactor", &text)
+                EmbeddedQuestion::of(plan, Strategy::Delegate)?.take_supplied("the compactor", &text)
             }
             Err(why) => {
                 plan.give_up(Strategy::Delegate, format!("the compactor failed: {why}"));
@@ -50,7 +50,7 @@ impl<'a> Delegation<'a> {
 }
 
 /// The list as a compaction says it: messages, one text, messages. Several texts become one, where the first stands.
-fn lay_out(plan: &Plan<'_>, list: Transformed) -> Result<(Kept, String), String> {
+fn lay_out(plan: &Plan<'_>, list: CompactorReply) -> Result<(Kept, String), String> {
     let chooser = plan.chooser();
     let set = KeepSet::of(&chooser, &plan.wanted.pins).map_err(|error| error.to_string())?;
     let mut texts = Vec::new();
@@ -59,12 +59,12 @@ fn lay_out(plan: &Plan<'_>, list: Transformed) -> Result<(Kept, String), String>
     let mut last = None;
     for piece in list.list {
         match piece {
-            Piece::Write(text) => texts.push(fence::escape(&text)),
-            Piece::Keep(id) if !in_view.contains(&id) => return Err(format!("{id} is not in view")),
-            Piece::Keep(id) if last.is_some_and(|last| last >= id) => {
+            CompactorPiece::Write(text) => texts.push(fence::escape(&text)),
+            CompactorPiece::Keep(id) if !in_view.contains(&id) => return Err(format!("{id} is not in view")),
+            CompactorPiece::Keep(id) if last.is_some_and(|last| last >= id) => {
                 return Err(format!("{id} is out of order, or named twice"));
             }
-            Piece::Keep(id) => {
+            CompactorPiece::Keep(id) => {
                 let (_, tokens) = plan.job.context.form_of(id, plan.job.sizes);
                 kept.tokens += tokens;
                 kept.beside += if set.contains(id) { Tokens::ZERO } else { tokens };

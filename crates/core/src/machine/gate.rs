@@ -1,7 +1,7 @@
 //! What a model's answer must be to pass for a summary.
 
 use crate::pattern::compile;
-use crate::request::{Reply, Stop};
+use crate::request::{Stop, SummaryReply};
 use crate::{Measure, Tokens};
 use regex::Regex;
 use std::sync::LazyLock;
@@ -34,7 +34,7 @@ static SYNTAX: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The text of a summary, or why the answer is none. `source` is what it was made from.
 pub(super) fn judge(
-    reply: &Reply,
+    reply: &SummaryReply,
     source: Tokens,
     size_min: Option<Tokens>,
     measure: &dyn Measure,
@@ -77,7 +77,7 @@ fn unwrapped(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::judge;
-    use crate::request::{Reply, Stop};
+    use crate::request::{Stop, SummaryReply};
     use crate::{Image, Measure, Tokens};
 
     struct Quarter;
@@ -95,7 +95,7 @@ mod tests {
     }
 
     fn judged(text: &str, stop: Stop) -> Result<String, String> {
-        let reply = Reply { text: text.into(), stop, native: None };
+        let reply = SummaryReply { text: text.into(), stop, native: None };
         judge(&reply, Tokens(1_000), None, &Quarter)
     }
 

@@ -2,28 +2,28 @@
 //! and leads to the next one, until an outcome is reached. Each answer uses up a strategy, a try or a
 //! part of the material, and all calls together are limited, so it ends.
 
-mod ask;
 mod checkpoint;
 mod compose;
 mod consult;
 mod delegate;
-mod errand;
+mod embedded_question;
 mod gate;
+mod model_question;
 mod parts;
 mod retry;
 mod wording;
 
-pub use ask::{Ask, NoSummary};
-pub use checkpoint::{Checkpoint, Pending};
+pub use checkpoint::{Checkpoint, CheckpointView};
 pub use consult::Consultation;
 pub use delegate::Delegation;
-pub use errand::Errand;
+pub use embedded_question::{EmbeddedQuestion, NoSummary};
+pub use model_question::ModelQuestion;
 
 use crate::policy::Writer;
 use crate::record::{Conclusion, Fallback, Outcome};
-use crate::request::Called;
-use crate::verdict::{Decision, HookAnswer, Transformed};
-use crate::{ArchiveError, Job, Plan, Reader, Strategy, Tokens, prune};
+use crate::request::CallResult;
+use crate::verdict::{CompactorReply, Decision, HookAnswer};
+use crate::{ArchiveError, Job, LogReader, Plan, Strategy, Tokens, prune};
 use serde::{Deserialize, Serialize};
 
 /// Why the session's own model did not write a summary that the policy leaves to it.
@@ -35,9 +35,9 @@ pub enum Next<'a> {
     /// The verdicts of hooks.
     Consult(Box<Consultation<'a>>),
     /// A summary by the embedded summariser.
-    Summarize(Box<Ask<'a>>),
+    Summarize(Box<EmbeddedQuestion<'a>>),
     /// One or several calls of a model.
-    Call(Box<Errand<'a>>),
+    Call(Box<ModelQuestion<'a>>),
     /// The whole new list, from a compactor.
     Delegate(Box<Delegation<'a>>),
     /// An operator's decision.
@@ -53,9 +53,9 @@ pub enum Answer {
     /// Of hooks.
     Verdicts(Vec<HookAnswer>),
     /// Of a model.
-    Called(Vec<Called>),
+    Called(Vec<CallResult>),
     /// Of a compactor.
-    Transformed(Result<Transformed, String>),
+    Transformed(Result<CompactorReply, String>),
     /// Of an operator.
     Decided(Decision),
 }
@@ -166,15 +166,15 @@ impl<'a> Plan<'a> {
     /// Asks for a summary: of the hook that has one, of the model that is set, of the embedded summariser.
     fn summarize(mut self, strategy: Strategy) -> Result<Next<'a>, ArchiveError> {
         if let Some((name, supplied)) = self.wanted.summary.clone() {
-            return Ask::new(self)?.take_supplied(&name, &supplied.text);
+            return EmbeddedQuestion::new(self)?.take_supplied(&name, &supplied.text);
         }
         match self.job.available.summarizer {
-            Some(_) => Errand::begin(self, strategy),
+            Some(_) => ModelQuestion::begin(self, strategy),
             None => {
                 if self.job.policy.summary.by == Writer::Session {
                     self.give_up(strategy, NO_SESSION_MODEL);
                 }
-                Ok(Next::Summarize(Box::new(Ask::new(self)?)))
+                Ok(Next::Summarize(Box::new(EmbeddedQuestion::new(self)?)))
             }
         }
     }
@@ -258,7 +258,7 @@ impl EditPass {
         }
     }
 
-    fn run(self, job: &Job<'_>, reader: Reader<'_>) -> Result<prune::Pruning, ArchiveError> {
+    fn run(self, job: &Job<'_>, reader: LogReader<'_>) -> Result<prune::Pruning, ArchiveError> {
         match self {
             Self::Trim => prune::trim(job, reader),
             Self::Prune => prune::prune(job, reader),

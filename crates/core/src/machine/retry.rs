@@ -1,8 +1,8 @@
 //! Trying again, each time differently: shorter, in parts, with fewer messages, or not at all.
 
-use super::errand::Errand;
+use super::model_question::ModelQuestion;
 use super::parts::{self, Part};
-use super::{Ask, Next};
+use super::{EmbeddedQuestion, Next};
 use crate::policy::{Newest, Oversize};
 use crate::record::{Conclusion, Outcome};
 use crate::request::Failure;
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// Where nobody says by how much a request is too long, this part of it is left out.
 const UNKNOWN_GAP_SHARE: (u64, u64) = (1, 5);
 
-impl<'a> Errand<'a> {
+impl<'a> ModelQuestion<'a> {
     /// The request was too long for the model.
     pub(super) fn shorten(mut self, over: Option<Tokens>) -> Result<Next<'a>, ArchiveError> {
         match self.job().policy.summary.oversize {
@@ -86,7 +86,7 @@ impl<'a> Errand<'a> {
         plan.give_up(self.strategy, why);
         if self.strategy == Strategy::Summarize && plan.job.policy.summary.else_embedded {
             plan.cut(Strategy::Summarize, 0)?;
-            return Ok(Next::Summarize(Box::new(Ask::new(plan)?)));
+            return Ok(Next::Summarize(Box::new(EmbeddedQuestion::new(plan)?)));
         }
         plan.climb()
     }

@@ -1,10 +1,10 @@
 //! The words of a summary call: what the model is shown of the messages, and what it is told to do.
 
 use super::compose::{Prose, todos};
-use super::errand::Errand;
+use super::model_question::ModelQuestion;
 use super::parts::Part;
 use crate::policy::{Input, Oversize, Previous, SummaryRule};
-use crate::request::{Body, Purpose, Request};
+use crate::request::{Purpose, SummaryInput, SummaryRequest};
 use crate::transcript::{Scribe, opened};
 use crate::{ArchiveError, Job, Strategy, Summarizer, Tokens, fence};
 
@@ -21,31 +21,33 @@ const OUTPUT_SHARE: (u64, u64) = (1, 4);
 /// Of the room for a summary, so much is for facts that the machine copies.
 const FACTS_SHARE: (u64, u64) = (1, 3);
 
-impl<'a> Errand<'a> {
+impl<'a> ModelQuestion<'a> {
     /// The call for a part, and how many of its messages were cut for it.
-    pub(super) fn request(&self, part: &Part) -> Result<(Request, usize), ArchiveError> {
+    pub(super) fn request(&self, part: &Part) -> Result<(SummaryRequest, usize), ArchiveError> {
         let instruction = self.instruction(part)?;
         let (body, cut) = match (part.purpose, self.job().policy.summary.input) {
             (Purpose::Short, _) => {
                 let so_far = Prose { history: self.history.as_deref(), prefix: self.prefix.as_deref() };
                 let text = format!("<summary>\n{}\n</summary>\n\n{instruction}", so_far.joined());
-                (Body::Text(text.into()), 0)
+                (SummaryInput::Text(text.into()), 0)
             }
             (Purpose::Native, _) | (_, Input::Prefix) if self.is_warm() && self.tune.drops == 0 => {
                 let shown = self.job().context.shown(self.ask.plan.reader())?;
                 let messages = shown.into_iter().map(|shown| shown.message).collect();
-                (Body::Prefix { messages, instruction: instruction.into() }, 0)
+                (SummaryInput::Prefix { messages, instruction: instruction.into() }, 0)
             }
             (_, Input::Text | Input::Prefix) => self.text_body(part, &instruction)?,
             (_, Input::Messages) => self.messages_body(part, &instruction)?,
         };
         let attempt = self.ask.plan.trail.requests;
         let system = match body {
-            Body::Prefix { .. } => "".into(),
-            Body::Text(_) | Body::Messages { .. } => self.job().available.prompts.system.clone(),
+            SummaryInput::Prefix { .. } => "".into(),
+            SummaryInput::Text(_) | SummaryInput::Messages { .. } => {
+                self.job().available.prompts.system.clone()
+            }
         };
         let output_max = self.output_max(part.purpose);
-        Ok((Request { purpose: part.purpose, system, body, output_max, attempt }, cut))
+        Ok((SummaryRequest { purpose: part.purpose, system, body, output_max, attempt }, cut))
     }
 
     pub(super) fn is_warm(&self) -> bool {
@@ -111,7 +113,7 @@ impl<'a> Errand<'a> {
         Some(fence::body(text).to_owned())
     }
 
-    fn text_body(&self, part: &Part, instruction: &str) -> Result<(Body, usize), ArchiveError> {
+    fn text_body(&self, part: &Part, instruction: &str) -> Result<(SummaryInput, usize), ArchiveError> {
         let script = self.scribe(|scribe| scribe.text(&part.ids))?;
         let mut text = format!("<conversation>\n{}\n</conversation>", script.made);
         let as_message = || {
@@ -122,10 +124,10 @@ impl<'a> Errand<'a> {
             text.push_str(&format!("\n\n<previous-summary>\n{}\n</previous-summary>", opened(&previous)));
         }
         text.push_str(&format!("\n\n{instruction}"));
-        Ok((Body::Text(text.into()), script.cut))
+        Ok((SummaryInput::Text(text.into()), script.cut))
     }
 
-    fn messages_body(&self, part: &Part, instruction: &str) -> Result<(Body, usize), ArchiveError> {
+    fn messages_body(&self, part: &Part, instruction: &str) -> Result<(SummaryInput, usize), ArchiveError> {
         let script = self.scribe(|scribe| scribe.messages(&part.ids))?;
         let mut messages = script.made;
         let carried = self.history.clone().or_else(|| self.previous());
@@ -134,7 +136,7 @@ impl<'a> Errand<'a> {
             let first = crate::Message::text(crate::Role::User, crate::Author::Harness, text);
             messages.insert(0, first.into());
         }
-        Ok((Body::Messages { messages, instruction: instruction.into() }, script.cut))
+        Ok((SummaryInput::Messages { messages, instruction: instruction.into() }, script.cut))
     }
 
     pub(super) fn scribe<T>(

@@ -24,7 +24,7 @@ const MISSING_MAX: usize = 2000;
 
 /// What became of the facts of one class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct FactTally {
     /// In view, literally.
     pub kept: u64,
     /// Not in view, but a pointer in view leads to it.
@@ -47,7 +47,7 @@ pub struct LossReport {
     /// Facts that [`repair`] put back.
     pub repaired: u64,
     /// The same by class; classes without facts are left out.
-    pub by_class: BTreeMap<Class, Tally>,
+    pub by_class: BTreeMap<Class, FactTally>,
     /// The most important lost facts, most important first.
     pub lost_examples: Vec<Fact>,
     /// Facts worth putting back, most important first.

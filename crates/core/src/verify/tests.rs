@@ -3,7 +3,8 @@
 use super::{LossReport, repair, verify};
 use crate::facts::Class;
 use crate::{
-    Author, Block, Call, EntryId, Image, Material, Measure, Message, Original, Part, Role, Tokens, ToolResult,
+    Author, Block, Call, EntryId, Image, Material, Measure, Message, Original, ResultPart, Role, Tokens,
+    ToolResult,
 };
 use std::sync::Arc;
 
@@ -114,7 +115,7 @@ fn an_operation_is_the_word_beside_its_path() {
         input: r#"{"file_path":"src/a.rs"}"#.into(),
         freeform: false,
     };
-    let parts = vec![Part::Text { text: "fn main".into() }];
+    let parts = vec![ResultPart::Text { text: "fn main".into() }];
     let result = ToolResult { call: "1".into(), parts, is_error: false };
     let messages = [
         Message { role: Role::Assistant, author: Author::Model, blocks: vec![Block::Call(call)] },
@@ -160,7 +161,7 @@ fn an_answered_question_is_not_put_back() {
 #[test]
 fn work_still_going_on_is_put_back() {
     let result = |text: &str| {
-        let parts = vec![Part::Text { text: text.into() }];
+        let parts = vec![ResultPart::Text { text: text.into() }];
         let block = Block::Result(ToolResult { call: "1".into(), parts, is_error: false });
         Message { role: Role::Tool, author: Author::Tool, blocks: vec![block] }
     };

@@ -6,9 +6,10 @@ mod others;
 pub(crate) use acts::{Act, Order, histories};
 use epitome_core::{
     Archive, ArchiveError, Author, Block, Budget, Call, CallId, Circumstances, Compaction, Conclusion,
-    Context, Drafted, Earlier, Effect, Entry, EntryId, Expressible, Image, Item, Job, Mark, Measure,
-    MemoryArchive, Message, Next, Opaque, Part, Plan, Policy, Prompts, Range, Reader, Record, Role, Settings,
-    SizeTable, Slot, Strategy, Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
+    Context, Effect, Entry, EntryId, Expressible, FarHistory, Image, Item, Job, LogReader, Mark, Measure,
+    MemoryArchive, Message, Next, Opaque, Plan, PlanDraft, Policy, Prompts, Range, Record, ResultPart, Role,
+    Settings, SizeTable, Slot, Strategy, Tokens, ToolResult, Trigger, embedded, ledger::Ledger,
+    policy::Newest,
 };
 pub(crate) use others::{Others, others};
 use std::collections::HashMap;
@@ -247,13 +248,13 @@ impl Session {
         self.take(id);
     }
 
-    pub(crate) fn reader(&self) -> Reader<'_> {
-        Reader { log: &self.log, sizes: &self.sizes, measure: &Gauge, archive: &self.archive }
+    pub(crate) fn reader(&self) -> LogReader<'_> {
+        LogReader { log: &self.log, sizes: &self.sizes, measure: &Gauge, archive: &self.archive }
     }
 
     fn take(&mut self, id: EntryId) {
         let Self { log, sizes, archive, context, .. } = self;
-        context.take(id, Reader { log, sizes, measure: &Gauge, archive }).expect("all is in memory");
+        context.take(id, LogReader { log, sizes, measure: &Gauge, archive }).expect("all is in memory");
     }
 
     /// Anchors a mark at the newest entry.
@@ -281,7 +282,7 @@ impl Session {
             sizes: &self.sizes,
             history: &self.history,
             compactions: &self.compactions,
-            earlier: Earlier {
+            earlier: FarHistory {
                 count: if asked.is_long { self.history.len() / 2 } else { 0 },
                 ledger: &Ledger::default(),
             },
@@ -300,8 +301,8 @@ impl Session {
             circumstances: Circumstances::default(),
         };
         let plan = match Plan::draft(job).expect("all is in memory") {
-            Drafted::Plan(plan) => plan,
-            Drafted::Settled(conclusion) => return conclusion,
+            PlanDraft::Plan(plan) => plan,
+            PlanDraft::Settled(conclusion) => return conclusion,
         };
         let mut next = plan.begin().expect("all is in memory");
         let mut fates = asked.others.fates();
@@ -497,7 +498,7 @@ fn policy(asked: &Asked) -> Policy {
 }
 
 fn result(call: CallId, size: usize) -> Block {
-    let parts = vec![Part::Text { text: words("result", size, 0).into() }];
+    let parts = vec![ResultPart::Text { text: words("result", size, 0).into() }];
     Block::Result(ToolResult { call, parts, is_error: false })
 }
 

@@ -3,8 +3,9 @@
 
 use epitome_core::policy::Newest;
 use epitome_core::{
-    Available, Before, Called, Decision, EntryId, Failure, HookAnswer, Piece, Prompts, Reply, Request, Spent,
-    Stop, Summarizer, Supplied, Tokens, Transformed, Verdict, Wishes,
+    Available, CallCost, CallResult, CompactorPiece, CompactorReply, Decision, EntryId, Failure, HookAnswer,
+    HookSummary, PlanChanges, Prompts, Stop, Summarizer, SummaryReply, SummaryRequest, Tokens,
+    UpcomingCompaction, Verdict,
 };
 use proptest::prelude::{Just, Strategy as Generate, any, prop, prop_oneof};
 
@@ -104,8 +105,8 @@ impl Fates {
         self.left.pop().unwrap_or(0)
     }
 
-    pub(crate) fn call(&mut self, request: &Request) -> Called {
-        let reply = |text: &str, stop| Ok(Reply { text: text.to_owned(), stop, native: None });
+    pub(crate) fn call(&mut self, request: &SummaryRequest) -> CallResult {
+        let reply = |text: &str, stop| Ok(SummaryReply { text: text.to_owned(), stop, native: None });
         let summary =
             format!("## Goal\nship it, as said {} times before\n## Next Steps\ngo on", request.attempt);
         let result = match self.next() % 16 {
@@ -121,50 +122,55 @@ impl Fates {
             14 => reply("usage limit reached", Stop::End),
             _ => Err(Failure::Cancelled),
         };
-        Called { result, spent: Spent { calls: 1, ..Spent::default() } }
+        CallResult { result, spent: CallCost { calls: 1, ..CallCost::default() } }
     }
 
-    pub(crate) fn verdicts(&mut self, event: &Before, history: &[EntryId]) -> Vec<HookAnswer> {
+    pub(crate) fn verdicts(&mut self, event: &UpcomingCompaction, history: &[EntryId]) -> Vec<HookAnswer> {
         let some = |fate: u8| history.get(usize::from(fate) % history.len().max(1)).copied();
         let result = match self.next() % 12 {
             0..4 => Ok(None),
             4 => Ok(Some(Verdict::Veto { why: "not now".into() })),
             5 => Err("it crashed".into()),
-            6 => Ok(Some(Verdict::Proceed(Wishes {
+            6 => Ok(Some(Verdict::Proceed(PlanChanges {
                 retain: some(self.next()).into_iter().chain([EntryId(9_999)]).collect(),
-                ..Wishes::default()
+                ..PlanChanges::default()
             }))),
-            7 => Ok(Some(Verdict::Proceed(Wishes {
+            7 => Ok(Some(Verdict::Proceed(PlanChanges {
                 inject: Some("mind the gap ".repeat(usize::from(self.next()) * 100)),
-                ..Wishes::default()
+                ..PlanChanges::default()
             }))),
-            8 | 9 => Ok(Some(Verdict::Proceed(Wishes {
-                summary: Some(Supplied { text: "the hook's own words".into(), keep_from: some(self.next()) }),
-                ..Wishes::default()
+            8 | 9 => Ok(Some(Verdict::Proceed(PlanChanges {
+                summary: Some(HookSummary {
+                    text: "the hook's own words".into(),
+                    keep_from: some(self.next()),
+                }),
+                ..PlanChanges::default()
             }))),
-            10 => Ok(Some(Verdict::Proceed(Wishes {
-                summary: Some(Supplied { text: " ".into(), keep_from: None }),
-                ..Wishes::default()
+            10 => Ok(Some(Verdict::Proceed(PlanChanges {
+                summary: Some(HookSummary { text: " ".into(), keep_from: None }),
+                ..PlanChanges::default()
             }))),
-            _ => Ok(Some(Verdict::Proceed(Wishes {
+            _ => Ok(Some(Verdict::Proceed(PlanChanges {
                 retain: event.leaving.iter().copied().take(2).collect(),
                 guidance: Some("say where we stand".into()),
-                ..Wishes::default()
+                ..PlanChanges::default()
             }))),
         };
         vec![HookAnswer { name: "a hook".into(), duration_ms: 1, result }]
     }
 
-    pub(crate) fn list(&mut self, messages: &[EntryId]) -> Result<Transformed, String> {
+    pub(crate) fn list(&mut self, messages: &[EntryId]) -> Result<CompactorReply, String> {
         let fate = self.next();
         let kept = messages.iter().copied().skip(usize::from(fate) % messages.len().max(1));
-        let text = Piece::Write("what the compactor wrote".into());
+        let text = CompactorPiece::Write("what the compactor wrote".into());
         match fate % 5 {
             0 => Err("it hangs".into()),
-            1 => Ok(Transformed { list: kept.map(Piece::Keep).collect() }),
-            2 => Ok(Transformed { list: kept.rev().map(Piece::Keep).chain([text]).collect() }),
-            3 => Ok(Transformed { list: vec![text, Piece::Keep(EntryId(9_999))] }),
-            _ => Ok(Transformed { list: [text].into_iter().chain(kept.map(Piece::Keep)).collect() }),
+            1 => Ok(CompactorReply { list: kept.map(CompactorPiece::Keep).collect() }),
+            2 => Ok(CompactorReply { list: kept.rev().map(CompactorPiece::Keep).chain([text]).collect() }),
+            3 => Ok(CompactorReply { list: vec![text, CompactorPiece::Keep(EntryId(9_999))] }),
+            _ => Ok(CompactorReply {
+                list: [text].into_iter().chain(kept.map(CompactorPiece::Keep)).collect(),
+            }),
         }
     }
 

@@ -5,7 +5,7 @@ use crate::output;
 use crate::transcript_file::TranscriptFile;
 use crate::waiting::Waiting;
 use anyhow::{Context as _, Result};
-use epitome_core::Shown;
+use epitome_core::MessageView;
 use epitome_engine::{Driver, SessionOptions};
 use epitome_wire::{Fixed, Protocol, encode};
 
@@ -27,7 +27,7 @@ pub fn run(args: &ContextArgs) -> Result<()> {
 pub fn body(
     file: &TranscriptFile,
     fixed: &Fixed,
-    shown: &[Shown],
+    shown: &[MessageView],
     to: Protocol,
     max_tokens: Option<u64>,
 ) -> Result<Vec<u8>> {

@@ -23,7 +23,7 @@ use crate::settings::Lookup;
 use crate::transcript_file::TranscriptFile;
 use crate::waiting::Waiting;
 use anyhow::{Context as _, Result};
-use epitome_core::Spent;
+use epitome_core::CallCost;
 use epitome_core::ledger::{Ledger, Operation};
 use epitome_engine::WindowFrom;
 use epitome_settings::{Door, Resolved};
@@ -94,7 +94,7 @@ pub fn calls_text(calls: u64) -> String {
 }
 
 /// What calls of a model took, in words.
-pub fn spent_text(spent: &Spent, is_priced: bool) -> String {
+pub fn spent_text(spent: &CallCost, is_priced: bool) -> String {
     let calls = calls_text(spent.calls.into());
     let price = if is_priced { format!("${:.4}", spent.dollars) } else { "price unknown".to_owned() };
     format!("{calls}, {} tokens in, {} out, {price}", spent.input, spent.output)

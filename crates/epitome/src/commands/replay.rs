@@ -8,7 +8,7 @@ use crate::session_ports::{Dry, SessionPorts};
 use crate::transcript_file::{TranscriptFile, catalog};
 use crate::{input, progress};
 use anyhow::{Context as _, Result};
-use epitome_core::{Archive as _, Budget, EntryId, Outcome, Record, Spent, Tokens};
+use epitome_core::{Archive as _, Budget, CallCost, EntryId, Outcome, Record, Tokens};
 use epitome_engine::{Assembly, Driver, ReplayInput, ReplayedCall, Session, replay};
 use epitome_settings::Door;
 use epitome_tokens::Usage;
@@ -182,7 +182,7 @@ impl ReplayRun<'_> {
         {
             writeln!(page, "  call {call}: {}", outcome_text(record));
         }
-        let mut spent = Spent::default();
+        let mut spent = CallCost::default();
         seen.iter().filter_map(|call| call.compaction.as_ref()).for_each(|record| spent.add(&record.spent));
         if spent.calls > 0 {
             writeln!(page, "  summaries: {}", spent_text(&spent, self.ports.is_priced()));

@@ -3,12 +3,14 @@
 use super::{Frame, Outgoing, Place, outgoing};
 use crate::LastRequest;
 use crate::options::{Effort, Options};
-use epitome_core::{Author, Block, Body, Call, CallId, Failure, Message, Purpose, Request, Role, Tokens};
+use epitome_core::{
+    Author, Block, Call, CallId, Failure, Message, Purpose, Role, SummaryInput, SummaryRequest, Tokens,
+};
 use epitome_wire::Protocol;
 use std::sync::Arc;
 
-fn request(purpose: Purpose, body: Body) -> Request {
-    Request { purpose, system: "be brief".into(), body, output_max: Tokens(500), attempt: 0 }
+fn request(purpose: Purpose, body: SummaryInput) -> SummaryRequest {
+    SummaryRequest { purpose, system: "be brief".into(), body, output_max: Tokens(500), attempt: 0 }
 }
 
 fn frame(protocol: Protocol) -> Frame<'static> {
@@ -16,7 +18,7 @@ fn frame(protocol: Protocol) -> Frame<'static> {
     Frame { protocol, model: "m", cap_tokens: 1_500, options, last: None }
 }
 
-fn written(request: &Request, frame: &Frame<'_>) -> (Place, String) {
+fn written(request: &SummaryRequest, frame: &Frame<'_>) -> (Place, String) {
     let Outgoing { place, body, .. } = outgoing(request, frame).expect("it can be written");
     let json = serde_json::from_slice(&body).expect("a body is JSON");
     let violations = epitome_wire::validate::body(frame.protocol, &json);
@@ -26,7 +28,7 @@ fn written(request: &Request, frame: &Frame<'_>) -> (Place, String) {
 
 #[test]
 fn each_protocol_says_the_same_in_its_own_words() {
-    let asked = request(Purpose::History, Body::Text("tell".into()));
+    let asked = request(Purpose::History, SummaryInput::Text("tell".into()));
     let bodies = [Protocol::Anthropic, Protocol::OpenaiChat, Protocol::OpenaiResponses]
         .map(|protocol| written(&asked, &frame(protocol)).1);
     assert_eq!(
@@ -42,8 +44,10 @@ fn each_protocol_says_the_same_in_its_own_words() {
 #[test]
 fn a_warm_prefix_is_gone_on_with_and_without_one_the_messages_are_written() {
     let said = Arc::new(Message::text(Role::User, Author::Person, "hello"));
-    let asked =
-        request(Purpose::History, Body::Prefix { messages: vec![said], instruction: "sum up".into() });
+    let asked = request(
+        Purpose::History,
+        SummaryInput::Prefix { messages: vec![said], instruction: "sum up".into() },
+    );
     let body = r#"{"model":"m","messages":[{"role":"user","content":"hello"}],"max_tokens":9}"#;
     let last = LastRequest { body: body.into(), beta: Some("context-1".into()) };
     let warm = written(&asked, &Frame { last: Some(&last), ..frame(Protocol::OpenaiChat) });
@@ -60,7 +64,7 @@ fn a_warm_prefix_is_gone_on_with_and_without_one_the_messages_are_written() {
 fn tools_called_in_a_history_are_defined_for_anthropic_and_may_not_be_used() {
     let call = Call { id: CallId("c1".into()), name: "read".into(), input: "{}".into(), freeform: false };
     let called = Message { role: Role::Assistant, author: Author::Model, blocks: vec![Block::Call(call)] };
-    let body = Body::Messages { messages: vec![Arc::new(called)], instruction: "sum up".into() };
+    let body = SummaryInput::Messages { messages: vec![Arc::new(called)], instruction: "sum up".into() };
     let written = written(&request(Purpose::History, body), &frame(Protocol::Anthropic)).1;
     assert!(
         written.contains(r#""tools":[{"name":"read","input_schema":{"type":"object","properties":{}}}]"#),
@@ -72,8 +76,10 @@ fn tools_called_in_a_history_are_defined_for_anthropic_and_may_not_be_used() {
 #[test]
 fn the_providers_own_compaction_is_asked_for_where_there_is_one() {
     let said = Arc::new(Message::text(Role::User, Author::Person, "hello"));
-    let asked =
-        request(Purpose::Native, Body::Messages { messages: vec![said], instruction: "keep paths".into() });
+    let asked = request(
+        Purpose::Native,
+        SummaryInput::Messages { messages: vec![said], instruction: "keep paths".into() },
+    );
     let anthropic = outgoing(&asked, &frame(Protocol::Anthropic)).expect("it can be written");
     let body = r#"{"model":"m","max_tokens":1500,"system":[{"type":"text","text":"be brief"}],"messages":[{"role":"user","content":[{"type":"text","text":"hello"}]}],"stream":true,"compaction":{"type":"summarize","instructions":"keep paths"}}"#;
     assert_eq!(

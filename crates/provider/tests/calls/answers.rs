@@ -2,19 +2,19 @@
 
 use crate::script::{Act, Server, stream, whole};
 use crate::{Seen, ask, ask_anthropic, provider, request, says};
-use epitome_core::{Body, Failure, Opaque, Purpose, Reply, Spent, Stop, Tokens};
+use epitome_core::{CallCost, Failure, Opaque, Purpose, Stop, SummaryInput, SummaryReply, Tokens};
 use epitome_engine::Model;
 use epitome_provider::LastRequest;
 
-fn reply(text: &str, stop: Stop) -> Result<Reply, Failure> {
-    Ok(Reply { text: text.into(), stop, native: None })
+fn reply(text: &str, stop: Stop) -> Result<SummaryReply, Failure> {
+    Ok(SummaryReply { text: text.into(), stop, native: None })
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_anthropic_stream_is_answered_and_paid_for() {
     let Seen { called, received, .. } = ask_anthropic(vec![says("we talked a lot", "end_turn")]).await;
     assert_eq!(called.result, reply("we talked a lot", Stop::End));
-    let spent = Spent {
+    let spent = CallCost {
         calls: 1,
         input: Tokens(1_700),
         cache_read: Tokens(500),
@@ -122,7 +122,7 @@ async fn anthropics_own_compaction_brings_its_item_and_what_can_be_read_of_it() 
     let body = format!(r#"{{"content":[{item}],"stop_reason":"compaction"}}"#);
     let seen = ask("anthropic", "", Purpose::Native, vec![Act::Send(whole(200, "", &body))]).await;
     let native = Some(Opaque { kind: "compaction".into(), json: item.into() });
-    assert_eq!(seen.called.result, Ok(Reply { text: "we talked".into(), stop: Stop::End, native }));
+    assert_eq!(seen.called.result, Ok(SummaryReply { text: "we talked".into(), stop: Stop::End, native }));
     assert!(
         seen.received[0].head.contains("anthropic-beta: compact-2026-09-04"),
         "{}",
@@ -144,7 +144,7 @@ async fn openais_own_compaction_brings_a_sealed_item() {
     );
     let seen = ask("openai-responses", "", Purpose::Native, vec![Act::Send(whole(200, "", &body))]).await;
     let native = Some(Opaque { kind: "compaction".into(), json: item.into() });
-    assert_eq!(seen.called.result, Ok(Reply { text: String::new(), stop: Stop::End, native }));
+    assert_eq!(seen.called.result, Ok(SummaryReply { text: String::new(), stop: Stop::End, native }));
     assert!(
         seen.received[0].head.starts_with("post /responses/compact http/1.1"),
         "{}",
@@ -158,8 +158,8 @@ async fn a_warm_prefix_is_sent_byte_for_byte_with_one_message_more() {
     let provider = provider(&server.url, "anthropic", "");
     let last = r#"{"model":"claude-opus-4-5", "max_tokens":64,"stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
     provider.remember(LastRequest { body: last.into(), beta: Some("context-1".into()) });
-    let body = Body::Prefix { messages: Vec::new(), instruction: "sum up".into() };
-    let called = provider.summarize(epitome_core::Request { body, ..request(Purpose::History) }).await;
+    let body = SummaryInput::Prefix { messages: Vec::new(), instruction: "sum up".into() };
+    let called = provider.summarize(epitome_core::SummaryRequest { body, ..request(Purpose::History) }).await;
     assert_eq!(called.result, reply("ok", Stop::End));
     let (before, behind) = last.split_at(last.len() - 2);
     let added = r#",{"role":"user","content":[{"type":"text","text":"sum up"}]}"#;

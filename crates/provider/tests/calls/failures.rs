@@ -2,15 +2,15 @@
 
 use crate::script::{Act, Server, cut, stream, whole};
 use crate::{BLOCK, KEY, START, Seen, ask, ask_anthropic, provider, request, says};
-use epitome_core::{Failure, Purpose, Reply, Stop, Tokens};
+use epitome_core::{Failure, Purpose, Stop, SummaryReply, Tokens};
 use epitome_engine::Model;
 
 fn fine() -> Act {
     says("ok", "end_turn")
 }
 
-fn ok() -> Result<Reply, Failure> {
-    Ok(Reply { text: "ok".into(), stop: Stop::End, native: None })
+fn ok() -> Result<SummaryReply, Failure> {
+    Ok(SummaryReply { text: "ok".into(), stop: Stop::End, native: None })
 }
 
 fn refusal(status: u16, headers: &str, message: &str) -> Act {
@@ -137,8 +137,9 @@ async fn a_prompt_cut_in_silence_is_too_long() {
     let body = r#"{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":4096,"completion_tokens":2}}"#;
     let server = Server::start(vec![Act::Send(whole(200, "", body))]).await;
     let provider = provider(&server.url, "openai-chat", "");
-    let long = epitome_core::Body::Text("a few words more. ".repeat(4_000).into());
-    let called = provider.summarize(epitome_core::Request { body: long, ..request(Purpose::History) }).await;
+    let long = epitome_core::SummaryInput::Text("a few words more. ".repeat(4_000).into());
+    let called =
+        provider.summarize(epitome_core::SummaryRequest { body: long, ..request(Purpose::History) }).await;
     assert!(matches!(called.result, Err(Failure::TooLong { over: Some(_) })), "{called:?}");
     assert_eq!(provider.window(), Tokens(4_096));
 }

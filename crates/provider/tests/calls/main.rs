@@ -5,7 +5,7 @@ mod answers;
 mod failures;
 mod script;
 
-use epitome_core::{Body, Called, Purpose, Request, Tokens};
+use epitome_core::{CallResult, Purpose, SummaryInput, SummaryRequest, Tokens};
 use epitome_engine::{FrozenClock, Model};
 use epitome_provider::{Aliases, Dice, Limits, Provider, World};
 use epitome_tokens::Catalog;
@@ -44,24 +44,24 @@ fn provider(url: &str, protocol: &str, more: &str) -> Provider {
     aliases.provider("m", Catalog::built_in(), &environment, &world).expect("it is in the table")
 }
 
-fn request(purpose: Purpose) -> Request {
+fn request(purpose: Purpose) -> SummaryRequest {
     let messages = vec![Arc::new(epitome_core::Message::text(
         epitome_core::Role::User,
         epitome_core::Author::Person,
         "we talked",
     ))];
     let body = match purpose {
-        Purpose::Native => Body::Messages { messages, instruction: "".into() },
+        Purpose::Native => SummaryInput::Messages { messages, instruction: "".into() },
         Purpose::History | Purpose::TurnPrefix | Purpose::Part { .. } | Purpose::Branch | Purpose::Short => {
-            Body::Text("sum up: we talked".into())
+            SummaryInput::Text("sum up: we talked".into())
         }
     };
-    Request { purpose, system: "be brief".into(), body, output_max: Tokens(2_000), attempt: 0 }
+    SummaryRequest { purpose, system: "be brief".into(), body, output_max: Tokens(2_000), attempt: 0 }
 }
 
 /// What came of a call, what the server saw, and how long it took.
 struct Seen {
-    called: Called,
+    called: CallResult,
     received: Vec<Received>,
     took: Duration,
     provider: Provider,

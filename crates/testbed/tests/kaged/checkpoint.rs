@@ -1,7 +1,7 @@
 //! A checkpoint: the session waits until its operator has decided, however the compaction was set off.
 
 use super::{full, kaged, made};
-use epitome_core::{Decision, EntryId, Fallback, Outcome, Pending, Record, Strategy, Tokens, Trigger};
+use epitome_core::{CheckpointView, Decision, EntryId, Fallback, Outcome, Record, Strategy, Tokens, Trigger};
 use epitome_engine::{Event, Phase, Step};
 use epitome_testbed::{Bed, TestOperator, now};
 use futures_util::poll;
@@ -41,7 +41,7 @@ fn k20_a_checkpoint_waits_for_the_operator() {
             Poll::Pending => panic!("it was decided"),
         }
     });
-    let pending = Pending {
+    let pending = CheckpointView {
         tokens: Tokens(90_000),
         target: Tokens(60_000),
         leaving: ids[1..21].to_vec(),

@@ -3,7 +3,8 @@
 use super::{WINDOW, full, kaged, made};
 use epitome_core::policy::Writer;
 use epitome_core::{
-    EntryId, Failure, Fallback, Piece, Strategy, Tokens, Transformed, Trigger, Verdict, Wishes,
+    CompactorPiece, CompactorReply, EntryId, Failure, Fallback, PlanChanges, Strategy, Tokens, Trigger,
+    Verdict,
 };
 use epitome_testbed::{Bed, Maker, TestHook, failed};
 use std::sync::Arc;
@@ -30,10 +31,12 @@ fn only(strategy: Strategy) -> Maker {
 fn keeps_ends(bed_messages: &[EntryId]) -> Arc<TestHook> {
     let last = bed_messages.len() - 2;
     let kept = [bed_messages[0], bed_messages[last], bed_messages[last + 1]];
-    let list = [Piece::Write("all tests pass but one".into())].into_iter();
-    let list =
-        [Piece::Keep(kept[0])].into_iter().chain(list).chain(kept[1..].iter().map(|&id| Piece::Keep(id)));
-    Arc::new(TestHook::new("hindsight").compacts(Some(Ok(Transformed { list: list.collect() }))))
+    let list = [CompactorPiece::Write("all tests pass but one".into())].into_iter();
+    let list = [CompactorPiece::Keep(kept[0])]
+        .into_iter()
+        .chain(list)
+        .chain(kept[1..].iter().map(|&id| CompactorPiece::Keep(id)));
+    Arc::new(TestHook::new("hindsight").compacts(Some(Ok(CompactorReply { list: list.collect() }))))
 }
 
 #[test]
@@ -119,7 +122,7 @@ fn k8_the_system_prompt_and_the_first_message_stay_whatever_is_done() {
 fn k9_what_a_plugin_marks_is_kept_with_its_exchange() {
     for strategy in [Strategy::Drop, Strategy::Summarize] {
         let marked = EntryId(4);
-        let wishes = Wishes { retain: vec![marked], ..Wishes::default() };
+        let wishes = PlanChanges { retain: vec![marked], ..PlanChanges::default() };
         let hook = TestHook::new("memory").says(Ok(Some(Verdict::Proceed(wishes))));
         let (mut bed, asked, _) = working(only(strategy).hook(Arc::new(hook)));
         let record = bed.prepare().expect("it is due");

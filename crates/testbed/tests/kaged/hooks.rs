@@ -1,7 +1,9 @@
 //! Observers: when they are told, and what of their verdicts counts.
 
 use super::{full, kaged};
-use epitome_core::{Archive, Before, EntryId, Piece, Record, Strategy, Transformed, Verdict};
+use epitome_core::{
+    Archive, CompactorPiece, CompactorReply, EntryId, Record, Strategy, UpcomingCompaction, Verdict,
+};
 use epitome_engine::{BoxFuture, Hook};
 use epitome_testbed::{Bed, TestModel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +35,7 @@ impl Hook for Observer {
 
     fn before<'a>(
         &'a self,
-        _: &'a Before,
+        _: &'a UpcomingCompaction,
         _: &'a dyn Archive,
     ) -> BoxFuture<'a, Result<Option<Verdict>, String>> {
         self.note("pre_compact");
@@ -44,10 +46,10 @@ impl Hook for Observer {
         &'a self,
         messages: &'a [EntryId],
         _: &'a dyn Archive,
-    ) -> BoxFuture<'a, Result<Transformed, String>> {
+    ) -> BoxFuture<'a, Result<CompactorReply, String>> {
         self.note("transform");
-        let list = messages.iter().take(1).map(|&id| Piece::Keep(id)).collect();
-        Box::pin(std::future::ready(Ok(Transformed { list })))
+        let list = messages.iter().take(1).map(|&id| CompactorPiece::Keep(id)).collect();
+        Box::pin(std::future::ready(Ok(CompactorReply { list })))
     }
 
     fn after<'a>(&'a self, _: &'a Record) -> BoxFuture<'a, Result<(), String>> {

@@ -1,7 +1,7 @@
 //! Compactors: who returns the whole list, and what is done where they do not.
 
 use super::{full, kaged, made};
-use epitome_core::{EntryId, Fallback, Piece, Strategy, Transformed, Verdict, Wishes};
+use epitome_core::{CompactorPiece, CompactorReply, EntryId, Fallback, PlanChanges, Strategy, Verdict};
 use epitome_engine::{Event, Ports, TwoCompactors};
 use epitome_testbed::{Maker, TestHook};
 use std::sync::Arc;
@@ -12,10 +12,11 @@ fn delegating(hook: TestHook) -> Maker {
 }
 
 /// A list that keeps the first message and the last ten of ninety.
-fn list() -> Transformed {
-    let newest = (80..90).map(|id| Piece::Keep(EntryId(id)));
-    let written = [Piece::Keep(EntryId(0)), Piece::Write("they talked of many things".into())];
-    Transformed { list: written.into_iter().chain(newest).collect() }
+fn list() -> CompactorReply {
+    let newest = (80..90).map(|id| CompactorPiece::Keep(EntryId(id)));
+    let written =
+        [CompactorPiece::Keep(EntryId(0)), CompactorPiece::Write("they talked of many things".into())];
+    CompactorReply { list: written.into_iter().chain(newest).collect() }
 }
 
 #[test]
@@ -52,7 +53,7 @@ fn k18_a_second_compactor_is_refused() {
 
 #[test]
 fn k19_one_plugin_may_be_observer_and_compactor() {
-    let wishes = Wishes { inject: Some("remember the milk".into()), ..Wishes::default() };
+    let wishes = PlanChanges { inject: Some("remember the milk".into()), ..PlanChanges::default() };
     let hook = TestHook::new("hindsight").says(Ok(Some(Verdict::Proceed(wishes))));
     let (mut bed, _) = full(delegating(hook.compacts(Some(Ok(list())))));
     let record = bed.prepare().expect("it is due");

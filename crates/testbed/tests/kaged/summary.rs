@@ -1,7 +1,7 @@
 //! What is summarised, by whom, and how to go back.
 
 use super::{full, kaged, made};
-use epitome_core::{Body, EntryId, Purpose, Slot, Strategy, Tokens, Trigger};
+use epitome_core::{EntryId, Purpose, Slot, Strategy, SummaryInput, Tokens, Trigger};
 use epitome_engine::Event;
 use epitome_settings::prompts;
 use epitome_testbed::Bed;
@@ -27,7 +27,7 @@ fn k10_twenty_older_messages_are_summarised_and_the_newest_stay() {
     let requests = bed.model.requests();
     let [request] = &requests[..] else { panic!("one call was to be made") };
     assert_eq!((request.purpose, request.output_max), (Purpose::History, Tokens(1_500)));
-    let Body::Messages { messages, .. } = &request.body else { panic!("as messages") };
+    let SummaryInput::Messages { messages, .. } = &request.body else { panic!("as messages") };
     let originals: Vec<_> = ids[1..21].iter().map(|&id| bed.original(id)).collect();
     assert_eq!(*messages, originals);
 }

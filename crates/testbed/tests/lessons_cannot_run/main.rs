@@ -10,8 +10,8 @@ mod provider;
 mod script;
 
 use epitome_core::{
-    Author, Block, Body, Called, Change, Coverage, Failure, Fallback, Message, Part, Record, Reply, Request,
-    Role, Shown, Stop, Strategy, Tokens, ToolResult, Trigger,
+    Author, Block, CallResult, Change, Coverage, Failure, Fallback, Message, MessageView, Record, ResultPart,
+    Role, Stop, Strategy, SummaryInput, SummaryReply, SummaryRequest, Tokens, ToolResult, Trigger,
 };
 use epitome_settings::{Sources, resolve};
 use epitome_testbed::{Bed, Maker, change, cut_off, failed, good, tool_call, word};
@@ -40,7 +40,7 @@ fn recorded(bed: &mut Bed) -> (Change, Arc<Record>) {
 }
 
 /// What a compaction came to when every answer was this one: who did it, what was given up, how many calls.
-fn always(called: Called) -> (Strategy, Vec<Fallback>, usize) {
+fn always(called: CallResult) -> (Strategy, Vec<Fallback>, usize) {
     let mut bed = due(Maker::new("default", WINDOW));
     bed.model.always(called);
     let (made, record) = recorded(&mut bed);
@@ -54,8 +54,8 @@ fn given_up(why: &str) -> Vec<Fallback> {
 
 /// The rules of the three protocols that messages break once they are encoded.
 fn violations(messages: &[Arc<Message>]) -> Vec<String> {
-    let shown: Vec<Shown> =
-        messages.iter().map(|message| Shown { id: None, message: message.clone() }).collect();
+    let shown: Vec<MessageView> =
+        messages.iter().map(|message| MessageView { id: None, message: message.clone() }).collect();
     let parts = RequestParts { model: Some("m"), max_tokens: Some(100), ..RequestParts::default() };
     let mut found = Vec::new();
     for protocol in Protocol::ALL {
@@ -140,8 +140,8 @@ fn l20_an_error_text_that_came_as_an_answer_is_no_summary() {
         let why = format!("what came back is no summary: {text}");
         assert_eq!(always(good(text)), (Strategy::Summarize, given_up(&why), 2));
     }
-    let refused = always(Called {
-        result: Ok(Reply { text: "no".into(), stop: Stop::Refusal, native: None }),
+    let refused = always(CallResult {
+        result: Ok(SummaryReply { text: "no".into(), stop: Stop::Refusal, native: None }),
         ..good("")
     });
     assert_eq!(refused, (Strategy::Summarize, given_up("the summariser would not answer"), 2));
@@ -217,12 +217,13 @@ fn l24_an_empty_configuration_compacts_without_a_model() {
 fn l25_a_result_without_a_call_does_not_break_the_summary_request() {
     let mut bed = Bed::new("aura", WINDOW);
     bed.talk(5, 200);
-    let parts = vec![Part::Text { text: "what became of me?".into() }];
+    let parts = vec![ResultPart::Text { text: "what became of me?".into() }];
     let orphan = ToolResult { call: "nobody".into(), parts, is_error: false };
     bed.say(Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(orphan)] });
     bed.talk(85, 200);
     assert_eq!(made(&mut bed).strategy, Strategy::Summarize);
-    let [Request { body: Body::Messages { messages, .. }, .. }] = &bed.model.requests()[..] else {
+    let [SummaryRequest { body: SummaryInput::Messages { messages, .. }, .. }] = &bed.model.requests()[..]
+    else {
         panic!("one request of messages")
     };
     assert!(messages.iter().any(|message| message.results().count() == 1));

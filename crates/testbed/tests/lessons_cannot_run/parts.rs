@@ -2,7 +2,7 @@
 
 use crate::{WINDOW, due, made, recorded};
 use epitome_core::policy::{Last, Split};
-use epitome_core::{Called, Failure, Purpose, Request, Strategy, Tokens};
+use epitome_core::{CallResult, Failure, Purpose, Strategy, SummaryRequest, Tokens};
 use epitome_engine::{BoxFuture, Model, SummaryModel};
 use epitome_testbed::{Bed, Maker, empty, failed, good, tool_call, word, written};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Model for OneSlot {
         Tokens(4_000)
     }
 
-    fn summarize(&self, _: Request) -> BoxFuture<'_, Called> {
+    fn summarize(&self, _: SummaryRequest) -> BoxFuture<'_, CallResult> {
         if self.busy.fetch_add(1, Ordering::Relaxed) > 0 {
             self.sent_away.fetch_add(1, Ordering::Relaxed);
         }

@@ -1,7 +1,7 @@
 //! Any history, cut anywhere.
 
 use crate::violations;
-use epitome_core::{Author, Block, Call, EntryId, Message, Part, Role, ToolResult, Trigger};
+use epitome_core::{Author, Block, Call, EntryId, Message, ResultPart, Role, ToolResult, Trigger};
 use epitome_testbed::{Bed, Maker};
 
 /// Enough that each kind of message meets each other; all of it takes a few seconds.
@@ -37,7 +37,7 @@ fn say(bed: &mut Bed, dice: &mut Dice) {
             (Role::Assistant, Author::Model, vec![Block::text("look"), Block::Call(call)])
         }
         _ => {
-            let parts = vec![Part::Text { text: text.as_str().into() }];
+            let parts = vec![ResultPart::Text { text: text.as_str().into() }];
             let result = ToolResult { call: id.as_str().into(), parts, is_error: false };
             (Role::Tool, Author::Tool, vec![Block::Result(result)])
         }

@@ -1,7 +1,9 @@
 //! Pairs of every kind: calls a provider makes itself, approvals, reasoning with its call, mixed messages.
 
 use crate::{WINDOW, body, kept_from, seen, violations};
-use epitome_core::{Author, Block, Call, EntryId, Message, Opaque, Part, Role, Shown, ToolResult, Trigger};
+use epitome_core::{
+    Author, Block, Call, EntryId, Message, MessageView, Opaque, ResultPart, Role, ToolResult, Trigger,
+};
 use epitome_testbed::{Bed, Quarter};
 use epitome_wire::{Format, Protocol};
 use std::sync::Arc;
@@ -88,7 +90,7 @@ fn l58_reasoning_stays_with_what_it_led_to_in_any_order() {
 }
 
 /// A history in which nothing has its other half.
-fn broken() -> Vec<Shown> {
+fn broken() -> Vec<MessageView> {
     let call = Call { id: "gone".into(), name: "read".into(), input: "{}".into(), freeform: false };
     let messages = [
         crate::result("nobody", "an answer to nothing"),
@@ -97,7 +99,7 @@ fn broken() -> Vec<Shown> {
         message(Role::User, vec![Block::text("and?")]),
         crate::result("nobody", "another one"),
     ];
-    messages.into_iter().map(|message| Shown { id: None, message: message.into() }).collect()
+    messages.into_iter().map(|message| MessageView { id: None, message: message.into() }).collect()
 }
 
 #[test]
@@ -112,14 +114,15 @@ fn l61_what_was_repaired_once_is_not_repaired_again() {
             use epitome_core::Archive;
             conversation.originals.message(id).expect("it is in the file")
         };
-        let again: Vec<Shown> = ids.map(|id| Shown { id: Some(id), message: message(id) }).collect();
+        let again: Vec<MessageView> =
+            ids.map(|id| MessageView { id: Some(id), message: message(id) }).collect();
         assert_eq!(String::from_utf8(body(protocol, &again)), String::from_utf8(once), "{protocol}");
     }
 }
 
 #[test]
 fn l63_a_message_that_is_kept_loses_a_result_whose_call_is_gone_and_nothing_else() {
-    let parts = vec![Part::Text { text: "what the tool found".into() }];
+    let parts = vec![ResultPart::Text { text: "what the tool found".into() }];
     let orphan = Block::Result(ToolResult { call: "gone".into(), parts, is_error: false });
     let mut bed = Bed::new("default", WINDOW);
     let mixed = bed.say(message(Role::User, vec![orphan, Block::text("and keep the port at 8443")]));

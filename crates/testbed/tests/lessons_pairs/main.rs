@@ -5,8 +5,8 @@ mod any;
 mod kinds;
 
 use epitome_core::{
-    Author, Block, EntryId, Message, Part, Piece, Record, Role, Shown, Slot, Supplied, ToolResult,
-    Transformed, Trigger, Verdict, Wishes,
+    Author, Block, CompactorPiece, CompactorReply, EntryId, HookSummary, Message, MessageView, PlanChanges,
+    Record, ResultPart, Role, Slot, ToolResult, Trigger, Verdict,
 };
 use epitome_engine::{Driver, Ports};
 use epitome_testbed::{Bed, Maker, TestHook, good};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 const WINDOW: u64 = 20_000;
 
 /// A request body of what is shown.
-fn body(protocol: Protocol, shown: &[Shown]) -> Vec<u8> {
+fn body(protocol: Protocol, shown: &[MessageView]) -> Vec<u8> {
     let parts = RequestParts { model: Some("m"), max_tokens: Some(100), ..RequestParts::default() };
     encode::body(protocol, &parts, shown).expect("there are no tools to go wrong")
 }
@@ -40,7 +40,7 @@ fn seen(bed: &Bed, ids: &[EntryId]) -> Vec<EntryId> {
 
 /// A result for a call, in the shape of a whole message.
 fn result(call: &str, text: &str) -> Message {
-    let parts = vec![Part::Text { text: text.into() }];
+    let parts = vec![ResultPart::Text { text: text.into() }];
     let blocks = vec![Block::Result(ToolResult { call: call.into(), parts, is_error: false })];
     Message { role: Role::Tool, author: Author::Tool, blocks }
 }
@@ -56,9 +56,9 @@ fn ask(bed: &mut Bed, hook: TestHook) {
 
 /// Compacts with a hook that wants everything from this message on kept.
 fn kept_from(bed: &mut Bed, keep_from: EntryId) -> Arc<Record> {
-    let wishes = Wishes {
-        summary: Some(Supplied { text: "## Goal\nship it".into(), keep_from: Some(keep_from) }),
-        ..Wishes::default()
+    let wishes = PlanChanges {
+        summary: Some(HookSummary { text: "## Goal\nship it".into(), keep_from: Some(keep_from) }),
+        ..PlanChanges::default()
     };
     let hook = TestHook::new("plugin").says(Ok(Some(Verdict::Proceed(wishes))));
     ask(bed, hook);
@@ -135,7 +135,7 @@ fn l55_one_half_that_a_hook_wants_kept_brings_the_other() {
         let (call, answer) = bed.exchange("read", "{}", "text");
         bed.talk(70, 200);
         let retain = vec![if is_call { call } else { answer }, EntryId(9_999)];
-        let verdict = Verdict::Proceed(Wishes { retain, ..Wishes::default() });
+        let verdict = Verdict::Proceed(PlanChanges { retain, ..PlanChanges::default() });
         ask(&mut bed, TestHook::new("plugin").says(Ok(Some(verdict))));
         let record = bed.compact(Trigger::Manual);
         assert_eq!(record.hooks[0].told, "retains 1, refused 1 that are not in this history (m9999…)");
@@ -151,10 +151,10 @@ fn l55_a_compactors_list_that_parts_a_pair_is_refused() {
     let (call, answer) = bed.exchange("read", "{}", "text");
     bed.talk(69, 200);
     let newest = bed.user("go on");
-    let keep = [first, call, newest].map(Piece::Keep);
+    let keep = [first, call, newest].map(CompactorPiece::Keep);
     let [first_kept, call_kept, newest_kept] = keep;
-    let list = vec![first_kept, call_kept, Piece::Write("so far".into()), newest_kept];
-    let hook = TestHook::new("plugin").compacts(Some(Ok(Transformed { list })));
+    let list = vec![first_kept, call_kept, CompactorPiece::Write("so far".into()), newest_kept];
+    let hook = TestHook::new("plugin").compacts(Some(Ok(CompactorReply { list })));
     let mut settings = bed.session.policy().settings().clone();
     settings.strategy.insert(0, epitome_core::Strategy::Delegate);
     let policy = epitome_core::Policy::try_from(settings).expect("the settings are sound");

@@ -1,7 +1,7 @@
 //! What hooks may do to Operator-Use's compactions, and what they are told.
 
 use crate::{WINDOW, compact, summary, tail};
-use epitome_core::{EntryId, Mark, Outcome, Supplied, Trigger, Verdict, Wishes};
+use epitome_core::{EntryId, HookSummary, Mark, Outcome, PlanChanges, Trigger, Verdict};
 use epitome_engine::Hook;
 use epitome_testbed::{Bed, Maker, TestHook};
 use std::sync::Arc;
@@ -17,8 +17,9 @@ fn hooked(hooks: &[Arc<TestHook>]) -> Bed {
 }
 
 fn supplies() -> TestHook {
-    let summary = Some(Supplied { text: "the hook's own words".into(), keep_from: None });
-    TestHook::new("archivist").says(Ok(Some(Verdict::Proceed(Wishes { summary, ..Wishes::default() }))))
+    let summary = Some(HookSummary { text: "the hook's own words".into(), keep_from: None });
+    TestHook::new("archivist")
+        .says(Ok(Some(Verdict::Proceed(PlanChanges { summary, ..PlanChanges::default() }))))
 }
 
 #[test]

@@ -1,17 +1,19 @@
 //! What Operator-Use asks of a model, and what becomes of the answer.
 
 use crate::{WINDOW, bed, compact, exchanges, summary, tail};
-use epitome_core::{Body, Purpose, Request};
+use epitome_core::{Purpose, SummaryInput, SummaryRequest};
 use epitome_settings::prompts;
 use epitome_testbed::{Bed, Maker, good};
 
 /// The texts of the messages of a request, and what to do with them.
-fn told(request: &Request) -> (Vec<String>, String) {
+fn told(request: &SummaryRequest) -> (Vec<String>, String) {
     match &request.body {
-        Body::Messages { messages, instruction } => {
+        SummaryInput::Messages { messages, instruction } => {
             (messages.iter().map(|message| message.said()).collect(), instruction.to_string())
         }
-        Body::Text(_) | Body::Prefix { .. } => panic!("Operator-Use hands over whole messages"),
+        SummaryInput::Text(_) | SummaryInput::Prefix { .. } => {
+            panic!("Operator-Use hands over whole messages")
+        }
     }
 }
 

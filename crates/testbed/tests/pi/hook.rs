@@ -1,7 +1,7 @@
 //! What hooks may do to pi's compactions.
 
 use crate::{WINDOW, compact, tail};
-use epitome_core::{EntryId, Outcome, Supplied, Trigger, Verdict, Wishes};
+use epitome_core::{EntryId, HookSummary, Outcome, PlanChanges, Trigger, Verdict};
 use epitome_testbed::{Bed, Maker, TestHook};
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ fn hooked(verdict: Verdict) -> (Bed, EntryId, EntryId) {
 }
 
 fn supplies(keep_from: Option<EntryId>) -> Verdict {
-    let summary = Some(Supplied { text: "the hook's own words".into(), keep_from });
-    Verdict::Proceed(Wishes { summary, ..Wishes::default() })
+    let summary = Some(HookSummary { text: "the hook's own words".into(), keep_from });
+    Verdict::Proceed(PlanChanges { summary, ..PlanChanges::default() })
 }
 
 #[test]

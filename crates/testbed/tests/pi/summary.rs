@@ -1,7 +1,7 @@
 //! What pi asks of a model, and what becomes of the answer.
 
 use crate::{WINDOW, bed, compact, compacted_before_a_long_turn, exchanges, summary, tail};
-use epitome_core::{Body, Purpose, Request, Role, Tokens};
+use epitome_core::{Purpose, Role, SummaryInput, SummaryRequest, Tokens};
 use epitome_settings::prompts;
 use epitome_testbed::{Bed, Maker, good, written};
 
@@ -22,7 +22,7 @@ fn inside<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     rest.split_once(&format!("\n</{tag}>")).map(|(inner, _)| inner)
 }
 
-fn told(request: &Request) -> String {
+fn told(request: &SummaryRequest) -> String {
     inside(&written(request), "conversation").expect("it has a conversation").to_owned()
 }
 
@@ -110,7 +110,7 @@ fn p17_a_turn_cut_right_after_a_compaction_does_not_lose_the_summary() {
 }
 
 /// What is asked of a short turn with a call, whose result is `result`.
-fn told_turn(version: &str, result: &str) -> Request {
+fn told_turn(version: &str, result: &str) -> SummaryRequest {
     let mut bed = bed(version);
     bed.user("fix the parser");
     bed.exchange("read", r#"{"path":"a.rs","limit":9}"#, result);
@@ -144,7 +144,7 @@ fn p20_messages_have_their_markers() {
 fn p21_everything_is_one_message() {
     for version in ["pi", "pi@0.58", "pi@0.83", "pi@0.87"] {
         let request = told_turn(version, &"line\n".repeat(390));
-        assert!(matches!(request.body, Body::Text(_)), "{version}");
+        assert!(matches!(request.body, SummaryInput::Text(_)), "{version}");
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::dice::Dice;
 use crate::{World, any_preset};
 use epitome_core::policy::{PruneWhen, Threshold};
-use epitome_core::{Called, EntryId, Mark, Policy, Request, Settings, Tokens, Trigger};
+use epitome_core::{CallResult, EntryId, Mark, Policy, Settings, SummaryRequest, Tokens, Trigger};
 use epitome_engine::{BoxFuture, EngineError, Model, Phase, SummaryModel};
 use epitome_settings::preset;
 use epitome_testbed::now;
@@ -183,7 +183,7 @@ impl Model for Silent {
         Tokens(8_000)
     }
 
-    fn summarize(&self, _: Request) -> BoxFuture<'_, Called> {
+    fn summarize(&self, _: SummaryRequest) -> BoxFuture<'_, CallResult> {
         Box::pin(std::future::pending())
     }
 }

@@ -1,7 +1,10 @@
 //! Models and hooks one cannot rely on.
 
 use crate::dice::Dice;
-use epitome_core::{Called, EntryId, Failure, Piece, Spent, Supplied, Tokens, Transformed, Verdict, Wishes};
+use epitome_core::{
+    CallCost, CallResult, CompactorPiece, CompactorReply, EntryId, Failure, HookSummary, PlanChanges, Tokens,
+    Verdict,
+};
 use epitome_engine::Hook;
 use epitome_testbed::{Maker, TestHook, cut_off, empty, failed, good, tool_call};
 use std::sync::Arc;
@@ -15,7 +18,7 @@ pub(crate) fn fickle_model(maker: Maker, dice: &mut Dice) -> Maker {
     let window = 2_000 + dice.below(100_000);
     let latency = Duration::from_secs(dice.below(300));
     let takes_parallel = dice.below(2) == 0;
-    let answers: Vec<Called> = (0..ANSWERS).map(|number| answer(number, dice)).collect();
+    let answers: Vec<CallResult> = (0..ANSWERS).map(|number| answer(number, dice)).collect();
     maker.model(|model| {
         let model = model.with_window(window).with_output_max(500 + window / 8).slow(latency);
         let model = if takes_parallel { model.parallel() } else { model };
@@ -26,7 +29,7 @@ pub(crate) fn fickle_model(maker: Maker, dice: &mut Dice) -> Maker {
     })
 }
 
-fn answer(number: usize, dice: &mut Dice) -> Called {
+fn answer(number: usize, dice: &mut Dice) -> CallResult {
     let summary = format!("## Goal\nship part {number}\n\n## Next Steps\n- go on with part {}", number + 1);
     match dice.below(20) {
         0 => empty(),
@@ -39,7 +42,7 @@ fn answer(number: usize, dice: &mut Dice) -> Called {
         7 => failed(Failure::Broken("the stream broke off".into())),
         8 => failed(Failure::TimedOut),
         9 => failed(Failure::Throttled("429".into())),
-        10 => Called { result: Err(Failure::Cancelled), spent: Spent::default() },
+        10 => CallResult { result: Err(Failure::Cancelled), spent: CallCost::default() },
         _ => good(&summary),
     }
 }
@@ -53,16 +56,19 @@ pub(crate) fn fickle_hook(dice: &mut Dice) -> Arc<dyn Hook> {
         0 => hook.says(Ok(Some(Verdict::Veto { why: "never".into() }))),
         1 => hook.hangs(),
         2 => hook.says(Err("it crashed".into())),
-        3 => hook.says(proceed(Wishes { retain: vec![id, EntryId(99_999)], ..Wishes::default() })),
-        4 => hook.says(proceed(Wishes { inject: Some("mind the gap ".repeat(40_000)), ..Wishes::default() })),
+        3 => hook.says(proceed(PlanChanges { retain: vec![id, EntryId(99_999)], ..PlanChanges::default() })),
+        4 => hook.says(proceed(PlanChanges {
+            inject: Some("mind the gap ".repeat(40_000)),
+            ..PlanChanges::default()
+        })),
         5 => {
-            let supplied = Supplied { text: "the hook's own words".into(), keep_from: Some(id) };
-            hook.says(proceed(Wishes { summary: Some(supplied), ..Wishes::default() }))
+            let supplied = HookSummary { text: "the hook's own words".into(), keep_from: Some(id) };
+            hook.says(proceed(PlanChanges { summary: Some(supplied), ..PlanChanges::default() }))
         }
         6 => hook.compacts(None),
         7 => {
-            let list = vec![Piece::Write("all that matters".into()), Piece::Keep(id)];
-            hook.compacts(Some(Ok(Transformed { list })))
+            let list = vec![CompactorPiece::Write("all that matters".into()), CompactorPiece::Keep(id)];
+            hook.compacts(Some(Ok(CompactorReply { list })))
         }
         _ => hook,
     })

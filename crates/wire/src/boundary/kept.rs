@@ -2,7 +2,7 @@
 
 use super::{Boundary, WriteError};
 use crate::Conversation;
-use epitome_core::{Context, EntryId, Uncounted};
+use epitome_core::{Context, EntryId, ZeroMeasure};
 
 /// The messages of the branch that ends in the conversation's leaf.
 pub(crate) fn branch_messages(conversation: &Conversation) -> Vec<EntryId> {
@@ -15,7 +15,7 @@ pub(crate) fn kept_tail(
     conversation: &Conversation,
     boundary: &Boundary,
 ) -> Result<Vec<EntryId>, WriteError> {
-    let context = Context::of(conversation.leaf, conversation.reader(&Uncounted))?;
+    let context = Context::of(conversation.leaf, conversation.reader(&ZeroMeasure))?;
     let tail = context.tail_of(&boundary.tail).into_iter();
     Ok(tail.filter(|id| !boundary.front.contains(id)).collect())
 }

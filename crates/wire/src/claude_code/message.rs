@@ -4,7 +4,7 @@ use super::attachment;
 use super::record::{BlockLine, Body, ImageLine, PartLine, Record};
 use crate::jsonl::{Content, Text, decoded, raw_content};
 use crate::unpaired::{UNPAIRED, unpaired};
-use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, Part, Role, ToolResult};
+use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, ResultPart, Role, ToolResult};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -146,13 +146,13 @@ fn call_of(line: &BlockLine<'_>) -> Call {
 fn result_of<'a>(line: &BlockLine<'_>, raw: impl FnOnce() -> Option<&'a RawValue>) -> ToolResult {
     let parts = match &line.content {
         Content::Nothing => Vec::new(),
-        Content::Text(text) => vec![Part::Text { text: text.into() }],
+        Content::Text(text) => vec![ResultPart::Text { text: text.into() }],
         Content::Blocks(parts) => parts_of(parts, raw),
     };
     ToolResult { call: call_id(&line.tool_use_id), parts, is_error: line.is_error == Some(true) }
 }
 
-fn parts_of<'a>(lines: &[PartLine<'_>], raw: impl FnOnce() -> Option<&'a RawValue>) -> Vec<Part> {
+fn parts_of<'a>(lines: &[PartLine<'_>], raw: impl FnOnce() -> Option<&'a RawValue>) -> Vec<ResultPart> {
     let is_plain =
         |line: &PartLine<'_>| matches!(line.kind.as_deref(), Some("text")) || line.source.is_some();
     // Only a part we do not know is looked up again, as the bytes it came in.
@@ -162,11 +162,11 @@ fn parts_of<'a>(lines: &[PartLine<'_>], raw: impl FnOnce() -> Option<&'a RawValu
         raw().map_or_else(Vec::new, |raw| raw_content(raw.get()))
     };
     let part = |(at, line): (usize, &PartLine<'_>)| match (line.kind.as_deref(), &line.source) {
-        (Some("text"), _) => Part::Text { text: owned(&line.text) },
-        (_, Some(source)) => Part::Image(image_of(source)),
+        (Some("text"), _) => ResultPart::Text { text: owned(&line.text) },
+        (_, Some(source)) => ResultPart::Image(image_of(source)),
         (kind, None) => {
             let json = raws.get(at).map_or("null", |raw| raw.get()).into();
-            Part::Opaque(Opaque { kind: kind.unwrap_or_default().into(), json })
+            ResultPart::Opaque(Opaque { kind: kind.unwrap_or_default().into(), json })
         }
     };
     lines.iter().enumerate().map(part).collect()
@@ -177,8 +177,8 @@ fn unpaired_blocks<'a>(line: &BlockLine<'_>, raw: impl FnOnce() -> Option<&'a Ra
     let result = result_of(line, raw);
     let text = unpaired(&result.call, &result.text());
     let images = result.parts.into_iter().filter_map(|part| match part {
-        Part::Image(image) => Some(Block::Image(image)),
-        Part::Text { .. } | Part::Opaque(_) => None,
+        ResultPart::Image(image) => Some(Block::Image(image)),
+        ResultPart::Text { .. } | ResultPart::Opaque(_) => None,
     });
     std::iter::once(Block::text(text)).chain(images).collect()
 }

@@ -6,7 +6,7 @@ use super::record::{Body, Record, UsageLine};
 use crate::assembly::{Assembly, Met, Pairing};
 use crate::jsonl::{Object, Problems};
 use crate::{ByteSource, Conversation, Fixed, Format, RecordedReply, ReportedUsage};
-use epitome_core::{CallId, EntryId, Measure, Weighed};
+use epitome_core::{CallId, EntryId, Measure, MeasuredItem};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -151,7 +151,7 @@ impl<'m> Session<'m> {
         (entry, reply)
     }
 
-    fn met(&self, record: &Record<'_>, object: Object<'_>, weighed: Weighed, part: u32) -> Met {
+    fn met(&self, record: &Record<'_>, object: Object<'_>, weighed: MeasuredItem, part: u32) -> Met {
         Met { weighed, span: object.span, part, name: record.uuid.as_ref().map(Arc::from) }
     }
 

@@ -4,7 +4,7 @@ use super::item::{Item, Line, Piece};
 use crate::jsonl::{Content, Text, decoded};
 use crate::protocol::read::image_at;
 use crate::unpaired::{UNPAIRED, unpaired};
-use epitome_core::{Author, Block, Call, CallId, Message, Opaque, Part, Role, ToolResult};
+use epitome_core::{Author, Block, Call, CallId, Message, Opaque, ResultPart, Role, ToolResult};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -144,21 +144,21 @@ fn output_message(item: &Item<'_>, no_call: bool) -> Message {
     Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }
 }
 
-fn output_parts(item: &Item<'_>) -> Vec<Part> {
+fn output_parts(item: &Item<'_>) -> Vec<ResultPart> {
     if let Some(found) = item.tools {
-        return vec![Part::Text { text: found.get().into() }];
+        return vec![ResultPart::Text { text: found.get().into() }];
     }
     match &item.output {
         Content::Nothing => Vec::new(),
-        Content::Text(text) => vec![Part::Text { text: text.into() }],
+        Content::Text(text) => vec![ResultPart::Text { text: text.into() }],
         Content::Blocks(pieces) => pieces.iter().map(part_of).collect(),
     }
 }
 
-fn part_of(piece: &Piece<'_>) -> Part {
+fn part_of(piece: &Piece<'_>) -> ResultPart {
     match &piece.image_url {
-        Some(url) => Part::Image(image_at(url)),
-        None => Part::Text { text: owned(&piece.text) },
+        Some(url) => ResultPart::Image(image_at(url)),
+        None => ResultPart::Text { text: owned(&piece.text) },
     }
 }
 

@@ -3,7 +3,7 @@
 use super::event::{Data, Event, Request};
 use crate::jsonl::{Text, decoded};
 use crate::unpaired::unpaired;
-use epitome_core::{Author, Block, Call, CallId, Message, Part, Role, ToolResult};
+use epitome_core::{Author, Block, Call, CallId, Message, ResultPart, Role, ToolResult};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -66,7 +66,8 @@ fn result_message(data: &Data<'_>, no_call: bool) -> Message {
     if no_call {
         return Message::text(Role::User, Author::Harness, unpaired(call, &text));
     }
-    let result = ToolResult { call, parts: vec![Part::Text { text }], is_error: data.success == Some(false) };
+    let result =
+        ToolResult { call, parts: vec![ResultPart::Text { text }], is_error: data.success == Some(false) };
     Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }
 }
 

@@ -4,7 +4,7 @@ use super::pairs::Pairs;
 use super::{Dialect, Document, Side, View};
 use crate::jsonl::Problems;
 use crate::{ByteSource, Conversation, Fixed, Originals, Place, RecordedReply, ReportedUsage, Span};
-use epitome_core::{Compaction, Entry, EntryId, Log, Measure, Message, SizeTable, Weighed};
+use epitome_core::{Compaction, Entry, EntryId, Log, Measure, MeasuredItem, Message, SizeTable};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ impl<'d, D: Dialect> Draft<'d, D> {
 
     /// Adds a message already made from `runs` on `side`.
     pub(crate) fn put(&mut self, runs: &[View<'_>], side: Side, message: &Message) -> EntryId {
-        let Weighed { item, sizes } = self.measure.weigh(message);
+        let MeasuredItem { item, sizes } = self.measure.weigh(message);
         let id = EntryId(self.log.len() as u32);
         for fault in self.pairs.take(id, &item) {
             self.odd(&format!("message {}: {fault}", self.element));

@@ -9,7 +9,7 @@ use crate::{
     ByteSource, Conversation, Fixed, Format, Originals, Place, Problem, ReadError, RecordedReply, Span,
     Transcript,
 };
-use epitome_core::{Author, Entry, EntryId, Log, Mark, Measure, Message, Role, SizeTable, Weighed};
+use epitome_core::{Author, Entry, EntryId, Log, Mark, Measure, MeasuredItem, Message, Role, SizeTable};
 use std::sync::Arc;
 
 /// Reads a file of ours; `inner` reads the original inside, in the format it is said to have.
@@ -108,7 +108,7 @@ impl Growth<'_> {
 
     fn take_message(&mut self, number: usize, at: Option<EntryId>, message: Message, span: Span) {
         // Counted anew: the file may have been written with another model's counter.
-        let Weighed { item, sizes } = self.measure.weigh(&message);
+        let MeasuredItem { item, sizes } = self.measure.weigh(&message);
         let id = self.take_entry(number, at, Entry::Message(item));
         let is_born_native = self.is_born_native;
         let conversation = &mut self.transcript.conversations[number];

@@ -3,7 +3,7 @@
 use crate::document::{Object, View};
 use crate::protocol::read::openai_chat::thinking;
 use crate::protocol::read::{block_of, image_at, parts_of};
-use epitome_core::{Author, Block, Call, CallId, Message, Part, Role, ToolResult};
+use epitome_core::{Author, Block, Call, CallId, Message, ResultPart, Role, ToolResult};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -136,9 +136,9 @@ impl<'a> Event<'a> {
         let around = extras.get("metadata").and_then(View::object).unwrap_or_default();
         let content = self.fields.shared("content");
         let text = [around.shared("prefix"), content, around.shared("suffix")].concat();
-        let said = (!text.is_empty()).then(|| Part::Text { text: text.into() });
+        let said = (!text.is_empty()).then(|| ResultPart::Text { text: text.into() });
         let pictures = extras.list("image_urls").into_iter().filter_map(|url| url.text());
-        let pictures = pictures.map(|url| Part::Image(image_at(&url)));
+        let pictures = pictures.map(|url| ResultPart::Image(image_at(&url)));
         let has_failed = self.fields.get("success").is_some_and(|success| success.json() == "false");
         let result = ToolResult {
             call: self.call_id(),

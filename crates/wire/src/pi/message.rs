@@ -3,7 +3,7 @@
 use super::record::{BlockLine, Body, Record};
 use crate::jsonl::{Content, Text, decoded, raw_content};
 use crate::unpaired::unpaired;
-use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, Part, Role, ToolResult};
+use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, ResultPart, Role, ToolResult};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -118,13 +118,13 @@ fn result_message(body: &Body<'_>, line: &str, reading: Reading) -> Message {
     }
 }
 
-fn part_of(block: Block) -> Part {
+fn part_of(block: Block) -> ResultPart {
     match block {
-        Block::Text { text } | Block::Thinking { text, .. } => Part::Text { text },
-        Block::Image(image) => Part::Image(image),
-        Block::Opaque(opaque) => Part::Opaque(opaque),
-        Block::Call(call) => Part::Text { text: call.input },
-        Block::Result(result) => Part::Text { text: result.text().into() },
+        Block::Text { text } | Block::Thinking { text, .. } => ResultPart::Text { text },
+        Block::Image(image) => ResultPart::Image(image),
+        Block::Opaque(opaque) => ResultPart::Opaque(opaque),
+        Block::Call(call) => ResultPart::Text { text: call.input },
+        Block::Result(result) => ResultPart::Text { text: result.text().into() },
     }
 }
 

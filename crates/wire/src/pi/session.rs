@@ -8,7 +8,7 @@ use super::record::{Record, UsageLine};
 use super::weigh::WeighedLine;
 use crate::jsonl::{Object, Problems};
 use crate::{Conversation, Fixed, Originals, Place, RecordedReply, ReportedUsage, Span};
-use epitome_core::{Archive, Compaction, Entry, EntryId, Log, Measure, Role, SizeTable, Tail, Weighed};
+use epitome_core::{Archive, Compaction, Entry, EntryId, Log, Measure, MeasuredItem, Role, SizeTable, Tail};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -149,8 +149,8 @@ impl<'m> Session<'m> {
         self.settle_message(name, above, weighed);
     }
 
-    fn settle_message(&mut self, name: Option<Arc<str>>, above: Option<EntryId>, weighed: Weighed) {
-        let Weighed { item, sizes } = weighed;
+    fn settle_message(&mut self, name: Option<Arc<str>>, above: Option<EntryId>, weighed: MeasuredItem) {
+        let MeasuredItem { item, sizes } = weighed;
         self.sizes.set(self.next_id(), sizes);
         self.calls.extend(item.calls.iter().map(|call| call.0.clone()));
         self.settle(name, above, Some(Entry::Message(item)));

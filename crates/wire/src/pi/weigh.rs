@@ -2,7 +2,7 @@
 
 use super::record::{BlockLine, Body, Record, UsageLine};
 use crate::jsonl::{Content, Text};
-use epitome_core::{Author, CallId, Image, Item, Measure, Role, Sizes, Weighed};
+use epitome_core::{Author, CallId, Image, Item, Measure, MeasuredItem, Role, Sizes};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(super) struct WeighedLine {
     pub model: Option<Box<str>>,
     pub usage: Option<UsageLine>,
     /// What [`Measure::weigh`] gives for the message as it is.
-    pub weighed: Weighed,
+    pub weighed: MeasuredItem,
 }
 
 /// Weighs the line of a message. What is odd about a line in any way, it leaves to others.
@@ -38,7 +38,7 @@ pub(super) fn weigh(line: &str, measure: &dyn Measure) -> Option<WeighedLine> {
     })
 }
 
-fn weigh_said(body: &Body<'_>, role: Role, author: Author, measure: &dyn Measure) -> Option<Weighed> {
+fn weigh_said(body: &Body<'_>, role: Role, author: Author, measure: &dyn Measure) -> Option<MeasuredItem> {
     let (mut sizes, mut calls) = (Sizes { framing: measure.framing(), ..Sizes::default() }, Vec::new());
     if let Content::Text(said) = &body.content {
         sizes.text += measure.text(said);
@@ -58,10 +58,10 @@ fn weigh_said(body: &Body<'_>, role: Role, author: Author, measure: &dyn Measure
         }
     }
     let item = Item { role, author, calls: calls.into(), answers: Box::default() };
-    Some(Weighed { item, sizes })
+    Some(MeasuredItem { item, sizes })
 }
 
-fn weigh_result(body: &Body<'_>, measure: &dyn Measure) -> Option<Weighed> {
+fn weigh_result(body: &Body<'_>, measure: &dyn Measure) -> Option<MeasuredItem> {
     let framing = measure.framing() + measure.result_framing();
     let mut sizes = Sizes { framing, ..Sizes::default() };
     if let Content::Text(said) = &body.content {
@@ -76,7 +76,7 @@ fn weigh_result(body: &Body<'_>, measure: &dyn Measure) -> Option<Weighed> {
     }
     let answers = [CallId(body.tool_call_id.as_deref()?.into())].into();
     let item = Item { role: Role::Tool, author: Author::Tool, calls: Box::default(), answers };
-    Some(Weighed { item, sizes })
+    Some(MeasuredItem { item, sizes })
 }
 
 fn image_of(block: &BlockLine<'_>) -> Image {

@@ -1,7 +1,7 @@
 //! Real sessions: what each file comes to, and that every original is found again.
 
 use crate::{ids, originals, read_as};
-use epitome_core::{Entry, Shown};
+use epitome_core::{Entry, MessageView};
 use epitome_wire::encode::{self, RequestParts};
 use epitome_wire::{Conversation, Format, Protocol, Transcript};
 use std::fs;
@@ -127,8 +127,10 @@ fn what_we_write_we_read() {
     for (name, bytes) in FOLDERS.into_iter().flat_map(files) {
         let transcript = read_as(None, &bytes).expect("a corpus file is read");
         for conversation in transcript.conversations.iter().take(20) {
-            let shown: Vec<Shown> =
-                originals(conversation).into_iter().map(|message| Shown { id: None, message }).collect();
+            let shown: Vec<MessageView> = originals(conversation)
+                .into_iter()
+                .map(|message| MessageView { id: None, message })
+                .collect();
             let calls: usize = shown.iter().map(|shown| shown.message.calls().count()).sum();
             for to in Protocol::ALL {
                 let parts = RequestParts { model: Some("m"), max_tokens: Some(1), ..RequestParts::default() };

@@ -5,7 +5,7 @@ mod corpus;
 mod detection;
 mod samples;
 
-use epitome_core::{Archive, Entry, EntryId, Image, Measure, Message, Tokens, Weighed};
+use epitome_core::{Archive, Entry, EntryId, Image, Measure, MeasuredItem, Message, Tokens};
 use epitome_wire::{Conversation, Format, ReadError, Transcript, read};
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn originals(conversation: &Conversation) -> Vec<Arc<Message>> {
     for id in ids(conversation) {
         if let Some(Entry::Message(item)) = conversation.log.get(id) {
             let message = conversation.originals.message(id).expect("its place was remembered");
-            let noted = Weighed { item: item.clone(), sizes: conversation.sizes.of(id) };
+            let noted = MeasuredItem { item: item.clone(), sizes: conversation.sizes.of(id) };
             assert_eq!(Quarter.weigh(&message), noted, "{id} is not what was read");
             messages.push(message);
         }

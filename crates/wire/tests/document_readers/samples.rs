@@ -1,7 +1,7 @@
 //! Small hand-written files: what each reader makes of the turns its format can take.
 
 use crate::{ids, originals, read_as};
-use epitome_core::{Author, Block, Entry, Message, Part, Role, Tail};
+use epitome_core::{Author, Block, Entry, Message, ResultPart, Role, Tail};
 use epitome_wire::{Conversation, Format, Protocol};
 
 /// Every conversation of a file, a line for each entry and problem.
@@ -80,11 +80,11 @@ fn block(block: &Block) -> String {
     }
 }
 
-fn part(part: &Part) -> String {
+fn part(part: &ResultPart) -> String {
     match part {
-        Part::Text { text } => text.to_string(),
-        Part::Image(image) => format!("image {} {}", image.media_type, image.data),
-        Part::Opaque(opaque) => format!("opaque {} {}", opaque.kind, opaque.json),
+        ResultPart::Text { text } => text.to_string(),
+        ResultPart::Image(image) => format!("image {} {}", image.media_type, image.data),
+        ResultPart::Opaque(opaque) => format!("opaque {} {}", opaque.kind, opaque.json),
     }
 }
 

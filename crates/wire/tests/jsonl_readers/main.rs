@@ -4,8 +4,8 @@
 mod shapes;
 
 use epitome_core::{
-    Archive, Author, CallId, Compaction, Context, Cut, Entry, EntryId, Image, Keep, Measure, Message, Role,
-    Tail, Tokens, Trigger, Weighed, find_cut,
+    Archive, Author, CallId, Compaction, Context, Cut, Entry, EntryId, Image, Keep, Measure, MeasuredItem,
+    Message, Role, Tail, Tokens, Trigger, find_cut,
 };
 use epitome_wire::{
     Boundary, Conversation, Format, Slice, Transcript, Undo, append, can_express, pi, read, undo,
@@ -151,7 +151,7 @@ fn every_message_can_be_had_again_and_weighs_what_was_noted() {
         for id in ids(conversation) {
             if let Some(item) = conversation.log.item(id) {
                 let message = conversation.originals.message(id).expect("its lines are in the file");
-                let noted = Weighed { item: item.clone(), sizes: conversation.sizes.of(id) };
+                let noted = MeasuredItem { item: item.clone(), sizes: conversation.sizes.of(id) };
                 assert_eq!(Quarter.weigh(&message), noted, "{name} {id}");
             }
         }

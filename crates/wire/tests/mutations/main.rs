@@ -4,7 +4,7 @@
 mod mutate;
 mod seeds;
 
-use epitome_core::{Archive, Context, Entry, EntryId, Image, Measure, Tokens, Weighed};
+use epitome_core::{Archive, Context, Entry, EntryId, Image, Measure, MeasuredItem, Tokens};
 use epitome_wire::{
     ByteSource, Conversation, FORMATS, Format, ReadError, Transcript, detect, native, read, undo,
 };
@@ -80,7 +80,7 @@ fn check(conversation: &Conversation) {
     for id in (0..conversation.log.len() as u32).map(EntryId) {
         if let Some(Entry::Message(item)) = conversation.log.get(id) {
             let message = conversation.originals.message(id).expect("its place was remembered");
-            let noted = Weighed { item: item.clone(), sizes: conversation.sizes.of(id) };
+            let noted = MeasuredItem { item: item.clone(), sizes: conversation.sizes.of(id) };
             assert_eq!(measure.weigh(&message), noted, "{id} is not what was read");
         }
     }

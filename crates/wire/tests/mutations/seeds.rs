@@ -2,8 +2,8 @@
 
 use crate::{CORPUS, Quarter, read_as};
 use epitome_core::{
-    Author, Compaction, Context, Edit, EntryId, Flag, Form, Judgement, Log, Mark, Message, Role, Shown, Tail,
-    Tokens, UsageMark,
+    Author, Compaction, Context, Edit, EntryId, Flag, Form, Judgement, Log, Mark, Message, MessageView, Role,
+    Tail, Tokens, UsageMark,
 };
 use epitome_wire::encode::{self, RequestParts};
 use epitome_wire::{Boundary, Format, Protocol, append, native};
@@ -111,7 +111,7 @@ fn body(seed: &Seed, to: Protocol) -> Seed {
     let conversation = &transcript.conversations[0];
     let measure = Quarter::default();
     let reader = conversation.reader(&measure);
-    let shown: Vec<Shown> = Context::of(conversation.leaf, reader)
+    let shown: Vec<MessageView> = Context::of(conversation.leaf, reader)
         .and_then(|context| context.shown(reader))
         .expect("its originals are at hand");
     let parts = RequestParts {

@@ -2,7 +2,7 @@
 //! end, where the user's side speaks last. Calls meet their results here.
 
 use super::{EMPTY_REPLY, opaque_marker};
-use epitome_core::{Block, Call, CallId, Image, Message, Opaque, Role, Shown, ToolResult};
+use epitome_core::{Block, Call, CallId, Image, Message, MessageView, Opaque, Role, ToolResult};
 
 /// A conversation as what opens it, and each reply with what followed.
 #[derive(Default)]
@@ -47,9 +47,9 @@ pub(super) enum Said<'a> {
     Foreign(&'a Call),
 }
 
-pub(super) fn arrange(shown: &[Shown]) -> Arranged<'_> {
+pub(super) fn arrange(shown: &[MessageView]) -> Arranged<'_> {
     let mut arranged = Arranged::default();
-    for Shown { message, .. } in shown {
+    for MessageView { message, .. } in shown {
         match message.role {
             Role::Assistant => arranged.steps.push(reply_of(message)),
             Role::System | Role::User | Role::Tool => arranged.newest().extend(said_in(message)),

@@ -23,7 +23,7 @@ mod tools;
 pub use single::message;
 
 use super::Protocol;
-use epitome_core::{Author, Message, Role, Shown};
+use epitome_core::{Author, Message, MessageView, Role};
 use rest::Rest;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -79,16 +79,16 @@ const BETWEEN_TEXTS: &str = "\n\n";
 /// The context as a request body of the protocol `to`.
 ///
 /// ```
-/// use epitome_core::{Author, Message, Role, Shown};
+/// use epitome_core::{Author, Message, Role, MessageView};
 /// use epitome_wire::{Protocol, encode};
 ///
 /// let hello = Message::text(Role::User, Author::Person, "hello");
-/// let shown = [Shown { id: None, message: hello.into() }];
+/// let shown = [MessageView { id: None, message: hello.into() }];
 /// let body = encode::body(Protocol::OpenaiChat, &encode::RequestParts::default(), &shown)?;
 /// assert_eq!(body, br#"{"messages":[{"role":"user","content":"hello"}]}"#);
 /// # Ok::<(), encode::EncodeError>(())
 /// ```
-pub fn body(to: Protocol, parts: &RequestParts<'_>, shown: &[Shown]) -> Result<Vec<u8>, EncodeError> {
+pub fn body(to: Protocol, parts: &RequestParts<'_>, shown: &[MessageView]) -> Result<Vec<u8>, EncodeError> {
     body_with_rest(to, parts, &[], shown)
 }
 
@@ -98,7 +98,7 @@ pub fn body_with_rest(
     to: Protocol,
     parts: &RequestParts<'_>,
     rest: &[(Arc<str>, Arc<str>)],
-    shown: &[Shown],
+    shown: &[MessageView],
 ) -> Result<Vec<u8>, EncodeError> {
     let messages = messages(to, parts, shown);
     let (tools, rest) = (tools::convert(to, parts.tools)?, Rest::of(rest)?);
@@ -113,9 +113,11 @@ pub fn body_with_rest(
 /// The elements of the body's list of messages (or items), each as its own JSON.
 ///
 /// The elements for a context that ended before a reply begin the elements for every longer one.
-pub fn messages(to: Protocol, parts: &RequestParts<'_>, shown: &[Shown]) -> Vec<Box<RawValue>> {
-    let nobody =
-        [Shown { id: None, message: Message::text(Role::User, Author::Harness, NO_USER_MESSAGE).into() }];
+pub fn messages(to: Protocol, parts: &RequestParts<'_>, shown: &[MessageView]) -> Vec<Box<RawValue>> {
+    let nobody = [MessageView {
+        id: None,
+        message: Message::text(Role::User, Author::Harness, NO_USER_MESSAGE).into(),
+    }];
     let arranged = arrange::arrange(if shown.is_empty() { &nobody } else { shown });
     match to {
         Protocol::Anthropic => anthropic::messages(&arranged),

@@ -4,7 +4,7 @@ use super::arrange::Said;
 use super::picture::{Picture, UNREADABLE};
 use super::{NO_USER_MESSAGE, opaque_marker};
 use crate::validate::is_blank;
-use epitome_core::{Call, Image, Opaque, Part, ToolResult};
+use epitome_core::{Call, Image, Opaque, ResultPart, ToolResult};
 use std::borrow::Cow;
 
 /// A piece that says something.
@@ -39,9 +39,9 @@ pub(super) fn note_text(note: &str) -> String {
 /// What a tool answered, without what says nothing.
 pub(super) fn answered(result: &ToolResult) -> Vec<Piece<'_>> {
     let pieces = result.parts.iter().filter_map(|part| match part {
-        Part::Text { text } => text_piece(text),
-        Part::Image(image) => Some(picture_piece(image)),
-        Part::Opaque(opaque) => Some(Piece::Opaque(opaque)),
+        ResultPart::Text { text } => text_piece(text),
+        ResultPart::Image(image) => Some(picture_piece(image)),
+        ResultPart::Opaque(opaque) => Some(Piece::Opaque(opaque)),
     });
     pieces.collect()
 }

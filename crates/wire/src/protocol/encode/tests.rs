@@ -4,7 +4,7 @@ use super::{EncodeError, RequestParts, body, messages};
 use crate::Format;
 use crate::Protocol::{self, Anthropic, OpenaiChat, OpenaiResponses};
 use epitome_core::{
-    Author, Block, Call, Image, Measure, Message, Opaque, Part, Role, Shown, Tokens, ToolResult,
+    Author, Block, Call, Image, Measure, Message, MessageView, Opaque, ResultPart, Role, Tokens, ToolResult,
 };
 use insta::assert_snapshot;
 
@@ -14,8 +14,8 @@ fn written(to: Protocol, conversation: &[Message]) -> String {
     elements.iter().map(|element| format!("{element}\n")).collect()
 }
 
-fn shown(conversation: &[Message]) -> Vec<Shown> {
-    conversation.iter().map(|message| Shown { id: None, message: message.clone().into() }).collect()
+fn shown(conversation: &[Message]) -> Vec<MessageView> {
+    conversation.iter().map(|message| MessageView { id: None, message: message.clone().into() }).collect()
 }
 
 fn message(role: Role, blocks: &[Block]) -> Message {
@@ -45,7 +45,7 @@ fn patch(id: &str) -> Block {
 fn result(id: &str, text: &str) -> Block {
     Block::Result(ToolResult {
         call: id.into(),
-        parts: vec![Part::Text { text: text.into() }],
+        parts: vec![ResultPart::Text { text: text.into() }],
         is_error: false,
     })
 }
@@ -271,7 +271,7 @@ fn free_text_for_a_tool_stays_free_where_the_protocol_knows_it() {
 
 #[test]
 fn pictures_in_results_go_where_the_protocol_takes_them() {
-    let parts = vec![Part::Text { text: "seen".into() }, Part::Image(picture())];
+    let parts = vec![ResultPart::Text { text: "seen".into() }, ResultPart::Image(picture())];
     let seen = ToolResult { call: "a".into(), parts, is_error: true };
     let conversation = [user("go"), reply(&[call("a", "{}")]), tool(&[Block::Result(seen)])];
     assert_snapshot!(written(Anthropic, &conversation), @r#"

@@ -11,7 +11,9 @@ use crate::detect::Sample;
 use crate::document::{Body, Dialect, Draft, Object, Side, View};
 use crate::protocol::ElementError;
 use crate::{Fixed, Format, Protocol};
-use epitome_core::{Author, Block, Call, CallId, EntryId, Image, Message, Opaque, Part, Role, ToolResult};
+use epitome_core::{
+    Author, Block, Call, CallId, EntryId, Image, Message, Opaque, ResultPart, Role, ToolResult,
+};
 
 /// Request bodies and message arrays in Anthropic's form.
 pub(crate) struct Anthropic;
@@ -163,13 +165,13 @@ fn result(block: &Object<'_>) -> ToolResult {
     }
 }
 
-fn part(view: View<'_>) -> Option<Part> {
+fn part(view: View<'_>) -> Option<ResultPart> {
     let Some(part) = view.object() else { return bare(view) };
     let kind = part.shared("type");
     match (&*kind, part.text("text"), part.get("source").and_then(image_from)) {
-        ("text", Some(text), _) => (!text.is_empty()).then(|| Part::Text { text: text.into() }),
-        ("image", _, Some(image)) => Some(Part::Image(image)),
-        _ => Some(Part::Opaque(Opaque { kind, json: view.json().into() })),
+        ("text", Some(text), _) => (!text.is_empty()).then(|| ResultPart::Text { text: text.into() }),
+        ("image", _, Some(image)) => Some(ResultPart::Image(image)),
+        _ => Some(ResultPart::Opaque(Opaque { kind, json: view.json().into() })),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::detect::Sample;
 use crate::document::{Body, Dialect, Draft, Object, Side, View};
 use crate::protocol::ElementError;
 use crate::{Fixed, Format, Protocol};
-use epitome_core::{Author, Block, Call, CallId, Message, Opaque, Part, Role, ToolResult};
+use epitome_core::{Author, Block, Call, CallId, Message, Opaque, ResultPart, Role, ToolResult};
 use std::ops::Range;
 
 /// Request bodies, item lists or stored responses in the form of OpenAI Responses.
@@ -180,7 +180,7 @@ fn answer(item: &Object<'_>) -> Result<Message, String> {
     let id = item.text("call_id").or_else(|| item.text("approval_request_id")).unwrap_or_default();
     let parts = match item.get("output").or_else(|| item.get("tools")) {
         Some(output) => parts_of(Some(output)),
-        None if item.is_true("approve") => vec![Part::Text { text: "approved".into() }],
+        None if item.is_true("approve") => vec![ResultPart::Text { text: "approved".into() }],
         None => Vec::new(),
     };
     let is_error = matches!(item.text("status").as_deref(), Some("failed" | "incomplete"));

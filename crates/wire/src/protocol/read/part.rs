@@ -2,7 +2,7 @@
 
 use crate::document::View;
 use crate::validate::inline_data;
-use epitome_core::{Block, Image, Opaque, Part};
+use epitome_core::{Block, Image, Opaque, ResultPart};
 
 /// The picture a URL stands for; a `data:` URL holds it.
 pub(crate) fn image_at(url: &str) -> Image {
@@ -14,40 +14,40 @@ pub(crate) fn image_at(url: &str) -> Image {
 
 /// A part that is no object: a string, or something that does not belong there and is carried. None
 /// for a text that says nothing.
-pub(crate) fn bare(view: View<'_>) -> Option<Part> {
+pub(crate) fn bare(view: View<'_>) -> Option<ResultPart> {
     match view.text() {
-        Some(text) => (!text.is_empty()).then(|| Part::Text { text: text.into() }),
-        None => Some(Part::Opaque(Opaque { kind: "".into(), json: view.json().into() })),
+        Some(text) => (!text.is_empty()).then(|| ResultPart::Text { text: text.into() }),
+        None => Some(ResultPart::Opaque(Opaque { kind: "".into(), json: view.json().into() })),
     }
 }
 
 /// A content part in any of the forms OpenAI's protocols use: text, a picture, or something we carry.
-fn part(view: View<'_>) -> Option<Part> {
+fn part(view: View<'_>) -> Option<ResultPart> {
     let Some(part) = view.object() else { return bare(view) };
     let kind = part.shared("type");
     let url = part.get("image_url").and_then(|url| url.text().or_else(|| url.at(&["url"])?.text()));
     match (&*kind, part.text("text").or_else(|| part.text("refusal")), url) {
         ("text" | "input_text" | "output_text" | "refusal" | "", Some(text), _) => {
-            (!text.is_empty()).then(|| Part::Text { text: text.into() })
+            (!text.is_empty()).then(|| ResultPart::Text { text: text.into() })
         }
         ("image_url" | "input_image" | "computer_screenshot", _, Some(url)) => {
-            Some(Part::Image(image_at(&url)))
+            Some(ResultPart::Image(image_at(&url)))
         }
-        _ => Some(Part::Opaque(Opaque { kind, json: view.json().into() })),
+        _ => Some(ResultPart::Opaque(Opaque { kind, json: view.json().into() })),
     }
 }
 
 /// A part as a block of a message.
-pub(crate) fn block_of(part: Part) -> Block {
+pub(crate) fn block_of(part: ResultPart) -> Block {
     match part {
-        Part::Text { text } => Block::Text { text },
-        Part::Image(image) => Block::Image(image),
-        Part::Opaque(opaque) => Block::Opaque(opaque),
+        ResultPart::Text { text } => Block::Text { text },
+        ResultPart::Image(image) => Block::Image(image),
+        ResultPart::Opaque(opaque) => Block::Opaque(opaque),
     }
 }
 
 /// The parts of a content field: a string, or a list of parts.
-pub(crate) fn parts_of(content: Option<View<'_>>) -> Vec<Part> {
+pub(crate) fn parts_of(content: Option<View<'_>>) -> Vec<ResultPart> {
     let Some(content) = content else { return Vec::new() };
     match content.list() {
         Some(list) => list.into_iter().filter_map(part).collect(),

@@ -4,7 +4,7 @@ use super::super::anthropic::block::{Block as Shape, image};
 use super::super::piece::{foreign_text, note_text};
 use super::super::{EMPTY_RESULT, input};
 use super::{Sides, as_it_came, as_shown, raw, spoken, stand_in};
-use epitome_core::{Block, Message, Part, Role, ToolResult};
+use epitome_core::{Block, Message, ResultPart, Role, ToolResult};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -58,11 +58,11 @@ fn answer<'a>(result: &'a ToolResult, pictures: &mut Vec<Shape<'a>>) -> Shape<'a
     let mut content = Vec::new();
     for part in &result.parts {
         match part {
-            Part::Text { text } => content.extend(spoken(text).map(Shape::text)),
-            Part::Image(picture) if result.is_error => pictures.push(image(as_shown(picture))),
-            Part::Image(picture) => content.push(image(as_shown(picture))),
-            Part::Opaque(_) if result.is_error => {}
-            Part::Opaque(opaque) => content.extend(as_it_came(opaque).map(Shape::raw)),
+            ResultPart::Text { text } => content.extend(spoken(text).map(Shape::text)),
+            ResultPart::Image(picture) if result.is_error => pictures.push(image(as_shown(picture))),
+            ResultPart::Image(picture) => content.push(image(as_shown(picture))),
+            ResultPart::Opaque(_) if result.is_error => {}
+            ResultPart::Opaque(opaque) => content.extend(as_it_came(opaque).map(Shape::raw)),
         }
     }
     if content.is_empty() {

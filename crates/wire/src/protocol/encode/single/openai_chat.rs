@@ -3,7 +3,7 @@
 use super::super::piece::foreign_text;
 use super::super::{BETWEEN_TEXTS, EMPTY_RESULT};
 use super::{Sides, as_it_came, as_shown, raw, spoken, stand_in};
-use epitome_core::{Block, Call, Image, Message, Part, Role, ToolResult};
+use epitome_core::{Block, Call, Image, Message, ResultPart, Role, ToolResult};
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -100,13 +100,15 @@ fn answer(result: &ToolResult, pictures: &mut Vec<Content>) -> Box<RawValue> {
     let mut content = Vec::new();
     for part in &result.parts {
         match part {
-            Part::Text { text } => content.extend(spoken(text).map(|text| Content::Text(text.to_owned()))),
-            Part::Image(image) => {
+            ResultPart::Text { text } => {
+                content.extend(spoken(text).map(|text| Content::Text(text.to_owned())))
+            }
+            ResultPart::Image(image) => {
                 content.push(Content::Text("[image; it follows in the next user message]".into()));
                 pictures.push(Content::Text(format!("[image from the result of call {}]", result.call)));
                 pictures.push(picture(image));
             }
-            Part::Opaque(opaque) => content.extend(as_it_came(opaque).map(Content::Part)),
+            ResultPart::Opaque(opaque) => content.extend(as_it_came(opaque).map(Content::Part)),
         }
     }
     let content = joined(content, "\n").unwrap_or_else(|| raw(&EMPTY_RESULT));

@@ -4,7 +4,7 @@ use super::super::EMPTY_RESULT;
 use super::super::openai_responses::item::{Item, Part as Shape};
 use super::super::piece::foreign_text;
 use super::{Sides, as_it_came, as_shown, raw, spoken, stand_in};
-use epitome_core::{Block, Call, Message, Opaque, Part, Role, ToolResult};
+use epitome_core::{Block, Call, Message, Opaque, ResultPart, Role, ToolResult};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -106,9 +106,9 @@ struct Answer<'a> {
 
 fn answer(result: &ToolResult) -> Box<RawValue> {
     let parts = result.parts.iter().filter_map(|part| match part {
-        Part::Text { text: said } => spoken(said).map(|said| text(Role::Tool, said)),
-        Part::Image(image) => Some(raw(&Shape::image(as_shown(image).url()))),
-        Part::Opaque(opaque) => as_it_came(opaque),
+        ResultPart::Text { text: said } => spoken(said).map(|said| text(Role::Tool, said)),
+        ResultPart::Image(image) => Some(raw(&Shape::image(as_shown(image).url()))),
+        ResultPart::Opaque(opaque) => as_it_came(opaque),
     });
     let parts: Vec<Box<RawValue>> = parts.collect();
     let is_text = result.parts.iter().all(|part| part.as_text().is_some());

@@ -1,7 +1,7 @@
 //! A question for a summary, and the gate that every summary passes, whoever wrote it.
 
 use super::{Next, compose};
-use crate::embedded::{self, Draft};
+use crate::embedded::{self, EmbeddedSummary};
 use crate::ledger::Ledger;
 use crate::policy::Verify;
 use crate::record::{Change, Conclusion, Effect, Outcome, Record};
@@ -10,7 +10,7 @@ use crate::verify;
 use crate::{ArchiveError, Material, Opaque, Plan, Strategy, Tokens, finish::Framed, keep::summary_min};
 
 /// A question for a summary by the embedded summariser.
-pub struct Ask<'a> {
+pub struct EmbeddedQuestion<'a> {
     pub(super) plan: Plan<'a>,
     strategy: Strategy,
     /// What the summary is made from, read once.
@@ -55,7 +55,7 @@ const EMBEDDED_MAX: Tokens = Tokens(16_000);
 /// The part of the summary's room that repairs may take.
 const REPAIR_SHARE: (u64, u64) = (1, 20);
 
-impl<'a> Ask<'a> {
+impl<'a> EmbeddedQuestion<'a> {
     pub(super) fn new(plan: Plan<'a>) -> Result<Self, ArchiveError> {
         Self::of(plan, Strategy::Summarize)
     }
@@ -108,10 +108,10 @@ impl<'a> Ask<'a> {
     }
 
     /// Takes the answer and goes on: to the outcome, or to the next strategy.
-    pub fn answer(self, draft: Result<Draft, NoSummary>) -> Result<Next<'a>, ArchiveError> {
+    pub fn answer(self, draft: Result<EmbeddedSummary, NoSummary>) -> Result<Next<'a>, ArchiveError> {
         let written = draft.and_then(|draft| {
             let text = compose::with_injected(draft.text, &self.plan.wanted.inject);
-            let Draft { ledger, notes, .. } = draft;
+            let EmbeddedSummary { ledger, notes, .. } = draft;
             self.accept(Written { text, ledger, notes, by: EMBEDDED, short: None, native: None })
         });
         self.settle(written)

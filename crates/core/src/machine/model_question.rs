@@ -1,8 +1,8 @@
 //! Calls of a model for a summary: part by part, each answer through the gate, each new try different
 //! from the last, and all of them together limited.
 
-use super::ask::{Ask, NoSummary, Written};
 use super::compose::{Prose, compose};
+use super::embedded_question::{EmbeddedQuestion, NoSummary, Written};
 use super::parts::{self, Part};
 use super::wording::input_room;
 use super::{Next, gate};
@@ -10,17 +10,17 @@ use crate::embedded;
 use crate::ledger::Ledger;
 use crate::policy::{Oversize, Split};
 use crate::record::{Conclusion, Coverage};
-use crate::request::{Body, Called, Failure, Purpose, Request, Spent};
+use crate::request::{CallCost, CallResult, Failure, Purpose, SummaryInput, SummaryRequest};
 use crate::{ArchiveError, EntryId, Job, Opaque, Plan, Strategy, Summarizer, Tokens};
 use std::collections::VecDeque;
 
 /// One or several calls of a model, to be made before the plan goes on.
-pub struct Errand<'a> {
-    pub(super) ask: Ask<'a>,
+pub struct ModelQuestion<'a> {
+    pub(super) ask: EmbeddedQuestion<'a>,
     pub(super) strategy: Strategy,
     /// Parts still to be asked for; those of `requests` are the first of them.
     pub(super) todo: VecDeque<Part>,
-    pub(super) requests: Vec<Request>,
+    pub(super) requests: Vec<SummaryRequest>,
     /// How many messages were cut for each of them.
     cuts: Vec<usize>,
     /// The summary of the history so far.
@@ -53,10 +53,10 @@ pub(super) struct Tune {
     /// What was wrong with the last answer.
     pub(super) complaint: Option<String>,
     /// What was asked last.
-    asked: Vec<Request>,
+    asked: Vec<SummaryRequest>,
 }
 
-impl<'a> Errand<'a> {
+impl<'a> ModelQuestion<'a> {
     pub(super) fn begin(plan: Plan<'a>, strategy: Strategy) -> Result<Next<'a>, ArchiveError> {
         Self::start(plan, strategy, Tune::default())
     }
@@ -79,7 +79,7 @@ impl<'a> Errand<'a> {
             todo.push_back(Part { purpose: Purpose::Short, ids: Vec::new() });
         }
         let of = todo.iter().map(|part| part.ids.len()).sum();
-        let ask = Ask::of(plan, strategy)?;
+        let ask = EmbeddedQuestion::of(plan, strategy)?;
         let ledger = embedded::ledger(&ask.material());
         let harmless = Box::new(embedded::harmless(&ask.material()));
         let errand = Self {
@@ -101,7 +101,7 @@ impl<'a> Errand<'a> {
     }
 
     /// The calls to make, at once where there are several.
-    pub fn requests(&self) -> &[Request] {
+    pub fn requests(&self) -> &[SummaryRequest] {
         &self.requests
     }
 
@@ -117,12 +117,12 @@ impl<'a> Errand<'a> {
     /// Takes what came back, one for each request, and goes on.
     ///
     /// A request without a reply counts as one that failed.
-    pub fn answer(mut self, called: Vec<Called>) -> Result<Next<'a>, ArchiveError> {
+    pub fn answer(mut self, called: Vec<CallResult>) -> Result<Next<'a>, ArchiveError> {
         let mut failed = None;
         let mut left = VecDeque::new();
-        let lost = || Called {
+        let lost = || CallResult {
             result: Err(Failure::Broken("no reply came to this request".into())),
-            spent: Spent::default(),
+            spent: CallCost::default(),
         };
         let called = called.into_iter().chain(std::iter::repeat_with(lost));
         for (cut, called) in std::mem::take(&mut self.cuts).into_iter().zip(called) {
@@ -152,7 +152,7 @@ impl<'a> Errand<'a> {
         }
     }
 
-    fn judge(&mut self, part: &Part, result: Result<crate::Reply, Failure>) -> Result<String, Wrong> {
+    fn judge(&mut self, part: &Part, result: Result<crate::SummaryReply, Failure>) -> Result<String, Wrong> {
         let reply = result.map_err(|failure| match failure {
             Failure::TooLong { over } => Wrong::TooLong(over),
             Failure::Cancelled => Wrong::Stopped,
@@ -213,7 +213,7 @@ impl<'a> Errand<'a> {
         }
         let calls: Result<Vec<_>, _> =
             self.todo.iter().take(at_once).map(|part| self.request(part)).collect();
-        let (requests, cuts): (Vec<Request>, Vec<usize>) = calls?.into_iter().unzip();
+        let (requests, cuts): (Vec<SummaryRequest>, Vec<usize>) = calls?.into_iter().unzip();
         if are_alike(&requests, &self.tune.asked) {
             // What was of no use once is not asked again: on to the next way of asking.
             let why = self.tune.complaint.clone().unwrap_or_default();
@@ -239,11 +239,11 @@ impl<'a> Errand<'a> {
     }
 
     /// Whether a request is sure to be refused: even without an answer it is over the window.
-    fn is_too_long(&self, requests: &[Request]) -> bool {
+    fn is_too_long(&self, requests: &[SummaryRequest]) -> bool {
         let Some(Summarizer { window: room, .. }) = self.job().available.summarizer else { return false };
         requests.iter().any(|request| match &request.body {
-            Body::Text(text) => self.job().measure.text(text) > room,
-            Body::Messages { messages, .. } | Body::Prefix { messages, .. } => {
+            SummaryInput::Text(text) => self.job().measure.text(text) > room,
+            SummaryInput::Messages { messages, .. } | SummaryInput::Prefix { messages, .. } => {
                 messages.iter().map(|message| self.job().measure.sizes(message).total()).sum::<Tokens>()
                     > room
             }
@@ -293,8 +293,8 @@ impl<'a> Errand<'a> {
 }
 
 /// Whether these calls ask for the same in the same words, their numbers apart.
-fn are_alike(calls: &[Request], others: &[Request]) -> bool {
-    let is_alike = |(one, other): (&Request, &Request)| {
+fn are_alike(calls: &[SummaryRequest], others: &[SummaryRequest]) -> bool {
+    let is_alike = |(one, other): (&SummaryRequest, &SummaryRequest)| {
         (one.purpose, &one.body, one.output_max) == (other.purpose, &other.body, other.output_max)
     };
     calls.len() == others.len() && calls.iter().zip(others).all(is_alike)
