@@ -1,6 +1,6 @@
 //! How much room there is: the window, and what is taken before the history gets its share.
 
-use crate::policy::{Compare, Output, TargetOf, TriggerRule};
+use crate::policy::{Compare, OutputCount, TargetOf, TriggerRule};
 use crate::{Policy, Threshold, Tokens};
 use serde::{Deserialize, Serialize};
 
@@ -45,11 +45,11 @@ impl Budget {
     pub fn under(self, policy: &Policy) -> Self {
         let window = policy.window.most.map_or(self.window, |most| most.min(self.window));
         let reserve = match policy.trigger.output {
-            Output::Room | Output::Reserved | Output::Capped(_) if window < self.window => {
+            OutputCount::Room | OutputCount::Reserved | OutputCount::Capped(_) if window < self.window => {
                 self.reserve.min(window.share(RESERVE_SHARE.0, RESERVE_SHARE.1))
             }
-            Output::Room | Output::Reserved | Output::Capped(_) => self.reserve,
-            Output::None => Tokens::ZERO,
+            OutputCount::Room | OutputCount::Reserved | OutputCount::Capped(_) => self.reserve,
+            OutputCount::None => Tokens::ZERO,
         };
         Self { window, reserve, ..self }
     }
@@ -69,9 +69,9 @@ impl Budget {
     pub fn limit(&self, policy: &Policy) -> Tokens {
         let rule = &policy.trigger;
         let answer = match rule.output {
-            Output::Room | Output::None => Tokens::ZERO,
-            Output::Reserved => self.reserve,
-            Output::Capped(most) => self.reserve.min(most),
+            OutputCount::Room | OutputCount::None => Tokens::ZERO,
+            OutputCount::Reserved => self.reserve,
+            OutputCount::Capped(most) => self.reserve.min(most),
         };
         let wanted = rule.absolute.unwrap_or_else(|| self.point(rule)).less(answer);
         let lower = rule.only_lower.map(|lower| lower.of(self.window.less(answer)));
@@ -94,8 +94,8 @@ impl Budget {
     /// Whether `policy` wants a history of `tokens` compacted.
     pub fn is_due(&self, tokens: Tokens, policy: &Policy) -> bool {
         let most = match policy.trigger.output {
-            Output::Room => self.room(),
-            Output::None | Output::Reserved | Output::Capped(_) => {
+            OutputCount::Room => self.room(),
+            OutputCount::None | OutputCount::Reserved | OutputCount::Capped(_) => {
                 self.prompt_max.unwrap_or(self.window).min(self.window).less(self.fixed)
             }
         };
@@ -117,8 +117,8 @@ impl Budget {
     fn due_at(&self, policy: &Policy) -> Tokens {
         let limit = self.limit(policy).less(self.fixed);
         match policy.trigger.output {
-            Output::Room => limit.max(Tokens(self.target(policy).0.midpoint(self.room().0))),
-            Output::None | Output::Reserved | Output::Capped(_) => limit,
+            OutputCount::Room => limit.max(Tokens(self.target(policy).0.midpoint(self.room().0))),
+            OutputCount::None | OutputCount::Reserved | OutputCount::Capped(_) => limit,
         }
     }
 

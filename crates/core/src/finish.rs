@@ -6,15 +6,15 @@ use crate::plan::floor_of;
 use crate::policy::{Resume, Strategy};
 use crate::record::{Change, Conclusion, Effect, Floor, Outcome, Record};
 use crate::{
-    ArchiveError, Compaction, EntryId, Form, Item, Job, Plan, Role, Tail, Tokens, keep::Kept, ledger, prune,
-    verify,
+    ArchiveError, Compaction, EntryId, Form, Item, Job, Plan, Role, Tail, Tokens, keep::KeepSelection,
+    ledger, prune, verify,
 };
 use std::sync::Arc;
 
 impl Plan<'_> {
     /// A record of the plan, which came to `outcome` and left the history at `history_after`.
     pub(crate) fn record(&self, outcome: Outcome, history_after: Tokens) -> Record {
-        let (job, trail) = (&self.job, &self.trail);
+        let (job, progress) = (&self.job, &self.progress);
         let notes = outcome.change().and_then(|_| self.target_note());
         Record {
             outcome,
@@ -27,9 +27,9 @@ impl Plan<'_> {
             tokens_after: job.budget.fixed + history_after,
             count_method: job.count_method.clone(),
             fallbacks: self.fallbacks.clone(),
-            hooks: trail.hooks.clone(),
-            cost: trail.spent.dollars,
-            spent: trail.spent.clone(),
+            hooks: progress.hooks.clone(),
+            cost: progress.spent.dollars,
+            spent: progress.spent.clone(),
             notes: notes.into_iter().collect(),
             resume: self.resume(),
         }
@@ -49,7 +49,7 @@ impl Plan<'_> {
 
     /// What changes by this plan as far as the cut says; the rest is filled in by the strategy.
     pub(crate) fn change(&self, strategy: Strategy) -> Change {
-        let Kept { front, folded, tail, forms, .. } = &self.kept;
+        let KeepSelection { front, folded, tail, forms, .. } = &self.kept;
         let told = folded.iter().map(|(id, _)| id);
         let mut kept: Vec<EntryId> = front.iter().chain(told).chain(tail).copied().collect();
         kept.sort_unstable();
@@ -73,7 +73,7 @@ impl Plan<'_> {
             ledger: ledger::Ledger::default(),
             loss: verify::LossReport::default(),
             summarizer: None,
-            shown: self.trail.shown,
+            shown: self.progress.shown,
             short: None,
             restored: None,
         }
@@ -153,7 +153,7 @@ impl Plan<'_> {
     }
 
     /// The line that stands for messages that were dropped.
-    fn line(&self) -> Result<Framed, ArchiveError> {
+    fn line(&self) -> Result<FramedSummary, ArchiveError> {
         let body =
             "The messages in between were dropped without a summary; each can be recalled by its pointer.";
         Ok(self.frame(body, "nobody (dropped)", &self.folded()?))
@@ -190,15 +190,15 @@ impl Plan<'_> {
     }
 
     /// A summary in its frame.
-    pub(crate) fn frame(&self, body: &str, by: &str, folded: &str) -> Framed {
+    pub(crate) fn frame(&self, body: &str, by: &str, folded: &str) -> FramedSummary {
         let text = fence::frame(body, &Provenance { covers: &self.superseded, by }, folded);
         let tokens = self.job.measure.text(&text) + self.job.measure.framing();
-        Framed { text: text.into(), tokens }
+        FramedSummary { text: text.into(), tokens }
     }
 }
 
 /// A summary in its frame, and what it takes as a message of its own.
-pub(crate) struct Framed {
+pub(crate) struct FramedSummary {
     pub text: Arc<str>,
     pub tokens: Tokens,
 }

@@ -211,15 +211,15 @@ impl Mark {
         match self {
             Self::Compaction { compaction, .. } => check_compaction(compaction, log, anchor),
             Self::Edit { edit, .. } => {
-                let path = Path::of(log, anchor);
+                let path = PathMessages::of(log, anchor);
                 edit.forms.iter().try_for_each(|(id, _)| path.check("an edit", *id))
             }
             Self::Apply { of } => check_pass("an application", log, *of),
             Self::Undo { of } => check_pass("an undo", log, *of),
             Self::Redo { of } => check_pass("a redo", log, *of),
             Self::Judgement { of, .. } => check_pass("a judgement", log, *of),
-            Self::Pin { of } => Path::of(log, anchor).check("a pin", *of),
-            Self::Unpin { of } => Path::of(log, anchor).check("an unpin", *of),
+            Self::Pin { of } => PathMessages::of(log, anchor).check("a pin", *of),
+            Self::Unpin { of } => PathMessages::of(log, anchor).check("an unpin", *of),
             Self::Label { .. }
             | Self::Usage(_)
             | Self::Failure
@@ -239,14 +239,14 @@ fn check_pass(what: &'static str, log: &Log, id: EntryId) -> Result<(), LogError
 }
 
 /// The messages of a path.
-struct Path<'l> {
+struct PathMessages<'l> {
     log: &'l Log,
     messages: Vec<EntryId>,
     /// The same with what a transcript's own tool recorded between them.
     entries: Vec<EntryId>,
 }
 
-impl<'l> Path<'l> {
+impl<'l> PathMessages<'l> {
     fn of(log: &'l Log, leaf: Option<EntryId>) -> Self {
         let entries = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
         let messages = entries.iter().copied().filter(|&id| log.item(id).is_some()).collect();
@@ -289,7 +289,7 @@ impl<'l> Path<'l> {
 /// One that a transcript's tool recorded is taken as it is: it is that tool's word.
 fn check_compaction(compaction: &Compaction, log: &Log, leaf: Option<EntryId>) -> Result<(), LogError> {
     let Tail::After { anchor, kept } = &compaction.tail else { return Ok(()) };
-    let path = Path::of(log, leaf);
+    let path = PathMessages::of(log, leaf);
     path.check("a compaction", *anchor)?;
     let forms = compaction.forms.iter().map(|(id, _)| id);
     compaction.front.iter().chain(kept).chain(forms).try_for_each(|&id| path.check("a compaction", id))?;

@@ -1,9 +1,9 @@
 //! A plan: what stays in view, what leaves it, and the strategies to try, decided before anything is done.
 //! A dry run stops here; asking and answering is the machine's, the entry and the record are `finish`'s.
 
-use crate::keep::{Chooser, KeepSet, Kept, SUMMARY_MIN, Shape, matching, spare};
+use crate::keep::{Chooser, KeepSelection, KeepSet, SUMMARY_MIN, TailShape, matching, spare};
 use crate::message_cache::MessageCache;
-use crate::policy::{Last, Newest, Strategy};
+use crate::policy::{LastResort, Newest, Strategy};
 use crate::record::{Conclusion, Coverage, Effect, Fallback, Floor, Outcome};
 use crate::verdict::{HookRun, HookSummary};
 use crate::{ArchiveError, CallCost, EntryId, Job, LogReader, Range, Slot, Tokens, Trigger, fence, prune};
@@ -19,8 +19,8 @@ pub struct Plan<'a> {
     /// What may stand beside what is kept in any case.
     pub(crate) target: Tokens,
     /// What stays in view.
-    pub(crate) kept: Kept,
-    /// The strategy that `kept` was chosen for; none where hooks have wishes that it does not know of.
+    pub(crate) kept: KeepSelection,
+    /// The strategy that `kept` was chosen for; none where hooks made changes that it does not know of.
     pub(crate) cut_for: Option<Strategy>,
     /// The ids of all that stays, told inside the summary or not, oldest first.
     pub(crate) visible: Vec<EntryId>,
@@ -31,14 +31,14 @@ pub struct Plan<'a> {
     /// Those given up.
     pub(crate) fallbacks: Vec<Fallback>,
     /// Who was asked so far, and what that took.
-    pub(crate) trail: Trail,
-    /// What hooks and operators want of it.
-    pub(crate) wanted: Wanted,
+    pub(crate) progress: PlanProgress,
+    /// What hooks and operators change about it.
+    pub(crate) changes: CollectedChanges,
 }
 
 /// What happened so far in the course of a plan, whatever comes of it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trail {
+pub(crate) struct PlanProgress {
     /// What calls of models took, failed ones included.
     pub spent: CallCost,
     /// How many requests were handed out: a model that reports nothing must not call without end.
@@ -49,9 +49,9 @@ pub(crate) struct Trail {
     pub shown: Option<Coverage>,
 }
 
-/// What hooks and operators want of a plan.
+/// What hooks and operators change about a plan, collected.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct CollectedChanges {
     /// Whether hooks were asked.
     pub is_asked: bool,
     /// Messages to keep, the session's pins included.
@@ -83,7 +83,7 @@ impl<'a> Plan<'a> {
         let before = job.context.tokens();
         let mut plan = Self::bare(job);
         let matching = matching(&job, &plan.originals)?;
-        plan.wanted.pins.extend(matching);
+        plan.changes.pins.extend(matching);
         plan.target = target_of(&plan.job, plan.kept_in_view()?);
         if job.context.fresh() == 0 && is_done_with(&job) && job.budget.fits(before) {
             return Ok(plan.unneeded("nothing was said since the last compaction"));
@@ -135,7 +135,7 @@ impl<'a> Plan<'a> {
     /// The last message that would be covered, kept in front or told inside the summary included: whoever
     /// shares the path up to it can use the result.
     pub fn anchor(&self) -> Option<EntryId> {
-        let Kept { front, folded, .. } = &self.kept;
+        let KeepSelection { front, folded, .. } = &self.kept;
         let told = folded.iter().map(|(id, _)| id).max();
         self.superseded.last().max(front.last()).max(told).copied()
     }
@@ -147,7 +147,7 @@ impl<'a> Plan<'a> {
 
     /// What messages in view take that are kept in any case.
     fn kept_in_view(&self) -> Result<Tokens, ArchiveError> {
-        let set = KeepSet::of(&self.chooser(), &self.wanted.pins)?;
+        let set = KeepSet::of(&self.chooser(), &self.changes.pins)?;
         let kept = self.job.context.message_slots().filter(|(id, ..)| set.contains(*id));
         Ok(kept.map(|(.., tokens)| tokens).sum())
     }
@@ -156,16 +156,16 @@ impl<'a> Plan<'a> {
     pub(crate) fn bare(job: Job<'a>) -> Self {
         Self {
             target: job.budget.target(job.policy),
-            kept: Kept::default(),
+            kept: KeepSelection::default(),
             cut_for: None,
             visible: Vec::new(),
             superseded: Vec::new(),
             rungs: rungs_of(&job),
             fallbacks: Vec::new(),
-            trail: Trail::default(),
-            wanted: Wanted {
+            progress: PlanProgress::default(),
+            changes: CollectedChanges {
                 pins: job.pins.iter().chain(job.context.pins()).copied().collect(),
-                ..Wanted::default()
+                ..CollectedChanges::default()
             },
             originals: MessageCache::new(job.archive),
             job,
@@ -196,10 +196,10 @@ impl<'a> Plan<'a> {
     /// Chooses what stays in view when `strategy` cuts, with `fewer` messages than the rule says.
     pub(crate) fn cut(&mut self, strategy: Strategy, fewer: u32) -> Result<(), ArchiveError> {
         let shape = self.shape(strategy, fewer);
-        let mut kept = Kept::choose(&self.chooser(), &self.wanted.pins, shape)?;
-        if shape == (Shape::Rule { fewer }) && self.is_crowded(&kept) {
-            let room = Shape::Room { room: self.target, percent: CROWDED_TAIL_PERCENT };
-            kept = Kept::choose(&self.chooser(), &self.wanted.pins, room)?;
+        let mut kept = KeepSelection::choose(&self.chooser(), &self.changes.pins, shape)?;
+        if shape == (TailShape::Rule { fewer }) && self.is_crowded(&kept) {
+            let room = TailShape::Room { room: self.target, percent: CROWDED_TAIL_PERCENT };
+            kept = KeepSelection::choose(&self.chooser(), &self.changes.pins, room)?;
         }
         prune::prune_tail(&self.job, self.reader(), &mut kept)?;
         self.take(kept);
@@ -207,18 +207,18 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    fn shape(&self, strategy: Strategy, fewer: u32) -> Shape {
+    fn shape(&self, strategy: Strategy, fewer: u32) -> TailShape {
         match self.job.range {
-            Range::UpTo(id) => return Shape::From(id),
-            Range::From(id) => return Shape::Before(id),
+            Range::UpTo(id) => return TailShape::From(id),
+            Range::From(id) => return TailShape::Before(id),
             Range::All => {}
         }
-        if let Some((_, HookSummary { keep_from: Some(id), .. })) = &self.wanted.summary {
-            return Shape::From(*id);
+        if let Some((_, HookSummary { keep_from: Some(id), .. })) = &self.changes.summary {
+            return TailShape::From(*id);
         }
         match (strategy, self.job.policy.keep.newest) {
-            (Strategy::Drop, _) => Shape::Room { room: self.target, percent: DROP_TAIL_PERCENT },
-            (_, Newest::Percent(percent)) => Shape::Room { room: self.target, percent },
+            (Strategy::Drop, _) => TailShape::Room { room: self.target, percent: DROP_TAIL_PERCENT },
+            (_, Newest::Percent(percent)) => TailShape::Room { room: self.target, percent },
             (
                 _,
                 Newest::Messages(_)
@@ -227,19 +227,19 @@ impl<'a> Plan<'a> {
                 | Newest::TokensAtMost(_)
                 | Newest::Turns(_)
                 | Newest::Nothing,
-            ) => Shape::Rule { fewer },
+            ) => TailShape::Rule { fewer },
         }
     }
 
     /// Whether what a rule keeps leaves no room for anything else.
-    fn is_crowded(&self, kept: &Kept) -> bool {
+    fn is_crowded(&self, kept: &KeepSelection) -> bool {
         let (job, tokens) = (&self.job, self.job.context.tokens());
         let keeps_all = kept.tail.len() + kept.front.len() >= job.context.message_slots().count();
         kept.tokens >= job.budget.room() || (keeps_all && !job.budget.fits(tokens))
     }
 
     /// Takes `kept` as what stays.
-    pub(crate) fn take(&mut self, kept: Kept) {
+    pub(crate) fn take(&mut self, kept: KeepSelection) {
         let told = kept.folded.iter().map(|(id, _)| id);
         self.visible = kept.front.iter().chain(&kept.tail).chain(told).copied().collect();
         self.visible.sort_unstable();
@@ -282,7 +282,7 @@ impl<'a> Plan<'a> {
     /// What is left for a summary, its frame included and what is told inside it apart.
     pub fn summary_room(&self) -> Tokens {
         let is_range = self.job.range != Range::All;
-        let Kept { outside, beside, .. } = self.kept;
+        let KeepSelection { outside, beside, .. } = self.kept;
         match self.job.policy.keep.newest {
             Newest::Percent(_) if !is_range => spare(&self.job, self.target, outside).less(beside),
             Newest::Percent(_)
@@ -344,8 +344,8 @@ fn rungs_of(job: &Job<'_>) -> Vec<Strategy> {
     let mut rungs = job.policy.strategy.clone();
     let is_sendable = job.budget.fits(job.context.tokens()) && job.trigger != Trigger::Overflow;
     let needs_drop = match job.policy.guard.last {
-        Last::Drop => true,
-        Last::Abandon => !is_sendable,
+        LastResort::Drop => true,
+        LastResort::Abandon => !is_sendable,
     };
     if needs_drop && rungs.last() != Some(&Strategy::Drop) {
         rungs.retain(|strategy| *strategy != Strategy::Drop);

@@ -2,8 +2,8 @@
 //! later give way to their newest copy. Which messages leave view is `keep`'s.
 
 use crate::context::shown_tokens;
-use crate::keep::{Chooser, KeepSet, Kept, matching};
-use crate::policy::{Notice, Prune, PruneWhen};
+use crate::keep::{Chooser, KeepSelection, KeepSet, matching};
+use crate::policy::{Notice, PruneRule, PruneWhen};
 use crate::{
     ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Job, LogReader, Role, Slot, Tokens, ledger,
 };
@@ -88,7 +88,11 @@ pub(crate) fn prune(job: &Job<'_>, reader: LogReader<'_>) -> Result<Pruning, Arc
 }
 
 /// The same for the newest messages that a compaction keeps, under a policy that prunes with compactions.
-pub(crate) fn prune_tail(job: &Job<'_>, reader: LogReader<'_>, kept: &mut Kept) -> Result<(), ArchiveError> {
+pub(crate) fn prune_tail(
+    job: &Job<'_>,
+    reader: LogReader<'_>,
+    kept: &mut KeepSelection,
+) -> Result<(), ArchiveError> {
     let rules = &job.policy.prune;
     match rules.when {
         PruneWhen::Compaction if job.can.forms => {}
@@ -114,7 +118,7 @@ pub(crate) fn prune_tail(job: &Job<'_>, reader: LogReader<'_>, kept: &mut Kept) 
 /// Each message in view that may be shown shorter, with the form it would take on.
 fn wanted(job: &Job<'_>, reader: LogReader<'_>) -> Result<Vec<(EntryId, Form)>, ArchiveError> {
     let rules = &job.policy.prune;
-    let exempt = Exempt::of(job, reader)?;
+    let exempt = Exemptions::of(job, reader)?;
     let stale = if rules.superseded_reads { stale_reads(job, reader)? } else { HashSet::new() };
     let mut forms = Vec::new();
     for (at, slot) in job.context.slots().iter().enumerate() {
@@ -135,7 +139,7 @@ fn wanted(job: &Job<'_>, reader: LogReader<'_>) -> Result<Vec<(EntryId, Form)>, 
 }
 
 /// What pruning leaves alone.
-struct Exempt {
+struct Exemptions {
     /// The first slot that is too new.
     from: usize,
     /// Messages left alone whole.
@@ -148,7 +152,7 @@ struct Exempt {
     is_cold: bool,
 }
 
-impl Exempt {
+impl Exemptions {
     fn of(job: &Job<'_>, reader: LogReader<'_>) -> Result<Self, ArchiveError> {
         let rules = &job.policy.prune;
         let ends = [job.first_said(), job.newest_said()].into_iter().flatten();
@@ -234,7 +238,7 @@ fn has_error(reader: LogReader<'_>, id: EntryId) -> Result<bool, ArchiveError> {
     Ok(reader.archive.message(id)?.results().any(|result| result.is_error))
 }
 
-fn old_form(job: &Job<'_>, id: EntryId, rules: &Prune) -> Result<Form, ArchiveError> {
+fn old_form(job: &Job<'_>, id: EntryId, rules: &PruneRule) -> Result<Form, ArchiveError> {
     let Some(item) = job.log.item(id) else { return Ok(Form::WHOLE) };
     let sizes = job.sizes.of(id);
     let arguments = rules.arguments && has_long_arguments(job, id)?;

@@ -2,13 +2,14 @@
 //! to the summariser and to [`crate::verify`].
 
 use crate::{
-    Archive, ArchiveError, EntryId, Form, Job, Material, Message, Original, Plan, Tokens, facts, keep::Kept,
+    Archive, ArchiveError, EntryId, Form, Job, Material, Message, Original, Plan, Tokens, facts,
+    keep::KeepSelection,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// What [`Material`] borrows from.
-pub(crate) struct Sources<'a> {
+pub(crate) struct MaterialSources<'a> {
     superseded: Vec<Original>,
     visible: Vec<Original>,
     addressable: Vec<EntryId>,
@@ -22,7 +23,7 @@ pub(crate) struct Sources<'a> {
 
 impl<'a> Plan<'a> {
     /// Reads what a summary of this plan is made from.
-    pub(crate) fn sources(&self) -> Result<Sources<'a>, ArchiveError> {
+    pub(crate) fn sources(&self) -> Result<MaterialSources<'a>, ArchiveError> {
         let readable = self.job.readable(&self.superseded);
         let unread = self.superseded.len() - readable.len();
         let forms = self.forms();
@@ -37,7 +38,7 @@ impl<'a> Plan<'a> {
             let form = forms.get(&id).copied().unwrap_or(Form::WHOLE);
             (id, form.apply(id, &message, self.job.measure))
         });
-        Ok(Sources {
+        Ok(MaterialSources {
             superseded: self.read(&merged(&readable))?,
             visible: visible.collect(),
             addressable: merged(&self.superseded),
@@ -53,7 +54,7 @@ impl<'a> Plan<'a> {
 
     /// The form each message that stays will have, where it is not whole.
     fn forms(&self) -> HashMap<EntryId, Form> {
-        let Kept { folded, forms, .. } = &self.kept;
+        let KeepSelection { folded, forms, .. } = &self.kept;
         let shown = self.job.context.message_slots().map(|(id, form, _)| (id, form));
         let mut all: HashMap<EntryId, Form> = shown.filter(|(_, form)| *form != Form::WHOLE).collect();
         let told = folded.iter().filter(|(_, limit)| *limit < Tokens(u64::MAX));
@@ -71,7 +72,7 @@ fn is_cut(form: &Form) -> bool {
     Form { thinking: false, images: false, repeated: false, left_out: false, ..*form } != Form::WHOLE
 }
 
-impl Sources<'_> {
+impl MaterialSources<'_> {
     /// What a summary is made from, and checked against.
     pub(crate) fn material<'m>(&'m self, job: &'m Job<'_>) -> Material<'m> {
         Material {

@@ -11,7 +11,7 @@ use crate::{
 use std::sync::Arc;
 
 /// How messages are written down for a summariser.
-pub(crate) struct Scribe<'j, 'a> {
+pub(crate) struct TranscriptWriter<'j, 'a> {
     pub job: &'j Job<'a>,
     /// Where the messages are.
     pub originals: &'j dyn Archive,
@@ -25,7 +25,7 @@ pub(crate) struct Scribe<'j, 'a> {
 }
 
 /// What was written, and how many of its messages were cut.
-pub(crate) struct Script<T> {
+pub(crate) struct TranscriptText<T> {
     pub made: T,
     pub cut: usize,
 }
@@ -36,9 +36,9 @@ const CUT_MARK: &str = "\n[... cut to fit ...]\n";
 /// Tags that frame parts of a request; the same in what was said are opened.
 const TAGS: [&str; 4] = ["conversation", "previous-summary", "summary", "branch"];
 
-impl Scribe<'_, '_> {
+impl TranscriptWriter<'_, '_> {
     /// All of `ids` as one text.
-    pub(crate) fn text(&self, ids: &[EntryId]) -> Result<Script<String>, ArchiveError> {
+    pub(crate) fn text(&self, ids: &[EntryId]) -> Result<TranscriptText<String>, ArchiveError> {
         let (mut pieces, mut cut) = (Vec::new(), 0);
         for &id in ids {
             let message = self.originals.message(id)?;
@@ -52,11 +52,14 @@ impl Scribe<'_, '_> {
             Markers::Upper => "\n\n---\n\n",
             Markers::Ids | Markers::Colon | Markers::Short => "\n\n",
         };
-        Ok(Script { made: pieces.join(between), cut })
+        Ok(TranscriptText { made: pieces.join(between), cut })
     }
 
     /// All of `ids` as messages. Exchanges are whole, so pairs stay pairs.
-    pub(crate) fn messages(&self, ids: &[EntryId]) -> Result<Script<Vec<Arc<Message>>>, ArchiveError> {
+    pub(crate) fn messages(
+        &self,
+        ids: &[EntryId],
+    ) -> Result<TranscriptText<Vec<Arc<Message>>>, ArchiveError> {
         let (mut messages, mut cut) = (Vec::new(), 0);
         for &id in ids {
             let message = self.originals.message(id)?;
@@ -66,11 +69,11 @@ impl Scribe<'_, '_> {
                 messages.push(Arc::new(Message { blocks, ..Message::clone(&message) }));
             }
         }
-        Ok(Script { made: messages, cut })
+        Ok(TranscriptText { made: messages, cut })
     }
 
     fn told(&self, id: EntryId, message: &Message) -> (String, bool) {
-        let mut marked = Marked { scribe: self, id, kind: kind_of(message), is_cut: false };
+        let mut marked = MarkedWording { writer: self, id, kind: kind_of(message), is_cut: false };
         let separator = match self.rule.markers {
             Markers::Ids => "\n",
             Markers::Upper | Markers::Colon | Markers::Short => "\n\n",
@@ -102,11 +105,11 @@ impl Scribe<'_, '_> {
         }
     }
 
-    fn marked(&self, kind: Kind, text: &str) -> String {
+    fn marked(&self, kind: Speaker, text: &str) -> String {
         match self.rule.markers {
             Markers::Ids => match kind {
-                Kind::Thinking => format!("(thought: {text})"),
-                Kind::User | Kind::Assistant | Kind::Result | Kind::System => text.to_owned(),
+                Speaker::Thinking => format!("(thought: {text})"),
+                Speaker::User | Speaker::Assistant | Speaker::Result | Speaker::System => text.to_owned(),
             },
             Markers::Upper => format!("[{}]\n{text}", kind.upper()),
             Markers::Colon => format!("[{}]: {text}", kind.worded()),
@@ -163,47 +166,47 @@ impl Scribe<'_, '_> {
 }
 
 /// The wording of one message, with the policy's markers.
-struct Marked<'m, 'j, 'a> {
-    scribe: &'m Scribe<'j, 'a>,
+struct MarkedWording<'m, 'j, 'a> {
+    writer: &'m TranscriptWriter<'j, 'a>,
     id: EntryId,
-    kind: Kind,
+    kind: Speaker,
     /// Whether a result was cut.
     is_cut: bool,
 }
 
-impl Wording for Marked<'_, '_, '_> {
+impl Wording for MarkedWording<'_, '_, '_> {
     fn said(&mut self, text: &str) -> String {
-        self.scribe.marked(self.kind, text)
+        self.writer.marked(self.kind, text)
     }
 
     fn thought(&mut self, text: &str) -> String {
-        let is_told = self.scribe.rule.thinking && !text.is_empty();
-        if is_told { self.scribe.marked(Kind::Thinking, text) } else { String::new() }
+        let is_told = self.writer.rule.thinking && !text.is_empty();
+        if is_told { self.writer.marked(Speaker::Thinking, text) } else { String::new() }
     }
 
     fn called(&mut self, call: &Call) -> String {
-        self.scribe.told_call(&call.name, &call.input)
+        self.writer.told_call(&call.name, &call.input)
     }
 
     fn answered(&mut self, result: &ToolResult) -> String {
-        let (text, is_cut) = self.scribe.result_text(result);
+        let (text, is_cut) = self.writer.result_text(result);
         self.is_cut |= is_cut;
-        self.scribe.marked(Kind::Result, &text)
+        self.writer.marked(Speaker::Result, &text)
     }
 
     fn pictured(&mut self, image: &Image) -> String {
-        let label = self.scribe.picture(image);
-        label.map(|label| self.scribe.marked(self.kind, &label)).unwrap_or_default()
+        let label = self.writer.picture(image);
+        label.map(|label| self.writer.marked(self.kind, &label)).unwrap_or_default()
     }
 
     fn carried(&mut self, opaque: &Opaque) -> String {
-        self.scribe.marked(self.kind, &format!("[{} {}]", opaque.kind, self.id))
+        self.writer.marked(self.kind, &format!("[{} {}]", opaque.kind, self.id))
     }
 }
 
 /// Who or what speaks in a piece of text.
 #[derive(Clone, Copy)]
-enum Kind {
+enum Speaker {
     User,
     Assistant,
     Thinking,
@@ -211,7 +214,7 @@ enum Kind {
     System,
 }
 
-impl Kind {
+impl Speaker {
     fn upper(self) -> &'static str {
         match self {
             Self::User => "USER",
@@ -243,12 +246,12 @@ impl Kind {
     }
 }
 
-fn kind_of(message: &Message) -> Kind {
+fn kind_of(message: &Message) -> Speaker {
     match message.role {
-        Role::System => Kind::System,
-        Role::User => Kind::User,
-        Role::Assistant => Kind::Assistant,
-        Role::Tool => Kind::Result,
+        Role::System => Speaker::System,
+        Role::User => Speaker::User,
+        Role::Assistant => Speaker::Assistant,
+        Role::Tool => Speaker::Result,
     }
 }
 

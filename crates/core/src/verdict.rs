@@ -37,7 +37,7 @@ pub struct UpcomingCompaction {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Go on, with these wishes.
+    /// Go on, with these changes.
     Proceed(PlanChanges),
     /// Do not compact now.
     Veto {
@@ -46,7 +46,7 @@ pub enum Verdict {
     },
 }
 
-/// What a hook wants of a compaction that goes on.
+/// What a hook changes about a compaction that goes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlanChanges {
@@ -65,7 +65,7 @@ pub struct PlanChanges {
 pub struct HookSummary {
     /// Its text.
     pub text: String,
-    /// The first message kept, where the hook has a wish.
+    /// The first message kept, where the hook names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_from: Option<EntryId>,
 }

@@ -2,7 +2,7 @@
 //! All of it is derived from marks, so a restart changes nothing. An open breaker ends calls of models and
 //! hooks; that a request must fit is the session's to see to.
 
-use epitome_core::policy::Guard;
+use epitome_core::policy::GuardRule;
 use epitome_core::{Entry, Mark, Role, Tokens};
 
 /// The state of automatic compaction, as the log tells it.
@@ -23,7 +23,7 @@ pub struct Breaker {
 
 impl Breaker {
     /// Takes up one more entry of the path, or a mark that holds on it.
-    pub(crate) fn take(&mut self, entry: &Entry, guard: &Guard) {
+    pub(crate) fn take(&mut self, entry: &Entry, guard: &GuardRule) {
         match entry {
             Entry::Message(item) if item.opens_turn() => self.is_held = false,
             Entry::Message(item) if item.role == Role::Assistant => {
@@ -35,7 +35,7 @@ impl Breaker {
         }
     }
 
-    fn take_mark(&mut self, mark: &Mark, guard: &Guard) {
+    fn take_mark(&mut self, mark: &Mark, guard: &GuardRule) {
         match mark {
             // Nobody was asked for it, so that it proves nothing: only a person's success closes a breaker.
             Mark::Compaction { record, .. } if self.is_open && !record.trigger.is_manual() => {
@@ -65,7 +65,7 @@ impl Breaker {
         }
     }
 
-    fn compacted(&mut self, guard: &Guard) {
+    fn compacted(&mut self, guard: &GuardRule) {
         self.refills = if self.is_refilled(guard) { self.refills + 1 } else { 0 };
         (self.failures, self.calls, self.floor) = (0, Some(0), None);
         self.is_open = guard.refills_max.is_some_and(|most| self.refills >= most);
@@ -76,12 +76,12 @@ impl Breaker {
     }
 
     /// Whether a context that is full now was compacted only just.
-    fn is_refilled(&self, guard: &Guard) -> bool {
+    fn is_refilled(&self, guard: &GuardRule) -> bool {
         self.calls.is_some_and(|calls| calls <= guard.refill_calls)
     }
 
     /// Whether a context that is full now was, once too often.
-    pub(crate) fn is_refilled_too_often(&self, guard: &Guard) -> bool {
+    pub(crate) fn is_refilled_too_often(&self, guard: &GuardRule) -> bool {
         self.is_refilled(guard) && guard.refills_max.is_some_and(|most| self.refills + 1 >= most)
     }
 
@@ -111,7 +111,7 @@ impl Breaker {
     }
 
     /// Why automatic compaction has stopped, and what to do.
-    pub fn why(&self, guard: &Guard) -> Option<String> {
+    pub fn why(&self, guard: &GuardRule) -> Option<String> {
         if !self.is_open {
             return None;
         }

@@ -2,7 +2,7 @@
 //! about it is [`crate::Driver`]'s.
 
 use crate::session::Session;
-use epitome_core::policy::{CheckPoints, MeasureBy, Mode};
+use epitome_core::policy::{CheckPoints, MeasureBy, TriggerMode};
 use epitome_core::{Mark, Role, Tokens, Trigger, UsageMark};
 use epitome_tokens::Usage;
 use serde::{Deserialize, Serialize};
@@ -116,10 +116,10 @@ impl Session {
 
     fn permission(&self) -> Permission {
         match self.policy().mode {
-            Mode::Off => Permission::Nothing,
-            Mode::Ask | Mode::Remind => Permission::Remind,
-            Mode::Auto if self.breaker().is_open() => Permission::Mechanical,
-            Mode::Auto => Permission::Compact,
+            TriggerMode::Off => Permission::Nothing,
+            TriggerMode::Ask | TriggerMode::Remind => Permission::Remind,
+            TriggerMode::Auto if self.breaker().is_open() => Permission::Mechanical,
+            TriggerMode::Auto => Permission::Compact,
         }
     }
 

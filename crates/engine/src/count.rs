@@ -1,7 +1,7 @@
 //! Counting as a policy wants it: by the session's model, or by one of the simpler rules that other
 //! systems decide by.
 
-use epitome_core::policy::{Count, CountText};
+use epitome_core::policy::{CountRule, CountText};
 use epitome_core::{Image, Measure, Message, Policy, Sizes, Tokens};
 use epitome_tokens::{Counter, Detail, Encoding, dimensions_base64};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Only the model's own way knows what a protocol adds around messages; the other rules count what was
 /// said and nothing else, as the systems do that they are taken from.
 pub fn measure_for(policy: &Policy, counter: &Counter) -> (Arc<dyn Measure>, Arc<str>) {
-    let Count { text, image_tokens } = policy.count;
+    let CountRule { text, image_tokens } = policy.count;
     let pictures = Pictures { each: image_tokens.map(Tokens), model: ModelMeasure(counter.clone()) };
     let own: Arc<str> = counter.method().to_string().into();
     match text {
@@ -215,13 +215,13 @@ impl Measure for Cl100k {
 #[cfg(test)]
 mod tests {
     use super::measure_for;
-    use epitome_core::policy::{Count, CountText};
+    use epitome_core::policy::{CountRule, CountText};
     use epitome_core::{Author, Block, Call, Image, Measure, Message, Policy, Role, Settings, Tokens};
     use epitome_tokens::{Counter, Encoding};
     use std::sync::Arc;
 
     fn measure(text: CountText, image_tokens: Option<u64>) -> Arc<dyn Measure> {
-        let settings = Settings { count: Count { text, image_tokens }, ..Settings::default() };
+        let settings = Settings { count: CountRule { text, image_tokens }, ..Settings::default() };
         let policy = Policy::try_from(settings).expect("the settings are sound");
         measure_for(&policy, &Counter::exact(Encoding::O200kBase)).0
     }

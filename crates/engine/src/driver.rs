@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::ports::{Clock, Ports, SummaryModel};
 use crate::restore::restore;
 use crate::session::{Asked, EngineError, Phase, Session, Step};
-use epitome_core::policy::{Mode, PruneWhen};
+use epitome_core::policy::{PruneWhen, TriggerMode};
 use epitome_core::{
     Archive, Available, CallResult, CheckpointView, Circumstances, CompactorReply, Conclusion, Decision,
     EditPass, Effect, HookAnswer, HookRun, ModelQuestion, Next, Outcome, Plan, PlanDraft, Range, Record,
@@ -247,16 +247,16 @@ impl Driver {
         };
         // Beginning a plan reads what it covers; that is worth it only where a model would be paid for it.
         if self.ports.model.is_some()
-            && let Next::Call(errand) = plan.begin()?
+            && let Next::Call(question) = plan.begin()?
         {
-            sketch.calls = Some(self.calls_of(session, &errand));
+            sketch.calls = Some(self.calls_of(session, &question));
         }
         Ok(Some(sketch))
     }
 
-    fn calls_of(&self, session: &Session, errand: &ModelQuestion<'_>) -> SketchedCalls {
+    fn calls_of(&self, session: &Session, question: &ModelQuestion<'_>) -> SketchedCalls {
         let measure = &**session.assembly().measure();
-        let (now, all) = (errand.requests(), errand.calls_left() as u64);
+        let (now, all) = (question.requests(), question.calls_left() as u64);
         let of_all = |tokens: Tokens| tokens.share(all, (now.len() as u64).max(1));
         let name = self.ports.model.as_ref().map(|asked| asked.model.name().to_owned());
         SketchedCalls {
@@ -296,9 +296,9 @@ impl Driver {
                     let answers = self.consult(session, &consultation.event()).await;
                     consultation.answer(answers)?
                 }
-                Next::Call(errand) => {
-                    let called = self.call(&errand).await;
-                    errand.answer(called)?
+                Next::Call(question) => {
+                    let called = self.call(&question).await;
+                    question.answer(called)?
                 }
                 Next::Delegate(delegation) => {
                     let list = self.transform(session, &delegation.messages()).await;
@@ -333,10 +333,10 @@ impl Driver {
         }
     }
 
-    /// Makes the calls of an errand: at once where there are several.
-    async fn call(&self, errand: &ModelQuestion<'_>) -> Vec<CallResult> {
+    /// Makes the calls of an question: at once where there are several.
+    async fn call(&self, question: &ModelQuestion<'_>) -> Vec<CallResult> {
         let Some(SummaryModel { model, .. }) = &self.ports.model else { return Vec::new() };
-        join_all(errand.requests().iter().map(|request| model.summarize(request.clone()))).await
+        join_all(question.requests().iter().map(|request| model.summarize(request.clone()))).await
     }
 
     /// Asks every hook at once, each within its deadline.
@@ -436,7 +436,7 @@ impl Driver {
 
     /// Warns once that the context is nearly full.
     async fn warn(&self, session: &mut Session, check: &Check) {
-        if !check.is_approaching || session.state.is_warned || session.policy().mode == Mode::Off {
+        if !check.is_approaching || session.state.is_warned || session.policy().mode == TriggerMode::Off {
             return;
         }
         session.state.is_warned = true;
@@ -472,7 +472,7 @@ impl Driver {
         session.state.phase = Phase::Idle;
         match end {
             TurnEnd::Broken => Ok(session.step(None)),
-            TurnEnd::Good if session.is_requested() && session.policy().mode != Mode::Off => {
+            TurnEnd::Good if session.is_requested() && session.policy().mode != TriggerMode::Off => {
                 self.compact(session, Trigger::Requested).await
             }
             TurnEnd::Good => self.prepare_at(session, CheckPoint::TurnEnd).await,
@@ -537,7 +537,7 @@ pub(crate) fn settle(session: &mut Session) -> Result<(), EngineError> {
 /// Why no room may be made for a request that the provider refused.
 fn refusal(session: &Session) -> Option<&'static str> {
     match session.policy().guard.recoveries_max {
-        _ if session.policy().mode == Mode::Off => Some("compaction is off"),
+        _ if session.policy().mode == TriggerMode::Off => Some("compaction is off"),
         0 => Some("these settings do not recover from an overflow (`guard.recoveries_max` is 0)"),
         most if session.state.recoveries >= most => Some("this request was compacted and sent again already"),
         _ => None,
@@ -586,7 +586,7 @@ async fn timed<T>(
 /// did anything.
 fn pre_passes(session: &mut Session, point: CheckPoint) -> Result<Option<Arc<Record>>, EngineError> {
     let mut record = None;
-    if session.policy().mode == Mode::Off {
+    if session.policy().mode == TriggerMode::Off {
         return Ok(record);
     }
     if wants_trim(session) {

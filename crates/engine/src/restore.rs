@@ -3,7 +3,7 @@
 
 use crate::ports::Restorer;
 use epitome_core::ledger::Ledger;
-use epitome_core::policy::{LargerFile, Restore};
+use epitome_core::policy::{LargerFile, RestoreRule};
 use epitome_core::{Measure, RestoreReport, Tokens};
 use std::cmp::Reverse;
 
@@ -21,7 +21,7 @@ struct Page<'a> {
 /// The text to put behind a summary, and what it holds; at most `room` of it. None where there is nothing to
 /// bring back.
 pub(crate) fn restore(
-    rule: &Restore,
+    rule: &RestoreRule,
     restorer: &dyn Restorer,
     ledger: &Ledger,
     measure: &dyn Measure,
@@ -37,7 +37,7 @@ pub(crate) fn restore(
 }
 
 impl Page<'_> {
-    fn files(&mut self, rule: &Restore, ledger: &Ledger, restorer: &dyn Restorer) {
+    fn files(&mut self, rule: &RestoreRule, ledger: &Ledger, restorer: &dyn Restorer) {
         let mut files: Vec<_> = ledger.files.iter().filter(|file| !file.deleted).collect();
         files.sort_by_key(|file| Reverse(file.entry));
         for file in files {
@@ -77,7 +77,7 @@ impl Page<'_> {
         }
     }
 
-    fn skills(&mut self, rule: &Restore, restorer: &dyn Restorer) {
+    fn skills(&mut self, rule: &RestoreRule, restorer: &dyn Restorer) {
         let mut left = rule.skills_tokens;
         for (name, text) in restorer.skills() {
             let heading = format!("Skill {name}:");
@@ -93,7 +93,7 @@ impl Page<'_> {
     }
 
     /// Definitions are of use whole or not at all.
-    fn servers(&mut self, rule: &Restore, restorer: &dyn Restorer) {
+    fn servers(&mut self, rule: &RestoreRule, restorer: &dyn Restorer) {
         let mut left = rule.servers_tokens;
         for (name, text) in restorer.servers() {
             let size = self.measure.text(&text);

@@ -7,7 +7,7 @@ use crate::driver::{CompactOptions, Driver, Recovery, announce, settle};
 use crate::event::Event;
 use crate::ports::{BoxFuture, Spawn};
 use crate::session::{EngineError, Session, Step};
-use epitome_core::policy::Mode;
+use epitome_core::policy::TriggerMode;
 use epitome_core::{
     CallCost, Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Tokens, Trigger,
 };
@@ -74,7 +74,7 @@ impl Session {
     /// still covers enough, and not too much made in vain already.
     pub fn speculate(&self) -> Option<Speculation> {
         let rule = &self.policy().speculate;
-        let is_wanted = rule.enabled && self.policy().mode == Mode::Auto;
+        let is_wanted = rule.enabled && self.policy().mode == TriggerMode::Auto;
         let is_late = self.state.wasted >= rule.wasted_max || self.breaker().is_open();
         let (request, _) = self.figure();
         if !is_wanted || is_late || request < self.speculation_mark() || self.has_ready() {

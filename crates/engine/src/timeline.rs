@@ -5,7 +5,7 @@
 use crate::breaker::Breaker;
 use crate::view_tally::ViewTally;
 use epitome_core::ledger::Ledger;
-use epitome_core::policy::{Guard, TriggerRule};
+use epitome_core::policy::{GuardRule, TriggerRule};
 use epitome_core::{
     Archive, ArchiveError, Context, Entry, EntryId, FarHistory, Log, LogError, LogReader, Mark, Measure,
     Message, SizeTable, Tokens, UsageMark, rebuilds,
@@ -57,7 +57,7 @@ pub struct Lens<'a> {
     /// Where the originals are.
     pub archive: &'a dyn Archive,
     /// What stops a loop.
-    pub guard: &'a Guard,
+    pub guard: &'a GuardRule,
     /// What is counted beside tokens.
     pub trigger: &'a TriggerRule,
 }
@@ -146,7 +146,7 @@ impl Timeline {
     }
 
     /// Brings everything but the context and the tally up to date with an entry that holds on the path.
-    fn note(&mut self, id: EntryId, guard: &Guard) {
+    fn note(&mut self, id: EntryId, guard: &GuardRule) {
         let log = self.log.clone();
         let Some(entry) = log.get(id) else { return };
         self.breaker.take(entry, guard);

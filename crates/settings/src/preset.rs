@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn an_own_preset_states_what_differs_and_rests_on_the_default_where_it_names_no_base() {
         let own = [own("mine", "mode = \"ask\"")];
-        let expected = Settings { mode: epitome_core::policy::Mode::Ask, ..Settings::default() };
+        let expected = Settings { mode: epitome_core::policy::TriggerMode::Ask, ..Settings::default() };
         assert_eq!(Presets::with(&own).settings("mine"), Ok(expected));
     }
 

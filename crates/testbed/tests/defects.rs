@@ -1,7 +1,7 @@
 //! Defects that were found by reading and must not come back: turns that a compaction ended, models without fuel,
 //! reminders on every call, policies that counted nothing of what was said before, compactions that lock a session.
 
-use epitome_core::policy::{Count, CountText, Last, Mode};
+use epitome_core::policy::{CountRule, CountText, LastResort, TriggerMode};
 use epitome_core::{
     Author, Block, Budget, CallCost, CallResult, CheckpointView, Decision, Failure, Image, Message, Outcome,
     Policy, Role, Settings, Strategy, SummaryRequest, Tokens, Trigger, Verdict,
@@ -27,7 +27,7 @@ fn due(maker: Maker) -> Bed {
 fn stubborn() -> Maker {
     Maker::new("default", WINDOW).set(|settings| {
         settings.strategy = vec![Strategy::Summarize];
-        settings.guard.last = Last::Abandon;
+        settings.guard.last = LastResort::Abandon;
         settings.summary.else_embedded = false;
     })
 }
@@ -137,7 +137,7 @@ fn a_model_that_reports_no_calls_is_asked_no_more_often_than_it_may() {
 
 #[test]
 fn that_a_compaction_is_due_and_left_to_a_person_is_told_once_for_each() {
-    for mode in [Mode::Ask, Mode::Remind] {
+    for mode in [TriggerMode::Ask, TriggerMode::Remind] {
         let mut bed = due(Maker::new("default", WINDOW).set(|settings| settings.mode = mode));
         let told = |bed: &mut Bed| {
             (0..3).for_each(|_| assert_eq!(bed.prepare(), None));
@@ -181,7 +181,7 @@ fn another_way_of_counting_counts_every_path_anew() {
     let ids = bed.talk(10, 500);
     bed.session.move_to(Some(ids[3])).expect("it is in the log");
     bed.talk(2, 500);
-    let count = Count { text: CountText::QuarterChars, image_tokens: None };
+    let count = CountRule { text: CountText::QuarterChars, image_tokens: None };
     let policy = with(&bed, |settings| settings.count = count);
     bed.session.set_policy(policy).expect("the window is stated");
     assert_eq!((bed.session.context().tokens(), bed.session.check().history), (Tokens(3_000), Tokens(3_000)));

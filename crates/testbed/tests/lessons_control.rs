@@ -1,6 +1,6 @@
 //! Lessons of others, rows 119 to 124: what people see of compactions, and what they can say about them.
 
-use epitome_core::policy::Mode;
+use epitome_core::policy::TriggerMode;
 use epitome_core::{EntryId, Failure, Mark, Measure, Outcome, Range, Strategy, Tokens, Trigger};
 use epitome_engine::{CompactOptions, Event, Session};
 use epitome_testbed::{Bed, Maker, Quarter, change, failed, good, now, written};
@@ -52,7 +52,7 @@ fn l120_the_log_alone_gives_the_same_decisions_again() {
 
 #[test]
 fn l120_what_is_switched_off_is_not_announced_as_begun() {
-    let mut bed = Maker::new("default", WINDOW).set(|settings| settings.mode = Mode::Off).bed();
+    let mut bed = Maker::new("default", WINDOW).set(|settings| settings.mode = TriggerMode::Off).bed();
     bed.talk(90, 1_000);
     assert!(bed.prepare().is_none());
     assert_eq!(bed.take_events(), []);

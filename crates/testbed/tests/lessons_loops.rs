@@ -5,7 +5,7 @@
 //!
 //! - l2: a restart of the whole program comes with the store; here the log is opened again.
 
-use epitome_core::policy::{Last, PruneWhen};
+use epitome_core::policy::{LastResort, PruneWhen};
 use epitome_core::{
     Budget, CallCost, CallResult, CheckpointView, Decision, Failure, Fallback, Floor, Outcome, PlanChanges,
     Strategy, SummaryRequest, Tokens, Trigger, Verdict,
@@ -29,7 +29,7 @@ fn due(maker: Maker) -> Bed {
 fn stubborn() -> Maker {
     Maker::new("default", WINDOW).set(|settings| {
         settings.strategy = vec![Strategy::Summarize];
-        settings.guard.last = Last::Abandon;
+        settings.guard.last = LastResort::Abandon;
         settings.summary.else_embedded = false;
     })
 }

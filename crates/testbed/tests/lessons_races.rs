@@ -1,6 +1,6 @@
 //! Lessons of others, rows 96 to 104: input, stops and triggers that come while something else runs.
 
-use epitome_core::policy::{Last, Resume};
+use epitome_core::policy::{LastResort, Resume};
 use epitome_core::{
     Archive, Author, CallResult, CheckpointView, Decision, Failure, Message, Record, Role, Strategy,
     SummaryRequest, Tokens, Trigger, UpcomingCompaction, Verdict,
@@ -266,7 +266,7 @@ fn l101_in_the_middle_of_the_work_it_goes_on() {
 
 #[test]
 fn l102_at_a_hundred_and_one_percent_a_failing_summariser_does_not_let_the_request_through() {
-    for last in [Last::Drop, Last::Abandon] {
+    for last in [LastResort::Drop, LastResort::Abandon] {
         let maker = Maker::new("default", WINDOW).set(|settings| settings.guard.last = last);
         let mut bed = session(maker.set(|settings| settings.strategy = vec![Strategy::Summarize]), 101);
         bed.model.always(failed(Failure::Broken("connection reset".into())));

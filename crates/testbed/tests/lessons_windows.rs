@@ -1,7 +1,7 @@
 //! Lessons of others, rows 75 to 82: whose window counts, what a threshold means in it, and what a
 //! compaction comes down to.
 
-use epitome_core::policy::Mode;
+use epitome_core::policy::TriggerMode;
 use epitome_core::{Budget, Tokens, Trigger};
 use epitome_engine::{
     Assembly, Driver, Event, FigureSource, Ports, Recovery, Thresholds, WindowChoice, WindowFacts, WindowFrom,
@@ -120,7 +120,7 @@ fn l79_a_value_that_cannot_be_used_is_refused_and_not_guessed_at() {
 
 #[test]
 fn l80_off_means_off_and_the_error_surfaces() {
-    let mut bed = Maker::new("default", 200_000).set(|settings| settings.mode = Mode::Off).bed();
+    let mut bed = Maker::new("default", 200_000).set(|settings| settings.mode = TriggerMode::Off).bed();
     let ids = bed.talk(250, 1_000);
     assert!(bed.prepare().is_none());
     let Recovery::Surface { why, .. } = bed.recover(Some(50_000)) else { panic!("it is off") };
@@ -129,7 +129,7 @@ fn l80_off_means_off_and_the_error_surfaces() {
 
 #[test]
 fn l80_a_reminder_is_all_that_who_wants_one_gets() {
-    let mut bed = Maker::new("default", 200_000).set(|settings| settings.mode = Mode::Remind).bed();
+    let mut bed = Maker::new("default", 200_000).set(|settings| settings.mode = TriggerMode::Remind).bed();
     let ids = bed.talk(170, 1_000);
     assert!(bed.prepare().is_none());
     let due = Event::Due { tokens: Tokens(170_000), limit: Tokens(160_000) };

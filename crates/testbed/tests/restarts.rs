@@ -1,6 +1,6 @@
 //! What a session knows is in its log: opened again, by this program or another replica, it is the one that grew.
 
-use epitome_core::policy::{Last, MeasureBy, PruneWhen};
+use epitome_core::policy::{LastResort, MeasureBy, PruneWhen};
 use epitome_core::{Archive, EntryId, Failure, SizeTable, Slot, Strategy, Tokens, Trigger};
 use epitome_engine::{Breaker, Check, FigureSource, Lens, Permission, Session, Timeline};
 use epitome_testbed::{Bed, Maker, failed, now, word};
@@ -88,7 +88,7 @@ fn usage_of_another_model_is_forgotten_by_a_restart_too() {
 fn a_breaker_is_the_same_after_a_restart_open_or_closed() {
     let maker = Maker::new("default", WINDOW).set(|settings| {
         settings.strategy = vec![Strategy::Summarize];
-        settings.guard.last = Last::Abandon;
+        settings.guard.last = LastResort::Abandon;
         settings.summary.else_embedded = false;
         settings.keep.within_turn = false;
     });
@@ -115,7 +115,7 @@ fn a_breaker_is_the_same_after_a_restart_open_or_closed() {
 fn another_policys_limits_hold_the_same_before_and_after_a_restart() {
     let maker = Maker::new("default", WINDOW).set(|settings| {
         settings.strategy = vec![Strategy::Summarize];
-        settings.guard.last = Last::Abandon;
+        settings.guard.last = LastResort::Abandon;
         settings.guard.failures_max = Some(9);
         settings.summary.else_embedded = false;
     });

@@ -6,7 +6,7 @@ use crate::{Call, CallId, EntryId, ToolResult};
 use serde_json::Value;
 
 /// A tool call in one line.
-pub(super) struct Deed {
+pub(super) struct ActionLine {
     /// The entry that made it.
     pub id: EntryId,
     /// The call, until its result has come.
@@ -29,14 +29,14 @@ const ARGUMENT_CHARS_MAX: usize = 160;
 const OPEN_CALLS_MAX: usize = 64;
 
 /// The call in one line, without its result.
-pub(super) fn of(id: EntryId, call: &Call, secrets: &Secrets) -> Deed {
+pub(super) fn of(id: EntryId, call: &Call, secrets: &Secrets) -> ActionLine {
     let argument = main_argument(call);
     let argument = secrets.screen(&argument);
     let flat = argument.split_whitespace().collect::<Vec<_>>().join(" ");
     let cut = flat.char_indices().nth(ARGUMENT_CHARS_MAX).map_or(flat.len(), |(at, _)| at);
     let mut commands = Vec::new();
     scan_commands(&flat[..cut], &mut |mention| commands.push(mention.value.to_owned()));
-    Deed {
+    ActionLine {
         id,
         call: call.id.clone(),
         tool: call.name.to_string(),
@@ -48,21 +48,21 @@ pub(super) fn of(id: EntryId, call: &Call, secrets: &Secrets) -> Deed {
 }
 
 /// Notes how the call behind `result` ended.
-pub(super) fn finish(deeds: &mut [Deed], result: &ToolResult) {
-    let open = deeds.iter_mut().rev().take(OPEN_CALLS_MAX);
-    if let Some(deed) = open.into_iter().find(|deed| deed.call == result.call) {
+pub(super) fn finish(actions: &mut [ActionLine], result: &ToolResult) {
+    let open = actions.iter_mut().rev().take(OPEN_CALLS_MAX);
+    if let Some(action) = open.into_iter().find(|action| action.call == result.call) {
         let ending = ending(result);
-        (deed.failed, deed.exit) = (ending.is_failure, ending.exit);
+        (action.failed, action.exit) = (ending.is_failure, ending.exit);
     }
 }
 
-impl Deed {
+impl ActionLine {
     /// Whether it only kept the todo list, which the ledger shows as it stands.
     pub(super) fn is_bookkeeping(&self) -> bool {
         keeps_todos(&self.tool)
     }
 
-    /// The deed as the summary shows it, with its pointer.
+    /// The action as the summary shows it, with its pointer.
     pub(super) fn line(&self) -> String {
         match (self.exit, self.failed) {
             (Some(code), _) => format!("{} {} {} → exit {code}", self.id, self.tool, self.argument),

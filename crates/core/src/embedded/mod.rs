@@ -17,7 +17,7 @@ use crate::facts::{Secrets, passages};
 use crate::ledger::Ledger;
 use crate::{EntryId, Material, Original, Tokens};
 use escape::Escape;
-use page::Page;
+use page::SummaryPage;
 use reading::Reading;
 use std::collections::HashSet;
 
@@ -38,7 +38,7 @@ pub fn summarize(material: &Material<'_>, budget: Tokens) -> EmbeddedSummary {
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
     let pointers = material.addressable.iter().copied().collect();
     let escape = Escape { pointers: &pointers, secrets: &secrets };
-    let mut page = Page::new(material.measure, escape, budget);
+    let mut page = SummaryPage::new(material.measure, escape, budget);
     let notes = write::fixed_parts(&mut page, &reading, budget);
     select::fill(&mut page, &reading, material.focus);
     write::second_helping(&mut page, &reading);
@@ -51,7 +51,8 @@ pub fn facts_page(material: &Material<'_>, budget: Tokens) -> EmbeddedSummary {
     let mut reading = Reading::of(material);
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
     let pointers = material.addressable.iter().copied().collect();
-    let mut page = Page::new(material.measure, Escape { pointers: &pointers, secrets: &secrets }, budget);
+    let mut page =
+        SummaryPage::new(material.measure, Escape { pointers: &pointers, secrets: &secrets }, budget);
     let notes = write::fixed_parts(&mut page, &reading, budget);
     EmbeddedSummary { text: page.finish(), ledger: reading.ledger, notes }
 }

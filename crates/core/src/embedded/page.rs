@@ -41,15 +41,15 @@ impl Section {
 
 /// A summary within a budget. Each line is measured as it is added; the whole once more at the end,
 /// since tokens of parts do not always add up.
-pub(super) struct Page<'m> {
+pub(super) struct SummaryPage<'m> {
     measure: &'m dyn Measure,
     escape: Escape<'m>,
     budget: Tokens,
     spent: Tokens,
-    sections: BTreeMap<Section, Vec<Written>>,
+    sections: BTreeMap<Section, Vec<PageLine>>,
 }
 
-struct Written {
+struct PageLine {
     /// Where it stands within its section.
     order: u64,
     text: String,
@@ -58,7 +58,7 @@ struct Written {
 /// How often the whole is measured again before it is simply cut.
 const FITTINGS_MAX: u32 = 12;
 
-impl<'m> Page<'m> {
+impl<'m> SummaryPage<'m> {
     pub(super) fn new(measure: &'m dyn Measure, escape: Escape<'m>, budget: Tokens) -> Self {
         Self { measure, escape, budget, spent: Tokens::ZERO, sections: BTreeMap::new() }
     }
@@ -95,7 +95,7 @@ impl<'m> Page<'m> {
         }
         *quota = quota.less(tokens);
         self.spent += tokens;
-        self.sections.entry(section).or_default().push(Written { order, text });
+        self.sections.entry(section).or_default().push(PageLine { order, text });
         true
     }
 
@@ -115,7 +115,7 @@ impl<'m> Page<'m> {
     /// Adds a line whose room was set aside.
     pub(super) fn put(&mut self, section: Section, text: String, order: u64) {
         let text = self.escape.apply(&text);
-        self.sections.entry(section).or_default().push(Written { order, text });
+        self.sections.entry(section).or_default().push(PageLine { order, text });
     }
 
     /// Adds as much of the text's beginning as there is room for.

@@ -1,7 +1,7 @@
 //! One pass over the material: its passages, their lines, the facts in them, and what people said.
 
-use super::action::{self, Deed};
-use super::table::{Place, Table};
+use super::action::{self, ActionLine};
+use super::table::{FactPlace, FactTable};
 use crate::facts::{
     Class, Passage, Secrets, Sighting, Voice, closing_question, decisions, passages, rules, scan,
 };
@@ -19,7 +19,7 @@ pub(super) struct Doc {
 
 /// A line of a passage, and the facts in it.
 #[derive(Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct DocLine {
     /// The passage.
     pub doc: u32,
     /// Where the line stands in its text.
@@ -48,13 +48,13 @@ pub(super) struct Reading {
     /// Passages that leave view, oldest first.
     pub docs: Vec<Doc>,
     /// Their lines that hold facts.
-    pub lines: Vec<Line>,
+    pub lines: Vec<DocLine>,
     /// The facts of each line, one run after the other.
     pub line_facts: Vec<u32>,
     /// Every fact, once, with what is known of its use.
-    pub table: Table,
+    pub table: FactTable,
     /// Tool calls that leave view.
-    pub deeds: Vec<Deed>,
+    pub actions: Vec<ActionLine>,
     /// What people typed.
     pub asked: Vec<Quote>,
     /// Rules in it, each once, newest wording of equal ones last.
@@ -128,9 +128,9 @@ impl Reading {
 
     /// A message that leaves view.
     fn leave(&mut self, id: EntryId, message: &Message) {
-        self.deeds.extend(message.calls().map(|call| action::of(id, call, &self.secrets)));
+        self.actions.extend(message.calls().map(|call| action::of(id, call, &self.secrets)));
         for result in message.results() {
-            action::finish(&mut self.deeds, result);
+            action::finish(&mut self.actions, result);
         }
         for passage in passages(message) {
             self.take(Some(id), &passage);
@@ -152,7 +152,7 @@ impl Reading {
             // Thinking may be left out where its message is shown.
             let is_visible = passage.voice != Voice::Thought;
             scan(&passage, |Sighting { mention, .. }| {
-                let place = Place { clock, is_action, is_person: false, is_model: false, is_visible };
+                let place = FactPlace { clock, is_action, is_person: false, is_model: false, is_visible };
                 self.table.see(mention, place);
             });
         }
@@ -166,7 +166,7 @@ impl Reading {
         let (voice, author) = (passage.voice, passage.author);
         let text = self.secrets.screen(shorten(&passage.text)).into_owned();
         self.clock += text.len() as u64;
-        let place = Place {
+        let place = FactPlace {
             clock: self.clock,
             is_action: voice == Voice::Called,
             is_person: author == Author::Person,
@@ -261,7 +261,7 @@ fn boundary_after(line: &str, at: usize) -> usize {
 }
 
 fn close_line(
-    lines: &mut Vec<Line>,
+    lines: &mut Vec<DocLine>,
     all: &mut Vec<u32>,
     doc: u32,
     span: Option<(u32, u32)>,
@@ -270,6 +270,6 @@ fn close_line(
     let Some((start, end)) = span else { return };
     facts.sort_unstable();
     facts.dedup();
-    lines.push(Line { doc, start, end, first: all.len() as u32, count: facts.len() as u32 });
+    lines.push(DocLine { doc, start, end, first: all.len() as u32, count: facts.len() as u32 });
     all.append(facts);
 }

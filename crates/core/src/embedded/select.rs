@@ -4,7 +4,7 @@
 //! list earns the first half only; a line it stood in earns both.
 
 use super::cover::{Candidate, choose};
-use super::page::{Page, Section};
+use super::page::{Section, SummaryPage};
 use super::reading::{Doc, Reading};
 use super::weight::{TUNING, chance};
 use crate::facts::{Class, Mention, is_code_like, scan_line, scan_pairs};
@@ -20,7 +20,7 @@ const JOINED_BYTES_MAX: usize = 220;
 const GUESS_SLACK: f64 = 1.5;
 
 /// Fills the page.
-pub(super) fn fill(page: &mut Page<'_>, reading: &Reading, focus: Option<&str>) {
+pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<&str>) {
     let mut weights = weights(reading);
     discount(page, reading, &mut weights);
     let pieces = pieces(reading, focus);
@@ -45,7 +45,7 @@ fn linked(fact: u32) -> u32 {
 }
 
 /// Facts the page holds already are not paid for again.
-fn discount(page: &Page<'_>, reading: &Reading, weights: &mut [f64]) {
+fn discount(page: &SummaryPage<'_>, reading: &Reading, weights: &mut [f64]) {
     for (_, line) in page.lines() {
         let is_linking = is_linking(line);
         facts_in(line, reading, |fact| {
@@ -82,7 +82,7 @@ fn is_linking(line: &str) -> bool {
 
 /// Something that could be put back.
 #[derive(Clone, Copy)]
-enum Piece {
+enum Addition {
     /// A line.
     Line(usize),
     /// A line, with the one before it.
@@ -93,18 +93,18 @@ enum Piece {
         start: u32,
     },
     /// A tool call.
-    Deed(usize),
+    Action(usize),
 }
 
-fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Piece>> {
-    let mut all = Vec::with_capacity(reading.lines.len() + reading.deeds.len());
+fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Addition>> {
+    let mut all = Vec::with_capacity(reading.lines.len() + reading.actions.len());
     let mut seen: HashMap<&str, usize> = HashMap::new();
     for (at, line) in reading.lines.iter().enumerate() {
         let text = line_text(&reading.docs[line.doc as usize], line.start, line.end);
         // The same line again: the newer one stands for both.
         if let Some(&older) = seen.get(text) {
-            let older: &mut Candidate<Piece> = &mut all[older];
-            older.of = Piece::Line(at);
+            let older: &mut Candidate<Addition> = &mut all[older];
+            older.of = Addition::Line(at);
             continue;
         }
         seen.insert(text, all.len());
@@ -113,17 +113,17 @@ fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Piece>> {
             all.extend(joined_piece(reading, at));
         }
     }
-    let count = reading.deeds.len() as f64;
-    let told = (0..reading.deeds.len()).filter(|&at| !reading.deeds[at].is_bookkeeping());
+    let count = reading.actions.len() as f64;
+    let told = (0..reading.actions.len()).filter(|&at| !reading.actions[at].is_bookkeeping());
     all.extend(told.map(|at| deed_piece(reading, at, at as f64 / count)));
     all
 }
 
-fn line_piece(reading: &Reading, at: usize, text: &str, focus: Option<&str>) -> Candidate<Piece> {
+fn line_piece(reading: &Reading, at: usize, text: &str, focus: Option<&str>) -> Candidate<Addition> {
     // What the person asked to dwell on outweighs any single fact.
     let bonus = if is_about(text, focus) { 1.0 } else { 0.0 };
     let facts = line_facts(reading, at, is_linking(text));
-    Candidate { of: Piece::Line(at), bonus, cost: cost(text) + TUNING.pointer, facts }
+    Candidate { of: Addition::Line(at), bonus, cost: cost(text) + TUNING.pointer, facts }
 }
 
 fn line_facts(reading: &Reading, at: usize, is_linking: bool) -> Vec<u32> {
@@ -136,7 +136,7 @@ fn line_facts(reading: &Reading, at: usize, is_linking: bool) -> Vec<u32> {
     all
 }
 
-fn joined_piece(reading: &Reading, at: usize) -> Option<Candidate<Piece>> {
+fn joined_piece(reading: &Reading, at: usize) -> Option<Candidate<Addition>> {
     let line = &reading.lines[at];
     let doc = &reading.docs[line.doc as usize];
     let before = doc.text[..line.start as usize].trim_end();
@@ -146,7 +146,7 @@ fn joined_piece(reading: &Reading, at: usize) -> Option<Candidate<Piece>> {
     if before.is_empty() || !is_short || !is_linking(text) {
         return None;
     }
-    let of = Piece::Joined { line: at, start: start as u32 };
+    let of = Addition::Joined { line: at, start: start as u32 };
     Some(Candidate {
         of,
         bonus: 0.0,
@@ -156,23 +156,23 @@ fn joined_piece(reading: &Reading, at: usize) -> Option<Candidate<Piece>> {
 }
 
 /// `age` runs from 0 for the oldest to 1 for the newest action.
-fn deed_piece(reading: &Reading, at: usize, age: f64) -> Candidate<Piece> {
-    let deed = &reading.deeds[at];
-    let is_linking = is_linking(&deed.argument);
+fn deed_piece(reading: &Reading, at: usize, age: f64) -> Candidate<Addition> {
+    let action = &reading.actions[at];
+    let is_linking = is_linking(&action.argument);
     let mut facts = Vec::new();
-    facts_in(&deed.argument, reading, |fact| {
+    facts_in(&action.argument, reading, |fact| {
         facts.push(named(fact));
         if is_linking {
             facts.push(linked(fact));
         }
     });
-    facts.extend(deed.commands.iter().filter_map(|command| {
+    facts.extend(action.commands.iter().filter_map(|command| {
         reading.table.find(Mention { class: Class::Command, key: command, value: command }).map(named)
     }));
     facts.sort_unstable();
     facts.dedup();
-    let cost = cost(&deed.argument) + TUNING.pointer + 2.0;
-    Candidate { of: Piece::Deed(at), bonus: TUNING.deed * age * age, cost, facts }
+    let cost = cost(&action.argument) + TUNING.pointer + 2.0;
+    Candidate { of: Addition::Action(at), bonus: TUNING.action * age * age, cost, facts }
 }
 
 fn is_about(text: &str, focus: Option<&str>) -> bool {
@@ -203,19 +203,19 @@ fn cost(text: &str) -> f64 {
 }
 
 /// Lines that were taken, by entry and place, so that each entry is named once, before its first line.
-type Taken = BTreeMap<(Option<EntryId>, u32, u32), String>;
+type AddedLines = BTreeMap<(Option<EntryId>, u32, u32), String>;
 
-fn write<'p>(page: &mut Page<'_>, reading: &Reading, pieces: impl Iterator<Item = &'p Piece>) {
-    let (mut taken, mut named) = (Taken::new(), HashSet::new());
+fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterator<Item = &'p Addition>) {
+    let (mut taken, mut named) = (AddedLines::new(), HashSet::new());
     let mut quota = page.room();
     for piece in pieces {
         let (line, start) = match *piece {
-            Piece::Deed(at) => {
-                page.add(Section::Actions, &reading.deeds[at].line(), at as u64, &mut quota);
+            Addition::Action(at) => {
+                page.add(Section::Actions, &reading.actions[at].line(), at as u64, &mut quota);
                 continue;
             }
-            Piece::Line(at) => (&reading.lines[at], reading.lines[at].start),
-            Piece::Joined { line, start } => (&reading.lines[line], start),
+            Addition::Line(at) => (&reading.lines[at], reading.lines[at].start),
+            Addition::Joined { line, start } => (&reading.lines[line], start),
         };
         let doc = &reading.docs[line.doc as usize];
         let text = plain_lines(line_text(doc, start, line.end));
@@ -234,7 +234,7 @@ fn write<'p>(page: &mut Page<'_>, reading: &Reading, pieces: impl Iterator<Item 
 /// What `m0123: ` takes.
 const POINTER_TOKENS: Tokens = Tokens(5);
 
-fn write_lines(page: &mut Page<'_>, taken: Taken) {
+fn write_lines(page: &mut SummaryPage<'_>, taken: AddedLines) {
     let mut last = None;
     for (order, ((id, ..), text)) in taken.into_iter().enumerate() {
         let pointer = id.filter(|_| last != Some(id)).map(|id| format!("{id}: ")).unwrap_or_default();

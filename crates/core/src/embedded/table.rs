@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// Where a fact was seen.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct FactPlace {
     /// Bytes of history before it.
     pub clock: u64,
     /// In the arguments of a call.
@@ -20,7 +20,7 @@ pub(super) struct Place {
 
 /// What is known of one fact.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct FactUse {
     /// Its class.
     pub class: Class,
     /// How often it was seen.
@@ -43,19 +43,19 @@ pub(super) struct Known {
 
 /// The facts, numbered.
 #[derive(Default)]
-pub(super) struct Table {
+pub(super) struct FactTable {
     numbers: HashMap<(Class, Box<str>), u32>,
     /// By number.
-    pub facts: Vec<Known>,
+    pub facts: Vec<FactUse>,
     /// The newest value of each key, for the classes where the newest wins.
     newest: HashMap<(Class, Box<str>), u32>,
     /// The clock at the end.
     pub end: u64,
 }
 
-impl Table {
+impl FactTable {
     /// Takes a sighting down and gives the fact's number.
-    pub(super) fn see(&mut self, mention: Mention<'_>, place: Place) -> u32 {
+    pub(super) fn see(&mut self, mention: Mention<'_>, place: FactPlace) -> u32 {
         let number = self.number(mention);
         let known = &mut self.facts[number as usize];
         known.mentions += 1;
@@ -88,7 +88,7 @@ impl Table {
         let next = self.facts.len() as u32;
         let number = *self.numbers.entry(name(mention)).or_insert(next);
         if number == next {
-            self.facts.push(Known {
+            self.facts.push(FactUse {
                 class: mention.class,
                 mentions: 0,
                 actions: 0,

@@ -5,7 +5,7 @@
 //! half. Around where they stand the figures are flat (`bench/RETENTION.md`), so nothing hangs on their last
 //! digit.
 
-use super::table::{Known, Table};
+use super::table::{FactTable, FactUse};
 
 /// Coefficients of the score, and what the choice of lines leans on.
 pub(super) struct Tuning {
@@ -26,7 +26,7 @@ pub(super) struct Tuning {
     /// The part of a fact's worth that is had only with words it stood beside.
     pub link: f64,
     /// What the newest action is worth by itself.
-    pub deed: f64,
+    pub action: f64,
     /// What naming the entry of a run of lines takes, in tokens.
     pub pointer: f64,
 }
@@ -41,12 +41,12 @@ pub(super) const TUNING: Tuning = Tuning {
     by_person: 0.7,
     by_model: 0.3,
     link: 0.35,
-    deed: 0.05,
+    action: 0.05,
     pointer: 2.0,
 };
 
 /// A fact's chance of being used later, between 0 and 1; 0 where saying it again gains nothing.
-pub(super) fn chance(known: &Known, table: &Table) -> f64 {
+pub(super) fn chance(known: &FactUse, table: &FactTable) -> f64 {
     let Some(score) = known.class.row().score.filter(|_| !known.is_visible && !known.is_outdated) else {
         return 0.0;
     };

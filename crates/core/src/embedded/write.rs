@@ -1,6 +1,6 @@
 //! The parts of a summary that are written whatever else is: rules, todos, goal, files, decisions.
 
-use super::page::{Page, Section};
+use super::page::{Section, SummaryPage};
 use super::reading::{Quote, Reading};
 use crate::Tokens;
 use crate::ledger::{Operation, TodoState};
@@ -27,7 +27,7 @@ fn share(budget: Tokens, hundredths: u64) -> Tokens {
 }
 
 /// Writes them; gives the notes on what did not fit.
-pub(super) fn fixed_parts(page: &mut Page<'_>, reading: &Reading, budget: Tokens) -> Vec<String> {
+pub(super) fn fixed_parts(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) -> Vec<String> {
     let mut notes = Vec::new();
     let mut quota = share(budget, Shares::RULES);
     write_rules(page, reading, &mut quota, &mut notes);
@@ -43,13 +43,13 @@ pub(super) fn fixed_parts(page: &mut Page<'_>, reading: &Reading, budget: Tokens
 }
 
 /// Spends what is left on what was cut short: decisions, reports and messages.
-pub(super) fn second_helping(page: &mut Page<'_>, reading: &Reading) {
+pub(super) fn second_helping(page: &mut SummaryPage<'_>, reading: &Reading) {
     write_newest(page, Section::Decisions, &reading.decisions, &mut page.room());
     write_asked(page, reading, &mut page.room());
     write_reports(page, reading, &mut page.room());
 }
 
-fn write_todos(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens, notes: &mut Vec<String>) {
+fn write_todos(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens, notes: &mut Vec<String>) {
     let mut left_out = 0;
     let mut todos: Vec<_> =
         reading.ledger.todos.iter().enumerate().filter(|(_, todo)| todo.state.is_open()).collect();
@@ -68,7 +68,7 @@ fn write_todos(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens, notes
     }
 }
 
-fn write_rules(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens, notes: &mut Vec<String>) {
+fn write_rules(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens, notes: &mut Vec<String>) {
     let mut left_out = 0;
     for (order, rule) in reading.rules.iter().enumerate().rev() {
         let is_written =
@@ -85,7 +85,7 @@ fn write_rules(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens, notes
 
 /// The oldest and the newest request among what leaves view; the session's first and those after
 /// the cut stay in view themselves.
-fn write_goal(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
+fn write_goal(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     let ends = match reading.asked.as_slice() {
         [] => vec![],
         [only] => vec![only],
@@ -97,7 +97,7 @@ fn write_goal(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
     }
 }
 
-fn write_question(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
+fn write_question(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     if let Some(question) = &reading.question {
         let text = format!("- unanswered ({}): {}", question.id, one_line(&question.text));
         page.add_head(Section::NextSteps, &text, u64::MAX, quota);
@@ -105,7 +105,7 @@ fn write_question(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
 }
 
 /// Changed files newest first; then those only read.
-fn write_files(page: &mut Page<'_>, reading: &Reading, budget: Tokens) {
+fn write_files(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) {
     let (mut changed, mut read) = (share(budget, Shares::CHANGED), share(budget, Shares::READ));
     let mut files: Vec<_> = reading.ledger.files.iter().collect();
     files.sort_by_key(|file| Reverse((file.changed, file.entry)));
@@ -126,7 +126,7 @@ fn write_files(page: &mut Page<'_>, reading: &Reading, budget: Tokens) {
 const LOOKS: [&str; 8] = ["grep", "rg", "diff", "test", "ls", "find", "sleep", "which"];
 
 /// Failures nothing like them has succeeded after.
-fn write_blocked(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
+fn write_blocked(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     let mut settled = std::collections::HashSet::new();
     for (order, command) in reading.ledger.commands.iter().enumerate().rev() {
         let program: Vec<&str> = command.command.split_whitespace().take(2).collect();
@@ -140,14 +140,14 @@ fn write_blocked(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
     }
 }
 
-fn write_newest(page: &mut Page<'_>, section: Section, quotes: &[Quote], quota: &mut Tokens) {
+fn write_newest(page: &mut SummaryPage<'_>, section: Section, quotes: &[Quote], quota: &mut Tokens) {
     for (order, quote) in quotes.iter().enumerate().rev() {
         page.add(section, &format!("- {} ({})", one_line(&quote.text), quote.id), order as u64, quota);
     }
 }
 
 /// The end of each turn is where the model says what it has done.
-fn write_reports(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
+fn write_reports(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     let last_before = |asked: &Quote| reading.reports.iter().rev().find(|report| report.id < asked.id);
     let mut reports: Vec<&Quote> = reading.asked.iter().skip(1).filter_map(last_before).collect();
     reports.extend(reading.reports.last());
@@ -163,7 +163,7 @@ fn write_reports(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
 }
 
 /// What people typed, newest first, long ones by their beginning.
-fn write_asked(page: &mut Page<'_>, reading: &Reading, quota: &mut Tokens) {
+fn write_asked(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     let each = quota.share(1, 4);
     // The first and the last stand under the goal already.
     let between = reading.asked.iter().skip(1).rev().skip(1);

@@ -5,7 +5,7 @@
 use super::chooser::Chooser;
 use super::{fair_limit, is_giant, summary_min};
 use crate::context::exchanges;
-use crate::policy::Always;
+use crate::policy::AlwaysKeep;
 use crate::{Archive, ArchiveError, CallId, Context, EntryId, Form, Item, Job, Role, Slot, Tokens};
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,14 +14,14 @@ const GIANT_LEFT_SHARE: (u64, u64) = (1, 4);
 
 /// Messages that are kept in any case, by id, and how each is shown.
 pub(crate) struct KeepSet {
-    messages: BTreeMap<EntryId, Standing>,
+    messages: BTreeMap<EntryId, KeptMessage>,
     /// The slot at which the model's newest work begins.
     work_from: Option<usize>,
 }
 
 /// A message that is kept in any case.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct KeptMessage {
     /// The form it takes on, where it can be shown in one.
     pub form: Form,
     /// What it may take; none where it stands uncut.
@@ -37,7 +37,7 @@ impl KeepSet {
     /// What is kept of a job's history whatever its target, where `pins` are pinned.
     pub(crate) fn of(chooser: &Chooser<'_, '_>, pins: &[EntryId]) -> Result<Self, ArchiveError> {
         let job = chooser.job;
-        let work = Work::of(job).filter(|_| wants(job, Always::Exchange));
+        let work = NewestWork::of(job).filter(|_| wants(job, AlwaysKeep::Exchange));
         let work_ids: HashSet<EntryId> = work.iter().flat_map(|work| work.ids.iter().copied()).collect();
         let mut messages = BTreeMap::new();
         for id in always(chooser, pins)?.into_iter().chain(work_ids.iter().copied()) {
@@ -45,7 +45,7 @@ impl KeepSet {
             let size = chooser.size(id, form)?;
             let rigid = job.sizes.of(id).opaque.min(size);
             let is_work = work_ids.contains(&id);
-            messages.insert(id, Standing { form, limit: None, size, rigid, is_work });
+            messages.insert(id, KeptMessage { form, limit: None, size, rigid, is_work });
         }
         let mut set = Self { messages, work_from: work.map(|work| work.from) };
         set.reduce_giants(job);
@@ -54,7 +54,7 @@ impl KeepSet {
     }
 
     /// How a message is shown that is kept in any case; none for any other.
-    pub(crate) fn get(&self, id: EntryId) -> Option<&Standing> {
+    pub(crate) fn get(&self, id: EntryId) -> Option<&KeptMessage> {
         self.messages.get(&id)
     }
 
@@ -64,13 +64,13 @@ impl KeepSet {
     }
 
     /// All of them, oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (EntryId, &Standing)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (EntryId, &KeptMessage)> {
         self.messages.iter().map(|(&id, standing)| (id, standing))
     }
 
     /// What all of them take together, each cut to its limit.
     pub(crate) fn tokens(&self) -> Tokens {
-        self.messages.values().map(Standing::tokens).sum()
+        self.messages.values().map(KeptMessage::tokens).sum()
     }
 
     /// The slot at which the model's newest work begins, where that is kept.
@@ -107,7 +107,7 @@ impl KeepSet {
     }
 }
 
-impl Standing {
+impl KeptMessage {
     fn tokens(&self) -> Tokens {
         self.limit.map_or(self.size, |limit| limit.min(self.size))
     }
@@ -149,7 +149,7 @@ impl<'l> Partners<'l> {
     }
 }
 
-fn wants(job: &Job<'_>, what: Always) -> bool {
+fn wants(job: &Job<'_>, what: AlwaysKeep) -> bool {
     job.policy.keep.always.contains(&what)
 }
 
@@ -158,8 +158,8 @@ fn always(chooser: &Chooser<'_, '_>, pins: &[EntryId]) -> Result<Vec<EntryId>, A
     let job = chooser.job;
     let hidden: Vec<EntryId> =
         pins.iter().copied().filter(|&pin| unit_of(job.context, pin).is_empty()).collect();
-    let first = job.first_said().filter(|_| wants(job, Always::First));
-    let newest = job.newest_said().filter(|_| wants(job, Always::Newest));
+    let first = job.first_said().filter(|_| wants(job, AlwaysKeep::First));
+    let newest = job.newest_said().filter(|_| wants(job, AlwaysKeep::Newest));
     let mut ids: Vec<EntryId> = first.into_iter().chain(newest).chain(instructions(chooser)?).collect();
     ids.extend(pins.iter().flat_map(|&pin| unit_of(job.context, pin)));
     if !hidden.is_empty() {
@@ -182,14 +182,14 @@ fn instructions(chooser: &Chooser<'_, '_>) -> Result<Vec<EntryId>, ArchiveError>
 }
 
 /// The model's newest work: its newest exchange, unless a person has spoken since, and what it said last.
-pub(super) struct Work {
+pub(super) struct NewestWork {
     /// The slot at which it begins.
     from: usize,
     /// Its messages. What lies between the two is none of it.
     pub ids: Vec<EntryId>,
 }
 
-impl Work {
+impl NewestWork {
     /// The newest work in view; none where the model has not spoken.
     pub(super) fn of(job: &Job<'_>) -> Option<Self> {
         let slots = job.context.slots();

@@ -1,7 +1,7 @@
 //! Choosing the newest part by its room: which exchanges fit, which results give way to a pointer so that
 //! more of them do, and what a message takes in the form it would be shown in.
 
-use super::{KeepSet, Work};
+use super::{KeepSet, NewestWork};
 use crate::context::shown_tokens;
 use crate::{ArchiveError, EntryId, Form, Job, LogReader, Message, Role, Slot, Tokens};
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ pub(crate) struct Chooser<'c, 'a> {
 }
 
 /// The newest part of a context.
-pub(super) struct Newest {
+pub(super) struct NewestPart {
     /// The slot at which it begins.
     pub from: usize,
     /// Messages whose results give way to a pointer.
@@ -54,7 +54,7 @@ impl TailRoom {
 impl<'c, 'a> Chooser<'c, 'a> {
     pub(crate) fn new(job: &'c Job<'a>, reader: LogReader<'c>) -> Self {
         let open = job.context.open_from().map(|open| &job.context.slots()[open..]).unwrap_or_default();
-        let work = Work::of(job).into_iter().flat_map(|work| work.ids).collect();
+        let work = NewestWork::of(job).into_iter().flat_map(|work| work.ids).collect();
         Self { job, reader, open: open.iter().map(Slot::id).collect(), work }
     }
 
@@ -79,7 +79,7 @@ impl<'c, 'a> Chooser<'c, 'a> {
     /// The newest whole exchanges that fit `room`, what is kept in any case not counted. The newest one stays
     /// even where it does not fit, if it can be shown shortened, is still open, or leaves the summary some
     /// room. Where not all of them fit, large results of older ones give way to pointers.
-    pub(super) fn newest(&self, set: &KeepSet, room: TailRoom) -> Result<Newest, ArchiveError> {
+    pub(super) fn newest(&self, set: &KeepSet, room: TailRoom) -> Result<NewestPart, ArchiveError> {
         let whole = self.newest_above(set, room, None)?;
         if whole.from <= first_after_summary(self.job) {
             return Ok(whole);
@@ -94,11 +94,11 @@ impl<'c, 'a> Chooser<'c, 'a> {
         set: &KeepSet,
         room: TailRoom,
         mask: Option<Tokens>,
-    ) -> Result<Newest, ArchiveError> {
+    ) -> Result<NewestPart, ArchiveError> {
         let context = self.job.context;
         let slots = context.slots().len();
         let first = first_after_summary(self.job);
-        let mut newest = Newest { from: slots, masked: HashSet::new(), tokens: Tokens::ZERO };
+        let mut newest = NewestPart { from: slots, masked: HashSet::new(), tokens: Tokens::ZERO };
         for start in context.units().iter().rev().map(|&unit| unit as usize).take_while(|&unit| unit >= first)
         {
             let (tokens, masked) = self.unit(set, start..newest.from, mask)?;

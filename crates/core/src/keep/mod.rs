@@ -7,16 +7,16 @@ mod rule;
 
 use crate::policy::TargetOf;
 use crate::{ArchiveError, EntryId, Form, Item, Job, Slot, Tail, Tokens};
-use always::Work;
+use always::NewestWork;
 pub(crate) use always::{KeepSet, matching};
-use always::{Partners, Standing, unit_of};
+use always::{KeptMessage, Partners, unit_of};
 pub(crate) use chooser::Chooser;
 use chooser::{TailRoom, first_after_summary};
 use std::collections::HashSet;
 
 /// What a plan keeps, in the order the model will see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct KeepSelection {
     /// Messages kept in any case that the tail does not hold, shown in front of the summary.
     pub front: Vec<EntryId>,
     /// Such messages told inside the summary, where they cannot be shown in front of it, each with what it
@@ -49,7 +49,7 @@ const GIANT_SHARE: (u64, u64) = (1, 2);
 
 /// How the newest part is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum TailShape {
     /// As the policy's rule says, with so many messages fewer.
     Rule {
         /// Fewer than the rule says.
@@ -68,10 +68,10 @@ pub(crate) enum Shape {
     Before(EntryId),
 }
 
-impl Kept {
+impl KeepSelection {
     /// Nothing yet, beside what is kept in any case.
     pub(crate) fn beside(job: &Job<'_>, set: &KeepSet) -> Self {
-        let is_cut_exchange = |(id, one): (EntryId, &Standing)| {
+        let is_cut_exchange = |(id, one): (EntryId, &KeptMessage)| {
             one.limit.is_some() && job.log.item(id).is_some_and(Item::is_exchange)
         };
         let folds_exchanges = set.iter().any(is_cut_exchange);
@@ -82,23 +82,23 @@ impl Kept {
     pub(crate) fn choose(
         chooser: &Chooser<'_, '_>,
         pins: &[EntryId],
-        shape: Shape,
+        shape: TailShape,
     ) -> Result<Self, ArchiveError> {
         let set = KeepSet::of(chooser, pins)?;
         let (job, first) = (chooser.job, first_after_summary(chooser.job));
         match shape {
-            Shape::Room { room, percent } => Self::within(chooser, &set, room, percent),
-            Shape::Rule { fewer } => {
+            TailShape::Room { room, percent } => Self::within(chooser, &set, room, percent),
+            TailShape::Rule { fewer } => {
                 let start = rule::start(job, first, fewer, &set);
                 Self::from_slot(chooser, &set, start.max(first))
             }
-            Shape::From(id) => {
+            TailShape::From(id) => {
                 // From the exchange it belongs to: a result without its call is nothing.
                 let begin = unit_of(job.context, id).first().copied().unwrap_or(id);
                 let at = job.context.slots().iter().position(|slot| slot.id() == begin);
                 Self::from_slot(chooser, &set, at.unwrap_or(job.context.slots().len()).max(first))
             }
-            Shape::Before(id) => Self::before_unit(chooser, &set, id),
+            TailShape::Before(id) => Self::before_unit(chooser, &set, id),
         }
     }
 
@@ -186,7 +186,7 @@ impl Kept {
         &mut self,
         chooser: &Chooser<'_, '_>,
         id: EntryId,
-        standing: &Standing,
+        standing: &KeptMessage,
     ) -> Result<(), ArchiveError> {
         let job = chooser.job;
         let Some(item) = job.log.item(id) else { return Ok(()) };

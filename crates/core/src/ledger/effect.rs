@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Something a call does to a file, if it succeeds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Effect {
+pub(super) enum FileEffect {
     /// Shows it.
     Read(String),
     /// Writes it: created where it was not there, otherwise changed.
@@ -28,7 +28,7 @@ pub(super) enum Effect {
     },
 }
 
-impl Effect {
+impl FileEffect {
     /// The path it is about; the new one of a move.
     pub(super) fn path(&self) -> &str {
         match self {
@@ -43,21 +43,21 @@ impl Effect {
 }
 
 /// The effects of a script run in `folder` (empty where unknown), in order.
-pub(super) fn of_script(script: &str, folder: &str) -> Vec<Effect> {
-    let mut run = Run { folder: folder.to_owned(), effects: Vec::new() };
+pub(super) fn of_script(script: &str, folder: &str) -> Vec<FileEffect> {
+    let mut run = ScriptEffects { folder: folder.to_owned(), effects: Vec::new() };
     parse(script).iter().for_each(|simple| run.take(simple));
     run.effects
 }
 
-struct Run {
+struct ScriptEffects {
     folder: String,
-    effects: Vec<Effect>,
+    effects: Vec<FileEffect>,
 }
 
-impl Run {
+impl ScriptEffects {
     fn take(&mut self, simple: &SimpleCommand) {
         for target in &simple.writes {
-            self.push(target, Effect::Write);
+            self.push(target, FileEffect::Write);
         }
         let Some((program, arguments)) = program(&simple.words) else { return };
         let files: Vec<&str> =
@@ -71,11 +71,11 @@ impl Run {
             "sed" => self.sed(arguments, simple),
             "awk" | "jq" | "yq" => self.read_one(files.get(1..).unwrap_or_default()),
             "grep" | "rg" | "egrep" | "fgrep" | "ag" => self.grep(arguments),
-            "tee" => files.iter().for_each(|file| self.push(file, Effect::Write)),
-            "touch" => files.iter().for_each(|file| self.push(file, Effect::Write)),
+            "tee" => files.iter().for_each(|file| self.push(file, FileEffect::Write)),
+            "touch" => files.iter().for_each(|file| self.push(file, FileEffect::Write)),
             "rm" | "unlink" => self.remove(&files, arguments),
-            "mv" => self.transfer(&files, |from, to| Effect::Move { from, to }),
-            "cp" => self.transfer(&files, |_, to| Effect::Write(to)),
+            "mv" => self.transfer(&files, |from, to| FileEffect::Move { from, to }),
+            "cp" => self.transfer(&files, |_, to| FileEffect::Write(to)),
             "git" => self.git(&files),
             "python" | "python3" | "node" | "uv" => self.run_code(arguments, simple),
             "bash" | "sh" | "zsh" => self.run_shell(arguments),
@@ -83,7 +83,7 @@ impl Run {
         }
     }
 
-    fn push(&mut self, word: &str, effect: impl FnOnce(String) -> Effect) {
+    fn push(&mut self, word: &str, effect: impl FnOnce(String) -> FileEffect) {
         if is_file(word) {
             self.effects.push(effect(join(&self.folder, word)));
         }
@@ -98,13 +98,13 @@ impl Run {
     /// Printing with a heredoc or from a pipe shows no file, and printing into a file is copying.
     fn read_all(&mut self, files: &[&str], simple: &SimpleCommand) {
         if simple.writes.is_empty() && simple.heredocs.is_empty() {
-            files.iter().for_each(|file| self.push(file, Effect::Read));
+            files.iter().for_each(|file| self.push(file, FileEffect::Read));
         }
     }
 
     fn read_one(&mut self, files: &[&str]) {
         if let [file] = files {
-            self.push(file, Effect::Read);
+            self.push(file, FileEffect::Read);
         }
     }
 
@@ -117,7 +117,7 @@ impl Run {
             operands(arguments, &["-e", "-f"]).into_iter().filter(|word| !word.is_empty()).collect();
         let files = plain.get(usize::from(!has_script)..).unwrap_or_default();
         if is_in_place {
-            files.iter().for_each(|file| self.push(file, Effect::Modify));
+            files.iter().for_each(|file| self.push(file, FileEffect::Modify));
         } else {
             self.read_all(files, simple);
         }
@@ -138,7 +138,7 @@ impl Run {
             && !arguments.iter().any(is_recursive)
             && looks_like_file(file)
         {
-            self.push(file, Effect::Read);
+            self.push(file, FileEffect::Read);
         }
     }
 
@@ -146,13 +146,13 @@ impl Run {
         let is_recursive = arguments.iter().any(|word| word.starts_with('-') && word.contains(['r', 'R']));
         for file in files {
             if !is_recursive || looks_like_file(file) {
-                self.push(file, Effect::Delete);
+                self.push(file, FileEffect::Delete);
             }
         }
     }
 
     /// `mv` and `cp`: the last word is a file, or the folder the others go into.
-    fn transfer(&mut self, files: &[&str], effect: impl Fn(String, String) -> Effect) {
+    fn transfer(&mut self, files: &[&str], effect: impl Fn(String, String) -> FileEffect) {
         let Some((to, from)) = files.split_last() else { return };
         for source in from.iter().filter(|source| is_file(source.trim_end_matches('/'))) {
             let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or(source);
@@ -168,8 +168,8 @@ impl Run {
 
     fn git(&mut self, files: &[&str]) {
         match files {
-            ["mv", from, to] => self.transfer(&[from, to], |from, to| Effect::Move { from, to }),
-            ["rm", files @ ..] => files.iter().for_each(|file| self.push(file, Effect::Delete)),
+            ["mv", from, to] => self.transfer(&[from, to], |from, to| FileEffect::Move { from, to }),
+            ["rm", files @ ..] => files.iter().for_each(|file| self.push(file, FileEffect::Delete)),
             _ => {}
         }
     }
@@ -181,7 +181,7 @@ impl Run {
             .and_then(|at| arguments.get(at + 1));
         for code in inline.into_iter().chain(&simple.heredocs) {
             for path in script::written_paths(code) {
-                self.push(&path, Effect::Write);
+                self.push(&path, FileEffect::Write);
             }
         }
     }
@@ -239,15 +239,15 @@ pub(super) fn looks_like_file(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Effect, of_script};
+    use super::{FileEffect, of_script};
 
-    fn effects(script: &str) -> Vec<Effect> {
+    fn effects(script: &str) -> Vec<FileEffect> {
         of_script(script, "")
     }
 
     #[test]
     fn reads_name_their_file() {
-        let read = |path: &str| Effect::Read(path.into());
+        let read = |path: &str| FileEffect::Read(path.into());
         assert_eq!(effects("cd /w && sed -n '1,9p' a.rs | head -3"), [read("/w/a.rs")]);
         assert_eq!(
             effects("nl -ba src/x.ts | sed -n 1,5p; tail -n 20 log.txt"),
@@ -261,25 +261,25 @@ mod tests {
 
     #[test]
     fn writes_name_their_target() {
-        let write = |path: &str| Effect::Write(path.into());
+        let write = |path: &str| FileEffect::Write(path.into());
         assert_eq!(effects("cat > a.py <<EOF\nopen('b','w')\nEOF"), [write("a.py")]);
         assert_eq!(
             effects("make 2>/dev/null | tee out.log; cp a.py b.py.bak"),
             [write("out.log"), write("b.py.bak")]
         );
-        assert_eq!(effects("sed -i '' 's/a/b/' x.md"), [Effect::Modify("x.md".into())]);
+        assert_eq!(effects("sed -i '' 's/a/b/' x.md"), [FileEffect::Modify("x.md".into())]);
         assert_eq!(
             effects("rm -f a.txt b.txt"),
-            [Effect::Delete("a.txt".into()), Effect::Delete("b.txt".into())]
+            [FileEffect::Delete("a.txt".into()), FileEffect::Delete("b.txt".into())]
         );
-        assert_eq!(effects("mv a/b a/c"), [Effect::Move { from: "a/b".into(), to: "a/c".into() }]);
+        assert_eq!(effects("mv a/b a/c"), [FileEffect::Move { from: "a/b".into(), to: "a/c".into() }]);
     }
 
     #[test]
     fn code_writes_what_it_names() {
         assert_eq!(
             effects("python3 - <<'EOF'\nwith open('out.json', 'w') as f: pass\nopen('in.json')\nEOF"),
-            [Effect::Write("out.json".into())]
+            [FileEffect::Write("out.json".into())]
         );
     }
 }

@@ -18,12 +18,12 @@ pub use reads::{FileTouch, ReadTracker};
 pub use todo::{Todo, TodoState, checklist};
 
 use crate::{Block, Call, CallId, EntryId, Message, ToolResult};
-use effect::Effect;
+use effect::FileEffect;
 pub(crate) use outcome::{Ending, ending};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
-use todo::Plan;
+use todo::TodoChange;
 use tool::Action;
 
 /// Something done to a file.
@@ -155,26 +155,26 @@ impl Ledger {
         }
     }
 
-    fn apply_all(&mut self, id: EntryId, effects: Vec<Effect>, ending: &Ending) {
+    fn apply_all(&mut self, id: EntryId, effects: Vec<FileEffect>, ending: &Ending) {
         if ending.is_failure || effects.is_empty() {
             return;
         }
         for effect in effects {
-            let is_folder = matches!(effect, Effect::Read(_)) && ending.shows_folder();
+            let is_folder = matches!(effect, FileEffect::Read(_)) && ending.shows_folder();
             if !is_folder && !ending.denies(effect.path()) {
                 self.apply(id, effect, ending);
             }
         }
     }
 
-    fn apply(&mut self, id: EntryId, effect: Effect, ending: &Ending) {
+    fn apply(&mut self, id: EntryId, effect: FileEffect, ending: &Ending) {
         match effect {
-            Effect::Read(path) => self.mark(id, &path, Operation::Read),
-            Effect::Modify(path) => self.mark(id, &path, Operation::Modified),
-            Effect::Delete(path) => self.delete(id, &path),
-            Effect::Create(path) => self.mark(id, &path, self.written(&path, Some(false))),
-            Effect::Write(path) => self.mark(id, &path, self.written(&path, ending.says_existed())),
-            Effect::Move { from, to } => self.rename(id, &from, &to),
+            FileEffect::Read(path) => self.mark(id, &path, Operation::Read),
+            FileEffect::Modify(path) => self.mark(id, &path, Operation::Modified),
+            FileEffect::Delete(path) => self.delete(id, &path),
+            FileEffect::Create(path) => self.mark(id, &path, self.written(&path, Some(false))),
+            FileEffect::Write(path) => self.mark(id, &path, self.written(&path, ending.says_existed())),
+            FileEffect::Move { from, to } => self.rename(id, &from, &to),
         }
     }
 
@@ -256,9 +256,9 @@ impl Ledger {
         self.files.len() - 1
     }
 
-    fn plan(&mut self, id: EntryId, plan: Plan, ending: &Ending) {
+    fn plan(&mut self, id: EntryId, plan: TodoChange, ending: &Ending) {
         match plan {
-            Plan::Replace(items) => {
+            TodoChange::Replace(items) => {
                 let todo = |(text, state): (String, TodoState)| Todo {
                     text: text.into(),
                     state,
@@ -267,12 +267,12 @@ impl Ledger {
                 };
                 self.todos = items.into_iter().map(todo).collect();
             }
-            Plan::Add(text) => {
+            TodoChange::Add(text) => {
                 let number = number_in(&ending.text).unwrap_or_else(|| (self.todos.len() + 1).to_string());
                 let number = Some(number.into());
                 self.todos.push(Todo { text: text.into(), state: TodoState::Open, number, entry: id });
             }
-            Plan::Change { number, state, text } => {
+            TodoChange::Change { number, state, text } => {
                 let is_it = |todo: &&mut Todo| todo.number.as_deref() == Some(&number);
                 let Some(todo) = self.todos.iter_mut().find(is_it) else { return };
                 todo.entry = id;

@@ -1,6 +1,6 @@
 //! Which results show a file or a part of one, and which calls make such a result stale.
 
-use super::effect::Effect;
+use super::effect::FileEffect;
 use super::outcome::ending;
 use super::tool::{Action, action};
 use crate::{Block, Call, CallId, EntryId, Message};
@@ -61,11 +61,12 @@ fn touched(result: EntryId, call: &Call) -> Vec<FileTouch> {
     // A shell's output may hold more than the file: it does not stand for it.
     let is_plain = !is_shell && effects.len() == 1;
     let touch = |effect| match effect {
-        Effect::Read(path) => is_plain.then(|| FileTouch::Read { path, part: part(call), result }),
-        Effect::Write(path) | Effect::Modify(path) | Effect::Create(path) | Effect::Delete(path) => {
-            Some(FileTouch::Written { path })
-        }
-        Effect::Move { from, .. } => Some(FileTouch::Written { path: from }),
+        FileEffect::Read(path) => is_plain.then(|| FileTouch::Read { path, part: part(call), result }),
+        FileEffect::Write(path)
+        | FileEffect::Modify(path)
+        | FileEffect::Create(path)
+        | FileEffect::Delete(path) => Some(FileTouch::Written { path }),
+        FileEffect::Move { from, .. } => Some(FileTouch::Written { path: from }),
     };
     effects.into_iter().filter_map(touch).collect()
 }

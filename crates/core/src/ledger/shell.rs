@@ -24,7 +24,7 @@ const COMMANDS_MAX: usize = 200;
 /// The simple commands of a script, in order.
 pub fn parse(script: &str) -> Vec<SimpleCommand> {
     let mut reader =
-        Reader { rest: script, all: Vec::new(), now: SimpleCommand::default(), waiting: Vec::new() };
+        ShellLexer { rest: script, all: Vec::new(), now: SimpleCommand::default(), waiting: Vec::new() };
     while !reader.rest.is_empty() && reader.all.len() < COMMANDS_MAX {
         reader.step();
     }
@@ -32,7 +32,7 @@ pub fn parse(script: &str) -> Vec<SimpleCommand> {
     reader.all
 }
 
-struct Reader<'s> {
+struct ShellLexer<'s> {
     rest: &'s str,
     all: Vec<SimpleCommand>,
     now: SimpleCommand,
@@ -40,7 +40,7 @@ struct Reader<'s> {
     waiting: Vec<(String, bool)>,
 }
 
-impl Reader<'_> {
+impl ShellLexer<'_> {
     fn step(&mut self) {
         let Some(first) = self.rest.chars().next() else { return };
         match first {
@@ -175,7 +175,7 @@ impl Reader<'_> {
             && let Some(line_end) = self.rest.find('\n')
         {
             let (line, body) = self.rest.split_at(line_end);
-            let mut below = Reader {
+            let mut below = ShellLexer {
                 rest: &body[1..],
                 all: Vec::new(),
                 now: SimpleCommand::default(),

@@ -57,7 +57,7 @@ pub struct Todo {
 /// What a call does to the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Plan {
+pub(super) enum TodoChange {
     /// The whole list is written anew.
     Replace(Vec<(String, TodoState)>),
     /// One item is added; its number comes with the result.
@@ -74,15 +74,15 @@ pub(super) enum Plan {
 }
 
 /// What the call of a todo tool does; none for any other tool.
-pub(super) fn plan(name: &str, fields: &Map<String, Value>) -> Option<Plan> {
+pub(super) fn plan(name: &str, fields: &Map<String, Value>) -> Option<TodoChange> {
     let is_todo_tool = name.contains("todo") || name.contains("plan") || name.starts_with("task");
     if !is_todo_tool {
         return None;
     }
     let word = |field: &str| fields.get(field).and_then(Value::as_str);
     match name {
-        "taskcreate" => Some(Plan::Add(word("subject").or_else(|| word("title"))?.to_owned())),
-        "taskupdate" => Some(Plan::Change {
+        "taskcreate" => Some(TodoChange::Add(word("subject").or_else(|| word("title"))?.to_owned())),
+        "taskupdate" => Some(TodoChange::Change {
             number: number(fields.get("taskId").or_else(|| fields.get("id"))?)?,
             state: word("status").and_then(TodoState::named),
             text: word("subject").map(str::to_owned),
@@ -91,7 +91,7 @@ pub(super) fn plan(name: &str, fields: &Map<String, Value>) -> Option<Plan> {
             let list = ["todos", "plan", "todoList", "items", "tasks"]
                 .iter()
                 .find_map(|field| fields.get(*field))?;
-            items(list).map(Plan::Replace)
+            items(list).map(TodoChange::Replace)
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What a call means, by the tool's name and, where the name is strange, by the shape of its arguments.
 
-use super::effect::{self, Effect, looks_like_file};
+use super::effect::{self, FileEffect, looks_like_file};
 use super::patch;
 use super::path::join;
-use super::todo::{self, Plan};
+use super::todo::{self, TodoChange};
 use crate::Call;
 use serde_json::{Map, Value};
 
@@ -11,16 +11,16 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     /// Reads or changes files.
-    Files(Vec<Effect>),
+    Files(Vec<FileEffect>),
     /// Runs a script.
     Shell {
         /// As the model wrote it.
         script: String,
         /// What it does to files.
-        effects: Vec<Effect>,
+        effects: Vec<FileEffect>,
     },
     /// Changes the todo list.
-    Todos(Plan),
+    Todos(TodoChange),
     /// Nothing the ledger keeps.
     Other,
 }
@@ -108,7 +108,7 @@ const EDITS: [&str; 8] =
 /// Arguments that hold a whole file.
 const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "text"];
 
-fn file_effects(name: &str, fields: &Map<String, Value>) -> Vec<Effect> {
+fn file_effects(name: &str, fields: &Map<String, Value>) -> Vec<FileEffect> {
     let Some(path) = text(fields, &PATHS) else { return many_reads(name, fields) };
     let path = join("", path);
     let command = text(fields, &["command", "action", "operation"]).unwrap_or_default();
@@ -118,42 +118,42 @@ fn file_effects(name: &str, fields: &Map<String, Value>) -> Vec<Effect> {
         is(&["insert", "undo_edit", "strreplace", "str_replace"]) && !matches!(command, "view" | "create");
     let is_search = name.contains("grep") && looks_like_file(&path);
     if is(&["delete", "remove", "unlink"]) {
-        vec![Effect::Delete(path)]
+        vec![FileEffect::Delete(path)]
     } else if is(&["move", "rename"]) {
         moved(path, fields)
     } else if has(&EDITS) || is_edit_command {
         vec![edited(path, fields)]
     } else if has(&CONTENTS) && !is(&["read", "view"]) {
-        vec![Effect::Write(path)]
+        vec![FileEffect::Write(path)]
     } else if is_search || is(&["read", "view", "open", "cat"]) {
-        vec![Effect::Read(path)]
+        vec![FileEffect::Read(path)]
     } else {
         Vec::new()
     }
 }
 
 /// An edit that replaces nothing makes the file.
-fn edited(path: String, fields: &Map<String, Value>) -> Effect {
+fn edited(path: String, fields: &Map<String, Value>) -> FileEffect {
     match text(fields, &["old_string", "oldString", "old_str", "oldText"]) {
-        Some("") => Effect::Write(path),
-        Some(_) | None => Effect::Modify(path),
+        Some("") => FileEffect::Write(path),
+        Some(_) | None => FileEffect::Modify(path),
     }
 }
 
-fn moved(from: String, fields: &Map<String, Value>) -> Vec<Effect> {
+fn moved(from: String, fields: &Map<String, Value>) -> Vec<FileEffect> {
     let to = text(fields, &["new_path", "newPath", "destination", "to"]);
-    to.map(|to| Effect::Move { from, to: join("", to) }).into_iter().collect()
+    to.map(|to| FileEffect::Move { from, to: join("", to) }).into_iter().collect()
 }
 
-fn many_reads(name: &str, fields: &Map<String, Value>) -> Vec<Effect> {
+fn many_reads(name: &str, fields: &Map<String, Value>) -> Vec<FileEffect> {
     let listed = ["paths", "files", "file_paths"].iter().find_map(|list| fields.get(*list)?.as_array());
     let paths = listed.filter(|_| name.contains("read")).into_iter().flatten();
-    paths.filter_map(Value::as_str).map(|path| Effect::Read(join("", path))).collect()
+    paths.filter_map(Value::as_str).map(|path| FileEffect::Read(join("", path))).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, Effect, action};
+    use super::{Action, FileEffect, action};
     use crate::Call;
 
     fn of(name: &str, input: &str) -> Action {
@@ -163,16 +163,16 @@ mod tests {
     #[test]
     fn known_tools_and_strange_ones_by_shape() {
         let files = |effect| Action::Files(vec![effect]);
-        assert_eq!(of("Read", r#"{"file_path":"a.rs"}"#), files(Effect::Read("a.rs".into())));
-        assert_eq!(of("mcp__fs__view", r#"{"path":"./a.rs"}"#), files(Effect::Read("a.rs".into())));
+        assert_eq!(of("Read", r#"{"file_path":"a.rs"}"#), files(FileEffect::Read("a.rs".into())));
+        assert_eq!(of("mcp__fs__view", r#"{"path":"./a.rs"}"#), files(FileEffect::Read("a.rs".into())));
         assert_eq!(
             of("frob", r#"{"path":"a","old_str":"x","new_str":"y"}"#),
-            files(Effect::Modify("a".into()))
+            files(FileEffect::Modify("a".into()))
         );
-        assert_eq!(of("frob", r#"{"path":"a","content":"x"}"#), files(Effect::Write("a".into())));
+        assert_eq!(of("frob", r#"{"path":"a","content":"x"}"#), files(FileEffect::Write("a".into())));
         assert_eq!(
             of("str_replace_editor", r#"{"command":"create","path":"a","file_text":"x"}"#),
-            files(Effect::Write("a".into()))
+            files(FileEffect::Write("a".into()))
         );
         assert_eq!(of("Glob", r#"{"path":"src","pattern":"*"}"#), Action::Files(vec![]));
     }
@@ -183,6 +183,6 @@ mod tests {
         else {
             panic!("a shell tool")
         };
-        assert_eq!((script.as_str(), effects), ("cat a.rs", vec![Effect::Read("a.rs".into())]));
+        assert_eq!((script.as_str(), effects), ("cat a.rs", vec![FileEffect::Read("a.rs".into())]));
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::facts::{self, Voice};
 use crate::ledger::{FileRecord, Ledger};
-use crate::policy::{FileList, Rebuild};
+use crate::policy::{FileList, RebuildRule};
 use crate::{Author, EntryId, Material};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -40,7 +40,7 @@ impl Prose<'_> {
 /// The prose, screened already, with what `rebuild` adds to it, facts apart.
 pub(super) fn compose(
     prose: &str,
-    rebuild: &Rebuild,
+    rebuild: &RebuildRule,
     ledger: &Ledger,
     inject: &[String],
     material: &Material<'_>,

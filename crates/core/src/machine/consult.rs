@@ -38,7 +38,7 @@ impl<'a> Consultation<'a> {
     /// Takes what the hooks said. One veto is enough; every other verdict is checked like a plan of our own.
     pub fn answer(self, answers: Vec<HookAnswer>) -> Result<Next<'a>, ArchiveError> {
         let mut plan = self.plan;
-        plan.wanted.is_asked = true;
+        plan.changes.is_asked = true;
         let mut veto = None;
         for HookAnswer { name, duration_ms, result } in answers {
             let told = match result {
@@ -49,9 +49,9 @@ impl<'a> Consultation<'a> {
                     veto.get_or_insert((name.to_string(), why));
                     told
                 }
-                Ok(Some(Verdict::Proceed(wishes))) => plan.grant(&name, wishes),
+                Ok(Some(Verdict::Proceed(changes))) => plan.grant(&name, changes),
             };
-            plan.trail.hooks.push(HookRun { name, duration_ms, told });
+            plan.progress.hooks.push(HookRun { name, duration_ms, told });
         }
         if let Some((by, why)) = veto {
             return Ok(Next::Done(plan.conclude(Outcome::Vetoed { by, why })));
@@ -62,20 +62,20 @@ impl<'a> Consultation<'a> {
 
 impl Plan<'_> {
     /// Takes up what a hook wants, as far as that is sound; says what came of it.
-    fn grant(&mut self, name: &str, wishes: PlanChanges) -> String {
-        let PlanChanges { retain, inject, guidance, summary } = wishes;
+    fn grant(&mut self, name: &str, changes: PlanChanges) -> String {
+        let PlanChanges { retain, inject, guidance, summary } = changes;
         let mut told = Vec::new();
         if !retain.is_empty() {
             told.push(self.retain(retain));
         }
         if let Some(text) = inject {
             let (text, note) = self.within_budget(text);
-            self.wanted.inject.push(text);
+            self.changes.inject.push(text);
             told.push(format!("injects text{note}"));
         }
         if let Some(text) = guidance {
             let (text, note) = self.within_budget(text);
-            self.wanted.guidance.push(text);
+            self.changes.guidance.push(text);
             told.push(format!("guides the summariser{note}"));
         }
         if let Some(supplied) = summary {
@@ -103,7 +103,7 @@ impl Plan<'_> {
             }
             None => format!("retains {}", known.len()),
         };
-        self.wanted.pins.extend(known);
+        self.changes.pins.extend(known);
         self.cut_for = None;
         told
     }
@@ -116,8 +116,8 @@ impl Plan<'_> {
         if let Some(why) = supplied.keep_from.and_then(|id| self.refusal(id)) {
             return format!("refused: {why}");
         }
-        if self.wanted.summary.is_none() {
-            self.wanted.summary = Some((name.to_owned(), supplied));
+        if self.changes.summary.is_none() {
+            self.changes.summary = Some((name.to_owned(), supplied));
             self.cut_for = None;
             return "supplies the summary".into();
         }

@@ -1,7 +1,7 @@
 //! Leaving it to a compactor: it returns the whole new list, which is held to our own rules.
 
 use super::{EmbeddedQuestion, Next};
-use crate::keep::{KeepSet, Kept};
+use crate::keep::{KeepSelection, KeepSet};
 use crate::plan::Plan;
 use crate::verdict::{CompactorPiece, CompactorReply};
 use crate::{ArchiveError, EntryId, Slot, Strategy, Tokens, fence};
@@ -50,11 +50,11 @@ impl<'a> Delegation<'a> {
 }
 
 /// The list as a compaction says it: messages, one text, messages. Several texts become one, where the first stands.
-fn lay_out(plan: &Plan<'_>, list: CompactorReply) -> Result<(Kept, String), String> {
+fn lay_out(plan: &Plan<'_>, list: CompactorReply) -> Result<(KeepSelection, String), String> {
     let chooser = plan.chooser();
-    let set = KeepSet::of(&chooser, &plan.wanted.pins).map_err(|error| error.to_string())?;
+    let set = KeepSet::of(&chooser, &plan.changes.pins).map_err(|error| error.to_string())?;
     let mut texts = Vec::new();
-    let mut kept = Kept::beside(&plan.job, &set);
+    let mut kept = KeepSelection::beside(&plan.job, &set);
     let in_view: HashSet<EntryId> = plan.job.context.message_slots().map(|(id, ..)| id).collect();
     let mut last = None;
     for piece in list.list {
@@ -94,7 +94,7 @@ fn lay_out(plan: &Plan<'_>, list: CompactorReply) -> Result<(Kept, String), Stri
 }
 
 /// What is kept in any case is in the list.
-fn check_always(plan: &Plan<'_>, kept: &Kept, set: &KeepSet) -> Result<(), String> {
+fn check_always(plan: &Plan<'_>, kept: &KeepSelection, set: &KeepSet) -> Result<(), String> {
     let in_view: HashSet<EntryId> = plan.job.context.message_slots().map(|(id, ..)| id).collect();
     let is_kept = |id: &EntryId| kept.front.contains(id) || kept.tail.contains(id) || !in_view.contains(id);
     match set.iter().map(|(id, _)| id).find(|id| !is_kept(id)) {
@@ -104,7 +104,7 @@ fn check_always(plan: &Plan<'_>, kept: &Kept, set: &KeepSet) -> Result<(), Strin
 }
 
 /// Each exchange is kept whole or not at all, and an open one is kept.
-fn check_exchanges(plan: &Plan<'_>, kept: &Kept) -> Result<(), String> {
+fn check_exchanges(plan: &Plan<'_>, kept: &KeepSelection) -> Result<(), String> {
     let context = plan.job.context;
     let stays: HashSet<EntryId> = kept.front.iter().chain(&kept.tail).copied().collect();
     let ends = context.units().iter().skip(1).map(|&unit| unit as usize).chain([context.slots().len()]);

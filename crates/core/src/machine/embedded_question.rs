@@ -5,16 +5,18 @@ use crate::embedded::{self, EmbeddedSummary};
 use crate::ledger::Ledger;
 use crate::policy::Verify;
 use crate::record::{Change, Conclusion, Effect, Outcome, Record};
-use crate::sources::Sources;
+use crate::sources::MaterialSources;
 use crate::verify;
-use crate::{ArchiveError, Material, Opaque, Plan, Strategy, Tokens, finish::Framed, keep::summary_min};
+use crate::{
+    ArchiveError, Material, Opaque, Plan, Strategy, Tokens, finish::FramedSummary, keep::summary_min,
+};
 
 /// A question for a summary by the embedded summariser.
 pub struct EmbeddedQuestion<'a> {
     pub(super) plan: Plan<'a>,
     strategy: Strategy,
     /// What the summary is made from, read once.
-    sources: Sources<'a>,
+    sources: MaterialSources<'a>,
     /// Always-kept messages that stand inside the summary's frame.
     folded: String,
 }
@@ -31,7 +33,7 @@ pub enum NoSummary {
 }
 
 /// A summary's text on its way through the gate.
-pub(super) struct Written<'t> {
+pub(super) struct CandidateSummary<'t> {
     /// Without its frame.
     pub text: String,
     /// Files, commands and todos of the whole history.
@@ -96,7 +98,7 @@ impl<'a> EmbeddedQuestion<'a> {
     }
 
     fn injected_tokens(&self) -> Tokens {
-        self.plan.wanted.inject.iter().map(|text| self.plan.job.measure.text(text)).sum()
+        self.plan.changes.inject.iter().map(|text| self.plan.job.measure.text(text)).sum()
     }
 
     pub(super) fn room(&self) -> Tokens {
@@ -110,9 +112,9 @@ impl<'a> EmbeddedQuestion<'a> {
     /// Takes the answer and goes on: to the outcome, or to the next strategy.
     pub fn answer(self, draft: Result<EmbeddedSummary, NoSummary>) -> Result<Next<'a>, ArchiveError> {
         let written = draft.and_then(|draft| {
-            let text = compose::with_injected(draft.text, &self.plan.wanted.inject);
+            let text = compose::with_injected(draft.text, &self.plan.changes.inject);
             let EmbeddedSummary { ledger, notes, .. } = draft;
-            self.accept(Written { text, ledger, notes, by: EMBEDDED, short: None, native: None })
+            self.accept(CandidateSummary { text, ledger, notes, by: EMBEDDED, short: None, native: None })
         });
         self.settle(written)
     }
@@ -120,9 +122,9 @@ impl<'a> EmbeddedQuestion<'a> {
     /// A summary by a hook, a compactor or an operator.
     pub(super) fn take_supplied(self, by: &str, text: &str) -> Result<Next<'a>, ArchiveError> {
         let harmless = embedded::harmless(&self.material());
-        let text = compose::with_injected(harmless(text), &self.plan.wanted.inject);
+        let text = compose::with_injected(harmless(text), &self.plan.changes.inject);
         let ledger = embedded::ledger(&self.material());
-        let written = Written { text, ledger, notes: Vec::new(), by, short: None, native: None };
+        let written = CandidateSummary { text, ledger, notes: Vec::new(), by, short: None, native: None };
         let outcome = self.accept(written);
         self.settle(outcome)
     }
@@ -133,7 +135,7 @@ impl<'a> EmbeddedQuestion<'a> {
             Err(NoSummary::Archive(error)) => Err(error),
             Err(NoSummary::Failed(why)) => {
                 let mut plan = self.plan;
-                plan.wanted.summary = None;
+                plan.changes.summary = None;
                 plan.give_up(self.strategy, why);
                 plan.climb()
             }
@@ -141,7 +143,7 @@ impl<'a> EmbeddedQuestion<'a> {
     }
 
     /// The gate: what a text becomes, or why it will not do.
-    pub(super) fn accept(&self, written: Written<'_>) -> Result<Conclusion, NoSummary> {
+    pub(super) fn accept(&self, written: CandidateSummary<'_>) -> Result<Conclusion, NoSummary> {
         if written.text.trim().is_empty() {
             return Err(NoSummary::Failed("the summary is empty".into()));
         }
@@ -192,7 +194,7 @@ impl<'a> EmbeddedQuestion<'a> {
     }
 
     /// Frames the text, compares it with what it replaces, and puts back what matters and is missing.
-    fn check(&self, written: &Written<'_>) -> (Framed, verify::LossReport) {
+    fn check(&self, written: &CandidateSummary<'_>) -> (FramedSummary, verify::LossReport) {
         let material = self.material();
         let shown = format!("{}\n{}{}", written.text, self.folded, self.sources.visible_text());
         let mut loss = verify::verify(&material, &shown, material.addressable);

@@ -66,7 +66,7 @@ impl<'a> Next<'a> {
     pub fn replay(self, answer: Answer) -> Result<Option<Self>, ArchiveError> {
         Ok(Some(match (self, answer) {
             (Self::Consult(consultation), Answer::Verdicts(verdicts)) => consultation.answer(verdicts)?,
-            (Self::Call(errand), Answer::Called(called)) => errand.answer(called)?,
+            (Self::Call(question), Answer::Called(called)) => question.answer(called)?,
             (Self::Delegate(delegation), Answer::Transformed(list)) => delegation.answer(list)?,
             (Self::Await(checkpoint), Answer::Decided(decision)) => checkpoint.answer(decision)?,
             (
@@ -90,7 +90,7 @@ impl<'a> Plan<'a> {
 
     /// Begins: with the hooks where there are any, else with the first strategy.
     pub fn begin(self) -> Result<Next<'a>, ArchiveError> {
-        if self.job.available.hooks && !self.wanted.is_asked && self.concerns_hooks() {
+        if self.job.available.hooks && !self.changes.is_asked && self.concerns_hooks() {
             return Ok(Next::Consult(Box::new(Consultation::new(self))));
         }
         self.climb()
@@ -141,7 +141,7 @@ impl<'a> Plan<'a> {
     fn hindrance(&self, strategy: Strategy) -> Option<&'static str> {
         let available = &self.job.available;
         match strategy {
-            Strategy::Summarize if self.wanted.summary.is_some() => None,
+            Strategy::Summarize if self.changes.summary.is_some() => None,
             Strategy::Summarize if self.job.policy.summary.by == Writer::Nobody => {
                 Some("nobody is set to write summaries")
             }
@@ -165,7 +165,7 @@ impl<'a> Plan<'a> {
 
     /// Asks for a summary: of the hook that has one, of the model that is set, of the embedded summariser.
     fn summarize(mut self, strategy: Strategy) -> Result<Next<'a>, ArchiveError> {
-        if let Some((name, supplied)) = self.wanted.summary.clone() {
+        if let Some((name, supplied)) = self.changes.summary.clone() {
             return EmbeddedQuestion::new(self)?.take_supplied(&name, &supplied.text);
         }
         match self.job.available.summarizer {

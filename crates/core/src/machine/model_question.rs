@@ -2,8 +2,8 @@
 //! from the last, and all of them together limited.
 
 use super::compose::{Prose, compose};
-use super::embedded_question::{EmbeddedQuestion, NoSummary, Written};
-use super::parts::{self, Part};
+use super::embedded_question::{CandidateSummary, EmbeddedQuestion, NoSummary};
+use super::parts::{self, MaterialPart};
 use super::wording::input_room;
 use super::{Next, gate};
 use crate::embedded;
@@ -19,7 +19,7 @@ pub struct ModelQuestion<'a> {
     pub(super) ask: EmbeddedQuestion<'a>,
     pub(super) strategy: Strategy,
     /// Parts still to be asked for; those of `requests` are the first of them.
-    pub(super) todo: VecDeque<Part>,
+    pub(super) todo: VecDeque<MaterialPart>,
     pub(super) requests: Vec<SummaryRequest>,
     /// How many messages were cut for each of them.
     cuts: Vec<usize>,
@@ -29,7 +29,7 @@ pub struct ModelQuestion<'a> {
     pub(super) prefix: Option<String>,
     pub(super) short: Option<String>,
     pub(super) native: Option<Opaque>,
-    pub(super) tune: Tune,
+    pub(super) retry: RetryState,
     pub(super) seen: Coverage,
     /// Files, commands and todos of the whole history.
     pub(super) ledger: Ledger,
@@ -39,7 +39,7 @@ pub struct ModelQuestion<'a> {
 
 /// How this try differs from the ones before.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tune {
+pub(super) struct RetryState {
     /// Tries so far that only differed in what was said of the last answer.
     pub(super) tries: u32,
     /// How many of the policy's shorter lengths for results were used.
@@ -58,16 +58,22 @@ pub(super) struct Tune {
 
 impl<'a> ModelQuestion<'a> {
     pub(super) fn begin(plan: Plan<'a>, strategy: Strategy) -> Result<Next<'a>, ArchiveError> {
-        Self::start(plan, strategy, Tune::default())
+        Self::start(plan, strategy, RetryState::default())
     }
 
-    pub(super) fn start(plan: Plan<'a>, strategy: Strategy, tune: Tune) -> Result<Next<'a>, ArchiveError> {
+    pub(super) fn start(
+        plan: Plan<'a>,
+        strategy: Strategy,
+        retry: RetryState,
+    ) -> Result<Next<'a>, ArchiveError> {
         let room = match plan.job.policy.summary.oversize {
             Oversize::Fold => input_room(&plan.job),
             Oversize::DropOldest(_) | Oversize::Send | Oversize::Fail => Tokens(u64::MAX),
         };
         let mut todo = match strategy {
-            Strategy::Native => VecDeque::from([Part { purpose: Purpose::Native, ids: plan.leaving() }]),
+            Strategy::Native => {
+                VecDeque::from([MaterialPart { purpose: Purpose::Native, ids: plan.leaving() }])
+            }
             Strategy::Summarize
             | Strategy::Trim
             | Strategy::Prune
@@ -76,13 +82,13 @@ impl<'a> ModelQuestion<'a> {
             | Strategy::Drop => parts::parts(&plan, room),
         };
         if plan.job.policy.summary.short_max.is_some() && strategy == Strategy::Summarize {
-            todo.push_back(Part { purpose: Purpose::Short, ids: Vec::new() });
+            todo.push_back(MaterialPart { purpose: Purpose::Short, ids: Vec::new() });
         }
         let of = todo.iter().map(|part| part.ids.len()).sum();
         let ask = EmbeddedQuestion::of(plan, strategy)?;
         let ledger = embedded::ledger(&ask.material());
         let harmless = Box::new(embedded::harmless(&ask.material()));
-        let errand = Self {
+        let question = Self {
             ask,
             ledger,
             harmless,
@@ -94,10 +100,10 @@ impl<'a> ModelQuestion<'a> {
             prefix: None,
             short: None,
             native: None,
-            tune,
+            retry,
             seen: Coverage { messages: 0, of, cut: 0 },
         };
-        errand.ask_next()
+        question.ask_next()
     }
 
     /// The calls to make, at once where there are several.
@@ -126,7 +132,7 @@ impl<'a> ModelQuestion<'a> {
         };
         let called = called.into_iter().chain(std::iter::repeat_with(lost));
         for (cut, called) in std::mem::take(&mut self.cuts).into_iter().zip(called) {
-            self.ask.plan.trail.spent.add(&called.spent);
+            self.ask.plan.progress.spent.add(&called.spent);
             let Some(part) = self.todo.pop_front() else { break };
             match self.judge(&part, called.result) {
                 Ok(text) => {
@@ -143,24 +149,28 @@ impl<'a> ModelQuestion<'a> {
         self.todo = left;
         match failed {
             None => {
-                self.tune.complaint = None;
+                self.retry.complaint = None;
                 self.ask_next()
             }
-            Some(Wrong::Stopped) => Ok(Next::Done(self.stopped())),
-            Some(Wrong::TooLong(over)) => self.shorten(over),
-            Some(Wrong::Refused(why)) => self.vary(why),
+            Some(CallProblem::Stopped) => Ok(Next::Done(self.stopped())),
+            Some(CallProblem::TooLong(over)) => self.shorten(over),
+            Some(CallProblem::Refused(why)) => self.vary(why),
         }
     }
 
-    fn judge(&mut self, part: &Part, result: Result<crate::SummaryReply, Failure>) -> Result<String, Wrong> {
+    fn judge(
+        &mut self,
+        part: &MaterialPart,
+        result: Result<crate::SummaryReply, Failure>,
+    ) -> Result<String, CallProblem> {
         let reply = result.map_err(|failure| match failure {
-            Failure::TooLong { over } => Wrong::TooLong(over),
-            Failure::Cancelled => Wrong::Stopped,
+            Failure::TooLong { over } => CallProblem::TooLong(over),
+            Failure::Cancelled => CallProblem::Stopped,
             Failure::Throttled(_)
             | Failure::Broken(_)
             | Failure::TimedOut
             | Failure::Refused(_)
-            | Failure::Unavailable(_) => Wrong::Refused(failure.to_string()),
+            | Failure::Unavailable(_) => CallProblem::Refused(failure.to_string()),
         })?;
         let source = self.size_of(&part.ids);
         if reply.native.is_some() {
@@ -178,7 +188,7 @@ impl<'a> ModelQuestion<'a> {
             | Purpose::Branch
             | Purpose::Native => (source + self.carried_size(), self.job().policy.summary.size_min),
         };
-        gate::judge(&reply, source, size_min, self.job().measure).map_err(Wrong::Refused)
+        gate::judge(&reply, source, size_min, self.job().measure).map_err(CallProblem::Refused)
     }
 
     pub(super) fn size_of(&self, ids: &[EntryId]) -> Tokens {
@@ -191,7 +201,7 @@ impl<'a> ModelQuestion<'a> {
         carried.map_or(Tokens::ZERO, |text| self.job().measure.text(&text))
     }
 
-    fn keep(&mut self, part: &Part, text: String) {
+    fn keep(&mut self, part: &MaterialPart, text: String) {
         self.seen.messages += part.ids.len();
         match part.purpose {
             Purpose::TurnPrefix => self.prefix = Some(text),
@@ -208,22 +218,22 @@ impl<'a> ModelQuestion<'a> {
         if at_once == 0 {
             return self.finish();
         }
-        if self.ask.plan.trail.requests + at_once as u32 > self.job().policy.guard.calls_max {
+        if self.ask.plan.progress.requests + at_once as u32 > self.job().policy.guard.calls_max {
             return self.give_up("its calls are used up".into());
         }
         let calls: Result<Vec<_>, _> =
             self.todo.iter().take(at_once).map(|part| self.request(part)).collect();
         let (requests, cuts): (Vec<SummaryRequest>, Vec<usize>) = calls?.into_iter().unzip();
-        if are_alike(&requests, &self.tune.asked) {
+        if are_alike(&requests, &self.retry.asked) {
             // What was of no use once is not asked again: on to the next way of asking.
-            let why = self.tune.complaint.clone().unwrap_or_default();
+            let why = self.retry.complaint.clone().unwrap_or_default();
             return self.vary(why);
         }
         if self.job().policy.summary.oversize == Oversize::Fail && self.is_too_long(&requests) {
             return self.give_up("the messages do not fit the summariser's window".into());
         }
-        self.tune.asked.clone_from(&requests);
-        self.ask.plan.trail.requests += at_once as u32;
+        self.retry.asked.clone_from(&requests);
+        self.ask.plan.progress.requests += at_once as u32;
         (self.requests, self.cuts) = (requests, cuts);
         Ok(Next::Call(Box::new(self)))
     }
@@ -252,7 +262,7 @@ impl<'a> ModelQuestion<'a> {
 
     /// All parts are there: the machine adds its own, and the whole goes through the gate.
     fn finish(mut self) -> Result<Next<'a>, ArchiveError> {
-        self.ask.plan.trail.shown = Some(self.seen);
+        self.ask.plan.progress.shown = Some(self.seen);
         match self.written() {
             Ok(conclusion) => Ok(Next::Done(conclusion)),
             Err(NoSummary::Archive(error)) => Err(error),
@@ -272,7 +282,7 @@ impl<'a> ModelQuestion<'a> {
         let prose = Prose { history: history.as_deref(), prefix: self.prefix.as_deref() }.joined();
         let ledger = self.ledger.clone();
         let prose = (self.harmless)(&prose);
-        let mut text = compose(&prose, rebuild, &ledger, &self.ask.plan.wanted.inject, &material);
+        let mut text = compose(&prose, rebuild, &ledger, &self.ask.plan.changes.inject, &material);
         let mut notes = Vec::new();
         if rebuild.facts {
             let room = self.ask.model_budget().less(self.job().measure.text(&text));
@@ -288,7 +298,7 @@ impl<'a> ModelQuestion<'a> {
         }
         let by = self.job().available.summarizer.map_or("a model", |summarizer| summarizer.name);
         let (short, native) = (self.short.clone(), self.native.clone());
-        self.ask.accept(Written { text, ledger, notes, by, short, native })
+        self.ask.accept(CandidateSummary { text, ledger, notes, by, short, native })
     }
 }
 
@@ -301,7 +311,7 @@ fn are_alike(calls: &[SummaryRequest], others: &[SummaryRequest]) -> bool {
 }
 
 /// What was wrong with a call.
-pub(super) enum Wrong {
+pub(super) enum CallProblem {
     Stopped,
     TooLong(Option<Tokens>),
     Refused(String),

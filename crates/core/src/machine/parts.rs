@@ -8,32 +8,32 @@ use std::collections::VecDeque;
 
 /// One piece of the material, and what its call is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct MaterialPart {
     pub purpose: Purpose,
     pub ids: Vec<EntryId>,
 }
 
 /// The parts of what leaves view, in the order they are asked for.
-pub(super) fn parts(plan: &Plan<'_>, room: Tokens) -> VecDeque<Part> {
+pub(super) fn parts(plan: &Plan<'_>, room: Tokens) -> VecDeque<MaterialPart> {
     // What an earlier compaction kept is among it.
     let leaving = plan.leaving();
     let turn = plan.cut_turn().filter(|_| plan.job.policy.keep.within_turn);
     let split = turn.map_or(leaving.len(), |turn| leaving.partition_point(|&id| id < turn));
     let (history, prefix) = leaving.split_at(split);
-    let mut parts: VecDeque<Part> = VecDeque::new();
+    let mut parts: VecDeque<MaterialPart> = VecDeque::new();
     if !history.is_empty() || prefix.is_empty() {
         parts.extend(number(pieces(plan, history, room)));
     }
     if !prefix.is_empty() {
-        parts.push_back(Part { purpose: Purpose::TurnPrefix, ids: prefix.to_vec() });
+        parts.push_back(MaterialPart { purpose: Purpose::TurnPrefix, ids: prefix.to_vec() });
     }
     parts
 }
 
-fn number(pieces: Vec<Vec<EntryId>>) -> Vec<Part> {
+fn number(pieces: Vec<Vec<EntryId>>) -> Vec<MaterialPart> {
     let of = pieces.len() as u32;
     let purpose = |number: u32| if of == 1 { Purpose::History } else { Purpose::Part { number, of } };
-    pieces.into_iter().zip(1..).map(|(ids, number)| Part { purpose: purpose(number), ids }).collect()
+    pieces.into_iter().zip(1..).map(|(ids, number)| MaterialPart { purpose: purpose(number), ids }).collect()
 }
 
 /// The history in as many pieces as the policy says, or as its summariser's window needs.
@@ -101,12 +101,12 @@ fn fitting(plan: &Plan<'_>, units: &[Vec<EntryId>], room: Tokens) -> Vec<Vec<Ent
 }
 
 /// A part in two halves, at an exchange; none where it is a single one.
-pub(super) fn halves(plan: &Plan<'_>, part: &Part) -> Option<[Part; 2]> {
+pub(super) fn halves(plan: &Plan<'_>, part: &MaterialPart) -> Option<[MaterialPart; 2]> {
     let units = exchanges(plan, &part.ids);
     if units.len() < 2 {
         return None;
     }
     let middle = units.len() / 2;
-    let half = |units: &[Vec<EntryId>]| Part { purpose: part.purpose, ids: units.concat() };
+    let half = |units: &[Vec<EntryId>]| MaterialPart { purpose: part.purpose, ids: units.concat() };
     Some([half(&units[..middle]), half(&units[middle..])])
 }

@@ -1,7 +1,7 @@
 //! Trying again, each time differently: shorter, in parts, with fewer messages, or not at all.
 
 use super::model_question::ModelQuestion;
-use super::parts::{self, Part};
+use super::parts::{self, MaterialPart};
 use super::{EmbeddedQuestion, Next};
 use crate::policy::{Newest, Oversize};
 use crate::record::{Conclusion, Outcome};
@@ -17,10 +17,10 @@ impl<'a> ModelQuestion<'a> {
     pub(super) fn shorten(mut self, over: Option<Tokens>) -> Result<Next<'a>, ArchiveError> {
         match self.job().policy.summary.oversize {
             Oversize::Fold => self.halve(),
-            Oversize::DropOldest(most) if self.tune.drops < most => {
-                self.tune.drops += 1;
+            Oversize::DropOldest(most) if self.retry.drops < most => {
+                self.retry.drops += 1;
                 self.drop_oldest(over);
-                self.tune.complaint = Some("it was too long".into());
+                self.retry.complaint = Some("it was too long".into());
                 self.ask_next()
             }
             Oversize::DropOldest(_) => self.give_up(Failure::TooLong { over }.to_string()),
@@ -33,12 +33,12 @@ impl<'a> ModelQuestion<'a> {
         match parts::halves(&self.ask.plan, &part) {
             Some(halves) => halves.into_iter().rev().for_each(|half| self.todo.push_front(half)),
             None => {
-                let now = self.tune.message_max.unwrap_or_else(|| self.size_of(&part.ids));
-                self.tune.message_max = Some(now.share(1, 2));
+                let now = self.retry.message_max.unwrap_or_else(|| self.size_of(&part.ids));
+                self.retry.message_max = Some(now.share(1, 2));
                 self.todo.push_front(part);
             }
         }
-        self.tune.complaint = Some("it was too long".into());
+        self.retry.complaint = Some("it was too long".into());
         self.ask_next()
     }
 
@@ -53,30 +53,30 @@ impl<'a> ModelQuestion<'a> {
             left = left.less(self.size_of(&oldest));
         }
         let ids = units.into_iter().flatten().collect();
-        self.todo.push_front(Part { ids, ..part });
+        self.todo.push_front(MaterialPart { ids, ..part });
     }
 
     /// Tries once more, differently: with a word on what was wrong, with shorter results, with fewer
     /// messages kept. After that the next strategy.
     pub(super) fn vary(mut self, why: String) -> Result<Next<'a>, ArchiveError> {
         let rule = &self.job().policy.summary;
-        self.tune.complaint = Some(why.clone());
-        if self.tune.tries < rule.retries {
-            self.tune.tries += 1;
-        } else if self.tune.shrinks < rule.shrink_results.len() {
-            self.tune.shrinks += 1;
-        } else if rule.shrink_keep && self.tune.fewer < keep_count(self.job()) {
-            self.tune.fewer += 1;
-            let (mut plan, strategy, tune) = (self.ask.plan, self.strategy, self.tune);
-            plan.cut(strategy, tune.fewer)?;
-            return Self::start(plan, strategy, tune);
+        self.retry.complaint = Some(why.clone());
+        if self.retry.tries < rule.retries {
+            self.retry.tries += 1;
+        } else if self.retry.shrinks < rule.shrink_results.len() {
+            self.retry.shrinks += 1;
+        } else if rule.shrink_keep && self.retry.fewer < keep_count(self.job()) {
+            self.retry.fewer += 1;
+            let (mut plan, strategy, retry) = (self.ask.plan, self.strategy, self.retry);
+            plan.cut(strategy, retry.fewer)?;
+            return Self::start(plan, strategy, retry);
         } else {
             return self.give_up(why);
         }
         if self.todo.is_empty() {
             // Every answer was good and the whole was not: from the beginning.
-            let (plan, strategy, tune) = (self.ask.plan, self.strategy, self.tune);
-            return Self::start(plan, strategy, tune);
+            let (plan, strategy, retry) = (self.ask.plan, self.strategy, self.retry);
+            return Self::start(plan, strategy, retry);
         }
         self.ask_next()
     }

@@ -2,10 +2,10 @@
 
 use super::compose::{Prose, todos};
 use super::model_question::ModelQuestion;
-use super::parts::Part;
+use super::parts::MaterialPart;
 use crate::policy::{Input, Oversize, Previous, SummaryRule};
 use crate::request::{Purpose, SummaryInput, SummaryRequest};
-use crate::transcript::{Scribe, opened};
+use crate::transcript::{TranscriptWriter, opened};
 use crate::{ArchiveError, Job, Strategy, Summarizer, Tokens, fence};
 
 /// The part of a summariser's window that its input may take: its count and ours differ.
@@ -23,7 +23,7 @@ const FACTS_SHARE: (u64, u64) = (1, 3);
 
 impl<'a> ModelQuestion<'a> {
     /// The call for a part, and how many of its messages were cut for it.
-    pub(super) fn request(&self, part: &Part) -> Result<(SummaryRequest, usize), ArchiveError> {
+    pub(super) fn request(&self, part: &MaterialPart) -> Result<(SummaryRequest, usize), ArchiveError> {
         let instruction = self.instruction(part)?;
         let (body, cut) = match (part.purpose, self.job().policy.summary.input) {
             (Purpose::Short, _) => {
@@ -31,7 +31,7 @@ impl<'a> ModelQuestion<'a> {
                 let text = format!("<summary>\n{}\n</summary>\n\n{instruction}", so_far.joined());
                 (SummaryInput::Text(text.into()), 0)
             }
-            (Purpose::Native, _) | (_, Input::Prefix) if self.is_warm() && self.tune.drops == 0 => {
+            (Purpose::Native, _) | (_, Input::Prefix) if self.is_warm() && self.retry.drops == 0 => {
                 let shown = self.job().context.shown(self.ask.plan.reader())?;
                 let messages = shown.into_iter().map(|shown| shown.message).collect();
                 (SummaryInput::Prefix { messages, instruction: instruction.into() }, 0)
@@ -39,7 +39,7 @@ impl<'a> ModelQuestion<'a> {
             (_, Input::Text | Input::Prefix) => self.text_body(part, &instruction)?,
             (_, Input::Messages) => self.messages_body(part, &instruction)?,
         };
-        let attempt = self.ask.plan.trail.requests;
+        let attempt = self.ask.plan.progress.requests;
         let system = match body {
             SummaryInput::Prefix { .. } => "".into(),
             SummaryInput::Text(_) | SummaryInput::Messages { .. } => {
@@ -56,7 +56,7 @@ impl<'a> ModelQuestion<'a> {
     }
 
     /// What the model is told to do with the part.
-    pub(super) fn instruction(&self, part: &Part) -> Result<String, ArchiveError> {
+    pub(super) fn instruction(&self, part: &MaterialPart) -> Result<String, ArchiveError> {
         let (job, prompts) = (self.job(), self.job().available.prompts);
         let is_update = self.carried(part.purpose).is_some();
         let mut text = match part.purpose {
@@ -73,13 +73,13 @@ impl<'a> ModelQuestion<'a> {
         if let Some(focus) = job.focus {
             text.push_str(&format!("\n\nAdditional focus: {focus}"));
         }
-        for guidance in &self.ask.plan.wanted.guidance {
+        for guidance in &self.ask.plan.changes.guidance {
             text.push_str(&format!("\n\nAlso mind: {guidance}"));
         }
         if job.policy.rebuild.todos && self.is_last_of_history(part.purpose) {
             text.push_str(&todos(&self.ledger));
         }
-        if let Some(complaint) = &self.tune.complaint {
+        if let Some(complaint) = &self.retry.complaint {
             text.push_str(&format!(
                 "\n\nThe last try was of no use: {complaint}. Answer with the summary alone, as text."
             ));
@@ -113,8 +113,12 @@ impl<'a> ModelQuestion<'a> {
         Some(fence::body(text).to_owned())
     }
 
-    fn text_body(&self, part: &Part, instruction: &str) -> Result<(SummaryInput, usize), ArchiveError> {
-        let script = self.scribe(|scribe| scribe.text(&part.ids))?;
+    fn text_body(
+        &self,
+        part: &MaterialPart,
+        instruction: &str,
+    ) -> Result<(SummaryInput, usize), ArchiveError> {
+        let script = self.writer(|writer| writer.text(&part.ids))?;
         let mut text = format!("<conversation>\n{}\n</conversation>", script.made);
         let as_message = || {
             let is_first = self.history.is_none() && part.purpose != Purpose::TurnPrefix;
@@ -127,8 +131,12 @@ impl<'a> ModelQuestion<'a> {
         Ok((SummaryInput::Text(text.into()), script.cut))
     }
 
-    fn messages_body(&self, part: &Part, instruction: &str) -> Result<(SummaryInput, usize), ArchiveError> {
-        let script = self.scribe(|scribe| scribe.messages(&part.ids))?;
+    fn messages_body(
+        &self,
+        part: &MaterialPart,
+        instruction: &str,
+    ) -> Result<(SummaryInput, usize), ArchiveError> {
+        let script = self.writer(|writer| writer.messages(&part.ids))?;
         let mut messages = script.made;
         let carried = self.history.clone().or_else(|| self.previous());
         if let Some(previous) = carried.filter(|_| part.purpose != Purpose::TurnPrefix) {
@@ -139,18 +147,18 @@ impl<'a> ModelQuestion<'a> {
         Ok((SummaryInput::Messages { messages, instruction: instruction.into() }, script.cut))
     }
 
-    pub(super) fn scribe<T>(
+    pub(super) fn writer<T>(
         &self,
-        write: impl FnOnce(&Scribe<'_, 'a>) -> Result<T, ArchiveError>,
+        write: impl FnOnce(&TranscriptWriter<'_, 'a>) -> Result<T, ArchiveError>,
     ) -> Result<T, ArchiveError> {
         let rule: &SummaryRule = &self.job().policy.summary;
-        let shrunk = self.tune.shrinks.checked_sub(1).map(|at| rule.shrink_results[at]);
-        write(&Scribe {
+        let shrunk = self.retry.shrinks.checked_sub(1).map(|at| rule.shrink_results[at]);
+        write(&TranscriptWriter {
             job: self.job(),
             originals: &self.ask.plan.originals,
             rule,
             result_chars_max: shrunk.or(rule.result_chars_max),
-            message_max: self.tune.message_max.or_else(|| self.message_max()),
+            message_max: self.retry.message_max.or_else(|| self.message_max()),
             harmless: &*self.harmless,
         })
     }

@@ -17,7 +17,7 @@ pub struct KeepRule {
     /// What is kept in any case, outside the target and word for word while the window has room for it.
     /// The system prompt, pins, instructions in the middle of a history and an exchange that is still open are
     /// kept whatever it says.
-    pub always: Vec<Always>,
+    pub always: Vec<AlwaysKeep>,
     /// A message in view that holds one of these words or phrases counts as pinned.
     #[serde(default)]
     pub matching: Vec<String>,
@@ -29,7 +29,7 @@ impl Default for KeepRule {
             newest: Newest::Percent(40),
             within_turn: true,
             calibrated: false,
-            always: vec![Always::First, Always::Newest, Always::Exchange],
+            always: vec![AlwaysKeep::First, AlwaysKeep::Newest, AlwaysKeep::Exchange],
             matching: Vec::new(),
         }
     }
@@ -58,7 +58,7 @@ pub enum Newest {
 /// What is kept in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Always {
+pub enum AlwaysKeep {
     /// The first message a person wrote.
     First,
     /// The newest one.

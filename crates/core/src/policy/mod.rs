@@ -8,16 +8,17 @@ mod summary;
 mod threshold;
 mod trigger;
 
-pub use keep::{Always, KeepRule, Newest};
-pub use prepass::{Notice, Prune, PruneWhen, Trim};
-pub use rebuild::{FileList, Guard, LargerFile, Last, Rebuild, Restore, Resume, Verify};
+pub use keep::{AlwaysKeep, KeepRule, Newest};
+pub use prepass::{Notice, PruneRule, PruneWhen, TrimRule};
+pub use rebuild::{FileList, GuardRule, LargerFile, LastResort, RebuildRule, RestoreRule, Resume, Verify};
 pub use strategy::Strategy;
 pub use summary::{
     BranchRule, Clip, Input, Markers, Oversize, Pictures, Previous, Split, SummaryRule, Writer,
 };
 pub use threshold::Threshold;
 pub use trigger::{
-    CheckPoints, Compare, MeasureBy, Mode, Output, Speculate, TargetOf, TriggerRule, WindowRule,
+    CheckPoints, Compare, MeasureBy, OutputCount, SpeculateRule, TargetOf, TriggerMode, TriggerRule,
+    WindowRule,
 };
 
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ pub struct Settings {
     /// One sentence for the list of presets.
     pub about: String,
     /// What an automatic compaction may do without being asked.
-    pub mode: Mode,
+    pub mode: TriggerMode,
     /// What to try, in order.
     pub strategy: Vec<Strategy>,
     /// How full is full.
@@ -39,23 +40,23 @@ pub struct Settings {
     /// At which points a look is taken.
     pub check: CheckPoints,
     /// How tokens are counted.
-    pub count: Count,
+    pub count: CountRule,
     /// Repeated harness messages.
-    pub trim: Trim,
+    pub trim: TrimRule,
     /// What pruning touches.
-    pub prune: Prune,
+    pub prune: PruneRule,
     /// What stays in view.
     pub keep: KeepRule,
     /// How a summary is asked for.
     pub summary: SummaryRule,
     /// What the machine adds to it.
-    pub rebuild: Rebuild,
+    pub rebuild: RebuildRule,
     /// What is brought back after it.
-    pub restore: Restore,
+    pub restore: RestoreRule,
     /// What stops a loop.
-    pub guard: Guard,
+    pub guard: GuardRule,
     /// The making of a summary before it is needed.
-    pub speculate: Speculate,
+    pub speculate: SpeculateRule,
     /// How a branch that is left is summarised.
     pub branch: BranchRule,
 }
@@ -67,20 +68,20 @@ impl Default for Settings {
             about: "Compacts at 80 % of the window down to a quarter of it: newest exchanges word for word, \
                     the rest as a checked summary."
                 .into(),
-            mode: Mode::Auto,
+            mode: TriggerMode::Auto,
             strategy: vec![Strategy::Summarize, Strategy::Drop],
             trigger: TriggerRule::default(),
             window: WindowRule::default(),
             check: CheckPoints::default(),
-            count: Count::default(),
-            trim: Trim::default(),
-            prune: Prune::default(),
+            count: CountRule::default(),
+            trim: TrimRule::default(),
+            prune: PruneRule::default(),
             keep: KeepRule::default(),
             summary: SummaryRule::default(),
-            rebuild: Rebuild::default(),
-            restore: Restore::default(),
-            guard: Guard::default(),
-            speculate: Speculate::default(),
+            rebuild: RebuildRule::default(),
+            restore: RestoreRule::default(),
+            guard: GuardRule::default(),
+            speculate: SpeculateRule::default(),
             branch: BranchRule::default(),
         }
     }
@@ -89,7 +90,7 @@ impl Default for Settings {
 /// How tokens are counted. `model` is the session's model's own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Count {
+pub struct CountRule {
     /// How text is counted.
     pub text: CountText,
     /// What a picture counts as; the model's own rule where it is not set.
@@ -97,7 +98,7 @@ pub struct Count {
     pub image_tokens: Option<u64>,
 }
 
-impl Default for Count {
+impl Default for CountRule {
     fn default() -> Self {
         Self { text: CountText::Model, image_tokens: None }
     }

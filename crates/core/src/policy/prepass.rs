@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Repeated harness messages: only the newest copy stays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Trim {
+pub struct TrimRule {
     /// Whether to.
     pub enabled: bool,
     /// When the request comes to this.
@@ -17,7 +17,7 @@ pub struct Trim {
     pub absolute: Option<Tokens>,
 }
 
-impl Default for Trim {
+impl Default for TrimRule {
     fn default() -> Self {
         Self { enabled: false, at: Threshold::Share(5_000), absolute: None }
     }
@@ -26,7 +26,7 @@ impl Default for Trim {
 /// What pruning touches, when, and what it leaves alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Prune {
+pub struct PruneRule {
     /// When it is done, apart from a `prune` named among the strategies.
     pub when: PruneWhen,
     /// Tool results.
@@ -66,7 +66,7 @@ pub struct Prune {
     pub cache_cold_minutes: Option<u64>,
 }
 
-impl Default for Prune {
+impl Default for PruneRule {
     fn default() -> Self {
         Self {
             when: PruneWhen::Never,
@@ -98,7 +98,7 @@ pub enum Notice {
     Pointer,
     /// `[Pruned — 10000 tokens]`.
     Pruned,
-    /// `[Output truncated - 10000 tokens]`.
+    /// `[OutputCount truncated - 10000 tokens]`.
     Truncated,
 }
 

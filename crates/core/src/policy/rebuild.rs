@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What the machine adds to a summary, from the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rebuild {
+pub struct RebuildRule {
     /// Open todos.
     pub todos: bool,
     /// Files read and changed.
@@ -22,7 +22,7 @@ pub struct Rebuild {
     pub resume: Resume,
 }
 
-impl Default for Rebuild {
+impl Default for RebuildRule {
     fn default() -> Self {
         Self {
             todos: true,
@@ -73,7 +73,7 @@ pub enum Resume {
 /// What is brought back into view after a compaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Restore {
+pub struct RestoreRule {
     /// How many of the files used last are read again.
     pub files: u32,
     /// What one of them may take.
@@ -92,7 +92,7 @@ pub struct Restore {
     pub total_tokens: Tokens,
 }
 
-impl Default for Restore {
+impl Default for RestoreRule {
     fn default() -> Self {
         Self {
             files: 0,
@@ -120,9 +120,9 @@ pub enum LargerFile {
 /// What stops a loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Guard {
+pub struct GuardRule {
     /// What is done where no strategy made room: the oldest is dropped, or the session goes on as it is.
-    pub last: Last,
+    pub last: LastResort,
     /// How often one request may be compacted and sent again after an overflow.
     pub recoveries_max: u32,
     /// So many failures in a row end automatic compaction; no end where it is not set.
@@ -150,10 +150,10 @@ pub struct Guard {
     pub checkpoint_seconds_max: Option<u64>,
 }
 
-impl Default for Guard {
+impl Default for GuardRule {
     fn default() -> Self {
         Self {
-            last: Last::Drop,
+            last: LastResort::Drop,
             recoveries_max: 1,
             failures_max: Some(3),
             refills_max: Some(3),
@@ -171,7 +171,7 @@ impl Default for Guard {
 /// What is done where no strategy made room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Last {
+pub enum LastResort {
     /// The oldest part is dropped.
     Drop,
     /// Nothing, as long as the request can be sent; else the oldest part is dropped.

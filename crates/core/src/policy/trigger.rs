@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What an automatic compaction may do without being asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum TriggerMode {
     /// Compact when it is due.
     Auto,
     /// Draft the plan and wait for a person's word.
@@ -30,7 +30,7 @@ pub struct TriggerRule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absolute: Option<Tokens>,
     /// What of the answer counts towards the point.
-    pub output: Output,
+    pub output: OutputCount,
     /// At least this share of the window stays free, whatever `at` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_min: Option<Threshold>,
@@ -69,7 +69,7 @@ impl Default for TriggerRule {
             at: Threshold::Share(8_000),
             compare: Compare::Reached,
             absolute: None,
-            output: Output::Room,
+            output: OutputCount::Room,
             free_min: None,
             yields: false,
             only_lower: None,
@@ -118,7 +118,7 @@ pub enum TargetOf {
 /// What of the answer is counted towards the trigger's point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Output {
+pub enum OutputCount {
     /// Nothing; but a request that leaves the answer no room is compacted all the same.
     Room,
     /// Nothing at all: the point leaves enough.
@@ -200,7 +200,7 @@ impl Default for WindowRule {
 /// The making of a summary before it is needed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Speculate {
+pub struct SpeculateRule {
     /// Whether to.
     pub enabled: bool,
     /// How far before the trigger it begins, as a share of the trigger.
@@ -215,7 +215,7 @@ pub struct Speculate {
     pub wasted_max: u32,
 }
 
-impl Default for Speculate {
+impl Default for SpeculateRule {
     fn default() -> Self {
         Self {
             enabled: false,

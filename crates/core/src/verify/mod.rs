@@ -5,7 +5,7 @@
 
 mod inventory;
 mod repair;
-mod shown;
+mod visible_text;
 mod words;
 
 pub use repair::repair;
@@ -14,8 +14,8 @@ use crate::facts::{Class, Fact, Tier};
 use crate::{EntryId, Material};
 use inventory::Inventory;
 use serde::{Deserialize, Serialize};
-use shown::{Shown, flat, pointers};
 use std::collections::BTreeMap;
+use visible_text::{VisibleText, flat, pointers};
 
 /// As many lost facts are named in a report: enough to judge it, few enough to read.
 const EXAMPLES_MAX: usize = 20;
@@ -52,12 +52,12 @@ pub struct LossReport {
     pub lost_examples: Vec<Fact>,
     /// Facts worth putting back, most important first.
     #[serde(skip)]
-    missing: Vec<Missing>,
+    missing: Vec<MissingFact>,
 }
 
 /// A fact that is not in view.
 #[derive(Clone, Debug, PartialEq)]
-struct Missing {
+struct MissingFact {
     fact: Fact,
     fate: Fate,
 }
@@ -77,13 +77,13 @@ enum Fate {
 pub fn verify(material: &Material<'_>, shown_text: &str, resolvable: &[EntryId]) -> LossReport {
     let inventory = Inventory::of(material);
     let flat = flat(shown_text);
-    let (shown, pointers) = (Shown::of(shown_text, &flat), pointers(shown_text, resolvable));
+    let (shown, pointers) = (VisibleText::of(shown_text, &flat), pointers(shown_text, resolvable));
     let mut report = LossReport::default();
     for fact in inventory.facts {
         let fate = shown.fate(&fact, &pointers);
         report.count(fact.class, fate);
         if fate != Fate::Kept {
-            report.missing.push(Missing { fact, fate });
+            report.missing.push(MissingFact { fact, fate });
         }
     }
     report.missing.sort_by_cached_key(|missing| (tier(missing), std::cmp::Reverse(missing.fact.source)));
@@ -116,7 +116,7 @@ impl LossReport {
     }
 
     /// Counts a fact as put back.
-    fn mend(&mut self, missing: &Missing) {
+    fn mend(&mut self, missing: &MissingFact) {
         let tally = self.by_class.entry(missing.fact.class).or_default();
         self.kept += 1;
         self.repaired += 1;
@@ -139,7 +139,7 @@ impl LossReport {
 /// The order in which facts are put back: the person's rules and open todos, files changed, errors,
 /// then everything else by how recently it was referred to. What a pointer leads to can wait,
 /// except a rule: nobody looks up what they do not know they must obey.
-fn tier(missing: &Missing) -> (bool, Tier) {
+fn tier(missing: &MissingFact) -> (bool, Tier) {
     let tier = match missing.fact.class.row().tier {
         // A file that was only read can be read again.
         Tier::Change if &*missing.fact.value == "read" => Tier::Rest,

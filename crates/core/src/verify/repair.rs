@@ -1,7 +1,7 @@
 //! Putting lost facts back, each with the line it stood in.
 
-use super::shown::{Shown, flat};
-use super::{LossReport, Missing};
+use super::visible_text::{VisibleText, flat};
+use super::{LossReport, MissingFact};
 use crate::embedded::harmless;
 use crate::facts::RepairLine;
 use crate::{Material, Tokens};
@@ -18,7 +18,7 @@ pub fn repair(material: &Material<'_>, report: &mut LossReport, budget: Tokens) 
         let is_written = written.contains(&line);
         let tokens = if is_written { Tokens::ZERO } else { material.measure.text(&line) + Tokens(1) };
         // Shortened and made harmless, the line may no longer state the fact.
-        if spent + tokens > budget || !Shown::of(&line, &line).holds(&missing.fact) {
+        if spent + tokens > budget || !VisibleText::of(&line, &line).holds(&missing.fact) {
             report.missing.push(missing);
             continue;
         }
@@ -33,7 +33,7 @@ pub fn repair(material: &Material<'_>, report: &mut LossReport, budget: Tokens) 
     lines
 }
 
-fn line_of(missing: &Missing) -> String {
+fn line_of(missing: &MissingFact) -> String {
     let fact = &missing.fact;
     let line = &fact.line;
     match fact.class.row().repair {

@@ -317,9 +317,9 @@ impl Session {
                     let verdicts = fates.verdicts(&consultation.event(), &self.history);
                     consultation.answer(verdicts)
                 }
-                Next::Call(errand) => {
-                    let called = errand.requests().iter().map(|request| fates.call(request)).collect();
-                    errand.answer(called)
+                Next::Call(question) => {
+                    let called = question.requests().iter().map(|request| fates.call(request)).collect();
+                    question.answer(called)
                 }
                 Next::Delegate(delegation) => {
                     let list = fates.list(&delegation.messages());

@@ -1,7 +1,7 @@
 //! Who is heard: the strength of each source, presets of one's own, and files that change.
 
 use crate::{agent, project, resolved, source, text};
-use epitome_core::policy::Mode;
+use epitome_core::policy::TriggerMode;
 use epitome_settings::{Files, FlagValue, Live, OwnPreset, Sources, Stamp, Watched};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -115,7 +115,7 @@ fn l80_off_means_off_for_whoever_says_it() {
         let yaml = format!("compaction:\n  mode: {mode}");
         resolved(&agent("default", &yaml)).policy.mode
     });
-    assert_eq!(modes, [Mode::Auto, Mode::Ask, Mode::Remind, Mode::Off]);
+    assert_eq!(modes, [TriggerMode::Auto, TriggerMode::Ask, TriggerMode::Remind, TriggerMode::Off]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What other systems' names mean under their presets, case by case.
 
 use crate::{agent, environment, is_due, limit, project, refusal, resolved, source, text};
-use epitome_core::policy::{Mode, Newest, Writer};
+use epitome_core::policy::{Newest, TriggerMode, Writer};
 use epitome_core::{Strategy, Tokens};
 use epitome_settings::{FlagValue, Sources};
 
@@ -117,10 +117,10 @@ fn c24_a_percentage_can_only_lower_the_point() {
 #[test]
 fn variables_of_another_program_count_with_its_presets_only() {
     let one = resolved(&environment("pi", &[("DISABLE_AUTO_COMPACT", "1")]));
-    assert_eq!(one.policy.mode, Mode::Auto);
+    assert_eq!(one.policy.mode, TriggerMode::Auto);
     assert_eq!(one.notes, ["environment: DISABLE_AUTO_COMPACT counts only with the preset claude-code"]);
     let other = resolved(&environment("claude-code@2.1", &[("DISABLE_AUTO_COMPACT", "1")]));
-    assert_eq!(other.policy.mode, Mode::Off);
+    assert_eq!(other.policy.mode, TriggerMode::Off);
 }
 
 #[test]
@@ -198,7 +198,10 @@ fn m3_a_percentage_over_99_acts_as_99_and_says_so() {
 #[test]
 fn o21_not_enabled_is_off() {
     let one = resolved(&agent("operator-use", "compaction:\n  enabled: false\n  retain_recent_tokens: 4000"));
-    assert_eq!((one.policy.mode, one.policy.keep.newest), (Mode::Off, Newest::TokensReached(Tokens(4_000))));
+    assert_eq!(
+        (one.policy.mode, one.policy.keep.newest),
+        (TriggerMode::Off, Newest::TokensReached(Tokens(4_000)))
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Summaries made by several calls, and what becomes of those that fail.
 
 use crate::{WINDOW, due, made, recorded};
-use epitome_core::policy::{Last, Split};
+use epitome_core::policy::{LastResort, Split};
 use epitome_core::{CallResult, Failure, Purpose, Strategy, SummaryRequest, Tokens};
 use epitome_engine::{BoxFuture, Model, SummaryModel};
 use epitome_testbed::{Bed, Maker, empty, failed, good, tool_call, word, written};
@@ -105,7 +105,7 @@ fn l28_after_a_slow_third_part_the_first_two_are_not_made_again() {
 fn l29_failures_of_every_kind_count_towards_the_same_limit() {
     let maker = Maker::new("default", WINDOW).set(|settings| {
         settings.strategy = vec![Strategy::Summarize];
-        settings.guard.last = Last::Abandon;
+        settings.guard.last = LastResort::Abandon;
         settings.summary.else_embedded = false;
         settings.summary.retries = 0;
         settings.summary.shrink_results = Vec::new();

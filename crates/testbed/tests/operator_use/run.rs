@@ -1,7 +1,7 @@
 //! When Operator-Use compacts: at the end of a run, on request, or by hand when idle.
 
 use crate::{bed, bed_with, tail};
-use epitome_core::policy::Mode;
+use epitome_core::policy::TriggerMode;
 use epitome_core::{Policy, Threshold, Tokens, Trigger};
 use epitome_engine::{EngineError, FigureSource, TurnEnd};
 use epitome_testbed::Bed;
@@ -128,7 +128,7 @@ fn o20_changed_settings_hold_at_the_next_check() {
 
 #[test]
 fn o21_off_is_off() {
-    let mut bed = filled(bed_with("operator-use", |settings| settings.mode = Mode::Off));
+    let mut bed = filled(bed_with("operator-use", |settings| settings.mode = TriggerMode::Off));
     use_tokens(&mut bed, 195_000);
     assert_eq!(end(&mut bed, TurnEnd::Good), None);
     assert!(bed.session.compactions().is_empty());

@@ -1,7 +1,7 @@
 //! When pi compacts: the limit, what is held against it, and at which points.
 
 use crate::{WINDOW, bed, bed_with, tail};
-use epitome_core::policy::Mode;
+use epitome_core::policy::TriggerMode;
 use epitome_core::{Policy, Threshold, Tokens, Trigger};
 use epitome_engine::{CheckPoint, FigureSource, Recovery, TurnEnd};
 use epitome_settings::preset;
@@ -58,7 +58,7 @@ fn p3_a_larger_reserve_compacts_earlier() {
 
 #[test]
 fn p4_off_is_off_but_by_hand() {
-    let mut bed = used(bed_with("pi", |settings| settings.mode = Mode::Off), total(190_000));
+    let mut bed = used(bed_with("pi", |settings| settings.mode = TriggerMode::Off), total(190_000));
     assert_eq!(end_turn(&mut bed), None);
     assert!(bed.session.compactions().is_empty());
     assert_eq!(bed.compact(Trigger::Manual).outcome.name(), "compacted");
@@ -78,9 +78,9 @@ fn p33_a_toggle_holds_from_the_next_check_on() {
         Arc::new(Policy::try_from(epitome_core::Settings { mode, ..settings }).expect("it is sound"))
     };
     let mut bed = used(bed("pi"), total(190_000));
-    bed.session.set_policy(policy(Mode::Off)).expect("all is in memory");
+    bed.session.set_policy(policy(TriggerMode::Off)).expect("all is in memory");
     assert_eq!(end_turn(&mut bed), None);
-    bed.session.set_policy(policy(Mode::Auto)).expect("all is in memory");
+    bed.session.set_policy(policy(TriggerMode::Auto)).expect("all is in memory");
     assert_eq!(end_turn(&mut bed), Some("compacted"));
 }
 

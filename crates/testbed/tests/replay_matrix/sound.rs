@@ -1,6 +1,6 @@
 //! What must hold of a context as the core decided it, looked at without any encoder.
 
-use epitome_core::policy::Always;
+use epitome_core::policy::AlwaysKeep;
 use epitome_core::{CallId, EntryId, Form, Item, Role, Slot};
 use epitome_engine::Session;
 use std::collections::{HashMap, HashSet};
@@ -37,9 +37,9 @@ pub(crate) fn problems_of_current_work(session: &Session) -> Vec<String> {
     let always = &session.policy().keep.always;
     let said: Vec<EntryId> = session.history().iter().copied().filter(|&id| is_said(session, id)).collect();
     let mut wanted: Vec<EntryId> = Vec::new();
-    wanted.extend(said.first().filter(|_| always.contains(&Always::First)));
-    wanted.extend(said.last().filter(|_| always.contains(&Always::Newest)));
-    if always.contains(&Always::Exchange) {
+    wanted.extend(said.first().filter(|_| always.contains(&AlwaysKeep::First)));
+    wanted.extend(said.last().filter(|_| always.contains(&AlwaysKeep::Newest)));
+    if always.contains(&AlwaysKeep::Exchange) {
         wanted.extend(newest_exchange(session));
     }
     let half = session.budget().window.share(1, 2);

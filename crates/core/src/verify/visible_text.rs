@@ -7,7 +7,7 @@ use crate::facts::{Class, Evidence, Fact, Mention, scan_line, scan_pairs};
 use std::collections::{HashMap, HashSet};
 
 /// What the model will see.
-pub(super) struct Shown<'s> {
+pub(super) struct VisibleText<'s> {
     /// All of it, every run of white space one space.
     words: Words<'s>,
     /// Facts by their form.
@@ -18,7 +18,7 @@ pub(super) struct Shown<'s> {
     lines: HashMap<&'s str, Vec<&'s str>>,
 }
 
-impl<'s> Shown<'s> {
+impl<'s> VisibleText<'s> {
     /// Indexes a text; `flat` is the same text [flattened](flat).
     pub(super) fn of(shown: &'s str, flat: &'s str) -> Self {
         let mut index = Self {
