@@ -51,7 +51,7 @@ pub struct WindowFacts {
 /// Where a window's figure comes from, most believed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum WindowFrom {
+pub enum WindowSource {
     /// Somebody stated it: a flag, `window.tokens`, an override of the catalog.
     Explicit,
     /// The provider said so when it refused a request.
@@ -70,7 +70,7 @@ pub struct WindowChoice {
     /// In tokens.
     pub tokens: Tokens,
     /// Where the figure comes from.
-    pub from: WindowFrom,
+    pub from: WindowSource,
 }
 
 /// Nobody knows the window, and the policy makes no guess.
@@ -109,16 +109,16 @@ impl WindowChoice {
         let catalog = |source| (row.source == source).then_some(Tokens(row.value));
         let explicit = known.stated.or(policy.window.tokens).or(catalog(tokens::SpecSource::Explicit));
         let all = [
-            (explicit, WindowFrom::Explicit),
-            (catalog(tokens::SpecSource::Learned), WindowFrom::Learned),
-            (known.recorded, WindowFrom::Provider),
-            (catalog(tokens::SpecSource::Catalog), WindowFrom::Catalog),
-            (policy.window.unknown, WindowFrom::Guess),
+            (explicit, WindowSource::Explicit),
+            (catalog(tokens::SpecSource::Learned), WindowSource::Learned),
+            (known.recorded, WindowSource::Provider),
+            (catalog(tokens::SpecSource::Catalog), WindowSource::Catalog),
+            (policy.window.unknown, WindowSource::Guess),
         ];
         let best = all.into_iter().find_map(|(tokens, from)| Some(Self { tokens: tokens?, from }));
         let best = best.ok_or_else(|| NoWindow { model: model.id.clone() })?;
         Ok(match known.learned.filter(|learned| *learned < best.tokens) {
-            Some(tokens) => Self { tokens, from: WindowFrom::Learned },
+            Some(tokens) => Self { tokens, from: WindowSource::Learned },
             None => best,
         })
     }
@@ -126,10 +126,11 @@ impl WindowChoice {
     /// The window as it is reported: nothing where it is a guess.
     pub fn reported(&self) -> Option<Tokens> {
         match self.from {
-            WindowFrom::Explicit | WindowFrom::Learned | WindowFrom::Provider | WindowFrom::Catalog => {
-                Some(self.tokens)
-            }
-            WindowFrom::Guess => None,
+            WindowSource::Explicit
+            | WindowSource::Learned
+            | WindowSource::Provider
+            | WindowSource::Catalog => Some(self.tokens),
+            WindowSource::Guess => None,
         }
     }
 }
@@ -212,7 +213,8 @@ impl Assembly {
 
     /// The window, and who says so.
     pub fn window(&self) -> WindowChoice {
-        let guess = WindowChoice { tokens: Tokens(self.model.window_tokens.value), from: WindowFrom::Guess };
+        let guess =
+            WindowChoice { tokens: Tokens(self.model.window_tokens.value), from: WindowSource::Guess };
         WindowChoice::of(&self.policy, &self.model, &self.known).unwrap_or(guess)
     }
 
@@ -344,7 +346,7 @@ pub(crate) fn speculation_lead(policy: &Policy, trigger: Tokens) -> Tokens {
 
 #[cfg(test)]
 mod tests {
-    use super::{Assembly, RefusalFigures, WindowFacts, WindowFrom};
+    use super::{Assembly, RefusalFigures, WindowFacts, WindowSource};
     use epitome_core::{Policy, Tokens};
     use epitome_tokens::ModelSpec;
     use std::sync::Arc;
@@ -364,7 +366,7 @@ mod tests {
             (assembly.window().tokens, assembly.window().from)
         };
         let (limit, asked) = (Some(30_000), Some(36_000));
-        let expected = [20_000, 21_333, 18_000, 18_000].map(|tokens| (Tokens(tokens), WindowFrom::Learned));
+        let expected = [20_000, 21_333, 18_000, 18_000].map(|tokens| (Tokens(tokens), WindowSource::Learned));
         assert_eq!(
             [learned(limit, asked), learned(None, asked), learned(limit, None), learned(None, None)],
             expected
@@ -392,7 +394,7 @@ mod tests {
         let guessed = unknown(Some(7_000)).expect("the policy guesses").window();
         assert_eq!(
             (guessed.tokens, guessed.from, guessed.reported()),
-            (Tokens(7_000), WindowFrom::Guess, None)
+            (Tokens(7_000), WindowSource::Guess, None)
         );
         let refused = unknown(None).expect_err("nobody knows").to_string();
         assert_eq!(

@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 /// What is left behind when the session moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leaving {
+pub struct BranchDifference {
     /// The newest entry both branches share; none where they share nothing.
     pub common: Option<EntryId>,
     /// Messages of the branch being left that the other does not have, oldest first.
@@ -22,7 +22,7 @@ pub struct Leaving {
 
 /// How to leave a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Farewell {
+pub enum BranchExit {
     /// Without a word.
     Silent,
     /// With a summary of it at the place the session goes to.
@@ -34,7 +34,7 @@ pub enum Farewell {
 
 /// What came of moving.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Moved {
+pub enum NavigationOutcome {
     /// The session is there.
     There {
         /// The message that tells of the branch left, where one was written.
@@ -55,7 +55,7 @@ const SUMMARY_SHARE: (u64, u64) = (9, 10);
 
 impl Session {
     /// What would be left behind on the way to `target`.
-    pub fn leaving(&self, target: EntryId) -> Result<Leaving, EngineError> {
+    pub fn leaving(&self, target: EntryId) -> Result<BranchDifference, EngineError> {
         if self.log().get(target).is_none() {
             return Err(EngineError::NoEntry(target));
         }
@@ -63,7 +63,7 @@ impl Session {
         let here = self.leaf().map(|leaf| self.log().path(leaf)).unwrap_or_default();
         let common = here.iter().rev().copied().find(|id| there.contains(id));
         let is_left = |id: &EntryId| !there.contains(id) && self.log().item(*id).is_some();
-        Ok(Leaving { common, messages: here.into_iter().filter(is_left).collect() })
+        Ok(BranchDifference { common, messages: here.into_iter().filter(is_left).collect() })
     }
 }
 
@@ -73,30 +73,30 @@ impl Driver {
         &self,
         session: &mut Session,
         target: EntryId,
-        farewell: Farewell,
-    ) -> Result<Moved, EngineError> {
+        farewell: BranchExit,
+    ) -> Result<NavigationOutcome, EngineError> {
         let leaving = session.leaving(target)?;
         for hook in self.ports().hooks() {
             let (result, _) = self.within(session, hook.before_tree(&leaving.messages)).await;
             if result.unwrap_or_else(Err) == Ok(false) {
-                return Ok(Moved::Stayed { why: format!("{} said no", hook.name()) });
+                return Ok(NavigationOutcome::Stayed { why: format!("{} said no", hook.name()) });
             }
         }
         let text = match farewell {
-            Farewell::Summary { focus } if !leaving.messages.is_empty() => {
+            BranchExit::Summary { focus } if !leaving.messages.is_empty() => {
                 match self.branch_summary(session, &leaving.messages, focus.as_deref()).await? {
                     Ok(text) => Some(text),
-                    Err(why) => return Ok(Moved::Stayed { why }),
+                    Err(why) => return Ok(NavigationOutcome::Stayed { why }),
                 }
             }
-            Farewell::Summary { .. } | Farewell::Silent => None,
+            BranchExit::Summary { .. } | BranchExit::Silent => None,
         };
         session.move_to(Some(target))?;
         let summary = match text {
             Some(text) => Some(session.say(Message::text(Role::User, Author::Harness, text))?),
             None => None,
         };
-        Ok(Moved::There { summary })
+        Ok(NavigationOutcome::There { summary })
     }
 
     /// The text that tells of a branch: prose by the model or the embedded summariser, files by the ledger.

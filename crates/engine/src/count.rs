@@ -3,7 +3,7 @@
 
 use epitome_core::policy::{CountRule, CountText};
 use epitome_core::{Image, Measure, Message, Policy, Sizes, Tokens};
-use epitome_tokens::{Counter, Detail, Encoding, dimensions_base64};
+use epitome_tokens::{Counter, Encoding, ImageDetail, dimensions_base64};
 use std::sync::Arc;
 
 /// How `policy` counts messages of a model whose own way of counting is `counter`, and the name of that way.
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// said and nothing else, as the systems do that they are taken from.
 pub fn measure_for(policy: &Policy, counter: &Counter) -> (Arc<dyn Measure>, Arc<str>) {
     let CountRule { text, image_tokens } = policy.count;
-    let pictures = Pictures { each: image_tokens.map(Tokens), model: ModelMeasure(counter.clone()) };
+    let pictures = PictureTokens { each: image_tokens.map(Tokens), model: ModelMeasure(counter.clone()) };
     let own: Arc<str> = counter.method().to_string().into();
     match text {
         CountText::Model if image_tokens.is_none() => (Arc::new(pictures.model), own),
@@ -47,12 +47,10 @@ impl Measure for ModelMeasure {
 
     fn image(&self, image: &Image) -> Tokens {
         let size = if image.is_url { None } else { dimensions_base64(&image.data) };
-        Tokens(
-            size.map_or_else(
-                || self.0.count_unmeasured_image(),
-                |size| self.0.count_image(size, Detail::High),
-            ),
-        )
+        Tokens(size.map_or_else(
+            || self.0.count_unmeasured_image(),
+            |size| self.0.count_image(size, ImageDetail::High),
+        ))
     }
 
     fn framing(&self) -> Tokens {
@@ -89,12 +87,12 @@ fn cl100k() -> Counter {
 }
 
 /// What pictures take: what the policy says, or what the model's rule does.
-struct Pictures {
+struct PictureTokens {
     each: Option<Tokens>,
     model: ModelMeasure,
 }
 
-impl Pictures {
+impl PictureTokens {
     fn tokens(&self, image: &Image) -> Tokens {
         self.each.unwrap_or_else(|| self.model.image(image))
     }
@@ -102,7 +100,7 @@ impl Pictures {
 
 /// As the model counts, pictures apart.
 struct ByModel {
-    pictures: Pictures,
+    pictures: PictureTokens,
 }
 
 impl Measure for ByModel {
@@ -129,7 +127,7 @@ impl Measure for ByModel {
 
 /// A quarter of the letters of a whole message, rounded once.
 struct Quarters {
-    pictures: Pictures,
+    pictures: PictureTokens,
     letters: fn(&str) -> u64,
     quarter: fn(u64) -> u64,
 }
@@ -192,7 +190,7 @@ impl Measure for Letters<'_> {
 
 /// A `cl100k` count, or the characters divided by `chars_per_token` where that is more.
 struct Cl100k {
-    pictures: Pictures,
+    pictures: PictureTokens,
     exact: Counter,
     chars_per_token: Option<u64>,
 }

@@ -6,7 +6,7 @@ use crate::check::{Check, CheckPoint, Permission};
 use crate::event::Event;
 use crate::ports::{Clock, Ports, SummaryModel};
 use crate::restore::restore;
-use crate::session::{Asked, EngineError, Phase, Session, Step};
+use crate::session::{EngineError, Phase, PlanOptions, Session, Step};
 use epitome_core::policy::{PruneWhen, TriggerMode};
 use epitome_core::{
     Archive, Available, CallResult, CheckpointView, Circumstances, CompactorReply, Conclusion, Decision,
@@ -39,12 +39,12 @@ pub struct CompactOptions {
     /// What else is known.
     pub circumstances: Circumstances,
     /// Who may be asked.
-    pub asking: Asking,
+    pub asking: AskScope,
 }
 
 /// Who may be asked in the course of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Asking {
+pub enum AskScope {
     /// Everybody there is.
     #[default]
     Everybody,
@@ -143,10 +143,10 @@ impl Driver {
                 remind(session, &check);
                 return Ok(passed);
             }
-            Permission::Mechanical => Asking::Nobody,
+            Permission::Mechanical => AskScope::Nobody,
             // The breaker opens here, and what must fit is made to fit without asking anybody.
-            Permission::Compact if session.stop_refilling()? => Asking::Nobody,
-            Permission::Compact => Asking::Everybody,
+            Permission::Compact if session.stop_refilling()? => AskScope::Nobody,
+            Permission::Compact => AskScope::Everybody,
         };
         if session.check_at(point).trigger.is_none() {
             return Ok(passed);
@@ -185,7 +185,7 @@ impl Driver {
         options: CompactOptions,
     ) -> Result<Arc<Record>, EngineError> {
         let conclusion = {
-            let under_way = UnderWay::enter(session, trigger)?;
+            let under_way = PhaseGuard::enter(session, trigger)?;
             self.conclusion(under_way.session, trigger, options).await?
         };
         let record = session.conclude(conclusion)?;
@@ -221,7 +221,7 @@ impl Driver {
     ) -> Result<Arc<Record>, EngineError> {
         let mut copy = session.clone();
         let mut approving = self.clone();
-        approving.ports.operator = Some(Arc::new(Approving));
+        approving.ports.operator = Some(Arc::new(ApproveAll));
         let conclusion = approving.conclusion(&mut copy, trigger, options).await?;
         copy.conclude(conclusion)
     }
@@ -236,7 +236,7 @@ impl Driver {
     ) -> Result<Option<PlanSketch>, EngineError> {
         let mut available = self.available();
         available.hooks = false;
-        let asked = Asked { available, range: options.range, circumstances: options.circumstances };
+        let asked = PlanOptions { available, range: options.range, circumstances: options.circumstances };
         let PlanDraft::Plan(plan) = Plan::draft(session.job(trigger, asked))? else { return Ok(None) };
         let mut sketch = PlanSketch {
             strategies: plan.strategies().to_vec(),
@@ -276,10 +276,10 @@ impl Driver {
         pauses: &mut Vec<Event>,
     ) -> Result<Conclusion, EngineError> {
         let available = match options.asking {
-            Asking::Everybody => self.available(),
-            Asking::Nobody => Available::none(&self.ports.prompts),
+            AskScope::Everybody => self.available(),
+            AskScope::Nobody => Available::none(&self.ports.prompts),
         };
-        let asked = Asked { available, range: options.range, circumstances: options.circumstances };
+        let asked = PlanOptions { available, range: options.range, circumstances: options.circumstances };
         let mut next = match Plan::draft(session.job(trigger, asked))? {
             PlanDraft::Plan(plan) => plan.begin()?,
             PlanDraft::Settled(conclusion) => return Ok(conclusion),
@@ -456,7 +456,7 @@ impl Driver {
             return Ok(surface(session, why.into()));
         }
         session.state.recoveries += 1;
-        let asking = if session.breaker().is_open() { Asking::Nobody } else { Asking::Everybody };
+        let asking = if session.breaker().is_open() { AskScope::Nobody } else { AskScope::Everybody };
         let circumstances = Circumstances { over, is_passed: true, ..Circumstances::default() };
         let options = CompactOptions { circumstances, asking, ..CompactOptions::default() };
         let record = self.carry_out(session, Trigger::Overflow, options).await?;
@@ -490,21 +490,21 @@ pub enum TurnEnd {
 }
 
 /// An operator who agrees to everything, for previews.
-struct Approving;
+struct ApproveAll;
 
-impl crate::ports::Operator for Approving {
+impl crate::ports::Operator for ApproveAll {
     fn decide(&self, _: CheckpointView) -> crate::ports::BoxFuture<'_, Decision> {
         Box::pin(std::future::ready(Decision::Approve))
     }
 }
 
 /// A session while it is compacted. However that ends, cancelled or failed too, what went on before goes on after it.
-struct UnderWay<'s> {
+struct PhaseGuard<'s> {
     session: &'s mut Session,
     before: Phase,
 }
 
-impl<'s> UnderWay<'s> {
+impl<'s> PhaseGuard<'s> {
     /// One compaction at a time, which holding the session sees to, and none by hand in the middle of a turn.
     fn enter(session: &'s mut Session, trigger: Trigger) -> Result<Self, EngineError> {
         let before = session.state.phase;
@@ -516,7 +516,7 @@ impl<'s> UnderWay<'s> {
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for PhaseGuard<'_> {
     fn drop(&mut self) {
         self.session.state.phase = self.before;
     }

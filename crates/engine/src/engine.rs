@@ -6,27 +6,28 @@
 mod tree;
 
 use crate::assembly::{Assembly, RefusalFigures};
-use crate::branch::{Farewell, Moved};
+use crate::branch::{BranchExit, NavigationOutcome};
 use crate::check::CheckPoint;
 use crate::driver::{CompactOptions, Driver, PlanSketch, Recovery, TurnEnd};
 use crate::ports::Spawn;
 use crate::session::{EngineError, Session, SessionOptions, Step};
 use crate::store::{
-    Batch, ChainHash, Claim, Node, Position, SessionId, Store, StoreError, StoredEvent, TenantId,
+    ChainHash, Claim, CommitBatch, EventPosition, MessageLocation, SessionId, Store, StoreError, StoredEvent,
+    TenantId,
 };
 use epitome_core::{EntryId, Judgement, Message, Record, Tokens, Trigger};
 use epitome_tokens::Usage;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tree::Tree;
+use tree::SessionTree;
 
 /// Stored sessions, and the acts on them.
 pub struct Engine {
     store: Arc<dyn Store>,
     /// Runs summaries in the background; without it none is made before it is needed.
     spawn: Option<Arc<dyn Spawn>>,
-    live: Mutex<HashMap<SessionId, Arc<Tree>>>,
+    live: Mutex<HashMap<SessionId, Arc<SessionTree>>>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -37,7 +38,7 @@ impl std::fmt::Debug for Engine {
 
 /// A path of a stored session, and how it is worked on this time.
 #[derive(Clone)]
-pub struct Opening {
+pub struct Checkout {
     /// The session.
     pub session: SessionId,
     /// Where the path ends; where the session has got to, if it is not said.
@@ -54,7 +55,7 @@ pub struct Opening {
 
 /// What came of an act, and the path as it is now.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedSession {
     /// What was appended and told.
     pub step: Step,
     /// The path, to be looked at.
@@ -62,7 +63,7 @@ pub struct Prepared {
 }
 
 /// Messages with the hashes under which they are found again.
-pub struct Arrival {
+pub struct HashedMessages {
     /// What was said, each with the hash of everything up to it where a request ends there.
     pub messages: Vec<(Message, Option<ChainHash>)>,
 }
@@ -90,7 +91,11 @@ impl Engine {
     }
 
     /// The deepest known message of a request.
-    pub async fn find(&self, tenant: TenantId, chain: &[ChainHash]) -> Result<Option<Node>, EngineError> {
+    pub async fn find(
+        &self,
+        tenant: TenantId,
+        chain: &[ChainHash],
+    ) -> Result<Option<MessageLocation>, EngineError> {
         Ok(self.store.find(tenant, chain).await?)
     }
 
@@ -100,7 +105,7 @@ impl Engine {
         &self,
         session: SessionId,
         parent: Option<EntryId>,
-        arrival: Arrival,
+        arrival: HashedMessages,
     ) -> Result<Vec<EntryId>, EngineError> {
         let tree = self.tree(session).await?;
         let _writer = tree.writer().await;
@@ -108,9 +113,9 @@ impl Engine {
     }
 
     /// A path to be looked at, with nothing done to it.
-    pub async fn look(&self, opening: &Opening) -> Result<Session, EngineError> {
-        let tree = self.tree(opening.session).await?;
-        let session = self.check_out(&tree, opening).await?;
+    pub async fn look(&self, checkout: &Checkout) -> Result<Session, EngineError> {
+        let tree = self.tree(checkout.session).await?;
+        let session = self.check_out(&tree, checkout).await?;
         // Checked out it was taken from its place, and with it what it remembers beside its log.
         tree.put_back(&session);
         Ok(session)
@@ -118,15 +123,19 @@ impl Engine {
 
     /// Everything that is to be done before a call: pre-passes, the warning, a compaction where it is due. One that
     /// another path makes of the same prefix is waited for and used.
-    pub async fn prepare(&self, opening: &Opening) -> Result<Prepared, EngineError> {
-        self.prepare_at(opening, CheckPoint::Call).await
+    pub async fn prepare(&self, checkout: &Checkout) -> Result<PreparedSession, EngineError> {
+        self.prepare_at(checkout, CheckPoint::Call).await
     }
 
     /// The same at another point.
-    pub async fn prepare_at(&self, opening: &Opening, point: CheckPoint) -> Result<Prepared, EngineError> {
-        let tree = self.tree(opening.session).await?;
+    pub async fn prepare_at(
+        &self,
+        checkout: &Checkout,
+        point: CheckPoint,
+    ) -> Result<PreparedSession, EngineError> {
+        let tree = self.tree(checkout.session).await?;
         loop {
-            let mut session = self.check_out(&tree, opening).await?;
+            let mut session = self.check_out(&tree, checkout).await?;
             let is_due = session.check_at(point).is_due() && session.available()?.is_none();
             let claim = if is_due { session.covers()? } else { None };
             let _claim = match claim.map(|anchor| tree.claim(anchor, session.history())) {
@@ -142,24 +151,24 @@ impl Engine {
             let acted = match (&self.spawn, point) {
                 (Some(spawn), CheckPoint::Call) => {
                     let mut background = tree.take_background(session.leaf());
-                    let acted = background.prepare(&opening.driver, &mut session, &**spawn).await;
+                    let acted = background.prepare(&checkout.driver, &mut session, &**spawn).await;
                     tree.put_background(session.leaf(), background);
                     acted
                 }
-                (Some(_) | None, _) => opening.driver.prepare_at(&mut session, point).await,
+                (Some(_) | None, _) => checkout.driver.prepare_at(&mut session, point).await,
             };
             return self.finish(&tree, session, acted).await;
         }
     }
 
     /// A turn has ended: what the policy wants done then is done.
-    pub async fn end_turn(&self, opening: &Opening, end: TurnEnd) -> Result<Prepared, EngineError> {
-        self.act(opening, async |driver, session| driver.end_turn(session, end).await).await
+    pub async fn end_turn(&self, checkout: &Checkout, end: TurnEnd) -> Result<PreparedSession, EngineError> {
+        self.act(checkout, async |driver, session| driver.end_turn(session, end).await).await
     }
 
     /// Takes up what the provider said of the call whose reply the path ends in.
-    pub async fn reply(&self, opening: &Opening, usage: Usage) -> Result<Prepared, EngineError> {
-        self.act(opening, async |_, session| {
+    pub async fn reply(&self, checkout: &Checkout, usage: Usage) -> Result<PreparedSession, EngineError> {
+        self.act(checkout, async |_, session| {
             session.record_usage(usage)?;
             Ok(session.step(None))
         })
@@ -170,13 +179,13 @@ impl Engine {
     /// reason where nothing could be done.
     pub async fn overflow(
         &self,
-        opening: &Opening,
+        checkout: &Checkout,
         figures: RefusalFigures,
         over: Option<Tokens>,
-    ) -> Result<(Prepared, Result<(), String>), EngineError> {
+    ) -> Result<(PreparedSession, Result<(), String>), EngineError> {
         let mut verdict = Ok(());
         let prepared = self
-            .act(opening, async |driver, session| {
+            .act(checkout, async |driver, session| {
                 session.learn(figures);
                 match driver.recover(session, over).await? {
                     Recovery::Retry(step) => Ok(*step),
@@ -193,89 +202,89 @@ impl Engine {
     /// Compacts by hand, or for another reason than a check.
     pub async fn compact(
         &self,
-        opening: &Opening,
+        checkout: &Checkout,
         trigger: Trigger,
         options: CompactOptions,
-    ) -> Result<Prepared, EngineError> {
-        self.act(opening, async |driver, session| driver.compact_with(session, trigger, options).await).await
+    ) -> Result<PreparedSession, EngineError> {
+        self.act(checkout, async |driver, session| driver.compact_with(session, trigger, options).await).await
     }
 
     /// What a compaction would come to, with nothing appended.
     pub async fn preview(
         &self,
-        opening: &Opening,
+        checkout: &Checkout,
         trigger: Trigger,
         options: CompactOptions,
     ) -> Result<Arc<Record>, EngineError> {
-        let mut session = self.look(opening).await?;
-        self.load(&mut session, opening.session).await?;
-        opening.driver.preview(&session, trigger, options).await
+        let mut session = self.look(checkout).await?;
+        self.load(&mut session, checkout.session).await?;
+        checkout.driver.preview(&session, trigger, options).await
     }
 
     /// What a compaction would set out to do, with nobody asked.
     pub async fn sketch(
         &self,
-        opening: &Opening,
+        checkout: &Checkout,
         trigger: Trigger,
         options: CompactOptions,
     ) -> Result<Option<PlanSketch>, EngineError> {
-        let mut session = self.look(opening).await?;
-        self.load(&mut session, opening.session).await?;
-        opening.driver.sketch(&session, trigger, options)
+        let mut session = self.look(checkout).await?;
+        self.load(&mut session, checkout.session).await?;
+        checkout.driver.sketch(&session, trigger, options)
     }
 
     /// Takes a compaction or edit back on this path.
-    pub async fn undo(&self, opening: &Opening, of: EntryId) -> Result<Prepared, EngineError> {
-        self.change(opening, |session| session.undo(of)).await
+    pub async fn undo(&self, checkout: &Checkout, of: EntryId) -> Result<PreparedSession, EngineError> {
+        self.change(checkout, |session| session.undo(of)).await
     }
 
     /// Uses one again that was taken back.
-    pub async fn redo(&self, opening: &Opening, of: EntryId) -> Result<Prepared, EngineError> {
-        self.change(opening, |session| session.redo(of)).await
+    pub async fn redo(&self, checkout: &Checkout, of: EntryId) -> Result<PreparedSession, EngineError> {
+        self.change(checkout, |session| session.redo(of)).await
     }
 
     /// Never supersedes a message of the path; one that is out of view comes back into it.
-    pub async fn pin(&self, opening: &Opening, of: EntryId) -> Result<Prepared, EngineError> {
-        self.change(opening, |session| session.pin(of)).await
+    pub async fn pin(&self, checkout: &Checkout, of: EntryId) -> Result<PreparedSession, EngineError> {
+        self.change(checkout, |session| session.pin(of)).await
     }
 
     /// Lets a pinned message go again.
-    pub async fn unpin(&self, opening: &Opening, of: EntryId) -> Result<Prepared, EngineError> {
-        self.change(opening, |session| session.unpin(of)).await
+    pub async fn unpin(&self, checkout: &Checkout, of: EntryId) -> Result<PreparedSession, EngineError> {
+        self.change(checkout, |session| session.unpin(of)).await
     }
 
     /// Gives the end of the path a name.
-    pub async fn label(&self, opening: &Opening, text: &str) -> Result<Prepared, EngineError> {
-        self.change(opening, |session| session.label(text)).await
+    pub async fn label(&self, checkout: &Checkout, text: &str) -> Result<PreparedSession, EngineError> {
+        self.change(checkout, |session| session.label(text)).await
     }
 
     /// Keeps what a person thinks of a compaction.
     pub async fn judge(
         &self,
-        opening: &Opening,
+        checkout: &Checkout,
         of: EntryId,
         judgement: Judgement,
-    ) -> Result<Prepared, EngineError> {
-        self.change(opening, |session| session.judge(of, judgement)).await
+    ) -> Result<PreparedSession, EngineError> {
+        self.change(checkout, |session| session.judge(of, judgement)).await
     }
 
     /// Closes the breaker of a path.
-    pub async fn reset_breaker(&self, opening: &Opening) -> Result<Prepared, EngineError> {
-        self.change(opening, Session::reset_breaker).await
+    pub async fn reset_breaker(&self, checkout: &Checkout) -> Result<PreparedSession, EngineError> {
+        self.change(checkout, Session::reset_breaker).await
     }
 
     /// Moves a session to another path, with or without a word on the one it leaves.
     pub async fn navigate(
         &self,
-        opening: &Opening,
+        checkout: &Checkout,
         target: EntryId,
-        farewell: Farewell,
-    ) -> Result<Moved, EngineError> {
-        let tree = self.tree(opening.session).await?;
+        farewell: BranchExit,
+    ) -> Result<NavigationOutcome, EngineError> {
+        let tree = self.tree(checkout.session).await?;
         let _writer = tree.writer().await;
-        let mut session = self.check_out(&tree, opening).await?;
-        self.load_path(&session, opening.session, target).await?;
-        let moved = opening.driver.navigate(&mut session, target, farewell).await?;
+        let mut session = self.check_out(&tree, checkout).await?;
+        self.load_path(&session, checkout.session, target).await?;
+        let moved = checkout.driver.navigate(&mut session, target, farewell).await?;
         let step = session.step(None);
         tree.commit(&*self.store, &mut session, &step).await?;
         Ok(moved)
@@ -295,7 +304,7 @@ impl Engine {
     }
 
     /// Events since a position, oldest first.
-    pub async fn events(&self, since: Position) -> Result<Vec<StoredEvent>, EngineError> {
+    pub async fn events(&self, since: EventPosition) -> Result<Vec<StoredEvent>, EngineError> {
         Ok(self.store.events(since).await?)
     }
 
@@ -309,21 +318,21 @@ impl Engine {
 
     async fn act(
         &self,
-        opening: &Opening,
+        checkout: &Checkout,
         act: impl AsyncFnOnce(&Driver, &mut Session) -> Result<Step, EngineError>,
-    ) -> Result<Prepared, EngineError> {
-        let tree = self.tree(opening.session).await?;
-        let mut session = self.check_out(&tree, opening).await?;
-        let acted = act(&opening.driver, &mut session).await;
+    ) -> Result<PreparedSession, EngineError> {
+        let tree = self.tree(checkout.session).await?;
+        let mut session = self.check_out(&tree, checkout).await?;
+        let acted = act(&checkout.driver, &mut session).await;
         self.finish(&tree, session, acted).await
     }
 
     async fn change(
         &self,
-        opening: &Opening,
+        checkout: &Checkout,
         change: impl FnOnce(&mut Session) -> Result<(), EngineError>,
-    ) -> Result<Prepared, EngineError> {
-        self.act(opening, async |_, session| {
+    ) -> Result<PreparedSession, EngineError> {
+        self.act(checkout, async |_, session| {
             change(session)?;
             Ok(session.step(None))
         })
@@ -333,15 +342,15 @@ impl Engine {
     /// Commits what an act appended, whatever came of it.
     async fn finish(
         &self,
-        tree: &Arc<Tree>,
+        tree: &Arc<SessionTree>,
         mut session: Session,
         acted: Result<Step, EngineError>,
-    ) -> Result<Prepared, EngineError> {
+    ) -> Result<PreparedSession, EngineError> {
         match acted {
             Ok(step) => {
                 tree.commit(&*self.store, &mut session, &step).await?;
                 tree.put_back(&session);
-                Ok(Prepared { step, session })
+                Ok(PreparedSession { step, session })
             }
             Err(error) => {
                 let step = session.step(None);
@@ -352,11 +361,11 @@ impl Engine {
     }
 
     /// A path with the originals that acts on it read.
-    async fn check_out(&self, tree: &Arc<Tree>, opening: &Opening) -> Result<Session, EngineError> {
-        let leaf = opening.leaf.or(tree.leaf());
-        tree.load_path(&*self.store, leaf, opening.assembly.count_method()).await?;
-        let mut session = tree.check_out(leaf, opening)?;
-        self.load(&mut session, opening.session).await?;
+    async fn check_out(&self, tree: &Arc<SessionTree>, checkout: &Checkout) -> Result<Session, EngineError> {
+        let leaf = checkout.leaf.or(tree.leaf());
+        tree.load_path(&*self.store, leaf, checkout.assembly.count_method()).await?;
+        let mut session = tree.check_out(leaf, checkout)?;
+        self.load(&mut session, checkout.session).await?;
         Ok(session)
     }
 
@@ -373,14 +382,14 @@ impl Engine {
         load_into(&*self.store, session.archive(), id, &session.archive().missing(&messages)).await
     }
 
-    async fn tree(&self, session: SessionId) -> Result<Arc<Tree>, EngineError> {
+    async fn tree(&self, session: SessionId) -> Result<Arc<SessionTree>, EngineError> {
         if let Some(tree) = self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&session) {
             return Ok(tree.clone());
         }
         let opened = self.store.open(session).await?;
         let lease = self.store.lease(Claim::Session(session)).await?;
         let lease = lease.ok_or(StoreError::Fenced(Claim::Session(session)))?;
-        let tree = Arc::new(Tree::new(session, lease, opened));
+        let tree = Arc::new(SessionTree::new(session, lease, opened));
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(live.entry(session).or_insert(tree).clone())
     }
@@ -404,6 +413,6 @@ async fn load_into(
 }
 
 /// What a commit holds beside a step.
-fn batch_of(step: &Step) -> Batch {
-    Batch { entries: step.appended.clone(), events: step.events.clone(), ..Batch::default() }
+fn batch_of(step: &Step) -> CommitBatch {
+    CommitBatch { entries: step.appended.clone(), events: step.events.clone(), ..CommitBatch::default() }
 }

@@ -46,20 +46,20 @@ pub mod store;
 mod timeline;
 mod view_tally;
 
-pub use assembly::{Assembly, NoWindow, RefusalFigures, Thresholds, WindowChoice, WindowFacts, WindowFrom};
-pub use branch::{Farewell, Leaving, Moved, is_branch_summary};
+pub use assembly::{Assembly, NoWindow, RefusalFigures, Thresholds, WindowChoice, WindowFacts, WindowSource};
+pub use branch::{BranchDifference, BranchExit, NavigationOutcome, is_branch_summary};
 pub use breaker::Breaker;
 pub use check::{Check, CheckPoint, FigureSource, Permission};
 pub use count::{ModelMeasure, measure_for};
-pub use driver::{Asking, CompactOptions, Driver, PlanSketch, Recovery, SketchedCalls, TurnEnd};
+pub use driver::{AskScope, CompactOptions, Driver, PlanSketch, Recovery, SketchedCalls, TurnEnd};
 
-pub use engine::{Arrival, Engine, Opening, Prepared};
+pub use engine::{Checkout, Engine, HashedMessages, PreparedSession};
 pub use event::Event;
 pub use ports::{
     BoxFuture, Clock, FileNow, FrozenClock, Hook, HookRole, Model, Operator, Ports, Restorer, Spawn,
     SummaryModel, TwoCompactors,
 };
 pub use replay::{ReplayInput, ReplayedCall, replay};
-pub use session::{Appended, EngineError, Phase, Session, SessionOptions, Step};
+pub use session::{AppendedEntry, EngineError, Phase, Session, SessionOptions, Step};
 pub use speculation::{Background, Ready, Speculation};
 pub use timeline::{Lens, Timeline, TimelineError};

@@ -41,7 +41,7 @@ pub struct ReplayInput<'a> {
 
 /// How far a request agrees with the one before it.
 #[derive(Default)]
-struct Sent {
+struct PrefixOverlap {
     /// Slots of the newest request, from the first, that are still what they were.
     same: usize,
     /// Whether there was one.
@@ -54,7 +54,7 @@ struct Replay<'r> {
     session: &'r mut Session,
     /// The path as it was held, without what this replay does to it: what recorded usage is usage of.
     held: Timeline,
-    sent: Sent,
+    sent: PrefixOverlap,
     rebuilt: Option<Arc<Record>>,
 }
 
@@ -68,7 +68,7 @@ pub async fn replay<E: From<EngineError>>(
 ) -> Result<(), E> {
     let (mut calls, mut messages) = (0, 0);
     let held = Timeline::new(session.timeline().log().clone(), session.timeline().sizes().clone());
-    let mut replay = Replay { driver, session, held, sent: Sent::default(), rebuilt: None };
+    let mut replay = Replay { driver, session, held, sent: PrefixOverlap::default(), rebuilt: None };
     for &id in input.path {
         let is_message = replay.session.log().item(id).is_some();
         if is_message {
@@ -156,7 +156,7 @@ impl Replay<'_> {
         let same = context.tokens_between(0, self.sent.same);
         let cached = if self.sent.any { fixed + same } else { Tokens::ZERO };
         let tokens = fixed + context.tokens();
-        self.sent = Sent { same: context.slots().len(), any: true };
+        self.sent = PrefixOverlap { same: context.slots().len(), any: true };
         let compaction = self.rebuilt.take();
         ReplayedCall { call, message, tokens, fixed, cached, compaction, session: self.session }
     }
@@ -226,7 +226,7 @@ fn tells(outcome: &Outcome) -> bool {
     }
 }
 
-impl Sent {
+impl PrefixOverlap {
     fn keep_common(&mut self, before: &[Slot], session: &Session) {
         let after = session.context().slots();
         let common = before.iter().zip(after).take_while(|(old, new)| old == new).count();

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 const JOINTS: Tokens = Tokens(2);
 
 /// A page in the making.
-struct Page<'a> {
+struct RestorePage<'a> {
     measure: &'a dyn Measure,
     text: String,
     room: Tokens,
@@ -28,7 +28,7 @@ pub(crate) fn restore(
     room: Tokens,
 ) -> Option<(String, RestoreReport)> {
     let room = room.min(rule.total_tokens);
-    let mut page = Page { measure, text: String::new(), room, restored: RestoreReport::default() };
+    let mut page = RestorePage { measure, text: String::new(), room, restored: RestoreReport::default() };
     page.files(rule, ledger, restorer);
     page.skills(rule, restorer);
     page.servers(rule, restorer);
@@ -36,7 +36,7 @@ pub(crate) fn restore(
     (!page.text.is_empty() || !page.restored.omitted.is_empty()).then_some((page.text, page.restored))
 }
 
-impl Page<'_> {
+impl RestorePage<'_> {
     fn files(&mut self, rule: &RestoreRule, ledger: &Ledger, restorer: &dyn Restorer) {
         let mut files: Vec<_> = ledger.files.iter().filter(|file| !file.deleted).collect();
         files.sort_by_key(|file| Reverse(file.entry));

@@ -29,7 +29,7 @@ pub struct Session {
     marks_seen: usize,
     /// Whether others have appended marks that hold on the path.
     is_outdated: bool,
-    pub(crate) state: State,
+    pub(crate) state: SessionState,
 }
 
 impl std::fmt::Debug for Session {
@@ -61,7 +61,7 @@ impl Default for SessionOptions {
 
 /// What a session remembers beside its log. All of it can be lost: it is found out again.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct SessionState {
     /// What is going on.
     pub phase: Phase,
     /// Recoveries of the call being made.
@@ -104,7 +104,7 @@ pub enum Phase {
 #[derive(Clone, Debug, Default)]
 pub struct Step {
     /// What was appended, in order.
-    pub appended: Vec<Appended>,
+    pub appended: Vec<AppendedEntry>,
     /// What happened, in order.
     pub events: Vec<Event>,
     /// What came of the compaction, pass or application that the act came to, where it came to one.
@@ -113,7 +113,7 @@ pub struct Step {
 
 /// An entry that was appended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Appended {
+pub struct AppendedEntry {
     /// Its id.
     pub id: EntryId,
     /// The parent of a message, the anchor of a mark.
@@ -172,7 +172,7 @@ impl Session {
             handed_out,
             marks_seen: 0,
             is_outdated: false,
-            state: State::default(),
+            state: SessionState::default(),
         }
     }
 
@@ -212,7 +212,7 @@ impl Session {
         &mut self,
         log: Arc<Log>,
         sizes: Arc<SizeTable>,
-        opening: &crate::engine::Opening,
+        opening: &crate::engine::Checkout,
     ) {
         self.is_outdated = log.marks_on(&self.log().path_of(self.leaf())).len() != self.marks_seen;
         self.handed_out = log.len();
@@ -280,7 +280,7 @@ impl Session {
     /// The last message that a compaction of the path would cover, were it made now.
     pub(crate) fn covers(&self) -> Result<Option<EntryId>, EngineError> {
         let prompts = epitome_core::Prompts::default();
-        let asked = Asked {
+        let asked = PlanOptions {
             available: Available::none(&prompts),
             range: Range::All,
             circumstances: Circumstances::default(),
@@ -322,7 +322,7 @@ impl Session {
     }
 
     /// What a plan is drafted from.
-    pub(crate) fn job<'s>(&'s self, trigger: Trigger, asked: Asked<'s>) -> Job<'s> {
+    pub(crate) fn job<'s>(&'s self, trigger: Trigger, asked: PlanOptions<'s>) -> Job<'s> {
         let Self { timeline, assembly, archive, options, .. } = self;
         Job {
             log: timeline.log(),
@@ -354,7 +354,7 @@ impl Session {
     ) -> Result<Option<Conclusion>, EngineError> {
         let prompts = epitome_core::Prompts::default();
         let circumstances = Circumstances { idle_minutes, ..Circumstances::default() };
-        let asked = Asked { available: Available::none(&prompts), range: Range::All, circumstances };
+        let asked = PlanOptions { available: Available::none(&prompts), range: Range::All, circumstances };
         Ok(Plan::edit_only(self.job(Trigger::Threshold, asked), pass)?)
     }
 
@@ -544,7 +544,7 @@ impl Session {
         let appended = (self.handed_out..log.len()).map(|at| EntryId(at as u32));
         let appended = appended.filter_map(|id| {
             let entry = log.get(id)?.clone();
-            Some(Appended { id, parent: log.parent(id), entry })
+            Some(AppendedEntry { id, parent: log.parent(id), entry })
         });
         let appended = appended.collect();
         self.handed_out = log.len();
@@ -769,7 +769,7 @@ impl Session {
 
 /// What a plan is asked beside why it runs.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct PlanOptions<'a> {
     pub available: Available<'a>,
     pub range: Range,
     pub circumstances: Circumstances,

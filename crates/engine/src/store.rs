@@ -3,7 +3,7 @@
 
 use crate::event::Event;
 use crate::ports::BoxFuture;
-use crate::session::Appended;
+use crate::session::AppendedEntry;
 use epitome_core::{Entry, EntryId, Log, LogError, Message, SizeTable};
 use std::collections::HashMap;
 use std::fmt;
@@ -40,7 +40,7 @@ pub struct ChainHash(pub [u8; 32]);
 
 /// A place in a stored session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct MessageLocation {
     /// The session.
     pub session: SessionId,
     /// The message.
@@ -51,11 +51,11 @@ pub struct Node {
 
 /// How far a store's events have come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position(pub u64);
+pub struct EventPosition(pub u64);
 
 /// A session as a store opens it.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct StoredSession {
     /// Its entries: messages light, marks whole.
     pub log: Arc<Log>,
     /// Where it has got to.
@@ -66,9 +66,9 @@ pub struct Opened {
 
 /// What is committed at once.
 #[derive(Clone, Debug, Default)]
-pub struct Batch {
+pub struct CommitBatch {
     /// Entries in the order of their ids.
-    pub entries: Vec<Appended>,
+    pub entries: Vec<AppendedEntry>,
     /// Originals of those that are messages.
     pub messages: Vec<(EntryId, Arc<Message>)>,
     /// The hashes under which messages can be found again.
@@ -137,14 +137,14 @@ pub enum StoreError {
 }
 
 /// An event, the session it happened in, and where it stands among all events.
-pub type StoredEvent = (Position, SessionId, Event);
+pub type StoredEvent = (EventPosition, SessionId, Event);
 
 /// Where sessions are kept.
 pub trait Store: Send + Sync {
     /// Makes a session in which nothing was said.
     fn create(&self, tenant: TenantId) -> BoxFuture<'_, Result<SessionId, StoreError>>;
     /// Opens a session: its entries, without what was said.
-    fn open(&self, session: SessionId) -> BoxFuture<'_, Result<Opened, StoreError>>;
+    fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>>;
     /// What was said, in bulk; once for each compaction.
     fn originals<'a>(
         &'a self,
@@ -156,20 +156,20 @@ pub trait Store: Send + Sync {
         &'a self,
         tenant: TenantId,
         chain: &'a [ChainHash],
-    ) -> BoxFuture<'a, Result<Option<Node>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Option<MessageLocation>, StoreError>>;
     /// Commits a batch to a log of `expected` entries, whole or not at all.
     fn commit(
         &self,
         lease: Lease,
         expected: usize,
-        batch: Batch,
-    ) -> BoxFuture<'_, Result<Position, StoreError>>;
+        batch: CommitBatch,
+    ) -> BoxFuture<'_, Result<EventPosition, StoreError>>;
     /// Takes a lease; none while another holds it.
     fn lease(&self, claim: Claim) -> BoxFuture<'_, Result<Option<Lease>, StoreError>>;
     /// Gives a lease back.
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()>;
     /// Events since a position, oldest first.
-    fn events(&self, since: Position) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>>;
+    fn events(&self, since: EventPosition) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>>;
     /// Forgets a session.
     fn remove(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>>;
 }
@@ -182,7 +182,7 @@ pub struct MemoryStore {
 
 #[derive(Debug, Default)]
 struct Tables {
-    sessions: HashMap<SessionId, Kept>,
+    sessions: HashMap<SessionId, SessionTable>,
     nodes: HashMap<(TenantId, ChainHash), (SessionId, EntryId)>,
     leases: HashMap<Claim, u64>,
     events: Vec<StoredEvent>,
@@ -192,7 +192,7 @@ struct Tables {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct SessionTable {
     tenant: TenantId,
     log: Arc<Log>,
     messages: HashMap<EntryId, Arc<Message>>,
@@ -218,15 +218,15 @@ impl Store for MemoryStore {
         let mut tables = self.tables();
         tables.created += 1;
         let id = SessionId(tables.created);
-        let kept = Kept { tenant, log: Arc::default(), messages: HashMap::new(), leaf: None };
+        let kept = SessionTable { tenant, log: Arc::default(), messages: HashMap::new(), leaf: None };
         tables.sessions.insert(id, kept);
         ready(Ok(id))
     }
 
-    fn open(&self, session: SessionId) -> BoxFuture<'_, Result<Opened, StoreError>> {
+    fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
         let tables = self.tables();
         let kept = tables.sessions.get(&session).ok_or(StoreError::NoSession(session));
-        ready(kept.map(|kept| Opened { log: kept.log.clone(), leaf: kept.leaf, sizes: Vec::new() }))
+        ready(kept.map(|kept| StoredSession { log: kept.log.clone(), leaf: kept.leaf, sizes: Vec::new() }))
     }
 
     fn originals<'a>(
@@ -241,11 +241,11 @@ impl Store for MemoryStore {
         &'a self,
         tenant: TenantId,
         chain: &'a [ChainHash],
-    ) -> BoxFuture<'a, Result<Option<Node>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<MessageLocation>, StoreError>> {
         let tables = self.tables();
         let found = chain.iter().enumerate().rev().find_map(|(at, hash)| {
             let &(session, entry) = tables.nodes.get(&(tenant, *hash))?;
-            Some(Node { session, entry, depth: at + 1 })
+            Some(MessageLocation { session, entry, depth: at + 1 })
         });
         ready(Ok(found))
     }
@@ -254,8 +254,8 @@ impl Store for MemoryStore {
         &self,
         lease: Lease,
         expected: usize,
-        batch: Batch,
-    ) -> BoxFuture<'_, Result<Position, StoreError>> {
+        batch: CommitBatch,
+    ) -> BoxFuture<'_, Result<EventPosition, StoreError>> {
         ready(self.tables().commit(lease, expected, batch))
     }
 
@@ -278,7 +278,7 @@ impl Store for MemoryStore {
         ready(())
     }
 
-    fn events(&self, since: Position) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
+    fn events(&self, since: EventPosition) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
         let tables = self.tables();
         let from = tables.events.partition_point(|(position, ..)| *position <= since);
         ready(Ok(tables.events[from..].to_vec()))
@@ -300,7 +300,12 @@ impl Tables {
         ids.iter().map(one).collect()
     }
 
-    fn commit(&mut self, lease: Lease, expected: usize, batch: Batch) -> Result<Position, StoreError> {
+    fn commit(
+        &mut self,
+        lease: Lease,
+        expected: usize,
+        batch: CommitBatch,
+    ) -> Result<EventPosition, StoreError> {
         let session = match lease.claim {
             Claim::Session(session) | Claim::Prefix(session, _) => session,
         };
@@ -319,16 +324,16 @@ impl Tables {
         self.nodes.extend(batch.hashes.into_iter().map(|(hash, entry)| ((tenant, hash), (session, entry))));
         for event in batch.events {
             self.position += 1;
-            self.events.push((Position(self.position), session, event));
+            self.events.push((EventPosition(self.position), session, event));
         }
         let excess = self.events.len().saturating_sub(EVENTS_MAX);
         self.events.drain(..excess);
-        Ok(Position(self.position))
+        Ok(EventPosition(self.position))
     }
 }
 
 /// Appends entries, all of them or none.
-fn append_all(log: &mut Arc<Log>, entries: Vec<Appended>) -> Result<(), LogError> {
+fn append_all(log: &mut Arc<Log>, entries: Vec<AppendedEntry>) -> Result<(), LogError> {
     let mut grown = match &entries[..] {
         // One entry is there or not; only a longer batch needs a copy to fall back on.
         [] | [_] => return entries.into_iter().try_for_each(|one| append_one(Arc::make_mut(log), one)),
@@ -342,7 +347,7 @@ fn append_all(log: &mut Arc<Log>, entries: Vec<Appended>) -> Result<(), LogError
     Ok(())
 }
 
-fn append_one(log: &mut Log, Appended { parent, entry, .. }: Appended) -> Result<(), LogError> {
+fn append_one(log: &mut Log, AppendedEntry { parent, entry, .. }: AppendedEntry) -> Result<(), LogError> {
     match entry {
         Entry::Mark(mark) => log.mark(parent, mark).map(drop),
         entry @ (Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {

@@ -2,11 +2,11 @@
 
 use epitome_core::{Author, Entry, EntryId, Item, Mark, Message, Outcome, Policy, Role, Tokens, Trigger};
 use epitome_engine::store::{
-    Batch, ChainHash, Claim, MemoryStore, Position, SessionId, Store, StoreError, TenantId,
+    ChainHash, Claim, CommitBatch, EventPosition, MemoryStore, SessionId, Store, StoreError, TenantId,
 };
 use epitome_engine::{
-    Appended, Arrival, Assembly, BoxFuture, CompactOptions, Driver, Engine, Event, Farewell, Moved, Opening,
-    Session, SessionOptions, Spawn, WindowFacts,
+    AppendedEntry, Assembly, BoxFuture, BranchExit, Checkout, CompactOptions, Driver, Engine, Event,
+    HashedMessages, NavigationOutcome, Session, SessionOptions, Spawn, WindowFacts,
 };
 use epitome_tokens::{Catalog, Usage};
 use futures_util::FutureExt as _;
@@ -18,12 +18,12 @@ fn now<T>(work: impl Future<Output = T>) -> T {
     work.now_or_never().expect("nobody is asked who takes time")
 }
 
-fn opening(session: SessionId, leaf: Option<EntryId>, window: u64) -> Opening {
+fn checkout(session: SessionId, leaf: Option<EntryId>, window: u64) -> Checkout {
     let stated = WindowFacts { stated: Some(Tokens(window)), ..WindowFacts::default() };
     let model = Catalog::built_in().find("gpt-5");
     let mut assembly = Assembly::new(Policy::default().into(), model, stated).expect("it is stated");
     assembly.set_request(Tokens::ZERO, Some(Tokens(500)));
-    Opening {
+    Checkout {
         session,
         leaf,
         assembly,
@@ -50,7 +50,7 @@ fn append(
     numbers: std::ops::Range<usize>,
 ) -> EntryId {
     let messages = numbers.map(|number| (said(number), None)).collect();
-    let ids = now(engine.append(session, parent, Arrival { messages })).expect("it can be appended");
+    let ids = now(engine.append(session, parent, HashedMessages { messages })).expect("it can be appended");
     *ids.last().expect("something was said")
 }
 
@@ -64,12 +64,12 @@ fn a_restart_comes_to_the_same_bytes() {
     let engine = Engine::new(store.clone());
     let session = now(engine.create(TenantId::LOCAL)).expect("a session");
     let leaf = append(&engine, session, None, 0..80);
-    let opening = opening(session, Some(leaf), 8_000);
-    let before = now(engine.prepare(&opening)).expect("it is prepared");
+    let checkout = checkout(session, Some(leaf), 8_000);
+    let before = now(engine.prepare(&checkout)).expect("it is prepared");
     let record = before.step.record.as_ref().expect("it was due");
     assert!(matches!(record.outcome, Outcome::Compacted(_)), "{:?}", record.outcome);
     now(engine.close(session));
-    let after = now(Engine::new(store).prepare(&opening)).expect("it is prepared");
+    let after = now(Engine::new(store).prepare(&checkout)).expect("it is prepared");
     assert_eq!((texts(&after.session), after.step.record.is_none()), (texts(&before.session), true));
 }
 
@@ -81,11 +81,11 @@ fn paths_that_share_a_prefix_share_its_compaction_and_nothing_else() {
     let [left, right] =
         [1_001, 2_001].map(|number| append(&engine, session, Some(trunk), number - 1..number));
     let both = join(
-        async { engine.prepare(&opening(session, Some(left), 8_000)).await.expect("it is prepared") },
-        async { engine.prepare(&opening(session, Some(right), 8_000)).await.expect("it is prepared") },
+        async { engine.prepare(&checkout(session, Some(left), 8_000)).await.expect("it is prepared") },
+        async { engine.prepare(&checkout(session, Some(right), 8_000)).await.expect("it is prepared") },
     );
     let (one, other) = now(both);
-    let outcome = |prepared: &epitome_engine::Prepared| {
+    let outcome = |prepared: &epitome_engine::PreparedSession| {
         prepared.step.record.as_ref().map(|record| record.outcome.clone())
     };
     assert!(matches!(outcome(&one), Some(Outcome::Compacted(_))));
@@ -93,7 +93,7 @@ fn paths_that_share_a_prefix_share_its_compaction_and_nothing_else() {
     let (one, other) = (texts(&one.session), texts(&other.session));
     assert_eq!(one[..one.len() - 1], other[..other.len() - 1]);
     assert_ne!(one.last(), other.last());
-    let wide = now(engine.prepare(&opening(session, Some(right), 200_000))).expect("it is prepared");
+    let wide = now(engine.prepare(&checkout(session, Some(right), 200_000))).expect("it is prepared");
     assert_eq!(wide.session.context().slots().len(), 81, "a larger window keeps its whole history");
 }
 
@@ -103,7 +103,7 @@ fn whoever_looks_at_a_path_takes_nothing_of_it_away() {
     let session = now(engine.create(TenantId::LOCAL)).expect("a session");
     // Above the warning's point, below the trigger's.
     let leaf = append(&engine, session, None, 0..28);
-    let opening_at = |leaf| opening(session, Some(leaf), 8_000);
+    let opening_at = |leaf| checkout(session, Some(leaf), 8_000);
     let warnings = |leaf| {
         let prepared = now(engine.prepare(&opening_at(leaf))).expect("it is prepared");
         prepared.step.events.iter().filter(|event| matches!(event, Event::Approaching { .. })).count()
@@ -131,9 +131,9 @@ fn what_was_made_beforehand_is_swapped_in_though_usage_was_told_meanwhile() {
     (settings.speculate.enabled, settings.speculate.lead_min) = (true, Tokens(2_000));
     let policy = Arc::new(Policy::try_from(settings).expect("the settings are sound"));
     let opening_at = |leaf| {
-        let mut opening = opening(session, Some(leaf), 8_000);
-        opening.assembly.set_policy(policy.clone()).expect("the window is stated");
-        opening
+        let mut checkout = checkout(session, Some(leaf), 8_000);
+        checkout.assembly.set_policy(policy.clone()).expect("the window is stated");
+        checkout
     };
     let leaf = append(&engine, session, None, 0..27);
     now(engine.prepare(&opening_at(leaf))).expect("it is prepared");
@@ -154,7 +154,7 @@ fn an_undo_binds_its_own_path_and_a_redo_takes_it_back() {
     let engine = Engine::new(Arc::new(MemoryStore::default()));
     let session = now(engine.create(TenantId::LOCAL)).expect("a session");
     let trunk = append(&engine, session, None, 0..40);
-    let opening_at = |leaf| opening(session, Some(leaf), 64_000);
+    let opening_at = |leaf| checkout(session, Some(leaf), 64_000);
     let compacted = now(engine.compact(&opening_at(trunk), Trigger::Manual, CompactOptions::default()));
     let compacted = compacted.expect("it is compacted");
     let of = compacted.step.appended[0].id;
@@ -175,15 +175,15 @@ fn a_branch_that_is_left_is_summarised_where_the_session_goes_and_a_rollback_say
     let session = now(engine.create(TenantId::LOCAL)).expect("a session");
     let trunk = append(&engine, session, None, 0..4);
     let leaf = append(&engine, session, Some(trunk), 4..10);
-    let opening = |leaf| opening(session, Some(leaf), 64_000);
-    let farewell = Farewell::Summary { focus: None };
-    let moved = now(engine.navigate(&opening(leaf), trunk, farewell)).expect("it is moved");
-    let Moved::There { summary: Some(told) } = moved else { panic!("{moved:?}") };
-    let there = now(engine.look(&opening(told))).expect("it is there");
+    let checkout = |leaf| checkout(session, Some(leaf), 64_000);
+    let farewell = BranchExit::Summary { focus: None };
+    let moved = now(engine.navigate(&checkout(leaf), trunk, farewell)).expect("it is moved");
+    let NavigationOutcome::There { summary: Some(told) } = moved else { panic!("{moved:?}") };
+    let there = now(engine.look(&checkout(told))).expect("it is there");
     assert_eq!(there.context().slots().len(), 5);
     assert!(texts(&there)[4].contains("src/part_9.rs"), "{}", texts(&there)[4]);
     now(engine.rollback(session, leaf)).expect("it is moved");
-    let mut at_leaf = opening(leaf);
+    let mut at_leaf = checkout(leaf);
     at_leaf.leaf = None;
     assert_eq!(now(engine.look(&at_leaf)).expect("it is there").context().slots().len(), 10);
 }
@@ -193,9 +193,9 @@ fn what_was_said_can_be_recalled_and_what_happened_is_told_in_order() {
     let engine = Engine::new(Arc::new(MemoryStore::default()));
     let session = now(engine.create(TenantId::LOCAL)).expect("a session");
     let leaf = append(&engine, session, None, 0..80);
-    now(engine.prepare(&opening(session, Some(leaf), 8_000))).expect("it is prepared");
+    now(engine.prepare(&checkout(session, Some(leaf), 8_000))).expect("it is prepared");
     assert_eq!(*now(engine.recall(session, EntryId(3))).expect("it is kept"), said(3));
-    let events = now(engine.events(Position::default())).expect("they are kept");
+    let events = now(engine.events(EventPosition::default())).expect("they are kept");
     let names: Vec<String> = events.iter().map(|(_, _, event)| name_of(event)).collect();
     assert_eq!(names, ["compaction.approaching", "compaction.triggered", "compaction.completed"]);
     let (first, ..) = events[0];
@@ -215,8 +215,8 @@ fn hold_store(store: &dyn Store) {
     assert_eq!(now(store.lease(Claim::Session(session))).expect("it answers"), None);
     let entry = |number| Entry::Message(Item::of(&said(number)));
     let message =
-        |number: u32, parent| Appended { id: EntryId(number), parent, entry: entry(number as usize) };
-    let batch = Batch {
+        |number: u32, parent| AppendedEntry { id: EntryId(number), parent, entry: entry(number as usize) };
+    let batch = CommitBatch {
         entries: vec![message(0, None), message(1, Some(EntryId(0)))],
         messages: vec![(EntryId(0), Arc::new(said(0))), (EntryId(1), Arc::new(said(1)))],
         hashes: vec![(ChainHash([0; 32]), EntryId(0)), (ChainHash([1; 32]), EntryId(1))],
@@ -226,16 +226,16 @@ fn hold_store(store: &dyn Store) {
     now(store.commit(lease, 0, batch.clone())).expect("it is committed");
     let conflict = now(store.commit(lease, 0, batch)).expect_err("others have appended");
     assert!(matches!(conflict, StoreError::Conflict { expected: 0, found: 2, .. }), "{conflict}");
-    let unsound = Batch {
+    let unsound = CommitBatch {
         entries: vec![
             message(2, Some(EntryId(1))),
-            Appended {
+            AppendedEntry {
                 id: EntryId(3),
                 parent: Some(EntryId(1)),
                 entry: Entry::Mark(Mark::Undo { of: EntryId(0) }),
             },
         ],
-        ..Batch::default()
+        ..CommitBatch::default()
     };
     assert!(now(store.commit(lease, 2, unsound)).is_err());
     let opened = now(store.open(session)).expect("it is there");
@@ -251,7 +251,7 @@ fn hold_store(store: &dyn Store) {
     let originals = now(store.originals(session, &[EntryId(1), EntryId(0)])).expect("they are kept");
     assert_eq!(originals.iter().map(|one| one.said()).collect::<Vec<_>>(), [said(1).said(), said(0).said()]);
     now(store.release(lease));
-    let fenced = now(store.commit(lease, 2, Batch::default())).expect_err("the lease was given back");
+    let fenced = now(store.commit(lease, 2, CommitBatch::default())).expect_err("the lease was given back");
     assert!(matches!(fenced, StoreError::Fenced(_)), "{fenced}");
     now(store.remove(session)).expect("it is removed");
     assert!(now(store.open(session)).is_err());

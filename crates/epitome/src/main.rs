@@ -12,12 +12,12 @@ mod input;
 mod output;
 mod progress;
 mod restorer;
+mod runner;
 mod session_ports;
 mod settings;
 mod terminal_operator;
 mod transcript_file;
 mod transcript_store;
-mod waiting;
 
 use clap::Parser;
 use cli::{Cli, Command};

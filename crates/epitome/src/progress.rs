@@ -1,6 +1,6 @@
 //! Progress on long work: on a terminal only, on standard error only.
 
-use crate::{output, waiting};
+use crate::{output, runner};
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -9,12 +9,12 @@ use std::time::Duration;
 
 /// How many of several files could not be worked on.
 #[must_use]
-pub struct Failed {
+pub struct FailedFiles {
     count: usize,
     of: usize,
 }
 
-impl Failed {
+impl FailedFiles {
     /// A failure where there was one; each has been told already.
     pub fn result(self) -> Result<()> {
         let Self { count, of } = self;
@@ -27,9 +27,9 @@ impl Failed {
 pub fn over(
     files: &[PathBuf],
     mut work: impl FnMut(usize, &Path, &ProgressBar) -> Result<()>,
-) -> Result<Failed> {
+) -> Result<FailedFiles> {
     let bar = bar(files.len());
-    let mut failed = Failed { count: 0, of: files.len() };
+    let mut failed = FailedFiles { count: 0, of: files.len() };
     for (number, path) in files.iter().enumerate() {
         bar.set_message(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         match work(number, path, &bar) {
@@ -47,7 +47,7 @@ pub fn over(
 
 /// Whether there is no use in going on with the next file.
 fn is_the_end(error: &anyhow::Error) -> bool {
-    output::is_closed_pipe(error) || waiting::is_cancelled(error)
+    output::is_closed_pipe(error) || runner::is_cancelled(error)
 }
 
 /// How often a spinner turns: often enough to look alive.

@@ -11,7 +11,7 @@ use epitome_core::policy::Writer;
 use epitome_core::{Prompts, Tokens};
 use epitome_engine::{Driver, Ports, SketchedCalls, SummaryModel};
 use epitome_provider::{Aliases, Provider, World};
-use epitome_settings::Resolved;
+use epitome_settings::ResolvedPolicy;
 use epitome_tokens::{Catalog, Usage};
 use std::sync::{Arc, OnceLock};
 
@@ -52,7 +52,7 @@ impl PortsBuilder {
     }
 
     /// Who can be asked by these settings.
-    pub fn ports(&self, resolved: &Resolved) -> Result<SessionPorts> {
+    pub fn ports(&self, resolved: &ResolvedPolicy) -> Result<SessionPorts> {
         let mut ports = self.with_hooks(resolved)?;
         let Some(name) = writer(resolved) else { return Ok(SessionPorts { ports, provider: None }) };
         let provider = Arc::new(self.provider(name, resolved)?);
@@ -62,13 +62,13 @@ impl PortsBuilder {
     }
 
     /// Refuses a summariser or a hook that cannot be asked.
-    pub fn check(&self, resolved: &Resolved) -> Result<()> {
+    pub fn check(&self, resolved: &ResolvedPolicy) -> Result<()> {
         self.with_hooks(resolved)?;
         writer(resolved).map_or(Ok(()), |name| self.provider(name, resolved).map(drop))
     }
 
     /// The operator's hooks, and nobody else yet.
-    fn with_hooks(&self, resolved: &Resolved) -> Result<Ports> {
+    fn with_hooks(&self, resolved: &ResolvedPolicy) -> Result<Ports> {
         let mut ports = Ports::at(self.clock.clone());
         for hook in CommandHook::all(&resolved.hooks)? {
             ports.add_hook(Arc::new(hook))?;
@@ -76,7 +76,7 @@ impl PortsBuilder {
         Ok(ports)
     }
 
-    fn provider(&self, name: &str, resolved: &Resolved) -> Result<Provider> {
+    fn provider(&self, name: &str, resolved: &ResolvedPolicy) -> Result<Provider> {
         let aliases: Aliases =
             resolved.aliases.clone().try_into().context("[alias] of epitome.toml cannot be used")?;
         // A dry run calls nobody, so it needs no key.
@@ -112,7 +112,7 @@ impl PortsBuilder {
 
 /// The alias of the model that writes summaries; none where the embedded summariser does. A transcript has no model of
 /// its own to ask: where the policy leaves the summary to the session's, the operator may name one for it.
-fn writer(resolved: &Resolved) -> Option<&str> {
+fn writer(resolved: &ResolvedPolicy) -> Option<&str> {
     match &resolved.policy.summary.by {
         Writer::Embedded | Writer::Nobody => None,
         Writer::Session => resolved.aliases.contains_key(SESSION_ALIAS).then_some(SESSION_ALIAS),

@@ -7,9 +7,9 @@ use crate::{hint, input};
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_core::{Policy, Tokens};
 use epitome_engine::{
-    Assembly, Driver, Engine, NoWindow, Opening, SessionOptions, WindowChoice, WindowFacts,
+    Assembly, Checkout, Driver, Engine, NoWindow, SessionOptions, WindowChoice, WindowFacts,
 };
-use epitome_settings::Resolved;
+use epitome_settings::ResolvedPolicy;
 use epitome_tokens::{Catalog, ModelSpec};
 use epitome_wire::{ByteSource, Conversation, Fixed, Transcript, read};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct OpenConversation {
     /// Acts on it.
     pub engine: Engine,
     /// How it is worked on.
-    pub opening: Opening,
+    pub opening: Checkout,
 }
 
 impl TranscriptFile {
@@ -55,8 +55,8 @@ impl TranscriptFile {
     pub fn under(
         path: &Path,
         args: &ReadArgs,
-        settings: impl FnOnce(Option<&str>) -> Result<Resolved>,
-    ) -> Result<(Self, Resolved)> {
+        settings: impl FnOnce(Option<&str>) -> Result<ResolvedPolicy>,
+    ) -> Result<(Self, ResolvedPolicy)> {
         let source = input::open(path)?;
         let model = model_of(&*source, args)?;
         let resolved = settings(Some(model.id.as_str()).filter(|name| !name.is_empty()))?;
@@ -126,7 +126,7 @@ impl TranscriptFile {
         let store = TranscriptStore::new(number, conversation, assembly.count_method().clone());
         let store = Arc::new(store);
         let (session, leaf) = (store.session(), conversation.leaf);
-        let opening = Opening { session, leaf, assembly, options, driver, idle: None };
+        let opening = Checkout { session, leaf, assembly, options, driver, idle: None };
         OpenConversation { engine: Engine::new(store.clone()), store, opening }
     }
 

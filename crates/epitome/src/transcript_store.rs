@@ -4,10 +4,10 @@
 
 use epitome_core::{Archive, Entry, EntryId, Log, LogError, Message};
 use epitome_engine::store::{
-    Batch, ChainHash, Claim, Lease, Node, Opened, Position, SessionId, Store, StoreError, StoredEvent,
-    TenantId,
+    ChainHash, Claim, CommitBatch, EventPosition, Lease, MessageLocation, SessionId, Store, StoreError,
+    StoredEvent, StoredSession, TenantId,
 };
-use epitome_engine::{Appended, BoxFuture, Event};
+use epitome_engine::{AppendedEntry, BoxFuture, Event};
 use epitome_wire::{Conversation, Originals};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,8 +21,8 @@ pub struct TranscriptStore {
 
 /// The conversation as it is with what was committed since.
 struct StoredConversation {
-    opened: Opened,
-    appended: Vec<Appended>,
+    opened: StoredSession,
+    appended: Vec<AppendedEntry>,
     /// Originals of messages among them.
     messages: HashMap<EntryId, Arc<Message>>,
     events: Vec<Event>,
@@ -31,7 +31,7 @@ struct StoredConversation {
 impl TranscriptStore {
     /// A store over conversation `number` of a file, whose sizes were counted by `count_method`.
     pub fn new(number: usize, conversation: &Conversation, count_method: Arc<str>) -> Self {
-        let opened = Opened {
+        let opened = StoredSession {
             log: Arc::new(conversation.log.clone()),
             leaf: conversation.leaf,
             sizes: vec![(count_method, Arc::new(conversation.sizes.clone()))],
@@ -50,7 +50,7 @@ impl TranscriptStore {
     }
 
     /// What was appended since the file was read, in order.
-    pub fn appended(&self) -> Vec<Appended> {
+    pub fn appended(&self) -> Vec<AppendedEntry> {
         self.state().appended.clone()
     }
 
@@ -71,7 +71,12 @@ impl TranscriptStore {
 }
 
 impl StoredConversation {
-    fn commit(&mut self, session: SessionId, expected: usize, batch: Batch) -> Result<Position, StoreError> {
+    fn commit(
+        &mut self,
+        session: SessionId,
+        expected: usize,
+        batch: CommitBatch,
+    ) -> Result<EventPosition, StoreError> {
         let found = self.opened.log.len();
         if found != expected {
             return Err(StoreError::Conflict { session, expected, found });
@@ -83,11 +88,11 @@ impl StoredConversation {
         self.appended.extend(batch.entries);
         self.messages.extend(batch.messages);
         self.events.extend(batch.events);
-        Ok(Position(self.events.len() as u64))
+        Ok(EventPosition(self.events.len() as u64))
     }
 }
 
-fn append(log: &mut Log, Appended { parent, entry, .. }: &Appended) -> Result<(), LogError> {
+fn append(log: &mut Log, AppendedEntry { parent, entry, .. }: &AppendedEntry) -> Result<(), LogError> {
     match entry.clone() {
         Entry::Mark(mark) => log.mark(*parent, mark).map(drop),
         entry @ (Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {
@@ -106,7 +111,7 @@ impl Store for TranscriptStore {
         ready(Err(StoreError::Unsupported("begin a session: a transcript holds those it was read with")))
     }
 
-    fn open(&self, session: SessionId) -> BoxFuture<'_, Result<Opened, StoreError>> {
+    fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
         ready(self.check(session).map(|()| self.state().opened.clone()))
     }
 
@@ -123,12 +128,17 @@ impl Store for TranscriptStore {
         &'a self,
         _: TenantId,
         _: &'a [ChainHash],
-    ) -> BoxFuture<'a, Result<Option<Node>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<MessageLocation>, StoreError>> {
         // A file is named by its path; no request leads to it.
         ready(Ok(None))
     }
 
-    fn commit(&self, _: Lease, expected: usize, batch: Batch) -> BoxFuture<'_, Result<Position, StoreError>> {
+    fn commit(
+        &self,
+        _: Lease,
+        expected: usize,
+        batch: CommitBatch,
+    ) -> BoxFuture<'_, Result<EventPosition, StoreError>> {
         ready(self.state().commit(self.session, expected, batch))
     }
 
@@ -140,10 +150,13 @@ impl Store for TranscriptStore {
         ready(())
     }
 
-    fn events(&self, Position(since): Position) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
+    fn events(
+        &self,
+        EventPosition(since): EventPosition,
+    ) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
         let state = self.state();
         let numbered = (1..).zip(&state.events).filter(|(at, _)| *at > since);
-        ready(Ok(numbered.map(|(at, event)| (Position(at), self.session, event.clone())).collect()))
+        ready(Ok(numbered.map(|(at, event)| (EventPosition(at), self.session, event.clone())).collect()))
     }
 
     fn remove(&self, _: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -155,8 +168,8 @@ impl Store for TranscriptStore {
 mod tests {
     use super::TranscriptStore;
     use epitome_core::{EntryId, Mark, ZeroMeasure};
-    use epitome_engine::Appended;
-    use epitome_engine::store::{Batch, Claim, Store, StoreError};
+    use epitome_engine::AppendedEntry;
+    use epitome_engine::store::{Claim, CommitBatch, Store, StoreError};
     use std::sync::Arc;
 
     const BODY: &str = r#"{"model":"gpt-5","messages":[{"role":"user","content":"name a colour"},{"role":"assistant","content":"blue"}]}"#;
@@ -179,8 +192,8 @@ mod tests {
             let session = store.session();
             let lease = store.lease(Claim::Session(session)).await.expect("it is one").expect("it is free");
             let entry = epitome_core::Entry::Mark(Mark::Pin { of: EntryId(0) });
-            let pin = Appended { id: EntryId(2), parent: Some(EntryId(1)), entry };
-            let batch = Batch { entries: vec![pin.clone()], ..Batch::default() };
+            let pin = AppendedEntry { id: EntryId(2), parent: Some(EntryId(1)), entry };
+            let batch = CommitBatch { entries: vec![pin.clone()], ..CommitBatch::default() };
             store.commit(lease, 2, batch.clone()).await.expect("nobody else has appended");
             assert_eq!(store.appended(), [pin]);
             assert_eq!(store.open(session).await.expect("it is there").log.len(), 3);

@@ -1,7 +1,7 @@
 //! Names for models: a table people write, and what a name in it comes to.
 
 use crate::{ApiKey, Effort, Provider, ProviderSetup, Service, World};
-use epitome_tokens::{Catalog, Sourced, SpecSource};
+use epitome_tokens::{Catalog, SpecSource, SpecValue};
 use epitome_wire::Protocol;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -142,7 +142,7 @@ impl Alias {
     ) -> Result<ProviderSetup, AliasError> {
         let mut model = catalog.find(&self.model);
         model.id.clone_from(&self.model);
-        let explicit = |value| Sourced::new(value, SpecSource::Explicit);
+        let explicit = |value| SpecValue::new(value, SpecSource::Explicit);
         model.window_tokens = self.window.map_or(model.window_tokens, explicit);
         model.output_tokens_max = self.output_max.map(explicit).or(model.output_tokens_max);
         Ok(ProviderSetup {

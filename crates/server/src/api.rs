@@ -11,7 +11,7 @@ use axum::routing::{get, patch, post};
 use axum::{Json, Router};
 use epitome_core::{Decision, EntryId, Judgement, Range, Trigger};
 use epitome_engine::store::SessionId;
-use epitome_engine::{CompactOptions, EngineError, Opening, Prepared};
+use epitome_engine::{Checkout, CompactOptions, EngineError, PreparedSession};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -182,7 +182,7 @@ async fn recall(
 }
 
 /// What an act came to.
-fn done(house: &House, session: SessionId, acted: &Prepared) -> Response {
+fn done(house: &House, session: SessionId, acted: &PreparedSession) -> Response {
     note_step(house, session, acted);
     let record = acted.step.record.as_deref().map_or(Value::Null, |record| json!(record));
     let entries: Vec<EntryId> = acted.step.appended.iter().map(|one| one.id).collect();
@@ -190,7 +190,7 @@ fn done(house: &House, session: SessionId, acted: &Prepared) -> Response {
 }
 
 /// How the newest request of a session was worked on.
-fn opening(house: &House, id: String) -> Result<Opening, ApiError> {
+fn opening(house: &House, id: String) -> Result<Checkout, ApiError> {
     let found = house.books.with(session(&id)?, |book: &mut Book| book.opening.clone()).flatten();
     found.ok_or(ApiError::NoSession(id))
 }

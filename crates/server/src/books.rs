@@ -5,7 +5,7 @@ use crate::remarks::Remarks;
 use crate::tally::Tally;
 use crate::view::Origin;
 use epitome_core::{Budget, EntryId, Record, Tokens};
-use epitome_engine::Opening;
+use epitome_engine::Checkout;
 use epitome_engine::store::SessionId;
 use epitome_tokens::Usage;
 use epitome_wire::Protocol;
@@ -42,7 +42,7 @@ pub(crate) struct Book {
     pub(crate) records: Vec<(Option<EntryId>, Arc<Record>)>,
     pub(crate) remarks: Remarks,
     /// How the newest request was worked on, for whoever looks at the session between requests.
-    pub(crate) opening: Option<Opening>,
+    pub(crate) opening: Option<Checkout>,
     /// Messages on the path of the newest request, what the history takes, and the room there is.
     pub(crate) newest: (usize, Tokens, Budget),
     /// When the newest request came.

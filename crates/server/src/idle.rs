@@ -3,7 +3,7 @@
 use crate::books::Book;
 use crate::walk::{House, note_step};
 use epitome_engine::store::SessionId;
-use epitome_engine::{CheckPoint, Opening};
+use epitome_engine::{CheckPoint, Checkout};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 pub(crate) async fn watch(house: Arc<House>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        let due: Vec<(Opening, u64)> = house.books.each(due).into_iter().flatten().collect();
+        let due: Vec<(Checkout, u64)> = house.books.each(due).into_iter().flatten().collect();
         for (opening, seconds) in due {
             let house = house.clone();
             let work = async move {
@@ -29,7 +29,7 @@ pub(crate) async fn watch(house: Arc<House>) {
 }
 
 /// How a session that has been idle for as long as its policy says is to be worked on.
-fn due(_: SessionId, book: &mut Book) -> Option<(Opening, u64)> {
+fn due(_: SessionId, book: &mut Book) -> Option<(Checkout, u64)> {
     let opening = book.opening.clone().filter(|_| !book.is_idle_checked)?;
     let least = opening.assembly.policy().check.idle_seconds?;
     let seconds = book.seen.elapsed().as_secs();

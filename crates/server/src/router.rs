@@ -3,7 +3,7 @@
 use crate::fault::Fault;
 use crate::outward::Path;
 use crate::reply::{Opened, Reply, open};
-use crate::walk::{House, Prepared, Request, prepare, recover};
+use crate::walk::{House, PreparedRequest, Request, prepare, recover};
 use crate::{api, guard, headers};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
@@ -95,7 +95,12 @@ fn reply_of(opened: Opened) -> Reply {
     }
 }
 
-async fn send(house: &House, parts: &Parts, protocol: Protocol, prepared: Prepared) -> Result<Opened, Fault> {
+async fn send(
+    house: &House,
+    parts: &Parts,
+    protocol: Protocol,
+    prepared: PreparedRequest,
+) -> Result<Opened, Fault> {
     let (_, path) = split(parts.uri.path());
     let path = Path { path, query: parts.uri.query(), headers: &parts.headers };
     let response = house.outward.send(house.settings.upstreams.of(protocol), &path, prepared.body).await?;

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use epitome_core::{EntryId, Message, Tokens};
 use epitome_engine::store::{ChainHash, SessionId, TenantId};
 use epitome_engine::{
-    Arrival, Assembly, CheckPoint, Driver, Engine, EngineError, NoWindow, Opening, Prepared as Acted,
+    Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, HashedMessages, NoWindow, PreparedSession,
     RefusalFigures, SessionOptions, TurnEnd, WindowFacts,
 };
 use epitome_wire::overflow::{Numbers, RequestFacts};
@@ -42,7 +42,7 @@ pub(crate) struct Request {
 }
 
 /// A body ready to be sent.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedRequest {
     /// Its bytes.
     pub(crate) body: Bytes,
     /// Where it comes from.
@@ -106,18 +106,23 @@ impl Request {
 
 /// Makes a request fit. What goes wrong here is no reason to fail the client's call: then the body goes out as
 /// it came, and the provider is the judge.
-pub(crate) async fn prepare(house: &Arc<House>, request: &Arc<Request>) -> Prepared {
+pub(crate) async fn prepare(house: &Arc<House>, request: &Arc<Request>) -> PreparedRequest {
     let prepared = attempt(house, request, Attempt::First).await;
-    prepared.unwrap_or_else(|| Prepared { body: request.body.bytes().clone(), from: Sender::default() })
+    prepared
+        .unwrap_or_else(|| PreparedRequest { body: request.body.bytes().clone(), from: Sender::default() })
 }
 
 /// Makes a request fit that the provider refused as too long; none where nothing can be made shorter.
-pub(crate) async fn recover(house: &Arc<House>, request: &Arc<Request>, told: Numbers) -> Option<Prepared> {
+pub(crate) async fn recover(
+    house: &Arc<House>,
+    request: &Arc<Request>,
+    told: Numbers,
+) -> Option<PreparedRequest> {
     attempt(house, request, Attempt::AfterOverflow(told)).await
 }
 
 /// The body to send; none where there is none but the one that came. The operator is told what went wrong.
-async fn attempt(house: &Arc<House>, request: &Arc<Request>, attempt: Attempt) -> Option<Prepared> {
+async fn attempt(house: &Arc<House>, request: &Arc<Request>, attempt: Attempt) -> Option<PreparedRequest> {
     let told = |error: WalkError| house.tell(What::PassedOn { why: error.to_string() });
     let work = {
         let (house, request, runtime) = (house.clone(), request.clone(), Handle::current());
@@ -148,7 +153,7 @@ struct Place {
 }
 
 impl Walk<'_> {
-    async fn run(&self, attempt: Attempt) -> Result<Option<Prepared>, WalkError> {
+    async fn run(&self, attempt: Attempt) -> Result<Option<PreparedRequest>, WalkError> {
         let place = self.place().await?;
         let session = place.session;
         let rule = self.rule(session);
@@ -176,10 +181,10 @@ impl Walk<'_> {
             Some(seen) => body.with_messages(&view::messages(*protocol, body, *opening, &seen)),
             None => body.bytes().clone(),
         };
-        Ok(Some(Prepared { body, from: self.sender(session, leaf, &acted) }))
+        Ok(Some(PreparedRequest { body, from: self.sender(session, leaf, &acted) }))
     }
 
-    fn sender(&self, session: SessionId, leaf: Option<EntryId>, acted: &Acted) -> Sender {
+    fn sender(&self, session: SessionId, leaf: Option<EntryId>, acted: &PreparedSession) -> Sender {
         let budget = acted.session.budget();
         let estimate = Some(budget.fixed + acted.session.context().tokens());
         let known = RequestFacts { estimate, window: Some(budget.window), largest: None };
@@ -240,7 +245,7 @@ impl Walk<'_> {
         session: SessionId,
         rule: &SessionRule,
         leaf: Option<EntryId>,
-    ) -> Result<Opening, NoWindow> {
+    ) -> Result<Checkout, NoWindow> {
         let Request { protocol, body, opening, .. } = self.request;
         let settings = &self.house.settings;
         let learned = self.house.books.learned(*protocol, body.model());
@@ -254,12 +259,12 @@ impl Walk<'_> {
         let mut ports = rule.ports.clone();
         ports.restorer = Some(Arc::new(RequestRestorer::of(*protocol, body, &tools)));
         let (options, driver) = (SessionOptions::default(), Driver::new(ports));
-        Ok(Opening { session, leaf, assembly, options, driver, idle })
+        Ok(Checkout { session, leaf, assembly, options, driver, idle })
     }
 
     /// Appends what is new. Where the newest reply ended a turn, what the policy wants done between turns is
     /// done before the next begins; in a history that comes as a whole, turns ended long ago.
-    async fn take_up(&self, place: Place, rule: &SessionRule) -> Result<Opening, WalkError> {
+    async fn take_up(&self, place: Place, rule: &SessionRule) -> Result<Checkout, WalkError> {
         let Place { session, known, mut leaf } = place;
         let messages = self.read(known)?;
         let mut opening = self.opening(session, rule, leaf)?;
@@ -296,7 +301,7 @@ impl Walk<'_> {
         let hash = |at: usize, origin: &Origin| is_last(at).then(|| self.request.hashes[origin.element]);
         let arrived =
             messages.iter().enumerate().map(|(at, (origin, message))| (message.clone(), hash(at, origin)));
-        let arrival = Arrival { messages: arrived.collect() };
+        let arrival = HashedMessages { messages: arrived.collect() };
         let ids = self.house.engine.append(session, leaf, arrival).await?;
         self.house.books.with(session, |book| {
             book.origins.extend(ids.iter().copied().zip(messages.iter().map(|(origin, _)| *origin)));
@@ -305,7 +310,7 @@ impl Walk<'_> {
     }
 
     /// Tells the session what the provider said of the call whose reply has come back.
-    async fn note_usage(&self, opening: &Opening, sent_with: Option<EntryId>) -> Result<(), WalkError> {
+    async fn note_usage(&self, opening: &Checkout, sent_with: Option<EntryId>) -> Result<(), WalkError> {
         let usage = |book: &mut Book| book.usages.remove(&sent_with?);
         if let Some(usage) = self.house.books.with(opening.session, usage).flatten() {
             self.house.engine.reply(opening, usage).await?;
@@ -314,7 +319,7 @@ impl Walk<'_> {
     }
 
     /// Does what the policy wants done between turns, with so much about to be said.
-    async fn rest(&self, opening: &Opening, input: &[(Origin, Message)]) -> Result<(), WalkError> {
+    async fn rest(&self, opening: &Checkout, input: &[(Origin, Message)]) -> Result<(), WalkError> {
         let path = self.house.engine.look(opening).await?;
         if !path.has_turn_ended() {
             return Ok(());
@@ -329,7 +334,7 @@ impl Walk<'_> {
     }
 
     /// Makes room after an overflow; none where no more can be done.
-    async fn recover(&self, opening: &Opening, told: Numbers) -> Result<Option<Acted>, WalkError> {
+    async fn recover(&self, opening: &Checkout, told: Numbers) -> Result<Option<PreparedSession>, WalkError> {
         let session = opening.session;
         self.house.tell(What::TooLong { session });
         let figures = RefusalFigures { limit: told.limit(), requested: told.requested };
@@ -345,7 +350,11 @@ impl Walk<'_> {
     }
 
     /// Keeps the record of what the engine did, and tells the operator.
-    fn settle(&self, session: SessionId, acted: Result<Acted, EngineError>) -> Result<Acted, EngineError> {
+    fn settle(
+        &self,
+        session: SessionId,
+        acted: Result<PreparedSession, EngineError>,
+    ) -> Result<PreparedSession, EngineError> {
         let acted = acted.inspect_err(|error| {
             self.house.tell(What::Failed { session, why: error.to_string() });
         })?;
@@ -355,7 +364,7 @@ impl Walk<'_> {
 }
 
 /// Keeps the record of an act, and tells the operator of it.
-pub(crate) fn note_step(house: &House, session: SessionId, acted: &Acted) {
+pub(crate) fn note_step(house: &House, session: SessionId, acted: &PreparedSession) {
     let step = &acted.step;
     let mut told = remarks::of_events(&step.events);
     if let Some(record) = &step.record {

@@ -4,7 +4,7 @@
 //! in `context:`, and the `parent:` whose settings it inherits.
 
 use super::error::SettingsError;
-use super::file::{Text, take_blocks};
+use super::file::{SourceText, take_blocks};
 use super::layer::{Layer, Names, SettingOrigin};
 use toml::{Table, Value};
 
@@ -12,7 +12,7 @@ use toml::{Table, Value};
 const FENCE: &str = "---";
 
 /// What an agent's file says about compaction.
-pub(super) fn read(file: &Text) -> Result<Layer, SettingsError> {
+pub(super) fn read(file: &SourceText) -> Result<Layer, SettingsError> {
     let origin = SettingOrigin::Agent { file: file.name.clone() };
     let mut table = front_matter(file)?;
     let mut layer = Layer::default();
@@ -29,12 +29,12 @@ pub(super) fn read(file: &Text) -> Result<Layer, SettingsError> {
 ///
 /// # Errors
 /// Where its front matter is not YAML.
-pub fn parent(file: &Text) -> Result<Option<String>, SettingsError> {
+pub fn parent(file: &SourceText) -> Result<Option<String>, SettingsError> {
     let table = front_matter(file)?;
     Ok(table.get("parent").and_then(Value::as_str).map(str::to_owned))
 }
 
-fn front_matter(file: &Text) -> Result<Table, SettingsError> {
+fn front_matter(file: &SourceText) -> Result<Table, SettingsError> {
     let Some(yaml) = yaml_of(file) else { return Ok(Table::new()) };
     // As YAML 1.2 has it: `off` is a word, and one that several systems use.
     let options = serde_saphyr::options! { strict_booleans: true };
@@ -48,7 +48,7 @@ fn front_matter(file: &Text) -> Result<Table, SettingsError> {
 }
 
 /// The YAML of a file: all of it, or what a Markdown file has between its first two fences.
-fn yaml_of(file: &Text) -> Option<&str> {
+fn yaml_of(file: &SourceText) -> Option<&str> {
     let text = file.text.trim_start_matches('\u{feff}');
     let Some(rest) =
         text.strip_prefix(FENCE).and_then(|rest| rest.strip_prefix('\n').or(rest.strip_prefix("\r\n")))

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 /// A file that was read: its name for people, and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct SourceText {
     /// Its name, as people are told it.
     pub name: Arc<str>,
     /// What it holds.
@@ -16,7 +16,7 @@ pub struct Text {
 
 /// What an `epitome.toml` says.
 #[derive(Debug, Default)]
-pub(super) struct File {
+pub(super) struct SettingsFile {
     pub(super) layer: Layer,
     /// Tables for the models that a pattern matches.
     pub(super) models: Vec<(String, Layer)>,
@@ -34,9 +34,9 @@ const BLOCKS: [&[&str]; 2] = [&["compaction"], &["features", "compaction"]];
 const BRANCH_BLOCK: &str = "branchSummary";
 
 /// Reads an `epitome.toml`. `origin` says whose it is.
-pub(super) fn read(origin: &SettingOrigin, file: &Text) -> Result<File, SettingsError> {
+pub(super) fn read(origin: &SettingOrigin, file: &SourceText) -> Result<SettingsFile, SettingsError> {
     let mut table: Table = file.text.parse().map_err(|error| SettingsError::syntax(&file.name, error))?;
-    let mut read = File::default();
+    let mut read = SettingsFile::default();
     for (pattern, inner) in take(&mut table, origin, "model")? {
         let origin = SettingOrigin::Model { file: file.name.clone(), pattern: pattern.as_str().into() };
         let mut layer = Layer::default();

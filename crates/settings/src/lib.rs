@@ -6,10 +6,10 @@
 //! what is said to be the default.
 //!
 //! ```
-//! use epitome_settings::{Sources, Text, resolve};
+//! use epitome_settings::{Sources, SourceText, resolve};
 //!
 //! let text = "preset = \"pi\"\n[trigger]\nat = \"70%\"".to_owned();
-//! let project = Some(Text { name: "epitome.toml".into(), text });
+//! let project = Some(SourceText { name: "epitome.toml".into(), text });
 //! let resolved = resolve(&Sources { project, ..Sources::default() })?;
 //! assert_eq!(resolved.policy.trigger.at.to_string(), "70%");
 //! assert_eq!(resolved.source("trigger.at").map(ToString::to_string), Some("epitome.toml: trigger.at".into()));
@@ -34,9 +34,9 @@ mod together;
 
 pub use agent::parent;
 pub use error::SettingsError;
-pub use file::Text;
+pub use file::SourceText;
 pub use layer::{Leaf, SettingOrigin, SettingSource};
-pub use live::{Files, Live, Stamp, Watched};
+pub use live::{FileStamp, Files, LivePolicy, PolicyFiles};
 pub use preset::{OwnPreset, Presets};
-pub use resolve::{FlagValue, Resolved, Sources, resolve};
+pub use resolve::{FlagValue, ResolvedPolicy, Sources, resolve};
 pub use schema::Door;

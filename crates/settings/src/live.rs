@@ -1,9 +1,9 @@
 //! Settings that change while the program runs: files are read again when they have changed.
 
 use super::error::SettingsError;
-use super::file::Text;
+use super::file::SourceText;
 use super::preset::OwnPreset;
-use super::resolve::{Resolved, Sources, resolve};
+use super::resolve::{ResolvedPolicy, Sources, resolve};
 use epitome_core::Policy;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Where files come from.
 pub trait Files: Send + Sync {
     /// When `path` was last written and how long it is; nothing where there is no such file.
-    fn stamp(&self, path: &Path) -> Option<Stamp>;
+    fn stamp(&self, path: &Path) -> Option<FileStamp>;
     /// What it holds.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ pub trait Files: Send + Sync {
 
 /// What tells one state of a file from another without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub struct FileStamp {
     /// When it was written, since some fixed moment.
     pub written: Duration,
     /// How long it is.
@@ -33,7 +33,7 @@ pub struct Stamp {
 
 /// The files behind a policy. The two `epitome.toml` and the folder need not be there; agents' files must.
 #[derive(Clone, Debug, Default)]
-pub struct Watched {
+pub struct PolicyFiles {
     /// The folder of the operator's own presets.
     pub presets: Option<PathBuf>,
     /// The user's `epitome.toml`.
@@ -45,22 +45,22 @@ pub struct Watched {
 }
 
 /// A policy that follows its files. A file that cannot be used leaves the last good policy in force.
-pub struct Live {
+pub struct LivePolicy {
     files: Arc<dyn Files>,
-    watched: Watched,
+    watched: PolicyFiles,
     /// What does not come from files.
     rest: Sources,
-    stamps: Vec<(PathBuf, Option<Stamp>)>,
-    resolved: Arc<Resolved>,
+    stamps: Vec<(PathBuf, Option<FileStamp>)>,
+    resolved: Arc<ResolvedPolicy>,
     fault: Option<SettingsError>,
 }
 
-impl Live {
+impl LivePolicy {
     /// Reads the files for the first time; `rest` is what is said elsewhere.
     ///
     /// # Errors
     /// Where they cannot be used: there is no last good policy yet.
-    pub fn open(files: Arc<dyn Files>, watched: Watched, rest: Sources) -> Result<Self, SettingsError> {
+    pub fn open(files: Arc<dyn Files>, watched: PolicyFiles, rest: Sources) -> Result<Self, SettingsError> {
         let stamps = watched.stamps(&*files);
         let resolved = Arc::new(resolve(&watched.read(&*files, &rest)?)?);
         Ok(Self { files, watched, rest, stamps, resolved, fault: None })
@@ -72,7 +72,7 @@ impl Live {
     }
 
     /// The same with how it came about.
-    pub fn check(&mut self) -> &Arc<Resolved> {
+    pub fn check(&mut self) -> &Arc<ResolvedPolicy> {
         let stamps = self.watched.stamps(&*self.files);
         if stamps != self.stamps {
             self.stamps = stamps;
@@ -90,8 +90,8 @@ impl Live {
     }
 }
 
-impl Watched {
-    fn stamps(&self, files: &dyn Files) -> Vec<(PathBuf, Option<Stamp>)> {
+impl PolicyFiles {
+    fn stamps(&self, files: &dyn Files) -> Vec<(PathBuf, Option<FileStamp>)> {
         let named = self.user.iter().chain(&self.project).chain(&self.agents).cloned();
         let all = self.presets.iter().flat_map(|folder| files.list(folder)).chain(named);
         all.map(|path| (path.clone(), files.stamp(&path))).collect()
@@ -130,8 +130,8 @@ impl Watched {
     }
 }
 
-fn text(files: &dyn Files, path: &Path) -> Result<Text, SettingsError> {
+fn text(files: &dyn Files, path: &Path) -> Result<SourceText, SettingsError> {
     let file = path.display().to_string();
     let text = files.read(path).map_err(|why| SettingsError::Read { file: file.clone(), why })?;
-    Ok(Text { name: file.into(), text })
+    Ok(SourceText { name: file.into(), text })
 }

@@ -4,7 +4,7 @@
 //! preset with the other sources is `resolve`'s.
 
 use super::error::SettingsError;
-use super::file::Text;
+use super::file::SourceText;
 use super::layer::{Leaf, SettingOrigin, SettingSource};
 use super::nearest::nearest;
 use epitome_core::Settings;
@@ -47,7 +47,7 @@ pub struct OwnPreset {
     /// Its name: that of its file, without the ending.
     pub name: String,
     /// The file.
-    pub file: Text,
+    pub file: SourceText,
 }
 
 /// The presets there are: the built-in ones, and an operator's own.
@@ -168,11 +168,11 @@ fn base_of(file: &mut PresetFile) -> Result<Option<String>, SettingsError> {
 #[cfg(test)]
 mod tests {
     use super::{DEFAULT, OwnPreset, Presets, names, settings};
-    use crate::Text;
+    use crate::SourceText;
     use epitome_core::{Policy, Settings};
 
     fn own(name: &str, text: &str) -> OwnPreset {
-        let file = Text { name: format!("presets/{name}.toml").into(), text: text.to_owned() };
+        let file = SourceText { name: format!("presets/{name}.toml").into(), text: text.to_owned() };
         OwnPreset { name: name.to_owned(), file }
     }
 

@@ -1,7 +1,7 @@
 //! From everything that was written to one policy, each value with who said it.
 
 use super::error::SettingsError;
-use super::file::{self, File, Text, is_match};
+use super::file::{self, SettingsFile, SourceText, is_match};
 use super::foreign::{self, VARIABLES};
 use super::layer::{Layer, Leaf, Names, SettingOrigin, SettingSource, table_of};
 use super::preset::{self, OwnPreset, Presets};
@@ -19,11 +19,11 @@ pub struct Sources {
     /// Presets of the operator's own, which may be named wherever a built-in one may.
     pub presets: Vec<OwnPreset>,
     /// The operator's own: the user's `epitome.toml`, or a file they name in its place.
-    pub user: Option<Text>,
+    pub user: Option<SourceText>,
     /// The project's, which may set policy and choose among what the operator defined.
-    pub project: Option<Text>,
+    pub project: Option<SourceText>,
     /// The agent's file, after those of the agents it inherits from, the first ancestor first.
-    pub agents: Vec<Text>,
+    pub agents: Vec<SourceText>,
     /// The model at work; tables of either `epitome.toml` may be for it.
     pub model: Option<String>,
     /// The door at work; what does not work there is refused or noted. Nothing is where there is none.
@@ -49,7 +49,7 @@ pub struct FlagValue {
 
 /// A policy, and how it came about.
 #[derive(Clone, Debug)]
-pub struct Resolved {
+pub struct ResolvedPolicy {
     /// The policy.
     pub policy: Arc<Policy>,
     /// The preset below it.
@@ -70,13 +70,13 @@ pub struct Resolved {
 
 /// A value with the strength of its source.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct RankedValue {
     pub(super) rank: usize,
     pub(super) leaf: Leaf,
 }
 
 /// What counts so far, by key.
-pub(super) type Settled = BTreeMap<String, Said>;
+pub(super) type EffectiveValues = BTreeMap<String, RankedValue>;
 
 /// The strength of presets; every other source is stronger.
 const PRESET_RANK: usize = 0;
@@ -85,15 +85,15 @@ const PRESET_RANK: usize = 0;
 ///
 /// # Errors
 /// The first key or value that cannot be used, with where it was written.
-pub fn resolve(sources: &Sources) -> Result<Resolved, SettingsError> {
-    let (read, presets) = (Read::of(sources)?, Presets::with(&sources.presets));
+pub fn resolve(sources: &Sources) -> Result<ResolvedPolicy, SettingsError> {
+    let (read, presets) = (SourceLayers::of(sources)?, Presets::with(&sources.presets));
     let chosen = read.layers.iter().rev().find_map(|layer| layer.preset.clone());
     let preset = chosen.unwrap_or_else(|| preset::DEFAULT.to_owned());
-    let mut ours = Settled::new();
+    let mut ours = EffectiveValues::new();
     for leaf in presets.leaves(&preset)? {
         settle(&mut ours, PRESET_RANK, leaf);
     }
-    let mut theirs = Settled::new();
+    let mut theirs = EffectiveValues::new();
     for (rank, layer) in (1..).zip(read.layers) {
         doors::check(sources.door, &layer.native)?;
         layer.native.into_iter().for_each(|leaf| settle(&mut ours, rank, leaf));
@@ -114,19 +114,19 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, SettingsError> {
     let leaves = leaves_of(ours, &settings);
     notes.extend(doors::notes(sources.door, &leaves));
     let policy = Arc::new(Policy::try_from(settings)?);
-    let Read { aliases, hooks, agents, .. } = read;
-    Ok(Resolved { policy, preset, leaves, door: sources.door, aliases, hooks, agents, notes })
+    let SourceLayers { aliases, hooks, agents, .. } = read;
+    Ok(ResolvedPolicy { policy, preset, leaves, door: sources.door, aliases, hooks, agents, notes })
 }
 
 /// What all sources but the preset say, weakest first.
-struct Read {
+struct SourceLayers {
     layers: Vec<Layer>,
     aliases: Table,
     hooks: Table,
     agents: Table,
 }
 
-impl Read {
+impl SourceLayers {
     fn of(sources: &Sources) -> Result<Self, SettingsError> {
         let user = read_file(sources.user.as_ref(), |file| SettingOrigin::User { file })?;
         let project = read_file(sources.project.as_ref(), |file| SettingOrigin::Project { file })?;
@@ -165,8 +165,11 @@ fn check_writer(layer: &Layer, aliases: &Table) -> Result<(), SettingsError> {
     refused.map_or(Ok(()), |leaf| Err(SettingsError::value(&leaf.source, &leaf.value, allowed)))
 }
 
-fn read_file(text: Option<&Text>, origin: impl Fn(Arc<str>) -> SettingOrigin) -> Result<File, SettingsError> {
-    text.map_or_else(|| Ok(File::default()), |text| file::read(&origin(text.name.clone()), text))
+fn read_file(
+    text: Option<&SourceText>,
+    origin: impl Fn(Arc<str>) -> SettingOrigin,
+) -> Result<SettingsFile, SettingsError> {
+    text.map_or_else(|| Ok(SettingsFile::default()), |text| file::read(&origin(text.name.clone()), text))
 }
 
 /// The tables for `model`, the one with the longest pattern last: it means fewest models.
@@ -197,12 +200,12 @@ fn read_flags(flags: &[FlagValue]) -> Result<Layer, SettingsError> {
     Ok(layer)
 }
 
-fn settle(settled: &mut Settled, rank: usize, leaf: Leaf) {
-    settled.insert(leaf.key.clone(), Said { rank, leaf });
+fn settle(settled: &mut EffectiveValues, rank: usize, leaf: Leaf) {
+    settled.insert(leaf.key.clone(), RankedValue { rank, leaf });
 }
 
 /// Settles what another system's name stood for. A note where the same source says it by our name as well.
-fn settle_translated(ours: &mut Settled, said: Said) -> Option<String> {
+fn settle_translated(ours: &mut EffectiveValues, said: RankedValue) -> Option<String> {
     let present = ours.get(&said.leaf.key).filter(|present| present.rank >= said.rank);
     let note = present.filter(|present| present.rank == said.rank && present.leaf.source != said.leaf.source);
     let note = note
@@ -215,7 +218,7 @@ fn settle_translated(ours: &mut Settled, said: Said) -> Option<String> {
 
 /// Takes out the variables of another program where the preset is not of its family.
 fn pass_over_variables(
-    theirs: &mut Settled,
+    theirs: &mut EffectiveValues,
     presets: Presets<'_>,
     preset: &str,
 ) -> Result<Vec<String>, SettingsError> {
@@ -228,7 +231,7 @@ fn pass_over_variables(
 }
 
 /// A reserve that somebody asked for does not give way, be it equal to the preset's.
-fn honour_asked_reserve(ours: &mut Settled) {
+fn honour_asked_reserve(ours: &mut EffectiveValues) {
     let Some(at) = ours.get("trigger.at").filter(|at| at.rank > PRESET_RANK).cloned() else { return };
     let key = "trigger.yields";
     let yields = ours.get(key).filter(|yields| yields.rank == PRESET_RANK);
@@ -238,13 +241,13 @@ fn honour_asked_reserve(ours: &mut Settled) {
     }
 }
 
-fn settings_of(ours: &Settled) -> Result<Settings, SettingsError> {
+fn settings_of(ours: &EffectiveValues) -> Result<Settings, SettingsError> {
     let table = table_of(ours.values().map(|said| &said.leaf));
     Value::Table(table).try_into().map_err(|error| SettingsError::syntax("the settings", error))
 }
 
 /// Every value that counts, in order; where nobody said one, the program did.
-fn leaves_of(mut ours: Settled, settings: &Settings) -> Vec<Leaf> {
+fn leaves_of(mut ours: EffectiveValues, settings: &Settings) -> Vec<Leaf> {
     let effective = Table::try_from(settings).expect("settings were made from a table");
     let program = |key: &schema::Key| {
         let (above, name) = key.name.rsplit_once('.')?;
@@ -256,7 +259,7 @@ fn leaves_of(mut ours: Settled, settings: &Settings) -> Vec<Leaf> {
     schema::KEYS.iter().filter_map(leaf).collect()
 }
 
-impl Resolved {
+impl ResolvedPolicy {
     /// Who said the setting called `key`; nobody where it is unset.
     pub fn source(&self, key: &str) -> Option<&SettingSource> {
         self.leaves.iter().find(|leaf| leaf.key == key).map(|leaf| &leaf.source)
@@ -270,7 +273,7 @@ impl Resolved {
 }
 
 /// A resolved policy as it is printed and sent.
-impl Serialize for Resolved {
+impl Serialize for ResolvedPolicy {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct as _;
         let mut fields = serializer.serialize_struct("Resolved", 6)?;

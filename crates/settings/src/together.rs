@@ -2,14 +2,18 @@
 //! core's to refuse.
 
 use super::error::SettingsError;
-use super::resolve::Settled;
+use super::resolve::EffectiveValues;
 use super::schema::Door;
 use epitome_core::policy::{Settings, TriggerRule};
 use epitome_core::{Threshold, Tokens};
 
 /// Refuses a target that a compaction cannot come down to. By hand nobody waits for the trigger, so there
 /// the target stands alone.
-pub(super) fn check(ours: &Settled, settings: &Settings, door: Option<Door>) -> Result<(), SettingsError> {
+pub(super) fn check(
+    ours: &EffectiveValues,
+    settings: &Settings,
+    door: Option<Door>,
+) -> Result<(), SettingsError> {
     let Some(target) = settings.trigger.target.filter(|_| door != Some(Door::Compact)) else {
         return Ok(());
     };

@@ -8,7 +8,7 @@ use epitome_core::{
     ResultPart, Role, Settings, SizeTable, Tokens, ToolResult, Trigger,
 };
 use epitome_engine::{
-    Appended, Assembly, CompactOptions, Driver, EngineError, Event, Hook, Ports, Recovery, Session,
+    AppendedEntry, Assembly, CompactOptions, Driver, EngineError, Event, Hook, Ports, Recovery, Session,
     SessionOptions, Step, SummaryModel, TurnEnd,
 };
 use epitome_settings::{preset, prompts};
@@ -248,7 +248,7 @@ impl Bed {
         let step = now(self.driver.compact(&mut copy, trigger)).expect("the compaction completes");
         meanwhile(self);
         let (leaf, mut log) = (self.session.leaf(), self.session.log().clone());
-        for Appended { parent, entry, .. } in step.appended {
+        for AppendedEntry { parent, entry, .. } in step.appended {
             let Entry::Mark(mark) = entry else { panic!("a compaction appends marks, not {entry:?}") };
             log.mark(parent, mark).expect("its place is still there");
         }

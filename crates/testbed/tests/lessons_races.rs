@@ -5,7 +5,7 @@ use epitome_core::{
     Archive, Author, CallResult, CheckpointView, Decision, Failure, Message, Record, Role, Strategy,
     SummaryRequest, Tokens, Trigger, UpcomingCompaction, Verdict,
 };
-use epitome_engine::{BoxFuture, Event, Farewell, Hook, Model, Operator, Phase, SummaryModel, TurnEnd};
+use epitome_engine::{BoxFuture, BranchExit, Event, Hook, Model, Operator, Phase, SummaryModel, TurnEnd};
 use epitome_testbed::{Bed, Maker, change, failed, good, now, word};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -239,7 +239,7 @@ fn l100_a_summary_of_a_branch_that_was_left_is_thrown_away() {
     let ids = bed.talk(75, 1_000);
     let work = bed.session.speculate().expect("it is time for one");
     let ready = now(work.run(&bed.driver)).expect("a summary comes of it");
-    now(bed.driver.navigate(&mut bed.session, ids[9], Farewell::Silent)).expect("all is in memory");
+    now(bed.driver.navigate(&mut bed.session, ids[9], BranchExit::Silent)).expect("all is in memory");
     bed.take_events();
     bed.session.offer(ready);
     let fate = "thrown away: the branch has moved".into();

@@ -4,23 +4,24 @@
 use epitome_core::policy::TriggerMode;
 use epitome_core::{Budget, Tokens, Trigger};
 use epitome_engine::{
-    Assembly, Driver, Event, FigureSource, Ports, Recovery, Thresholds, WindowChoice, WindowFacts, WindowFrom,
+    Assembly, Driver, Event, FigureSource, Ports, Recovery, Thresholds, WindowChoice, WindowFacts,
+    WindowSource,
 };
-use epitome_settings::{Resolved, Sources, Text, resolve};
+use epitome_settings::{ResolvedPolicy, SourceText, Sources, resolve};
 use epitome_testbed::{Bed, Maker, Quarter, change, word};
 use epitome_tokens::{Catalog, SpecSource, Usage};
 
 fn project(toml: &str) -> Sources {
-    let project = Text { name: "epitome.toml".into(), text: toml.to_owned() };
+    let project = SourceText { name: "epitome.toml".into(), text: toml.to_owned() };
     Sources { project: Some(project), ..Sources::default() }
 }
 
-fn resolved(toml: &str) -> Resolved {
+fn resolved(toml: &str) -> ResolvedPolicy {
     resolve(&project(toml)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Where compaction begins in windows of 32,768 and of a million.
-fn triggers(resolved: &Resolved) -> [u64; 2] {
+fn triggers(resolved: &ResolvedPolicy) -> [u64; 2] {
     [32_768, 1_000_000].map(|window| {
         let budget = Budget::new(Tokens(window), Tokens::ZERO, Tokens::ZERO);
         Thresholds::of(&resolved.policy, &budget).trigger.0
@@ -66,8 +67,8 @@ fn l76_a_declared_window_is_not_replaced_by_the_catalogs() {
     assert_eq!(
         ["[window]\ntokens = 32768", ""].map(choose),
         [
-            Ok(WindowChoice { tokens: Tokens(32_768), from: WindowFrom::Explicit }),
-            Ok(WindowChoice { tokens: Tokens(1_000_000), from: WindowFrom::Catalog }),
+            Ok(WindowChoice { tokens: Tokens(32_768), from: WindowSource::Explicit }),
+            Ok(WindowChoice { tokens: Tokens(1_000_000), from: WindowSource::Catalog }),
         ]
     );
 }
@@ -78,7 +79,7 @@ fn l77_the_window_of_an_unknown_model_is_a_guess_that_is_called_one() {
     assert_eq!(model.window_tokens.source, SpecSource::Guess);
     let window = WindowChoice::of(&resolved("").policy, &model, &WindowFacts::default());
     let window = window.expect("the default preset guesses");
-    assert_eq!(window, WindowChoice { tokens: Tokens(128_000), from: WindowFrom::Guess });
+    assert_eq!(window, WindowChoice { tokens: Tokens(128_000), from: WindowSource::Guess });
     assert_eq!(window.reported(), None);
 }
 

@@ -7,7 +7,7 @@ use epitome_core::{
     Tokens,
 };
 use epitome_engine::{
-    Assembly, Background, BoxFuture, Driver, Event, Farewell, FrozenClock, Model, ModelMeasure, Ports,
+    Assembly, Background, BoxFuture, BranchExit, Driver, Event, FrozenClock, Model, ModelMeasure, Ports,
     Session, Spawn, SummaryModel,
 };
 use epitome_provider::{Aliases, Provider, World};
@@ -210,7 +210,7 @@ impl Road {
     async fn go_back(&mut self, turns: usize) {
         self.said.truncate(self.said.len() - 2 * turns);
         let (target, _) = *self.said.last().expect("something was said");
-        self.driver.navigate(&mut self.session, target, Farewell::Silent).await.expect("it is in the log");
+        self.driver.navigate(&mut self.session, target, BranchExit::Silent).await.expect("it is in the log");
     }
 
     fn check_nothing_lost(&self) {

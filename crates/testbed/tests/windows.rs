@@ -1,19 +1,19 @@
 //! Whose window counts: what settings state, what a provider says, what the catalog knows, and a guess.
 
 use epitome_core::{Author, Message, Role, Tokens};
-use epitome_engine::{Assembly, NoWindow, Session, WindowFacts, WindowFrom};
-use epitome_settings::{Resolved, Sources, Text, resolve};
+use epitome_engine::{Assembly, NoWindow, Session, WindowFacts, WindowSource};
+use epitome_settings::{ResolvedPolicy, SourceText, Sources, resolve};
 use epitome_tokens::{ModelSpec, SpecSource};
 
-fn text(name: &str, text: &str) -> Text {
-    Text { name: name.into(), text: text.to_owned() }
+fn text(name: &str, text: &str) -> SourceText {
+    SourceText { name: name.into(), text: text.to_owned() }
 }
 
 fn project(toml: &str) -> Sources {
     Sources { project: Some(text("epitome.toml", toml)), ..Sources::default() }
 }
 
-fn resolved(sources: &Sources) -> Resolved {
+fn resolved(sources: &Sources) -> ResolvedPolicy {
     resolve(sources).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -29,11 +29,11 @@ fn listed(tokens: u64) -> WindowFacts {
 }
 
 /// What a session goes by.
-fn assembled(one: &Resolved, model: ModelSpec, known: WindowFacts) -> Result<Assembly, NoWindow> {
+fn assembled(one: &ResolvedPolicy, model: ModelSpec, known: WindowFacts) -> Result<Assembly, NoWindow> {
     Assembly::new(one.policy.clone(), model, known)
 }
 
-fn window(one: &Resolved, model: ModelSpec, known: WindowFacts) -> (u64, WindowFrom) {
+fn window(one: &ResolvedPolicy, model: ModelSpec, known: WindowFacts) -> (u64, WindowSource) {
     let window = assembled(one, model, known).expect("it is known or guessed").window();
     (window.tokens.0, window.from)
 }
@@ -66,7 +66,7 @@ fn a8_an_agents_window_goes_before_the_providers() {
     let agents = vec![text("agent.md", "---\nname: one\ncontext: 32000\n---\n")];
     let one = resolved(&Sources { agents, ..project("preset = \"aura\"") });
     let (model, known) = (model(200_000, SpecSource::Catalog), listed(200_000));
-    assert_eq!(window(&one, model.clone(), known), (32_000, WindowFrom::Explicit));
+    assert_eq!(window(&one, model.clone(), known), (32_000, WindowSource::Explicit));
     assert!(is_due_first_at(assembled(&one, model, known).expect("it is stated"), 25_600));
 }
 
@@ -76,7 +76,7 @@ fn k29_an_unknown_model_has_a_guessed_window_that_is_not_reported() {
     let unknown = ModelSpec::guess("a-model-of-tomorrow");
     let assembly = assembled(&one, unknown, WindowFacts::default()).expect("a guess");
     let window = assembly.window();
-    assert_eq!((window.tokens, window.from, window.reported()), (Tokens(128_000), WindowFrom::Guess, None));
+    assert_eq!((window.tokens, window.from, window.reported()), (Tokens(128_000), WindowSource::Guess, None));
     // What is measured is measured against the guess.
     assert_eq!(Session::empty(assembly.clone()).check().window, Tokens(128_000));
     assert!(is_due_first_at(assembly, 108_800));
@@ -88,7 +88,7 @@ fn k30_an_operators_window_for_a_model_counts() {
     sources.model = Some("ollama/llama-3".into());
     let one = resolved(&sources);
     let (model, known) = (model(8_192, SpecSource::Catalog), WindowFacts::default());
-    assert_eq!(window(&one, model.clone(), known), (50_000, WindowFrom::Explicit));
+    assert_eq!(window(&one, model.clone(), known), (50_000, WindowSource::Explicit));
     assert!(is_due_first_at(assembled(&one, model, known).expect("it is stated"), 42_500));
     let source = one.source("window.tokens").map(ToString::to_string);
     assert_eq!(source.as_deref(), Some("epitome.toml [model.\"llama-*\"]: maxInputTokens"));
@@ -110,11 +110,11 @@ fn l76_a_stated_window_goes_before_what_is_learned_listed_and_known() {
             window(&plain, catalog(), WindowFacts::default()),
         ],
         [
-            (16_000, WindowFrom::Explicit),
-            (32_768, WindowFrom::Explicit),
-            (262_144, WindowFrom::Learned),
-            (400_000, WindowFrom::Provider),
-            (1_000_000, WindowFrom::Catalog),
+            (16_000, WindowSource::Explicit),
+            (32_768, WindowSource::Explicit),
+            (262_144, WindowSource::Learned),
+            (400_000, WindowSource::Provider),
+            (1_000_000, WindowSource::Catalog),
         ]
     );
 }
@@ -123,7 +123,7 @@ fn l76_a_stated_window_goes_before_what_is_learned_listed_and_known() {
 fn l77_an_unknown_window_is_a_guess_and_is_called_one() {
     let plain = resolved(&Sources::default());
     let unknown = || ModelSpec::guess("llama-3");
-    assert_eq!(window(&plain, unknown(), WindowFacts::default()), (128_000, WindowFrom::Guess));
+    assert_eq!(window(&plain, unknown(), WindowFacts::default()), (128_000, WindowSource::Guess));
     let aura = resolved(&project("preset = \"aura\""));
     let refused = assembled(&aura, unknown(), WindowFacts::default()).expect_err("no guess");
     assert_eq!(

@@ -63,7 +63,7 @@ pub enum SampleKind {
 /// What came of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Lesson {
+pub enum SampleResult {
     /// The factor moved towards this ratio of reported to expected.
     Learned {
         /// Reported over expected, within bounds.
@@ -143,10 +143,10 @@ impl Calibration {
     }
 
     /// Learns from one reply; `now` is the session's epoch.
-    pub fn learn(&mut self, sample: &Sample, now: Epoch) -> Lesson {
+    pub fn learn(&mut self, sample: &Sample, now: Epoch) -> SampleResult {
         if let Some(rejection) = self.reject(sample, now) {
             self.strikes = self.strikes_after(rejection);
-            return Lesson::Rejected(rejection);
+            return SampleResult::Rejected(rejection);
         }
         let ratio = (sample.measured() / self.expected(sample)).clamp(RATIO.0, RATIO.1);
         self.error += GAIN * ((ratio - 1.0).abs() - self.error);
@@ -154,7 +154,7 @@ impl Calibration {
         self.factor = (self.factor * (1.0 + step)).clamp(RATIO.0, RATIO.1);
         self.replies = self.replies.saturating_add(1);
         self.strikes = 0;
-        Lesson::Learned { ratio }
+        SampleResult::Learned { ratio }
     }
 
     fn reject(&self, sample: &Sample, now: Epoch) -> Option<Rejection> {

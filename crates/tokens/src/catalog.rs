@@ -5,9 +5,9 @@
 mod name;
 mod row;
 
-use crate::model::{ModelSpec, Sourced, SpecSource};
+use crate::model::{ModelSpec, SpecSource, SpecValue};
 use name::Name;
-use row::{Row, Rows};
+use row::{ModelRow, Rows};
 use std::sync::OnceLock;
 
 /// What is known of models.
@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Catalog {
-    rows: Vec<(SpecSource, Row)>,
+    rows: Vec<(SpecSource, ModelRow)>,
 }
 
 /// Overrides that cannot be read.
@@ -69,7 +69,7 @@ impl Catalog {
             }
         }
         if name.is_one_million {
-            model.window_tokens = Sourced::new(ONE_MILLION_TOKENS, SpecSource::Explicit);
+            model.window_tokens = SpecValue::new(ONE_MILLION_TOKENS, SpecSource::Explicit);
         }
         model
     }
@@ -79,7 +79,7 @@ impl Catalog {
         self.rows.iter().filter_map(|(_, row)| row.names.first()).map(|name| self.find(name))
     }
 
-    fn longest_match(&self, name: &Name, source: SpecSource) -> Option<&Row> {
+    fn longest_match(&self, name: &Name, source: SpecSource) -> Option<&ModelRow> {
         let rows = self.rows.iter().filter(|(of, _)| *of == source);
         rows.filter_map(|(_, row)| Some((name.match_length(&row.names)?, row)))
             .max_by_key(|&(length, _)| length)

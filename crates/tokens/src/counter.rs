@@ -1,6 +1,6 @@
 //! The counter: one model's way of counting text, JSON, images, tools and framing.
 
-use crate::image::{Detail, ImageRule, Size};
+use crate::image::{ImageDetail, ImageRule, PixelSize};
 use crate::model::{Framing, ModelSpec};
 use crate::{Encoding, Family, Method, Tokenizer, estimate};
 
@@ -106,7 +106,7 @@ impl Counter {
 
     /// The tokens of an image.
     #[must_use]
-    pub fn count_image(&self, size: Size, detail: Detail) -> u64 {
+    pub fn count_image(&self, size: PixelSize, detail: ImageDetail) -> u64 {
         self.image.tokens(size, detail)
     }
 

@@ -14,28 +14,28 @@ mod weights;
 pub use family::Family;
 
 use script::Script;
-use table::{START, Table};
+use table::{START, TransitionTable};
 
 /// An estimate that grows as text is appended.
 ///
 /// Pushing a text in pieces gives exactly what pushing it whole gives, wherever it was cut.
 ///
 /// ```
-/// use epitome_tokens::{Family, Running};
-/// let mut pieces = Running::new(Family::Claude);
+/// use epitome_tokens::{Family, RunningEstimate};
+/// let mut pieces = RunningEstimate::new(Family::Claude);
 /// pieces.push("let answer");
 /// pieces.push(" = 42;");
 /// assert_eq!(pieces.tokens(), epitome_tokens::estimate(Family::Claude, "let answer = 42;"));
 /// ```
 #[derive(Debug, Clone)]
-pub struct Running {
-    table: &'static Table,
+pub struct RunningEstimate {
+    table: &'static TransitionTable,
     state: u8,
     milli_tokens: u64,
     bytes: u64,
 }
 
-impl Running {
+impl RunningEstimate {
     /// Starts at nothing.
     #[must_use]
     pub fn new(family: Family) -> Self {
@@ -92,7 +92,7 @@ const ASCII_STRIDE: usize = 32;
 /// The estimated tokens of one text.
 #[must_use]
 pub fn estimate(family: Family, text: &str) -> u64 {
-    let mut running = Running::new(family);
+    let mut running = RunningEstimate::new(family);
     running.push(text);
     running.tokens()
 }
@@ -129,7 +129,7 @@ mod tests {
     proptest! {
         #[test]
         fn pieces_give_what_the_whole_gives(head in "\\PC*", tail in "[a-zA-Z0-9 \n.{}é漢]*") {
-            let mut running = Running::new(Family::Claude47);
+            let mut running = RunningEstimate::new(Family::Claude47);
             running.push(&head);
             running.push(&tail);
             prop_assert_eq!(running.tokens(), estimate(Family::Claude47, &format!("{head}{tail}")));

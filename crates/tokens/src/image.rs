@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// The size of an image in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Size {
+pub struct PixelSize {
     /// From left to right.
     pub width: u32,
     /// From top to bottom.
@@ -22,7 +22,7 @@ pub struct Size {
 /// How closely the model is asked to look. Only OpenAI's tile rule heeds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Detail {
+pub enum ImageDetail {
     /// The base price.
     Low,
     /// Tile by tile; also what `auto` is charged as.
@@ -73,15 +73,15 @@ const TILES_MAX: u64 = 8;
 impl ImageRule {
     /// The tokens of an image of this size.
     #[must_use]
-    pub fn tokens(self, size: Size, detail: Detail) -> u64 {
+    pub fn tokens(self, size: PixelSize, detail: ImageDetail) -> u64 {
         if size.width == 0 || size.height == 0 {
             return self.tokens_max();
         }
         match self {
             Self::Squares { edge_max, tokens_max } => squares(size, edge_max, u64::from(tokens_max)),
             Self::Tiles { base, tile } => match detail {
-                Detail::Low => u64::from(base),
-                Detail::High => u64::from(base) + u64::from(tile) * tiles(size),
+                ImageDetail::Low => u64::from(base),
+                ImageDetail::High => u64::from(base) + u64::from(tile) * tiles(size),
             },
             Self::Patches { percent } => {
                 let patches = cells(size, PATCH).min(PATCHES_MAX);
@@ -105,12 +105,12 @@ impl ImageRule {
 }
 
 /// How many squares of `side` pixels cover an image.
-fn cells(size: Size, side: u32) -> u64 {
+fn cells(size: PixelSize, side: u32) -> u64 {
     u64::from(size.width.div_ceil(side)) * u64::from(size.height.div_ceil(side))
 }
 
 /// Squares after scaling down to the largest size that keeps to both limits.
-fn squares(size: Size, edge_max: u32, tokens_max: u64) -> u64 {
+fn squares(size: PixelSize, edge_max: u32, tokens_max: u64) -> u64 {
     let long = size.width.max(size.height);
     let (mut low, mut high) = (1, long.min(edge_max));
     while low < high {
@@ -121,18 +121,18 @@ fn squares(size: Size, edge_max: u32, tokens_max: u64) -> u64 {
 }
 
 /// Tiles of 512 pixels after OpenAI's two scalings.
-fn tiles(size: Size) -> u64 {
+fn tiles(size: PixelSize) -> u64 {
     let boxed = size.scaled_down(size.width.max(size.height), 2048);
     let fitted = boxed.scaled_down(boxed.width.min(boxed.height), 768);
     cells(fitted, 512)
 }
 
-fn gemini(size: Size) -> u64 {
+fn gemini(size: PixelSize) -> u64 {
     let is_small = size.width <= 384 && size.height <= 384;
     GEMINI_TILE_TOKENS * if is_small { 1 } else { cells(size, 768) }
 }
 
-impl Size {
+impl PixelSize {
     /// Both sides times `part / whole`, rounded up to whole pixels.
     fn scaled(self, part: u32, whole: u32) -> Self {
         let scale = |side: u32| {
@@ -158,7 +158,7 @@ mod tests {
     const GPT_4O: ImageRule = ImageRule::Tiles { base: 85, tile: 170 };
 
     fn tokens(rule: ImageRule, width: u32, height: u32) -> u64 {
-        rule.tokens(Size { width, height }, Detail::High)
+        rule.tokens(PixelSize { width, height }, ImageDetail::High)
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
     fn openai_charges_tiles_unless_asked_to_look_less_closely() {
         assert_eq!(tokens(GPT_4O, 1024, 1024), 765);
         assert_eq!(tokens(GPT_4O, 2048, 4096), 1105);
-        assert_eq!(GPT_4O.tokens(Size { width: 4096, height: 4096 }, Detail::Low), 85);
+        assert_eq!(GPT_4O.tokens(PixelSize { width: 4096, height: 4096 }, ImageDetail::Low), 85);
     }
 
     #[test]

@@ -19,13 +19,13 @@ mod split;
 pub mod tokenizer;
 pub mod usage;
 
-pub use calibrate::{Calibration, Lesson, Rejection, Sample, SampleKind};
+pub use calibrate::{Calibration, Rejection, Sample, SampleKind, SampleResult};
 pub use catalog::{Catalog, CatalogError};
 pub use counter::{Counter, TokenCount};
 pub use encoding::Encoding;
-pub use estimate::{Family, Running, estimate};
-pub use image::{Detail, ImageRule, Size, dimensions, dimensions_base64};
-pub use model::{Framing, ModelSpec, RowOrigin, Sourced, SpecSource, Vendor};
+pub use estimate::{Family, RunningEstimate, estimate};
+pub use image::{ImageDetail, ImageRule, PixelSize, dimensions, dimensions_base64};
+pub use model::{Framing, ModelSpec, RowOrigin, SpecSource, SpecValue, Vendor};
 pub use price::{LongRates, Prices, Rates};
 pub use tokenizer::{Method, Tokenizer, UnknownTokenizer};
 pub use usage::{Anchor, Epoch, Usage};

@@ -21,14 +21,14 @@ pub enum SpecSource {
 
 /// A value and where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Serialize, Deserialize)]
-pub struct Sourced<T> {
+pub struct SpecValue<T> {
     /// The value.
     pub value: T,
     /// Where it comes from.
     pub source: SpecSource,
 }
 
-impl<T> Sourced<T> {
+impl<T> SpecValue<T> {
     /// A value with its source.
     pub const fn new(value: T, source: SpecSource) -> Self {
         Self { value, source }
@@ -66,15 +66,15 @@ pub struct ModelSpec {
     /// How its tokens are counted.
     pub tokenizer: Tokenizer,
     /// Prompt and output together.
-    pub window_tokens: Sourced<u64>,
+    pub window_tokens: SpecValue<u64>,
     /// The longest prompt, where it is less than the window.
-    pub input_tokens_max: Option<Sourced<u64>>,
+    pub input_tokens_max: Option<SpecValue<u64>>,
     /// The longest reply.
-    pub output_tokens_max: Option<Sourced<u64>>,
+    pub output_tokens_max: Option<SpecValue<u64>>,
     /// The shortest prefix the provider caches.
-    pub cache_tokens_min: Option<Sourced<u64>>,
+    pub cache_tokens_min: Option<SpecValue<u64>>,
     /// What tokens cost.
-    pub prices: Option<Sourced<Prices>>,
+    pub prices: Option<SpecValue<Prices>>,
     /// How images are charged.
     pub image: ImageRule,
     /// What having tools adds to a prompt, where it is not what the family usually adds.
@@ -106,7 +106,7 @@ impl ModelSpec {
             row: None,
             provider: Vendor::Unknown,
             tokenizer: Tokenizer::Estimate(Family::Unknown),
-            window_tokens: Sourced::new(GUESSED_WINDOW_TOKENS, SpecSource::Guess),
+            window_tokens: SpecValue::new(GUESSED_WINDOW_TOKENS, SpecSource::Guess),
             input_tokens_max: None,
             output_tokens_max: None,
             cache_tokens_min: None,
@@ -197,7 +197,7 @@ mod tests {
     fn a_prompt_is_bound_by_the_window_and_by_the_input_limit() {
         let mut model = ModelSpec::guess("mystery");
         assert_eq!(model.usable_tokens(8_000), 120_000);
-        model.input_tokens_max = Some(Sourced::new(100_000, SpecSource::Catalog));
+        model.input_tokens_max = Some(SpecValue::new(100_000, SpecSource::Catalog));
         assert_eq!(model.usable_tokens(8_000), 100_000);
         assert_eq!(model.usable_tokens(128_001), 0);
     }

@@ -1,6 +1,6 @@
 //! What a calibration learns from replies, and what it refuses to learn.
 
-use epitome_tokens::{Anchor, Calibration, Epoch, Lesson, Rejection, Sample, SampleKind, Usage};
+use epitome_tokens::{Anchor, Calibration, Epoch, Rejection, Sample, SampleKind, SampleResult, Usage};
 use proptest::prelude::*;
 
 const NOW: Epoch = Epoch(7);
@@ -17,7 +17,7 @@ fn sample(estimated: u64, prompt: u64) -> Sample {
     }
 }
 
-fn learn(samples: impl IntoIterator<Item = Sample>) -> (Calibration, Vec<Lesson>) {
+fn learn(samples: impl IntoIterator<Item = Sample>) -> (Calibration, Vec<SampleResult>) {
     let mut calibration = Calibration::default();
     let lessons = samples.into_iter().map(|sample| calibration.learn(&sample, NOW)).collect();
     (calibration, lessons)
@@ -25,7 +25,7 @@ fn learn(samples: impl IntoIterator<Item = Sample>) -> (Calibration, Vec<Lesson>
 
 fn rejected(sample: Sample) -> Option<Rejection> {
     match learn([sample]).1.as_slice() {
-        [Lesson::Rejected(rejection)] => Some(*rejection),
+        [SampleResult::Rejected(rejection)] => Some(*rejection),
         _ => None,
     }
 }
@@ -39,7 +39,7 @@ fn nothing_is_corrected_before_anything_is_known() {
 #[test]
 fn one_reply_moves_the_factor_a_fifth_of_the_way() {
     let (calibration, lessons) = learn([sample(10_000, 12_000)]);
-    assert_eq!(lessons, [Lesson::Learned { ratio: 1.2 }]);
+    assert_eq!(lessons, [SampleResult::Learned { ratio: 1.2 }]);
     assert_eq!(calibration.correct(10_000), 10_400);
 }
 
@@ -54,7 +54,7 @@ fn only_what_came_after_the_anchor_is_compared() {
     let usage = Usage { prompt: 50_000, output: 1_000, ..Usage::default() };
     let anchor = Anchor { epoch: NOW, usage, dropped: 400 };
     let anchored = Sample { anchor: Some(anchor), fixed: 400, ..sample(2_000, 53_400) };
-    assert_eq!(learn([anchored]).1, [Lesson::Learned { ratio: 1.2 }]);
+    assert_eq!(learn([anchored]).1, [SampleResult::Learned { ratio: 1.2 }]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which row a name finds, and whose word counts.
 
-use epitome_tokens::{Catalog, Counter, Detail, ModelSpec, Size, Sourced, SpecSource, Vendor};
+use epitome_tokens::{Catalog, Counter, ImageDetail, ModelSpec, PixelSize, SpecSource, SpecValue, Vendor};
 
 fn find(id: &str) -> ModelSpec {
     Catalog::built_in().find(id)
@@ -86,7 +86,7 @@ fn the_longest_match_wins() {
 fn a_model_nobody_knows_is_a_guess_and_says_so() {
     let model = find("my-own-finetune");
     assert_eq!(model, ModelSpec::guess("my-own-finetune"));
-    assert_eq!(model.window_tokens, Sourced::new(128_000, SpecSource::Guess));
+    assert_eq!(model.window_tokens, SpecValue::new(128_000, SpecSource::Guess));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn an_override_changes_only_what_it_names() {
     let own = "[[model]]\nmatch = ['claude-opus-4-5']\nwindow = 150_000\n";
     let model = Catalog::built_in().with_overrides(own).expect("well formed").find("claude-opus-4.5");
     let expected =
-        ModelSpec { window_tokens: Sourced::new(150_000, SpecSource::Explicit), ..find("claude-opus-4.5") };
+        ModelSpec { window_tokens: SpecValue::new(150_000, SpecSource::Explicit), ..find("claude-opus-4.5") };
     assert_eq!(model, expected);
 }
 
@@ -103,7 +103,7 @@ fn an_override_makes_an_unknown_model_known() {
     let own = "[[model]]\nmatch = ['my-own']\nprovider = 'openai'\ntokenizer = 'qwen2'\nwindow = 32_768\n";
     let model = Catalog::built_in().with_overrides(own).expect("well formed").find("my-own-finetune");
     assert_eq!((model.provider, model.tokenizer.name()), (Vendor::Openai, "qwen2"));
-    assert_eq!(model.window_tokens, Sourced::new(32_768, SpecSource::Explicit));
+    assert_eq!(model.window_tokens, SpecValue::new(32_768, SpecSource::Explicit));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_tokenizer_nobody_knows_is_an_error() {
 fn a_counter_follows_its_model() {
     let counted = |id: &str| {
         let counter = Counter::for_model(&find(id));
-        let image = counter.count_image(Size { width: 1920, height: 1080 }, Detail::High);
+        let image = counter.count_image(PixelSize { width: 1920, height: 1080 }, ImageDetail::High);
         (counter.method().to_string(), image, counter.tool_overhead(1))
     };
     assert_eq!(counted("claude-opus-4-6"), ("estimate(claude,±20%)".to_owned(), 1560, 497));
@@ -142,7 +142,7 @@ fn every_row_says_where_it_comes_from_and_makes_sense() {
             model.window_tokens.value >= model.output_tokens_max.map_or(0, |output| output.value),
             "{id}"
         );
-        if let Some(Sourced { value: prices, .. }) = model.prices {
+        if let Some(SpecValue { value: prices, .. }) = model.prices {
             let rates = prices.rates;
             assert!(rates.cache_read <= rates.input && rates.input <= rates.cache_write_5m, "{id}");
             assert!(prices.long.is_none_or(|long| long.rates.input > rates.input), "{id}");

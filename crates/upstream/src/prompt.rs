@@ -3,7 +3,7 @@
 //! Counted with the model's own counter and with nothing of the engine that is tested against it.
 
 use epitome_core::{Image, Measure, Message, Tokens};
-use epitome_tokens::{Counter, Detail, dimensions_base64};
+use epitome_tokens::{Counter, ImageDetail, dimensions_base64};
 use epitome_wire::Fixed;
 use serde_json::Value;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ impl Measure for Scale<'_> {
 
     fn image(&self, image: &Image) -> Tokens {
         let size = if image.is_url { None } else { dimensions_base64(&image.data) };
-        let measured = size.map(|size| self.0.count_image(size, Detail::High));
+        let measured = size.map(|size| self.0.count_image(size, ImageDetail::High));
         Tokens(measured.unwrap_or_else(|| self.0.count_unmeasured_image()))
     }
 

@@ -1,30 +1,30 @@
 //! One stored session while anybody works on it: its log, what messages take by each way of counting, the paths that
 //! were worked on last, and the compactions under way. Whoever checks a path out works on a copy; what it appended is
-//! brought home by [`Tree::commit`], also where others have appended meanwhile.
+//! brought home by [`SessionTree::commit`], also where others have appended meanwhile.
 
-use super::{Arrival, Opening, batch_of};
-use crate::session::{Appended, EngineError, Session, Step};
+use super::{Checkout, HashedMessages, batch_of};
+use crate::session::{AppendedEntry, EngineError, Session, Step};
 use crate::speculation::Background;
-use crate::store::{Batch, ChainHash, Lease, Opened, SessionId, Store};
+use crate::store::{ChainHash, CommitBatch, Lease, SessionId, Store, StoredSession};
 use epitome_core::{Entry, EntryId, Item, Log, Mark, MemoryArchive, SizeTable};
 use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard, OwnedMutexGuard};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A stored session in memory.
-pub(super) struct Tree {
+pub(super) struct SessionTree {
     id: SessionId,
     lease: Lease,
     archive: Arc<MemoryArchive>,
-    state: Mutex<State>,
+    state: Mutex<TreeState>,
     /// Held by whoever appends messages.
     writer: AsyncMutex<()>,
     /// Compactions under way.
-    jobs: Mutex<Vec<Job>>,
+    jobs: Mutex<Vec<PrefixJob>>,
     backgrounds: Mutex<HashMap<Option<EntryId>, Background>>,
 }
 
-struct State {
+struct TreeState {
     log: Arc<Log>,
     leaf: Option<EntryId>,
     sizes: HashMap<Arc<str>, Arc<SizeTable>>,
@@ -34,7 +34,7 @@ struct State {
     paths: Vec<Session>,
 }
 
-struct Job {
+struct PrefixJob {
     /// The last message it covers.
     anchor: EntryId,
     gate: Arc<AsyncMutex<()>>,
@@ -42,7 +42,7 @@ struct Job {
 
 /// The right to compact a prefix, given back when it is dropped.
 pub(super) struct PrefixClaim {
-    tree: Arc<Tree>,
+    tree: Arc<SessionTree>,
     anchor: EntryId,
     _gate: OwnedMutexGuard<()>,
 }
@@ -56,11 +56,11 @@ impl Drop for PrefixClaim {
 /// As many paths are kept ready for their next request: a person's agent, its sub-agents, and a retry or two.
 const PATHS_MAX: usize = 8;
 
-impl Tree {
-    pub(super) fn new(id: SessionId, lease: Lease, opened: Opened) -> Self {
-        let Opened { log, leaf, sizes } = opened;
+impl SessionTree {
+    pub(super) fn new(id: SessionId, lease: Lease, opened: StoredSession) -> Self {
+        let StoredSession { log, leaf, sizes } = opened;
         let sizes = sizes.into_iter().collect();
-        let state = State { log, leaf, sizes, hashes: HashMap::new(), paths: Vec::new() };
+        let state = TreeState { log, leaf, sizes, hashes: HashMap::new(), paths: Vec::new() };
         Self {
             id,
             lease,
@@ -72,11 +72,11 @@ impl Tree {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TreeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn jobs(&self) -> MutexGuard<'_, Vec<Job>> {
+    fn jobs(&self) -> MutexGuard<'_, Vec<PrefixJob>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -97,9 +97,9 @@ impl Tree {
         &self,
         store: &dyn Store,
         parent: Option<EntryId>,
-        arrival: Arrival,
+        arrival: HashedMessages,
     ) -> Result<Vec<EntryId>, EngineError> {
-        let (mut batch, mut ids, mut at) = (Batch::default(), Vec::new(), parent);
+        let (mut batch, mut ids, mut at) = (CommitBatch::default(), Vec::new(), parent);
         let expected = {
             let mut state = self.state();
             let expected = state.log.len();
@@ -113,7 +113,7 @@ impl Tree {
                 let id = Arc::make_mut(&mut state.log).append(at, entry.clone())?;
                 let message = Arc::new(message);
                 self.archive.put_shared(id, message.clone());
-                batch.entries.push(Appended { id, parent: at, entry });
+                batch.entries.push(AppendedEntry { id, parent: at, entry });
                 batch.messages.push((id, message));
                 if let Some(hash) = hash {
                     state.hashes.insert(hash, id);
@@ -145,19 +145,26 @@ impl Tree {
         super::load_into(store, &self.archive, self.id, &missing).await
     }
 
-    /// A copy of the path that ends in `leaf`, to be worked on as `opening` says.
-    pub(super) fn check_out(&self, leaf: Option<EntryId>, opening: &Opening) -> Result<Session, EngineError> {
+    /// A copy of the path that ends in `leaf`, to be worked on as `checkout` says.
+    pub(super) fn check_out(
+        &self,
+        leaf: Option<EntryId>,
+        checkout: &Checkout,
+    ) -> Result<Session, EngineError> {
         let mut state = self.state();
-        state.count(leaf, opening, &self.archive)?;
-        let sizes = state.sizes[opening.assembly.count_method()].clone();
+        state.count(leaf, checkout, &self.archive)?;
+        let sizes = state.sizes[checkout.assembly.count_method()].clone();
         let path = leaf.map(|leaf| state.log.path(leaf)).unwrap_or_default();
-        let mut session = match state.take_path(&path, opening) {
+        let mut session = match state.take_path(&path, checkout) {
             Some(known) => known,
-            None => {
-                Session::new(state.log.clone(), sizes.clone(), self.archive.clone(), opening.assembly.clone())
-            }
+            None => Session::new(
+                state.log.clone(),
+                sizes.clone(),
+                self.archive.clone(),
+                checkout.assembly.clone(),
+            ),
         };
-        session.take_home(state.log.clone(), sizes, opening);
+        session.take_home(state.log.clone(), sizes, checkout);
         session.go_on(&path)?;
         session.outgrow()?;
         Ok(session)
@@ -221,7 +228,9 @@ impl Tree {
             state.leaf = Some(leaf);
             state.log.len()
         };
-        store.commit(self.lease, expected, Batch { leaf: Some(leaf), ..Batch::default() }).await?;
+        store
+            .commit(self.lease, expected, CommitBatch { leaf: Some(leaf), ..CommitBatch::default() })
+            .await?;
         Ok(())
     }
 
@@ -238,7 +247,7 @@ impl Tree {
         }
         let gate = Arc::new(AsyncMutex::new(()));
         let held = gate.clone().try_lock_owned().expect("nobody else knows of this gate yet");
-        jobs.push(Job { anchor, gate });
+        jobs.push(PrefixJob { anchor, gate });
         Ok(PrefixClaim { tree: self.clone(), anchor, _gate: held })
     }
 
@@ -263,7 +272,7 @@ impl Tree {
     }
 }
 
-impl State {
+impl TreeState {
     /// Messages of a path that a way of counting has not counted.
     fn uncounted(&self, leaf: Option<EntryId>, method: &Arc<str>) -> Vec<EntryId> {
         let path = leaf.map(|leaf| self.log.path(leaf)).unwrap_or_default();
@@ -292,10 +301,10 @@ impl State {
     fn count(
         &mut self,
         leaf: Option<EntryId>,
-        opening: &Opening,
+        checkout: &Checkout,
         archive: &MemoryArchive,
     ) -> Result<(), EngineError> {
-        let method = opening.assembly.count_method();
+        let method = checkout.assembly.count_method();
         let uncounted = self.uncounted(leaf, method);
         let table = self.sizes.entry(method.clone()).or_default();
         if uncounted.is_empty() {
@@ -304,16 +313,16 @@ impl State {
         let table = Arc::make_mut(table);
         for id in uncounted {
             let message = epitome_core::Archive::message(archive, id)?;
-            table.set(id, opening.assembly.measure().sizes(&message));
+            table.set(id, checkout.assembly.measure().sizes(&message));
         }
         Ok(())
     }
 
     /// The path worked on last that `path` goes on from, as long as it is counted and governed alike.
-    fn take_path(&mut self, path: &[EntryId], opening: &Opening) -> Option<Session> {
+    fn take_path(&mut self, path: &[EntryId], checkout: &Checkout) -> Option<Session> {
         let is_prefix = |known: &Session| {
             known.leaf().is_some_and(|leaf| path.binary_search(&leaf).is_ok())
-                && known.assembly().count_method() == opening.assembly.count_method()
+                && known.assembly().count_method() == checkout.assembly.count_method()
         };
         let best = self.paths.iter().enumerate().filter(|(_, known)| is_prefix(known));
         let (at, _) = best.max_by_key(|(_, known)| known.leaf())?;
@@ -329,10 +338,10 @@ fn is_message(entry: &Entry) -> bool {
 }
 
 /// Appends entries behind what others appended meanwhile; those that name each other go on doing so.
-fn rebase(log: &mut Log, appended: &[Appended]) -> Result<Vec<Appended>, EngineError> {
+fn rebase(log: &mut Log, appended: &[AppendedEntry]) -> Result<Vec<AppendedEntry>, EngineError> {
     let mut moved: HashMap<EntryId, EntryId> = HashMap::new();
     let mut rebased = Vec::with_capacity(appended.len());
-    for Appended { id: old, parent, entry } in appended {
+    for AppendedEntry { id: old, parent, entry } in appended {
         let at = |id: EntryId| moved.get(&id).copied().unwrap_or(id);
         let parent = parent.map(at);
         let (id, entry) = match entry {
@@ -345,7 +354,7 @@ fn rebase(log: &mut Log, appended: &[Appended]) -> Result<Vec<Appended>, EngineE
             }
         };
         moved.insert(*old, id);
-        rebased.push(Appended { id, parent, entry });
+        rebased.push(AppendedEntry { id, parent, entry });
     }
     Ok(rebased)
 }

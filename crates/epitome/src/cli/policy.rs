@@ -31,17 +31,17 @@ pub struct PolicyArgs {
     pub config: Option<PathBuf>,
     /// Any other setting, as `trigger.at=70%`; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
-    pub set: Vec<Set>,
+    pub set: Vec<SettingFlag>,
 }
 
 /// One setting by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Set {
+pub struct SettingFlag {
     pub key: String,
     pub value: String,
 }
 
-impl FromStr for Set {
+impl FromStr for SettingFlag {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, such as trigger.at=70%")?;

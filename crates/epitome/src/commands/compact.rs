@@ -11,7 +11,7 @@ use crate::transcript_file::{TranscriptFile, catalog};
 use crate::{input, output, progress};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{EntryId, Record};
-use epitome_engine::{PlanSketch, WindowFrom};
+use epitome_engine::{PlanSketch, WindowSource};
 use epitome_settings::Door;
 use indicatif::ProgressBar;
 use run::{CompactRun, check_range};
@@ -31,7 +31,7 @@ struct RecordLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     entry: Option<EntryId>,
     /// Where the window's figure comes from.
-    window_source: WindowFrom,
+    window_source: WindowSource,
     /// How many oddities of the file reading survived; `inspect` lists them.
     problems: usize,
     /// Whether it went to a request body, which keeps no originals.

@@ -9,7 +9,7 @@ use crate::transcript_file::catalog;
 use anyhow::Result;
 use epitome_core::{Prompts, Tokens};
 use epitome_engine::{Assembly, Thresholds, WindowChoice, WindowFacts};
-use epitome_settings::Resolved;
+use epitome_settings::ResolvedPolicy;
 use serde::Serialize;
 
 /// All that is known, as `--json` prints it.
@@ -24,7 +24,7 @@ struct ConfigReport<'s> {
     /// The file that comes from; nothing where it is built in.
     prompt_file: Option<String>,
     #[serde(flatten)]
-    resolved: &'s Resolved,
+    resolved: &'s ResolvedPolicy,
 }
 
 /// Shows the settings that count here.

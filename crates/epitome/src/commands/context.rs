@@ -2,8 +2,8 @@
 
 use crate::cli::ContextArgs;
 use crate::output;
+use crate::runner::Runner;
 use crate::transcript_file::TranscriptFile;
-use crate::waiting::Waiting;
 use anyhow::{Context as _, Result};
 use epitome_core::MessageView;
 use epitome_engine::{Driver, SessionOptions};
@@ -14,7 +14,7 @@ pub fn run(args: &ContextArgs) -> Result<()> {
     let file = TranscriptFile::open(&args.file, &args.read)?;
     let number = file.number(args.conversation)?;
     let open = file.open_conversation(number, SessionOptions::default(), Driver::default());
-    let session = Waiting::default().to_the_end(async { Ok(open.engine.look(&open.opening).await?) })?;
+    let session = Runner::default().to_the_end(async { Ok(open.engine.look(&open.opening).await?) })?;
     let fixed = &file.conversation(number).fixed;
     let body = body(&file, fixed, &session.shown()?, args.to, args.max_tokens)?;
     output::write(None, |out| {

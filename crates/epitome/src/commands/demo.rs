@@ -5,8 +5,8 @@ use crate::cli::{DemoArgs, FromFormat, ReadArgs};
 use crate::clock::WallClock;
 use crate::draw::{self, Paint};
 use crate::output::Page;
+use crate::runner::Runner;
 use crate::transcript_file::TranscriptFile;
-use crate::waiting::Waiting;
 use anyhow::{Context as _, Result};
 use epitome_core::{Change, Record, Trigger};
 use epitome_engine::{CompactOptions, Driver, Ports, Session, SessionOptions};
@@ -32,7 +32,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     let driver = Driver::new(Ports::at(Arc::new(WallClock::start())));
     let open = file.open_conversation(0, SessionOptions::default(), driver);
     let compact = open.engine.compact(&open.opening, Trigger::Manual, CompactOptions::default());
-    let prepared = Waiting::default().to_the_end(async { Ok(compact.await?) })?;
+    let prepared = Runner::default().to_the_end(async { Ok(compact.await?) })?;
     let record = prepared.step.record.context("a compaction leaves a record")?;
     if args.json {
         return print_json(&record);

@@ -18,15 +18,15 @@ pub mod undo;
 use crate::cli::{PolicyArgs, ReadArgs};
 use crate::draw::Paint;
 use crate::output::{self, Page};
+use crate::runner::Runner;
 use crate::session_ports::{Dry, PortsBuilder};
 use crate::settings::Lookup;
 use crate::transcript_file::TranscriptFile;
-use crate::waiting::Waiting;
 use anyhow::{Context as _, Result};
 use epitome_core::CallCost;
 use epitome_core::ledger::{Ledger, Operation};
-use epitome_engine::WindowFrom;
-use epitome_settings::{Door, Resolved};
+use epitome_engine::WindowSource;
+use epitome_settings::{Door, ResolvedPolicy};
 use epitome_tokens::Catalog;
 use serde::Serialize;
 use std::cell::RefCell;
@@ -52,7 +52,7 @@ pub fn print_json_each<T: Serialize>(values: &[T]) -> Result<()> {
 pub struct FileCommand {
     lookup: Lookup,
     pub ports: PortsBuilder,
-    pub waiting: Waiting,
+    pub waiting: Runner,
     /// Notes on settings that were shown.
     noted: RefCell<Vec<String>>,
 }
@@ -64,13 +64,13 @@ impl FileCommand {
         let ports = PortsBuilder::new(lookup.places.clone(), catalog, dry);
         let resolved = lookup.resolve(None)?;
         ports.check(&resolved)?;
-        let command = Self { lookup, ports, waiting: Waiting::default(), noted: RefCell::default() };
+        let command = Self { lookup, ports, waiting: Runner::default(), noted: RefCell::default() };
         command.note(&resolved.notes);
         Ok(command)
     }
 
     /// A transcript under the policy for its model.
-    pub fn open(&self, path: &Path, read: &ReadArgs) -> Result<(TranscriptFile, Resolved)> {
+    pub fn open(&self, path: &Path, read: &ReadArgs) -> Result<(TranscriptFile, ResolvedPolicy)> {
         let (file, resolved) = TranscriptFile::under(path, read, |model| self.lookup.resolve(model))?;
         self.note(&resolved.notes);
         Ok((file, resolved))
@@ -101,13 +101,13 @@ pub fn spent_text(spent: &CallCost, is_priced: bool) -> String {
 }
 
 /// Where a window's figure comes from, in words.
-pub fn window_text(from: WindowFrom) -> &'static str {
+pub fn window_text(from: WindowSource) -> &'static str {
     match from {
-        WindowFrom::Explicit => "stated",
-        WindowFrom::Learned => "from the provider's refusal",
-        WindowFrom::Provider => "from the provider or the transcript",
-        WindowFrom::Catalog => "from the catalog",
-        WindowFrom::Guess => "a guess: the model is not known",
+        WindowSource::Explicit => "stated",
+        WindowSource::Learned => "from the provider's refusal",
+        WindowSource::Provider => "from the provider or the transcript",
+        WindowSource::Catalog => "from the catalog",
+        WindowSource::Guess => "a guess: the model is not known",
     }
 }
 

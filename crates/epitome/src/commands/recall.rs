@@ -3,8 +3,8 @@
 use super::print_json;
 use crate::cli::RecallArgs;
 use crate::output::Page;
+use crate::runner::Runner;
 use crate::transcript_file::TranscriptFile;
-use crate::waiting::Waiting;
 use anyhow::{Result, bail};
 use epitome_core::TextDetail;
 use epitome_engine::{Driver, SessionOptions};
@@ -20,7 +20,7 @@ pub fn run(args: &RecallArgs) -> Result<()> {
     }
     let open = file.open_conversation(number, SessionOptions::default(), Driver::default());
     let recall = async { Ok(open.engine.recall(open.opening.session, args.id).await?) };
-    let message = Waiting::default().to_the_end(recall)?;
+    let message = Runner::default().to_the_end(recall)?;
     if args.read.json {
         return print_json(
             &serde_json::json!({ "id": args.id, "conversation": number, "message": &*message }),

@@ -1,6 +1,6 @@
 //! Settings' files as they lie on disk.
 
-use epitome_settings::{Files, Stamp};
+use epitome_settings::{FileStamp, Files};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 pub struct Disk;
 
 impl Files for Disk {
-    fn stamp(&self, path: &Path) -> Option<Stamp> {
+    fn stamp(&self, path: &Path) -> Option<FileStamp> {
         let about = fs::metadata(path).ok()?;
         let written = about.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-        Some(Stamp { written, bytes: about.len() })
+        Some(FileStamp { written, bytes: about.len() })
     }
 
     fn read(&self, path: &Path) -> Result<String, String> {

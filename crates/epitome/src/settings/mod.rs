@@ -11,7 +11,9 @@ pub use place::Places;
 use crate::cli::PolicyArgs;
 use anyhow::{Context as _, Result, bail};
 use epitome_core::Strategy;
-use epitome_settings::{self as settings, Door, FlagValue, OwnPreset, Resolved, Sources, Text, Watched};
+use epitome_settings::{
+    self as settings, Door, FlagValue, OwnPreset, PolicyFiles, ResolvedPolicy, SourceText, Sources,
+};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -38,13 +40,13 @@ impl Lookup {
     }
 
     /// The settings that count for `model`.
-    pub fn resolve(&self, model: Option<&str>) -> Result<Resolved> {
+    pub fn resolve(&self, model: Option<&str>) -> Result<ResolvedPolicy> {
         let (watched, rest) = self.found(model)?;
         Ok(settings::resolve(&watched.read(&Disk, &rest)?)?)
     }
 
     /// The files behind them, and what does not come from files.
-    pub fn found(&self, model: Option<&str>) -> Result<(Watched, Sources)> {
+    pub fn found(&self, model: Option<&str>) -> Result<(PolicyFiles, Sources)> {
         let Self { places, args, door } = self;
         let rest = Sources {
             model: model.map(str::to_owned),
@@ -53,7 +55,7 @@ impl Lookup {
             flags: flags(args),
             ..Sources::default()
         };
-        let mut watched = Watched {
+        let mut watched = PolicyFiles {
             presets: places.presets(),
             user: places.operator.clone(),
             project: places.project_file(),
@@ -69,7 +71,7 @@ impl Lookup {
 
 /// The presets that the operator wrote.
 pub fn own_presets(places: &Places) -> Result<Vec<OwnPreset>> {
-    Ok(Watched { presets: places.presets(), ..Watched::default() }.own_presets(&Disk)?)
+    Ok(PolicyFiles { presets: places.presets(), ..PolicyFiles::default() }.own_presets(&Disk)?)
 }
 
 /// The environment, as far as it is text.
@@ -118,7 +120,7 @@ fn ancestry(places: &Places, named: &Table, agent: &str) -> Result<Vec<PathBuf>>
 fn parent_of(file: &Path) -> Result<Option<String>> {
     let name = file.display().to_string();
     let text = disk::read(file).with_context(|| format!("cannot read the agent {name}"))?;
-    Ok(settings::parent(&Text { name: name.into(), text })?)
+    Ok(settings::parent(&SourceText { name: name.into(), text })?)
 }
 
 /// What an `epitome.toml` begins as.
@@ -134,11 +136,11 @@ pub fn scaffold(places: &Places) -> Result<(PathBuf, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sources, TEMPLATE, Text, settings};
+    use super::{SourceText, Sources, TEMPLATE, settings};
     use std::path::Path;
 
-    fn resolve(text: String) -> settings::Resolved {
-        let project = Some(Text { name: "epitome.toml".into(), text });
+    fn resolve(text: String) -> settings::ResolvedPolicy {
+        let project = Some(SourceText { name: "epitome.toml".into(), text });
         settings::resolve(&Sources { project, ..Sources::default() }).expect("the template is in order")
     }
 

@@ -10,7 +10,7 @@ mod talk;
 
 use cases::{CASES, Case, FREED, UNPROVEN};
 use epitome_settings::Door;
-use epitome_settings::schema::{self, KEYS, Key, Kind};
+use epitome_settings::schema::{self, KEYS, Key, ValueKind};
 use observed::Observed;
 use scenario::Scenario;
 use stage::{Run, program, variable};
@@ -80,15 +80,15 @@ fn unproven(key: &Key, door: Door) -> Option<&'static str> {
 }
 
 /// What a value of this kind may be.
-fn example(kind: Kind) -> String {
+fn example(kind: ValueKind) -> String {
     match kind {
-        Kind::Text => "a text".into(),
-        Kind::Flag => "true".into(),
-        Kind::Number => "1".into(),
-        Kind::Threshold => "50%".into(),
-        Kind::Choice(words) | Kind::Choices(words) => words[0].into(),
-        Kind::Amount(words, _) => words[0].into(),
-        Kind::Texts | Kind::Numbers => String::new(),
+        ValueKind::Text => "a text".into(),
+        ValueKind::Flag => "true".into(),
+        ValueKind::Number => "1".into(),
+        ValueKind::Threshold => "50%".into(),
+        ValueKind::Choice(words) | ValueKind::Choices(words) => words[0].into(),
+        ValueKind::Amount(words, _) => words[0].into(),
+        ValueKind::Texts | ValueKind::Numbers => String::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{none_of, root, text};
 use epitome_core::Settings;
 use epitome_settings::Door;
-use epitome_settings::schema::{KEYS, Key, Kind};
+use epitome_settings::schema::{KEYS, Key, ValueKind};
 use epitome_wire::{FORMATS, Format};
 use std::fs;
 use std::process::Command;
@@ -50,21 +50,21 @@ fn section<'p>(page: &'p str, heading: &str) -> Option<&'p str> {
 }
 
 /// What may be written, for the table of settings.
-fn written(kind: Kind) -> String {
+fn written(kind: ValueKind) -> String {
     let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>();
     match kind {
-        Kind::Text => "text".to_owned(),
-        Kind::Flag => "yes or no".to_owned(),
-        Kind::Number => "number".to_owned(),
-        Kind::Threshold => "threshold".to_owned(),
-        Kind::Choice(words) => quoted(words).join(", "),
-        Kind::Amount(words, amounts) => {
+        ValueKind::Text => "text".to_owned(),
+        ValueKind::Flag => "yes or no".to_owned(),
+        ValueKind::Number => "number".to_owned(),
+        ValueKind::Threshold => "threshold".to_owned(),
+        ValueKind::Choice(words) => quoted(words).join(", "),
+        ValueKind::Amount(words, amounts) => {
             let amounts = amounts.iter().map(|word| format!("`{{ {word} = N }}`"));
             quoted(words).into_iter().chain(amounts).collect::<Vec<_>>().join(", ")
         }
-        Kind::Choices(words) => format!("list of {}", quoted(words).join(", ")),
-        Kind::Texts => "list of texts".to_owned(),
-        Kind::Numbers => "list of numbers".to_owned(),
+        ValueKind::Choices(words) => format!("list of {}", quoted(words).join(", ")),
+        ValueKind::Texts => "list of texts".to_owned(),
+        ValueKind::Numbers => "list of numbers".to_owned(),
     }
 }
 

@@ -4,12 +4,12 @@
 //! another that a different source has set.
 
 mod names;
+mod ranked_value;
 mod rules;
-mod said;
 mod translate;
 
 pub(super) use names::VARIABLES;
-pub use names::{FOREIGN, Foreign};
+pub use names::{FOREIGN, ForeignSetting};
 pub(super) use translate::translate;
 
 use super::nearest::nearest;

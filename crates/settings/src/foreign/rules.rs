@@ -1,18 +1,18 @@
 //! Settings whose meaning depends on others, or on the preset.
 
-use super::translate::Work;
+use super::translate::Translator;
 use crate::error::SettingsError;
-use crate::resolve::Said;
+use crate::resolve::RankedValue;
 use crate::schema;
 use toml::Value;
 
 /// Above this a percentage of omp's acts as this.
 const PERCENT_MAX: f64 = 99.0;
 
-impl Work<'_> {
+impl Translator<'_> {
     /// A reserve also bounds the answers of a preset that takes shares of it: four fifths, and half for
     /// the beginning of a cut turn.
-    pub(super) fn reserve(&mut self, said: &Said) -> Result<(), SettingsError> {
+    pub(super) fn reserve(&mut self, said: &RankedValue) -> Result<(), SettingsError> {
         let tokens = said.whole()?;
         if self.percent().is_some() {
             self.note(said, "has no effect on the trigger: thresholdPercent goes before a reserve");
@@ -32,7 +32,7 @@ impl Work<'_> {
         said.number().ok().filter(|percent| *percent > 0.0)
     }
 
-    pub(super) fn threshold_percent(&mut self, said: &Said) -> Result<(), SettingsError> {
+    pub(super) fn threshold_percent(&mut self, said: &RankedValue) -> Result<(), SettingsError> {
         said.number()?;
         let Some(percent) = self.percent() else { return Ok(()) };
         if percent > PERCENT_MAX {
@@ -42,7 +42,7 @@ impl Work<'_> {
         self.give(said, "trigger.free_min", schema::UNSET.into())
     }
 
-    pub(super) fn keep(&mut self, said: &Said, unit: &str) -> Result<(), SettingsError> {
+    pub(super) fn keep(&mut self, said: &RankedValue, unit: &str) -> Result<(), SettingsError> {
         let amount = [(unit.to_owned(), said.leaf.value.clone())].into_iter().collect();
         self.give(said, "keep.newest", Value::Table(amount))
     }
@@ -54,7 +54,7 @@ impl Work<'_> {
         ["tokens-reached", "tokens-at-most"].into_iter().find(is_kept).unwrap_or("tokens-at-least")
     }
 
-    pub(super) fn disable(&mut self, said: &Said, by_hand_too: bool) -> Result<(), SettingsError> {
+    pub(super) fn disable(&mut self, said: &RankedValue, by_hand_too: bool) -> Result<(), SettingsError> {
         let text = said.leaf.value.as_str().unwrap_or_default();
         if ["", "0", "false"].contains(&text) {
             return Ok(());
@@ -66,7 +66,7 @@ impl Work<'_> {
     }
 
     /// An empty prompt is none.
-    pub(super) fn prompt(&mut self, said: &Said) -> Result<(), SettingsError> {
+    pub(super) fn prompt(&mut self, said: &RankedValue) -> Result<(), SettingsError> {
         if said.text()?.is_empty() {
             return Ok(());
         }
@@ -74,7 +74,7 @@ impl Work<'_> {
         self.give(said, "summary.prompt", said.leaf.value.clone())
     }
 
-    pub(super) fn agent(&mut self, said: &Said) -> Result<(), SettingsError> {
+    pub(super) fn agent(&mut self, said: &RankedValue) -> Result<(), SettingsError> {
         let prompt = self.foreign.get("prompt").filter(|prompt| prompt.leaf.value.as_str() != Some(""));
         if let Some(prompt) = prompt {
             self.note(said, &format!("has no effect: {} goes before it", prompt.leaf.source));
@@ -87,7 +87,7 @@ impl Work<'_> {
     }
 
     /// Nobody writes summaries: what is left is pruning, unless a chain of strategies was named beside it.
-    fn prune_only(&mut self, said: &Said) -> Result<(), SettingsError> {
+    fn prune_only(&mut self, said: &RankedValue) -> Result<(), SettingsError> {
         self.give(said, "summary.by", "none".into())?;
         if self.ours.get("strategy").is_some_and(|ours| ours.rank >= said.rank) {
             return Ok(());
@@ -96,7 +96,7 @@ impl Work<'_> {
     }
 
     /// Dropping summarises first where the preset does, or where `summarize` says so.
-    pub(super) fn strategy(&mut self, said: &Said) -> Result<(), SettingsError> {
+    pub(super) fn strategy(&mut self, said: &RankedValue) -> Result<(), SettingsError> {
         let toggle = self.foreign.get("summarize");
         let is_first = match toggle.and_then(|toggle| toggle.leaf.value.as_bool()) {
             Some(is_first) => is_first,
@@ -110,7 +110,7 @@ impl Work<'_> {
             ("checkpoint", "checkpoint,summarize,drop"),
         ];
         let rank = toggle.map_or(said.rank, |toggle| toggle.rank.max(said.rank));
-        self.choose(&Said { rank, leaf: said.leaf.clone() }, "strategy", &words)
+        self.choose(&RankedValue { rank, leaf: said.leaf.clone() }, "strategy", &words)
     }
 
     fn is_plain_drop(&self) -> bool {
@@ -119,14 +119,14 @@ impl Work<'_> {
     }
 
     /// Where a strategy is named by their name, it has taken this up.
-    pub(super) fn summarize_first(&mut self, said: &Said) -> Result<(), SettingsError> {
+    pub(super) fn summarize_first(&mut self, said: &RankedValue) -> Result<(), SettingsError> {
         if self.foreign.contains_key("strategy") && said.leaf.value.is_bool() {
             return Ok(());
         }
         self.choose(said, "strategy", &[("true", "summarize,drop"), ("false", "drop")])
     }
 
-    pub(super) fn claude_window(&mut self, said: &Said) -> Result<(), SettingsError> {
+    pub(super) fn claude_window(&mut self, said: &RankedValue) -> Result<(), SettingsError> {
         let text = said.text()?;
         let tokens = text.parse().map_err(|_| said.refused("write plain tokens, such as 500000"))?;
         self.give(said, "window.most", Value::Integer(tokens))

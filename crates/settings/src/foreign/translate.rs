@@ -3,13 +3,13 @@
 use super::names::FOREIGN;
 use crate::error::SettingsError;
 use crate::layer::Leaf;
-use crate::resolve::{Said, Settled};
+use crate::resolve::{EffectiveValues, RankedValue};
 use crate::schema;
 use toml::Value;
 
 /// How a setting is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(super) enum TranslationRule {
     /// The same value under our name.
     Same(&'static str),
     /// So many percent.
@@ -53,16 +53,19 @@ pub(super) enum Rule {
 
 /// What came of a translation.
 #[derive(Default)]
-pub(in super::super) struct Translated {
+pub(in super::super) struct Translation {
     /// Settings of ours, each with where the other was written.
-    pub(in super::super) said: Vec<Said>,
+    pub(in super::super) said: Vec<RankedValue>,
     /// What a person should know.
     pub(in super::super) notes: Vec<String>,
 }
 
 /// Translates `foreign` for someone whose settings are `ours` so far.
-pub(in super::super) fn translate(foreign: &Settled, ours: &Settled) -> Result<Translated, SettingsError> {
-    let mut work = Work { foreign, ours, done: Translated::default() };
+pub(in super::super) fn translate(
+    foreign: &EffectiveValues,
+    ours: &EffectiveValues,
+) -> Result<Translation, SettingsError> {
+    let mut work = Translator { foreign, ours, done: Translation::default() };
     for known in FOREIGN {
         if let Some(said) = foreign.get(known.name) {
             work.apply(known.rule, said)?;
@@ -72,43 +75,43 @@ pub(in super::super) fn translate(foreign: &Settled, ours: &Settled) -> Result<T
 }
 
 /// A translation under way.
-pub(super) struct Work<'w> {
-    pub(super) foreign: &'w Settled,
-    pub(super) ours: &'w Settled,
-    done: Translated,
+pub(super) struct Translator<'w> {
+    pub(super) foreign: &'w EffectiveValues,
+    pub(super) ours: &'w EffectiveValues,
+    done: Translation,
 }
 
-impl Work<'_> {
-    fn apply(&mut self, rule: Rule, said: &Said) -> Result<(), SettingsError> {
+impl Translator<'_> {
+    fn apply(&mut self, rule: TranslationRule, said: &RankedValue) -> Result<(), SettingsError> {
         match rule {
-            Rule::Same(key) => self.give(said, key, said.leaf.value.clone()),
-            Rule::Percent(key) => {
+            TranslationRule::Same(key) => self.give(said, key, said.leaf.value.clone()),
+            TranslationRule::Percent(key) => {
                 let percent = said.number()?;
                 self.give(said, key, format!("{percent}%").into())
             }
-            Rule::Fraction(key) => {
+            TranslationRule::Fraction(key) => {
                 let percent = (said.number()? * 10_000.0).round() / 100.0;
                 self.give(said, key, format!("{percent}%").into())
             }
-            Rule::Remaining(key) => self.give(said, key, format!("-{}", said.whole()?).into()),
-            Rule::TokensOrOff(key) => {
+            TranslationRule::Remaining(key) => self.give(said, key, format!("-{}", said.whole()?).into()),
+            TranslationRule::TokensOrOff(key) => {
                 let tokens = said.whole()?;
                 let value = if tokens > 0 { Value::Integer(tokens) } else { schema::UNSET.into() };
                 self.give(said, key, value)
             }
-            Rule::Reserve => self.reserve(said),
-            Rule::ThresholdPercent => self.threshold_percent(said),
-            Rule::KeepMessages => self.keep(said, "messages"),
-            Rule::KeepTokens => self.keep(said, self.cut()),
-            Rule::Enabled => self.choose(said, "mode", &[("true", "auto"), ("false", "off")]),
-            Rule::Disable { by_hand_too } => self.disable(said, by_hand_too),
-            Rule::Prompt => self.prompt(said),
-            Rule::Agent => self.agent(said),
-            Rule::PruneMode => self.choose(said, "prune.when", PRUNE_MODES),
-            Rule::Strategy => self.strategy(said),
-            Rule::SummarizeFirst => self.summarize_first(said),
-            Rule::ClaudeWindow => self.claude_window(said),
-            Rule::Idle(why) => {
+            TranslationRule::Reserve => self.reserve(said),
+            TranslationRule::ThresholdPercent => self.threshold_percent(said),
+            TranslationRule::KeepMessages => self.keep(said, "messages"),
+            TranslationRule::KeepTokens => self.keep(said, self.cut()),
+            TranslationRule::Enabled => self.choose(said, "mode", &[("true", "auto"), ("false", "off")]),
+            TranslationRule::Disable { by_hand_too } => self.disable(said, by_hand_too),
+            TranslationRule::Prompt => self.prompt(said),
+            TranslationRule::Agent => self.agent(said),
+            TranslationRule::PruneMode => self.choose(said, "prune.when", PRUNE_MODES),
+            TranslationRule::Strategy => self.strategy(said),
+            TranslationRule::SummarizeFirst => self.summarize_first(said),
+            TranslationRule::ClaudeWindow => self.claude_window(said),
+            TranslationRule::Idle(why) => {
                 self.note(said, &format!("has no effect: {why}"));
                 Ok(())
             }
@@ -116,20 +119,20 @@ impl Work<'_> {
     }
 
     /// Sets `key` to `value` in the name of `said`.
-    pub(super) fn give(&mut self, said: &Said, key: &str, value: Value) -> Result<(), SettingsError> {
+    pub(super) fn give(&mut self, said: &RankedValue, key: &str, value: Value) -> Result<(), SettingsError> {
         let known = schema::find(key).expect("the table of names has keys of ours");
         let checked = known.check(value);
         let value = checked.map_err(|allowed| said.refused(&allowed))?;
         let source = said.leaf.source.clone();
         let leaf = Leaf { key: key.to_owned(), value, source };
-        self.done.said.push(Said { rank: said.rank, leaf });
+        self.done.said.push(RankedValue { rank: said.rank, leaf });
         Ok(())
     }
 
     /// Sets `key` to what `words` give for the text of `said`.
     pub(super) fn choose(
         &mut self,
-        said: &Said,
+        said: &RankedValue,
         key: &str,
         words: &[(&str, &str)],
     ) -> Result<(), SettingsError> {
@@ -143,7 +146,7 @@ impl Work<'_> {
     }
 
     /// Tells a person something about `said`.
-    pub(super) fn note(&mut self, said: &Said, what: &str) {
+    pub(super) fn note(&mut self, said: &RankedValue, what: &str) {
         self.done.notes.push(format!("{} {what}", said.leaf.source));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A new setting is a field of the core's policy with its default, a row here, and a line in `default.toml`.
 
-use super::Kind::{self, Amount, Choice, Choices, Flag, Number, Numbers, Text, Texts, Threshold};
+use super::ValueKind::{self, Amount, Choice, Choices, Flag, Number, Numbers, Text, Texts, Threshold};
 use super::{Door, Key};
 use epitome_core::Strategy;
 
@@ -15,7 +15,7 @@ const STRATEGIES: &[&str] = &{
     }
     names
 };
-const COMPARE: Kind = Choice(&["reached", "passed"]);
+const COMPARE: ValueKind = Choice(&["reached", "passed"]);
 const KEPT: &[&str] =
     &["percent", "messages", "tokens-at-least", "tokens-reached", "tokens-at-most", "turns"];
 
@@ -29,11 +29,11 @@ const SERVE: &[Door] = &[Door::Serve];
 /// It describes a preset, or is the engine's alone: no door of the program gives it anything to work on.
 const NOWHERE: &[Door] = &[];
 
-const fn set(name: &'static str, kind: Kind, doors: &'static [Door], about: &'static str) -> Key {
+const fn set(name: &'static str, kind: ValueKind, doors: &'static [Door], about: &'static str) -> Key {
     Key { name, kind, optional: false, doors, about }
 }
 
-const fn open(name: &'static str, kind: Kind, doors: &'static [Door], about: &'static str) -> Key {
+const fn open(name: &'static str, kind: ValueKind, doors: &'static [Door], about: &'static str) -> Key {
     Key { name, kind, optional: true, doors, about }
 }
 

@@ -5,7 +5,7 @@ use toml::Value;
 
 /// What may be written for a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// Any text.
     Text,
     /// Yes or no.
@@ -29,8 +29,8 @@ pub enum Kind {
 /// Numbers are counted in 32 bits where they are no tokens; nothing here comes near that.
 const NUMBER_MAX: i64 = u32::MAX as i64;
 
-impl Kind {
-    /// What `text` means as a value of this kind; whether it is one is for [`Kind::check`].
+impl ValueKind {
+    /// What `text` means as a value of this kind; whether it is one is for [`ValueKind::check`].
     pub(super) fn parse(self, text: &str) -> Result<Value, String> {
         match self {
             Self::Text | Self::Threshold | Self::Choice(_) => Ok(text.into()),

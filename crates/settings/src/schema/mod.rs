@@ -11,9 +11,9 @@ mod removed;
 pub use door::Door;
 pub(crate) use door::told;
 pub use keys::KEYS;
-pub use kind::Kind;
+pub use kind::ValueKind;
 pub(crate) use removed::instead_of;
-pub use removed::{REMOVED, Removed};
+pub use removed::{REMOVED, RemovedSetting};
 
 use super::nearest::nearest;
 
@@ -23,7 +23,7 @@ pub struct Key {
     /// Its name: `trigger.at`.
     pub name: &'static str,
     /// What may be written.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Whether it may be unset, by `none` where something below sets it.
     pub optional: bool,
     /// The doors behind which it works.

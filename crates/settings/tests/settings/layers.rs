@@ -2,7 +2,7 @@
 
 use crate::{agent, project, resolved, source, text};
 use epitome_core::policy::TriggerMode;
-use epitome_settings::{Files, FlagValue, Live, OwnPreset, Sources, Stamp, Watched};
+use epitome_settings::{FileStamp, Files, FlagValue, LivePolicy, OwnPreset, PolicyFiles, Sources};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -20,9 +20,9 @@ impl Drawer {
 }
 
 impl Files for Drawer {
-    fn stamp(&self, path: &Path) -> Option<Stamp> {
+    fn stamp(&self, path: &Path) -> Option<FileStamp> {
         let files = self.0.lock().expect("no test panics with it");
-        files.get(path).map(|(written, text)| Stamp { written: *written, bytes: text.len() as u64 })
+        files.get(path).map(|(written, text)| FileStamp { written: *written, bytes: text.len() as u64 })
     }
 
     fn read(&self, path: &Path) -> Result<String, String> {
@@ -39,10 +39,10 @@ impl Files for Drawer {
 #[test]
 fn o20_a_changed_file_counts_at_the_next_check_and_a_broken_one_does_not() {
     let drawer = Arc::new(Drawer::default());
-    let watched = Watched { project: Some("epitome.toml".into()), ..Watched::default() };
+    let watched = PolicyFiles { project: Some("epitome.toml".into()), ..PolicyFiles::default() };
     let mut live =
-        Live::open(drawer.clone(), watched, Sources::default()).expect("there is nothing to refuse");
-    let at = |live: &mut Live| live.policy().trigger.at.to_string();
+        LivePolicy::open(drawer.clone(), watched, Sources::default()).expect("there is nothing to refuse");
+    let at = |live: &mut LivePolicy| live.policy().trigger.at.to_string();
     assert_eq!(at(&mut live), "80%");
     drawer.write("epitome.toml", 1, "[trigger]\nat = \"70%\"");
     assert_eq!(at(&mut live), "70%");
@@ -62,10 +62,10 @@ fn o20_a_changed_file_counts_at_the_next_check_and_a_broken_one_does_not() {
 fn an_own_preset_that_changes_counts_at_the_next_check() {
     let drawer = Arc::new(Drawer::default());
     drawer.write("presets/team.toml", 1, "base = \"pi\"\n[trigger]\nat = \"70%\"");
-    let watched = Watched { presets: Some("presets".into()), ..Watched::default() };
+    let watched = PolicyFiles { presets: Some("presets".into()), ..PolicyFiles::default() };
     let named = FlagValue { name: "--preset".into(), key: "preset".into(), text: "team".into() };
     let rest = Sources { flags: vec![named], ..Sources::default() };
-    let mut live = Live::open(drawer.clone(), watched, rest).expect("it is a preset");
+    let mut live = LivePolicy::open(drawer.clone(), watched, rest).expect("it is a preset");
     let resolved = live.check().clone();
     assert_eq!(
         [source(&resolved, "trigger.at"), source(&resolved, "keep.newest"), resolved.preset.clone()],

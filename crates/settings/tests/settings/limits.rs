@@ -3,7 +3,7 @@
 
 use crate::{agent, environment, project, refusal, resolved, text};
 use epitome_core::policy::Writer;
-use epitome_settings::{Door, FlagValue, OwnPreset, Resolved, Sources, resolve};
+use epitome_settings::{Door, FlagValue, OwnPreset, ResolvedPolicy, Sources, resolve};
 
 #[test]
 fn l79_what_cannot_be_used_is_refused_with_its_place_and_what_may_be_written() {
@@ -82,7 +82,7 @@ fn a_file_that_comes_with_a_project_names_no_address_key_or_command() {
 }
 
 /// What is said of settings for `serve`.
-fn serving(sources: Sources) -> Result<Resolved, String> {
+fn serving(sources: Sources) -> Result<ResolvedPolicy, String> {
     resolve(&Sources { door: Some(Door::Serve), ..sources }).map_err(|error| error.to_string())
 }
 

@@ -5,10 +5,10 @@ mod limits;
 mod systems;
 
 use epitome_core::{Budget, Tokens};
-use epitome_settings::{Resolved, Sources, Text, resolve};
+use epitome_settings::{ResolvedPolicy, SourceText, Sources, resolve};
 
-fn text(name: &str, text: &str) -> Text {
-    Text { name: name.into(), text: text.to_owned() }
+fn text(name: &str, text: &str) -> SourceText {
+    SourceText { name: name.into(), text: text.to_owned() }
 }
 
 fn project(toml: &str) -> Sources {
@@ -27,7 +27,7 @@ fn environment(preset: &str, variables: &[(&str, &str)]) -> Sources {
     Sources { environment, ..project(&format!("preset = \"{preset}\"")) }
 }
 
-fn resolved(sources: &Sources) -> Resolved {
+fn resolved(sources: &Sources) -> ResolvedPolicy {
     resolve(sources).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -35,18 +35,18 @@ fn refusal(sources: &Sources) -> String {
     resolve(sources).expect_err("it is refused").to_string()
 }
 
-fn source(resolved: &Resolved, key: &str) -> String {
+fn source(resolved: &ResolvedPolicy, key: &str) -> String {
     resolved.source(key).map(ToString::to_string).unwrap_or_default()
 }
 
 /// Whether compaction is due at `tokens`, of a window of `window` with `reserve` kept for the answer.
-fn is_due(resolved: &Resolved, window: u64, reserve: u64, tokens: u64) -> bool {
+fn is_due(resolved: &ResolvedPolicy, window: u64, reserve: u64, tokens: u64) -> bool {
     let budget =
         Budget { window: Tokens(window), fixed: Tokens::ZERO, reserve: Tokens(reserve), prompt_max: None };
     budget.under(&resolved.policy).is_due(Tokens(tokens), &resolved.policy)
 }
 
-fn limit(resolved: &Resolved, window: u64, reserve: u64) -> u64 {
+fn limit(resolved: &ResolvedPolicy, window: u64, reserve: u64) -> u64 {
     let budget =
         Budget { window: Tokens(window), fixed: Tokens::ZERO, reserve: Tokens(reserve), prompt_max: None };
     budget.under(&resolved.policy).limit(&resolved.policy).0

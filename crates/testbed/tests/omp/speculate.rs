@@ -2,7 +2,7 @@
 
 use super::{end_turn, made, omp};
 use epitome_core::{EntryId, Purpose, Tokens};
-use epitome_engine::{Event, Farewell, Moved, Ready};
+use epitome_engine::{BranchExit, Event, NavigationOutcome, Ready};
 use epitome_testbed::{Bed, now};
 
 /// What was made in the background.
@@ -12,8 +12,8 @@ fn ready(bed: &mut Bed) -> Ready {
 }
 
 fn go_to(bed: &mut Bed, target: EntryId) {
-    let moved = now(bed.driver.navigate(&mut bed.session, target, Farewell::Silent)).expect("it is there");
-    assert_eq!(moved, Moved::There { summary: None });
+    let moved = now(bed.driver.navigate(&mut bed.session, target, BranchExit::Silent)).expect("it is there");
+    assert_eq!(moved, NavigationOutcome::There { summary: None });
 }
 
 /// What became of summaries made in the background.

@@ -2,7 +2,7 @@
 
 use crate::{WINDOW, bed};
 use epitome_core::{EntryId, Purpose, Tokens};
-use epitome_engine::{Farewell, Leaving, Moved};
+use epitome_engine::{BranchDifference, BranchExit, NavigationOutcome};
 use epitome_testbed::{Bed, Maker, good, now};
 
 /// A question, then a branch of so many messages of 1,000 tokens: the ids of both.
@@ -11,16 +11,16 @@ fn branched(bed: &mut Bed, messages: usize) -> (EntryId, Vec<EntryId>) {
     (common, bed.talk(messages, 1_000))
 }
 
-fn go(bed: &mut Bed, target: EntryId, farewell: Farewell) -> Option<EntryId> {
+fn go(bed: &mut Bed, target: EntryId, farewell: BranchExit) -> Option<EntryId> {
     let moved = now(bed.driver.navigate(&mut bed.session, target, farewell)).expect("all is in memory");
     match moved {
-        Moved::There { summary } => summary,
-        Moved::Stayed { why } => panic!("{why}"),
+        NavigationOutcome::There { summary } => summary,
+        NavigationOutcome::Stayed { why } => panic!("{why}"),
     }
 }
 
-fn with_summary() -> Farewell {
-    Farewell::Summary { focus: None }
+fn with_summary() -> BranchExit {
+    BranchExit::Summary { focus: None }
 }
 
 /// What a message says.
@@ -33,12 +33,12 @@ fn said(bed: &Bed, id: EntryId) -> String {
 fn p25_exactly_what_lies_behind_the_common_entry_is_left() {
     let mut bed = bed("pi");
     let (common, old) = branched(&mut bed, 4);
-    go(&mut bed, common, Farewell::Silent);
+    go(&mut bed, common, BranchExit::Silent);
     let new = bed.talk(2, 10);
     let leaving = |bed: &Bed, target| bed.session.leaving(target).expect("it is there");
-    assert_eq!(leaving(&bed, old[3]), Leaving { common: Some(common), messages: new.clone() });
-    go(&mut bed, old[3], Farewell::Silent);
-    assert_eq!(leaving(&bed, new[1]), Leaving { common: Some(common), messages: old });
+    assert_eq!(leaving(&bed, old[3]), BranchDifference { common: Some(common), messages: new.clone() });
+    go(&mut bed, old[3], BranchExit::Silent);
+    assert_eq!(leaving(&bed, new[1]), BranchDifference { common: Some(common), messages: old });
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn p29_without_being_asked_for_no_summary_is_written() {
     let mut bed = bed("pi");
     let (common, _) = branched(&mut bed, 2);
     let entries = bed.session.log().len();
-    assert_eq!(go(&mut bed, common, Farewell::Silent), None);
+    assert_eq!(go(&mut bed, common, BranchExit::Silent), None);
     assert_eq!((bed.session.log().len(), bed.in_view()), (entries, vec![common]));
     assert!(bed.model.requests().is_empty());
 }

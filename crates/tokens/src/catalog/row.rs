@@ -2,7 +2,7 @@
 
 use crate::Tokenizer;
 use crate::image::ImageRule;
-use crate::model::{ModelSpec, RowOrigin, Sourced, SpecSource, Vendor};
+use crate::model::{ModelSpec, RowOrigin, SpecSource, SpecValue, Vendor};
 use crate::price::{LongRates, Prices, Rates};
 use serde::Deserialize;
 
@@ -11,13 +11,13 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(super) struct Rows {
     #[serde(default)]
-    pub(super) model: Vec<Row>,
+    pub(super) model: Vec<ModelRow>,
 }
 
 /// One `[[model]]`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Row {
+pub(super) struct ModelRow {
     /// Names it stands for, and for every longer name that goes on with a dash.
     #[serde(rename = "match")]
     pub(super) names: Vec<String>,
@@ -58,10 +58,10 @@ struct LongPrice {
     cache_read: Option<f64>,
 }
 
-impl Row {
+impl ModelRow {
     /// Puts this row's values on a model, marked with where they come from.
     pub(super) fn apply(&self, source: SpecSource, model: &mut ModelSpec) {
-        let sourced = |value| Sourced::new(value, source);
+        let sourced = |value| SpecValue::new(value, source);
         model.row = self.names.first().cloned().or(model.row.take());
         model.provider = self.provider.unwrap_or(model.provider);
         model.tokenizer = self.tokenizer.unwrap_or(model.tokenizer);
@@ -69,7 +69,7 @@ impl Row {
         model.input_tokens_max = self.input_max.map(sourced).or(model.input_tokens_max);
         model.output_tokens_max = self.output_max.map(sourced).or(model.output_tokens_max);
         model.cache_tokens_min = self.cache_min.map(sourced).or(model.cache_tokens_min);
-        model.prices = self.prices().map(|prices| Sourced::new(prices, source)).or(model.prices);
+        model.prices = self.prices().map(|prices| SpecValue::new(prices, source)).or(model.prices);
         model.image = self.image.unwrap_or(model.image);
         model.tool_prompt_tokens = self.tool_prompt.or(model.tool_prompt_tokens);
         model.origin = self.origin().or(model.origin.take());

@@ -1,6 +1,6 @@
 //! Families of tokenizers: models that cut text alike, and so share one set of weights.
 
-use super::table::Table;
+use super::table::TransitionTable;
 use super::weights::{CL100K, CLAUDE, CLAUDE47, O200K};
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +80,7 @@ impl Family {
         }
     }
 
-    pub(crate) const fn table(self) -> &'static Table {
+    pub(crate) const fn table(self) -> &'static TransitionTable {
         match self {
             Self::Claude => &CLAUDE_TABLE,
             Self::Claude47 => &CLAUDE47_TABLE,
@@ -97,13 +97,13 @@ impl Family {
 
 // The open vocabularies and Gemma's take a few percent more or less than `o200k_base`, measured on the
 // same texts; see `docs/reference/tokens.md`.
-static O200K_TABLE: Table = Table::of(&O200K);
-static CLAUDE_TABLE: Table = Table::of(&CLAUDE);
-static CLAUDE47_TABLE: Table = Table::of(&CLAUDE47);
+static O200K_TABLE: TransitionTable = TransitionTable::of(&O200K);
+static CLAUDE_TABLE: TransitionTable = TransitionTable::of(&CLAUDE);
+static CLAUDE47_TABLE: TransitionTable = TransitionTable::of(&CLAUDE47);
 
-static CL100K_TABLE: Table = Table::of(&CL100K);
-static GEMINI_TABLE: Table = Table::of(&O200K.scaled(1170));
-static QWEN_TABLE: Table = Table::of(&O200K.scaled(1060));
-static DEEPSEEK_TABLE: Table = Table::of(&O200K.scaled(1050));
-static MISTRAL_TABLE: Table = Table::of(&O200K.scaled(1120));
-static UNKNOWN_TABLE: Table = Table::of(&O200K.scaled(1150));
+static CL100K_TABLE: TransitionTable = TransitionTable::of(&CL100K);
+static GEMINI_TABLE: TransitionTable = TransitionTable::of(&O200K.scaled(1170));
+static QWEN_TABLE: TransitionTable = TransitionTable::of(&O200K.scaled(1060));
+static DEEPSEEK_TABLE: TransitionTable = TransitionTable::of(&O200K.scaled(1050));
+static MISTRAL_TABLE: TransitionTable = TransitionTable::of(&O200K.scaled(1120));
+static UNKNOWN_TABLE: TransitionTable = TransitionTable::of(&O200K.scaled(1150));

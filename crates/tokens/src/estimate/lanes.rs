@@ -4,7 +4,7 @@
 //! text can be taken up in its middle: behind the first byte of a run the state is known, whatever
 //! came before. The parts' prices add up to exactly what one walk would give.
 
-use super::table::{Entry, Table, state_behind};
+use super::table::{Transition, TransitionTable, state_behind};
 
 /// Walks done at once; more of them compete for the same look-ups.
 const LANES: usize = 4;
@@ -14,7 +14,7 @@ const SPLIT_BYTES_MIN: usize = 128;
 const SEARCH_BYTES: usize = 24;
 
 /// The state behind `ascii`, and its price in thousandths of a token.
-pub(super) fn walk(table: &Table, state: u8, ascii: &[u8]) -> (u8, u64) {
+pub(super) fn walk(table: &TransitionTable, state: u8, ascii: &[u8]) -> (u8, u64) {
     match split(state, ascii) {
         Some(parts) => walk_together(table, parts),
         None => walk_alone(table, state, ascii),
@@ -40,8 +40,8 @@ fn split(state: u8, ascii: &[u8]) -> Option<[(u8, &[u8]); LANES]> {
     Some(parts)
 }
 
-fn walk_together(table: &Table, parts: [(u8, &[u8]); LANES]) -> (u8, u64) {
-    let [mut at_a, mut at_b, mut at_c, mut at_d] = parts.map(|(state, _)| Entry::at(state));
+fn walk_together(table: &TransitionTable, parts: [(u8, &[u8]); LANES]) -> (u8, u64) {
+    let [mut at_a, mut at_b, mut at_c, mut at_d] = parts.map(|(state, _)| Transition::at(state));
     let [a, b, c, d] = parts.map(|(_, part)| part.as_chunks::<2>().0);
     let mut milli_tokens = 0;
     for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
@@ -61,9 +61,9 @@ fn walk_together(table: &Table, parts: [(u8, &[u8]); LANES]) -> (u8, u64) {
     (last, milli_tokens)
 }
 
-fn walk_alone(table: &Table, state: u8, ascii: &[u8]) -> (u8, u64) {
+fn walk_alone(table: &TransitionTable, state: u8, ascii: &[u8]) -> (u8, u64) {
     let (pairs, odd) = ascii.as_chunks::<2>();
-    let (mut at, mut milli_tokens) = (Entry::at(state), 0);
+    let (mut at, mut milli_tokens) = (Transition::at(state), 0);
     for &pair in pairs {
         at = table.step_pair(at, pair);
         milli_tokens += u64::from(at.cost());

@@ -12,7 +12,7 @@ pub(crate) const START: u8 = 0;
 /// For each pair of classes of byte and each state: where the pair leads, and what it costs in
 /// thousandths of a token. Rows are longer than they need be, so that no look-up needs a check.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct TransitionTable {
     pairs: [u32; PAIRS],
     weights: Weights,
 }
@@ -26,9 +26,9 @@ const PAIRS: usize = 1 << (2 * CLASS_BITS + STATE_BITS);
 
 /// What a table holds: the state a pair leads to, and its price in thousandths of a token.
 #[derive(Clone, Copy)]
-pub(crate) struct Entry(u32);
+pub(crate) struct Transition(u32);
 
-impl Entry {
+impl Transition {
     /// Stands for a state alone, at no price.
     pub(crate) const fn at(state: u8) -> Self {
         Self(state as u32)
@@ -47,7 +47,7 @@ impl Entry {
     }
 }
 
-impl Table {
+impl TransitionTable {
     /// Unrolls a set of weights.
     pub(crate) const fn of(weights: &Weights) -> Self {
         let mut table = Self { pairs: [0; PAIRS], weights: *weights };
@@ -56,7 +56,7 @@ impl Table {
             let (first, second) = (pair / CLASSES, pair % CLASSES);
             let mut state = START;
             while state < RUNS {
-                let (middle, first_cost) = step(Run::at(state), Class::at(first), weights);
+                let (middle, first_cost) = step(RunState::at(state), Class::at(first), weights);
                 let (run, second_cost) = step(middle, Class::at(second), weights);
                 let cost = first_cost as u32 + second_cost as u32;
                 table.pairs[index(first, second, state)] = cost << STATE_BITS | run.state() as u32;
@@ -69,14 +69,14 @@ impl Table {
 
     /// The entry that a pair of ASCII bytes leads to from another, or from a state.
     #[inline]
-    pub(crate) fn step_pair(&self, from: Entry, [first, second]: [u8; 2]) -> Entry {
+    pub(crate) fn step_pair(&self, from: Transition, [first, second]: [u8; 2]) -> Transition {
         let classes = FIRST[usize::from(first)] | SECOND[usize::from(second)];
-        Entry(self.pairs[(usize::from(classes) | usize::from(from.state())) % PAIRS])
+        Transition(self.pairs[(usize::from(classes) | usize::from(from.state())) % PAIRS])
     }
 
     /// The state one ASCII byte leads to, and its price in thousandths of a token.
     pub(crate) fn step(&self, state: u8, byte: u8) -> (u8, u32) {
-        let (run, cost) = step(Run::at(state), CLASS_OF[usize::from(byte)], &self.weights);
+        let (run, cost) = step(RunState::at(state), CLASS_OF[usize::from(byte)], &self.weights);
         (run.state(), u32::from(cost))
     }
 
@@ -135,14 +135,14 @@ impl Class {
     }
 
     /// The run that the first byte of this class begins.
-    const fn begun(self) -> Run {
+    const fn begun(self) -> RunState {
         match self {
-            Self::Small => Run::Small(1),
-            Self::Capital => Run::Capital(1),
-            Self::Digit => Run::Digit(1),
-            Self::Punctuation => Run::Punctuation(1),
-            Self::LineEnd => Run::LineEnd,
-            Self::Blank => Run::Blank(1),
+            Self::Small => RunState::Small(1),
+            Self::Capital => RunState::Capital(1),
+            Self::Digit => RunState::Digit(1),
+            Self::Punctuation => RunState::Punctuation(1),
+            Self::LineEnd => RunState::LineEnd,
+            Self::Blank => RunState::Blank(1),
         }
     }
 
@@ -173,7 +173,7 @@ const CLASS_OF: [Class; 256] = {
 
 /// A run and its length, counted as far as the price depends on it.
 #[derive(Clone, Copy)]
-enum Run {
+enum RunState {
     None,
     Small(u8),
     Capital(u8),
@@ -189,7 +189,7 @@ const RUNS: u8 = 26;
 /// Small letters in a run that cost nothing beyond the run itself.
 const SMALL_FREE: u8 = 12;
 
-impl Run {
+impl RunState {
     const fn at(index: u8) -> Self {
         match index {
             1..=13 => Self::Small(index),
@@ -216,64 +216,80 @@ impl Run {
 }
 
 /// The step from a run to a class: the run goes on, or another begins.
-const fn step(run: Run, class: Class, weights: &Weights) -> (Run, u16) {
+const fn step(run: RunState, class: Class, weights: &Weights) -> (RunState, u16) {
     match class {
         Class::Small => step_small(run, weights),
         Class::Capital => step_capital(run, weights),
         Class::Digit => step_digit(run, weights),
         Class::Punctuation => step_punctuation(run, weights),
-        Class::LineEnd => (Run::LineEnd, if matches!(run, Run::LineEnd) { 0 } else { weights.line_ends }),
+        Class::LineEnd => {
+            (RunState::LineEnd, if matches!(run, RunState::LineEnd) { 0 } else { weights.line_ends })
+        }
         Class::Blank => step_blank(run, weights),
     }
 }
 
-const fn step_small(run: Run, weights: &Weights) -> (Run, u16) {
+const fn step_small(run: RunState, weights: &Weights) -> (RunState, u16) {
     match run {
-        Run::Small(length) if length < SMALL_FREE => (Run::Small(length + 1), 0),
-        Run::Small(_) => (Run::Small(SMALL_FREE + 1), weights.small_beyond),
-        Run::Capital(_) => (Run::Small(1), weights.small_after_capital),
-        Run::Digit(_) => (Run::Small(1), weights.small + weights.letter_digit),
-        Run::None | Run::Punctuation(_) | Run::LineEnd | Run::Blank(_) => (Run::Small(1), weights.small),
-    }
-}
-
-const fn step_capital(run: Run, weights: &Weights) -> (Run, u16) {
-    match run {
-        Run::Capital(1) => (Run::Capital(2), 0),
-        Run::Capital(_) => (Run::Capital(3), weights.capital_beyond),
-        Run::Digit(_) => (Run::Capital(1), weights.capital + weights.letter_digit),
-        Run::None | Run::Small(_) | Run::Punctuation(_) | Run::LineEnd | Run::Blank(_) => {
-            (Run::Capital(1), weights.capital)
+        RunState::Small(length) if length < SMALL_FREE => (RunState::Small(length + 1), 0),
+        RunState::Small(_) => (RunState::Small(SMALL_FREE + 1), weights.small_beyond),
+        RunState::Capital(_) => (RunState::Small(1), weights.small_after_capital),
+        RunState::Digit(_) => (RunState::Small(1), weights.small + weights.letter_digit),
+        RunState::None | RunState::Punctuation(_) | RunState::LineEnd | RunState::Blank(_) => {
+            (RunState::Small(1), weights.small)
         }
     }
 }
 
-const fn step_digit(run: Run, weights: &Weights) -> (Run, u16) {
+const fn step_capital(run: RunState, weights: &Weights) -> (RunState, u16) {
     match run {
-        Run::Digit(length) if length < 3 => (Run::Digit(length + 1), 0),
-        Run::Small(_) | Run::Capital(_) => (Run::Digit(1), weights.digits + weights.letter_digit),
-        Run::None | Run::Digit(_) | Run::Punctuation(_) | Run::LineEnd | Run::Blank(_) => {
-            (Run::Digit(1), weights.digits)
-        }
+        RunState::Capital(1) => (RunState::Capital(2), 0),
+        RunState::Capital(_) => (RunState::Capital(3), weights.capital_beyond),
+        RunState::Digit(_) => (RunState::Capital(1), weights.capital + weights.letter_digit),
+        RunState::None
+        | RunState::Small(_)
+        | RunState::Punctuation(_)
+        | RunState::LineEnd
+        | RunState::Blank(_) => (RunState::Capital(1), weights.capital),
     }
 }
 
-const fn step_punctuation(run: Run, weights: &Weights) -> (Run, u16) {
+const fn step_digit(run: RunState, weights: &Weights) -> (RunState, u16) {
     match run {
-        Run::Punctuation(1) => (Run::Punctuation(2), 0),
-        Run::Punctuation(_) => (Run::Punctuation(3), weights.punctuation_beyond),
-        Run::None | Run::Small(_) | Run::Capital(_) | Run::Digit(_) | Run::LineEnd | Run::Blank(_) => {
-            (Run::Punctuation(1), weights.punctuation)
+        RunState::Digit(length) if length < 3 => (RunState::Digit(length + 1), 0),
+        RunState::Small(_) | RunState::Capital(_) => {
+            (RunState::Digit(1), weights.digits + weights.letter_digit)
         }
+        RunState::None
+        | RunState::Digit(_)
+        | RunState::Punctuation(_)
+        | RunState::LineEnd
+        | RunState::Blank(_) => (RunState::Digit(1), weights.digits),
     }
 }
 
-const fn step_blank(run: Run, weights: &Weights) -> (Run, u16) {
+const fn step_punctuation(run: RunState, weights: &Weights) -> (RunState, u16) {
     match run {
-        Run::Blank(1) => (Run::Blank(2), weights.blanks),
-        Run::Blank(_) => (Run::Blank(2), 0),
-        Run::None | Run::Small(_) | Run::Capital(_) | Run::Digit(_) | Run::Punctuation(_) | Run::LineEnd => {
-            (Run::Blank(1), 0)
-        }
+        RunState::Punctuation(1) => (RunState::Punctuation(2), 0),
+        RunState::Punctuation(_) => (RunState::Punctuation(3), weights.punctuation_beyond),
+        RunState::None
+        | RunState::Small(_)
+        | RunState::Capital(_)
+        | RunState::Digit(_)
+        | RunState::LineEnd
+        | RunState::Blank(_) => (RunState::Punctuation(1), weights.punctuation),
+    }
+}
+
+const fn step_blank(run: RunState, weights: &Weights) -> (RunState, u16) {
+    match run {
+        RunState::Blank(1) => (RunState::Blank(2), weights.blanks),
+        RunState::Blank(_) => (RunState::Blank(2), 0),
+        RunState::None
+        | RunState::Small(_)
+        | RunState::Capital(_)
+        | RunState::Digit(_)
+        | RunState::Punctuation(_)
+        | RunState::LineEnd => (RunState::Blank(1), 0),
     }
 }

@@ -1,6 +1,6 @@
 //! Base64, decoded only as far as the dimensions lie.
 
-use super::Size;
+use super::PixelSize;
 use super::header::{dimensions, is_jpeg};
 
 /// Enough for every format but JPEG.
@@ -11,7 +11,7 @@ const JPEG_BYTES_MAX: usize = 256 << 10;
 
 /// The dimensions of an image in base64, or in a `data:` URL. Only its head is decoded.
 #[must_use]
-pub fn dimensions_base64(text: &str) -> Option<Size> {
+pub fn dimensions_base64(text: &str) -> Option<PixelSize> {
     let data = match text.strip_prefix("data:") {
         Some(url) => url.split_once(";base64,")?.1,
         None => text,
@@ -63,19 +63,19 @@ mod tests {
 
     #[test]
     fn an_image_in_base64_is_measured() {
-        assert_eq!(dimensions_base64(PIXEL), Some(Size { width: 1, height: 1 }));
+        assert_eq!(dimensions_base64(PIXEL), Some(PixelSize { width: 1, height: 1 }));
     }
 
     #[test]
     fn an_image_in_a_data_url_is_measured() {
         let url = format!("data:image/png;base64,{PIXEL}");
-        assert_eq!(dimensions_base64(&url), Some(Size { width: 1, height: 1 }));
+        assert_eq!(dimensions_base64(&url), Some(PixelSize { width: 1, height: 1 }));
     }
 
     #[test]
     fn a_damaged_image_is_measured_if_its_head_is_whole() {
         let damaged = format!("{}REDACTED ?? {}", &PIXEL[..40], &PIXEL[50..]);
-        assert_eq!(dimensions_base64(&damaged), Some(Size { width: 1, height: 1 }));
+        assert_eq!(dimensions_base64(&damaged), Some(PixelSize { width: 1, height: 1 }));
         assert_eq!(dimensions_base64("REDACTED"), None);
         assert_eq!(dimensions_base64("data:image/png,plain"), None);
     }
@@ -85,7 +85,7 @@ mod tests {
         // A segment of 300 bytes, then a frame of 16 by 8: far beyond the first 64 bytes.
         let jpeg = [&[0xFF, 0xD8, 0xFF, 0xE1, 1, 44][..], &[0; 298], &[0xFF, 0xC0, 0, 17, 8, 0, 8, 0, 16, 3]]
             .concat();
-        assert_eq!(dimensions_base64(&encode(&jpeg)), Some(Size { width: 16, height: 8 }));
+        assert_eq!(dimensions_base64(&encode(&jpeg)), Some(PixelSize { width: 16, height: 8 }));
     }
 
     fn encode(bytes: &[u8]) -> String {

@@ -1,11 +1,11 @@
 //! Reading an image's dimensions from the first bytes of the file, format by format.
 
-use super::Size;
+use super::PixelSize;
 
 /// The dimensions of a PNG, JPEG, GIF or WebP, from its first bytes; nothing for anything else,
 /// or where the bytes end too early. A JPEG may need a few hundred kilobytes, the others need 30 bytes.
 #[must_use]
-pub fn dimensions(bytes: &[u8]) -> Option<Size> {
+pub fn dimensions(bytes: &[u8]) -> Option<PixelSize> {
     let size = match bytes {
         [0x89, b'P', b'N', b'G', ..] => png(bytes),
         [0xFF, 0xD8, 0xFF, ..] => jpeg(bytes),
@@ -22,24 +22,24 @@ pub(super) fn is_jpeg(bytes: &[u8]) -> bool {
 }
 
 /// Signature, length and name of the first chunk, then width and height.
-fn png(bytes: &[u8]) -> Option<Size> {
+fn png(bytes: &[u8]) -> Option<PixelSize> {
     let is_header = bytes.get(12..16)? == b"IHDR";
-    is_header.then_some(Size { width: big_u32(bytes, 16)?, height: big_u32(bytes, 20)? })
+    is_header.then_some(PixelSize { width: big_u32(bytes, 16)?, height: big_u32(bytes, 20)? })
 }
 
-fn gif(bytes: &[u8]) -> Option<Size> {
-    Some(Size { width: little_u16(bytes, 6)?, height: little_u16(bytes, 8)? })
+fn gif(bytes: &[u8]) -> Option<PixelSize> {
+    Some(PixelSize { width: little_u16(bytes, 6)?, height: little_u16(bytes, 8)? })
 }
 
 /// Segments of a marker and a length, up to the frame header that holds the size.
-fn jpeg(bytes: &[u8]) -> Option<Size> {
+fn jpeg(bytes: &[u8]) -> Option<PixelSize> {
     let mut at = 2;
     loop {
         let marker = marker(bytes, &mut at)?;
         match marker {
             // Frame headers, all but the three of their range that mean something else.
             0xC0..=0xCF if !matches!(marker, 0xC4 | 0xC8 | 0xCC) => {
-                return Some(Size { height: big_u16(bytes, at + 3)?, width: big_u16(bytes, at + 5)? });
+                return Some(PixelSize { height: big_u16(bytes, at + 3)?, width: big_u16(bytes, at + 5)? });
             }
             // Markers that stand alone.
             0x01 | 0xD0..=0xD7 => {}
@@ -63,16 +63,17 @@ fn marker(bytes: &[u8], at: &mut usize) -> Option<u8> {
 }
 
 /// Three kinds of first chunk, each with its own way of writing the size.
-fn webp(bytes: &[u8]) -> Option<Size> {
+fn webp(bytes: &[u8]) -> Option<PixelSize> {
     match bytes.get(12..16)? {
-        b"VP8 " => {
-            Some(Size { width: little_u16(bytes, 26)? & 0x3FFF, height: little_u16(bytes, 28)? & 0x3FFF })
-        }
+        b"VP8 " => Some(PixelSize {
+            width: little_u16(bytes, 26)? & 0x3FFF,
+            height: little_u16(bytes, 28)? & 0x3FFF,
+        }),
         b"VP8L" => {
             let bits = little_u24(bytes, 21)? | u32::from(*bytes.get(24)?) << 24;
-            Some(Size { width: (bits & 0x3FFF) + 1, height: (bits >> 14 & 0x3FFF) + 1 })
+            Some(PixelSize { width: (bits & 0x3FFF) + 1, height: (bits >> 14 & 0x3FFF) + 1 })
         }
-        b"VP8X" => Some(Size { width: little_u24(bytes, 24)? + 1, height: little_u24(bytes, 27)? + 1 }),
+        b"VP8X" => Some(PixelSize { width: little_u24(bytes, 24)? + 1, height: little_u24(bytes, 27)? + 1 }),
         _ => None,
     }
 }

@@ -11,8 +11,8 @@ use crate::terminal_operator::TerminalOperator;
 use crate::transcript_file::{OpenConversation, TranscriptFile};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{EntryId, Outcome, Policy, Range, Record, Strategy, Trigger, fence};
-use epitome_engine::{Asking, CompactOptions, Restorer, Session, SessionOptions};
-use epitome_settings::Resolved;
+use epitome_engine::{AskScope, CompactOptions, Restorer, Session, SessionOptions};
+use epitome_settings::ResolvedPolicy;
 use indicatif::ProgressBar;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl<'a> CompactRun<'a> {
         command: &'a FileCommand,
         file: &'a TranscriptFile,
         target: Target,
-        resolved: &Resolved,
+        resolved: &ResolvedPolicy,
         bar: &'a ProgressBar,
     ) -> Result<Self> {
         let mut ports = command.ports.ports(resolved)?;
@@ -105,7 +105,7 @@ impl<'a> CompactRun<'a> {
 
     /// What it would come to, with nobody asked.
     fn preview(&self, open: &OpenConversation) -> Result<Arc<Record>> {
-        let options = CompactOptions { asking: Asking::Nobody, ..self.options() };
+        let options = CompactOptions { asking: AskScope::Nobody, ..self.options() };
         let work = async { Ok(open.engine.preview(&open.opening, Trigger::Manual, options).await?) };
         self.command.waiting.to_the_end(work)
     }

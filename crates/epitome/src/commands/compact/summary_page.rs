@@ -5,7 +5,7 @@ use crate::cli::CompactArgs;
 use crate::commands::{calls_text, spent_text, window_text};
 use crate::output::Page;
 use epitome_core::{Change, Outcome};
-use epitome_engine::WindowFrom;
+use epitome_engine::WindowSource;
 
 /// Prints what was done, or would be, on standard error.
 pub(super) fn print(line: &RecordLine, args: &CompactArgs) {
@@ -37,7 +37,7 @@ fn write(page: &mut Page, line: &RecordLine, args: &CompactArgs) {
             line.file
         );
     }
-    if line.window_source == WindowFrom::Guess {
+    if line.window_source == WindowSource::Guess {
         writeln!(page, "  note: the window is {}; name it with --window", window_text(line.window_source));
     }
     if line.problems > 0 && line.conversation == 0 {

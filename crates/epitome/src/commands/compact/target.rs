@@ -6,7 +6,7 @@ use crate::transcript_file::TranscriptFile;
 use crate::{input, output};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{Compaction, Entry, EntryId, Expressible, Mark, Record, ledger::Operation};
-use epitome_engine::{Appended, Session};
+use epitome_engine::{AppendedEntry, Session};
 use epitome_wire::{Boundary, ByteSource, Format, Protocol, append, can_express, native};
 use std::io::Write;
 use std::ops::Range;
@@ -29,13 +29,13 @@ pub(super) struct CompactedConversation {
     pub number: usize,
     pub record: Arc<Record>,
     /// What the engine appended, in order.
-    pub appended: Vec<Appended>,
+    pub appended: Vec<AppendedEntry>,
     pub session: Session,
 }
 
 impl CompactedConversation {
     /// Marks that were appended, each with the entry it is anchored at.
-    fn marks(&self) -> impl Iterator<Item = (&Appended, &Mark)> {
+    fn marks(&self) -> impl Iterator<Item = (&AppendedEntry, &Mark)> {
         self.appended.iter().filter_map(|one| match &one.entry {
             Entry::Mark(mark) => Some((one, mark)),
             Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => None,

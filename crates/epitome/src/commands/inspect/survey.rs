@@ -34,7 +34,7 @@ pub struct Survey {
     /// The context before each message, in order.
     pub over_time: Vec<u64>,
     /// The messages that take most, largest first.
-    pub largest: Vec<Large>,
+    pub largest: Vec<LargeMessage>,
     /// Compactions found in the file.
     pub compactions: Vec<FoundCompaction>,
     pub ledger: Ledger,
@@ -51,7 +51,7 @@ pub struct Share {
 
 /// A large message.
 #[derive(Serialize)]
-pub struct Large {
+pub struct LargeMessage {
     pub id: EntryId,
     pub role: Role,
     pub tokens: Tokens,
@@ -183,12 +183,12 @@ fn share_in_view(conversation: &Conversation, context: &Context) -> Share {
     share
 }
 
-fn largest(conversation: &Conversation, context: &Context) -> Vec<Large> {
+fn largest(conversation: &Conversation, context: &Context) -> Vec<LargeMessage> {
     let mut all: Vec<(EntryId, Tokens)> =
         context.message_slots().map(|(id, _, tokens)| (id, tokens)).collect();
     all.sort_by_key(|&(id, tokens)| (std::cmp::Reverse(tokens), id));
     all.truncate(LARGEST_MAX);
-    let large = |(id, tokens)| Some(Large { id, role: conversation.log.item(id)?.role, tokens });
+    let large = |(id, tokens)| Some(LargeMessage { id, role: conversation.log.item(id)?.role, tokens });
     all.into_iter().filter_map(large).collect()
 }
 

@@ -5,7 +5,7 @@ use crate::session_ports::PortsBuilder;
 use crate::settings::{Disk, Lookup};
 use anyhow::Result;
 use epitome_server::{Caller, Rules, SessionRule};
-use epitome_settings::{Live, Resolved};
+use epitome_settings::{LivePolicy, ResolvedPolicy};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,9 +23,9 @@ pub(super) struct LiveRules {
 
 /// The settings for one model, and the newest that could be used.
 struct Followed {
-    live: Live,
+    live: LivePolicy,
     /// What `rule` was made from.
-    seen: Arc<Resolved>,
+    seen: Arc<ResolvedPolicy>,
     rule: SessionRule,
     /// What was said of settings that cannot be used, so that it is said once.
     told: Option<String>,
@@ -42,13 +42,13 @@ impl LiveRules {
 
     fn follow(&self, model: Option<&str>) -> Result<Followed> {
         let (watched, rest) = self.lookup.found(model)?;
-        let mut live = Live::open(Arc::new(Disk), watched, rest)?;
+        let mut live = LivePolicy::open(Arc::new(Disk), watched, rest)?;
         let seen = live.check().clone();
         let rule = self.rule(&seen)?;
         Ok(Followed { live, seen, rule, told: None })
     }
 
-    fn rule(&self, resolved: &Resolved) -> Result<SessionRule> {
+    fn rule(&self, resolved: &ResolvedPolicy) -> Result<SessionRule> {
         self.note(&resolved.notes);
         Ok(SessionRule { policy: resolved.policy.clone(), ports: self.ports.ports(resolved)?.ports })
     }

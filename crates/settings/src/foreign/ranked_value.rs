@@ -1,10 +1,10 @@
 //! A value of another system as what it must be, or a refusal that says where it was written.
 
 use crate::error::SettingsError;
-use crate::resolve::Said;
+use crate::resolve::RankedValue;
 use toml::Value;
 
-impl Said {
+impl RankedValue {
     /// A number, with or without a fraction; variables of the environment hold it as text.
     pub(super) fn number(&self) -> Result<f64, SettingsError> {
         let written = match &self.leaf.value {

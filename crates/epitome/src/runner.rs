@@ -13,13 +13,13 @@ use tokio::runtime::{Builder, Runtime};
 
 /// The one place that waits.
 #[derive(Default)]
-pub struct Waiting {
+pub struct Runner {
     runtime: OnceCell<Runtime>,
     /// Ends at the first ctrl-c since someone was first waited for, even one that came between two waits.
     interrupted: OnceCell<RefCell<BoxFuture<'static, io::Result<()>>>>,
 }
 
-impl Waiting {
+impl Runner {
     /// Runs work that asks whoever `driver` can ask.
     pub fn run<T>(
         &self,
@@ -54,7 +54,7 @@ impl Waiting {
         runtime.block_on(async {
             tokio::select! {
                 done = work => done,
-                Ok(()) = interrupted.as_mut() => Err(Cancelled.into()),
+                Ok(()) = interrupted.as_mut() => Err(Interruption.into()),
             }
         })
     }
@@ -70,17 +70,17 @@ impl Waiting {
 
 /// Someone pressed ctrl-c.
 #[derive(Clone, Copy, Debug)]
-pub struct Cancelled;
+pub struct Interruption;
 
-impl fmt::Display for Cancelled {
+impl fmt::Display for Interruption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("cancelled; nothing was written")
     }
 }
 
-impl std::error::Error for Cancelled {}
+impl std::error::Error for Interruption {}
 
 /// Whether work ended because someone pressed ctrl-c.
 pub fn is_cancelled(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| cause.is::<Cancelled>())
+    error.chain().any(|cause| cause.is::<Interruption>())
 }
