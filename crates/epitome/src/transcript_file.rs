@@ -11,7 +11,7 @@ use epitome_engine::{
 };
 use epitome_settings::ResolvedPolicy;
 use epitome_tokens::{Catalog, ModelSpec};
-use epitome_wire::{ByteSource, Conversation, Fixed, Transcript, read};
+use epitome_wire::{ByteSource, Conversation, FixedParts, Transcript, read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ impl TranscriptFile {
     }
 
     /// Counter and budget of one conversation, with `fixed` before its history.
-    pub fn assembly(&self, fixed: &Fixed) -> Assembly {
+    pub fn assembly(&self, fixed: &FixedParts) -> Assembly {
         let mut assembly = self.assembly.clone();
         let tokens = assembly.count_fixed(&fixed.system, &fixed.tools);
         assembly.set_request(tokens, fixed.max_tokens.map(Tokens));

@@ -8,7 +8,7 @@ use epitome_core::{CallResult, SummaryRequest, Tokens};
 use epitome_engine::{BoxFuture, Clock, Model, ModelMeasure};
 use epitome_tokens::{self as tokens, Counter, Prices, SpecSource};
 use epitome_wire::Protocol;
-use epitome_wire::overflow::{Endpoint, OverflowVerdict, RequestFacts, Windows};
+use epitome_wire::overflow::{Endpoint, LearnedWindows, OverflowVerdict, RequestFacts};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -24,7 +24,7 @@ pub struct World {
     /// Spreads retries.
     pub dice: Arc<dyn Dice>,
     /// What was learned; whoever keeps sessions keeps this too.
-    pub windows: Arc<Mutex<Windows>>,
+    pub windows: Arc<Mutex<LearnedWindows>>,
     /// The bounds of each call.
     pub limits: Limits,
 }
@@ -174,7 +174,7 @@ impl Provider {
         self.with_windows(|windows, _| windows.succeeded(&self.endpoint(), prompt));
     }
 
-    fn with_windows<T>(&self, act: impl FnOnce(&mut Windows, Duration) -> T) -> T {
+    fn with_windows<T>(&self, act: impl FnOnce(&mut LearnedWindows, Duration) -> T) -> T {
         let now = self.world.clock.now();
         act(&mut self.world.windows.lock().unwrap_or_else(PoisonError::into_inner), now)
     }

@@ -5,7 +5,7 @@ use crate::body::Body;
 use crate::element;
 use crate::view::{Origin, Part};
 use epitome_core::Message;
-use epitome_wire::{Fixed, Protocol, decode, decode_fixed};
+use epitome_wire::{FixedParts, Protocol, decode, decode_fixed};
 use std::ops::Range;
 
 /// A body we cannot tell the meaning of. It is passed on as it came; its provider will.
@@ -56,7 +56,7 @@ fn mark_parts(found: &mut [(Origin, Message)]) {
 }
 
 /// What stands around the history: system prompt, tools, model and the answer's limit.
-pub(crate) fn fixed(protocol: Protocol, body: &Body, opening: usize) -> Fixed {
+pub(crate) fn fixed(protocol: Protocol, body: &Body, opening: usize) -> FixedParts {
     let instructions: Vec<&str> = (0..opening).map(|at| body.element(at)).collect();
     let around = body.with_messages::<&str>(&[]);
     decode_fixed(protocol, &String::from_utf8_lossy(&around), &instructions)

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
-use epitome_wire::overflow::{ErrorPlace, Numbers, OverflowClass, RequestFacts, classify};
+use epitome_wire::overflow::{ErrorPlace, OverflowClass, OverflowFigures, RequestFacts, classify};
 use epitome_wire::protocol::{ModelReply, reply};
 use epitome_wire::sse::Assembler;
 use epitome_wire::{Protocol, sse};
@@ -54,7 +54,7 @@ pub(crate) enum Opened {
     /// It can be passed on.
     Reply(Reply),
     /// The request was too long; this is how the provider says so.
-    TooLong(Reply, Numbers),
+    TooLong(Reply, OverflowFigures),
 }
 
 /// Errors are short; a longer one is passed on and not looked at.
@@ -92,7 +92,7 @@ pub(crate) async fn open(
 }
 
 /// The numbers of an error that a shorter request would not meet.
-fn overflow(seen: ErrorPlace, body: &[u8], known: &RequestFacts) -> Option<Numbers> {
+fn overflow(seen: ErrorPlace, body: &[u8], known: &RequestFacts) -> Option<OverflowFigures> {
     let verdict = classify(seen, body, known);
     // A client that asked for too long an answer is answered by a shorter prompt: its limit stays its own.
     let is_too_long = verdict.class == OverflowClass::OutputReserve || verdict.needs_compaction(known);

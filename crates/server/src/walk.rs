@@ -23,9 +23,9 @@ use epitome_engine::{
     Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, HashedMessages, NoWindow, PreparedSession,
     RefusalFigures, SessionOptions, TurnEnd, WindowFacts,
 };
-use epitome_wire::overflow::{Numbers, RequestFacts};
+use epitome_wire::overflow::{OverflowFigures, RequestFacts};
 use epitome_wire::protocol::ModelReply;
-use epitome_wire::{Fixed, Protocol};
+use epitome_wire::{FixedParts, Protocol};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -80,7 +80,7 @@ enum Attempt {
     /// Because the client sent it.
     First,
     /// Because the provider refused it as too long, and it can be made shorter.
-    AfterOverflow(Numbers),
+    AfterOverflow(OverflowFigures),
 }
 
 impl Request {
@@ -116,7 +116,7 @@ pub(crate) async fn prepare(house: &Arc<House>, request: &Arc<Request>) -> Prepa
 pub(crate) async fn recover(
     house: &Arc<House>,
     request: &Arc<Request>,
-    told: Numbers,
+    told: OverflowFigures,
 ) -> Option<PreparedRequest> {
     attempt(house, request, Attempt::AfterOverflow(told)).await
 }
@@ -252,7 +252,7 @@ impl Walk<'_> {
         let known = WindowFacts { stated: settings.window, learned, ..WindowFacts::default() };
         let model = settings.catalog.find(body.model());
         let mut assembly = Assembly::new(rule.policy.clone(), model, known)?;
-        let Fixed { system, tools, max_tokens, .. } = reading::fixed(*protocol, body, *opening);
+        let FixedParts { system, tools, max_tokens, .. } = reading::fixed(*protocol, body, *opening);
         let fixed = assembly.count_fixed(&system, &tools);
         assembly.set_request(fixed, max_tokens.map(Tokens));
         let idle = self.house.books.with(session, |book| book.seen.elapsed());
@@ -334,7 +334,11 @@ impl Walk<'_> {
     }
 
     /// Makes room after an overflow; none where no more can be done.
-    async fn recover(&self, opening: &Checkout, told: Numbers) -> Result<Option<PreparedSession>, WalkError> {
+    async fn recover(
+        &self,
+        opening: &Checkout,
+        told: OverflowFigures,
+    ) -> Result<Option<PreparedSession>, WalkError> {
         let session = opening.session;
         self.house.tell(What::TooLong { session });
         let figures = RefusalFigures { limit: told.limit(), requested: told.requested };

@@ -7,7 +7,7 @@ use crate::prompt::Prompt;
 use crate::tool::{self, Tool};
 use epitome_core::{Archive, Message, ZeroMeasure};
 use epitome_tokens::{Catalog, Counter, ModelSpec};
-use epitome_wire::{Conversation, Fixed, Protocol, read};
+use epitome_wire::{Conversation, FixedParts, Protocol, read};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ pub(crate) struct Asked {
     pub(crate) envelope: Envelope,
     pub(crate) model: ModelSpec,
     pub(crate) counter: Counter,
-    pub(crate) fixed: Fixed,
+    pub(crate) fixed: FixedParts,
     pub(crate) messages: Vec<Arc<Message>>,
     pub(crate) prompt: Prompt,
 }

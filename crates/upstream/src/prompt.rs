@@ -4,7 +4,7 @@
 
 use epitome_core::{Image, Measure, Message, Tokens};
 use epitome_tokens::{Counter, ImageDetail, dimensions_base64};
-use epitome_wire::Fixed;
+use epitome_wire::FixedParts;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub(crate) struct Prompt {
 
 impl Prompt {
     /// Weighs a request's parts.
-    pub(crate) fn weigh(counter: &Counter, fixed: &Fixed, messages: &[Arc<Message>]) -> Self {
+    pub(crate) fn weigh(counter: &Counter, fixed: &FixedParts, messages: &[Arc<Message>]) -> Self {
         let mut parts = tools(counter, &fixed.tools);
         parts.extend(fixed.system.iter().map(|piece| {
             let tokens = counter.count_text(piece) + counter.message_overhead();

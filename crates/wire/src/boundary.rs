@@ -8,8 +8,8 @@ mod mark;
 mod take_back;
 
 pub(crate) use kept::{branch_messages, kept_tail};
-pub(crate) use mark::{Mark, begin_line, derive};
-pub(crate) use take_back::{Found, take_back};
+pub(crate) use mark::{BoundaryMark, begin_line, derive};
+pub(crate) use take_back::{LastCompaction, take_back};
 
 use crate::format::names;
 use crate::{ByteSource, FORMATS, Format, ReadError, Transcript};
@@ -98,7 +98,7 @@ pub enum WriteError {
 
 /// How to take back the last compaction of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Undo {
+pub enum BoundaryUndo {
     /// There is none.
     Nothing,
     /// Cut the file to this many bytes: it is then what it was.
@@ -121,7 +121,7 @@ pub fn append(
 }
 
 /// How to take back the last compaction of `source`, a file of a format that can be appended to.
-pub fn undo(format: Format, source: &dyn ByteSource) -> Result<Undo, ReadError> {
+pub fn undo(format: Format, source: &dyn ByteSource) -> Result<BoundaryUndo, ReadError> {
     let Some(resume) = &format.row().resume else {
         let resumable = FORMATS.iter().filter(|row| row.resume.is_some());
         let why = format!("only {} are taken back", names(resumable.map(|row| row.name)));

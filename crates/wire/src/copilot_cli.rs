@@ -7,11 +7,11 @@ mod event;
 mod message;
 mod session;
 
-use crate::detect::Sample;
-use crate::jsonl::{Object, Problems, each_object};
+use crate::detect::DetectSample;
+use crate::jsonl::{JsonlObject, Problems, each_object};
 use crate::{ByteSource, Format, ReadError, Transcript};
 use epitome_core::Measure;
-use event::Event;
+use event::CopilotEvent;
 pub(crate) use message::decode;
 use session::Session;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const ASIDES: [&str; 8] = [
 ];
 
 /// Whether a line is an event of its log.
-pub(crate) fn is_event(sample: &Sample<'_>) -> bool {
+pub(crate) fn is_event(sample: &DetectSample<'_>) -> bool {
     sample.line_kind().is_some_and(|kind| kind.contains('.') && sample.has("data"))
 }
 
@@ -58,8 +58,12 @@ pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result
 }
 
 /// Takes one event; true where it is one of Copilot's.
-fn take(session: &mut Session<'_>, object: Object<'_>, problems: &mut Problems) -> serde_json::Result<bool> {
-    let event: Event<'_> = serde_json::from_str(object.text)?;
+fn take(
+    session: &mut Session<'_>,
+    object: JsonlObject<'_>,
+    problems: &mut Problems,
+) -> serde_json::Result<bool> {
+    let event: CopilotEvent<'_> = serde_json::from_str(object.text)?;
     match &*event.kind {
         "user.message" | "assistant.message" | "tool.execution_complete" => {
             session.take_message(&event, object, problems)?;

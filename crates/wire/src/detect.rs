@@ -9,7 +9,7 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use sample::{Sample, has_role};
+pub(crate) use sample::{DetectSample, has_role};
 
 use crate::document::{View, broken};
 use crate::{ByteSource, FORMATS, Format, ReadError};
@@ -45,7 +45,7 @@ fn beginning(source: &dyn ByteSource, len: usize) -> Result<Vec<u8>, ReadError> 
 
 /// The format of a value: the first that recognises it.
 fn format_of(value: View<'_>) -> Option<Format> {
-    let sample = Sample::from(value);
+    let sample = DetectSample::from(value);
     FORMATS.iter().find(|row| (row.recognize)(&sample)).map(|row| row.format)
 }
 

@@ -8,10 +8,10 @@ mod draft;
 mod pairs;
 mod view;
 
-pub(crate) use draft::Draft;
-pub(crate) use view::{Object, View};
+pub(crate) use draft::ConversationDraft;
+pub(crate) use view::{ObjectView, View};
 
-use crate::detect::Sample;
+use crate::detect::DetectSample;
 use crate::jsonl::Problems;
 use crate::{ByteSource, Format, Problem, ReadError, Span, Transcript};
 use epitome_core::{Measure, Message};
@@ -28,22 +28,22 @@ pub(crate) trait Dialect: Sized {
     const FORMAT: Format;
 
     /// Whether a value at the beginning of a file is a document of this format.
-    fn is_document(sample: &Sample<'_>) -> bool;
+    fn is_document(sample: &DetectSample<'_>) -> bool;
 
     /// The conversations in the document's values, or why this is not the format.
-    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String>;
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<ConversationView<'a>>, String>;
 
     /// Tells one conversation to the draft.
-    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>);
+    fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>);
 
     /// The message that `runs` say on `side`.
     fn message(runs: &[View<'_>], side: Side) -> Result<Message, String>;
 }
 
 /// One conversation as it stands in the document.
-pub(crate) struct Body<'a> {
+pub(crate) struct ConversationView<'a> {
     /// The fields around it: model, tools, state.
-    pub(crate) around: Object<'a>,
+    pub(crate) around: ObjectView<'a>,
     /// Its messages, items or events, in order.
     pub(crate) elements: Vec<View<'a>>,
 }
@@ -82,7 +82,7 @@ pub(crate) fn read<D: Dialect>(
     let (mut conversations, mut problems) = (Vec::with_capacity(bodies.len()), Problems::default());
     for (index, body) in bodies.iter().enumerate() {
         let label = if bodies.len() > 1 { format!("conversation {}, ", index + 1) } else { String::new() };
-        let mut draft = Draft::<D>::new(&document, source.clone(), measure, label, &mut problems);
+        let mut draft = ConversationDraft::<D>::new(&document, source.clone(), measure, label, &mut problems);
         D::tell(body, &mut draft);
         conversations.push(draft.finish());
     }

@@ -4,8 +4,8 @@
 //! endings of files and the lists in the documentation are made from [`FORMATS`]. A format that is only read
 //! is its module, its variant and row here, and its test. How it is recognised and read is in its module.
 
-use crate::boundary::{Boundary, Undo, WriteError};
-use crate::detect::Sample;
+use crate::boundary::{Boundary, BoundaryUndo, WriteError};
+use crate::detect::DetectSample;
 use crate::document::{self, Dialect};
 use crate::protocol::read::{
     anthropic::Anthropic, openai_chat::OpenaiChat, openai_responses::OpenaiResponses,
@@ -61,29 +61,29 @@ pub struct FormatRow {
     /// How its files end, without the dot: what is looked for in folders.
     pub endings: &'static [&'static str],
     /// Whether a value at the beginning of a file is of this format.
-    pub(crate) recognize: fn(&Sample<'_>) -> bool,
-    pub(crate) read: Read,
+    pub(crate) recognize: fn(&DetectSample<'_>) -> bool,
+    pub(crate) read: ReadFn,
     /// Makes a message again from the bytes it stands in.
-    pub(crate) decode: Decode,
+    pub(crate) decode: DecodeFn,
     /// How its tool goes on from a file we appended a compaction to; none where it is only read.
-    pub(crate) resume: Option<Resume>,
+    pub(crate) resume: Option<ResumeRow>,
 }
 
 /// Reads a whole file.
-pub(crate) type Read = fn(Arc<dyn ByteSource>, &dyn Measure) -> Result<Transcript, ReadError>;
+pub(crate) type ReadFn = fn(Arc<dyn ByteSource>, &dyn Measure) -> Result<Transcript, ReadError>;
 
 /// Makes a message from the bytes of its spans, `part` telling apart several made from the same.
-pub(crate) type Decode = fn(runs: &[Vec<u8>], part: u32) -> Result<Message, String>;
+pub(crate) type DecodeFn = fn(runs: &[Vec<u8>], part: u32) -> Result<Message, String>;
 
 /// Appending to a format, and taking that back.
 #[derive(Debug)]
-pub(crate) struct Resume {
-    pub(crate) append: Append,
-    pub(crate) undo: fn(&dyn ByteSource) -> Result<Undo, ReadError>,
+pub(crate) struct ResumeRow {
+    pub(crate) append: AppendFn,
+    pub(crate) undo: fn(&dyn ByteSource) -> Result<BoundaryUndo, ReadError>,
     pub(crate) can: Expressible,
 }
 
-type Append = fn(&Transcript, usize, &dyn ByteSource, &Boundary) -> Result<Vec<u8>, WriteError>;
+type AppendFn = fn(&Transcript, usize, &dyn ByteSource, &Boundary) -> Result<Vec<u8>, WriteError>;
 
 /// Claude Code shows what it preserves after the summary and never before it, and pi everything from one
 /// entry on. Neither shows a message otherwise than it was said.
@@ -101,7 +101,7 @@ pub const FORMATS: &[FormatRow] = &[
         recognize: claude_code::is_record,
         read: claude_code::read,
         decode: claude_code::decode,
-        resume: Some(Resume { append: claude_code::append, undo: claude_code::undo, can: AFTER_ONLY }),
+        resume: Some(ResumeRow { append: claude_code::append, undo: claude_code::undo, can: AFTER_ONLY }),
     },
     FormatRow {
         format: Format::Codex,
@@ -110,7 +110,7 @@ pub const FORMATS: &[FormatRow] = &[
         recognize: codex::is_line,
         read: codex::read,
         decode: codex::decode,
-        resume: Some(Resume { append: codex::append, undo: codex::undo, can: BEFORE_AND_AFTER }),
+        resume: Some(ResumeRow { append: codex::append, undo: codex::undo, can: BEFORE_AND_AFTER }),
     },
     FormatRow {
         format: Format::Pi,
@@ -119,7 +119,7 @@ pub const FORMATS: &[FormatRow] = &[
         recognize: pi::is_entry,
         read: pi::read,
         decode: pi::decode,
-        resume: Some(Resume { append: pi::append, undo: pi::undo, can: AFTER_ONLY }),
+        resume: Some(ResumeRow { append: pi::append, undo: pi::undo, can: AFTER_ONLY }),
     },
     document_row::<Opencode>("opencode", &["json"]),
     document_row::<GeminiCli>("gemini-cli", &["json"]),

@@ -3,8 +3,8 @@
 //! A `gemini` record holds the reply, its thoughts, its calls and their results all in one; here the
 //! reply is a message and each result another, made from its call's own bytes.
 
-use crate::detect::Sample;
-use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::detect::DetectSample;
+use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
 use crate::protocol::read::block_of;
 use crate::{Format, ReportedUsage};
 use epitome_core::{
@@ -18,15 +18,15 @@ pub(crate) struct GeminiCli;
 impl Dialect for GeminiCli {
     const FORMAT: Format = Format::GeminiCli;
 
-    fn is_document(sample: &Sample<'_>) -> bool {
+    fn is_document(sample: &DetectSample<'_>) -> bool {
         sample.messages.is_some() && is_session(&sample.object)
     }
 
-    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<ConversationView<'a>>, String> {
         roots.iter().map(|root| body_of(*root)).collect()
     }
 
-    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+    fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
         for (index, element) in body.elements.iter().enumerate() {
             draft.turn_to(index);
             tell_record(*element, draft);
@@ -49,18 +49,18 @@ impl Dialect for GeminiCli {
     }
 }
 
-fn body_of(root: View<'_>) -> Result<Body<'_>, String> {
+fn body_of(root: View<'_>) -> Result<ConversationView<'_>, String> {
     let around = root.object().unwrap_or_default();
     let elements = around.get("messages").and_then(View::list).filter(|_| is_session(&around));
     let elements = elements.ok_or("there is no `sessionId` with `projectHash` and `messages` beside it")?;
-    Ok(Body { around, elements })
+    Ok(ConversationView { around, elements })
 }
 
-fn is_session(around: &Object<'_>) -> bool {
+fn is_session(around: &ObjectView<'_>) -> bool {
     around.has("sessionId") && (around.has("projectHash") || around.has("startTime"))
 }
 
-fn tell_record(view: View<'_>, draft: &mut Draft<'_, GeminiCli>) {
+fn tell_record(view: View<'_>, draft: &mut ConversationDraft<'_, GeminiCli>) {
     let record = view.object().unwrap_or_default();
     let id = match record.text("type").as_deref() {
         Some("user") => draft.say(&[view], Side::Said),
@@ -74,7 +74,11 @@ fn tell_record(view: View<'_>, draft: &mut Draft<'_, GeminiCli>) {
     }
 }
 
-fn tell_reply(view: View<'_>, record: &Object<'_>, draft: &mut Draft<'_, GeminiCli>) -> Option<EntryId> {
+fn tell_reply(
+    view: View<'_>,
+    record: &ObjectView<'_>,
+    draft: &mut ConversationDraft<'_, GeminiCli>,
+) -> Option<EntryId> {
     let id = draft.say(&[view], Side::Said)?;
     let usage = record.get("tokens").and_then(View::object).and_then(|tokens| usage(&tokens));
     draft.reply(id, record.text("model").map(Into::into), usage);
@@ -88,7 +92,7 @@ fn tell_reply(view: View<'_>, record: &Object<'_>, draft: &mut Draft<'_, GeminiC
 }
 
 /// Gemini counts cached tokens in its input, and thoughts beside its output.
-fn usage(tokens: &Object<'_>) -> Option<ReportedUsage> {
+fn usage(tokens: &ObjectView<'_>) -> Option<ReportedUsage> {
     let count = |key| tokens.number(key).unwrap_or(0);
     Some(ReportedUsage {
         prompt: tokens.number("input")?,
@@ -98,20 +102,20 @@ fn usage(tokens: &Object<'_>) -> Option<ReportedUsage> {
     })
 }
 
-fn reply_blocks(record: &Object<'_>) -> Vec<Block> {
+fn reply_blocks(record: &ObjectView<'_>) -> Vec<Block> {
     let thoughts =
         record.list("thoughts").into_iter().filter_map(|thought| Some(thinking(&thought.object()?)));
     let calls = record.list("toolCalls").into_iter().filter_map(|call| Some(call_of(&call.object()?)));
     thoughts.chain(said(record.get("content"))).chain(calls).collect()
 }
 
-fn thinking(thought: &Object<'_>) -> Block {
+fn thinking(thought: &ObjectView<'_>) -> Block {
     let pieces = ["subject", "description"].into_iter().filter_map(|key| thought.text(key));
     let text = pieces.collect::<Vec<_>>().join("\n");
     Block::Thinking { text: text.into(), signature: None, redacted: false }
 }
 
-fn call_of(call: &Object<'_>) -> Block {
+fn call_of(call: &ObjectView<'_>) -> Block {
     let input = call.get("args").map_or("{}", View::json).into();
     Block::Call(Call { id: CallId(call.shared("id")), name: call.shared("name"), input, freeform: false })
 }
@@ -142,7 +146,7 @@ fn text(text: Arc<str>) -> Option<ResultPart> {
 }
 
 /// The result a call carries. What was cancelled or refused comes as an error.
-fn answer(call: &Object<'_>) -> Message {
+fn answer(call: &ObjectView<'_>) -> Message {
     let is_error = call.text("status").is_some_and(|status| status != "success");
     let parts = call.list("result").into_iter().filter_map(result_part).collect();
     let result = ToolResult { call: CallId(call.shared("id")), parts, is_error };

@@ -2,8 +2,8 @@
 //!
 //! `system` messages occur in the middle of a thread; only those at its start are its system prompt.
 
-use crate::detect::Sample;
-use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::detect::DetectSample;
+use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
 use crate::protocol::read::anthropic::block as anthropic_block;
 use crate::protocol::read::openai_chat::thinking;
 use crate::protocol::read::{block_of, parts_of};
@@ -20,16 +20,16 @@ const STATE: [&str; 3] = ["todos", "artifacts", "viewed_images"];
 impl Dialect for Langgraph {
     const FORMAT: Format = Format::Langgraph;
 
-    fn is_document(sample: &Sample<'_>) -> bool {
+    fn is_document(sample: &DetectSample<'_>) -> bool {
         let is_thread = sample.object.get("values").is_some_and(|values| values.at(&["messages"]).is_some());
         is_thread || sample.first_message().is_some_and(is_langchain)
     }
 
-    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<ConversationView<'a>>, String> {
         roots.iter().map(|root| body_of(*root)).collect()
     }
 
-    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+    fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
         let mut elements = body.elements.iter().enumerate().peekable();
         while let Some((_, prompt)) = elements.next_if(|(_, element)| kind(**element) == "system") {
             let parts = parts_of(prompt.at(&["content"]));
@@ -64,14 +64,14 @@ fn is_langchain(message: View<'_>) -> bool {
     matches!(&*kind, "human" | "ai" | "tool" | "system") && message.at(&["content"]).is_some()
 }
 
-fn body_of(root: View<'_>) -> Result<Body<'_>, String> {
+fn body_of(root: View<'_>) -> Result<ConversationView<'_>, String> {
     let values = root.at(&["values"]).unwrap_or(root);
     let around = values.object().unwrap_or_default();
     let elements = around.get("messages").and_then(View::list);
     let elements = elements.filter(|all| all.first().is_none_or(|first| !kind(*first).is_empty()));
     let elements =
         elements.ok_or("there are no `values.messages` with a `type` of human, ai, tool or system")?;
-    Ok(Body { around, elements })
+    Ok(ConversationView { around, elements })
 }
 
 /// A message's type, chunks being messages too; empty for what is no message of LangChain.
@@ -90,7 +90,7 @@ fn is_bare(held: View<'_>) -> bool {
     matches!(held.json(), "[]" | "{}" | "\"\"")
 }
 
-fn tell_message(element: View<'_>, draft: &mut Draft<'_, Langgraph>) {
+fn tell_message(element: View<'_>, draft: &mut ConversationDraft<'_, Langgraph>) {
     let Some(id) = draft.say(&[element], Side::Said) else { return };
     let message = element.object().unwrap_or_default();
     draft.name(id, &message.shared("id"));
@@ -106,7 +106,7 @@ fn tell_message(element: View<'_>, draft: &mut Draft<'_, Langgraph>) {
 }
 
 /// LangChain's input includes what was cached.
-fn usage(counted: &Object<'_>) -> Option<ReportedUsage> {
+fn usage(counted: &ObjectView<'_>) -> Option<ReportedUsage> {
     let details = counted.get("input_token_details").and_then(View::object).unwrap_or_default();
     Some(ReportedUsage {
         prompt: counted.number("input_tokens")?,
@@ -117,12 +117,12 @@ fn usage(counted: &Object<'_>) -> Option<ReportedUsage> {
 }
 
 /// LangChain's own summaries come as human messages, and say so.
-fn author(message: &Object<'_>) -> Author {
+fn author(message: &ObjectView<'_>) -> Author {
     let source = message.get("additional_kwargs").and_then(|more| more.at(&["lc_source"])?.text());
     if source.as_deref() == Some("summarization") { Author::Harness } else { Author::Person }
 }
 
-fn reply_blocks(message: &Object<'_>) -> Vec<Block> {
+fn reply_blocks(message: &ObjectView<'_>) -> Vec<Block> {
     let reasoning = message.get("additional_kwargs").and_then(View::object).and_then(|more| thinking(&more));
     let calls: Vec<Call> = ["tool_calls", "invalid_tool_calls"]
         .into_iter()
@@ -135,7 +135,7 @@ fn reply_blocks(message: &Object<'_>) -> Vec<Block> {
 }
 
 /// What a reply says. Content in blocks is in the provider's form, which for Claude holds calls again.
-fn said(message: &Object<'_>) -> Vec<Block> {
+fn said(message: &ObjectView<'_>) -> Vec<Block> {
     let content = message.get("content");
     match content.and_then(View::list) {
         Some(list) => list.into_iter().filter_map(anthropic_block).collect(),
@@ -148,7 +148,7 @@ fn is_call_of(block: &Block, known: &HashSet<&CallId>) -> bool {
 }
 
 /// A call; the arguments of an invalid one are the text that could not be read as JSON.
-fn call_of(call: &Object<'_>) -> Call {
+fn call_of(call: &ObjectView<'_>) -> Call {
     let args = call.get("args");
     let broken = args.and_then(View::text);
     Call {
@@ -159,7 +159,7 @@ fn call_of(call: &Object<'_>) -> Call {
     }
 }
 
-fn result(message: &Object<'_>) -> ToolResult {
+fn result(message: &ObjectView<'_>) -> ToolResult {
     ToolResult {
         call: CallId(message.shared("tool_call_id")),
         parts: parts_of(message.get("content")),

@@ -4,7 +4,6 @@
 //! message's original again when it is asked for. [`FORMATS`] lists what can be read. Nothing here opens a
 //! file; bytes come through [`ByteSource`].
 
-mod assembly;
 mod boundary;
 mod claude_code;
 mod codex;
@@ -16,6 +15,7 @@ mod gemini_cli;
 mod jsonl;
 mod langgraph;
 mod lines;
+mod log_builder;
 mod mini_swe_agent;
 pub mod native;
 mod opencode;
@@ -32,14 +32,16 @@ mod transcript;
 mod unpaired;
 pub mod validate;
 
-pub use boundary::{Boundary, Undo, WriteError, append, can_express, undo};
+pub use boundary::{Boundary, BoundaryUndo, WriteError, append, can_express, undo};
 pub use detect::detect;
 pub use format::{FORMATS, Format, FormatRow, UnknownFormat};
 pub use originals::Originals;
 pub use protocol::{ElementError, Protocol, UnknownProtocol, decode, decode_fixed, encode};
 pub use read::read;
 pub use source::{ByteSource, Slice, Span};
-pub use transcript::{Conversation, Fixed, Problem, ReadError, RecordedReply, ReportedUsage, Transcript};
+pub use transcript::{
+    Conversation, FixedParts, Problem, ReadError, RecordedReply, ReportedUsage, Transcript,
+};
 
-pub(crate) use lines::{Line, Lines};
-pub(crate) use originals::Place;
+pub(crate) use lines::{Lines, SourceLine};
+pub(crate) use originals::OriginalPlace;

@@ -4,7 +4,7 @@ use crate::{ByteSource, ReadError, Span};
 
 /// One line, without its end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line<'a> {
+pub(crate) struct SourceLine<'a> {
     /// Its number, from 1.
     pub(crate) number: u64,
     /// Where it stands.
@@ -38,7 +38,7 @@ impl<'s> Lines<'s> {
     }
 
     /// The next line, or none at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, ReadError> {
+    pub(crate) fn next(&mut self) -> Result<Option<SourceLine<'_>>, ReadError> {
         let mut searched = self.start;
         loop {
             if let Some(found) = memchr::memchr(b'\n', &self.buffer[searched..]) {
@@ -52,11 +52,11 @@ impl<'s> Lines<'s> {
         }
     }
 
-    fn take(&mut self, end: usize, is_ended: bool) -> Line<'_> {
+    fn take(&mut self, end: usize, is_ended: bool) -> SourceLine<'_> {
         let start = std::mem::replace(&mut self.start, if is_ended { end + 1 } else { end });
         self.number += 1;
         let span = Span { offset: self.base + start as u64, len: (end - start) as u32 };
-        Line { number: self.number, span, bytes: &self.buffer[start..end], is_ended }
+        SourceLine { number: self.number, span, bytes: &self.buffer[start..end], is_ended }
     }
 
     /// Moves what is left to the front and reads more behind it; false at the end.

@@ -4,8 +4,8 @@
 //! the made-up role `exit`, was never sent to a model.
 
 use crate::Format;
-use crate::detect::Sample;
-use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::detect::DetectSample;
+use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
 use crate::protocol::read::chat_usage;
 use crate::protocol::read::openai_chat::{chat_message, is_reply, lift_system};
 use crate::swe_agent::written_by;
@@ -18,15 +18,15 @@ pub(crate) struct MiniSweAgent;
 impl Dialect for MiniSweAgent {
     const FORMAT: Format = Format::MiniSweAgent;
 
-    fn is_document(sample: &Sample<'_>) -> bool {
+    fn is_document(sample: &DetectSample<'_>) -> bool {
         is_trajectory(&sample.object)
     }
 
-    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<ConversationView<'a>>, String> {
         roots.iter().map(|root| body_of(*root)).collect()
     }
 
-    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+    fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
         let first = lift_system(&body.elements, &mut draft.fixed);
         let info = body.around.get("info");
         draft.fixed.model = info.and_then(|info| text_at(info, &["config", "model", "model_name"]));
@@ -51,7 +51,7 @@ impl Dialect for MiniSweAgent {
     }
 }
 
-fn tell_message(element: View<'_>, side: Side, draft: &mut Draft<'_, MiniSweAgent>) {
+fn tell_message(element: View<'_>, side: Side, draft: &mut ConversationDraft<'_, MiniSweAgent>) {
     let Some(id) = draft.say(&[element], side) else { return };
     if !is_reply(element) {
         return;
@@ -61,15 +61,15 @@ fn tell_message(element: View<'_>, side: Side, draft: &mut Draft<'_, MiniSweAgen
     draft.reply(id, response.and_then(|response| text_at(response, &["model"])), usage);
 }
 
-fn body_of(root: View<'_>) -> Result<Body<'_>, String> {
+fn body_of(root: View<'_>) -> Result<ConversationView<'_>, String> {
     let around = root.object().unwrap_or_default();
     let elements = around.get("messages").and_then(View::list).filter(|_| is_trajectory(&around));
     let elements =
         elements.ok_or("neither `trajectory_format` nor `info.mini_version` names mini-swe-agent")?;
-    Ok(Body { around, elements })
+    Ok(ConversationView { around, elements })
 }
 
-fn is_trajectory(around: &Object<'_>) -> bool {
+fn is_trajectory(around: &ObjectView<'_>) -> bool {
     let is_named = around.text("trajectory_format").is_some_and(|name| name.starts_with("mini-swe-agent"));
     is_named || around.get("info").is_some_and(|info| info.at(&["mini_version"]).is_some())
 }

@@ -4,8 +4,8 @@
 //! told apart by `step-start` and `step-finish`. Here each step is a message, its results follow it,
 //! and what opencode itself wrote into a person's message stands apart from what they said.
 
-use crate::detect::Sample;
-use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::detect::DetectSample;
+use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
 use crate::mini_swe_agent::MiniSweAgent;
 use crate::protocol::read::image_at;
 use crate::{Format, ReportedUsage};
@@ -20,7 +20,7 @@ pub(crate) struct Opencode;
 impl Dialect for Opencode {
     const FORMAT: Format = Format::Opencode;
 
-    fn is_document(sample: &Sample<'_>) -> bool {
+    fn is_document(sample: &DetectSample<'_>) -> bool {
         let is_message =
             |message: View<'_>| message.at(&["info"]).is_some() && message.at(&["parts"]).is_some();
         let is_export = sample.has("info") && sample.messages.is_some();
@@ -28,11 +28,11 @@ impl Dialect for Opencode {
         is_export && sample.first_message().is_none_or(is_message) && !MiniSweAgent::is_document(sample)
     }
 
-    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<ConversationView<'a>>, String> {
         roots.iter().map(|root| body_of(*root)).collect()
     }
 
-    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+    fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
         for (index, element) in body.elements.iter().enumerate() {
             draft.turn_to(index);
             let message = element.object().unwrap_or_default();
@@ -66,7 +66,7 @@ impl Dialect for Opencode {
     }
 }
 
-fn body_of(root: View<'_>) -> Result<Body<'_>, String> {
+fn body_of(root: View<'_>) -> Result<ConversationView<'_>, String> {
     let around = root.object().unwrap_or_default();
     let messages = around.get("messages").and_then(View::list);
     let elements = messages.filter(|_| around.get("info").and_then(View::object).is_some());
@@ -74,11 +74,11 @@ fn body_of(root: View<'_>) -> Result<Body<'_>, String> {
     match elements.iter().find(|element| element.at(&["info"]).is_some() || element.at(&["parts"]).is_some())
     {
         None if !elements.is_empty() => Err("its messages have neither `info` nor `parts`".into()),
-        Some(_) | None => Ok(Body { around, elements }),
+        Some(_) | None => Ok(ConversationView { around, elements }),
     }
 }
 
-fn tell_user(info: View<'_>, parts: &[View<'_>], draft: &mut Draft<'_, Opencode>) {
+fn tell_user(info: View<'_>, parts: &[View<'_>], draft: &mut ConversationDraft<'_, Opencode>) {
     if parts.iter().any(|part| kind(*part) == "compaction") {
         draft.note("compaction");
         return;
@@ -93,14 +93,19 @@ fn tell_user(info: View<'_>, parts: &[View<'_>], draft: &mut Draft<'_, Opencode>
     }
 }
 
-fn say(info: View<'_>, parts: &[View<'_>], side: Side, draft: &mut Draft<'_, Opencode>) -> Option<EntryId> {
+fn say(
+    info: View<'_>,
+    parts: &[View<'_>],
+    side: Side,
+    draft: &mut ConversationDraft<'_, Opencode>,
+) -> Option<EntryId> {
     let runs: Vec<View<'_>> = std::iter::once(info).chain(parts.iter().copied()).collect();
     let id = draft.say(&runs, side)?;
     draft.name(id, &info.at(&["id"]).and_then(View::text).unwrap_or_default());
     Some(id)
 }
 
-fn tell_reply(info: View<'_>, parts: &[View<'_>], draft: &mut Draft<'_, Opencode>) {
+fn tell_reply(info: View<'_>, parts: &[View<'_>], draft: &mut ConversationDraft<'_, Opencode>) {
     if info.at(&["summary"]).is_some_and(View::is_true) {
         tell_summary(parts, draft);
         return;
@@ -116,7 +121,7 @@ fn tell_reply(info: View<'_>, parts: &[View<'_>], draft: &mut Draft<'_, Opencode
     }
 }
 
-fn tell_summary(parts: &[View<'_>], draft: &mut Draft<'_, Opencode>) {
+fn tell_summary(parts: &[View<'_>], draft: &mut ConversationDraft<'_, Opencode>) {
     let texts =
         parts.iter().filter(|part| kind(**part) == "text").filter_map(|part| part.at(&["text"])?.text());
     let summary = texts.collect::<Vec<_>>().join("\n");
@@ -129,13 +134,13 @@ fn tell_summary(parts: &[View<'_>], draft: &mut Draft<'_, Opencode>) {
 
 /// One call of the model: what it put out, and what the provider counted.
 #[derive(Default)]
-struct Step<'a> {
+struct ModelStep<'a> {
     parts: Vec<View<'a>>,
     tokens: Option<View<'a>>,
 }
 
-fn steps<'a>(parts: &[View<'a>]) -> Vec<Step<'a>> {
-    let (mut steps, mut open) = (Vec::new(), Step::default());
+fn steps<'a>(parts: &[View<'a>]) -> Vec<ModelStep<'a>> {
+    let (mut steps, mut open) = (Vec::new(), ModelStep::default());
     for &part in parts {
         match &*kind(part) {
             "step-start" => open.close(&mut steps),
@@ -152,7 +157,7 @@ fn steps<'a>(parts: &[View<'a>]) -> Vec<Step<'a>> {
     steps
 }
 
-impl Step<'_> {
+impl ModelStep<'_> {
     fn close(&mut self, steps: &mut Vec<Self>) {
         if !self.parts.is_empty() || self.tokens.is_some() {
             steps.push(std::mem::take(self));
@@ -160,7 +165,7 @@ impl Step<'_> {
     }
 }
 
-fn tell_step(info: View<'_>, step: &Step<'_>, draft: &mut Draft<'_, Opencode>) {
+fn tell_step(info: View<'_>, step: &ModelStep<'_>, draft: &mut ConversationDraft<'_, Opencode>) {
     let Some(id) = say(info, &step.parts, Side::Said, draft) else { return };
     let model = info.at(&["modelID"]).and_then(View::text).map(Into::into);
     draft.reply(id, model, step.tokens.and_then(View::object).and_then(|tokens| usage(&tokens)));
@@ -172,7 +177,7 @@ fn tell_step(info: View<'_>, step: &Step<'_>, draft: &mut Draft<'_, Opencode>) {
 }
 
 /// opencode counts fresh, cached and reasoning tokens apart.
-fn usage(tokens: &Object<'_>) -> Option<ReportedUsage> {
+fn usage(tokens: &ObjectView<'_>) -> Option<ReportedUsage> {
     let cache = tokens.get("cache").and_then(View::object).unwrap_or_default();
     let (read, write) = (cache.number("read").unwrap_or(0), cache.number("write").unwrap_or(0));
     let output = tokens.number("output").unwrap_or(0);
@@ -208,17 +213,17 @@ fn block(view: View<'_>) -> Option<Block> {
 }
 
 /// Anthropic's seal. What other providers seal with would pass for one, so it stays in the file.
-fn signature(part: &Object<'_>) -> Option<Arc<str>> {
+fn signature(part: &ObjectView<'_>) -> Option<Arc<str>> {
     part.get("metadata")?.at(&["anthropic", "signature"])?.text().map(Into::into)
 }
 
 /// A file's picture. Of any other file the text stands in a part of its own.
-fn picture(file: &Object<'_>) -> Option<Image> {
+fn picture(file: &ObjectView<'_>) -> Option<Image> {
     let is_picture = file.text("mime").is_some_and(|mime| mime.starts_with("image/"));
     file.text("url").filter(|_| is_picture).map(|url| image_at(&url))
 }
 
-fn call(part: &Object<'_>) -> Call {
+fn call(part: &ObjectView<'_>) -> Call {
     let input = part.get("state").and_then(|state| state.at(&["input"]));
     Call {
         id: CallId(part.shared("callID")),
@@ -228,7 +233,7 @@ fn call(part: &Object<'_>) -> Call {
     }
 }
 
-fn answer(part: &Object<'_>) -> Result<Message, String> {
+fn answer(part: &ObjectView<'_>) -> Result<Message, String> {
     let state = part.get("state").and_then(View::object).ok_or("the tool's part has no `state`")?;
     let is_error = state.text("status").as_deref() == Some("error");
     let text = state.text(if is_error { "error" } else { "output" }).unwrap_or_default();

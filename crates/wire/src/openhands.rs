@@ -7,11 +7,11 @@
 mod event;
 
 use crate::Format;
-use crate::detect::Sample;
-use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::detect::DetectSample;
+use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
 use crate::protocol::read::chat_usage;
 use epitome_core::{Compaction, EntryId, Message, Tail};
-use event::{Event, Kind};
+use event::{RunEvent, RunEventKind};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -21,17 +21,17 @@ pub(crate) struct Openhands;
 impl Dialect for Openhands {
     const FORMAT: Format = Format::Openhands;
 
-    fn is_document(sample: &Sample<'_>) -> bool {
+    fn is_document(sample: &DetectSample<'_>) -> bool {
         let first = sample.list.as_ref().and_then(|list| list.first().copied());
         first.or_else(|| sample.first_of("history")).is_some_and(is_event)
     }
 
-    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<ConversationView<'a>>, String> {
         roots.iter().map(|root| body_of(*root)).collect()
     }
 
-    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
-        let events: Vec<Event<'_>> = body.elements.iter().map(|view| Event::of(*view)).collect();
+    fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
+        let events: Vec<RunEvent<'_>> = body.elements.iter().map(|view| RunEvent::of(*view)).collect();
         let config = body.around.get("metadata").and_then(|metadata| metadata.at(&["llm_config"]));
         draft.fixed.max_tokens = config.and_then(|config| config.at(&["max_output_tokens"])?.number());
         let mut telling = Telling { replies: replies_of(&events), ..Telling::default() };
@@ -42,7 +42,7 @@ impl Dialect for Openhands {
     }
 
     fn message(runs: &[View<'_>], side: Side) -> Result<Message, String> {
-        let events: Vec<Event<'_>> = runs.iter().map(|run| Event::of(*run)).collect();
+        let events: Vec<RunEvent<'_>> = runs.iter().map(|run| RunEvent::of(*run)).collect();
         let first = events.first().ok_or("it has no events")?;
         Ok(match (side, first.is_users()) {
             (Side::Answered, _) => first.answer(),
@@ -59,19 +59,19 @@ fn is_event(view: View<'_>) -> bool {
     event.has("source") && (event.has("action") || event.has("observation"))
 }
 
-fn body_of(root: View<'_>) -> Result<Body<'_>, String> {
+fn body_of(root: View<'_>) -> Result<ConversationView<'_>, String> {
     let around = root.object().unwrap_or_default();
     let elements = root.list().or_else(|| around.get("history")?.list());
     let is_event = |first: &View<'_>| first.at(&["action"]).or(first.at(&["observation"])).is_some();
     let elements = elements.filter(|all| all.first().is_none_or(is_event));
     let elements = elements.ok_or("there is no `history` of events with `action` or `observation`")?;
-    Ok(Body { around, elements })
+    Ok(ConversationView { around, elements })
 }
 
 /// The actions of each reply that made more than one, by the reply's id.
-fn replies_of<'a>(events: &[Event<'a>]) -> HashMap<Arc<str>, Vec<View<'a>>> {
+fn replies_of<'a>(events: &[RunEvent<'a>]) -> HashMap<Arc<str>, Vec<View<'a>>> {
     let mut replies: HashMap<Arc<str>, Vec<View<'a>>> = HashMap::new();
-    for event in events.iter().filter(|event| event.kind() == Kind::Acted) {
+    for event in events.iter().filter(|event| event.kind() == RunEventKind::Acted) {
         if let Some(reply) = event.reply_id() {
             replies.entry(reply).or_default().push(event.view);
         }
@@ -92,32 +92,40 @@ struct Telling<'a> {
 }
 
 impl<'a> Telling<'a> {
-    fn tell(&mut self, event: &Event<'a>, draft: &mut Draft<'_, Openhands>) {
+    fn tell(&mut self, event: &RunEvent<'a>, draft: &mut ConversationDraft<'_, Openhands>) {
         match event.kind() {
-            Kind::System => fix(event, draft),
-            Kind::Asked => self.say(event, &[event.view], Side::Said, draft),
-            Kind::Acted => self.act(event, draft),
-            Kind::Observed if self.is_answer(event) => self.say(event, &[event.view], Side::Answered, draft),
-            Kind::Observed if event.added().blocks.is_empty() => draft.note(&event.label()),
-            Kind::Observed => self.say(event, &[event.view], Side::Added, draft),
-            Kind::Condensed => self.condense(event, draft),
-            Kind::Aside => draft.note(&event.label()),
-            Kind::Unknown => draft.leave_out("it is neither action nor observation"),
+            RunEventKind::System => fix(event, draft),
+            RunEventKind::Asked => self.say(event, &[event.view], Side::Said, draft),
+            RunEventKind::Acted => self.act(event, draft),
+            RunEventKind::Observed if self.is_answer(event) => {
+                self.say(event, &[event.view], Side::Answered, draft)
+            }
+            RunEventKind::Observed if event.added().blocks.is_empty() => draft.note(&event.label()),
+            RunEventKind::Observed => self.say(event, &[event.view], Side::Added, draft),
+            RunEventKind::Condensed => self.condense(event, draft),
+            RunEventKind::Aside => draft.note(&event.label()),
+            RunEventKind::Unknown => draft.leave_out("it is neither action nor observation"),
         }
     }
 
-    fn say(&mut self, event: &Event<'a>, runs: &[View<'a>], side: Side, draft: &mut Draft<'_, Openhands>) {
+    fn say(
+        &mut self,
+        event: &RunEvent<'a>,
+        runs: &[View<'a>],
+        side: Side,
+        draft: &mut ConversationDraft<'_, Openhands>,
+    ) {
         let Some(id) = draft.say(runs, side) else { return };
         self.told.push((event.id(), id));
         draft.name(id, &event.id().to_string());
-        if event.kind() == Kind::Acted {
+        if event.kind() == RunEventKind::Acted {
             let response = event.response();
             let model = response.and_then(|it| it.at(&["model"])?.text()).map(Into::into);
             draft.reply(id, model, response.and_then(|it| chat_usage(it.at(&["usage"])?)));
         }
     }
 
-    fn act(&mut self, event: &Event<'a>, draft: &mut Draft<'_, Openhands>) {
+    fn act(&mut self, event: &RunEvent<'a>, draft: &mut ConversationDraft<'_, Openhands>) {
         match event.reply_id().map(|reply| self.replies.remove(&reply)) {
             Some(Some(actions)) => self.say(event, &actions, Side::Said, draft),
             // Another action of a reply that was told when its first one came.
@@ -129,12 +137,12 @@ impl<'a> Telling<'a> {
         }
     }
 
-    fn is_answer(&self, event: &Event<'_>) -> bool {
+    fn is_answer(&self, event: &RunEvent<'_>) -> bool {
         event.is_named() || event.cause().is_some_and(|cause| self.unnamed.contains(&cause))
     }
 
     /// A condenser took events out of view and left a summary where the first of them stood.
-    fn condense(&mut self, event: &Event<'_>, draft: &mut Draft<'_, Openhands>) {
+    fn condense(&mut self, event: &RunEvent<'_>, draft: &mut ConversationDraft<'_, Openhands>) {
         let gone = event.forgotten(self.told.iter().map(|(event, _)| *event));
         self.forgotten.extend(&gone);
         let first = gone.iter().min().copied().unwrap_or(u64::MAX);
@@ -146,8 +154,8 @@ impl<'a> Telling<'a> {
     }
 }
 
-fn fix(event: &Event<'_>, draft: &mut Draft<'_, Openhands>) {
-    let args: Object<'_> = event.args();
+fn fix(event: &RunEvent<'_>, draft: &mut ConversationDraft<'_, Openhands>) {
+    let args: ObjectView<'_> = event.args();
     draft.fixed.system = args.text("content").map(Into::into).into_iter().collect();
     draft.fixed.tools = args.list("tools").into_iter().map(|tool| tool.json().into()).collect();
 }

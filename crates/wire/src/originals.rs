@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Where the original of one message is.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum OriginalPlace {
     /// In these runs of the source; `part` tells apart several messages made from the same bytes.
     Spans {
         /// The runs, in order.
@@ -25,7 +25,7 @@ pub struct Originals {
     /// How the bytes of a place are read.
     format: Format,
     /// By entry; none for entries that are not messages.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<OriginalPlace>>,
 }
 
 impl Originals {
@@ -35,7 +35,7 @@ impl Originals {
     }
 
     /// Remembers where the message of `id` is.
-    pub(crate) fn put(&mut self, id: EntryId, place: Place) {
+    pub(crate) fn put(&mut self, id: EntryId, place: OriginalPlace) {
         if self.places.len() <= id.index() {
             self.places.resize(id.index() + 1, None);
         }
@@ -45,8 +45,8 @@ impl Originals {
     /// The bytes behind a message, exactly as they stand in the source; none where it is held in memory.
     pub fn spans(&self, id: EntryId) -> Option<&[Span]> {
         match self.places.get(id.index())?.as_ref()? {
-            Place::Spans { spans, .. } => Some(spans),
-            Place::Held(_) => None,
+            OriginalPlace::Spans { spans, .. } => Some(spans),
+            OriginalPlace::Held(_) => None,
         }
     }
 
@@ -59,8 +59,8 @@ impl Originals {
 impl Archive for Originals {
     fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
         match self.places.get(id.index()).and_then(Option::as_ref) {
-            Some(Place::Held(message)) => Ok(message.clone()),
-            Some(Place::Spans { spans, part }) => {
+            Some(OriginalPlace::Held(message)) => Ok(message.clone()),
+            Some(OriginalPlace::Spans { spans, part }) => {
                 self.read(spans, *part).map(Arc::new).map_err(|why| ArchiveError { id, why })
             }
             None => Err(ArchiveError { id, why: "no message has this id".into() }),

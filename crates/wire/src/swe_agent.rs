@@ -3,8 +3,8 @@
 //! Every step of `trajectory` repeats the messages so far, so it is not read.
 
 use crate::Format;
-use crate::detect::{Sample, has_role};
-use crate::document::{Body, Dialect, Draft, Side, View};
+use crate::detect::{DetectSample, has_role};
+use crate::document::{ConversationDraft, ConversationView, Dialect, Side, View};
 use crate::openhands::Openhands;
 use crate::protocol::read::openai_chat::{chat_message, is_reply, lift_system};
 use epitome_core::{Author, Message, Role};
@@ -16,18 +16,18 @@ pub(crate) struct SweAgent;
 impl Dialect for SweAgent {
     const FORMAT: Format = Format::SweAgent;
 
-    fn is_document(sample: &Sample<'_>) -> bool {
+    fn is_document(sample: &DetectSample<'_>) -> bool {
         let is_step = |step: View<'_>| step.at(&["observation"]).is_some() && step.at(&["action"]).is_some();
         let is_run = sample.first_of("history").is_some_and(has_role)
             || sample.first_of("trajectory").is_some_and(is_step);
         is_run && !Openhands::is_document(sample)
     }
 
-    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<ConversationView<'a>>, String> {
         roots.iter().map(|root| body_of(*root)).collect()
     }
 
-    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+    fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
         let first = lift_system(&body.elements, &mut draft.fixed);
         draft.fixed.model = model(body);
         let mut task_is_set = false;
@@ -66,16 +66,16 @@ fn is_task(element: View<'_>) -> bool {
     message.text("role").as_deref() == Some("user") && !message.is_true("is_demo")
 }
 
-fn body_of(root: View<'_>) -> Result<Body<'_>, String> {
+fn body_of(root: View<'_>) -> Result<ConversationView<'_>, String> {
     let around = root.object().unwrap_or_default();
     let elements = around.get("history").and_then(View::list);
     let elements = elements.filter(|all| all.first().is_none_or(|&first| has_role(first)));
     let elements = elements.ok_or("there is no `history` of messages with a `role`")?;
-    Ok(Body { around, elements })
+    Ok(ConversationView { around, elements })
 }
 
 /// The model's name is in the settings the run was started with: JSON inside a string.
-fn model(body: &Body<'_>) -> Option<Arc<str>> {
+fn model(body: &ConversationView<'_>) -> Option<Arc<str>> {
     let settings = body.around.text("replay_config")?;
     View::parse(&settings).ok()?.at(&["agent", "model", "name"])?.text().map(Into::into)
 }

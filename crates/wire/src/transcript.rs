@@ -25,7 +25,7 @@ pub struct Conversation {
     /// The entry the conversation has got to.
     pub leaf: Option<EntryId>,
     /// What is sent before the history, where the file records it.
-    pub fixed: Fixed,
+    pub fixed: FixedParts,
     /// The model calls the file records, in order.
     pub replies: Vec<RecordedReply>,
     /// Where the messages' originals are.
@@ -43,7 +43,7 @@ impl Conversation {
 
 /// The part of a request that stands before the history.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Fixed {
+pub struct FixedParts {
     /// The system prompt; its pieces where it has several.
     pub system: Vec<Arc<str>>,
     /// Tool definitions as they came: JSON text.

@@ -2,7 +2,8 @@
 
 use epitome_core::{Archive, Context, Entry, EntryId, Expressible, Image, Measure, Tail, Tokens, Trigger};
 use epitome_wire::{
-    Boundary, Conversation, Format, ReadError, Transcript, Undo, WriteError, append, can_express, pi, undo,
+    Boundary, BoundaryUndo, Conversation, Format, ReadError, Transcript, WriteError, append, can_express, pi,
+    undo,
 };
 use std::sync::Arc;
 
@@ -230,7 +231,7 @@ fn a_compaction_of_claude_codes_is_taken_back_and_what_followed_it_stays() {
     let uuid = summary["uuid"].as_str().expect("it has an id");
     lines.push(user("u2", uuid, "on"));
     assert_eq!(seen(&read(Format::ClaudeCode, &lines)), "<SUMMARY>, gone, on");
-    let Ok(Undo::Rewrite(bytes)) = undo(Format::ClaudeCode, &file(&lines)) else {
+    let Ok(BoundaryUndo::Rewrite(bytes)) = undo(Format::ClaudeCode, &file(&lines)) else {
         panic!("something follows it")
     };
     let expected = [user("u1", "", "go"), reply("a1", "u1", "msg1", "gone"), user("u2", "a1", "on")];
@@ -297,10 +298,12 @@ fn a_compaction_of_pis_that_names_what_is_not_there_keeps_nothing() {
 fn a_compaction_of_pis_is_taken_back_and_what_followed_it_stays() {
     let lines =
         [header(), said("1", "", "user", "one"), compaction("2", "1", "1"), said("3", "2", "user", "on")];
-    let Ok(Undo::Rewrite(bytes)) = undo(Format::Pi, &file(&lines)) else { panic!("something follows it") };
+    let Ok(BoundaryUndo::Rewrite(bytes)) = undo(Format::Pi, &file(&lines)) else {
+        panic!("something follows it")
+    };
     let expected = [header(), said("1", "", "user", "one"), said("3", "1", "user", "on")];
     assert_eq!(String::from_utf8_lossy(&bytes), String::from_utf8_lossy(&file(&expected)));
-    assert_eq!(undo(Format::Pi, &bytes).expect("memory can be read"), Undo::Nothing);
+    assert_eq!(undo(Format::Pi, &bytes).expect("memory can be read"), BoundaryUndo::Nothing);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use epitome_core::{
     Archive, Author, Block, Call, EntryId, Image, Message, Opaque, ResultPart, Role, ToolResult, ZeroMeasure,
 };
-use epitome_wire::{ElementError, Fixed, Format, Protocol, decode, decode_fixed, encode, read};
+use epitome_wire::{ElementError, FixedParts, Format, Protocol, decode, decode_fixed, encode, read};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -285,12 +285,12 @@ fn what_stands_around_a_list_is_read_without_it() {
     let body = r#"{"instructions":"be kind","tools":[{"type":"function","name":"n"}],"max_output_tokens":9,"input":[7],"store":false}"#;
     let opening = r#"{"role":"developer","content":"be brief"}"#;
     let fixed = decode_fixed(Protocol::OpenaiResponses, body, &[opening, "{"]);
-    let expected = Fixed {
+    let expected = FixedParts {
         system: vec!["be kind".into(), "be brief".into()],
         tools: vec![r#"{"type":"function","name":"n"}"#.into()],
         max_tokens: Some(9),
         rest: vec![("store".into(), "false".into())],
-        ..Fixed::default()
+        ..FixedParts::default()
     };
     assert_eq!(fixed, expected);
 }

@@ -7,7 +7,7 @@ use crate::transcript_file::TranscriptFile;
 use anyhow::{Context as _, Result};
 use epitome_core::MessageView;
 use epitome_engine::{Driver, SessionOptions};
-use epitome_wire::{Fixed, Protocol, encode};
+use epitome_wire::{FixedParts, Protocol, encode};
 
 /// Prints the request body.
 pub fn run(args: &ContextArgs) -> Result<()> {
@@ -26,7 +26,7 @@ pub fn run(args: &ContextArgs) -> Result<()> {
 /// A request body of protocol `to` with `fixed` before these messages.
 pub fn body(
     file: &TranscriptFile,
-    fixed: &Fixed,
+    fixed: &FixedParts,
     shown: &[MessageView],
     to: Protocol,
     max_tokens: Option<u64>,

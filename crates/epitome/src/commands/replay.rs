@@ -12,7 +12,7 @@ use epitome_core::{Archive as _, Budget, CallCost, EntryId, Outcome, Record, Tok
 use epitome_engine::{Assembly, Driver, ReplayInput, ReplayedCall, Session, replay};
 use epitome_settings::Door;
 use epitome_tokens::Usage;
-use epitome_wire::{Conversation, Fixed, ReportedUsage};
+use epitome_wire::{Conversation, FixedParts, ReportedUsage};
 use indicatif::ProgressBar;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -98,7 +98,7 @@ impl ReplayRun<'_> {
     }
 
     /// What is sent before the history: what the transcript records, or what the command line says.
-    fn fixed(&self, conversation: &Conversation) -> Fixed {
+    fn fixed(&self, conversation: &Conversation) -> FixedParts {
         let mut fixed = conversation.fixed.clone();
         if let Some(system) = self.system {
             fixed.system = vec![system.clone()];
@@ -106,7 +106,7 @@ impl ReplayRun<'_> {
         fixed
     }
 
-    fn assembly(&self, fixed: &Fixed) -> Assembly {
+    fn assembly(&self, fixed: &FixedParts) -> Assembly {
         let mut assembly = self.file.assembly(fixed);
         if let Some(stated) = self.args.fixed {
             assembly.set_request(Tokens(stated), fixed.max_tokens.map(Tokens));
@@ -135,7 +135,7 @@ impl ReplayRun<'_> {
         &self,
         out: &mut impl Write,
         number: usize,
-        fixed: &Fixed,
+        fixed: &FixedParts,
         call: &ReplayedCall<'_>,
     ) -> Result<()> {
         let budget = call.session.budget();
@@ -156,7 +156,7 @@ impl ReplayRun<'_> {
         out.write_all(b"\n").context("cannot write to standard output")
     }
 
-    fn context(&self, fixed: &Fixed, call: &ReplayedCall<'_>) -> Result<Box<RawValue>> {
+    fn context(&self, fixed: &FixedParts, call: &ReplayedCall<'_>) -> Result<Box<RawValue>> {
         let body = super::context::body(self.file, fixed, &call.session.shown()?, self.args.to, None)?;
         RawValue::from_string(String::from_utf8(body)?).context("the request body is not JSON")
     }

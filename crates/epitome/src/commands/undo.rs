@@ -4,7 +4,7 @@ use super::print_json;
 use crate::cli::UndoArgs;
 use crate::{input, output};
 use anyhow::{Context as _, Result, bail};
-use epitome_wire::{ByteSource, Format, ReadError, Slice, Undo, detect, native, undo};
+use epitome_wire::{BoundaryUndo, ByteSource, Format, ReadError, Slice, detect, native, undo};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -65,12 +65,14 @@ fn take_back(source: &Arc<dyn ByteSource>, from: Option<Format>) -> Result<Undon
     }
     Ok(match undo(format, &**source).map_err(input::explain)? {
         // Another format's file has no compaction of this one either; that is no answer.
-        Undo::Nothing => {
+        BoundaryUndo::Nothing => {
             let found = detect(&[], &**source).and_then(|found| same(format, found));
             found.map(|()| UndoneFile::Unchanged).map_err(input::explain)?
         }
-        Undo::Truncate(len) => UndoneFile::Runs(vec![ByteRun::Kept(Slice::new(source.clone(), 0, len))]),
-        Undo::Rewrite(bytes) => UndoneFile::Runs(vec![ByteRun::New(bytes)]),
+        BoundaryUndo::Truncate(len) => {
+            UndoneFile::Runs(vec![ByteRun::Kept(Slice::new(source.clone(), 0, len))])
+        }
+        BoundaryUndo::Rewrite(bytes) => UndoneFile::Runs(vec![ByteRun::New(bytes)]),
     })
 }
 
@@ -82,11 +84,11 @@ fn same(said: Format, found: Format) -> Result<(), ReadError> {
 
 fn native_without(source: &Arc<dyn ByteSource>) -> Result<UndoneFile> {
     Ok(match native::undo(source.clone()).map_err(input::explain)? {
-        native::Undo::Nothing => UndoneFile::Unchanged,
-        native::Undo::Original(kept) | native::Undo::Shorter(kept) => {
+        native::NativeUndo::Nothing => UndoneFile::Unchanged,
+        native::NativeUndo::Original(kept) | native::NativeUndo::Shorter(kept) => {
             UndoneFile::Runs(vec![ByteRun::Kept(kept)])
         }
-        native::Undo::Blanked { before, notes, after } => {
+        native::NativeUndo::Blanked { before, notes, after } => {
             UndoneFile::Runs(vec![ByteRun::Kept(before), ByteRun::New(notes), ByteRun::Kept(after)])
         }
     })

@@ -23,7 +23,7 @@ pub(crate) fn kept_tail(
 #[cfg(test)]
 mod tests {
     use super::kept_tail;
-    use crate::{Boundary, Conversation, Fixed, Format, Originals};
+    use crate::{Boundary, Conversation, FixedParts, Format, Originals};
     use epitome_core::{
         Author, Compaction, Entry, EntryId, Item, Log, Message, Role, SizeTable, Tail, Tokens, Trigger,
     };
@@ -55,7 +55,7 @@ mod tests {
             log.push(entry);
         }
         let originals = Originals::new(Arc::new(Vec::new()), Format::Native);
-        let (leaf, fixed) = (log.newest(), Fixed::default());
+        let (leaf, fixed) = (log.newest(), FixedParts::default());
         let names = Vec::new();
         let conversation = Conversation {
             log,

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 /// The `epitome` field of a line we appended.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Mark {
+pub(crate) struct BoundaryMark {
     /// How long the file was before.
     pub original_bytes: u64,
     /// Entries kept before the summary, where the tool's own fields do not name them.
@@ -22,7 +22,7 @@ pub(crate) struct Mark {
     pub record: Option<Box<RawValue>>,
 }
 
-impl Mark {
+impl BoundaryMark {
     /// A mark on a file of this length; a record that is not JSON is left out.
     pub(crate) fn new(original_bytes: u64, record: Option<&str>) -> Self {
         let record = record.and_then(|json| serde_json::from_str(json).ok());

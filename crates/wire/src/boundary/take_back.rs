@@ -1,6 +1,6 @@
 //! Taking a compaction out of a file of lines.
 
-use super::Undo;
+use super::BoundaryUndo;
 use crate::jsonl::{Problems, each_object, part_of};
 use crate::{ByteSource, ReadError, Span};
 use serde_json::value::RawValue;
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::io;
 
 /// The last compaction of a file.
-pub(crate) struct Found {
+pub(crate) struct LastCompaction {
     /// Its lines, in order.
     pub spans: Vec<Span>,
     /// Their ids, by which others hang off them.
@@ -28,26 +28,26 @@ const LOOK_BYTES: usize = 4096;
 /// How to take `found` out of `source`.
 pub(crate) fn take_back(
     source: &dyn ByteSource,
-    found: Option<Found>,
+    found: Option<LastCompaction>,
     parent_of: ParentOf,
-) -> Result<Undo, ReadError> {
-    let Some(found) = found else { return Ok(Undo::Nothing) };
+) -> Result<BoundaryUndo, ReadError> {
+    let Some(found) = found else { return Ok(BoundaryUndo::Nothing) };
     // A tool that rewrote the file has moved our lines, and what was noted holds no longer.
     if let (Some(original), Some(first), Some(last)) =
         (found.original_bytes, found.spans.first(), found.spans.last())
         && matches!(first.offset.checked_sub(original), Some(0 | 1))
         && is_end(source, last.offset + u64::from(last.len))?
     {
-        return Ok(Undo::Truncate(original));
+        return Ok(BoundaryUndo::Truncate(original));
     }
     let mut edits = removals(source, &found)?;
     edits.extend(new_parents(source, &found, parent_of)?);
     edits.sort_by_key(|edit| edit.offset);
-    rewrite(source, &edits).map(Undo::Rewrite)
+    rewrite(source, &edits).map(BoundaryUndo::Rewrite)
 }
 
 /// A run of bytes and what takes its place.
-struct Edit {
+struct ByteEdit {
     offset: u64,
     len: u64,
     by: String,
@@ -60,20 +60,24 @@ fn is_end(source: &dyn ByteSource, offset: u64) -> Result<bool, ReadError> {
 }
 
 /// The compaction's lines go, with the newline that ends each.
-fn removals(source: &dyn ByteSource, found: &Found) -> Result<Vec<Edit>, ReadError> {
+fn removals(source: &dyn ByteSource, found: &LastCompaction) -> Result<Vec<ByteEdit>, ReadError> {
     let mut edits = Vec::new();
     for span in &found.spans {
         let mut next = [0];
         let end = span.offset + u64::from(span.len);
         let got = source.read_at(end, &mut next).map_err(ReadError::Read)?;
         let newline = u64::from(got == 1 && next == *b"\n");
-        edits.push(Edit { offset: span.offset, len: u64::from(span.len) + newline, by: String::new() });
+        edits.push(ByteEdit { offset: span.offset, len: u64::from(span.len) + newline, by: String::new() });
     }
     Ok(edits)
 }
 
 /// What hung off the compaction hangs off what it followed.
-fn new_parents(source: &dyn ByteSource, found: &Found, parent_of: ParentOf) -> Result<Vec<Edit>, ReadError> {
+fn new_parents(
+    source: &dyn ByteSource,
+    found: &LastCompaction,
+    parent_of: ParentOf,
+) -> Result<Vec<ByteEdit>, ReadError> {
     let by = serde_json::to_string(&found.follows).expect("a string is JSON");
     let mut edits = Vec::new();
     each_object(source, &mut Problems::default(), |object, _| {
@@ -85,14 +89,14 @@ fn new_parents(source: &dyn ByteSource, found: &Found, parent_of: ParentOf) -> R
             && let Some(parent) = parent_of(object.text).filter(hangs_off_it)
         {
             let span = part_of(object, parent.get()).span;
-            edits.push(Edit { offset: span.offset, len: u64::from(span.len), by: by.clone() });
+            edits.push(ByteEdit { offset: span.offset, len: u64::from(span.len), by: by.clone() });
         }
         Ok(())
     })?;
     Ok(edits)
 }
 
-fn rewrite(source: &dyn ByteSource, edits: &[Edit]) -> Result<Vec<u8>, ReadError> {
+fn rewrite(source: &dyn ByteSource, edits: &[ByteEdit]) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::with_capacity(source.len() as usize);
     let mut at = 0;
     for edit in edits {
@@ -117,7 +121,7 @@ fn copy(source: &dyn ByteSource, from: u64, to: u64, bytes: &mut Vec<u8>) -> Res
 
 #[cfg(test)]
 mod tests {
-    use super::{Edit, rewrite};
+    use super::{ByteEdit, rewrite};
     use crate::{ByteSource, ReadError};
     use std::io;
 
@@ -135,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_file_that_shrinks_meanwhile_is_not_written_short() {
-        let edits = [Edit { offset: 1, len: 1, by: "x".into() }];
+        let edits = [ByteEdit { offset: 1, len: 1, by: "x".into() }];
         let error = rewrite(&Shrunk, &edits).expect_err("half of it is gone");
         assert!(matches!(error, ReadError::Read(why) if why.kind() == io::ErrorKind::UnexpectedEof));
     }

@@ -16,14 +16,14 @@ pub(super) struct Links {
 }
 
 /// Parents, and the end of the live branch.
-pub(super) struct Tree {
+pub(super) struct RecordTree {
     pub parents: Vec<Option<EntryId>>,
     pub leaf: Option<EntryId>,
 }
 
 impl Links {
     /// The tree whose live branch holds `last`, the entry of the newest message record.
-    pub(super) fn tree(mut self, last: Option<EntryId>) -> Tree {
+    pub(super) fn tree(mut self, last: Option<EntryId>) -> RecordTree {
         self.ups.sort_unstable();
         let exchanges = self.exchanges();
         let live = self.live(last, &exchanges);
@@ -37,7 +37,7 @@ impl Links {
                 parents.push(self.above(id, &exchanges));
             }
         }
-        Tree { parents, leaf: before }
+        RecordTree { parents, leaf: before }
     }
 
     /// Each reply that made calls, with the places of its results.

@@ -3,15 +3,20 @@
 use super::message::message_of;
 use super::record::{CompactMetadata, Record};
 use super::session::Session;
-use crate::jsonl::{Object, Problems, Text};
+use crate::jsonl::{JsonText, JsonlObject, Problems};
 use epitome_core::{Compaction, EntryId, Tail};
 use std::sync::Arc;
 
 impl Session<'_> {
-    pub(super) fn take_boundary(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+    pub(super) fn take_boundary(
+        &mut self,
+        record: &Record<'_>,
+        object: JsonlObject<'_>,
+        problems: &mut Problems,
+    ) {
         let follows = record.logical_parent_uuid.as_deref().and_then(|uuid| self.stands.get(uuid)).copied();
         let follows = follows.unwrap_or_else(|| self.assembly.newest());
-        let kept = record.compact_metadata.as_ref().map(Kept::of).unwrap_or_default();
+        let kept = record.compact_metadata.as_ref().map(KeptRecords::of).unwrap_or_default();
         let tail = self.tail_of(&kept, object, problems);
         let name = record.uuid.as_ref().map(Arc::from);
         let id = self.assembly.compact(Compaction { tail, ..Compaction::default() }, name);
@@ -22,7 +27,7 @@ impl Session<'_> {
         self.last = Some(id);
     }
 
-    fn tail_of(&self, kept: &Kept<'_>, object: Object<'_>, problems: &mut Problems) -> Tail {
+    fn tail_of(&self, kept: &KeptRecords<'_>, object: JsonlObject<'_>, problems: &mut Problems) -> Tail {
         if let Some((head, tail)) = kept.ends {
             let [head, tail] = [head, tail].map(|uuid| self.stands.get(uuid).copied().flatten());
             let ids =
@@ -46,7 +51,7 @@ impl Session<'_> {
         if ids.is_empty() { Tail::Nothing } else { Tail::These(ids) }
     }
 
-    pub(super) fn take_summary(&mut self, record: &Record<'_>, object: Object<'_>) {
+    pub(super) fn take_summary(&mut self, record: &Record<'_>, object: JsonlObject<'_>) {
         let Some(message) = message_of(record, object.text, 0) else { return };
         let text: Arc<str> = message.said().into();
         let boundary =
@@ -74,7 +79,7 @@ impl Session<'_> {
     pub(super) fn take_microcompaction(
         &mut self,
         record: &Record<'_>,
-        object: Object<'_>,
+        object: JsonlObject<'_>,
         problems: &mut Problems,
     ) {
         let cleared =
@@ -89,16 +94,16 @@ impl Session<'_> {
 
 /// The records a boundary keeps, and those that move behind it with them.
 #[derive(Default)]
-struct Kept<'r> {
+struct KeptRecords<'r> {
     listed: Vec<&'r str>,
     moved: Vec<&'r str>,
     /// The two ends, where a version names nothing else.
     ends: Option<(&'r str, &'r str)>,
 }
 
-impl<'r> Kept<'r> {
+impl<'r> KeptRecords<'r> {
     fn of(metadata: &'r CompactMetadata<'_>) -> Self {
-        let texts = |uuids: &'r [Text<'_>]| uuids.iter().map(|uuid| &**uuid).collect::<Vec<_>>();
+        let texts = |uuids: &'r [JsonText<'_>]| uuids.iter().map(|uuid| &**uuid).collect::<Vec<_>>();
         if let Some(preserved) = &metadata.preserved_messages {
             let (listed, all) = (texts(&preserved.uuids), texts(&preserved.all_uuids));
             return Self { moved: [&listed[..], &all].concat(), listed, ends: None };

@@ -1,8 +1,8 @@
 //! From the lines of a message to the message, and who wrote it.
 
 use super::attachment;
-use super::record::{BlockLine, Body, ImageLine, PartLine, Record};
-use crate::jsonl::{Content, Text, decoded, raw_content};
+use super::record::{BlockLine, ImageLine, PartLine, Record, RecordMessage};
+use crate::jsonl::{JsonText, TextOrBlocks, decoded, raw_content};
 use crate::unpaired::{UNPAIRED, unpaired};
 use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, ResultPart, Role, ToolResult};
 use serde::Deserialize;
@@ -57,7 +57,7 @@ pub(super) fn message_of(record: &Record<'_>, text: &str, unpaired: u32) -> Opti
 }
 
 /// Whether a reply was made by the client: an API error, an interruption.
-pub(super) fn is_made_up(record: &Record<'_>, body: &Body<'_>) -> bool {
+pub(super) fn is_made_up(record: &Record<'_>, body: &RecordMessage<'_>) -> bool {
     record.is_api_error_message == Some(true) || body.model.as_deref() == Some(SYNTHETIC)
 }
 
@@ -88,11 +88,11 @@ pub(super) fn is_harness_text(text: &str) -> bool {
     HARNESS_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) || text.starts_with(UNPAIRED)
 }
 
-fn blocks_of(body: &Body<'_>, text: &str, unpaired: u32) -> Vec<Block> {
+fn blocks_of(body: &RecordMessage<'_>, text: &str, unpaired: u32) -> Vec<Block> {
     let lines = match &body.content {
-        Content::Nothing => return Vec::new(),
-        Content::Text(said) => return vec![Block::text(&**said)],
-        Content::Blocks(lines) => lines,
+        TextOrBlocks::Nothing => return Vec::new(),
+        TextOrBlocks::Text(said) => return vec![Block::text(&**said)],
+        TextOrBlocks::Blocks(lines) => lines,
     };
     let mut results = 0;
     let mut blocks = Vec::with_capacity(lines.len());
@@ -145,9 +145,9 @@ fn call_of(line: &BlockLine<'_>) -> Call {
 
 fn result_of<'a>(line: &BlockLine<'_>, raw: impl FnOnce() -> Option<&'a RawValue>) -> ToolResult {
     let parts = match &line.content {
-        Content::Nothing => Vec::new(),
-        Content::Text(text) => vec![ResultPart::Text { text: text.into() }],
-        Content::Blocks(parts) => parts_of(parts, raw),
+        TextOrBlocks::Nothing => Vec::new(),
+        TextOrBlocks::Text(text) => vec![ResultPart::Text { text: text.into() }],
+        TextOrBlocks::Blocks(parts) => parts_of(parts, raw),
     };
     ToolResult { call: call_id(&line.tool_use_id), parts, is_error: line.is_error == Some(true) }
 }
@@ -197,18 +197,18 @@ fn opaque(kind: &str, raw: Option<&RawValue>) -> Block {
 
 fn raw_block(line: &str, at: usize) -> Option<&RawValue> {
     #[derive(Deserialize)]
-    struct Holder<'a> {
+    struct MessageField<'a> {
         #[serde(borrow)]
         message: &'a RawValue,
     }
-    let holder: Holder<'_> = serde_json::from_str(line).ok()?;
+    let holder: MessageField<'_> = serde_json::from_str(line).ok()?;
     raw_content(holder.message.get()).get(at).copied()
 }
 
-fn call_id(text: &Option<Text<'_>>) -> CallId {
+fn call_id(text: &Option<JsonText<'_>>) -> CallId {
     CallId(owned(text))
 }
 
-fn owned(text: &Option<Text<'_>>) -> Arc<str> {
+fn owned(text: &Option<JsonText<'_>>) -> Arc<str> {
     text.as_deref().unwrap_or_default().into()
 }

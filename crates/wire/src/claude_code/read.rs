@@ -2,8 +2,8 @@
 
 use super::record::Record;
 use super::session::Session;
-use crate::detect::Sample;
-use crate::jsonl::{Object, Problems, each_object};
+use crate::detect::DetectSample;
+use crate::jsonl::{JsonlObject, Problems, each_object};
 use crate::{ByteSource, Format, ReadError, Transcript};
 use epitome_core::Measure;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const ASIDES: [&str; 9] = [
 
 /// Whether a line is a record of a session file. Codex and Copilot CLI put what they say into a field of its
 /// own, and may name their session beside it.
-pub(crate) fn is_record(sample: &Sample<'_>) -> bool {
+pub(crate) fn is_record(sample: &DetectSample<'_>) -> bool {
     let is_named = ["sessionId", "uuid", "leafUuid"].iter().any(|key| sample.has(key));
     sample.line_kind().is_some_and(|kind| {
         (is_named || kind == "file-history-snapshot") && !kind.contains('.') && !sample.has("payload")
@@ -36,13 +36,13 @@ pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result
         return Err(ReadError::Empty);
     }
     let mut problems = Problems::default();
-    let mut file = File { measure, main: Session::new(measure), side: None, side_records: 0, known: 0 };
+    let mut file = FileReader { measure, main: Session::new(measure), side: None, side_records: 0, known: 0 };
     each_object(&*source, &mut problems, |object, problems| file.take(object, problems))?;
     file.finish(source, problems)
 }
 
 /// A file may hold the records of subagents between its own, or be a subagent's altogether.
-struct File<'m> {
+struct FileReader<'m> {
     measure: &'m dyn Measure,
     main: Session<'m>,
     /// The sidechain records, for as long as there are no others.
@@ -52,8 +52,8 @@ struct File<'m> {
     known: u64,
 }
 
-impl File<'_> {
-    fn take(&mut self, object: Object<'_>, problems: &mut Problems) -> serde_json::Result<()> {
+impl FileReader<'_> {
+    fn take(&mut self, object: JsonlObject<'_>, problems: &mut Problems) -> serde_json::Result<()> {
         let record: Record<'_> = serde_json::from_str(object.text)?;
         match &*record.kind {
             "user" | "assistant" if record.message.is_none() || record.uuid.is_none() => {
@@ -72,7 +72,7 @@ impl File<'_> {
         Ok(())
     }
 
-    fn take_in_chain(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+    fn take_in_chain(&mut self, record: &Record<'_>, object: JsonlObject<'_>, problems: &mut Problems) {
         if !record.is_sidechain() {
             if matches!(&*record.kind, "user" | "assistant") {
                 self.side = None;

@@ -1,7 +1,7 @@
 //! A line of a Claude Code session, as far as we read it. What we do not name is skipped unread:
 //! `toolUseResult` alone, a second copy of each result, can be half of a file.
 
-use crate::jsonl::{Content, Text};
+use crate::jsonl::{JsonText, TextOrBlocks};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -11,16 +11,16 @@ use serde_json::value::RawValue;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Record<'a> {
     #[serde(borrow, rename = "type")]
-    pub kind: Text<'a>,
+    pub kind: JsonText<'a>,
     #[serde(borrow, default)]
-    pub subtype: Option<Text<'a>>,
+    pub subtype: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub uuid: Option<Text<'a>>,
+    pub uuid: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub parent_uuid: Option<Text<'a>>,
+    pub parent_uuid: Option<JsonText<'a>>,
     /// Where a boundary, which has no parent, continues from.
     #[serde(borrow, default)]
-    pub logical_parent_uuid: Option<Text<'a>>,
+    pub logical_parent_uuid: Option<JsonText<'a>>,
     #[serde(default)]
     pub is_sidechain: Option<bool>,
     #[serde(default)]
@@ -30,9 +30,9 @@ pub(super) struct Record<'a> {
     #[serde(default)]
     pub is_api_error_message: Option<bool>,
     #[serde(borrow, default)]
-    pub origin: Option<Origin<'a>>,
+    pub origin: Option<RecordOrigin<'a>>,
     #[serde(borrow, default)]
-    pub message: Option<Body<'a>>,
+    pub message: Option<RecordMessage<'a>>,
     #[serde(borrow, default)]
     pub attachment: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -43,20 +43,20 @@ pub(super) struct Record<'a> {
 
 /// Who or what a user record comes from.
 #[derive(Deserialize)]
-pub(super) struct Origin<'a> {
+pub(super) struct RecordOrigin<'a> {
     #[serde(borrow, default)]
-    pub kind: Option<Text<'a>>,
+    pub kind: Option<JsonText<'a>>,
 }
 
 /// An Anthropic message, or a part of one: the lines of a reply each hold a block, and share an id.
 #[derive(Deserialize)]
-pub(super) struct Body<'a> {
+pub(super) struct RecordMessage<'a> {
     #[serde(borrow, default)]
-    pub id: Option<Text<'a>>,
+    pub id: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub model: Option<Text<'a>>,
+    pub model: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub content: Content<'a, BlockLine<'a>>,
+    pub content: TextOrBlocks<'a, BlockLine<'a>>,
     #[serde(default)]
     pub usage: Option<UsageLine>,
 }
@@ -65,27 +65,27 @@ pub(super) struct Body<'a> {
 #[derive(Deserialize)]
 pub(super) struct BlockLine<'a> {
     #[serde(borrow, rename = "type", default)]
-    pub kind: Option<Text<'a>>,
+    pub kind: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub text: Option<Text<'a>>,
+    pub text: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub thinking: Option<Text<'a>>,
+    pub thinking: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub signature: Option<Text<'a>>,
+    pub signature: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub data: Option<Text<'a>>,
+    pub data: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub id: Option<Text<'a>>,
+    pub id: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub name: Option<Text<'a>>,
+    pub name: Option<JsonText<'a>>,
     #[serde(borrow, default)]
     pub input: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    pub tool_use_id: Option<Text<'a>>,
+    pub tool_use_id: Option<JsonText<'a>>,
     #[serde(default)]
     pub is_error: Option<bool>,
     #[serde(borrow, default)]
-    pub content: Content<'a, PartLine<'a>>,
+    pub content: TextOrBlocks<'a, PartLine<'a>>,
     #[serde(borrow, default)]
     pub source: Option<ImageLine<'a>>,
 }
@@ -94,9 +94,9 @@ pub(super) struct BlockLine<'a> {
 #[derive(Deserialize)]
 pub(super) struct PartLine<'a> {
     #[serde(borrow, rename = "type", default)]
-    pub kind: Option<Text<'a>>,
+    pub kind: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub text: Option<Text<'a>>,
+    pub text: Option<JsonText<'a>>,
     #[serde(borrow, default)]
     pub source: Option<ImageLine<'a>>,
 }
@@ -105,11 +105,11 @@ pub(super) struct PartLine<'a> {
 #[derive(Deserialize)]
 pub(super) struct ImageLine<'a> {
     #[serde(borrow, default)]
-    pub media_type: Option<Text<'a>>,
+    pub media_type: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub data: Option<Text<'a>>,
+    pub data: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub url: Option<Text<'a>>,
+    pub url: Option<JsonText<'a>>,
 }
 
 /// ReportedUsage as Anthropic reports it.
@@ -148,10 +148,10 @@ pub(super) struct MicrocompactMetadata {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Preserved<'a> {
     #[serde(borrow, default)]
-    pub uuids: Vec<Text<'a>>,
+    pub uuids: Vec<JsonText<'a>>,
     /// Those and what stands between them in the chain.
     #[serde(borrow, default)]
-    pub all_uuids: Vec<Text<'a>>,
+    pub all_uuids: Vec<JsonText<'a>>,
 }
 
 /// The same by its two ends, from versions that did not list them.
@@ -159,9 +159,9 @@ pub(super) struct Preserved<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Segment<'a> {
     #[serde(borrow, default)]
-    pub head_uuid: Option<Text<'a>>,
+    pub head_uuid: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub tail_uuid: Option<Text<'a>>,
+    pub tail_uuid: Option<JsonText<'a>>,
 }
 
 impl Record<'_> {

@@ -2,10 +2,10 @@
 
 use super::branch::Links;
 use super::message::{is_made_up, message_of};
-use super::record::{Body, Record, UsageLine};
-use crate::assembly::{Assembly, Met, Pairing};
-use crate::jsonl::{Object, Problems};
-use crate::{ByteSource, Conversation, Fixed, Format, RecordedReply, ReportedUsage};
+use super::record::{Record, RecordMessage, UsageLine};
+use crate::jsonl::{JsonlObject, Problems};
+use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
+use crate::{ByteSource, Conversation, FixedParts, Format, RecordedReply, ReportedUsage};
 use epitome_core::{CallId, EntryId, Measure, MeasuredItem};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// A session as far as it has been read.
 pub(super) struct Session<'m> {
     pub(super) measure: &'m dyn Measure,
-    pub(super) assembly: Assembly,
+    pub(super) assembly: LogBuilder,
     /// For each record the entry it is part of, or that it follows on; none above the first.
     pub(super) stands: HashMap<Box<str>, Option<EntryId>>,
     pub(super) ups: Vec<(EntryId, EntryId)>,
@@ -31,7 +31,7 @@ impl<'m> Session<'m> {
     pub(super) fn new(measure: &'m dyn Measure) -> Self {
         Self {
             measure,
-            assembly: Assembly::default(),
+            assembly: LogBuilder::default(),
             stands: HashMap::new(),
             ups: Vec::new(),
             astray: Vec::new(),
@@ -47,7 +47,7 @@ impl<'m> Session<'m> {
     }
 
     /// Takes a record of the chain.
-    pub(super) fn take(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+    pub(super) fn take(&mut self, record: &Record<'_>, object: JsonlObject<'_>, problems: &mut Problems) {
         if let Some(uuid) = record.uuid.as_deref()
             && self.stands.contains_key(uuid)
         {
@@ -78,14 +78,14 @@ impl<'m> Session<'m> {
         self.stands.insert(uuid.into(), follows);
     }
 
-    fn take_attachment(&mut self, record: &Record<'_>, object: Object<'_>) {
+    fn take_attachment(&mut self, record: &Record<'_>, object: JsonlObject<'_>) {
         let Some(message) = message_of(record, object.text, 0) else { return self.take_link(record) };
         let met = self.met(record, object, self.measure.weigh(&message), 0);
         let id = self.assembly.add(met);
         self.settle(id, record, object);
     }
 
-    fn take_user(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+    fn take_user(&mut self, record: &Record<'_>, object: JsonlObject<'_>, problems: &mut Problems) {
         let unpaired = self.unpaired(record, object, problems);
         let Some(message) = message_of(record, object.text, unpaired) else { return };
         let met = self.met(record, object, self.measure.weigh(&message), unpaired);
@@ -94,7 +94,7 @@ impl<'m> Session<'m> {
     }
 
     /// Which results of a record have no call; bit n for the nth.
-    fn unpaired(&self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) -> u32 {
+    fn unpaired(&self, record: &Record<'_>, object: JsonlObject<'_>, problems: &mut Problems) -> u32 {
         let blocks = record.message.as_ref().map_or(&[][..], |body| body.content.blocks());
         let answered = blocks.iter().filter(|block| block.kind.as_deref() == Some("tool_result"));
         let mut unpaired = 0;
@@ -116,7 +116,7 @@ impl<'m> Session<'m> {
         unpaired
     }
 
-    fn take_reply(&mut self, record: &Record<'_>, object: Object<'_>) {
+    fn take_reply(&mut self, record: &Record<'_>, object: JsonlObject<'_>) {
         let Some(body) = &record.message else { return };
         let Some(message) = message_of(record, object.text, 0) else { return };
         let weighed = self.measure.weigh(&message);
@@ -138,7 +138,12 @@ impl<'m> Session<'m> {
         self.settle(id, record, object);
     }
 
-    fn begin_reply(&mut self, record: &Record<'_>, body: &Body<'_>, met: Met) -> (EntryId, Option<usize>) {
+    fn begin_reply(
+        &mut self,
+        record: &Record<'_>,
+        body: &RecordMessage<'_>,
+        met: ParsedMessage,
+    ) -> (EntryId, Option<usize>) {
         let entry = self.assembly.add(met);
         let reply = (!is_made_up(record, body)).then(|| {
             let model = body.model.as_ref().map(Arc::from);
@@ -151,12 +156,18 @@ impl<'m> Session<'m> {
         (entry, reply)
     }
 
-    fn met(&self, record: &Record<'_>, object: Object<'_>, weighed: MeasuredItem, part: u32) -> Met {
-        Met { weighed, span: object.span, part, name: record.uuid.as_ref().map(Arc::from) }
+    fn met(
+        &self,
+        record: &Record<'_>,
+        object: JsonlObject<'_>,
+        weighed: MeasuredItem,
+        part: u32,
+    ) -> ParsedMessage {
+        ParsedMessage { weighed, span: object.span, part, name: record.uuid.as_ref().map(Arc::from) }
     }
 
     /// Remembers where a message record has come to stand.
-    fn settle(&mut self, id: EntryId, record: &Record<'_>, object: Object<'_>) {
+    fn settle(&mut self, id: EntryId, record: &Record<'_>, object: JsonlObject<'_>) {
         self.link(id, record.parent_uuid.as_deref(), object.line);
         self.stands.extend(record.uuid.as_deref().map(|uuid| (uuid.into(), Some(id))));
         self.last = Some(id);
@@ -181,7 +192,7 @@ impl<'m> Session<'m> {
             log: made.log,
             sizes: made.sizes,
             leaf: tree.leaf,
-            fixed: Fixed { model, ..Fixed::default() },
+            fixed: FixedParts { model, ..FixedParts::default() },
             replies: self.replies,
             originals: made.originals,
             names: made.names,

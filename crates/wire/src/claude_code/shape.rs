@@ -1,6 +1,6 @@
 //! The two records of a compaction, field by field as Claude Code writes them.
 
-use crate::boundary::{Boundary, Mark};
+use crate::boundary::{Boundary, BoundaryMark};
 use epitome_core::Trigger;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(super) struct Envelope {
 }
 
 /// The ids of the two records.
-pub(super) struct Ids {
+pub(super) struct RecordIds {
     pub(super) boundary: String,
     pub(super) summary: String,
 }
@@ -51,29 +51,29 @@ pub(super) struct BoundaryLine<'a> {
     timestamp: &'a str,
     uuid: &'a str,
     level: &'a str,
-    compact_metadata: Metadata<'a>,
+    compact_metadata: MetadataLine<'a>,
     #[serde(flatten)]
     envelope: &'a Envelope,
-    epitome: &'a Mark,
+    epitome: &'a BoundaryMark,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata<'a> {
+struct MetadataLine<'a> {
     trigger: &'a str,
     pre_tokens: u64,
     duration_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    preserved_segment: Option<Segment<'a>>,
+    preserved_segment: Option<SegmentLine<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    preserved_messages: Option<Preserved<'a>>,
+    preserved_messages: Option<PreservedLine<'a>>,
     post_tokens: u64,
     cumulative_dropped_tokens: u64,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Segment<'a> {
+struct SegmentLine<'a> {
     head_uuid: &'a str,
     anchor_uuid: &'a str,
     tail_uuid: &'a str,
@@ -81,7 +81,7 @@ struct Segment<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Preserved<'a> {
+struct PreservedLine<'a> {
     anchor_uuid: &'a str,
     uuids: &'a [String],
     all_uuids: &'a [String],
@@ -90,16 +90,16 @@ struct Preserved<'a> {
 /// The boundary: which records are kept, and what it all took.
 pub(super) fn boundary_line<'a>(
     boundary: &'a Boundary,
-    ids: &'a Ids,
+    ids: &'a RecordIds,
     envelope: &'a Envelope,
     follows: Option<String>,
     kept: &'a [String],
-    mark: &'a Mark,
+    mark: &'a BoundaryMark,
 ) -> BoundaryLine<'a> {
     let anchor_uuid = &*ids.summary;
     let ends = kept.first().zip(kept.last());
     let segment =
-        |(head_uuid, tail_uuid): (&'a String, &'a String)| Segment { head_uuid, anchor_uuid, tail_uuid };
+        |(head_uuid, tail_uuid): (&'a String, &'a String)| SegmentLine { head_uuid, anchor_uuid, tail_uuid };
     BoundaryLine {
         parent_uuid: None,
         logical_parent_uuid: follows,
@@ -111,12 +111,12 @@ pub(super) fn boundary_line<'a>(
         timestamp: &boundary.timestamp,
         uuid: &ids.boundary,
         level: "info",
-        compact_metadata: Metadata {
+        compact_metadata: MetadataLine {
             trigger: trigger_name(boundary.trigger),
             pre_tokens: boundary.tokens_before.0,
             duration_ms: boundary.duration_ms,
             preserved_segment: ends.map(segment),
-            preserved_messages: ends.map(|_| Preserved { anchor_uuid, uuids: kept, all_uuids: kept }),
+            preserved_messages: ends.map(|_| PreservedLine { anchor_uuid, uuids: kept, all_uuids: kept }),
             post_tokens: boundary.tokens_after.0,
             cumulative_dropped_tokens: boundary.tokens_before.less(boundary.tokens_after).0,
         },
@@ -136,18 +136,18 @@ pub(super) struct SummaryLine<'a> {
     parent_uuid: &'a str,
     is_sidechain: bool,
     r#type: &'a str,
-    message: Said<'a>,
+    message: SummaryMessage<'a>,
     is_visible_in_transcript_only: bool,
     is_compact_summary: bool,
     uuid: &'a str,
     timestamp: &'a str,
     #[serde(flatten)]
     envelope: &'a Envelope,
-    epitome: &'a Mark,
+    epitome: &'a BoundaryMark,
 }
 
 #[derive(Serialize)]
-struct Said<'a> {
+struct SummaryMessage<'a> {
     role: &'a str,
     content: &'a str,
 }
@@ -155,15 +155,15 @@ struct Said<'a> {
 /// The summary, as something the user's side says.
 pub(super) fn summary_line<'a>(
     boundary: &'a Boundary,
-    ids: &'a Ids,
+    ids: &'a RecordIds,
     envelope: &'a Envelope,
-    mark: &'a Mark,
+    mark: &'a BoundaryMark,
 ) -> SummaryLine<'a> {
     SummaryLine {
         parent_uuid: &ids.boundary,
         is_sidechain: envelope.is_sidechain,
         r#type: "user",
-        message: Said { role: "user", content: &boundary.summary },
+        message: SummaryMessage { role: "user", content: &boundary.summary },
         is_visible_in_transcript_only: true,
         is_compact_summary: true,
         uuid: &ids.summary,

@@ -1,15 +1,15 @@
 //! Finding the last compaction of a session file, to take it back.
 
 use super::record::Record;
-use crate::boundary::{Found, Mark, Undo, take_back};
-use crate::jsonl::{Object, Problems, each_object};
+use crate::boundary::{BoundaryMark, BoundaryUndo, LastCompaction, take_back};
+use crate::jsonl::{JsonlObject, Problems, each_object};
 use crate::{ByteSource, ReadError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 
 /// How to take back the last compaction of `source`: its boundary record and its summary.
-pub(crate) fn undo(source: &dyn ByteSource) -> Result<Undo, ReadError> {
+pub(crate) fn undo(source: &dyn ByteSource) -> Result<BoundaryUndo, ReadError> {
     let mut search = Search::default();
     each_object(source, &mut Problems::default(), |object, _| search.look(object))?;
     take_back(source, search.found, parent_of)
@@ -17,22 +17,22 @@ pub(crate) fn undo(source: &dyn ByteSource) -> Result<Undo, ReadError> {
 
 fn parent_of(record: &str) -> Option<&RawValue> {
     #[derive(Deserialize)]
-    struct Child<'a> {
+    struct ChildRecord<'a> {
         #[serde(borrow, rename = "parentUuid")]
         parent_uuid: &'a RawValue,
     }
-    serde_json::from_str::<Child<'_>>(record).ok().map(|child| child.parent_uuid)
+    serde_json::from_str::<ChildRecord<'_>>(record).ok().map(|child| child.parent_uuid)
 }
 
 #[derive(Default)]
 struct Search {
-    found: Option<Found>,
+    found: Option<LastCompaction>,
     uuids: HashSet<String>,
     newest: Option<String>,
 }
 
 impl Search {
-    fn look(&mut self, object: Object<'_>) -> serde_json::Result<()> {
+    fn look(&mut self, object: JsonlObject<'_>) -> serde_json::Result<()> {
         let record: Record<'_> = serde_json::from_str(object.text)?;
         let is_boundary = record.subtype.as_deref() == Some("compact_boundary");
         if is_boundary {
@@ -50,7 +50,7 @@ impl Search {
     }
 
     /// A summary belongs to the boundary it hangs off; in old files it stands alone.
-    fn look_at_summary(&mut self, object: Object<'_>, record: &Record<'_>) {
+    fn look_at_summary(&mut self, object: JsonlObject<'_>, record: &Record<'_>) {
         let parent = record.parent_uuid.as_deref();
         match &mut self.found {
             Some(found) if found.ids.first().map(String::as_str) == parent => {
@@ -62,13 +62,13 @@ impl Search {
     }
 }
 
-fn found(object: Object<'_>, record: &Record<'_>, follows: Option<String>) -> Found {
+fn found(object: JsonlObject<'_>, record: &Record<'_>, follows: Option<String>) -> LastCompaction {
     #[derive(Deserialize)]
-    struct Ours {
-        epitome: Mark,
+    struct MarkField {
+        epitome: BoundaryMark,
     }
-    let ours = serde_json::from_str::<Ours>(object.text).ok();
-    Found {
+    let ours = serde_json::from_str::<MarkField>(object.text).ok();
+    LastCompaction {
         spans: vec![object.span],
         ids: record.uuid.as_deref().map(str::to_owned).into_iter().collect(),
         follows,

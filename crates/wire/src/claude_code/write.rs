@@ -1,7 +1,7 @@
 //! Appending a compaction the way Claude Code does.
 
-use super::shape::{Envelope, Ids, boundary_line, summary_line};
-use crate::boundary::{Boundary, Mark, WriteError, begin_line, derive, kept_tail};
+use super::shape::{Envelope, RecordIds, boundary_line, summary_line};
+use crate::boundary::{Boundary, BoundaryMark, WriteError, begin_line, derive, kept_tail};
 use crate::jsonl::decoded;
 use crate::{ByteSource, Conversation, Format, Span, Transcript};
 use epitome_core::EntryId;
@@ -25,15 +25,15 @@ pub(crate) fn append(
     let conversation = transcript.conversations.get(conversation).ok_or_else(nothing_said)?;
     let (last, follows) = last_record(conversation, source)?.ok_or_else(nothing_said)?;
     let kept = kept_uuids(conversation, source, boundary)?;
-    let ids = Ids::new(&last, source.len(), &boundary.summary);
-    let mark = Mark::new(source.len(), boundary.record.as_deref());
+    let ids = RecordIds::new(&last, source.len(), &boundary.summary);
+    let mark = BoundaryMark::new(source.len(), boundary.record.as_deref());
     let mut bytes = begin_line(source)?;
     write_line(&mut bytes, &boundary_line(boundary, &ids, &last, follows, &kept, &mark));
     write_line(&mut bytes, &summary_line(boundary, &ids, &last, &mark));
     Ok(bytes)
 }
 
-impl Ids {
+impl RecordIds {
     fn new(last: &Envelope, original_bytes: u64, summary: &str) -> Self {
         let session = last.session_id.as_ref().and_then(Value::as_str).unwrap_or_default();
         let nth = |nth| uuid(derive(session, original_bytes, summary, nth));

@@ -4,12 +4,12 @@
 //! since Codex may have shortened them. A compaction of ours notes which entries it kept, and they are
 //! shown as they stand.
 
-use super::item::{Compacted, Item};
+use super::item::{CompactedItem, Item};
 use super::message::{BARE, message_of};
 use super::rollout::Rollout;
 use crate::Span;
-use crate::boundary::Mark;
-use crate::jsonl::{Object, Problems};
+use crate::boundary::BoundaryMark;
+use crate::jsonl::{JsonlObject, Problems};
 use epitome_core::{Author, Compaction, EntryId, Role, Tail};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ impl Rollout<'_> {
     /// Takes a compaction; `within` finds the span of an item of its history.
     pub(super) fn take_compacted(
         &mut self,
-        compacted: &Compacted<'_>,
-        mark: Option<&Mark>,
-        object: Object<'_>,
+        compacted: &CompactedItem<'_>,
+        mark: Option<&BoundaryMark>,
+        object: JsonlObject<'_>,
         within: impl Fn(&RawValue) -> Span,
         problems: &mut Problems,
     ) {
@@ -57,14 +57,14 @@ impl Rollout<'_> {
     fn take_history(
         &mut self,
         items: &[&RawValue],
-        object: Object<'_>,
+        object: JsonlObject<'_>,
         within: impl Fn(&RawValue) -> Span,
         problems: &mut Problems,
     ) {
         for raw in items {
             match serde_json::from_str::<Item<'_>>(raw.get()) {
                 Ok(item) => {
-                    let object = Object { span: within(raw), ..object };
+                    let object = JsonlObject { span: within(raw), ..object };
                     self.take_item(&item, raw.get(), object, BARE, problems);
                 }
                 Err(error) => {

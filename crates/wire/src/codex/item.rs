@@ -1,64 +1,64 @@
 //! The lines of a rollout and the items in them, as far as we read them.
 
-use crate::boundary::Mark;
-use crate::jsonl::{Content, Text};
+use crate::boundary::BoundaryMark;
+use crate::jsonl::{JsonText, TextOrBlocks};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// One line.
 #[derive(Deserialize)]
-pub(super) struct Line<'a> {
+pub(super) struct RolloutLine<'a> {
     #[serde(borrow, rename = "type")]
-    pub kind: Text<'a>,
+    pub kind: JsonText<'a>,
     #[serde(borrow)]
     pub payload: &'a RawValue,
     /// What we noted on a compaction of ours.
     #[serde(default)]
-    pub epitome: Option<Mark>,
+    pub epitome: Option<BoundaryMark>,
 }
 
 /// Something that went to or from the model, of any type: each type has some of these fields.
 #[derive(Deserialize)]
 pub(super) struct Item<'a> {
     #[serde(borrow, rename = "type", default)]
-    pub kind: Option<Text<'a>>,
+    pub kind: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub id: Option<Text<'a>>,
+    pub id: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub role: Option<Text<'a>>,
+    pub role: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub content: Content<'a, Piece<'a>>,
+    pub content: TextOrBlocks<'a, ContentPiece<'a>>,
     #[serde(borrow, default)]
-    pub call_id: Option<Text<'a>>,
+    pub call_id: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub name: Option<Text<'a>>,
+    pub name: Option<JsonText<'a>>,
     /// A JSON string for functions, an object for tool searches.
     #[serde(borrow, default)]
     pub arguments: Option<&'a RawValue>,
     /// What a free-form tool is given.
     #[serde(borrow, default)]
-    pub input: Option<Text<'a>>,
+    pub input: Option<JsonText<'a>>,
     /// What a local shell is asked to run.
     #[serde(borrow, default)]
     pub action: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    pub output: Content<'a, Piece<'a>>,
+    pub output: TextOrBlocks<'a, ContentPiece<'a>>,
     /// What a tool search found.
     #[serde(borrow, default)]
     pub tools: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    pub summary: Content<'a, Piece<'a>>,
+    pub summary: TextOrBlocks<'a, ContentPiece<'a>>,
     #[serde(borrow, default)]
-    pub encrypted_content: Option<Text<'a>>,
+    pub encrypted_content: Option<JsonText<'a>>,
 }
 
 /// A piece of a message, a result or a reasoning.
 #[derive(Deserialize)]
-pub(super) struct Piece<'a> {
+pub(super) struct ContentPiece<'a> {
     #[serde(borrow, default)]
-    pub text: Option<Text<'a>>,
+    pub text: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub image_url: Option<Text<'a>>,
+    pub image_url: Option<JsonText<'a>>,
 }
 
 /// What a session begins with.
@@ -74,14 +74,14 @@ pub(super) struct SessionMeta<'a> {
 #[derive(Deserialize)]
 pub(super) struct TurnContext<'a> {
     #[serde(borrow, default)]
-    pub model: Option<Text<'a>>,
+    pub model: Option<JsonText<'a>>,
 }
 
 /// An event, as far as it counts tokens.
 #[derive(Deserialize)]
-pub(super) struct Event<'a> {
+pub(super) struct TokenEvent<'a> {
     #[serde(borrow, rename = "type", default)]
-    pub kind: Option<Text<'a>>,
+    pub kind: Option<JsonText<'a>>,
     #[serde(default)]
     pub info: Option<TokenInfo>,
 }
@@ -108,9 +108,9 @@ pub(super) struct UsageLine {
 
 /// A compaction: the history that takes the place of all before it.
 #[derive(Deserialize)]
-pub(super) struct Compacted<'a> {
+pub(super) struct CompactedItem<'a> {
     #[serde(borrow, default)]
-    pub message: Option<Text<'a>>,
+    pub message: Option<JsonText<'a>>,
     #[serde(borrow, default)]
     pub replacement_history: Option<Vec<&'a RawValue>>,
 }

@@ -1,7 +1,7 @@
 //! From the items of a message to the message, and who wrote it.
 
-use super::item::{Item, Line, Piece};
-use crate::jsonl::{Content, Text, decoded};
+use super::item::{ContentPiece, Item, RolloutLine};
+use crate::jsonl::{JsonText, TextOrBlocks, decoded};
 use crate::protocol::read::image_at;
 use crate::unpaired::{UNPAIRED, unpaired};
 use epitome_core::{Author, Block, Call, CallId, Message, Opaque, ResultPart, Role, ToolResult};
@@ -30,7 +30,7 @@ pub(super) const BARE: u32 = 1;
 pub(super) const NO_CALL: u32 = 2;
 
 /// What an item is to the conversation.
-pub(super) enum Kind {
+pub(super) enum ItemKind {
     /// Part of a reply.
     Reply,
     /// The answer to a call.
@@ -46,21 +46,21 @@ pub(super) enum Kind {
 }
 
 /// Sorts an item.
-pub(super) fn kind_of(item: &Item<'_>) -> Kind {
+pub(super) fn kind_of(item: &Item<'_>) -> ItemKind {
     match item.kind.as_deref().unwrap_or_default() {
-        "message" if item.role.as_deref() == Some("assistant") => Kind::Reply,
-        "message" => Kind::Said,
+        "message" if item.role.as_deref() == Some("assistant") => ItemKind::Reply,
+        "message" => ItemKind::Said,
         "reasoning"
         | "function_call"
         | "custom_tool_call"
         | "tool_search_call"
         | "local_shell_call"
         | "web_search_call"
-        | "image_generation_call" => Kind::Reply,
-        "function_call_output" | "custom_tool_call_output" | "tool_search_output" => Kind::Output,
-        "compaction" | "compaction_summary" | "context_compaction" => Kind::Sealed,
-        "ghost_snapshot" => Kind::Unseen,
-        _ => Kind::Unknown,
+        | "image_generation_call" => ItemKind::Reply,
+        "function_call_output" | "custom_tool_call_output" | "tool_search_output" => ItemKind::Output,
+        "compaction" | "compaction_summary" | "context_compaction" => ItemKind::Sealed,
+        "ghost_snapshot" => ItemKind::Unseen,
+        _ => ItemKind::Unknown,
     }
 }
 
@@ -82,19 +82,19 @@ pub(crate) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
 
 /// The item on a line of the rollout, as it stands there.
 pub(super) fn payload_of(line: &str) -> Result<&str, String> {
-    let line: Line<'_> = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let line: RolloutLine<'_> = serde_json::from_str(line).map_err(|error| error.to_string())?;
     Ok(line.payload.get())
 }
 
 /// The message of one item; `json` is its text.
 pub(super) fn message_of(item: &Item<'_>, json: &str, no_call: bool) -> Message {
     match kind_of(item) {
-        Kind::Reply => {
+        ItemKind::Reply => {
             Message { role: Role::Assistant, author: Author::Model, blocks: reply_blocks(item, json) }
         }
-        Kind::Output => output_message(item, no_call),
-        Kind::Said => said(item),
-        Kind::Sealed | Kind::Unseen | Kind::Unknown => {
+        ItemKind::Output => output_message(item, no_call),
+        ItemKind::Said => said(item),
+        ItemKind::Sealed | ItemKind::Unseen | ItemKind::Unknown => {
             Message { role: Role::User, author: Author::Harness, blocks: vec![opaque(item, json)] }
         }
     }
@@ -149,13 +149,13 @@ fn output_parts(item: &Item<'_>) -> Vec<ResultPart> {
         return vec![ResultPart::Text { text: found.get().into() }];
     }
     match &item.output {
-        Content::Nothing => Vec::new(),
-        Content::Text(text) => vec![ResultPart::Text { text: text.into() }],
-        Content::Blocks(pieces) => pieces.iter().map(part_of).collect(),
+        TextOrBlocks::Nothing => Vec::new(),
+        TextOrBlocks::Text(text) => vec![ResultPart::Text { text: text.into() }],
+        TextOrBlocks::Blocks(pieces) => pieces.iter().map(part_of).collect(),
     }
 }
 
-fn part_of(piece: &Piece<'_>) -> ResultPart {
+fn part_of(piece: &ContentPiece<'_>) -> ResultPart {
     match &piece.image_url {
         Some(url) => ResultPart::Image(image_at(url)),
         None => ResultPart::Text { text: owned(&piece.text) },
@@ -185,22 +185,22 @@ fn is_harness_text(text: &str) -> bool {
     HARNESS_BEGINNINGS.iter().any(|beginning| text.trim_start().starts_with(beginning))
 }
 
-fn blocks_of(content: &Content<'_, Piece<'_>>) -> Vec<Block> {
+fn blocks_of(content: &TextOrBlocks<'_, ContentPiece<'_>>) -> Vec<Block> {
     match content {
-        Content::Nothing => Vec::new(),
-        Content::Text(text) => vec![Block::text(&**text)],
-        Content::Blocks(pieces) => pieces.iter().map(block_of).collect(),
+        TextOrBlocks::Nothing => Vec::new(),
+        TextOrBlocks::Text(text) => vec![Block::text(&**text)],
+        TextOrBlocks::Blocks(pieces) => pieces.iter().map(block_of).collect(),
     }
 }
 
-fn block_of(piece: &Piece<'_>) -> Block {
+fn block_of(piece: &ContentPiece<'_>) -> Block {
     match &piece.image_url {
         Some(url) => Block::Image(image_at(url)),
         None => Block::text(owned(&piece.text)),
     }
 }
 
-fn joined(content: &Content<'_, Piece<'_>>) -> String {
+fn joined(content: &TextOrBlocks<'_, ContentPiece<'_>>) -> String {
     let texts: Vec<&str> = content.blocks().iter().filter_map(|piece| piece.text.as_deref()).collect();
     texts.join("\n")
 }
@@ -209,6 +209,6 @@ fn opaque(item: &Item<'_>, json: &str) -> Block {
     Block::Opaque(Opaque { kind: owned(&item.kind), json: json.into() })
 }
 
-fn owned(text: &Option<Text<'_>>) -> Arc<str> {
+fn owned(text: &Option<JsonText<'_>>) -> Arc<str> {
     text.as_deref().unwrap_or_default().into()
 }

@@ -1,16 +1,16 @@
 //! Reading a rollout, line by line.
 
-use super::item::{Compacted, Event, Item, Line, SessionMeta, TurnContext};
+use super::item::{CompactedItem, Item, RolloutLine, SessionMeta, TokenEvent, TurnContext};
 use super::rollout::Rollout;
-use crate::detect::Sample;
-use crate::jsonl::{Object, Problems, each_object, part_of};
+use crate::detect::DetectSample;
+use crate::jsonl::{JsonlObject, Problems, each_object, part_of};
 use crate::{ByteSource, Format, ReadError, Transcript};
 use epitome_core::Measure;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// Whether a line is one of a rollout.
-pub(crate) fn is_line(sample: &Sample<'_>) -> bool {
+pub(crate) fn is_line(sample: &DetectSample<'_>) -> bool {
     sample.line_kind().is_some() && sample.has("payload") && sample.has("timestamp")
 }
 
@@ -35,8 +35,12 @@ pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result
 }
 
 /// Takes one line; true where it is one of Codex's.
-fn take(rollout: &mut Rollout<'_>, object: Object<'_>, problems: &mut Problems) -> serde_json::Result<bool> {
-    let line: Line<'_> = serde_json::from_str(object.text)?;
+fn take(
+    rollout: &mut Rollout<'_>,
+    object: JsonlObject<'_>,
+    problems: &mut Problems,
+) -> serde_json::Result<bool> {
+    let line: RolloutLine<'_> = serde_json::from_str(object.text)?;
     let payload = line.payload.get();
     match &*line.kind {
         "response_item" => {
@@ -44,7 +48,7 @@ fn take(rollout: &mut Rollout<'_>, object: Object<'_>, problems: &mut Problems) 
             rollout.take_item(&item, payload, object, 0, problems);
         }
         "event_msg" => {
-            if let Ok(event) = serde_json::from_str::<Event<'_>>(payload) {
+            if let Ok(event) = serde_json::from_str::<TokenEvent<'_>>(payload) {
                 rollout.take_event(&event);
             }
         }
@@ -55,7 +59,7 @@ fn take(rollout: &mut Rollout<'_>, object: Object<'_>, problems: &mut Problems) 
             }
         }
         "compacted" => {
-            let mut compacted: Compacted<'_> = serde_json::from_str(payload)?;
+            let mut compacted: CompactedItem<'_> = serde_json::from_str(payload)?;
             if object.text.len() != object.span.len as usize {
                 problems.add(
                     object.line,

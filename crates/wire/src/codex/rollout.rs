@@ -1,18 +1,18 @@
 //! The items of a rollout on their way into a log.
 
-use super::item::{Event, Item, UsageLine};
-use super::message::{Kind, NO_CALL, kind_of, message_of};
-use crate::assembly::{Assembly, Met, Pairing};
-use crate::jsonl::{Object, Problems};
-use crate::{ByteSource, Conversation, Fixed, Format, RecordedReply, ReportedUsage};
+use super::item::{Item, TokenEvent, UsageLine};
+use super::message::{ItemKind, NO_CALL, kind_of, message_of};
+use crate::jsonl::{JsonlObject, Problems};
+use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
+use crate::{ByteSource, Conversation, FixedParts, Format, RecordedReply, ReportedUsage};
 use epitome_core::{CallId, EntryId, Measure, Message, Role};
 use std::sync::Arc;
 
 /// A rollout as far as it has been read.
 pub(super) struct Rollout<'m> {
     pub(super) measure: &'m dyn Measure,
-    pub(super) assembly: Assembly,
-    pub(super) fixed: Fixed,
+    pub(super) assembly: LogBuilder,
+    pub(super) fixed: FixedParts,
     replies: Vec<RecordedReply>,
     /// The reply whose items are still coming.
     open: Option<EntryId>,
@@ -22,8 +22,8 @@ impl<'m> Rollout<'m> {
     pub(super) fn new(measure: &'m dyn Measure) -> Self {
         Self {
             measure,
-            assembly: Assembly::default(),
-            fixed: Fixed::default(),
+            assembly: LogBuilder::default(),
+            fixed: FixedParts::default(),
             replies: Vec::new(),
             open: None,
         }
@@ -34,29 +34,29 @@ impl<'m> Rollout<'m> {
         &mut self,
         item: &Item<'_>,
         json: &str,
-        object: Object<'_>,
+        object: JsonlObject<'_>,
         part: u32,
         problems: &mut Problems,
     ) {
         match kind_of(item) {
-            Kind::Reply => self.take_reply(item, json, object, part),
-            Kind::Output => self.take_output(item, json, object, part, problems),
-            Kind::Said => self.take_said(item, json, object, part),
-            Kind::Sealed => self.add(item, &message_of(item, json, false), object, part),
-            Kind::Unseen => {}
-            Kind::Unknown => {
+            ItemKind::Reply => self.take_reply(item, json, object, part),
+            ItemKind::Output => self.take_output(item, json, object, part, problems),
+            ItemKind::Said => self.take_said(item, json, object, part),
+            ItemKind::Sealed => self.add(item, &message_of(item, json, false), object, part),
+            ItemKind::Unseen => {}
+            ItemKind::Unknown => {
                 problems.add_unknown(object.line, item.kind.as_deref().unwrap_or("item without a type"));
             }
         }
     }
 
-    fn take_reply(&mut self, item: &Item<'_>, json: &str, object: Object<'_>, part: u32) {
+    fn take_reply(&mut self, item: &Item<'_>, json: &str, object: JsonlObject<'_>, part: u32) {
         let weighed = self.measure.weigh(&message_of(item, json, false));
         if let Some(open) = self.open {
             return self.assembly.extend(open, weighed, object.span);
         }
         let name = item.id.as_ref().map(Arc::from);
-        let entry = self.assembly.add(Met { weighed, span: object.span, part, name });
+        let entry = self.assembly.add(ParsedMessage { weighed, span: object.span, part, name });
         self.open = Some(entry);
         // What a compaction carries over was answered before; only what stands on its own line is a reply.
         if part == 0 {
@@ -68,7 +68,7 @@ impl<'m> Rollout<'m> {
         &mut self,
         item: &Item<'_>,
         json: &str,
-        object: Object<'_>,
+        object: JsonlObject<'_>,
         part: u32,
         problems: &mut Problems,
     ) {
@@ -82,7 +82,7 @@ impl<'m> Rollout<'m> {
         self.add(item, &message_of(item, json, no_call), object, part);
     }
 
-    fn take_said(&mut self, item: &Item<'_>, json: &str, object: Object<'_>, part: u32) {
+    fn take_said(&mut self, item: &Item<'_>, json: &str, object: JsonlObject<'_>, part: u32) {
         let message = message_of(item, json, false);
         if message.role == Role::System && self.assembly.newest().is_none() {
             return self.fixed.system.push(message.said().into());
@@ -90,15 +90,15 @@ impl<'m> Rollout<'m> {
         self.add(item, &message, object, part);
     }
 
-    fn add(&mut self, item: &Item<'_>, message: &Message, object: Object<'_>, part: u32) {
+    fn add(&mut self, item: &Item<'_>, message: &Message, object: JsonlObject<'_>, part: u32) {
         self.open = None;
         let name = item.id.as_ref().map(Arc::from);
-        let met = Met { weighed: self.measure.weigh(message), span: object.span, part, name };
+        let met = ParsedMessage { weighed: self.measure.weigh(message), span: object.span, part, name };
         self.assembly.answer(met);
     }
 
     /// A token count ends the reply it counts; repeats of it are for the screen.
-    pub(super) fn take_event(&mut self, event: &Event<'_>) {
+    pub(super) fn take_event(&mut self, event: &TokenEvent<'_>) {
         if event.kind.as_deref() != Some("token_count") {
             return;
         }

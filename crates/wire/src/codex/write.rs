@@ -1,9 +1,11 @@
 //! Appending a compaction the way Codex does, and finding the last one to take it back.
 
 use super::item::Item;
-use super::message::{Kind, kind_of, message_of, payload_of};
-use crate::boundary::{Boundary, Found, Mark, Undo, WriteError, begin_line, kept_tail, take_back};
-use crate::jsonl::{Object, Problems, Text, decoded, each_object};
+use super::message::{ItemKind, kind_of, message_of, payload_of};
+use crate::boundary::{
+    Boundary, BoundaryMark, BoundaryUndo, LastCompaction, WriteError, begin_line, kept_tail, take_back,
+};
+use crate::jsonl::{JsonText, JsonlObject, Problems, decoded, each_object};
 use crate::{ByteSource, Conversation, ReadError, Transcript};
 use epitome_core::EntryId;
 use serde::{Deserialize, Serialize};
@@ -25,10 +27,13 @@ pub(crate) fn append(
     let mut history = items_of(conversation, source, &boundary.front)?;
     history.push(user_item(&boundary.summary));
     history.extend(items_of(conversation, source, &tail)?);
-    let mark =
-        Mark { front: boundary.front.clone(), tail, ..Mark::new(source.len(), boundary.record.as_deref()) };
+    let mark = BoundaryMark {
+        front: boundary.front.clone(),
+        tail,
+        ..BoundaryMark::new(source.len(), boundary.record.as_deref())
+    };
     let payload = Payload { message: &boundary.summary, replacement_history: history };
-    let line = Line { timestamp: &boundary.timestamp, r#type: "compacted", payload, epitome: mark };
+    let line = NewLine { timestamp: &boundary.timestamp, r#type: "compacted", payload, epitome: mark };
     let mut bytes = begin_line(source)?;
     serde_json::to_writer(&mut bytes, &line)
         .expect("strings and numbers are JSON, and memory can be written");
@@ -37,11 +42,11 @@ pub(crate) fn append(
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct NewLine<'a> {
     timestamp: &'a str,
     r#type: &'a str,
     payload: Payload<'a>,
-    epitome: Mark,
+    epitome: BoundaryMark,
 }
 
 #[derive(Serialize)]
@@ -75,10 +80,13 @@ fn item_of(run: &str, conversation: &Conversation, id: EntryId) -> Result<Box<Ra
     let item: Item<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let answers = conversation.log.item(id).is_some_and(|light| !light.answers.is_empty());
     match kind_of(&item) {
-        Kind::Output if !answers => Ok(user_item(&message_of(&item, json, true).said())),
-        Kind::Output | Kind::Reply | Kind::Said | Kind::Sealed | Kind::Unseen | Kind::Unknown => {
-            serde_json::from_str(json).map_err(|error| error.to_string())
-        }
+        ItemKind::Output if !answers => Ok(user_item(&message_of(&item, json, true).said())),
+        ItemKind::Output
+        | ItemKind::Reply
+        | ItemKind::Said
+        | ItemKind::Sealed
+        | ItemKind::Unseen
+        | ItemKind::Unknown => serde_json::from_str(json).map_err(|error| error.to_string()),
     }
 }
 
@@ -87,19 +95,20 @@ fn user_item(text: &str) -> Box<RawValue> {
     struct Item<'a> {
         r#type: &'a str,
         role: &'a str,
-        content: [Piece<'a>; 1],
+        content: [ContentPiece<'a>; 1],
     }
     #[derive(Serialize)]
-    struct Piece<'a> {
+    struct ContentPiece<'a> {
         r#type: &'a str,
         text: &'a str,
     }
-    let item = Item { r#type: "message", role: "user", content: [Piece { r#type: "input_text", text }] };
+    let item =
+        Item { r#type: "message", role: "user", content: [ContentPiece { r#type: "input_text", text }] };
     serde_json::value::to_raw_value(&item).expect("strings are JSON")
 }
 
 /// How to take back the last compaction of `source`.
-pub(crate) fn undo(source: &dyn ByteSource) -> Result<Undo, ReadError> {
+pub(crate) fn undo(source: &dyn ByteSource) -> Result<BoundaryUndo, ReadError> {
     let mut last = None;
     each_object(source, &mut Problems::default(), |object, _| {
         last = found(object)?.or(last.take());
@@ -108,17 +117,17 @@ pub(crate) fn undo(source: &dyn ByteSource) -> Result<Undo, ReadError> {
     take_back(source, last, |_| None)
 }
 
-fn found(object: Object<'_>) -> serde_json::Result<Option<Found>> {
+fn found(object: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>> {
     #[derive(Deserialize)]
-    struct Written<'a> {
+    struct LineHead<'a> {
         #[serde(borrow, rename = "type")]
-        kind: Text<'a>,
+        kind: JsonText<'a>,
         #[serde(default)]
-        epitome: Option<Mark>,
+        epitome: Option<BoundaryMark>,
     }
-    let line: Written<'_> = serde_json::from_str(object.text)?;
+    let line: LineHead<'_> = serde_json::from_str(object.text)?;
     let is_compaction = &*line.kind == "compacted";
-    Ok(is_compaction.then(|| Found {
+    Ok(is_compaction.then(|| LastCompaction {
         spans: vec![object.span],
         ids: Vec::new(),
         follows: None,

@@ -1,16 +1,16 @@
 //! An event of a log, as far as we read it.
 
-use crate::jsonl::Text;
+use crate::jsonl::JsonText;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// One event.
 #[derive(Deserialize)]
-pub(super) struct Event<'a> {
+pub(super) struct CopilotEvent<'a> {
     #[serde(borrow, rename = "type")]
-    pub kind: Text<'a>,
+    pub kind: JsonText<'a>,
     #[serde(borrow, default)]
-    pub id: Option<Text<'a>>,
+    pub id: Option<JsonText<'a>>,
     #[serde(borrow)]
     pub data: &'a RawValue,
 }
@@ -20,26 +20,26 @@ pub(super) struct Event<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Data<'a> {
     #[serde(borrow, default)]
-    pub content: Option<Text<'a>>,
+    pub content: Option<JsonText<'a>>,
     /// What was sent in place of what was typed.
     #[serde(borrow, default)]
-    pub transformed_content: Option<Text<'a>>,
+    pub transformed_content: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub reasoning_text: Option<Text<'a>>,
+    pub reasoning_text: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub reasoning_opaque: Option<Text<'a>>,
+    pub reasoning_opaque: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub tool_requests: Option<Vec<Request<'a>>>,
+    pub tool_requests: Option<Vec<ToolRequest<'a>>>,
     #[serde(borrow, default)]
-    pub model: Option<Text<'a>>,
+    pub model: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub new_model: Option<Text<'a>>,
+    pub new_model: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub tool_call_id: Option<Text<'a>>,
+    pub tool_call_id: Option<JsonText<'a>>,
     #[serde(default)]
     pub success: Option<bool>,
     #[serde(borrow, default)]
-    pub result: Option<Outcome<'a>>,
+    pub result: Option<ToolOutcome<'a>>,
     #[serde(borrow, default)]
     pub error: Option<&'a RawValue>,
 }
@@ -47,18 +47,18 @@ pub(super) struct Data<'a> {
 /// A call.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Request<'a> {
+pub(super) struct ToolRequest<'a> {
     #[serde(borrow, default)]
-    pub tool_call_id: Option<Text<'a>>,
+    pub tool_call_id: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub name: Option<Text<'a>>,
+    pub name: Option<JsonText<'a>>,
     #[serde(borrow, default)]
     pub arguments: Option<&'a RawValue>,
 }
 
 /// What a call came to.
 #[derive(Deserialize)]
-pub(super) struct Outcome<'a> {
+pub(super) struct ToolOutcome<'a> {
     #[serde(borrow, default)]
-    pub content: Option<Text<'a>>,
+    pub content: Option<JsonText<'a>>,
 }

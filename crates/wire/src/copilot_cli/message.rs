@@ -1,7 +1,7 @@
 //! From an event to the message the model saw or wrote.
 
-use super::event::{Data, Event, Request};
-use crate::jsonl::{Text, decoded};
+use super::event::{CopilotEvent, Data, ToolRequest};
+use crate::jsonl::{JsonText, decoded};
 use crate::unpaired::unpaired;
 use epitome_core::{Author, Block, Call, CallId, Message, ResultPart, Role, ToolResult};
 use serde::Deserialize;
@@ -16,7 +16,7 @@ pub(super) const NO_CALL: u32 = 1;
 pub(crate) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
     let run = runs.first().ok_or("the message stands nowhere")?;
     let text = decoded(run);
-    let event: Event<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let event: CopilotEvent<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let data: Data<'_> = serde_json::from_str(event.data.get()).map_err(|error| error.to_string())?;
     Ok(message_of(&event.kind, &data, part == NO_CALL))
 }
@@ -47,7 +47,7 @@ fn reply_blocks(data: &Data<'_>) -> Vec<Block> {
     thinking.into_iter().chain(said).chain(calls).collect()
 }
 
-fn call_of(request: &Request<'_>) -> Call {
+fn call_of(request: &ToolRequest<'_>) -> Call {
     let raw = request.arguments.map_or("{}", RawValue::get);
     // Free-form tools are given a string.
     let freeform = serde_json::from_str::<Cow<'_, str>>(raw).ok();
@@ -74,14 +74,14 @@ fn result_message(data: &Data<'_>, no_call: bool) -> Message {
 /// What an error says; all of it where it has no message.
 fn error_text(error: &RawValue) -> Arc<str> {
     #[derive(Deserialize)]
-    struct Told<'a> {
+    struct ErrorMessage<'a> {
         #[serde(borrow)]
-        message: Text<'a>,
+        message: JsonText<'a>,
     }
-    serde_json::from_str::<Told<'_>>(error.get())
+    serde_json::from_str::<ErrorMessage<'_>>(error.get())
         .map_or_else(|_| error.get().into(), |told| (&told.message).into())
 }
 
-fn owned(text: &Option<Text<'_>>) -> Arc<str> {
+fn owned(text: &Option<JsonText<'_>>) -> Arc<str> {
     text.as_deref().unwrap_or_default().into()
 }

@@ -1,34 +1,34 @@
 //! The events of one session on their way into a log.
 
-use super::event::{Data, Event};
+use super::event::{CopilotEvent, Data};
 use super::message::{NO_CALL, message_of};
-use crate::assembly::{Assembly, Met, Pairing};
-use crate::jsonl::{Object, Problems};
-use crate::{ByteSource, Conversation, Fixed, Format, RecordedReply};
+use crate::jsonl::{JsonlObject, Problems};
+use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
+use crate::{ByteSource, Conversation, FixedParts, Format, RecordedReply};
 use epitome_core::{CallId, EntryId, Measure, Role};
 use std::sync::Arc;
 
 /// A session as far as it has been read.
 pub(super) struct Session<'m> {
     measure: &'m dyn Measure,
-    assembly: Assembly,
-    fixed: Fixed,
+    assembly: LogBuilder,
+    fixed: FixedParts,
     replies: Vec<RecordedReply>,
 }
 
 impl<'m> Session<'m> {
     pub(super) fn new(measure: &'m dyn Measure) -> Self {
-        Self { measure, assembly: Assembly::default(), fixed: Fixed::default(), replies: Vec::new() }
+        Self { measure, assembly: LogBuilder::default(), fixed: FixedParts::default(), replies: Vec::new() }
     }
 
     /// The system prompt comes again, whole, with each turn; the newest counts.
-    pub(super) fn take_system(&mut self, event: &Event<'_>) -> serde_json::Result<()> {
+    pub(super) fn take_system(&mut self, event: &CopilotEvent<'_>) -> serde_json::Result<()> {
         let data: Data<'_> = serde_json::from_str(event.data.get())?;
         self.fixed.system = data.content.as_ref().map(Arc::from).into_iter().collect();
         Ok(())
     }
 
-    pub(super) fn take_model(&mut self, event: &Event<'_>) -> serde_json::Result<()> {
+    pub(super) fn take_model(&mut self, event: &CopilotEvent<'_>) -> serde_json::Result<()> {
         let data: Data<'_> = serde_json::from_str(event.data.get())?;
         self.fixed.model = data.new_model.as_ref().map(Arc::from).or(self.fixed.model.take());
         Ok(())
@@ -36,8 +36,8 @@ impl<'m> Session<'m> {
 
     pub(super) fn take_message(
         &mut self,
-        event: &Event<'_>,
-        object: Object<'_>,
+        event: &CopilotEvent<'_>,
+        object: JsonlObject<'_>,
         problems: &mut Problems,
     ) -> serde_json::Result<()> {
         let data: Data<'_> = serde_json::from_str(event.data.get())?;
@@ -45,7 +45,7 @@ impl<'m> Session<'m> {
         let message = message_of(&event.kind, &data, no_call);
         let name = event.id.as_ref().map(Arc::from);
         let part = if no_call { NO_CALL } else { 0 };
-        let met = Met { weighed: self.measure.weigh(&message), span: object.span, part, name };
+        let met = ParsedMessage { weighed: self.measure.weigh(&message), span: object.span, part, name };
         let entry = self.assembly.answer(met);
         if message.role == Role::Assistant {
             self.note_reply(entry, &data);
@@ -53,7 +53,7 @@ impl<'m> Session<'m> {
         Ok(())
     }
 
-    fn lacks_call(&self, data: &Data<'_>, object: Object<'_>, problems: &mut Problems) -> bool {
+    fn lacks_call(&self, data: &Data<'_>, object: JsonlObject<'_>, problems: &mut Problems) -> bool {
         let call = CallId(data.tool_call_id.as_deref().unwrap_or_default().into());
         let newest = self.replies.last().map(|reply| reply.entry);
         let lacks = self.assembly.pairing(&call, newest) == Pairing::Missing;

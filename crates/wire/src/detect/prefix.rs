@@ -40,7 +40,7 @@ const BEGINNING_CHARS: usize = 40;
 /// JSON that was cut somewhere, made whole: back to the last point where a value had ended or a
 /// container had begun, and everything still open closed there.
 pub(super) fn close(json: &str) -> String {
-    let mut cut = Cut::default();
+    let mut cut = CutFinder::default();
     for (at, byte) in json.bytes().enumerate() {
         cut.step(at, byte);
     }
@@ -51,7 +51,7 @@ pub(super) fn close(json: &str) -> String {
 
 /// Where JSON can be cut, found byte by byte.
 #[derive(Default)]
-struct Cut {
+struct CutFinder {
     open: Vec<char>,
     is_string: bool,
     is_escaped: bool,
@@ -60,7 +60,7 @@ struct Cut {
     closers: Vec<char>,
 }
 
-impl Cut {
+impl CutFinder {
     fn step(&mut self, at: usize, byte: u8) {
         if self.is_string {
             self.is_string = self.is_escaped || byte != b'"';

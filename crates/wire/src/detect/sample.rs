@@ -2,17 +2,17 @@
 //! the value is its own. The questions themselves are in the formats' modules.
 
 use crate::Protocol;
-use crate::document::{Object, View};
+use crate::document::{ObjectView, View};
 use crate::protocol::read::protocol_of;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
 /// A value to be recognised.
-pub(crate) struct Sample<'a> {
+pub(crate) struct DetectSample<'a> {
     /// The value itself.
     pub(crate) value: View<'a>,
     /// Its fields; none where it is no object.
-    pub(crate) object: Object<'a>,
+    pub(crate) object: ObjectView<'a>,
     /// Its elements, where it is a list.
     pub(crate) list: Option<Vec<View<'a>>>,
     /// The elements of its `messages`, where it has such a list.
@@ -21,7 +21,7 @@ pub(crate) struct Sample<'a> {
     protocol: OnceCell<Option<Protocol>>,
 }
 
-impl<'a> From<View<'a>> for Sample<'a> {
+impl<'a> From<View<'a>> for DetectSample<'a> {
     fn from(value: View<'a>) -> Self {
         let object = value.object().unwrap_or_default();
         Self {
@@ -35,7 +35,7 @@ impl<'a> From<View<'a>> for Sample<'a> {
     }
 }
 
-impl<'a> Sample<'a> {
+impl<'a> DetectSample<'a> {
     /// Whether it has this field.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.object.has(key)

@@ -1,7 +1,7 @@
 //! Small files of every shape: each is recognised, and no two tools claim one, so that among them the order
 //! of the table decides nothing.
 
-use super::{Sample, detect};
+use super::{DetectSample, detect};
 use crate::FORMATS;
 use crate::Format::{self, *};
 use crate::Protocol::{Anthropic, OpenaiChat, OpenaiResponses};
@@ -11,7 +11,7 @@ use crate::document::View;
 /// messages and something around them.
 fn claims(json: &str) -> Vec<Format> {
     let Ok(value) = View::parse(json) else { return Vec::new() };
-    let sample = Sample::from(value);
+    let sample = DetectSample::from(value);
     let claiming = FORMATS.iter().filter(|row| row.format.protocol().is_none() && (row.recognize)(&sample));
     claiming.map(|row| row.format).collect()
 }

@@ -3,15 +3,17 @@
 use super::pairs::Pairs;
 use super::{Dialect, Document, Side, View};
 use crate::jsonl::Problems;
-use crate::{ByteSource, Conversation, Fixed, Originals, Place, RecordedReply, ReportedUsage, Span};
+use crate::{
+    ByteSource, Conversation, FixedParts, OriginalPlace, Originals, RecordedReply, ReportedUsage, Span,
+};
 use epitome_core::{Compaction, Entry, EntryId, Log, Measure, MeasuredItem, Message, SizeTable};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// A conversation under construction.
-pub(crate) struct Draft<'d, D> {
+pub(crate) struct ConversationDraft<'d, D> {
     /// What stands before the history.
-    pub(crate) fixed: Fixed,
+    pub(crate) fixed: FixedParts,
     document: &'d Document,
     measure: &'d dyn Measure,
     log: Log,
@@ -28,7 +30,7 @@ pub(crate) struct Draft<'d, D> {
     dialect: PhantomData<D>,
 }
 
-impl<'d, D: Dialect> Draft<'d, D> {
+impl<'d, D: Dialect> ConversationDraft<'d, D> {
     pub(super) fn new(
         document: &'d Document,
         source: Arc<dyn ByteSource>,
@@ -37,7 +39,7 @@ impl<'d, D: Dialect> Draft<'d, D> {
         problems: &'d mut Problems,
     ) -> Self {
         Self {
-            fixed: Fixed::default(),
+            fixed: FixedParts::default(),
             document,
             measure,
             log: Log::default(),
@@ -84,7 +86,7 @@ impl<'d, D: Dialect> Draft<'d, D> {
         self.push(Entry::Message(item));
         self.sizes.set(id, sizes);
         let spans: Box<[Span]> = runs.iter().map(|&run| self.document.span(run)).collect();
-        self.originals.put(id, Place::Spans { spans, part: side as u32 });
+        self.originals.put(id, OriginalPlace::Spans { spans, part: side as u32 });
         id
     }
 

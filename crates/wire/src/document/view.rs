@@ -14,7 +14,7 @@ pub(crate) struct View<'a>(&'a RawValue);
 
 /// The fields of an object, in order. A field whose value is `null` counts as absent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(crate) struct ObjectView<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> From<&'a RawValue> for View<'a> {
     fn from(raw: &'a RawValue) -> Self {
@@ -38,9 +38,9 @@ impl<'a> View<'a> {
         if !self.json().starts_with('"') {
             return None;
         }
-        let whole = serde_json::from_str(self.json()).map(|Text(text)| text);
+        let whole = serde_json::from_str(self.json()).map(|KeyText(text)| text);
         // Half a surrogate pair is what is left where a tool cut a text in the middle of an emoji.
-        whole.or_else(|_| serde_json::from_str(self.json()).map(|Mended(text)| Cow::Owned(text))).ok()
+        whole.or_else(|_| serde_json::from_str(self.json()).map(|LossyString(text)| Cow::Owned(text))).ok()
     }
 
     /// The whole number, where it is one.
@@ -64,7 +64,7 @@ impl<'a> View<'a> {
     }
 
     /// The fields, where it is an object.
-    pub(crate) fn object(self) -> Option<Object<'a>> {
+    pub(crate) fn object(self) -> Option<ObjectView<'a>> {
         if !self.json().starts_with('{') {
             return None;
         }
@@ -77,7 +77,7 @@ impl<'a> View<'a> {
     }
 }
 
-impl<'a> Object<'a> {
+impl<'a> ObjectView<'a> {
     /// The value of a field; of the last one where a key is repeated.
     pub(crate) fn get(&self, key: &str) -> Option<View<'a>> {
         let found = self.0.iter().rev().find(|(name, _)| name == key);
@@ -122,44 +122,44 @@ impl<'a> Object<'a> {
 }
 
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct KeyText<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl<'de> Deserialize<'de> for Object<'de> {
+impl<'de> Deserialize<'de> for ObjectView<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Fields;
-        impl<'de> Visitor<'de> for Fields {
-            type Value = Object<'de>;
+        struct ObjectVisitor;
+        impl<'de> Visitor<'de> for ObjectVisitor {
+            type Value = ObjectView<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Object<'de>, M::Error> {
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<ObjectView<'de>, M::Error> {
                 let mut fields = Vec::new();
-                while let Some((Text(key), raw)) = map.next_entry::<Text<'de>, &RawValue>()? {
+                while let Some((KeyText(key), raw)) = map.next_entry::<KeyText<'de>, &RawValue>()? {
                     fields.push((key, raw));
                 }
-                Ok(Object(fields))
+                Ok(ObjectView(fields))
             }
         }
-        from.deserialize_map(Fields)
+        from.deserialize_map(ObjectVisitor)
     }
 }
 
 /// A string in which half surrogate pairs have become replacement characters.
-struct Mended(String);
+struct LossyString(String);
 
-impl<'de> Deserialize<'de> for Mended {
+impl<'de> Deserialize<'de> for LossyString {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Bytes;
-        impl Visitor<'_> for Bytes {
-            type Value = Mended;
+        struct LossyVisitor;
+        impl Visitor<'_> for LossyVisitor {
+            type Value = LossyString;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
-            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Mended, E> {
-                Ok(Mended(String::from_utf8_lossy(bytes).into_owned()))
+            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<LossyString, E> {
+                Ok(LossyString(String::from_utf8_lossy(bytes).into_owned()))
             }
         }
-        from.deserialize_bytes(Bytes)
+        from.deserialize_bytes(LossyVisitor)
     }
 }
 

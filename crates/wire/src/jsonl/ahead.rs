@@ -19,14 +19,14 @@ const PARSERS: usize = 8;
 const CHUNKS_AHEAD: usize = 2;
 
 /// A line that is not blank, parsed ahead or as it stands.
-pub(super) struct Ahead<T> {
+pub(super) struct AheadLine<T> {
     pub line: u64,
     pub span: Span,
-    pub found: Found<T>,
+    pub found: LineContent<T>,
 }
 
 /// What was made of a line.
-pub(super) enum Found<T> {
+pub(super) enum LineContent<T> {
     /// What parsing it gave.
     Parsed(T),
     /// Nothing: its bytes, and whether a newline ends them.
@@ -34,21 +34,21 @@ pub(super) enum Found<T> {
 }
 
 /// The lines of one chunk, numbered from 1 within it.
-struct Batch<T> {
+struct LineBatch<T> {
     lines: u64,
-    ahead: Vec<Ahead<T>>,
+    ahead: Vec<AheadLine<T>>,
 }
 
 /// Hands each line of `source` that is not blank to `take`, in order, with what `parse` made of it.
 pub(super) fn each_line_ahead<T: Send>(
     source: &dyn ByteSource,
     parse: &(impl Fn(&str) -> Option<T> + Sync),
-    mut take: impl FnMut(Ahead<T>),
+    mut take: impl FnMut(AheadLine<T>),
 ) -> Result<(), ReadError> {
     let mut lines = 0;
-    let mut take_batch = |batch: Result<Batch<T>, ReadError>| {
+    let mut take_batch = |batch: Result<LineBatch<T>, ReadError>| {
         let batch = batch.map_err(|error| behind(lines, error))?;
-        batch.ahead.into_iter().for_each(|ahead| take(Ahead { line: lines + ahead.line, ..ahead }));
+        batch.ahead.into_iter().for_each(|ahead| take(AheadLine { line: lines + ahead.line, ..ahead }));
         lines += batch.lines;
         Ok(())
     };
@@ -91,7 +91,7 @@ struct Parser<'s, T> {
     cutter: &'s Mutex<Cutter<'s>>,
     /// Told who has the next chunk, while the cutter is held.
     turn: Sender<usize>,
-    batch: SyncSender<Result<Batch<T>, ReadError>>,
+    batch: SyncSender<Result<LineBatch<T>, ReadError>>,
 }
 
 impl<T> Parser<'_, T> {
@@ -147,9 +147,9 @@ impl Cutter<'_> {
 }
 
 /// Parses the lines of a chunk that begins at `offset`.
-fn parse_chunk<T>(offset: u64, chunk: &[u8], parse: &impl Fn(&str) -> Option<T>) -> Batch<T> {
+fn parse_chunk<T>(offset: u64, chunk: &[u8], parse: &impl Fn(&str) -> Option<T>) -> LineBatch<T> {
     let text = str::from_utf8(chunk).ok();
-    let (mut start, mut batch) = (0, Batch { lines: 0, ahead: Vec::new() });
+    let (mut start, mut batch) = (0, LineBatch { lines: 0, ahead: Vec::new() });
     while start < chunk.len() {
         let newline = memchr::memchr(b'\n', &chunk[start..]).map(|at| start + at);
         let end = newline.unwrap_or(chunk.len());
@@ -158,11 +158,11 @@ fn parse_chunk<T>(offset: u64, chunk: &[u8], parse: &impl Fn(&str) -> Option<T>)
         if !bytes.trim_ascii_start().is_empty() {
             let line = text.map_or_else(|| str::from_utf8(bytes).ok(), |text| text.get(start..end));
             let found = match line.and_then(parse) {
-                Some(parsed) => Found::Parsed(parsed),
-                None => Found::Bytes { bytes: bytes.into(), is_ended: newline.is_some() },
+                Some(parsed) => LineContent::Parsed(parsed),
+                None => LineContent::Bytes { bytes: bytes.into(), is_ended: newline.is_some() },
             };
             let span = Span { offset: offset + start as u64, len: (end - start) as u32 };
-            batch.ahead.push(Ahead { line: batch.lines, span, found });
+            batch.ahead.push(AheadLine { line: batch.lines, span, found });
         }
         start = end + 1;
     }
@@ -171,17 +171,17 @@ fn parse_chunk<T>(offset: u64, chunk: &[u8], parse: &impl Fn(&str) -> Option<T>)
 
 #[cfg(test)]
 mod tests {
-    use super::{Ahead, CHUNK_BYTES, Found, each_line_ahead};
+    use super::{AheadLine, CHUNK_BYTES, LineContent, each_line_ahead};
     use crate::{ByteSource, Lines, ReadError};
 
     /// Lines as they were met: number, offset, length, and what parsing gave where it gave anything.
     fn ahead(bytes: &Vec<u8>) -> Vec<(u64, u64, u32, Option<usize>)> {
         let parse = |line: &str| line.starts_with('{').then_some(line.len());
         let mut all = Vec::new();
-        each_line_ahead(bytes, &parse, |ahead: Ahead<usize>| {
+        each_line_ahead(bytes, &parse, |ahead: AheadLine<usize>| {
             let parsed = match ahead.found {
-                Found::Parsed(len) => Some(len),
-                Found::Bytes { .. } => None,
+                LineContent::Parsed(len) => Some(len),
+                LineContent::Bytes { .. } => None,
             };
             all.push((ahead.line, ahead.span.offset, ahead.span.len, parsed));
         })

@@ -7,17 +7,17 @@ mod problems;
 mod text;
 
 pub(crate) use problems::Problems;
-pub(crate) use text::{Content, Text};
+pub(crate) use text::{JsonText, TextOrBlocks};
 
-use crate::{ByteSource, Line, Lines, ReadError, Span};
-use ahead::{Found, each_line_ahead};
+use crate::{ByteSource, Lines, ReadError, SourceLine, Span};
+use ahead::{LineContent, each_line_ahead};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// One object of a file.
 #[derive(Clone, Copy)]
-pub(crate) struct Object<'a> {
+pub(crate) struct JsonlObject<'a> {
     /// The line it stands on, from 1.
     pub line: u64,
     /// Where it stands.
@@ -33,7 +33,7 @@ pub(crate) struct Object<'a> {
 pub(crate) fn each_object(
     source: &dyn ByteSource,
     problems: &mut Problems,
-    mut take: impl FnMut(Object<'_>, &mut Problems) -> serde_json::Result<()>,
+    mut take: impl FnMut(JsonlObject<'_>, &mut Problems) -> serde_json::Result<()>,
 ) -> Result<(), ReadError> {
     let mut lines = Lines::of(source);
     while let Some(line) = lines.next()? {
@@ -45,9 +45,9 @@ pub(crate) fn each_object(
 }
 
 /// One object of a file, or what was made of its line ahead.
-pub(crate) enum Met<'a, T> {
+pub(crate) enum AheadObject<'a, T> {
     /// As it stands.
-    Object(Object<'a>),
+    Object(JsonlObject<'a>),
     /// Parsed ahead.
     Parsed {
         /// The line it stands on, from 1.
@@ -65,18 +65,20 @@ pub(crate) fn each_object_ahead<T: Send>(
     source: &dyn ByteSource,
     problems: &mut Problems,
     parse: impl Fn(&str) -> Option<T> + Sync,
-    mut take: impl FnMut(Met<'_, T>, &mut Problems) -> serde_json::Result<()>,
+    mut take: impl FnMut(AheadObject<'_, T>, &mut Problems) -> serde_json::Result<()>,
 ) -> Result<(), ReadError> {
     each_line_ahead(source, &parse, |ahead| {
         let (line, span) = (ahead.line, ahead.span);
         match ahead.found {
-            Found::Parsed(parsed) => {
-                let taken = take(Met::Parsed { line, span, parsed }, problems);
+            LineContent::Parsed(parsed) => {
+                let taken = take(AheadObject::Parsed { line, span, parsed }, problems);
                 debug_assert!(taken.is_ok(), "what was parsed is not refused");
             }
-            Found::Bytes { bytes, is_ended } => {
-                let line = Line { number: line, span, bytes: &bytes, is_ended };
-                take_line(line, problems, &mut |object, problems| take(Met::Object(object), problems));
+            LineContent::Bytes { bytes, is_ended } => {
+                let line = SourceLine { number: line, span, bytes: &bytes, is_ended };
+                take_line(line, problems, &mut |object, problems| {
+                    take(AheadObject::Object(object), problems)
+                });
             }
         }
     })
@@ -84,15 +86,15 @@ pub(crate) fn each_object_ahead<T: Send>(
 
 /// Takes a line that is not blank: one object, or whatever else it holds.
 fn take_line(
-    line: Line<'_>,
+    line: SourceLine<'_>,
     problems: &mut Problems,
-    take: &mut impl FnMut(Object<'_>, &mut Problems) -> serde_json::Result<()>,
+    take: &mut impl FnMut(JsonlObject<'_>, &mut Problems) -> serde_json::Result<()>,
 ) {
     let text = decoded(line.bytes);
     if matches!(text, Cow::Owned(_)) {
         problems.add(line.number, "is not UTF-8 throughout; what cannot be read is shown as \u{fffd}");
     }
-    let whole = Object { line: line.number, span: line.span, text: &text };
+    let whole = JsonlObject { line: line.number, span: line.span, text: &text };
     if let Err(error) = take(whole, problems) {
         take_apart(whole, &error, line.is_ended, problems, take);
     }
@@ -105,11 +107,11 @@ pub(crate) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Takes a line that is not one object: several of them, or one cut off, or no JSON at all.
 fn take_apart(
-    whole: Object<'_>,
+    whole: JsonlObject<'_>,
     refusal: &serde_json::Error,
     is_ended: bool,
     problems: &mut Problems,
-    take: &mut impl FnMut(Object<'_>, &mut Problems) -> serde_json::Result<()>,
+    take: &mut impl FnMut(JsonlObject<'_>, &mut Problems) -> serde_json::Result<()>,
 ) {
     if whole.text.len() != whole.span.len as usize {
         return problems
@@ -142,20 +144,20 @@ fn broken(is_ended: bool, taken: usize) -> String {
 }
 
 /// The object that `piece`, a slice of the text of `whole`, stands for.
-pub(crate) fn part_of<'a>(whole: Object<'a>, piece: &'a str) -> Object<'a> {
+pub(crate) fn part_of<'a>(whole: JsonlObject<'a>, piece: &'a str) -> JsonlObject<'a> {
     let skipped = (piece.as_ptr() as usize).wrapping_sub(whole.text.as_ptr() as usize);
     let span = Span { offset: whole.span.offset + skipped as u64, len: piece.len() as u32 };
-    Object { line: whole.line, span, text: piece }
+    JsonlObject { line: whole.line, span, text: piece }
 }
 
 /// The raw elements of the `content` list of a JSON object; none where it has no such list.
 pub(crate) fn raw_content(object: &str) -> Vec<&RawValue> {
     #[derive(Deserialize)]
-    struct Holder<'a> {
+    struct ContentField<'a> {
         #[serde(borrow)]
         content: Vec<&'a RawValue>,
     }
-    serde_json::from_str::<Holder<'_>>(object).map_or_else(|_| Vec::new(), |holder| holder.content)
+    serde_json::from_str::<ContentField<'_>>(object).map_or_else(|_| Vec::new(), |holder| holder.content)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The first line, and where the parts of the file begin.
 
-use crate::detect::Sample;
+use crate::detect::DetectSample;
 use crate::{ByteSource, Format, ReadError, Slice};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ struct HeaderLine {
 
 /// All that every version has: later ones may change the rest.
 #[derive(Deserialize)]
-struct Versioned {
+struct VersionField {
     version: u32,
 }
 
@@ -49,7 +49,7 @@ pub fn is_native(beginning: &[u8]) -> bool {
 }
 
 /// Whether a line is a header of ours.
-pub(crate) fn is_header(sample: &Sample<'_>) -> bool {
+pub(crate) fn is_header(sample: &DetectSample<'_>) -> bool {
     sample.object.text("epitome").as_deref() == Some(NAME)
 }
 
@@ -66,29 +66,29 @@ pub fn wrap(from: Format, original_bytes: u64, conversations: usize) -> Vec<u8> 
 /// The header line as this version writes it for a file of ours, and where what follows it begins: whoever adds
 /// to an older file writes this in its place.
 pub fn rewrap(source: &dyn ByteSource) -> Result<(Vec<u8>, u64), ReadError> {
-    let Layout { header, start } = Layout::of(source)?;
+    let FileLayout { header, start } = FileLayout::of(source)?;
     Ok((wrap(header.from, header.original_bytes, header.conversations), start))
 }
 
 /// What the file says about itself.
 pub fn header(source: &dyn ByteSource) -> Result<Header, ReadError> {
-    Layout::of(source).map(|layout| layout.header)
+    FileLayout::of(source).map(|layout| layout.header)
 }
 
 /// The original inside, exactly as it was.
 pub fn original(source: Arc<dyn ByteSource>) -> Result<Slice, ReadError> {
-    let layout = Layout::of(&*source)?;
+    let layout = FileLayout::of(&*source)?;
     Ok(layout.original(source))
 }
 
 /// Where the parts of a file are.
-pub(super) struct Layout {
+pub(super) struct FileLayout {
     pub(super) header: Header,
     /// Where the original begins.
     start: u64,
 }
 
-impl Layout {
+impl FileLayout {
     pub(super) fn of(source: &dyn ByteSource) -> Result<Self, ReadError> {
         let mut beginning = vec![0; HEADER_BYTES_MAX];
         let got = source.read_at(0, &mut beginning).map_err(ReadError::Read)?;
@@ -130,7 +130,7 @@ impl Layout {
 
 fn parse(line: &[u8]) -> Result<Header, ReadError> {
     let unreadable = |error: serde_json::Error| not_native(format!("its header cannot be read ({error})"));
-    let Versioned { version } = serde_json::from_slice(line).map_err(unreadable)?;
+    let VersionField { version } = serde_json::from_slice(line).map_err(unreadable)?;
     if version > VERSION {
         return Err(ReadError::Newer { version, version_max: VERSION });
     }

@@ -1,9 +1,9 @@
 //! The lines of what was added: marks, messages, notes, each at its place in the tree.
 
-use super::header::Layout;
+use super::header::FileLayout;
 use super::mark::WrittenMark;
 use super::v1::EntryV1;
-use crate::{ByteSource, Fixed, Lines, Problem, ReadError, Slice, Span};
+use crate::{ByteSource, FixedParts, Lines, Problem, ReadError, Slice, Span};
 use epitome_core::{EntryId, Mark, Message};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// One line of what was added, of any version.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Added {
+pub struct AddedLine {
     /// The conversation it belongs to.
     pub conversation: usize,
     /// Which pass of compaction left it, counted from 1; older files do not say.
@@ -34,7 +34,7 @@ pub struct Added {
     pub leaf: Option<EntryId>,
     /// What is sent before the history from here on.
     #[serde(default)]
-    pub fixed: Option<Fixed>,
+    pub fixed: Option<FixedParts>,
     /// An entry as version 1 wrote it.
     #[serde(default)]
     pub(super) entry: Option<EntryV1>,
@@ -44,7 +44,7 @@ pub struct Added {
 }
 
 #[derive(Default, Serialize)]
-struct Line<'a> {
+struct NativeLine<'a> {
     conversation: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pass: Option<u64>,
@@ -59,10 +59,10 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     leaf: Option<EntryId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    fixed: Option<&'a Fixed>,
+    fixed: Option<&'a FixedParts>,
 }
 
-impl Line<'_> {
+impl NativeLine<'_> {
     fn bytes(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).expect("marks and messages are always JSON");
         line.push(b'\n');
@@ -74,32 +74,32 @@ impl Line<'_> {
 /// [`next_pass`] gives.
 pub fn mark_line(pass: u64, conversation: usize, at: Option<EntryId>, mark: &Mark) -> Vec<u8> {
     let mark = Some(mark.clone().into());
-    Line { conversation, pass: Some(pass), at, mark, ..Line::default() }.bytes()
+    NativeLine { conversation, pass: Some(pass), at, mark, ..NativeLine::default() }.bytes()
 }
 
 /// The line of a message below `at`, newline included.
 pub fn message_line(conversation: usize, at: Option<EntryId>, message: &Message) -> Vec<u8> {
-    Line { conversation, at, message: Some(message), ..Line::default() }.bytes()
+    NativeLine { conversation, at, message: Some(message), ..NativeLine::default() }.bytes()
 }
 
 /// The line of a note that keeps the place of something taken out, newline included.
 pub(super) fn note_line(conversation: usize, note: &str) -> Vec<u8> {
-    Line { conversation, note: Some(note), ..Line::default() }.bytes()
+    NativeLine { conversation, note: Some(note), ..NativeLine::default() }.bytes()
 }
 
 /// The line that moves a conversation to another leaf, newline included.
 pub fn leaf_line(conversation: usize, leaf: EntryId) -> Vec<u8> {
-    Line { conversation, leaf: Some(leaf), ..Line::default() }.bytes()
+    NativeLine { conversation, leaf: Some(leaf), ..NativeLine::default() }.bytes()
 }
 
 /// The line that says what is sent before the history, newline included; for sessions born here.
-pub fn fixed_line(conversation: usize, fixed: &Fixed) -> Vec<u8> {
-    Line { conversation, fixed: Some(fixed), ..Line::default() }.bytes()
+pub fn fixed_line(conversation: usize, fixed: &FixedParts) -> Vec<u8> {
+    NativeLine { conversation, fixed: Some(fixed), ..NativeLine::default() }.bytes()
 }
 
 /// The number of the next pass over a file of ours.
 pub fn next_pass(source: Arc<dyn ByteSource>) -> Result<u64, ReadError> {
-    let layout = Layout::of(&*source)?;
+    let layout = FileLayout::of(&*source)?;
     let mut last = 0;
     each(&source, &layout, |_, added| last = last.max(added.pass.unwrap_or_default()))?;
     Ok(last.saturating_add(1))
@@ -108,8 +108,8 @@ pub fn next_pass(source: Arc<dyn ByteSource>) -> Result<u64, ReadError> {
 /// Hands out each added line with where it stands in the file; a problem where they end badly.
 pub(super) fn each(
     source: &Arc<dyn ByteSource>,
-    layout: &Layout,
-    mut take: impl FnMut(Span, Added),
+    layout: &FileLayout,
+    mut take: impl FnMut(Span, AddedLine),
 ) -> Result<Option<Problem>, ReadError> {
     let start = layout.added_start();
     let window = Slice::new(source.clone(), start, source.len().saturating_sub(start));

@@ -24,8 +24,8 @@ mod v1;
 
 pub use header::{Header, VERSION, header, is_native, original, rewrap, wrap};
 pub(crate) use header::{NAME, is_header};
-pub use line::{Added, fixed_line, leaf_line, mark_line, message_line, next_pass};
+pub use line::{AddedLine, fixed_line, leaf_line, mark_line, message_line, next_pass};
 pub use mark::WrittenMark;
 pub(crate) use read::decode;
 pub use read::read;
-pub use undo::{Undo, undo};
+pub use undo::{NativeUndo, undo};

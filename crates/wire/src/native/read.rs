@@ -1,13 +1,13 @@
 //! Reading a file of ours: the original by its own reader, then what was added, below each leaf.
 
-use super::header::Layout;
-use super::line::{self, Added};
-use super::v1::Upgraded;
+use super::header::FileLayout;
+use super::line::{self, AddedLine};
+use super::v1::UpgradedEntry;
 use crate::boundary::branch_messages;
 use crate::jsonl::Problems;
 use crate::{
-    ByteSource, Conversation, Fixed, Format, Originals, Place, Problem, ReadError, RecordedReply, Span,
-    Transcript,
+    ByteSource, Conversation, FixedParts, Format, OriginalPlace, Originals, Problem, ReadError,
+    RecordedReply, Span, Transcript,
 };
 use epitome_core::{Author, Entry, EntryId, Log, Mark, Measure, MeasuredItem, Message, Role, SizeTable};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub fn read(
     measure: &dyn Measure,
     inner: impl Fn(Arc<dyn ByteSource>, Format, &dyn Measure) -> Result<Transcript, ReadError>,
 ) -> Result<Transcript, ReadError> {
-    let layout = Layout::of(&*source)?;
+    let layout = FileLayout::of(&*source)?;
     let mut transcript = match layout.is_born_native() {
         true => born(&source, layout.header.conversations),
         false => inner(Arc::new(layout.original(source.clone())), layout.header.from, measure)?,
@@ -39,7 +39,7 @@ fn born(source: &Arc<dyn ByteSource>, count: usize) -> Transcript {
         log: Log::default(),
         sizes: SizeTable::default(),
         leaf: None,
-        fixed: Fixed::default(),
+        fixed: FixedParts::default(),
         replies: Vec::new(),
         originals: Originals::new(source.clone(), Format::Native),
         names: Vec::new(),
@@ -54,11 +54,11 @@ const BORN_MAX: usize = 4096;
 /// The message of an entry line.
 pub(crate) fn decode(runs: &[Vec<u8>], _part: u32) -> Result<Message, String> {
     let line = runs.first().map_or(&[][..], Vec::as_slice);
-    let added: Added = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let added: AddedLine = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     added.message.ok_or_else(|| "its line holds no message".to_owned())
 }
 
-fn differing_count(transcript: &Transcript, layout: &Layout) -> Option<Problem> {
+fn differing_count(transcript: &Transcript, layout: &FileLayout) -> Option<Problem> {
     let (said, found) = (layout.header.conversations, transcript.conversations.len());
     let what = format!("the header promises {said} conversations and the original holds {found}");
     (said != found).then_some(Problem { line: None, what })
@@ -73,7 +73,7 @@ struct Growth<'m> {
 }
 
 impl Growth<'_> {
-    fn take(&mut self, span: Span, added: Added) {
+    fn take(&mut self, span: Span, added: AddedLine) {
         let number = added.conversation;
         let Some(conversation) = self.transcript.conversations.get_mut(number) else {
             let what = format!("something was added to conversation {number}, which is not there");
@@ -93,13 +93,13 @@ impl Growth<'_> {
         let at = added.at.or(conversation.leaf);
         let upgraded = added.entry.map(|entry| entry.upgrade(added.record, || branch_messages(conversation)));
         match (upgraded, added.mark, added.message, added.note) {
-            (Some(Upgraded::Mark(mark)), ..) => self.take_mark(number, at, *mark),
+            (Some(UpgradedEntry::Mark(mark)), ..) => self.take_mark(number, at, *mark),
             (_, Some(mark), ..) => self.take_mark(number, at, mark.into()),
-            (Some(Upgraded::Message) | None, None, Some(message), _) => {
+            (Some(UpgradedEntry::Message) | None, None, Some(message), _) => {
                 self.take_message(number, at, message, span)
             }
-            (Some(Upgraded::Message), None, None, _) => self.take_nothing(number, at),
-            (Some(Upgraded::Note(kind)), ..) | (None, None, None, Some(kind)) => {
+            (Some(UpgradedEntry::Message), None, None, _) => self.take_nothing(number, at),
+            (Some(UpgradedEntry::Note(kind)), ..) | (None, None, None, Some(kind)) => {
                 self.take_entry(number, at, Entry::Note { kind });
             }
             (None, None, None, None) => {}
@@ -114,7 +114,7 @@ impl Growth<'_> {
         let conversation = &mut self.transcript.conversations[number];
         conversation.sizes.set(id, sizes);
         conversation.replies.extend(reply_of(id, &message));
-        let place = if is_born_native { in_line(span) } else { Place::Held(message.into()) };
+        let place = if is_born_native { in_line(span) } else { OriginalPlace::Held(message.into()) };
         conversation.originals.put(id, place);
     }
 
@@ -162,8 +162,8 @@ fn moved_astray(number: usize, leaf: EntryId) -> String {
     )
 }
 
-fn in_line(span: Span) -> Place {
-    Place::Spans { spans: Box::new([span]), part: 0 }
+fn in_line(span: Span) -> OriginalPlace {
+    OriginalPlace::Spans { spans: Box::new([span]), part: 0 }
 }
 
 fn reply_of(entry: EntryId, message: &Message) -> Option<RecordedReply> {

@@ -1,10 +1,11 @@
 //! A file is wrapped, grows, and comes back: the original exactly, the additions as they were made.
 
 use super::{
-    Undo, fixed_line, leaf_line, mark_line, message_line, next_pass, original, read, rewrap, undo, wrap,
+    NativeUndo, fixed_line, leaf_line, mark_line, message_line, next_pass, original, read, rewrap, undo, wrap,
 };
 use crate::{
-    ByteSource, Conversation, Fixed, Format, Originals, Place, Problem, ReadError, Span, Transcript,
+    ByteSource, Conversation, FixedParts, Format, OriginalPlace, Originals, Problem, ReadError, Span,
+    Transcript,
 };
 use epitome_core::{
     Archive, Author, Compaction, Edit, Entry, EntryId, Form, Image, Item, Log, Mark, Measure, Message,
@@ -66,8 +67,8 @@ fn inner(
         let mut sizes = SizeTable::default();
         let first = log.push(said("original"));
         sizes.set(first, measure.sizes(&message("original")));
-        originals.put(first, Place::Held(message("original").into()));
-        let (leaf, fixed) = (log.newest(), Fixed::default());
+        originals.put(first, OriginalPlace::Held(message("original").into()));
+        let (leaf, fixed) = (log.newest(), FixedParts::default());
         Conversation { log, sizes, leaf, fixed, replies: Vec::new(), originals, names: Vec::new() }
     };
     Ok(Transcript { format, conversations: vec![conversation(), conversation()], problems: Vec::new() })
@@ -104,10 +105,10 @@ fn entries(conversation: &Conversation) -> Vec<Entry> {
 /// The bytes after an undo, with how they came about.
 fn undone(file: &[u8]) -> (&'static str, Vec<u8>) {
     match undo(Arc::new(file.to_vec())).expect("the file is ours") {
-        Undo::Nothing => ("nothing", Vec::new()),
-        Undo::Original(window) => ("original", bytes_of(&window)),
-        Undo::Shorter(window) => ("shorter", bytes_of(&window)),
-        Undo::Blanked { before, notes, after } => {
+        NativeUndo::Nothing => ("nothing", Vec::new()),
+        NativeUndo::Original(window) => ("original", bytes_of(&window)),
+        NativeUndo::Shorter(window) => ("shorter", bytes_of(&window)),
+        NativeUndo::Blanked { before, notes, after } => {
             ("blanked", [bytes_of(&before), notes, bytes_of(&after)].concat())
         }
     }
@@ -206,7 +207,7 @@ fn a_conversation_is_moved_to_any_entry_of_a_path_and_to_nothing_else() {
 
 #[test]
 fn a_session_born_here_needs_no_original() {
-    let fixed = Fixed { system: vec!["be brief".into()], ..Fixed::default() };
+    let fixed = FixedParts { system: vec!["be brief".into()], ..FixedParts::default() };
     let lines = [fixed_line(0, &fixed), message_line(0, None, &message("hello"))];
     let transcript = read_back(born(&lines));
     let conversation = &transcript.conversations[0];

@@ -1,12 +1,12 @@
 //! Taking the last pass of compaction out of a file.
 
-use super::header::Layout;
-use super::line::{self, Added, note_line};
+use super::header::FileLayout;
+use super::line::{self, AddedLine, note_line};
 use crate::{ByteSource, ReadError, Slice, Span};
 use std::sync::Arc;
 
 /// The file without its last pass.
-pub enum Undo {
+pub enum NativeUndo {
     /// There was no pass to take back.
     Nothing,
     /// Nothing else was added: the original itself.
@@ -27,11 +27,11 @@ pub enum Undo {
 
 /// The file behind `source` without its last pass: the newest compaction or pruning, and all that the same pass
 /// left with it, pins included.
-pub fn undo(source: Arc<dyn ByteSource>) -> Result<Undo, ReadError> {
-    let layout = Layout::of(&*source)?;
+pub fn undo(source: Arc<dyn ByteSource>) -> Result<NativeUndo, ReadError> {
+    let layout = FileLayout::of(&*source)?;
     let mut lines = Vec::new();
-    line::each(&source, &layout, |span, added| lines.push(Placed::of(span, &added)))?;
-    let Some(newest) = lines.iter().rposition(|line| line.is_pass) else { return Ok(Undo::Nothing) };
+    line::each(&source, &layout, |span, added| lines.push(PlacedLine::of(span, &added)))?;
+    let Some(newest) = lines.iter().rposition(|line| line.is_pass) else { return Ok(NativeUndo::Nothing) };
     let (mut first, mut last) = (newest, newest);
     while first > 0 && lines[first - 1].is_left_with(&lines[first]) {
         first -= 1;
@@ -41,26 +41,30 @@ pub fn undo(source: Arc<dyn ByteSource>) -> Result<Undo, ReadError> {
     }
     let before = Slice::new(source.clone(), 0, lines[first].span.offset);
     Ok(match (first, last + 1 == lines.len()) {
-        (0, true) if !layout.is_born_native() => Undo::Original(layout.original(source)),
-        (_, true) => Undo::Shorter(before),
+        (0, true) if !layout.is_born_native() => NativeUndo::Original(layout.original(source)),
+        (_, true) => NativeUndo::Shorter(before),
         (_, false) => {
-            let notes = lines[first..=last].iter().flat_map(Placed::note).collect();
+            let notes = lines[first..=last].iter().flat_map(PlacedLine::note).collect();
             let rest = lines[last + 1].span.offset;
-            Undo::Blanked { before, notes, after: Slice::new(source.clone(), rest, source.len() - rest) }
+            NativeUndo::Blanked {
+                before,
+                notes,
+                after: Slice::new(source.clone(), rest, source.len() - rest),
+            }
         }
     })
 }
 
 /// An added line: where it stands, and whether a pass left it.
-struct Placed {
+struct PlacedLine {
     span: Span,
     conversation: usize,
     pass: Option<u64>,
     is_pass: bool,
 }
 
-impl Placed {
-    fn of(span: Span, added: &Added) -> Self {
+impl PlacedLine {
+    fn of(span: Span, added: &AddedLine) -> Self {
         let is_pass = added.mark.as_ref().is_some_and(|mark| mark.is_pass())
             || added.entry.as_ref().is_some_and(|entry| entry.is_pass());
         Self { span, conversation: added.conversation, pass: added.pass, is_pass }

@@ -53,7 +53,7 @@ enum TailV1 {
 }
 
 /// What an entry of version 1 is today.
-pub(super) enum Upgraded {
+pub(super) enum UpgradedEntry {
     /// A message, where its line brings one.
     Message,
     /// A mark at the end of the path.
@@ -72,22 +72,26 @@ impl EntryV1 {
     }
 
     /// What it is today; `history` gives the messages before it, oldest first.
-    pub(super) fn upgrade(self, record: Option<Value>, history: impl FnOnce() -> Vec<EntryId>) -> Upgraded {
+    pub(super) fn upgrade(
+        self,
+        record: Option<Value>,
+        history: impl FnOnce() -> Vec<EntryId>,
+    ) -> UpgradedEntry {
         let record =
             || Arc::new(record.and_then(|json| serde_json::from_value(json).ok()).unwrap_or_default());
         match self {
-            Self::Message {} => Upgraded::Message,
+            Self::Message {} => UpgradedEntry::Message,
             Self::Compaction(compaction) => {
                 let compaction = Box::new(compaction.upgrade(&history()));
-                Upgraded::Mark(Box::new(Mark::Compaction { compaction, record: record() }))
+                UpgradedEntry::Mark(Box::new(Mark::Compaction { compaction, record: record() }))
             }
             Self::Edit { forms } => {
-                Upgraded::Mark(Box::new(Mark::Edit { edit: Edit { forms }, record: record() }))
+                UpgradedEntry::Mark(Box::new(Mark::Edit { edit: Edit { forms }, record: record() }))
             }
-            Self::Undo { of } => Upgraded::Mark(Box::new(Mark::Undo { of })),
+            Self::Undo { of } => UpgradedEntry::Mark(Box::new(Mark::Undo { of })),
             Self::Note { kind } => match noted(&kind) {
-                Some(mark) => Upgraded::Mark(Box::new(mark)),
-                None => Upgraded::Note(kind),
+                Some(mark) => UpgradedEntry::Mark(Box::new(mark)),
+                None => UpgradedEntry::Note(kind),
             },
         }
     }

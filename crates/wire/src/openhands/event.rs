@@ -1,6 +1,6 @@
 //! One event of OpenHands, and the messages events make.
 
-use crate::document::{Object, View};
+use crate::document::{ObjectView, View};
 use crate::protocol::read::openai_chat::thinking;
 use crate::protocol::read::{block_of, image_at, parts_of};
 use epitome_core::{Author, Block, Call, CallId, Message, ResultPart, Role, ToolResult};
@@ -9,16 +9,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// An event and its fields.
-pub(super) struct Event<'a> {
+pub(super) struct RunEvent<'a> {
     pub(super) view: View<'a>,
-    fields: Object<'a>,
+    fields: ObjectView<'a>,
     /// What ties it to a call: `tool_call_metadata`.
-    named: Option<Object<'a>>,
+    named: Option<ObjectView<'a>>,
 }
 
 /// What an event is to the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RunEventKind {
     /// The system prompt and the tools.
     System,
     /// A person's message.
@@ -35,24 +35,26 @@ pub(super) enum Kind {
     Unknown,
 }
 
-impl<'a> Event<'a> {
+impl<'a> RunEvent<'a> {
     pub(super) fn of(view: View<'a>) -> Self {
         let fields = view.object().unwrap_or_default();
         let named = fields.get("tool_call_metadata").and_then(View::object);
         Self { view, fields, named }
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> RunEventKind {
         match (self.fields.text("action").as_deref(), self.fields.text("observation").as_deref()) {
-            (Some("system"), _) => Kind::System,
-            (Some("condensation"), _) => Kind::Condensed,
-            (Some("message"), _) if self.is_users() => Kind::Asked,
-            (Some("recall" | "change_agent_state" | "condensation_request" | "null"), _) => Kind::Aside,
-            (Some(_), _) if self.is_users() => Kind::Aside,
-            (Some(_), _) => Kind::Acted,
-            (None, Some("agent_state_changed" | "null" | "success")) => Kind::Aside,
-            (None, Some(_)) => Kind::Observed,
-            (None, None) => Kind::Unknown,
+            (Some("system"), _) => RunEventKind::System,
+            (Some("condensation"), _) => RunEventKind::Condensed,
+            (Some("message"), _) if self.is_users() => RunEventKind::Asked,
+            (Some("recall" | "change_agent_state" | "condensation_request" | "null"), _) => {
+                RunEventKind::Aside
+            }
+            (Some(_), _) if self.is_users() => RunEventKind::Aside,
+            (Some(_), _) => RunEventKind::Acted,
+            (None, Some("agent_state_changed" | "null" | "success")) => RunEventKind::Aside,
+            (None, Some(_)) => RunEventKind::Observed,
+            (None, None) => RunEventKind::Unknown,
         }
     }
 
@@ -69,7 +71,7 @@ impl<'a> Event<'a> {
         self.fields.number("cause")
     }
 
-    pub(super) fn args(&self) -> Object<'a> {
+    pub(super) fn args(&self) -> ObjectView<'a> {
         self.fields.get("args").and_then(View::object).unwrap_or_default()
     }
 
@@ -154,7 +156,7 @@ impl<'a> Event<'a> {
     }
 
     /// The message in the provider's reply.
-    fn said(&self) -> Object<'a> {
+    fn said(&self) -> ObjectView<'a> {
         let choice = self.response().and_then(|it| it.at(&["choices"])?.list()?.first().copied());
         choice.and_then(|it| it.at(&["message"])?.object()).unwrap_or_default()
     }
@@ -190,13 +192,13 @@ impl<'a> Event<'a> {
 }
 
 /// The reply that a row of actions came from.
-pub(super) fn reply(actions: &[Event<'_>]) -> Message {
-    let said = actions.first().map(Event::said).unwrap_or_default();
+pub(super) fn reply(actions: &[RunEvent<'_>]) -> Message {
+    let said = actions.first().map(RunEvent::said).unwrap_or_default();
     let mut words: Vec<Block> = parts_of(said.get("content")).into_iter().map(block_of).collect();
     if words.is_empty() {
-        words.extend(actions.iter().find_map(Event::words).map(Block::text));
+        words.extend(actions.iter().find_map(RunEvent::words).map(Block::text));
     }
-    let calls = actions.iter().filter_map(Event::call);
+    let calls = actions.iter().filter_map(RunEvent::call);
     let blocks = thinking(&said).into_iter().chain(words).chain(calls).collect();
     Message { role: Role::Assistant, author: Author::Model, blocks }
 }

@@ -41,7 +41,7 @@ pub struct OverflowVerdict {
     /// What it is.
     pub class: OverflowClass,
     /// What its text told.
-    pub numbers: Numbers,
+    pub numbers: OverflowFigures,
     /// The rule that decided.
     pub rule: OverflowRule,
 }
@@ -70,7 +70,7 @@ pub enum OverflowRule {
 
 /// What the text of an error tells of limits and sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Numbers {
+pub struct OverflowFigures {
     /// All the model holds, prompt and output.
     pub window: Option<Tokens>,
     /// The longest prompt, where that is another limit than the window.
@@ -89,7 +89,7 @@ pub struct Numbers {
     pub pixels_max: Option<u64>,
 }
 
-impl Numbers {
+impl OverflowFigures {
     /// The limit the prompt is held against.
     pub fn limit(&self) -> Option<Tokens> {
         self.input_max.or(self.window)
@@ -126,7 +126,7 @@ impl RequestFacts {
 
 impl OverflowVerdict {
     pub(super) fn new(class: OverflowClass, rule: OverflowRule) -> Self {
-        Self { class, rule, numbers: Numbers::default() }
+        Self { class, rule, numbers: OverflowFigures::default() }
     }
 
     /// Whether a smaller context would help, and nothing milder.

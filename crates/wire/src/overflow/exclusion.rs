@@ -2,7 +2,7 @@
 
 use super::class::OverflowClass;
 use super::pattern::is_in;
-use super::walk::Told;
+use super::walk::ErrorText;
 
 /// Words of quotas and of servers that have too much to do.
 const BUSY: [&str; 9] = [
@@ -52,7 +52,7 @@ const ACCESS: [&str; 6] =
     ["expired", "invalid api key", "incorrect api key", "unauthorized", "permission", "authentication"];
 
 /// The exclusion that fits, if any: its number and what the error is instead.
-pub(super) fn find(told: &Told, status: Option<u16>) -> Option<(u8, OverflowClass)> {
+pub(super) fn find(told: &ErrorText, status: Option<u16>) -> Option<(u8, OverflowClass)> {
     let has = |words: &[&str]| told.any(|text| words.iter().any(|word| is_in(word, text)));
     let is_too_much =
         |text: &str| OVER_TIME.iter().any(|rest| is_in(&format!("too many tokens…{rest}"), text));

@@ -1,7 +1,7 @@
 //! Errors that mean a request is too large, told apart from those that only look like it.
 //!
 //! [`classify`] looks at a failed call, [`notice`] at one that succeeded; both are pure, and say by which
-//! rule they decided. [`Windows`] keeps what they learn of limits. The rows, exclusions and look-alikes
+//! rule they decided. [`LearnedWindows`] keeps what they learn of limits. The rows, exclusions and look-alikes
 //! they follow are listed in `docs/reference/overflow.md`. What to do about a class is the caller's.
 
 mod class;
@@ -12,12 +12,12 @@ mod silent;
 mod walk;
 mod windows;
 
-pub use class::{Numbers, OverflowClass, OverflowRule, OverflowVerdict, RequestFacts};
+pub use class::{OverflowClass, OverflowFigures, OverflowRule, OverflowVerdict, RequestFacts};
 pub use silent::{notice, truncates_silently};
-pub use windows::{Endpoint, LEARNED_FOR, LearnedLimits, Limit, Windows};
+pub use windows::{Endpoint, LEARNED_FOR, LearnedLimit, LearnedLimits, LearnedWindows};
 
 use epitome_core::Tokens;
-use walk::Told;
+use walk::ErrorText;
 
 /// Where an error was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub enum ErrorPlace {
 /// assert_eq!((verdict.class, verdict.numbers.gap()), (OverflowClass::TokenOverflow, Some(Tokens(10_000))));
 /// ```
 pub fn classify(seen: ErrorPlace, body: &[u8], known: &RequestFacts) -> OverflowVerdict {
-    let told = Told::of(body);
+    let told = ErrorText::of(body);
     let status = match seen {
         ErrorPlace::Status(status) => Some(status),
         ErrorPlace::InStream => told.status,
@@ -57,7 +57,7 @@ fn is_classified(status: Option<u16>) -> bool {
     status.is_none_or(|status| matches!(status, 400 | 413 | 422 | 429 | 500 | 503 | exclusion::OVERLOADED))
 }
 
-fn decide(told: &Told, status: Option<u16>, known: &RequestFacts) -> OverflowVerdict {
+fn decide(told: &ErrorText, status: Option<u16>, known: &RequestFacts) -> OverflowVerdict {
     if told.is_empty && matches!(status, Some(400 | 413)) {
         return without_body(status, known);
     }
@@ -82,7 +82,7 @@ fn without_body(status: Option<u16>, known: &RequestFacts) -> OverflowVerdict {
 }
 
 /// One request over an allowance by the minute: by the text's own numbers, or by our estimate.
-fn by_rate(told: &Told, known: &RequestFacts) -> Option<OverflowVerdict> {
+fn by_rate(told: &ErrorText, known: &RequestFacts) -> Option<OverflowVerdict> {
     if let Some((row, numbers)) = rows::look(&rows::BY_RATE, told) {
         let fits = numbers.rate.zip(numbers.requested).is_some_and(|(rate, requested)| requested <= rate);
         let class = if fits { OverflowClass::Throttle } else { row.class };
@@ -101,7 +101,7 @@ fn by_rate(told: &Told, known: &RequestFacts) -> Option<OverflowVerdict> {
 const GATEWAY_REFUSAL: &str = "capability_rejected: prompt_too_long";
 
 /// The codes that settle it. Numbers come from the text all the same, and may contradict the code.
-fn by_code(told: &Told) -> Option<OverflowVerdict> {
+fn by_code(told: &ErrorText) -> Option<OverflowVerdict> {
     let is_told = told.texts.iter().any(|text| text.contains(GATEWAY_REFUSAL));
     let contract = is_told.then_some(OverflowClass::TokenOverflow);
     let class = contract.or_else(|| told.codes.iter().find_map(|code| class_of_code(code)))?;
@@ -124,21 +124,22 @@ fn class_of_code(code: &str) -> Option<OverflowClass> {
     }
 }
 
-fn by_exclusion(told: &Told, status: Option<u16>) -> Option<OverflowVerdict> {
+fn by_exclusion(told: &ErrorText, status: Option<u16>) -> Option<OverflowVerdict> {
     let (number, class) = exclusion::find(told, status)?;
-    let numbers = if class == OverflowClass::Media { rows::picture_limit(told) } else { Numbers::default() };
+    let numbers =
+        if class == OverflowClass::Media { rows::picture_limit(told) } else { OverflowFigures::default() };
     Some(OverflowVerdict { class, numbers, rule: OverflowRule::Exclusion(number) })
 }
 
-fn by_text(told: &Told) -> Option<OverflowVerdict> {
+fn by_text(told: &ErrorText) -> Option<OverflowVerdict> {
     let (row, numbers) = rows::look(&rows::ROWS, told)?;
     let numbers = counted(numbers, told);
     Some(contradicted(OverflowVerdict { class: row.class, numbers, rule: OverflowRule::Row(row.number) }))
 }
 
 /// With the counts a server gives in fields of their own.
-fn counted(numbers: Numbers, told: &Told) -> Numbers {
-    Numbers {
+fn counted(numbers: OverflowFigures, told: &ErrorText) -> OverflowFigures {
+    OverflowFigures {
         requested: told.prompt_tokens.map(Tokens).or(numbers.requested),
         window: told.window_tokens.map(Tokens).or(numbers.window),
         ..numbers
@@ -169,7 +170,7 @@ fn contradicted(verdict: OverflowVerdict) -> OverflowVerdict {
 }
 
 /// Too many bytes, unless tokens are spoken of or our own count says that they were too many.
-fn with_proof(verdict: OverflowVerdict, told: &Told, known: &RequestFacts) -> OverflowVerdict {
+fn with_proof(verdict: OverflowVerdict, told: &ErrorText, known: &RequestFacts) -> OverflowVerdict {
     if verdict.class != OverflowClass::PayloadBytes {
         return verdict;
     }
@@ -191,7 +192,7 @@ fn is_count_of_tokens(text: &str) -> bool {
 }
 
 /// A limit below a prompt that has succeeded is out of date.
-fn without_stale(numbers: Numbers, known: &RequestFacts) -> Numbers {
+fn without_stale(numbers: OverflowFigures, known: &RequestFacts) -> OverflowFigures {
     let believed = |limit: Option<Tokens>| limit.filter(|&limit| known.largest.is_none_or(|it| limit >= it));
-    Numbers { window: believed(numbers.window), input_max: believed(numbers.input_max), ..numbers }
+    OverflowFigures { window: believed(numbers.window), input_max: believed(numbers.input_max), ..numbers }
 }

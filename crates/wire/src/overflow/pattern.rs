@@ -2,7 +2,7 @@
 //!
 //! `…` stands for any text between. A pattern begins with words, so that finding it is one search.
 
-use super::Numbers;
+use super::OverflowFigures;
 use epitome_core::Tokens;
 
 /// How often a pattern's words are looked for again when what follows them does not fit; bounded so that
@@ -10,8 +10,8 @@ use epitome_core::Tokens;
 const TRIES_MAX: usize = 8;
 
 /// The numbers of a text that a pattern fits; none where it does not fit.
-pub(super) fn find(pattern: &str, text: &str) -> Option<Numbers> {
-    let mut found = Found::default();
+pub(super) fn find(pattern: &str, text: &str) -> Option<OverflowFigures> {
+    let mut found = PatternFigures::default();
     seek(pattern, text, &mut found).then(|| found.numbers())
 }
 
@@ -21,13 +21,13 @@ pub(super) fn is_in(pattern: &str, text: &str) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Found {
-    numbers: Numbers,
+struct PatternFigures {
+    numbers: OverflowFigures,
     /// Prompt and output counted as one.
     total: Option<Tokens>,
 }
 
-impl Found {
+impl PatternFigures {
     fn put(&mut self, hole: &str, number: u64) {
         let tokens = Some(Tokens(number));
         match hole {
@@ -45,14 +45,14 @@ impl Found {
         }
     }
 
-    fn numbers(self) -> Numbers {
+    fn numbers(self) -> OverflowFigures {
         let prompt = self.total.map(|total| total.less(self.numbers.output.unwrap_or_default()));
-        Numbers { requested: self.numbers.requested.or(prompt), ..self.numbers }
+        OverflowFigures { requested: self.numbers.requested.or(prompt), ..self.numbers }
     }
 }
 
 /// Finds the words the pattern begins with, and then the rest of it right behind them.
-fn seek(pattern: &str, text: &str, found: &mut Found) -> bool {
+fn seek(pattern: &str, text: &str, found: &mut PatternFigures) -> bool {
     let end = pattern.find(['{', '…']).unwrap_or(pattern.len());
     let (words, rest) = pattern.split_at(end);
     if words.is_empty() {
@@ -70,7 +70,7 @@ fn seek(pattern: &str, text: &str, found: &mut Found) -> bool {
 }
 
 /// Whether the pattern fits at the beginning of a text.
-fn follow(pattern: &str, text: &str, found: &mut Found) -> bool {
+fn follow(pattern: &str, text: &str, found: &mut PatternFigures) -> bool {
     if let Some(rest) = pattern.strip_prefix('…') {
         return seek(rest, text, found);
     }
@@ -100,15 +100,18 @@ fn number(text: &str) -> Option<(u64, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Numbers, find, is_in};
+    use super::{OverflowFigures, find, is_in};
     use epitome_core::Tokens;
 
     #[test]
     fn holes_take_numbers_in_any_grouping() {
         let found =
             find("too long: {requested} tokens > {window}", "is too long: 210,001 tokens > 200_000, so");
-        let numbers =
-            Numbers { requested: Some(Tokens(210_001)), window: Some(Tokens(200_000)), ..Numbers::default() };
+        let numbers = OverflowFigures {
+            requested: Some(Tokens(210_001)),
+            window: Some(Tokens(200_000)),
+            ..OverflowFigures::default()
+        };
         assert_eq!(found, Some(numbers));
     }
 
@@ -123,7 +126,11 @@ mod tests {
     fn what_is_counted_as_one_is_told_apart_by_the_output() {
         let found =
             find("requested {total} tokens ({output} in the output)", "requested 9 tokens (4 in the output)");
-        let numbers = Numbers { requested: Some(Tokens(5)), output: Some(Tokens(4)), ..Numbers::default() };
+        let numbers = OverflowFigures {
+            requested: Some(Tokens(5)),
+            output: Some(Tokens(4)),
+            ..OverflowFigures::default()
+        };
         assert_eq!(found, Some(numbers));
     }
 }

@@ -7,24 +7,24 @@ use super::class::OverflowClass::{
     self, OutputReserve, PayloadBytes, SizeRate, TokenOverflow, Undecryptable,
 };
 use super::pattern::find;
-use super::{Numbers, walk::Told};
+use super::{OverflowFigures, walk::ErrorText};
 
 /// One wording.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct WordingRow {
     pub(super) number: u8,
     pub(super) class: OverflowClass,
     /// The same error with more of its numbers or fewer, richest first.
     patterns: &'static [&'static str],
 }
 
-const fn row(number: u8, class: OverflowClass, patterns: &'static [&'static str]) -> Row {
-    Row { number, class, patterns }
+const fn row(number: u8, class: OverflowClass, patterns: &'static [&'static str]) -> WordingRow {
+    WordingRow { number, class, patterns }
 }
 
 /// Requests larger than an allowance by the minute, and a limit of tokens behind a status that says
 /// something else: looked for before the exclusions.
-pub(super) const BY_RATE: [Row; 3] = [
+pub(super) const BY_RATE: [WordingRow; 3] = [
     row(
         22,
         SizeRate,
@@ -41,13 +41,13 @@ pub(super) const ALLOWANCE: &str = "rate limit of {rate}…tokens per minute";
 const PICTURES: [&str; 2] = ["max allowed size: {pixels} pixels", "many-image requests: {pixels} pixels"];
 
 /// The limit on pictures, where a text tells it.
-pub(super) fn picture_limit(told: &Told) -> Numbers {
+pub(super) fn picture_limit(told: &ErrorText) -> OverflowFigures {
     let mut found = told.texts.iter().flat_map(|text| PICTURES.iter().filter_map(|it| find(it, text)));
     found.next().unwrap_or_default()
 }
 
 /// The wordings, specific before generic.
-pub(super) const ROWS: [Row; 40] = [
+pub(super) const ROWS: [WordingRow; 40] = [
     row(
         53,
         Undecryptable,
@@ -248,7 +248,7 @@ pub(super) const ROWS: [Row; 40] = [
 ];
 
 /// The first of some wordings that one of the texts has, and its numbers.
-pub(super) fn look(rows: &'static [Row], told: &Told) -> Option<(Row, Numbers)> {
+pub(super) fn look(rows: &'static [WordingRow], told: &ErrorText) -> Option<(WordingRow, OverflowFigures)> {
     rows.iter().find_map(|row| {
         let in_texts = |pattern: &&str| told.texts.iter().find_map(|text| find(pattern, text));
         row.patterns.iter().find_map(in_texts).map(|numbers| (*row, numbers))

@@ -1,6 +1,6 @@
 //! Replies that succeeded and yet tell of a full window.
 
-use super::class::{Numbers, OverflowClass, OverflowRule, OverflowVerdict, RequestFacts};
+use super::class::{OverflowClass, OverflowFigures, OverflowRule, OverflowVerdict, RequestFacts};
 use crate::document::View;
 use crate::protocol::{ModelReply, StopReason};
 use epitome_core::Tokens;
@@ -41,7 +41,7 @@ pub fn notice(answer: &ModelReply, known: &RequestFacts) -> Option<OverflowVerdi
 }
 
 fn verdict(detector: u8, class: OverflowClass, window: Option<Tokens>) -> OverflowVerdict {
-    let numbers = Numbers { window, ..Numbers::default() };
+    let numbers = OverflowFigures { window, ..OverflowFigures::default() };
     OverflowVerdict { class, numbers, rule: OverflowRule::Detector(detector) }
 }
 

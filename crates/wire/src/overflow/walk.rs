@@ -34,7 +34,7 @@ const NAMED_IN: [&str; 7] = ["code", "type", "status", "error_code", "errorcode"
 
 /// What an error says, in small letters.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct ErrorText {
     /// Its words, outermost first.
     pub(super) texts: Vec<String>,
     /// The names it goes by.
@@ -49,7 +49,7 @@ pub(super) struct Told {
     pub(super) is_empty: bool,
 }
 
-impl Told {
+impl ErrorText {
     /// What a body says.
     pub(super) fn of(body: &[u8]) -> Self {
         let mut told = Self { is_empty: body.trim_ascii().is_empty(), ..Self::default() };

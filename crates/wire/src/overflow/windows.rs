@@ -32,16 +32,16 @@ pub struct Endpoint {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LearnedLimits {
     /// Prompt and output together.
-    pub window: Option<Limit>,
+    pub window: Option<LearnedLimit>,
     /// The prompt alone, where it has a limit of its own.
-    pub input_max: Option<Limit>,
+    pub input_max: Option<LearnedLimit>,
     /// The largest prompt that succeeded.
     pub largest: Tokens,
 }
 
 /// A limit, and when it was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limit {
+pub struct LearnedLimit {
     /// The limit.
     pub tokens: Tokens,
     /// When, since the epoch.
@@ -51,14 +51,15 @@ pub struct Limit {
 /// What was learned of all endpoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Windows(Vec<(Endpoint, LearnedLimits)>);
+pub struct LearnedWindows(Vec<(Endpoint, LearnedLimits)>);
 
-impl Windows {
+impl LearnedWindows {
     /// What is still believed of an endpoint at this time.
     pub fn of(&self, endpoint: &Endpoint, now: Duration) -> LearnedLimits {
         let learned = self.0.iter().find(|(of, _)| of == endpoint).map(|(_, learned)| *learned);
         let learned = learned.unwrap_or_default();
-        let fresh = |limit: Option<Limit>| limit.filter(|it| now.saturating_sub(it.told_at) < LEARNED_FOR);
+        let fresh =
+            |limit: Option<LearnedLimit>| limit.filter(|it| now.saturating_sub(it.told_at) < LEARNED_FOR);
         LearnedLimits { window: fresh(learned.window), input_max: fresh(learned.input_max), ..learned }
     }
 
@@ -83,7 +84,7 @@ impl Windows {
         let largest = self.of(endpoint, now).largest;
         let is_sound = |tokens: &Tokens| (WINDOW_MIN..=WINDOW_MAX).contains(tokens) && *tokens >= largest;
         let limit = |tokens: Option<Tokens>| {
-            tokens.filter(is_sound).filter(|_| tells).map(|tokens| Limit { tokens, told_at: now })
+            tokens.filter(is_sound).filter(|_| tells).map(|tokens| LearnedLimit { tokens, told_at: now })
         };
         let (window, input_max) = (limit(verdict.numbers.window), limit(verdict.numbers.input_max));
         if window.is_none() && input_max.is_none() {
@@ -99,7 +100,7 @@ impl Windows {
     pub fn succeeded(&mut self, endpoint: &Endpoint, prompt: Tokens) {
         let learned = self.entry(endpoint);
         learned.largest = learned.largest.max(prompt);
-        let holds = |limit: Option<Limit>| limit.filter(|limit| limit.tokens >= prompt);
+        let holds = |limit: Option<LearnedLimit>| limit.filter(|limit| limit.tokens >= prompt);
         (learned.window, learned.input_max) = (holds(learned.window), holds(learned.input_max));
     }
 

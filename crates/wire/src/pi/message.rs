@@ -1,7 +1,7 @@
 //! From an entry to the message pi shows the model.
 
-use super::record::{BlockLine, Body, Record};
-use crate::jsonl::{Content, Text, decoded, raw_content};
+use super::record::{AnyMessage, BlockLine, Record};
+use crate::jsonl::{JsonText, TextOrBlocks, decoded, raw_content};
 use crate::unpaired::unpaired;
 use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, ResultPart, Role, ToolResult};
 use serde::Deserialize;
@@ -21,7 +21,7 @@ const BRANCH_FRAME: [&str; 2] = [
 
 /// How a message of an entry is to be read again; kept as the part of its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum MessageReading {
     /// As it is.
     Plain = 0,
     /// A result whose call is not in the session, as text.
@@ -49,12 +49,16 @@ pub(crate) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
     let run = runs.first().ok_or("the message stands nowhere")?;
     let text = decoded(run);
     let record: Record<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    let reading = if part == Reading::Unpaired as u32 { Reading::Unpaired } else { Reading::Plain };
+    let reading = if part == MessageReading::Unpaired as u32 {
+        MessageReading::Unpaired
+    } else {
+        MessageReading::Plain
+    };
     message_of(&record, &text, reading).ok_or_else(|| "the line holds no message any more".into())
 }
 
 /// The message of one entry; none where the model does not see it.
-pub(super) fn message_of(record: &Record<'_>, line: &str, reading: Reading) -> Option<Message> {
+pub(super) fn message_of(record: &Record<'_>, line: &str, reading: MessageReading) -> Option<Message> {
     match &*record.kind {
         "message" => body_message(record.message.as_ref()?, line, reading),
         "custom_message" => {
@@ -69,7 +73,7 @@ pub(super) fn message_of(record: &Record<'_>, line: &str, reading: Reading) -> O
     }
 }
 
-fn body_message(body: &Body<'_>, line: &str, reading: Reading) -> Option<Message> {
+fn body_message(body: &AnyMessage<'_>, line: &str, reading: MessageReading) -> Option<Message> {
     let (role, author) = match &*body.role {
         "user" => (Role::User, Author::Person),
         "assistant" => (Role::Assistant, Author::Model),
@@ -84,7 +88,7 @@ fn body_message(body: &Body<'_>, line: &str, reading: Reading) -> Option<Message
 }
 
 /// A command the person ran, the way pi tells the model of it.
-fn ran(body: &Body<'_>) -> String {
+fn ran(body: &AnyMessage<'_>) -> String {
     let mut text = format!("Ran `{}`\n", body.command.as_deref().unwrap_or_default());
     match body.output.as_deref().filter(|output| !output.is_empty()) {
         Some(output) => text += &format!("```\n{output}\n```"),
@@ -101,17 +105,17 @@ fn ran(body: &Body<'_>) -> String {
     text
 }
 
-fn result_message(body: &Body<'_>, line: &str, reading: Reading) -> Message {
+fn result_message(body: &AnyMessage<'_>, line: &str, reading: MessageReading) -> Message {
     let result = ToolResult {
         call: CallId(owned(&body.tool_call_id)),
         parts: blocks_of(&body.content, || raw_blocks(line)).into_iter().map(part_of).collect(),
         is_error: body.is_error == Some(true),
     };
     match reading {
-        Reading::Plain => {
+        MessageReading::Plain => {
             Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }
         }
-        Reading::Unpaired => {
+        MessageReading::Unpaired => {
             let text = unpaired(&result.call, &result.text());
             Message::text(Role::User, Author::Harness, text)
         }
@@ -128,11 +132,14 @@ fn part_of(block: Block) -> ResultPart {
     }
 }
 
-fn blocks_of<'a>(content: &Content<'_, BlockLine<'_>>, raw: impl Fn() -> Vec<&'a RawValue>) -> Vec<Block> {
+fn blocks_of<'a>(
+    content: &TextOrBlocks<'_, BlockLine<'_>>,
+    raw: impl Fn() -> Vec<&'a RawValue>,
+) -> Vec<Block> {
     match content {
-        Content::Nothing => Vec::new(),
-        Content::Text(said) => vec![Block::text(&**said)],
-        Content::Blocks(lines) => {
+        TextOrBlocks::Nothing => Vec::new(),
+        TextOrBlocks::Text(said) => vec![Block::text(&**said)],
+        TextOrBlocks::Blocks(lines) => {
             lines.iter().enumerate().map(|(at, line)| block_of(line, || raw().get(at).copied())).collect()
         }
     }
@@ -164,14 +171,14 @@ fn block_of<'a>(line: &BlockLine<'_>, raw: impl FnOnce() -> Option<&'a RawValue>
 
 fn raw_blocks(line: &str) -> Vec<&RawValue> {
     #[derive(Deserialize)]
-    struct Holder<'a> {
+    struct MessageField<'a> {
         #[serde(borrow)]
         message: &'a RawValue,
     }
-    serde_json::from_str::<Holder<'_>>(line)
+    serde_json::from_str::<MessageField<'_>>(line)
         .map_or_else(|_| Vec::new(), |held| raw_content(held.message.get()))
 }
 
-fn owned(text: &Option<Text<'_>>) -> Arc<str> {
+fn owned(text: &Option<JsonText<'_>>) -> Arc<str> {
     text.as_deref().unwrap_or_default().into()
 }

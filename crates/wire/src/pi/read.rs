@@ -3,8 +3,8 @@
 use super::record::Record;
 use super::session::Session;
 use super::weigh::weigh;
-use crate::detect::{Sample, has_role};
-use crate::jsonl::{Met, Object, Problems, each_object_ahead};
+use crate::detect::{DetectSample, has_role};
+use crate::jsonl::{AheadObject, JsonlObject, Problems, each_object_ahead};
 use crate::{ByteSource, Format, Originals, ReadError, Transcript};
 use epitome_core::Measure;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const ASIDES: [&str; 6] =
     ["model_change", "thinking_level_change", "custom", "label", "session_info", "usage"];
 
 /// Whether a line is a header or a message of a session file.
-pub(crate) fn is_entry(sample: &Sample<'_>) -> bool {
+pub(crate) fn is_entry(sample: &DetectSample<'_>) -> bool {
     match sample.line_kind() {
         Some("message") => sample.object.get("message").is_some_and(has_role),
         Some("session") => sample.has("id") && sample.has("cwd"),
@@ -36,8 +36,8 @@ pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result
         |line| weigh(line, measure),
         |met, problems| {
             known += match met {
-                Met::Object(object) => u64::from(take(&mut session, object, problems)?),
-                Met::Parsed { line, span, parsed } => {
+                AheadObject::Object(object) => u64::from(take(&mut session, object, problems)?),
+                AheadObject::Parsed { line, span, parsed } => {
                     session.take_weighed(parsed, line, span, problems);
                     1
                 }
@@ -58,7 +58,11 @@ const ROLES: [&str; 7] =
     ["user", "assistant", "toolResult", "bashExecution", "system", "custom", "hookMessage"];
 
 /// Takes one entry; true where it is one of pi's.
-fn take(session: &mut Session<'_>, object: Object<'_>, problems: &mut Problems) -> serde_json::Result<bool> {
+fn take(
+    session: &mut Session<'_>,
+    object: JsonlObject<'_>,
+    problems: &mut Problems,
+) -> serde_json::Result<bool> {
     let record: Record<'_> = serde_json::from_str(object.text)?;
     match &*record.kind {
         "session" => session.take_header(&record),

@@ -1,6 +1,6 @@
 //! A line of a pi session, as far as we read it.
 
-use crate::jsonl::{Content, Text};
+use crate::jsonl::{JsonText, TextOrBlocks};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -10,50 +10,50 @@ use serde_json::value::RawValue;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Record<'a> {
     #[serde(borrow, rename = "type")]
-    pub kind: Text<'a>,
+    pub kind: JsonText<'a>,
     #[serde(default)]
     pub version: Option<u32>,
     #[serde(borrow, default)]
-    pub id: Option<Text<'a>>,
+    pub id: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub parent_id: Option<Text<'a>>,
+    pub parent_id: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub message: Option<Body<'a>>,
+    pub message: Option<AnyMessage<'a>>,
     /// What a `custom_message` says.
     #[serde(borrow, default)]
-    pub content: Content<'a, BlockLine<'a>>,
+    pub content: TextOrBlocks<'a, BlockLine<'a>>,
     #[serde(borrow, default)]
-    pub summary: Option<Text<'a>>,
+    pub summary: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub first_kept_entry_id: Option<Text<'a>>,
+    pub first_kept_entry_id: Option<JsonText<'a>>,
     #[serde(default)]
     pub first_kept_entry_index: Option<usize>,
     #[serde(default)]
     pub system_message: Option<IgnoredAny>,
     #[serde(borrow, default)]
-    pub model_id: Option<Text<'a>>,
+    pub model_id: Option<JsonText<'a>>,
 }
 
 /// A message of any role.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Body<'a> {
+pub(super) struct AnyMessage<'a> {
     #[serde(borrow)]
-    pub role: Text<'a>,
+    pub role: JsonText<'a>,
     #[serde(borrow, default)]
-    pub content: Content<'a, BlockLine<'a>>,
+    pub content: TextOrBlocks<'a, BlockLine<'a>>,
     #[serde(borrow, default)]
-    pub model: Option<Text<'a>>,
+    pub model: Option<JsonText<'a>>,
     #[serde(default)]
     pub usage: Option<UsageLine>,
     #[serde(borrow, default)]
-    pub tool_call_id: Option<Text<'a>>,
+    pub tool_call_id: Option<JsonText<'a>>,
     #[serde(default)]
     pub is_error: Option<bool>,
     #[serde(borrow, default)]
-    pub command: Option<Text<'a>>,
+    pub command: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub output: Option<Text<'a>>,
+    pub output: Option<JsonText<'a>>,
     #[serde(default)]
     pub exit_code: Option<i64>,
     #[serde(default)]
@@ -61,7 +61,7 @@ pub(super) struct Body<'a> {
     #[serde(default)]
     pub truncated: Option<bool>,
     #[serde(borrow, default)]
-    pub full_output_path: Option<Text<'a>>,
+    pub full_output_path: Option<JsonText<'a>>,
     #[serde(default)]
     pub exclude_from_context: Option<bool>,
 }
@@ -71,25 +71,25 @@ pub(super) struct Body<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct BlockLine<'a> {
     #[serde(borrow, rename = "type", default)]
-    pub kind: Option<Text<'a>>,
+    pub kind: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub text: Option<Text<'a>>,
+    pub text: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub thinking: Option<Text<'a>>,
+    pub thinking: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub thinking_signature: Option<Text<'a>>,
+    pub thinking_signature: Option<JsonText<'a>>,
     #[serde(default)]
     pub redacted: Option<bool>,
     #[serde(borrow, default)]
-    pub id: Option<Text<'a>>,
+    pub id: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub name: Option<Text<'a>>,
+    pub name: Option<JsonText<'a>>,
     #[serde(borrow, default)]
     pub arguments: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    pub data: Option<Text<'a>>,
+    pub data: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub mime_type: Option<Text<'a>>,
+    pub mime_type: Option<JsonText<'a>>,
 }
 
 /// ReportedUsage as pi notes it: `input` is what was neither read from nor written to the cache.

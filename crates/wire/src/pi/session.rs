@@ -3,11 +3,11 @@
 //! pi writes results right behind their call, so file order is log order, and an entry's id is its
 //! place among the messages and compactions before it: lines added later do not touch it.
 
-use super::message::{Reading, message_of, shown_summary};
+use super::message::{MessageReading, message_of, shown_summary};
 use super::record::{Record, UsageLine};
 use super::weigh::WeighedLine;
-use crate::jsonl::{Object, Problems};
-use crate::{Conversation, Fixed, Originals, Place, RecordedReply, ReportedUsage, Span};
+use crate::jsonl::{JsonlObject, Problems};
+use crate::{Conversation, FixedParts, OriginalPlace, Originals, RecordedReply, ReportedUsage, Span};
 use epitome_core::{Archive, Compaction, Entry, EntryId, Log, Measure, MeasuredItem, Role, SizeTable, Tail};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,9 +20,9 @@ pub(super) struct Session<'m> {
     originals: Originals,
     names: Vec<Option<Arc<str>>>,
     /// Where pi's entries stand, by id.
-    stands: HashMap<Arc<str>, Stand>,
+    stands: HashMap<Arc<str>, LogPlace>,
     /// The newest of them: the next entry mostly hangs off it.
-    newest: Option<(Arc<str>, Stand)>,
+    newest: Option<(Arc<str>, LogPlace)>,
     /// The same by position in the file, header included, as version 1 counts.
     positions: Vec<EntryId>,
     has_ids: bool,
@@ -32,7 +32,7 @@ pub(super) struct Session<'m> {
     /// The first entry that the newest compaction keeps.
     kept_from: EntryId,
     calls: HashSet<Arc<str>>,
-    fixed: Fixed,
+    fixed: FixedParts,
     replies: Vec<RecordedReply>,
 }
 
@@ -41,7 +41,7 @@ const ENTRY_BYTES: u64 = 2048;
 
 /// Where an entry of pi's stands in the log, which holds messages and compactions only.
 #[derive(Clone, Copy)]
-struct Stand {
+struct LogPlace {
     /// Itself, or the nearest above it.
     at: Option<EntryId>,
     /// Itself, or whatever comes next.
@@ -50,19 +50,19 @@ struct Stand {
 
 /// What an entry calls itself, and what it says it follows.
 #[derive(Clone, Copy)]
-struct Ids<'a> {
+struct EntryNames<'a> {
     id: Option<&'a str>,
     parent_id: Option<&'a str>,
 }
 
-impl<'a> Ids<'a> {
+impl<'a> EntryNames<'a> {
     fn of(record: &'a Record<'_>) -> Self {
         Self { id: record.id.as_deref(), parent_id: record.parent_id.as_deref() }
     }
 }
 
-fn place_of(span: Span, reading: Reading) -> Place {
-    Place::Spans { spans: [span].into(), part: reading as u32 }
+fn place_of(span: Span, reading: MessageReading) -> OriginalPlace {
+    OriginalPlace::Spans { spans: [span].into(), part: reading as u32 }
 }
 
 impl<'m> Session<'m> {
@@ -82,7 +82,7 @@ impl<'m> Session<'m> {
             leaf: None,
             kept_from: EntryId(0),
             calls: HashSet::new(),
-            fixed: Fixed::default(),
+            fixed: FixedParts::default(),
             replies: Vec::new(),
         }
     }
@@ -94,16 +94,26 @@ impl<'m> Session<'m> {
     }
 
     /// An entry that is no part of the context: whatever hangs off it follows what it follows.
-    pub(super) fn take_aside(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+    pub(super) fn take_aside(
+        &mut self,
+        record: &Record<'_>,
+        object: JsonlObject<'_>,
+        problems: &mut Problems,
+    ) {
         if let Some(model) = &record.model_id {
             self.fixed.model = Some(model.into());
         }
-        if let Some(above) = self.place(Ids::of(record), object.line, problems) {
+        if let Some(above) = self.place(EntryNames::of(record), object.line, problems) {
             self.settle(record.id.as_ref().map(Arc::from), above, None);
         }
     }
 
-    pub(super) fn take_message(&mut self, record: &Record<'_>, object: Object<'_>, problems: &mut Problems) {
+    pub(super) fn take_message(
+        &mut self,
+        record: &Record<'_>,
+        object: JsonlObject<'_>,
+        problems: &mut Problems,
+    ) {
         let call = record.message.as_ref().filter(|body| &*body.role == "toolResult");
         let call = call.and_then(|body| body.tool_call_id.as_deref());
         let reading = self.reading(call, object.line, problems);
@@ -114,7 +124,7 @@ impl<'m> Session<'m> {
             self.fixed.system.push(message.said().into());
             return self.take_aside(record, object, problems);
         }
-        let Some(above) = self.place(Ids::of(record), object.line, problems) else { return };
+        let Some(above) = self.place(EntryNames::of(record), object.line, problems) else { return };
         let weighed = self.measure.weigh(&message);
         if let Some(body) = record.message.as_ref().filter(|_| message.role == Role::Assistant) {
             self.note_reply(body.model.as_deref(), body.usage);
@@ -133,10 +143,10 @@ impl<'m> Session<'m> {
     ) {
         let WeighedLine { id: name, parent_id, model, usage, mut weighed } = weighed;
         let reading = self.reading(weighed.item.answers.first().map(|call| &*call.0), line, problems);
-        let ids = Ids { id: name.as_deref(), parent_id: parent_id.as_deref() };
+        let ids = EntryNames { id: name.as_deref(), parent_id: parent_id.as_deref() };
         let Some(above) = self.place(ids, line, problems) else { return };
         self.originals.put(self.next_id(), place_of(span, reading));
-        if reading == Reading::Unpaired {
+        if reading == MessageReading::Unpaired {
             // Shown as text after all, it has to be weighed again.
             match self.originals.message(self.next_id()) {
                 Ok(message) => weighed = self.measure.weigh(&message),
@@ -157,10 +167,12 @@ impl<'m> Session<'m> {
     }
 
     /// Whether the result of `call`, if it is one, can be shown as one: its call has been made.
-    fn reading(&self, call: Option<&str>, line: u64, problems: &mut Problems) -> Reading {
-        let Some(call) = call.filter(|call| !self.calls.contains(*call)) else { return Reading::Plain };
+    fn reading(&self, call: Option<&str>, line: u64, problems: &mut Problems) -> MessageReading {
+        let Some(call) = call.filter(|call| !self.calls.contains(*call)) else {
+            return MessageReading::Plain;
+        };
         problems.add(line, format!("answers {call}, which was never called; read as text"));
-        Reading::Unpaired
+        MessageReading::Unpaired
     }
 
     fn note_reply(&mut self, model: Option<&str>, usage: Option<UsageLine>) {
@@ -174,13 +186,13 @@ impl<'m> Session<'m> {
     pub(super) fn take_compaction(
         &mut self,
         record: &Record<'_>,
-        object: Object<'_>,
+        object: JsonlObject<'_>,
         problems: &mut Problems,
     ) {
         if record.system_message.is_some() {
             problems.add(object.line, "carries a system message of its own, which is passed over");
         }
-        let Some(above) = self.place(Ids::of(record), object.line, problems) else { return };
+        let Some(above) = self.place(EntryNames::of(record), object.line, problems) else { return };
         let text: Arc<str> = shown_summary(record.summary.as_deref().unwrap_or_default()).into();
         let tail = self.tail_of(record, above);
         let compaction = Compaction { summary: Some(text), tail, ..Compaction::default() };
@@ -209,7 +221,7 @@ impl<'m> Session<'m> {
     }
 
     /// What an entry hangs off; none where it repeats an id, and does not count.
-    fn place(&self, ids: Ids<'_>, line: u64, problems: &mut Problems) -> Option<Option<EntryId>> {
+    fn place(&self, ids: EntryNames<'_>, line: u64, problems: &mut Problems) -> Option<Option<EntryId>> {
         let Some(id) = ids.id.filter(|_| self.has_ids) else { return Some(self.leaf) };
         if self.stands.contains_key(id) {
             problems.add(line, format!("repeats the id {id}; the first entry of that id counts"));
@@ -237,7 +249,7 @@ impl<'m> Session<'m> {
             self.leaf = Some(self.log.append(above, entry).expect("what it hangs off is in the log"));
             self.names.push(name.clone());
         }
-        self.newest = name.map(|name| (name, Stand { at: self.leaf, from }));
+        self.newest = name.map(|name| (name, LogPlace { at: self.leaf, from }));
         self.stands.extend(self.newest.clone());
     }
 

@@ -1,13 +1,13 @@
 //! Finding the last compaction of a session file, to take it back.
 
-use crate::boundary::{Found, Mark, Undo, take_back};
-use crate::jsonl::{Object, Problems, Text, each_object};
+use crate::boundary::{BoundaryMark, BoundaryUndo, LastCompaction, take_back};
+use crate::jsonl::{JsonText, JsonlObject, Problems, each_object};
 use crate::{ByteSource, ReadError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// How to take back the last compaction of `source`.
-pub(crate) fn undo(source: &dyn ByteSource) -> Result<Undo, ReadError> {
+pub(crate) fn undo(source: &dyn ByteSource) -> Result<BoundaryUndo, ReadError> {
     let mut last = None;
     each_object(source, &mut Problems::default(), |object, _| {
         last = found(object)?.or(last.take());
@@ -18,29 +18,29 @@ pub(crate) fn undo(source: &dyn ByteSource) -> Result<Undo, ReadError> {
 
 fn parent_of(entry: &str) -> Option<&RawValue> {
     #[derive(Deserialize)]
-    struct Child<'a> {
+    struct ChildEntry<'a> {
         #[serde(borrow, rename = "parentId")]
         parent_id: &'a RawValue,
     }
-    serde_json::from_str::<Child<'_>>(entry).ok().map(|child| child.parent_id)
+    serde_json::from_str::<ChildEntry<'_>>(entry).ok().map(|child| child.parent_id)
 }
 
-fn found(object: Object<'_>) -> serde_json::Result<Option<Found>> {
+fn found(object: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Entry<'a> {
+    struct EntryHead<'a> {
         #[serde(borrow, rename = "type")]
-        kind: Text<'a>,
+        kind: JsonText<'a>,
         #[serde(borrow, default)]
-        id: Option<Text<'a>>,
+        id: Option<JsonText<'a>>,
         #[serde(borrow, default)]
-        parent_id: Option<Text<'a>>,
+        parent_id: Option<JsonText<'a>>,
         #[serde(default)]
-        epitome: Option<Mark>,
+        epitome: Option<BoundaryMark>,
     }
-    let entry: Entry<'_> = serde_json::from_str(object.text)?;
+    let entry: EntryHead<'_> = serde_json::from_str(object.text)?;
     let is_compaction = &*entry.kind == "compaction";
-    Ok(is_compaction.then(|| Found {
+    Ok(is_compaction.then(|| LastCompaction {
         spans: vec![object.span],
         ids: entry.id.iter().map(|id| id.to_string()).collect(),
         follows: entry.parent_id.map(|id| id.to_string()),

@@ -1,7 +1,7 @@
 //! Messages weighed where they stand: all a log needs of an ordinary line, and nothing of what it says.
 
-use super::record::{BlockLine, Body, Record, UsageLine};
-use crate::jsonl::{Content, Text};
+use super::record::{AnyMessage, BlockLine, Record, UsageLine};
+use crate::jsonl::{JsonText, TextOrBlocks};
 use epitome_core::{Author, CallId, Image, Item, Measure, MeasuredItem, Role, Sizes};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -38,9 +38,14 @@ pub(super) fn weigh(line: &str, measure: &dyn Measure) -> Option<WeighedLine> {
     })
 }
 
-fn weigh_said(body: &Body<'_>, role: Role, author: Author, measure: &dyn Measure) -> Option<MeasuredItem> {
+fn weigh_said(
+    body: &AnyMessage<'_>,
+    role: Role,
+    author: Author,
+    measure: &dyn Measure,
+) -> Option<MeasuredItem> {
     let (mut sizes, mut calls) = (Sizes { framing: measure.framing(), ..Sizes::default() }, Vec::new());
-    if let Content::Text(said) = &body.content {
+    if let TextOrBlocks::Text(said) = &body.content {
         sizes.text += measure.text(said);
     }
     for block in body.content.blocks() {
@@ -61,10 +66,10 @@ fn weigh_said(body: &Body<'_>, role: Role, author: Author, measure: &dyn Measure
     Some(MeasuredItem { item, sizes })
 }
 
-fn weigh_result(body: &Body<'_>, measure: &dyn Measure) -> Option<MeasuredItem> {
+fn weigh_result(body: &AnyMessage<'_>, measure: &dyn Measure) -> Option<MeasuredItem> {
     let framing = measure.framing() + measure.result_framing();
     let mut sizes = Sizes { framing, ..Sizes::default() };
-    if let Content::Text(said) = &body.content {
+    if let TextOrBlocks::Text(said) = &body.content {
         sizes.results += measure.text(said);
     }
     for block in body.content.blocks() {
@@ -83,6 +88,6 @@ fn image_of(block: &BlockLine<'_>) -> Image {
     Image { media_type: read(&block.mime_type).into(), data: read(&block.data).into(), is_url: false }
 }
 
-fn read<'t>(text: &'t Option<Text<'_>>) -> &'t str {
+fn read<'t>(text: &'t Option<JsonText<'_>>) -> &'t str {
     text.as_deref().unwrap_or_default()
 }

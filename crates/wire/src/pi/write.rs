@@ -2,7 +2,7 @@
 
 use super::message::bare_summary;
 use super::record::Record;
-use crate::boundary::{Boundary, Mark, WriteError, begin_line, branch_messages, derive, kept_tail};
+use crate::boundary::{Boundary, BoundaryMark, WriteError, begin_line, branch_messages, derive, kept_tail};
 use crate::{ByteSource, Conversation, Format, Lines, ReadError, Transcript};
 use epitome_core::EntryId;
 use serde::Serialize;
@@ -27,7 +27,7 @@ pub(crate) fn append(
         transcript.conversations.get(conversation).filter(|c| c.leaf.is_some()).ok_or(nothing_said)?;
     let first_kept = first_kept(conversation, boundary)?;
     let session = scan(source, conversation, first_kept).map_err(read_again)?;
-    let mark = Mark::new(source.len(), boundary.record.as_deref());
+    let mark = BoundaryMark::new(source.len(), boundary.record.as_deref());
     let line = compaction_line(boundary, &session, conversation, first_kept, &mark);
     let mut bytes = begin_line(source)?;
     serde_json::to_writer(&mut bytes, &line)
@@ -57,7 +57,7 @@ fn first_kept(conversation: &Conversation, boundary: &Boundary) -> Result<Option
 
 /// What the entry must fit.
 #[derive(Default)]
-struct Session {
+struct SessionTail {
     id: String,
     has_ids: bool,
     /// The newest entry of all, settings and labels included.
@@ -72,7 +72,7 @@ fn scan(
     source: &dyn ByteSource,
     conversation: &Conversation,
     first_kept: Option<EntryId>,
-) -> Result<Session, ReadError> {
+) -> Result<SessionTail, ReadError> {
     let mut session = header(source)?;
     let offset_of = |id: EntryId| Some(conversation.originals.spans(id)?.first()?.offset);
     let first = first_kept.and_then(offset_of);
@@ -94,8 +94,8 @@ fn scan(
     Ok(session)
 }
 
-fn header(source: &dyn ByteSource) -> Result<Session, ReadError> {
-    let mut session = Session::default();
+fn header(source: &dyn ByteSource) -> Result<SessionTail, ReadError> {
+    let mut session = SessionTail::default();
     let mut lines = Lines::of(source);
     while let Some(line) = lines.next()? {
         if let Ok(record) = serde_json::from_slice::<Record<'_>>(line.bytes) {
@@ -130,7 +130,7 @@ struct CompactionLine<'a> {
     details: Details<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     from_hook: Option<bool>,
-    epitome: &'a Mark,
+    epitome: &'a BoundaryMark,
 }
 
 #[derive(Serialize)]
@@ -143,10 +143,10 @@ struct Details<'a> {
 /// Where nothing is kept the entry names itself: pi finds it nowhere before, and keeps nothing.
 fn compaction_line<'a>(
     boundary: &'a Boundary,
-    session: &'a Session,
+    session: &'a SessionTail,
     conversation: &Conversation,
     first_kept: Option<EntryId>,
-    mark: &'a Mark,
+    mark: &'a BoundaryMark,
 ) -> CompactionLine<'a> {
     let id = session.has_ids.then(|| new_id(session, mark.original_bytes, &boundary.summary, conversation));
     let kept_name =
@@ -167,7 +167,7 @@ fn compaction_line<'a>(
 }
 
 /// An id of eight hexadecimal digits that no message has.
-fn new_id(session: &Session, original_bytes: u64, summary: &str, conversation: &Conversation) -> String {
+fn new_id(session: &SessionTail, original_bytes: u64, summary: &str, conversation: &Conversation) -> String {
     let nth = |nth| {
         let bytes = derive(&session.id, original_bytes, summary, nth);
         bytes[..4].iter().map(|byte| format!("{byte:02x}")).collect::<String>()

@@ -4,7 +4,7 @@
 use super::Protocol;
 use super::read::openai_chat::lift_system;
 use super::read::{anthropic, openai_chat, openai_responses};
-use crate::Fixed;
+use crate::FixedParts;
 use crate::document::View;
 use epitome_core::Message;
 
@@ -57,7 +57,7 @@ pub fn decode(protocol: Protocol, elements: &[&str]) -> Result<Vec<(usize, Messa
 /// let fixed = decode_fixed(Protocol::OpenaiChat, r#"{"model":"m","messages":[]}"#, &opening);
 /// assert_eq!((fixed.model.as_deref(), fixed.system[0].as_ref()), (Some("m"), "be brief"));
 /// ```
-pub fn decode_fixed(protocol: Protocol, body: &str, opening: &[&str]) -> Fixed {
+pub fn decode_fixed(protocol: Protocol, body: &str, opening: &[&str]) -> FixedParts {
     let around = View::parse(body).ok().and_then(View::object).unwrap_or_default();
     let mut fixed = match protocol {
         Protocol::Anthropic => anthropic::fixed(&around),

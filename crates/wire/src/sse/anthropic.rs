@@ -3,53 +3,55 @@
 //! A delta's text is added to the block's field of the same name, whatever the delta is called, so that
 //! kinds of blocks we have not met come out whole.
 
-use super::fields::{Fields, entries, raw, string};
-use super::{Kind, Progress, StreamEvent};
-use crate::document::{Object, View};
+use super::fields::{FieldsDraft, entries, raw, string};
+use super::{EventKind, Progress, StreamEvent};
+use crate::document::{ObjectView, View};
 use std::collections::BTreeMap;
 
 /// A message that is coming in.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
-    message: Fields,
-    blocks: BTreeMap<u64, Block>,
+pub(super) struct MessageDraft {
+    message: FieldsDraft,
+    blocks: BTreeMap<u64, BlockDraft>,
     pub(super) progress: Progress,
 }
 
 /// A content block, and the arguments of its call as far as they came.
 #[derive(Debug, Default)]
-struct Block {
-    fields: Fields,
+struct BlockDraft {
+    fields: FieldsDraft,
     input: String,
 }
 
 /// More blocks than a reply has; a stream that numbers them higher is broken.
 const BLOCKS_MAX: usize = 10_000;
 
-impl Draft {
-    pub(super) fn take(&mut self, event: &StreamEvent) -> Kind {
-        let Some(data) = View::parse(&event.data).ok().and_then(View::object) else { return Kind::Piece };
+impl MessageDraft {
+    pub(super) fn take(&mut self, event: &StreamEvent) -> EventKind {
+        let Some(data) = View::parse(&event.data).ok().and_then(View::object) else {
+            return EventKind::Piece;
+        };
         match &*data.shared("type") {
             "message_start" => self.message.set_all(data.get("message").map_or("{}", View::json)),
             "content_block_start" => self.start(&data),
             "content_block_delta" => self.grow(&data),
             "message_delta" => self.change(&data),
-            "message_stop" => return Kind::Last,
-            "error" => return Kind::Error,
+            "message_stop" => return EventKind::Last,
+            "error" => return EventKind::Error,
             // Pings, stops of blocks, and what comes to be.
             _ => {}
         }
-        Kind::Piece
+        EventKind::Piece
     }
 
-    fn start(&mut self, data: &Object<'_>) {
+    fn start(&mut self, data: &ObjectView<'_>) {
         if let Some(block) = self.block(data) {
-            block.fields = Fields::of(data.get("content_block").map_or("{}", View::json));
+            block.fields = FieldsDraft::of(data.get("content_block").map_or("{}", View::json));
             self.progress.has_output = true;
         }
     }
 
-    fn grow(&mut self, data: &Object<'_>) {
+    fn grow(&mut self, data: &ObjectView<'_>) {
         let delta = data.get("delta").map_or("{}", View::json);
         let Some(block) = self.block(data) else { return };
         for (key, value) in entries(delta) {
@@ -64,14 +66,14 @@ impl Draft {
         }
     }
 
-    fn change(&mut self, data: &Object<'_>) {
+    fn change(&mut self, data: &ObjectView<'_>) {
         self.message.set_all(data.get("delta").map_or("{}", View::json));
         if let Some(usage) = data.get("usage") {
             self.message.inner("usage").set_all(usage.json());
         }
     }
 
-    fn block(&mut self, data: &Object<'_>) -> Option<&mut Block> {
+    fn block(&mut self, data: &ObjectView<'_>) -> Option<&mut BlockDraft> {
         let index = data.number("index")?;
         let has_room = self.blocks.len() < BLOCKS_MAX || self.blocks.contains_key(&index);
         has_room.then(|| self.blocks.entry(index).or_default())
@@ -85,9 +87,9 @@ impl Draft {
     }
 }
 
-impl Block {
+impl BlockDraft {
     /// The block with its arguments in place, as text where they broke off.
-    fn whole(&self) -> Fields {
+    fn whole(&self) -> FieldsDraft {
         let mut fields = self.fields.clone();
         if !self.input.is_empty() {
             fields.set("input", raw(&self.input).unwrap_or_else(|| string(&self.input)));

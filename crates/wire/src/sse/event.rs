@@ -27,7 +27,7 @@ const EVENT_BYTES_MAX: usize = 32 * 1024 * 1024;
 #[derive(Debug, Default)]
 pub struct Events {
     line: Vec<u8>,
-    event: Draft,
+    event: EventDraft,
     /// Whether the byte before was a carriage return: a newline after it ends no second line.
     is_after_return: bool,
     /// Whether the first line is behind us; only that one may begin with a byte order mark.
@@ -37,7 +37,7 @@ pub struct Events {
 
 /// An event whose end has not come.
 #[derive(Debug, Default)]
-struct Draft {
+struct EventDraft {
     name: String,
     data: Vec<String>,
     bytes: usize,
@@ -110,7 +110,7 @@ impl Events {
     }
 }
 
-impl Draft {
+impl EventDraft {
     /// One line: a field with its value, a field alone, or a comment.
     fn take(&mut self, line: &str) {
         let (field, value) = line.split_once(':').unwrap_or((line, ""));

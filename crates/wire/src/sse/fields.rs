@@ -5,11 +5,11 @@ use serde_json::value::RawValue;
 
 /// The fields of an object that is being put together.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fields(Vec<(String, Field)>);
+pub(super) struct FieldsDraft(Vec<(String, FieldDraft)>);
 
 /// What a field holds so far.
 #[derive(Clone, Debug)]
-enum Field {
+enum FieldDraft {
     /// A value that came whole.
     Whole(Box<RawValue>),
     /// A text that grows.
@@ -17,10 +17,10 @@ enum Field {
     /// A list that grows.
     List(Vec<Box<RawValue>>),
     /// An object with fields of its own.
-    Inner(Fields),
+    Inner(FieldsDraft),
 }
 
-impl Serialize for Field {
+impl Serialize for FieldDraft {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Whole(raw) => raw.serialize(to),
@@ -31,7 +31,7 @@ impl Serialize for Field {
     }
 }
 
-impl Serialize for Fields {
+impl Serialize for FieldsDraft {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(Some(self.0.len()))?;
         for (key, field) in &self.0 {
@@ -41,7 +41,7 @@ impl Serialize for Fields {
     }
 }
 
-impl Fields {
+impl FieldsDraft {
     /// The fields of a JSON object; none where it is something else.
     pub(super) fn of(json: &str) -> Self {
         let mut fields = Self::default();
@@ -60,14 +60,14 @@ impl Fields {
 
     /// Puts a whole value in a field.
     pub(super) fn set(&mut self, key: &str, raw: Box<RawValue>) {
-        *self.slot(key) = Field::Whole(raw);
+        *self.slot(key) = FieldDraft::Whole(raw);
     }
 
     /// Puts a value in a field that has none, or an empty text.
     pub(super) fn set_once(&mut self, key: &str, raw: Box<RawValue>) {
         let is_open = self.get(key).is_none_or(|field| match field {
-            Field::Whole(now) => matches!(now.get(), "null" | "\"\""),
-            Field::Text(_) | Field::List(_) | Field::Inner(_) => false,
+            FieldDraft::Whole(now) => matches!(now.get(), "null" | "\"\""),
+            FieldDraft::Text(_) | FieldDraft::List(_) | FieldDraft::Inner(_) => false,
         });
         if is_open {
             self.set(key, raw);
@@ -78,36 +78,36 @@ impl Fields {
     pub(super) fn append(&mut self, key: &str, piece: &str) {
         let slot = self.slot(key);
         match slot {
-            Field::Text(text) => text.push_str(piece),
-            Field::Whole(raw) => {
+            FieldDraft::Text(text) => text.push_str(piece),
+            FieldDraft::Whole(raw) => {
                 let mut text: String = serde_json::from_str(raw.get()).unwrap_or_default();
                 text.push_str(piece);
-                *slot = Field::Text(text);
+                *slot = FieldDraft::Text(text);
             }
-            Field::List(_) | Field::Inner(_) => {}
+            FieldDraft::List(_) | FieldDraft::Inner(_) => {}
         }
     }
 
     /// Adds elements to a field's list.
     pub(super) fn extend(&mut self, key: &str, elements: impl IntoIterator<Item = Box<RawValue>>) {
         let slot = self.slot(key);
-        if let Field::Whole(raw) = slot {
-            *slot = Field::List(serde_json::from_str(raw.get()).unwrap_or_default());
+        if let FieldDraft::Whole(raw) = slot {
+            *slot = FieldDraft::List(serde_json::from_str(raw.get()).unwrap_or_default());
         }
-        if let Field::List(list) = slot {
+        if let FieldDraft::List(list) = slot {
             list.extend(elements);
         }
     }
 
     /// The object in a field, to be added to.
-    pub(super) fn inner(&mut self, key: &str) -> &mut Fields {
+    pub(super) fn inner(&mut self, key: &str) -> &mut FieldsDraft {
         let slot = self.slot(key);
-        if let Field::Whole(raw) = slot {
-            *slot = Field::Inner(Self::of(raw.get()));
-        } else if !matches!(slot, Field::Inner(_)) {
-            *slot = Field::Inner(Self::default());
+        if let FieldDraft::Whole(raw) = slot {
+            *slot = FieldDraft::Inner(Self::of(raw.get()));
+        } else if !matches!(slot, FieldDraft::Inner(_)) {
+            *slot = FieldDraft::Inner(Self::default());
         }
-        let Field::Inner(fields) = slot else { unreachable!("an object was put there just now") };
+        let FieldDraft::Inner(fields) = slot else { unreachable!("an object was put there just now") };
         fields
     }
 
@@ -120,13 +120,13 @@ impl Fields {
         self.get(key).is_some()
     }
 
-    fn get(&self, key: &str) -> Option<&Field> {
+    fn get(&self, key: &str) -> Option<&FieldDraft> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, field)| field)
     }
 
-    fn slot(&mut self, key: &str) -> &mut Field {
+    fn slot(&mut self, key: &str) -> &mut FieldDraft {
         let at = self.0.iter().position(|(name, _)| name == key).unwrap_or_else(|| {
-            self.0.push((key.to_owned(), Field::Whole(RawValue::NULL.to_owned())));
+            self.0.push((key.to_owned(), FieldDraft::Whole(RawValue::NULL.to_owned())));
             self.0.len() - 1
         });
         &mut self.0[at].1
@@ -153,11 +153,11 @@ pub(super) fn string(text: &str) -> Box<RawValue> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fields, raw};
+    use super::{FieldsDraft, raw};
 
     #[test]
     fn fields_grow_where_they_stand() {
-        let mut fields = Fields::of(r#"{"type":"text","text":"a","n":1.50,"list":[1],"gone":null}"#);
+        let mut fields = FieldsDraft::of(r#"{"type":"text","text":"a","n":1.50,"list":[1],"gone":null}"#);
         fields.append("text", "b");
         fields.append("new", "c");
         fields.extend("list", raw("2"));

@@ -38,21 +38,21 @@ pub const REPLY_BYTES_MAX: usize = 128 * 1024 * 1024;
 pub struct Assembler {
     protocol: Protocol,
     events: Events,
-    draft: Draft,
+    draft: ReplyDraft,
     bytes: usize,
 }
 
 /// What each protocol keeps until the end.
 #[derive(Debug)]
-enum Draft {
-    Anthropic(anthropic::Draft),
-    OpenaiChat(openai_chat::Draft),
-    OpenaiResponses(openai_responses::Draft),
+enum ReplyDraft {
+    Anthropic(anthropic::MessageDraft),
+    OpenaiChat(openai_chat::CompletionDraft),
+    OpenaiResponses(openai_responses::ResponseDraft),
 }
 
 /// What one event was, for those who look while the stream still runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum EventKind {
     /// A part of the reply, or something around it.
     Piece,
     /// The last event: the stream says it is done.
@@ -76,9 +76,11 @@ impl Assembler {
     /// For a stream of this protocol.
     pub fn new(protocol: Protocol) -> Self {
         let draft = match protocol {
-            Protocol::Anthropic => Draft::Anthropic(anthropic::Draft::default()),
-            Protocol::OpenaiChat => Draft::OpenaiChat(openai_chat::Draft::default()),
-            Protocol::OpenaiResponses => Draft::OpenaiResponses(openai_responses::Draft::default()),
+            Protocol::Anthropic => ReplyDraft::Anthropic(anthropic::MessageDraft::default()),
+            Protocol::OpenaiChat => ReplyDraft::OpenaiChat(openai_chat::CompletionDraft::default()),
+            Protocol::OpenaiResponses => {
+                ReplyDraft::OpenaiResponses(openai_responses::ResponseDraft::default())
+            }
         };
         Self { protocol, events: Events::default(), draft, bytes: 0 }
     }
@@ -125,7 +127,7 @@ impl Assembler {
     }
 }
 
-impl Draft {
+impl ReplyDraft {
     fn take(&mut self, event: &StreamEvent) {
         let kind = match self {
             Self::Anthropic(draft) => draft.take(event),
@@ -134,9 +136,9 @@ impl Draft {
         };
         let progress = self.progress_mut();
         match kind {
-            Kind::Piece => {}
-            Kind::Last => progress.is_done = true,
-            Kind::Error => {
+            EventKind::Piece => {}
+            EventKind::Last => progress.is_done = true,
+            EventKind::Error => {
                 progress.error.get_or_insert_with(|| event.data.as_str().into());
             }
         }

@@ -1,16 +1,16 @@
 //! Streams of OpenAI Chat Completions, and of the many servers that speak nearly the same.
 
-use super::fields::{Fields, entries, raw, string};
-use super::{Kind, Progress, StreamEvent};
-use crate::document::{Object, View};
+use super::fields::{FieldsDraft, entries, raw, string};
+use super::{EventKind, Progress, StreamEvent};
+use crate::document::{ObjectView, View};
 use std::collections::BTreeMap;
 
 /// A completion that is coming in. Of several choices the first is read.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
-    around: Fields,
-    message: Fields,
-    calls: BTreeMap<u64, Fields>,
+pub(super) struct CompletionDraft {
+    around: FieldsDraft,
+    message: FieldsDraft,
+    calls: BTreeMap<u64, FieldsDraft>,
     finish_reason: Option<String>,
     pub(super) progress: Progress,
 }
@@ -18,14 +18,16 @@ pub(super) struct Draft {
 /// More calls than a reply makes; a stream that numbers them higher is broken.
 const CALLS_MAX: usize = 10_000;
 
-impl Draft {
-    pub(super) fn take(&mut self, event: &StreamEvent) -> Kind {
+impl CompletionDraft {
+    pub(super) fn take(&mut self, event: &StreamEvent) -> EventKind {
         if event.data.trim() == "[DONE]" {
-            return Kind::Last;
+            return EventKind::Last;
         }
-        let Some(chunk) = View::parse(&event.data).ok().and_then(View::object) else { return Kind::Piece };
+        let Some(chunk) = View::parse(&event.data).ok().and_then(View::object) else {
+            return EventKind::Piece;
+        };
         if chunk.has("error") || event.name == "error" {
-            return Kind::Error;
+            return EventKind::Error;
         }
         for key in ["id", "model", "usage"] {
             if let Some(value) = chunk.get(key).and_then(|value| raw(value.json())) {
@@ -36,10 +38,10 @@ impl Draft {
         for choice in choices.filter(|choice| choice.number("index").unwrap_or(0) == 0) {
             self.choose(&choice);
         }
-        Kind::Piece
+        EventKind::Piece
     }
 
-    fn choose(&mut self, choice: &Object<'_>) {
+    fn choose(&mut self, choice: &ObjectView<'_>) {
         // A few servers put the last piece, or all of it, in `message`.
         let delta = choice.get("delta").or_else(|| choice.get("message"));
         for (key, value) in entries(delta.map_or("{}", View::json)) {
@@ -103,9 +105,9 @@ impl Draft {
         let mut message = self.message.clone();
         message.set("role", string("assistant"));
         if !self.calls.is_empty() {
-            message.extend("tool_calls", self.calls.values().map(Fields::raw));
+            message.extend("tool_calls", self.calls.values().map(FieldsDraft::raw));
         }
-        let mut choice = Fields::default();
+        let mut choice = FieldsDraft::default();
         choice.set("message", message.raw());
         if let Some(reason) = &self.finish_reason {
             choice.set("finish_reason", string(reason));
@@ -117,7 +119,7 @@ impl Draft {
 }
 
 /// The name comes once, whatever else is repeated; the arguments grow.
-fn grow_function(function: &mut Fields, piece: View<'_>) {
+fn grow_function(function: &mut FieldsDraft, piece: View<'_>) {
     for (key, value) in entries(piece.json()) {
         match (key.as_str(), View::from(&*value).text()) {
             ("arguments" | "input", Some(text)) => function.append(&key, &text),

@@ -1,15 +1,15 @@
 //! Streams of OpenAI Responses: items that are added, grow and are done, and a last event with all.
 
-use super::fields::{Fields, raw, string};
-use super::{Kind, Progress, StreamEvent};
-use crate::document::{Object, View};
+use super::fields::{FieldsDraft, raw, string};
+use super::{EventKind, Progress, StreamEvent};
+use crate::document::{ObjectView, View};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// A response that is coming in.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
-    response: Fields,
+pub(super) struct ResponseDraft {
+    response: FieldsDraft,
     items: BTreeMap<u64, Item>,
     pub(super) progress: Progress,
 }
@@ -18,7 +18,7 @@ pub(super) struct Draft {
 #[derive(Debug)]
 enum Item {
     /// It grows: as it was when it was added, and the text or arguments since then.
-    Open { added: Fields, kind: String, text: String },
+    Open { added: FieldsDraft, kind: String, text: String },
     /// It is done, as it came.
     Done(Box<RawValue>),
 }
@@ -26,9 +26,11 @@ enum Item {
 /// More items than a reply has; a stream that numbers them higher is broken.
 const ITEMS_MAX: usize = 10_000;
 
-impl Draft {
-    pub(super) fn take(&mut self, event: &StreamEvent) -> Kind {
-        let Some(data) = View::parse(&event.data).ok().and_then(View::object) else { return Kind::Piece };
+impl ResponseDraft {
+    pub(super) fn take(&mut self, event: &StreamEvent) -> EventKind {
+        let Some(data) = View::parse(&event.data).ok().and_then(View::object) else {
+            return EventKind::Piece;
+        };
         match &*data.shared("type") {
             "response.output_item.added" => self.put(&data, Item::open),
             "response.output_item.done" => self.put(&data, |json| raw(json).map(Item::Done)),
@@ -39,30 +41,30 @@ impl Draft {
             "response.created" | "response.in_progress" => self.note(&data),
             "response.completed" | "response.incomplete" => {
                 self.note(&data);
-                return Kind::Last;
+                return EventKind::Last;
             }
             "response.failed" => self.fail(&data),
-            "error" => return Kind::Error,
+            "error" => return EventKind::Error,
             // Parts, annotations, searches and whatever comes to be: the items bring it all again.
             _ => {}
         }
-        Kind::Piece
+        EventKind::Piece
     }
 
-    fn note(&mut self, data: &Object<'_>) {
+    fn note(&mut self, data: &ObjectView<'_>) {
         self.response.set_all(data.get("response").map_or("{}", View::json));
     }
 
     /// The error alone: the rest of a failed response repeats the request's own words.
-    fn fail(&mut self, data: &Object<'_>) {
+    fn fail(&mut self, data: &ObjectView<'_>) {
         self.note(data);
         let error = data.get("response").and_then(|response| response.at(&["error"]));
-        let mut told = Fields::default();
+        let mut told = FieldsDraft::default();
         told.set("error", error.and_then(|error| raw(error.json())).unwrap_or_else(|| string("it failed")));
         self.progress.error.get_or_insert_with(|| told.raw().get().into());
     }
 
-    fn put(&mut self, data: &Object<'_>, make: impl FnOnce(&str) -> Option<Item>) {
+    fn put(&mut self, data: &ObjectView<'_>, make: impl FnOnce(&str) -> Option<Item>) {
         let index = data.number("output_index").unwrap_or(self.items.len() as u64);
         let has_room = self.items.len() < ITEMS_MAX || self.items.contains_key(&index);
         let item = data.get("item").and_then(|item| make(item.json()));
@@ -72,7 +74,7 @@ impl Draft {
         }
     }
 
-    fn grow(&mut self, data: &Object<'_>) {
+    fn grow(&mut self, data: &ObjectView<'_>) {
         let item = data.number("output_index").and_then(|index| self.items.get_mut(&index));
         if let Some(Item::Open { text, .. }) = item {
             text.push_str(&data.text("delta").unwrap_or_default());
@@ -97,7 +99,7 @@ impl Draft {
 impl Item {
     fn open(json: &str) -> Option<Self> {
         let kind = View::parse(json).ok()?.at(&["type"])?.text()?.into_owned();
-        Some(Self::Open { added: Fields::of(json), kind, text: String::new() })
+        Some(Self::Open { added: FieldsDraft::of(json), kind, text: String::new() })
     }
 
     /// The item, or what there is of one that broke off; none where that cannot be read.
@@ -109,7 +111,7 @@ impl Item {
         let mut fields = added.clone();
         match kind.as_str() {
             "message" => {
-                let mut part = Fields::default();
+                let mut part = FieldsDraft::default();
                 part.set("type", string("output_text"));
                 part.set("text", string(text));
                 fields.set("content", raw("[]").expect("an empty list is JSON"));

@@ -8,7 +8,7 @@ use epitome_core::{
     Message, Role, Tail, Tokens, Trigger, find_cut,
 };
 use epitome_wire::{
-    Boundary, Conversation, Format, Slice, Transcript, Undo, append, can_express, pi, read, undo,
+    Boundary, BoundaryUndo, Conversation, Format, Slice, Transcript, append, can_express, pi, read, undo,
 };
 use std::collections::HashSet;
 use std::fs;
@@ -261,7 +261,7 @@ fn a_compaction_written_is_a_compaction_read_and_can_be_taken_back() {
         let longer = Arc::new([&bytes[..], &added].concat());
         let after = transcript(format, &longer);
         assert_eq!(shown(&after.conversations[0]), intended(before, &boundary), "{name}");
-        let original = Undo::Truncate(bytes.len() as u64);
+        let original = BoundaryUndo::Truncate(bytes.len() as u64);
         assert_eq!(undo(after.format, &*longer).expect("memory can be read"), original, "{name}");
     }
 }
@@ -275,7 +275,7 @@ fn a_file_without_its_last_newline_is_given_one_first() {
             let added = append(&before, 0, &*bytes, &boundary(&before)).expect(&name);
             let longer = [&bytes[..], &added].concat();
             assert_eq!(added[0], b'\n', "{name}");
-            let original = Undo::Truncate(bytes.len() as u64);
+            let original = BoundaryUndo::Truncate(bytes.len() as u64);
             assert_eq!(undo(before.format, &longer).expect("memory can be read"), original, "{name}");
         }
     }

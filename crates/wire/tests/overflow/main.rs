@@ -8,7 +8,7 @@ mod silent;
 mod windows;
 
 use epitome_core::Tokens;
-use epitome_wire::overflow::{ErrorPlace, Numbers, OverflowClass, RequestFacts, classify};
+use epitome_wire::overflow::{ErrorPlace, OverflowClass, OverflowFigures, RequestFacts, classify};
 
 /// One error: where it was met, what it says, and what it must be taken for.
 pub(crate) struct Case {
@@ -16,7 +16,7 @@ pub(crate) struct Case {
     pub(crate) status: u16,
     pub(crate) body: &'static str,
     pub(crate) class: OverflowClass,
-    pub(crate) numbers: Numbers,
+    pub(crate) numbers: OverflowFigures,
 }
 
 /// Tests by name, and all of them as a table: `row_1_…: 400 "body" => TokenOverflow { window: 200_000 };`
@@ -28,7 +28,7 @@ macro_rules! cases {
                 status: $status,
                 body: $body,
                 class: epitome_wire::overflow::OverflowClass::$class,
-                numbers: epitome_wire::overflow::Numbers {
+                numbers: epitome_wire::overflow::OverflowFigures {
                     $($field: Some($number.into_number()),)*
                     ..Default::default()
                 },

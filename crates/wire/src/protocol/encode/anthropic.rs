@@ -4,10 +4,10 @@
 pub(super) mod block;
 mod server;
 
-use super::arrange::{Answer, Arranged, Pair, Said, Spoken, remnant};
+use super::arrange::{Arrangement, NamedResult, Pair, ReplyPiece, UserPiece, remnant};
 use super::ids::{Ids, Naming};
-use super::piece::{self, Piece, note_text};
-use super::sealed::Sealed;
+use super::piece::{self, PlainPiece, note_text};
+use super::sealed::SealedBlock;
 use super::{EMPTY_RESULT, NO_RESULT, RequestParts, input, raw, spoken_system};
 use crate::validate::{is_base64, is_blank};
 use block::{Block, image};
@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 pub(super) const NAMING: Naming = Naming { id_bytes_max: 64, is_plain: true, name_bytes_max: 128 };
 
 #[derive(Serialize)]
-pub(super) struct Frame<'a> {
+pub(super) struct MessagesRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,9 +35,9 @@ pub(super) fn frame<'a>(
     parts: &RequestParts<'a>,
     tools: &'a [Box<RawValue>],
     messages: &'a [Box<RawValue>],
-) -> Frame<'a> {
+) -> MessagesRequest<'a> {
     let system = spoken_system(parts).map(Block::text).collect();
-    Frame { model: parts.model, max_tokens: parts.max_tokens, tools, system, messages }
+    MessagesRequest { model: parts.model, max_tokens: parts.max_tokens, tools, system, messages }
 }
 
 #[derive(Serialize)]
@@ -46,7 +46,7 @@ struct Message<'a> {
     content: Vec<Block<'a>>,
 }
 
-pub(super) fn messages(arranged: &Arranged<'_>) -> Vec<Box<RawValue>> {
+pub(super) fn messages(arranged: &Arrangement<'_>) -> Vec<Box<RawValue>> {
     let mut ids = Ids::new(NAMING);
     let mut all = vec![raw(&asked(&[], &arranged.opening))];
     for step in &arranged.steps {
@@ -57,7 +57,7 @@ pub(super) fn messages(arranged: &Arranged<'_>) -> Vec<Box<RawValue>> {
     all
 }
 
-fn asked<'a>(calls: &[Answer<'a>], said: &[Said<'a>]) -> Message<'a> {
+fn asked<'a>(calls: &[NamedResult<'a>], said: &[UserPiece<'a>]) -> Message<'a> {
     let mut pictures = Vec::new();
     let mut content: Vec<Block<'a>> =
         calls.iter().map(|(id, result)| result_block(id, *result, &mut pictures)).collect();
@@ -70,12 +70,14 @@ fn asked<'a>(calls: &[Answer<'a>], said: &[Said<'a>]) -> Message<'a> {
     Message { role: "user", content }
 }
 
-fn said_block<'a>(piece: &Piece<'a>) -> Option<Block<'a>> {
+fn said_block<'a>(piece: &PlainPiece<'a>) -> Option<Block<'a>> {
     match piece {
-        Piece::Text(text) => Some(Block::text(text.clone())),
-        Piece::Note(note) => Some(Block::text(note_text(note))),
-        Piece::Picture(picture) => Some(image(*picture)),
-        Piece::Opaque(opaque) => Sealed::of(opaque).filter(server::is_document).map(|it| Block::raw(it.raw)),
+        PlainPiece::Text(text) => Some(Block::text(text.clone())),
+        PlainPiece::Note(note) => Some(Block::text(note_text(note))),
+        PlainPiece::Picture(picture) => Some(image(*picture)),
+        PlainPiece::Opaque(opaque) => {
+            SealedBlock::of(opaque).filter(server::is_document).map(|it| Block::raw(it.raw))
+        }
     }
 }
 
@@ -85,9 +87,9 @@ fn result_block<'a>(id: &str, result: Option<&'a ToolResult>, pictures: &mut Vec
     let mut content = Vec::new();
     for piece in piece::answered(result) {
         match &piece {
-            Piece::Picture(picture) if result.is_error => pictures.push(image(*picture)),
-            Piece::Opaque(_) if result.is_error => {}
-            Piece::Text(_) | Piece::Note(_) | Piece::Picture(_) | Piece::Opaque(_) => {
+            PlainPiece::Picture(picture) if result.is_error => pictures.push(image(*picture)),
+            PlainPiece::Opaque(_) if result.is_error => {}
+            PlainPiece::Text(_) | PlainPiece::Note(_) | PlainPiece::Picture(_) | PlainPiece::Opaque(_) => {
                 content.extend(said_block(&piece));
             }
         }
@@ -99,23 +101,23 @@ fn result_block<'a>(id: &str, result: Option<&'a ToolResult>, pictures: &mut Vec
 }
 
 /// The blocks of a reply, and its calls in order.
-fn replied<'a>(reply: &[Spoken<'a>], ids: &mut Ids) -> (Vec<Block<'a>>, Vec<Answer<'a>>) {
+fn replied<'a>(reply: &[ReplyPiece<'a>], ids: &mut Ids) -> (Vec<Block<'a>>, Vec<NamedResult<'a>>) {
     let mut served = server::kept(reply, ids);
     let mut content: Vec<Block<'a>> = Vec::new();
     let mut calls = Vec::new();
     for (at, spoken) in reply.iter().enumerate() {
         match spoken {
-            Spoken::Text(text) => content.extend((!is_blank(text)).then(|| Block::text(*text))),
-            Spoken::Thinking { text, signature, redacted } => {
+            ReplyPiece::Text(text) => content.extend((!is_blank(text)).then(|| Block::text(*text))),
+            ReplyPiece::Thinking { text, signature, redacted } => {
                 let stands_first = content.iter().all(Block::is_thinking);
                 content.extend(thinking(text, *signature, *redacted).filter(|_| stands_first));
             }
-            Spoken::Call(Pair { call, result }) => {
+            ReplyPiece::Call(Pair { call, result }) => {
                 let id = ids.give(&call.id.0);
                 content.push(Block::call(&id, ids.name(&call.name), input::object(call)));
                 calls.push((id, *result));
             }
-            Spoken::Opaque(_) => content.extend(served.remove(&at).map(Block::raw)),
+            ReplyPiece::Opaque(_) => content.extend(served.remove(&at).map(Block::raw)),
         }
     }
     if content.is_empty() || content.iter().all(Block::is_thinking) {

@@ -6,19 +6,19 @@ use epitome_core::{Block, Call, CallId, Image, Message, MessageView, Opaque, Rol
 
 /// A conversation as what opens it, and each reply with what followed.
 #[derive(Default)]
-pub(super) struct Arranged<'a> {
-    pub(super) opening: Vec<Said<'a>>,
-    pub(super) steps: Vec<Step<'a>>,
+pub(super) struct Arrangement<'a> {
+    pub(super) opening: Vec<UserPiece<'a>>,
+    pub(super) steps: Vec<ReplyTurn<'a>>,
 }
 
 /// One reply, and everything the user's side said before the next.
-pub(super) struct Step<'a> {
-    pub(super) reply: Vec<Spoken<'a>>,
-    pub(super) after: Vec<Said<'a>>,
+pub(super) struct ReplyTurn<'a> {
+    pub(super) reply: Vec<ReplyPiece<'a>>,
+    pub(super) after: Vec<UserPiece<'a>>,
 }
 
 /// A piece of a reply.
-pub(super) enum Spoken<'a> {
+pub(super) enum ReplyPiece<'a> {
     Text(&'a str),
     Thinking { text: &'a str, signature: Option<&'a str>, redacted: bool },
     Call(Pair<'a>),
@@ -32,10 +32,10 @@ pub(super) struct Pair<'a> {
 }
 
 /// The wire id of a call, and its result.
-pub(super) type Answer<'a> = (String, Option<&'a ToolResult>);
+pub(super) type NamedResult<'a> = (String, Option<&'a ToolResult>);
 
 /// A piece of what the user's side said; results that met their call are not among them.
-pub(super) enum Said<'a> {
+pub(super) enum UserPiece<'a> {
     Text(&'a str),
     /// Instructions in the middle of a history.
     Note(&'a str),
@@ -47,84 +47,89 @@ pub(super) enum Said<'a> {
     Foreign(&'a Call),
 }
 
-pub(super) fn arrange(shown: &[MessageView]) -> Arranged<'_> {
-    let mut arranged = Arranged::default();
+pub(super) fn arrange(shown: &[MessageView]) -> Arrangement<'_> {
+    let mut arranged = Arrangement::default();
     for MessageView { message, .. } in shown {
         match message.role {
             Role::Assistant => arranged.steps.push(reply_of(message)),
             Role::System | Role::User | Role::Tool => arranged.newest().extend(said_in(message)),
         }
     }
-    arranged.steps.iter_mut().for_each(Step::meet);
+    arranged.steps.iter_mut().for_each(ReplyTurn::meet);
     arranged
 }
 
-impl<'a> Arranged<'a> {
+impl<'a> Arrangement<'a> {
     /// What the user's side has been saying last.
-    fn newest(&mut self) -> &mut Vec<Said<'a>> {
+    fn newest(&mut self) -> &mut Vec<UserPiece<'a>> {
         self.steps.last_mut().map_or(&mut self.opening, |step| &mut step.after)
     }
 }
 
 /// A reply. Results and pictures in it belong to the side that answers, so they go there.
-fn reply_of(message: &Message) -> Step<'_> {
-    let mut step = Step { reply: Vec::new(), after: Vec::new() };
+fn reply_of(message: &Message) -> ReplyTurn<'_> {
+    let mut step = ReplyTurn { reply: Vec::new(), after: Vec::new() };
     for block in &message.blocks {
         match block {
-            Block::Text { text } => step.reply.push(Spoken::Text(text)),
+            Block::Text { text } => step.reply.push(ReplyPiece::Text(text)),
             Block::Thinking { text, signature, redacted } => {
-                step.reply.push(Spoken::Thinking {
+                step.reply.push(ReplyPiece::Thinking {
                     text,
                     signature: signature.as_deref(),
                     redacted: *redacted,
                 });
             }
-            Block::Call(call) => step.reply.push(Spoken::Call(Pair { call, result: None })),
-            Block::Opaque(opaque) => step.reply.push(Spoken::Opaque(opaque)),
-            Block::Result(result) => step.after.push(Said::Orphan(result)),
-            Block::Image(image) => step.after.push(Said::Image(image)),
+            Block::Call(call) => step.reply.push(ReplyPiece::Call(Pair { call, result: None })),
+            Block::Opaque(opaque) => step.reply.push(ReplyPiece::Opaque(opaque)),
+            Block::Result(result) => step.after.push(UserPiece::Orphan(result)),
+            Block::Image(image) => step.after.push(UserPiece::Image(image)),
         }
     }
     step
 }
 
-fn said_in(message: &Message) -> impl Iterator<Item = Said<'_>> {
+fn said_in(message: &Message) -> impl Iterator<Item = UserPiece<'_>> {
     message.blocks.iter().filter_map(|block| match block {
-        Block::Text { text } if message.role == Role::System => Some(Said::Note(text)),
-        Block::Text { text } => Some(Said::Text(text)),
-        Block::Image(image) => Some(Said::Image(image)),
-        Block::Opaque(opaque) => Some(Said::Opaque(opaque)),
-        Block::Result(result) => Some(Said::Orphan(result)),
-        Block::Call(call) => Some(Said::Foreign(call)),
+        Block::Text { text } if message.role == Role::System => Some(UserPiece::Note(text)),
+        Block::Text { text } => Some(UserPiece::Text(text)),
+        Block::Image(image) => Some(UserPiece::Image(image)),
+        Block::Opaque(opaque) => Some(UserPiece::Opaque(opaque)),
+        Block::Result(result) => Some(UserPiece::Orphan(result)),
+        Block::Call(call) => Some(UserPiece::Foreign(call)),
         Block::Thinking { .. } => None,
     })
 }
 
-impl<'a> Step<'a> {
+impl<'a> ReplyTurn<'a> {
     /// Gives each call the first result that names it. A result that comes after the next reply is too
     /// late: the request before that reply went out without it.
     fn meet(&mut self) {
         for spoken in &mut self.reply {
-            if let Spoken::Call(pair) = spoken {
+            if let ReplyPiece::Call(pair) = spoken {
                 pair.result = take_result(&mut self.after, &pair.call.id);
             }
         }
     }
 }
 
-fn take_result<'a>(said: &mut Vec<Said<'a>>, call: &CallId) -> Option<&'a ToolResult> {
-    let at = said.iter().position(|said| matches!(said, Said::Orphan(result) if result.call == *call))?;
+fn take_result<'a>(said: &mut Vec<UserPiece<'a>>, call: &CallId) -> Option<&'a ToolResult> {
+    let at =
+        said.iter().position(|said| matches!(said, UserPiece::Orphan(result) if result.call == *call))?;
     match said.remove(at) {
-        Said::Orphan(result) => Some(result),
-        Said::Text(_) | Said::Note(_) | Said::Image(_) | Said::Opaque(_) | Said::Foreign(_) => None,
+        UserPiece::Orphan(result) => Some(result),
+        UserPiece::Text(_)
+        | UserPiece::Note(_)
+        | UserPiece::Image(_)
+        | UserPiece::Opaque(_)
+        | UserPiece::Foreign(_) => None,
     }
 }
 
 /// What stands for a reply of which nothing, or only its thinking, can be written.
-pub(super) fn remnant(reply: &[Spoken<'_>]) -> String {
+pub(super) fn remnant(reply: &[ReplyPiece<'_>]) -> String {
     let marker = reply.iter().find_map(|spoken| match spoken {
-        Spoken::Opaque(opaque) => Some(opaque_marker(&opaque.kind)),
-        Spoken::Text(_) | Spoken::Thinking { .. } | Spoken::Call(_) => None,
+        ReplyPiece::Opaque(opaque) => Some(opaque_marker(&opaque.kind)),
+        ReplyPiece::Text(_) | ReplyPiece::Thinking { .. } | ReplyPiece::Call(_) => None,
     });
     marker.unwrap_or_else(|| EMPTY_REPLY.into())
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, value::RawValue};
 
 /// Free text, given as an argument of its own.
 #[derive(Serialize)]
-struct Wrapped<'a> {
+struct TextArgument<'a> {
     input: &'a str,
 }
 
@@ -28,7 +28,7 @@ fn substitute(call: &Call) -> Box<RawValue> {
     if is_blank(&call.input) && !call.freeform {
         return raw(&serde_json::Map::new());
     }
-    raw(&Wrapped { input: &call.input })
+    raw(&TextArgument { input: &call.input })
 }
 
 /// How deep JSON may nest so that a parser with the usual limit of 128 still reads the body around it.

@@ -1,9 +1,9 @@
 //! OpenAI Chat Completions, in the order the strictest chat templates take: one system message first,
 //! user and assistant in turn, tool messages right behind their calls.
 
-use super::arrange::{Answer, Arranged, Pair, Said, Spoken, remnant};
+use super::arrange::{Arrangement, NamedResult, Pair, ReplyPiece, UserPiece, remnant};
 use super::ids::{Ids, Naming};
-use super::piece::{self, Piece, note_text};
+use super::piece::{self, PlainPiece, note_text};
 use super::rest::Rest;
 use super::{BETWEEN_TEXTS, EMPTY_RESULT, NO_RESULT, RequestParts, input, raw, spoken_system};
 use crate::validate::is_blank;
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 pub(super) const NAMING: Naming = Naming { id_bytes_max: 40, is_plain: false, name_bytes_max: 64 };
 
 #[derive(Serialize)]
-pub(super) struct Frame<'a> {
+pub(super) struct ChatRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,20 +30,20 @@ pub(super) fn frame<'a>(
     rest: &Rest<'a>,
     tools: &'a [Box<RawValue>],
     messages: &'a [Box<RawValue>],
-) -> Frame<'a> {
+) -> ChatRequest<'a> {
     // The newer name of the same limit: reasoning models take only it, and nobody takes both.
     let is_limited = rest.has("max_completion_tokens");
-    Frame { model: parts.model, max_tokens: parts.max_tokens.filter(|_| !is_limited), tools, messages }
+    ChatRequest { model: parts.model, max_tokens: parts.max_tokens.filter(|_| !is_limited), tools, messages }
 }
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-enum Message {
+enum ChatMessage {
     System {
         content: String,
     },
     User {
-        content: Content,
+        content: MessageContent,
     },
     Assistant {
         content: Option<String>,
@@ -58,14 +58,14 @@ enum Message {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Content {
+enum MessageContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part {
+enum ContentPart {
     Text { text: String },
     ImageUrl { image_url: ImageUrl },
 }
@@ -79,19 +79,19 @@ struct ImageUrl {
 #[serde(tag = "type", rename = "function")]
 struct ToolCall {
     id: String,
-    function: Function,
+    function: ChatFunction,
 }
 
 #[derive(Serialize)]
-struct Function {
+struct ChatFunction {
     name: String,
     arguments: String,
 }
 
-pub(super) fn messages(parts: &RequestParts<'_>, arranged: &Arranged<'_>) -> Vec<Box<RawValue>> {
+pub(super) fn messages(parts: &RequestParts<'_>, arranged: &Arrangement<'_>) -> Vec<Box<RawValue>> {
     let mut ids = Ids::new(NAMING);
     let (system, opening) = split_system(parts, &arranged.opening);
-    let mut all: Vec<Message> = system.into_iter().collect();
+    let mut all: Vec<ChatMessage> = system.into_iter().collect();
     all.extend(asked(&[], opening));
     for step in &arranged.steps {
         let (reply, calls) = replied(&step.reply, &mut ids);
@@ -104,91 +104,97 @@ pub(super) fn messages(parts: &RequestParts<'_>, arranged: &Arranged<'_>) -> Vec
 /// The system message, with the notes that open the conversation, and what comes after them.
 fn split_system<'s, 'a>(
     parts: &RequestParts<'_>,
-    opening: &'s [Said<'a>],
-) -> (Option<Message>, &'s [Said<'a>]) {
+    opening: &'s [UserPiece<'a>],
+) -> (Option<ChatMessage>, &'s [UserPiece<'a>]) {
     let notes = opening.iter().map_while(|said| match said {
-        Said::Note(note) => Some(*note),
-        Said::Text(_) | Said::Image(_) | Said::Opaque(_) | Said::Orphan(_) | Said::Foreign(_) => None,
+        UserPiece::Note(note) => Some(*note),
+        UserPiece::Text(_)
+        | UserPiece::Image(_)
+        | UserPiece::Opaque(_)
+        | UserPiece::Orphan(_)
+        | UserPiece::Foreign(_) => None,
     });
     let notes: Vec<&str> = notes.collect();
     let spoken = notes.iter().copied().filter(|note| !is_blank(note));
     let texts: Vec<&str> = spoken_system(parts).chain(spoken).collect();
-    let system = (!texts.is_empty()).then(|| Message::System { content: texts.join(BETWEEN_TEXTS) });
+    let system = (!texts.is_empty()).then(|| ChatMessage::System { content: texts.join(BETWEEN_TEXTS) });
     (system, &opening[notes.len()..])
 }
 
 /// The tool messages, then one user message where there is something to say or nothing else is said.
-fn asked(calls: &[Answer<'_>], said: &[Said<'_>]) -> Vec<Message> {
+fn asked(calls: &[NamedResult<'_>], said: &[UserPiece<'_>]) -> Vec<ChatMessage> {
     let mut parts = Vec::new();
-    let mut all: Vec<Message> =
+    let mut all: Vec<ChatMessage> =
         calls.iter().map(|(id, result)| tool_message(id, *result, &mut parts)).collect();
     let pieces = piece::said(said);
     parts.extend(pieces.iter().filter_map(part_of));
     if parts.is_empty() && all.is_empty() {
-        parts.push(Part::Text { text: piece::absent(&pieces) });
+        parts.push(ContentPart::Text { text: piece::absent(&pieces) });
     }
     if !parts.is_empty() {
-        all.push(Message::User { content: content(parts) });
+        all.push(ChatMessage::User { content: content(parts) });
     }
     all
 }
 
-fn part_of(piece: &Piece<'_>) -> Option<Part> {
+fn part_of(piece: &PlainPiece<'_>) -> Option<ContentPart> {
     match piece {
-        Piece::Text(text) => Some(Part::Text { text: text.to_string() }),
-        Piece::Note(note) => Some(Part::Text { text: note_text(note) }),
-        Piece::Picture(picture) => Some(Part::ImageUrl { image_url: ImageUrl { url: picture.url() } }),
-        Piece::Opaque(_) => None,
+        PlainPiece::Text(text) => Some(ContentPart::Text { text: text.to_string() }),
+        PlainPiece::Note(note) => Some(ContentPart::Text { text: note_text(note) }),
+        PlainPiece::Picture(picture) => {
+            Some(ContentPart::ImageUrl { image_url: ImageUrl { url: picture.url() } })
+        }
+        PlainPiece::Opaque(_) => None,
     }
 }
 
 /// One string where it is all text: templates that take no lists take strings.
-fn content(parts: Vec<Part>) -> Content {
+fn content(parts: Vec<ContentPart>) -> MessageContent {
     let texts: Option<Vec<&str>> = parts
         .iter()
         .map(|part| match part {
-            Part::Text { text } => Some(text.as_str()),
-            Part::ImageUrl { .. } => None,
+            ContentPart::Text { text } => Some(text.as_str()),
+            ContentPart::ImageUrl { .. } => None,
         })
         .collect();
     match texts {
-        Some(texts) => Content::Text(texts.join(BETWEEN_TEXTS)),
-        None => Content::Parts(parts),
+        Some(texts) => MessageContent::Text(texts.join(BETWEEN_TEXTS)),
+        None => MessageContent::Parts(parts),
     }
 }
 
 /// A tool message. It can hold text only, so its pictures go to the user message behind it.
-fn tool_message(id: &str, result: Option<&ToolResult>, pictures: &mut Vec<Part>) -> Message {
+fn tool_message(id: &str, result: Option<&ToolResult>, pictures: &mut Vec<ContentPart>) -> ChatMessage {
     let pieces = result.map(piece::answered).unwrap_or_default();
     let mut texts: Vec<String> = Vec::new();
     for piece in &pieces {
         match piece {
-            Piece::Text(text) => texts.push(text.to_string()),
-            Piece::Picture(_) => {
+            PlainPiece::Text(text) => texts.push(text.to_string()),
+            PlainPiece::Picture(_) => {
                 texts.push("[image; it follows in the next user message]".into());
-                pictures.push(Part::Text { text: format!("[image from the result of call {id}]") });
+                pictures.push(ContentPart::Text { text: format!("[image from the result of call {id}]") });
                 pictures.extend(part_of(piece));
             }
-            Piece::Note(_) | Piece::Opaque(_) => {}
+            PlainPiece::Note(_) | PlainPiece::Opaque(_) => {}
         }
     }
     let empty = if result.is_some() { EMPTY_RESULT } else { NO_RESULT };
     let content = if texts.is_empty() { empty.to_owned() } else { texts.join("\n") };
-    Message::Tool { tool_call_id: id.to_owned(), content }
+    ChatMessage::Tool { tool_call_id: id.to_owned(), content }
 }
 
-fn replied<'a>(reply: &[Spoken<'a>], ids: &mut Ids) -> (Message, Vec<Answer<'a>>) {
+fn replied<'a>(reply: &[ReplyPiece<'a>], ids: &mut Ids) -> (ChatMessage, Vec<NamedResult<'a>>) {
     let (mut texts, mut tool_calls, mut answers) = (Vec::new(), Vec::new(), Vec::new());
     for spoken in reply {
         match spoken {
-            Spoken::Text(text) if !is_blank(text) => texts.push(*text),
-            Spoken::Call(Pair { call, result }) => {
+            ReplyPiece::Text(text) if !is_blank(text) => texts.push(*text),
+            ReplyPiece::Call(Pair { call, result }) => {
                 let id = ids.give(&call.id.0);
-                let function = Function { name: ids.name(&call.name), arguments: input::string(call) };
+                let function = ChatFunction { name: ids.name(&call.name), arguments: input::string(call) };
                 tool_calls.push(ToolCall { id: id.clone(), function });
                 answers.push((id, *result));
             }
-            Spoken::Text(_) | Spoken::Thinking { .. } | Spoken::Opaque(_) => {}
+            ReplyPiece::Text(_) | ReplyPiece::Thinking { .. } | ReplyPiece::Opaque(_) => {}
         }
     }
     let content = match (texts.is_empty(), tool_calls.is_empty()) {
@@ -196,5 +202,5 @@ fn replied<'a>(reply: &[Spoken<'a>], ids: &mut Ids) -> (Message, Vec<Answer<'a>>
         (true, false) => None,
         (true, true) => Some(remnant(reply)),
     };
-    (Message::Assistant { content, tool_calls }, answers)
+    (ChatMessage::Assistant { content, tool_calls }, answers)
 }

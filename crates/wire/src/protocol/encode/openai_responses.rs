@@ -4,9 +4,9 @@
 mod carried;
 pub(super) mod item;
 
-use super::arrange::{Answer, Arranged, Pair, Said, Spoken, Step, remnant};
+use super::arrange::{Arrangement, NamedResult, Pair, ReplyPiece, ReplyTurn, UserPiece, remnant};
 use super::ids::{Ids, Naming};
-use super::piece::{self, Piece};
+use super::piece::{self, PlainPiece};
 use super::{BETWEEN_TEXTS, EMPTY_RESULT, NO_RESULT, RequestParts, input, raw, spoken_system};
 use crate::validate::is_blank;
 use carried::Carrier;
@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 pub(super) const NAMING: Naming = Naming { id_bytes_max: 64, is_plain: false, name_bytes_max: 64 };
 
 #[derive(Serialize)]
-pub(super) struct Frame<'a> {
+pub(super) struct ResponsesRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,13 +35,13 @@ pub(super) fn frame<'a>(
     parts: &RequestParts<'a>,
     tools: &'a [Box<RawValue>],
     input: &'a [Box<RawValue>],
-) -> Frame<'a> {
+) -> ResponsesRequest<'a> {
     let system: Vec<&str> = spoken_system(parts).collect();
     let instructions = (!system.is_empty()).then(|| system.join(BETWEEN_TEXTS));
-    Frame { model: parts.model, max_output_tokens: parts.max_tokens, instructions, tools, input }
+    ResponsesRequest { model: parts.model, max_output_tokens: parts.max_tokens, instructions, tools, input }
 }
 
-pub(super) fn messages(arranged: &Arranged<'_>) -> Vec<Box<RawValue>> {
+pub(super) fn messages(arranged: &Arrangement<'_>) -> Vec<Box<RawValue>> {
     let mut carrier = Carrier::new(NAMING);
     let mut all = asked(Vec::new(), &arranged.opening, &mut carrier);
     for step in &arranged.steps {
@@ -52,15 +52,15 @@ pub(super) fn messages(arranged: &Arranged<'_>) -> Vec<Box<RawValue>> {
 }
 
 /// The outputs, then what the user's side said, each speaker's pieces together.
-fn asked<'a>(outputs: Vec<Item<'a>>, said: &[Said<'a>], carrier: &mut Carrier) -> Vec<Item<'a>> {
+fn asked<'a>(outputs: Vec<Item<'a>>, said: &[UserPiece<'a>], carrier: &mut Carrier) -> Vec<Item<'a>> {
     let mut items = outputs;
     let pieces = piece::said(said);
     for piece in &pieces {
         match piece {
-            Piece::Text(text) => item::say(&mut items, "user", Part::input(text.to_string())),
-            Piece::Note(note) => item::say(&mut items, "developer", Part::input((*note).to_owned())),
-            Piece::Picture(picture) => item::say(&mut items, "user", Part::image(picture.url())),
-            Piece::Opaque(opaque) => items.extend(carrier.compaction(opaque)),
+            PlainPiece::Text(text) => item::say(&mut items, "user", Part::input(text.to_string())),
+            PlainPiece::Note(note) => item::say(&mut items, "developer", Part::input((*note).to_owned())),
+            PlainPiece::Picture(picture) => item::say(&mut items, "user", Part::image(picture.url())),
+            PlainPiece::Opaque(opaque) => items.extend(carrier.compaction(opaque)),
         }
     }
     if items.is_empty() {
@@ -70,21 +70,21 @@ fn asked<'a>(outputs: Vec<Item<'a>>, said: &[Said<'a>], carrier: &mut Carrier) -
 }
 
 /// Appends the items of a reply, and gives the outputs that belong right behind it.
-fn replied<'a>(step: &Step<'a>, carrier: &mut Carrier, all: &mut Vec<Item<'a>>) -> Vec<Item<'a>> {
+fn replied<'a>(step: &ReplyTurn<'a>, carrier: &mut Carrier, all: &mut Vec<Item<'a>>) -> Vec<Item<'a>> {
     let mut items = Vec::new();
     let mut outputs = Vec::new();
     for spoken in &step.reply {
         match spoken {
-            Spoken::Text(text) if !is_blank(text) => {
+            ReplyPiece::Text(text) if !is_blank(text) => {
                 item::say(&mut items, "assistant", Part::output((*text).to_owned()));
             }
-            Spoken::Call(Pair { call, result }) => {
+            ReplyPiece::Call(Pair { call, result }) => {
                 let answer = (carrier.ids.give(&call.id.0), *result);
                 items.push(call_item(call, &answer.0, &carrier.ids));
                 outputs.push(output_item(call, answer));
             }
-            Spoken::Opaque(opaque) => carrier.pass(opaque, &step.after, &mut items, &mut outputs),
-            Spoken::Text(_) | Spoken::Thinking { .. } => {}
+            ReplyPiece::Opaque(opaque) => carrier.pass(opaque, &step.after, &mut items, &mut outputs),
+            ReplyPiece::Text(_) | ReplyPiece::Thinking { .. } => {}
         }
     }
     carried::drop_idle_reasoning(&mut items);
@@ -103,7 +103,7 @@ fn call_item<'a>(call: &'a Call, id: &str, ids: &Ids) -> Item<'a> {
     }
 }
 
-fn output_item<'a>(call: &Call, (id, result): Answer<'_>) -> Item<'a> {
+fn output_item<'a>(call: &Call, (id, result): NamedResult<'_>) -> Item<'a> {
     let output = result.map_or_else(|| Output::Text(NO_RESULT.into()), output_of);
     if call.freeform { Item::custom_output(id, output) } else { Item::function_output(id, output) }
 }
@@ -113,9 +113,9 @@ fn output_of(result: &ToolResult) -> Output {
     let mut parts = Vec::new();
     for piece in piece::answered(result) {
         match piece {
-            Piece::Text(text) => parts.push(Part::input(text.into_owned())),
-            Piece::Picture(picture) => parts.push(Part::image(picture.url())),
-            Piece::Note(_) | Piece::Opaque(_) => {}
+            PlainPiece::Text(text) => parts.push(Part::input(text.into_owned())),
+            PlainPiece::Picture(picture) => parts.push(Part::image(picture.url())),
+            PlainPiece::Note(_) | PlainPiece::Opaque(_) => {}
         }
     }
     if parts.is_empty() {

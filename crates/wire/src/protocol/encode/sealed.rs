@@ -7,12 +7,12 @@ use epitome_core::Opaque;
 use serde_json::{Value, value::RawValue};
 
 /// An opaque block that can be written: well-formed, and what it says it is.
-pub(super) struct Sealed {
+pub(super) struct SealedBlock {
     pub(super) value: Value,
     pub(super) raw: Box<RawValue>,
 }
 
-impl Sealed {
+impl SealedBlock {
     pub(super) fn of(opaque: &Opaque) -> Option<Self> {
         let (value, raw) = json(&opaque.json)?;
         let sealed = Self { value, raw };

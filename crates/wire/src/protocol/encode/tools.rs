@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A definition in any shape: the fields of all of them.
 #[derive(Deserialize)]
-struct Given<'a> {
+struct ToolDefinition<'a> {
     #[serde(rename = "type", default)]
     kind: Option<String>,
     #[serde(default)]
@@ -91,7 +91,7 @@ fn verbatim(text: &str, mut fields: Map<String, Value>) -> Result<Box<RawValue>,
 }
 
 impl<'a> Tool<'a> {
-    fn of(given: Given<'a>) -> Option<Self> {
+    fn of(given: ToolDefinition<'a>) -> Option<Self> {
         if let Some(Function { name, description, parameters }) = given.function {
             return Some(Self { name, description, schema: parameters });
         }

@@ -3,14 +3,14 @@
 //! A user message that brings results and says something too becomes two messages with the same
 //! bytes: the results first, then the rest.
 
-use super::bodies::Layout;
+use super::bodies::BodyLayout;
 use super::part::bare;
 use super::usage::anthropic_usage;
 use super::{author_of, block_of, image_at};
-use crate::detect::Sample;
-use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::detect::DetectSample;
+use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
 use crate::protocol::ElementError;
-use crate::{Fixed, Format, Protocol};
+use crate::{FixedParts, Format, Protocol};
 use epitome_core::{
     Author, Block, Call, CallId, EntryId, Image, Message, Opaque, ResultPart, Role, ToolResult,
 };
@@ -18,22 +18,22 @@ use epitome_core::{
 /// Request bodies and message arrays in Anthropic's form.
 pub(crate) struct Anthropic;
 
-const LAYOUT: Layout = Layout { fields: &["messages"], is_element: |object| object.has("role") };
+const LAYOUT: BodyLayout = BodyLayout { fields: &["messages"], is_element: |object| object.has("role") };
 
 impl Dialect for Anthropic {
     const FORMAT: Format = Format::Body(Protocol::Anthropic);
 
-    fn is_document(sample: &Sample<'_>) -> bool {
+    fn is_document(sample: &DetectSample<'_>) -> bool {
         sample.protocol() == Some(Protocol::Anthropic)
     }
 
-    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<ConversationView<'a>>, String> {
         let bodies = LAYOUT.bodies(roots)?;
         let foreign = bodies.iter().flat_map(|body| &body.elements).find_map(|&element| is_foreign(element));
         foreign.map_or(Ok(bodies), Err)
     }
 
-    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+    fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
         draft.fixed = fixed(&body.around);
         for (index, &element) in body.elements.iter().enumerate() {
             draft.turn_to(index);
@@ -61,7 +61,7 @@ fn is_foreign(element: View<'_>) -> Option<String> {
     message.has("tool_calls").then(|| "a message has `tool_calls`, which is how OpenAI writes calls".into())
 }
 
-fn tell_element(element: View<'_>, draft: &mut Draft<'_, Anthropic>) {
+fn tell_element(element: View<'_>, draft: &mut ConversationDraft<'_, Anthropic>) {
     let messages = match messages_in(element) {
         Ok(messages) => messages,
         Err(why) => return draft.leave_out(&why),
@@ -75,7 +75,7 @@ fn tell_element(element: View<'_>, draft: &mut Draft<'_, Anthropic>) {
 }
 
 /// What an element says of itself beside its message.
-fn tell_about(message: &Object<'_>, id: EntryId, draft: &mut Draft<'_, Anthropic>) {
+fn tell_about(message: &ObjectView<'_>, id: EntryId, draft: &mut ConversationDraft<'_, Anthropic>) {
     draft.name(id, &message.shared("id"));
     if &*message.shared("role") == "assistant" {
         let usage = message.get("usage").and_then(anthropic_usage);
@@ -155,7 +155,7 @@ pub(crate) fn block(view: View<'_>) -> Option<Block> {
     })
 }
 
-fn result(block: &Object<'_>) -> ToolResult {
+fn result(block: &ObjectView<'_>) -> ToolResult {
     let content = block.get("content");
     let pieces = content.and_then(View::list).unwrap_or_else(|| content.into_iter().collect());
     ToolResult {
@@ -187,13 +187,13 @@ fn image_from(source: View<'_>) -> Option<Image> {
     }
 }
 
-pub(crate) fn fixed(around: &Object<'_>) -> Fixed {
+pub(crate) fn fixed(around: &ObjectView<'_>) -> FixedParts {
     let pieces = match around.get("system") {
         Some(system) => system.list().unwrap_or_else(|| vec![system]),
         None => Vec::new(),
     };
     let text = |piece: View<'_>| piece.text().or_else(|| piece.at(&["text"])?.text()).map(Into::into);
-    Fixed {
+    FixedParts {
         system: pieces.into_iter().filter_map(text).collect(),
         tools: around.list("tools").into_iter().map(|tool| tool.json().into()).collect(),
         model: around.text("model").map(Into::into),

@@ -1,23 +1,24 @@
 //! Where conversations are in a file of messages: it may be a body, a bare array, a list of either,
 //! or one of these per line.
 
-use crate::document::{Body, Object, View};
+use crate::document::{ConversationView, ObjectView, View};
 
 /// What a protocol calls its parts.
-pub(super) struct Layout {
+pub(super) struct BodyLayout {
     /// The fields that may hold the conversation, in the order they follow each other.
     pub(super) fields: &'static [&'static str],
     /// Whether an object is one message or item by itself.
-    pub(super) is_element: fn(&Object<'_>) -> bool,
+    pub(super) is_element: fn(&ObjectView<'_>) -> bool,
 }
 
-impl Layout {
+impl BodyLayout {
     /// The conversations of a file, or what is missing.
-    pub(super) fn bodies<'a>(&self, roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+    pub(super) fn bodies<'a>(&self, roots: &[View<'a>]) -> Result<Vec<ConversationView<'a>>, String> {
         if roots.iter().all(|&root| self.is_one(root)) {
-            return Ok(vec![Body { around: Object::default(), elements: roots.to_vec() }]);
+            return Ok(vec![ConversationView { around: ObjectView::default(), elements: roots.to_vec() }]);
         }
-        let found: Option<Vec<Vec<Body<'a>>>> = roots.iter().map(|&root| self.within(root)).collect();
+        let found: Option<Vec<Vec<ConversationView<'a>>>> =
+            roots.iter().map(|&root| self.within(root)).collect();
         found.map(|bodies| bodies.into_iter().flatten().collect()).ok_or_else(|| self.missing())
     }
 
@@ -31,24 +32,24 @@ impl Layout {
     }
 
     /// The conversations in one value: its own, or those of the bodies it lists.
-    fn within<'a>(&self, root: View<'a>) -> Option<Vec<Body<'a>>> {
+    fn within<'a>(&self, root: View<'a>) -> Option<Vec<ConversationView<'a>>> {
         if let Some(body) = self.body(root) {
             return Some(vec![body]);
         }
         root.list()?.into_iter().map(|listed| self.body(listed)).collect()
     }
 
-    fn body<'a>(&self, view: View<'a>) -> Option<Body<'a>> {
+    fn body<'a>(&self, view: View<'a>) -> Option<ConversationView<'a>> {
         let (around, elements) = match view.object() {
             Some(around) => {
                 let held = self.fields.iter().filter_map(|field| around.get(field));
                 let lists: Option<Vec<Vec<View<'a>>>> = held.map(elements_of).collect();
                 (around, lists.filter(|lists| !lists.is_empty())?.concat())
             }
-            None => (Object::default(), view.list()?),
+            None => (ObjectView::default(), view.list()?),
         };
         let is_ours = elements.first().is_none_or(|&first| first.text().is_some() || self.is_one(first));
-        is_ours.then_some(Body { around, elements })
+        is_ours.then_some(ConversationView { around, elements })
     }
 }
 

@@ -2,35 +2,36 @@
 //!
 //! The messages here are also what SWE-agent and mini-swe-agent keep, so making one is open to them.
 
-use super::bodies::Layout;
+use super::bodies::BodyLayout;
 use super::{author_of, block_of, parts_of};
-use crate::detect::Sample;
-use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::detect::DetectSample;
+use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
 use crate::protocol::ElementError;
-use crate::{Fixed, Format, Protocol};
+use crate::{FixedParts, Format, Protocol};
 use epitome_core::{Author, Block, Call, CallId, Message, Opaque, Role, ToolResult};
 use std::sync::Arc;
 
 /// Request bodies, message arrays, or lists of them in OpenAI's chat form.
 pub(crate) struct OpenaiChat;
 
-const LAYOUT: Layout = Layout { fields: &["messages", "traj"], is_element: |object| object.has("role") };
+const LAYOUT: BodyLayout =
+    BodyLayout { fields: &["messages", "traj"], is_element: |object| object.has("role") };
 
 impl Dialect for OpenaiChat {
     const FORMAT: Format = Format::Body(Protocol::OpenaiChat);
 
-    fn is_document(sample: &Sample<'_>) -> bool {
+    fn is_document(sample: &DetectSample<'_>) -> bool {
         sample.protocol() == Some(Protocol::OpenaiChat)
     }
 
-    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<ConversationView<'a>>, String> {
         let bodies = LAYOUT.bodies(roots)?;
         let foreign =
             bodies.iter().flat_map(|body| &body.elements).any(|&element| has_foreign_block(element));
         if foreign { Err(FOREIGN.into()) } else { Ok(bodies) }
     }
 
-    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+    fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
         draft.fixed = fixed(&body.around);
         let first = lift_system(&body.elements, &mut draft.fixed);
         for (index, &element) in body.elements.iter().enumerate().skip(first) {
@@ -76,7 +77,7 @@ pub(crate) fn is_reply(element: View<'_>) -> bool {
 }
 
 /// Moves the instructions a conversation opens with to `fixed`; says how many messages that were.
-pub(crate) fn lift_system(elements: &[View<'_>], fixed: &mut Fixed) -> usize {
+pub(crate) fn lift_system(elements: &[View<'_>], fixed: &mut FixedParts) -> usize {
     let opening = elements.iter().map_while(|element| {
         let message = element.object()?;
         let is_instruction = matches!(message.text("role").as_deref(), Some("system" | "developer"));
@@ -89,7 +90,7 @@ pub(crate) fn lift_system(elements: &[View<'_>], fixed: &mut Fixed) -> usize {
 }
 
 /// A message in chat form.
-pub(crate) fn chat_message(message: &Object<'_>) -> Result<Message, String> {
+pub(crate) fn chat_message(message: &ObjectView<'_>) -> Result<Message, String> {
     let said: Vec<Block> = parts_of(message.get("content")).into_iter().map(block_of).collect();
     let (role, author, blocks) = match message.text("role").as_deref() {
         Some("system" | "developer") => (Role::System, Author::Harness, said),
@@ -103,7 +104,7 @@ pub(crate) fn chat_message(message: &Object<'_>) -> Result<Message, String> {
 }
 
 /// What a reply consists of, its words given.
-pub(crate) fn reply_blocks(message: &Object<'_>, said: Vec<Block>) -> Vec<Block> {
+pub(crate) fn reply_blocks(message: &ObjectView<'_>, said: Vec<Block>) -> Vec<Block> {
     let refusal = message.text("refusal").filter(|text| !text.is_empty()).map(Block::text);
     let called = message.list("tool_calls").into_iter().map(call);
     let legacy = message.get("function_call").and_then(legacy_call);
@@ -111,7 +112,7 @@ pub(crate) fn reply_blocks(message: &Object<'_>, said: Vec<Block>) -> Vec<Block>
 }
 
 /// Reasoning as vendors add it. Where only their structured form came, that is carried unread.
-pub(crate) fn thinking(message: &Object<'_>) -> Option<Block> {
+pub(crate) fn thinking(message: &ObjectView<'_>) -> Option<Block> {
     let readable = ["reasoning_content", "reasoning"].into_iter().find_map(|key| message.text(key));
     if let Some(text) = readable.filter(|text| !text.is_empty()) {
         return Some(Block::Thinking { text: text.into(), signature: None, redacted: false });
@@ -146,7 +147,7 @@ fn legacy_call(view: View<'_>) -> Option<Block> {
 }
 
 /// A tool's answer. SWE-agent names its calls in a list, all of them answered by the one content.
-fn results(message: &Object<'_>) -> Vec<Block> {
+fn results(message: &ObjectView<'_>) -> Vec<Block> {
     let mut ids: Vec<Arc<str>> =
         message.list("tool_call_ids").into_iter().filter_map(|id| id.text().map(Into::into)).collect();
     if ids.is_empty() {
@@ -160,8 +161,8 @@ fn results(message: &Object<'_>) -> Vec<Block> {
     results.collect()
 }
 
-pub(crate) fn fixed(around: &Object<'_>) -> Fixed {
-    Fixed {
+pub(crate) fn fixed(around: &ObjectView<'_>) -> FixedParts {
+    FixedParts {
         system: Vec::new(),
         tools: around.list("tools").into_iter().map(|tool| tool.json().into()).collect(),
         model: around.text("model").map(Into::into),

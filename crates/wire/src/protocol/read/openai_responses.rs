@@ -3,26 +3,26 @@
 //! What the model put out in one go (reasoning, words, calls of every kind) is one message here,
 //! however many items it takes. Items a client must send back byte for byte are carried, not read.
 
-use super::bodies::Layout;
+use super::bodies::BodyLayout;
 use super::usage::responses_usage;
 use super::{author_of, block_of, openai_chat, parts_of};
-use crate::detect::Sample;
-use crate::document::{Body, Dialect, Draft, Object, Side, View};
+use crate::detect::DetectSample;
+use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
 use crate::protocol::ElementError;
-use crate::{Fixed, Format, Protocol};
+use crate::{FixedParts, Format, Protocol};
 use epitome_core::{Author, Block, Call, CallId, Message, Opaque, ResultPart, Role, ToolResult};
 use std::ops::Range;
 
 /// Request bodies, item lists or stored responses in the form of OpenAI Responses.
 pub(crate) struct OpenaiResponses;
 
-const LAYOUT: Layout = Layout {
+const LAYOUT: BodyLayout = BodyLayout {
     fields: &["input", "output"],
     is_element: |object| object.text("type").is_some() || object.has("role"),
 };
 
 /// Who an item speaks for.
-enum Voice {
+enum ItemVoice {
     /// The user's side, instructions included.
     Asker,
     /// The model, and what it did on the provider's side.
@@ -34,17 +34,17 @@ enum Voice {
 impl Dialect for OpenaiResponses {
     const FORMAT: Format = Format::Body(Protocol::OpenaiResponses);
 
-    fn is_document(sample: &Sample<'_>) -> bool {
+    fn is_document(sample: &DetectSample<'_>) -> bool {
         sample.protocol() == Some(Protocol::OpenaiResponses)
     }
 
-    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<Body<'a>>, String> {
+    fn bodies<'a>(roots: &[View<'a>]) -> Result<Vec<ConversationView<'a>>, String> {
         let bodies = LAYOUT.bodies(roots)?;
         let foreign = bodies.iter().flat_map(|body| &body.elements).any(|&element| is_foreign(element));
         if foreign { Err(FOREIGN.into()) } else { Ok(bodies) }
     }
 
-    fn tell(body: &Body<'_>, draft: &mut Draft<'_, Self>) {
+    fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
         draft.fixed = fixed(&body.around);
         let has_instructions = !draft.fixed.system.is_empty();
         let first =
@@ -64,11 +64,11 @@ impl Dialect for OpenaiResponses {
         let first = *runs.first().ok_or("it has no items")?;
         match (side, voice(first)) {
             (Side::Answered, _) => answer(&first.object().ok_or("it is no object")?),
-            (Side::Said | Side::Added, Voice::Model) => {
+            (Side::Said | Side::Added, ItemVoice::Model) => {
                 let blocks = runs.iter().flat_map(|&run| reply_blocks(run)).collect();
                 Ok(Message { role: Role::Assistant, author: Author::Model, blocks })
             }
-            (Side::Said | Side::Added, Voice::Asker | Voice::Tool) => asked(first),
+            (Side::Said | Side::Added, ItemVoice::Asker | ItemVoice::Tool) => asked(first),
         }
     }
 }
@@ -83,24 +83,24 @@ fn is_foreign(element: View<'_>) -> bool {
 }
 
 /// Items that are one message.
-struct Run {
+struct ItemRun {
     items: Range<usize>,
     side: Side,
     is_reply: bool,
 }
 
 /// The items in runs: what the model put out in one go, and each other item by itself.
-fn runs_of(items: &[View<'_>]) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn runs_of(items: &[View<'_>]) -> Vec<ItemRun> {
+    let mut runs: Vec<ItemRun> = Vec::new();
     for (at, &item) in items.iter().enumerate() {
         let (side, is_reply) = match voice(item) {
-            Voice::Model => (Side::Said, true),
-            Voice::Asker => (Side::Said, false),
-            Voice::Tool => (Side::Answered, false),
+            ItemVoice::Model => (Side::Said, true),
+            ItemVoice::Asker => (Side::Said, false),
+            ItemVoice::Tool => (Side::Answered, false),
         };
         match runs.last_mut().filter(|last| last.is_reply && is_reply) {
             Some(last) => last.items.end = at + 1,
-            None => runs.push(Run { items: at..at + 1, side, is_reply }),
+            None => runs.push(ItemRun { items: at..at + 1, side, is_reply }),
         }
     }
     runs
@@ -111,7 +111,7 @@ pub(crate) fn decode(items: &[View<'_>]) -> Result<Vec<(usize, Message)>, Elemen
     if let Some(element) = items.iter().position(|&item| is_foreign(item)) {
         return Err(ElementError { element, why: FOREIGN.into() });
     }
-    let message_of = |run: Run| {
+    let message_of = |run: ItemRun| {
         let element = run.items.start;
         let message = OpenaiResponses::message(&items[run.items], run.side);
         message.map(|message| (element, message)).map_err(|why| ElementError { element, why })
@@ -119,14 +119,18 @@ pub(crate) fn decode(items: &[View<'_>]) -> Result<Vec<(usize, Message)>, Elemen
     runs_of(items).into_iter().map(message_of).collect()
 }
 
-fn voice(view: View<'_>) -> Voice {
-    let Some(item) = view.object() else { return Voice::Asker };
+fn voice(view: View<'_>) -> ItemVoice {
+    let Some(item) = view.object() else { return ItemVoice::Asker };
     let kind = item.shared("type");
     if kind.ends_with("_output") || &*kind == "mcp_approval_response" {
-        return Voice::Tool;
+        return ItemVoice::Tool;
     }
     let is_message = matches!(&*kind, "message" | "");
-    if is_message && item.text("role").as_deref() != Some("assistant") { Voice::Asker } else { Voice::Model }
+    if is_message && item.text("role").as_deref() != Some("assistant") {
+        ItemVoice::Asker
+    } else {
+        ItemVoice::Model
+    }
 }
 
 fn asked(view: View<'_>) -> Result<Message, String> {
@@ -160,13 +164,13 @@ pub(crate) fn reply_blocks(view: View<'_>) -> Vec<Block> {
 }
 
 /// Reasoning that nothing ties to its response: only words, so they are all there is to keep.
-fn reasoning(item: &Object<'_>) -> Block {
+fn reasoning(item: &ObjectView<'_>) -> Block {
     let pieces = item.list("summary").into_iter().chain(item.list("content"));
     let texts: Vec<_> = pieces.filter_map(|piece| piece.at(&["text"])?.text()).collect();
     Block::Thinking { text: texts.join("\n").into(), signature: None, redacted: false }
 }
 
-fn call(item: &Object<'_>, id: &str, input: &str) -> Block {
+fn call(item: &ObjectView<'_>, id: &str, input: &str) -> Block {
     let input = [input, "operation", "arguments"].into_iter().find_map(|key| item.get(key));
     Block::Call(Call {
         id: CallId(item.shared(id)),
@@ -176,7 +180,7 @@ fn call(item: &Object<'_>, id: &str, input: &str) -> Block {
     })
 }
 
-fn answer(item: &Object<'_>) -> Result<Message, String> {
+fn answer(item: &ObjectView<'_>) -> Result<Message, String> {
     let id = item.text("call_id").or_else(|| item.text("approval_request_id")).unwrap_or_default();
     let parts = match item.get("output").or_else(|| item.get("tools")) {
         Some(output) => parts_of(Some(output)),
@@ -191,8 +195,8 @@ fn answer(item: &Object<'_>) -> Result<Message, String> {
 /// The fields of a request that are read. What a stored response says about itself is no request's field.
 const KNOWN: [&str; 6] = ["input", "output", "instructions", "tools", "model", "max_output_tokens"];
 
-pub(crate) fn fixed(around: &Object<'_>) -> Fixed {
-    Fixed {
+pub(crate) fn fixed(around: &ObjectView<'_>) -> FixedParts {
+    FixedParts {
         system: around.text("instructions").map(Into::into).into_iter().collect(),
         tools: around.list("tools").into_iter().map(|tool| tool.json().into()).collect(),
         model: around.text("model").map(Into::into),

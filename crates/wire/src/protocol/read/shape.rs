@@ -2,14 +2,14 @@
 //! fields around them, then by the model. Files of tools are told apart before anyone asks here.
 
 use crate::Protocol;
-use crate::detect::{Sample, has_role};
-use crate::document::{Object, View};
+use crate::detect::{DetectSample, has_role};
+use crate::document::{ObjectView, View};
 
 /// How many messages are looked at to tell two protocols apart; most say it in the first few.
 const MESSAGES_MAX: usize = 1000;
 
 /// The protocol of a value, where it is of one.
-pub(crate) fn protocol_of(sample: &Sample<'_>) -> Option<Protocol> {
+pub(crate) fn protocol_of(sample: &DetectSample<'_>) -> Option<Protocol> {
     match &sample.list {
         Some(list) => of_list(list),
         None => of_body(&sample.object).or_else(|| of_message(sample.value, &sample.object)),
@@ -17,7 +17,7 @@ pub(crate) fn protocol_of(sample: &Sample<'_>) -> Option<Protocol> {
 }
 
 /// Request bodies, and responses that were kept.
-fn of_body(body: &Object<'_>) -> Option<Protocol> {
+fn of_body(body: &ObjectView<'_>) -> Option<Protocol> {
     let held = ["messages", "traj"].into_iter().find_map(|key| body.get(key)?.list());
     if let Some(messages) = held {
         let is_body = messages.first().is_none_or(|&first| has_role(first));
@@ -30,12 +30,12 @@ fn of_body(body: &Object<'_>) -> Option<Protocol> {
 }
 
 /// A message or item that stands by itself: one of several lines.
-fn of_message(value: View<'_>, message: &Object<'_>) -> Option<Protocol> {
+fn of_message(value: View<'_>, message: &ObjectView<'_>) -> Option<Protocol> {
     if is_item(value) {
         return Some(Protocol::OpenaiResponses);
     }
     (message.has("role") && message.has("content") || message.has("tool_calls"))
-        .then(|| of_messages(&Object::default(), &[value]))
+        .then(|| of_messages(&ObjectView::default(), &[value]))
 }
 
 fn of_list(list: &[View<'_>]) -> Option<Protocol> {
@@ -44,19 +44,19 @@ fn of_list(list: &[View<'_>]) -> Option<Protocol> {
         return Some(Protocol::OpenaiResponses);
     }
     if has_role(first) {
-        return Some(of_messages(&Object::default(), list));
+        return Some(of_messages(&ObjectView::default(), list));
     }
     match first.object() {
         Some(body) => of_body(&body),
         None => first
             .list()
             .filter(|inner| inner.first().is_some_and(|&first| has_role(first)))
-            .map(|inner| of_messages(&Object::default(), &inner)),
+            .map(|inner| of_messages(&ObjectView::default(), &inner)),
     }
 }
 
 /// Anthropic's form or OpenAI's.
-fn of_messages(around: &Object<'_>, messages: &[View<'_>]) -> Protocol {
+fn of_messages(around: &ObjectView<'_>, messages: &[View<'_>]) -> Protocol {
     let messages = || messages.iter().take(MESSAGES_MAX);
     if messages().any(|&message| is_anthropics(message)) {
         return Protocol::Anthropic;

@@ -1,7 +1,7 @@
 //! What calls took, in the words of each provider, put on one basis.
 
 use crate::ReportedUsage;
-use crate::document::{Object, View};
+use crate::document::{ObjectView, View};
 
 /// Chat Completions: the prompt includes what was cached; some vendors count the hits elsewhere.
 pub(crate) fn chat_usage(usage: View<'_>) -> Option<ReportedUsage> {
@@ -27,7 +27,7 @@ pub(crate) fn anthropic_usage(usage: View<'_>) -> Option<ReportedUsage> {
 }
 
 /// Responses: the input includes what was cached.
-pub(crate) fn responses_usage(body: &Object<'_>) -> Option<ReportedUsage> {
+pub(crate) fn responses_usage(body: &ObjectView<'_>) -> Option<ReportedUsage> {
     let usage = body.get("usage")?.object()?;
     let details = usage.get("input_tokens_details").and_then(View::object).unwrap_or_default();
     Some(ReportedUsage {

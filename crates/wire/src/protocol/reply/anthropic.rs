@@ -2,11 +2,11 @@
 
 use super::{ModelReply, ReplyUsage, StopReason, add, said};
 use crate::ReportedUsage;
-use crate::document::{Object, View};
+use crate::document::{ObjectView, View};
 use crate::protocol::read::anthropic::block;
 use crate::protocol::read::anthropic_usage;
 
-pub(super) fn answer(body: &Object<'_>) -> ModelReply {
+pub(super) fn answer(body: &ObjectView<'_>) -> ModelReply {
     let stop = body.text("stop_reason").map(|word| StopReason::of(&word));
     ModelReply {
         id: body.text("id").map(Into::into),

@@ -1,12 +1,12 @@
 //! Replies of OpenAI Chat Completions. Of several choices the first is read.
 
 use super::{ModelReply, ReplyUsage, StopReason, said};
-use crate::document::{Object, View};
+use crate::document::{ObjectView, View};
 use crate::protocol::read::chat_usage;
 use crate::protocol::read::openai_chat::reply_blocks;
 use crate::protocol::read::{block_of, parts_of};
 
-pub(super) fn answer(body: &Object<'_>) -> ModelReply {
+pub(super) fn answer(body: &ObjectView<'_>) -> ModelReply {
     let choice = body.list("choices").into_iter().next().and_then(View::object).unwrap_or_default();
     let message = choice.get("message").and_then(View::object).unwrap_or_default();
     let words = parts_of(message.get("content")).into_iter().map(block_of).collect();

@@ -1,12 +1,12 @@
 //! Replies of OpenAI Responses, and of its compaction endpoint.
 
 use super::{ModelReply, ReplyUsage, StopReason, said};
-use crate::document::{Object, View};
+use crate::document::{ObjectView, View};
 use crate::protocol::read::openai_responses::reply_blocks;
 use crate::protocol::read::responses_usage;
 use epitome_core::Block;
 
-pub(super) fn answer(body: &Object<'_>) -> ModelReply {
+pub(super) fn answer(body: &ObjectView<'_>) -> ModelReply {
     // A compacted output repeats the user's messages; those are not the model's words.
     let items = body.list("output").into_iter().filter(|&item| !is_users(item));
     let blocks: Vec<Block> = items.flat_map(reply_blocks).collect();
@@ -28,7 +28,7 @@ fn is_users(item: View<'_>) -> bool {
     item.at(&["role"]).and_then(View::text).is_some_and(|role| role != "assistant")
 }
 
-fn stop(body: &Object<'_>, blocks: &[Block]) -> Option<StopReason> {
+fn stop(body: &ObjectView<'_>, blocks: &[Block]) -> Option<StopReason> {
     if body.text("object").as_deref() == Some("response.compaction") {
         return Some(StopReason::Compaction);
     }
@@ -44,7 +44,7 @@ fn stop(body: &Object<'_>, blocks: &[Block]) -> Option<StopReason> {
     }
 }
 
-fn taken(body: &Object<'_>) -> Option<ReplyUsage> {
+fn taken(body: &ObjectView<'_>) -> Option<ReplyUsage> {
     let usage = responses_usage(body)?;
     let details = body.get("usage")?.at(&["output_tokens_details", "reasoning_tokens"]);
     Some(ReplyUsage {

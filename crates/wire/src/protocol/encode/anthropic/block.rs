@@ -9,13 +9,13 @@ use std::borrow::Cow;
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(in super::super) enum Block<'a> {
-    Own(Own<'a>),
+    Own(OwnBlock<'a>),
     Raw(Box<RawValue>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(in super::super) enum Own<'a> {
+pub(in super::super) enum OwnBlock<'a> {
     Text {
         text: Cow<'a, str>,
     },
@@ -51,23 +51,23 @@ pub(in super::super) enum ImageSource<'a> {
 
 impl<'a> Block<'a> {
     pub(in super::super) fn text(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::Own(Own::Text { text: text.into() })
+        Self::Own(OwnBlock::Text { text: text.into() })
     }
 
     pub(in super::super) fn thinking(thinking: &'a str, signature: &'a str) -> Self {
-        Self::Own(Own::Thinking { thinking, signature })
+        Self::Own(OwnBlock::Thinking { thinking, signature })
     }
 
     pub(in super::super) fn redacted(data: &'a str) -> Self {
-        Self::Own(Own::RedactedThinking { data })
+        Self::Own(OwnBlock::RedactedThinking { data })
     }
 
     pub(in super::super) fn call(id: &str, name: String, input: Box<RawValue>) -> Self {
-        Self::Own(Own::ToolUse { id: id.to_owned(), name, input })
+        Self::Own(OwnBlock::ToolUse { id: id.to_owned(), name, input })
     }
 
     pub(in super::super) fn result(id: &str, content: Vec<Self>, is_error: bool) -> Self {
-        Self::Own(Own::ToolResult { tool_use_id: id.to_owned(), content, is_error })
+        Self::Own(OwnBlock::ToolResult { tool_use_id: id.to_owned(), content, is_error })
     }
 
     pub(in super::super) fn raw(raw: Box<RawValue>) -> Self {
@@ -75,7 +75,7 @@ impl<'a> Block<'a> {
     }
 
     pub(in super::super) fn is_thinking(&self) -> bool {
-        matches!(self, Self::Own(Own::Thinking { .. } | Own::RedactedThinking { .. }))
+        matches!(self, Self::Own(OwnBlock::Thinking { .. } | OwnBlock::RedactedThinking { .. }))
     }
 }
 
@@ -84,5 +84,5 @@ pub(in super::super) fn image(picture: Picture<'_>) -> Block<'_> {
         Picture::Data { media_type, data } => ImageSource::Base64 { media_type, data },
         Picture::Url(url) => ImageSource::Url { url },
     };
-    Block::Own(Own::Image { source })
+    Block::Own(OwnBlock::Image { source })
 }

@@ -1,15 +1,15 @@
 //! Blocks that only Anthropic knows: server and MCP tools, which stay in pairs inside a reply, and
 //! documents.
 
-use super::super::arrange::Spoken;
+use super::super::arrange::ReplyPiece;
 use super::super::ids::Ids;
-use super::super::sealed::Sealed;
+use super::super::sealed::SealedBlock;
 use crate::validate::{is_base64, is_plain_id};
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 
 /// Whether the user's side may hold this block as it is.
-pub(super) fn is_document(sealed: &Sealed) -> bool {
+pub(super) fn is_document(sealed: &SealedBlock) -> bool {
     match sealed.kind() {
         "search_result" => true,
         "document" => {
@@ -21,8 +21,8 @@ pub(super) fn is_document(sealed: &Sealed) -> bool {
 }
 
 /// The opaque blocks of a reply that can stay, by their place in it.
-pub(super) fn kept(reply: &[Spoken<'_>], ids: &mut Ids) -> HashMap<usize, Box<RawValue>> {
-    let sealed: Vec<(usize, Sealed)> = reply.iter().enumerate().filter_map(sealed_at).collect();
+pub(super) fn kept(reply: &[ReplyPiece<'_>], ids: &mut Ids) -> HashMap<usize, Box<RawValue>> {
+    let sealed: Vec<(usize, SealedBlock)> = reply.iter().enumerate().filter_map(sealed_at).collect();
     let mut kept = HashMap::new();
     for (i, (at, one)) in sealed.iter().enumerate() {
         if one.kind() == "compaction" && one.text("content").is_some_and(|text| !text.is_empty()) {
@@ -39,15 +39,15 @@ pub(super) fn kept(reply: &[Spoken<'_>], ids: &mut Ids) -> HashMap<usize, Box<Ra
     kept
 }
 
-fn sealed_at<'a>((at, spoken): (usize, &Spoken<'a>)) -> Option<(usize, Sealed)> {
+fn sealed_at<'a>((at, spoken): (usize, &ReplyPiece<'a>)) -> Option<(usize, SealedBlock)> {
     match spoken {
-        Spoken::Opaque(opaque) => Sealed::of(opaque).map(|sealed| (at, sealed)),
-        Spoken::Text(_) | Spoken::Thinking { .. } | Spoken::Call(_) => None,
+        ReplyPiece::Opaque(opaque) => SealedBlock::of(opaque).map(|sealed| (at, sealed)),
+        ReplyPiece::Text(_) | ReplyPiece::Thinking { .. } | ReplyPiece::Call(_) => None,
     }
 }
 
 /// Whether `result` answers `call`, and both are whole.
-fn is_pair(call: &Sealed, result: &Sealed) -> bool {
+fn is_pair(call: &SealedBlock, result: &SealedBlock) -> bool {
     let is_kind = match call.kind() {
         "server_tool_use" => result.kind().ends_with("_tool_result") && result.kind() != "mcp_tool_result",
         "mcp_tool_use" => result.kind() == "mcp_tool_result",

@@ -1,8 +1,8 @@
 //! Items only Responses knows, carried as they came: reasoning, hosted tools, calls whose output is an item of its own.
 
-use super::super::arrange::Said;
+use super::super::arrange::UserPiece;
 use super::super::ids::{Ids, Naming};
-use super::super::sealed::Sealed;
+use super::super::sealed::SealedBlock;
 use super::item::Item;
 use crate::validate::{LONE_ITEMS, PAIRED_ITEMS};
 use epitome_core::Opaque;
@@ -24,11 +24,11 @@ impl Carrier {
     pub(super) fn pass<'a>(
         &mut self,
         opaque: &Opaque,
-        after: &[Said<'_>],
+        after: &[UserPiece<'_>],
         items: &mut Vec<Item<'a>>,
         outputs: &mut Vec<Item<'a>>,
     ) {
-        let sealed = Sealed::of(opaque).filter(|sealed| is_intact(sealed) && self.admit(sealed));
+        let sealed = SealedBlock::of(opaque).filter(|sealed| is_intact(sealed) && self.admit(sealed));
         match sealed {
             Some(sealed) if sealed.kind() == "reasoning" => items.push(Item::Reasoning(sealed.raw)),
             Some(sealed) if LONE_ITEMS.contains(&sealed.kind()) => items.push(Item::Raw(sealed.raw)),
@@ -45,13 +45,13 @@ impl Carrier {
 
     /// A provider's own summary, which may stand on the user's side too.
     pub(super) fn compaction<'a>(&mut self, opaque: &Opaque) -> Option<Item<'a>> {
-        let sealed = Sealed::of(opaque)?;
+        let sealed = SealedBlock::of(opaque)?;
         let is_kept = sealed.kind() == "compaction" && is_intact(&sealed) && self.admit(&sealed);
         is_kept.then_some(Item::Raw(sealed.raw))
     }
 
     /// The output of a call that is passed on as it came, where both can be.
-    fn output_for(&mut self, call: &Sealed, after: &[Said<'_>]) -> Option<Sealed> {
+    fn output_for(&mut self, call: &SealedBlock, after: &[UserPiece<'_>]) -> Option<SealedBlock> {
         let paired = PAIRED_ITEMS.iter().filter(|(kind, ..)| !is_ours(kind));
         let (_, output, made, answered) = paired.copied().find(|(kind, ..)| *kind == call.kind())?;
         let id = call.text(made).filter(|id| !id.is_empty())?;
@@ -63,7 +63,7 @@ impl Carrier {
     }
 
     /// Whether the item's own id, where it has one, is new.
-    fn admit(&mut self, sealed: &Sealed) -> bool {
+    fn admit(&mut self, sealed: &SealedBlock) -> bool {
         sealed.text("id").is_none_or(|id| self.items.insert(id.to_owned()))
     }
 }
@@ -73,15 +73,19 @@ fn is_ours(kind: &str) -> bool {
     matches!(kind, "function_call" | "custom_tool_call")
 }
 
-fn sealed_in(said: &Said<'_>) -> Option<Sealed> {
+fn sealed_in(said: &UserPiece<'_>) -> Option<SealedBlock> {
     match said {
-        Said::Opaque(opaque) => Sealed::of(opaque),
-        Said::Text(_) | Said::Note(_) | Said::Image(_) | Said::Orphan(_) | Said::Foreign(_) => None,
+        UserPiece::Opaque(opaque) => SealedBlock::of(opaque),
+        UserPiece::Text(_)
+        | UserPiece::Note(_)
+        | UserPiece::Image(_)
+        | UserPiece::Orphan(_)
+        | UserPiece::Foreign(_) => None,
     }
 }
 
 /// Whether what is encrypted in an item can still be read by its provider.
-fn is_intact(sealed: &Sealed) -> bool {
+fn is_intact(sealed: &SealedBlock) -> bool {
     match sealed.kind() {
         "reasoning" => sealed.value["summary"].is_array() && sealed.has_intact("encrypted_content"),
         "compaction" => sealed.has_intact("encrypted_content"),

@@ -7,14 +7,14 @@ use serde_json::value::RawValue;
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(in super::super) enum Item<'a> {
-    Own(Own<'a>),
+    Own(OwnItem<'a>),
     Reasoning(Box<RawValue>),
     Raw(Box<RawValue>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(in super::super) enum Own<'a> {
+pub(in super::super) enum OwnItem<'a> {
     Message { role: &'static str, content: Vec<Part> },
     FunctionCall { call_id: String, name: String, arguments: String },
     FunctionCallOutput { call_id: String, output: Output },
@@ -40,8 +40,8 @@ pub(in super::super) enum Part {
 /// Adds a part to the last message where `role` wrote it, else begins a message.
 pub(in super::super) fn say(items: &mut Vec<Item<'_>>, role: &'static str, part: Part) {
     match items.last_mut() {
-        Some(Item::Own(Own::Message { role: last, content })) if *last == role => content.push(part),
-        Some(_) | None => items.push(Item::Own(Own::Message { role, content: vec![part] })),
+        Some(Item::Own(OwnItem::Message { role: last, content })) if *last == role => content.push(part),
+        Some(_) | None => items.push(Item::Own(OwnItem::Message { role, content: vec![part] })),
     }
 }
 
@@ -79,18 +79,18 @@ impl Output {
 
 impl<'a> Item<'a> {
     pub(in super::super) fn function_call(call_id: String, name: String, arguments: String) -> Self {
-        Self::Own(Own::FunctionCall { call_id, name, arguments })
+        Self::Own(OwnItem::FunctionCall { call_id, name, arguments })
     }
 
     pub(in super::super) fn function_output(call_id: String, output: Output) -> Self {
-        Self::Own(Own::FunctionCallOutput { call_id, output })
+        Self::Own(OwnItem::FunctionCallOutput { call_id, output })
     }
 
     pub(in super::super) fn custom_call(call_id: String, name: String, input: &'a str) -> Self {
-        Self::Own(Own::CustomToolCall { call_id, name, input })
+        Self::Own(OwnItem::CustomToolCall { call_id, name, input })
     }
 
     pub(in super::super) fn custom_output(call_id: String, output: Output) -> Self {
-        Self::Own(Own::CustomToolCallOutput { call_id, output })
+        Self::Own(OwnItem::CustomToolCallOutput { call_id, output })
     }
 }

@@ -52,11 +52,11 @@ pub(super) fn elements(message: &Message) -> Vec<Box<RawValue>> {
 fn speech(role: &str, said: &[&Block], mut content: Vec<Content>) -> Box<RawValue> {
     content.extend(said.iter().filter_map(|block| content_of(block)));
     let content = joined(content, BETWEEN_TEXTS).unwrap_or_else(|| raw(&stand_in(Role::User)));
-    raw(&Element { role, tool_call_id: None, content })
+    raw(&ReplyMessage { role, tool_call_id: None, content })
 }
 
 #[derive(Serialize)]
-struct Element<'a> {
+struct ReplyMessage<'a> {
     role: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
@@ -112,7 +112,7 @@ fn answer(result: &ToolResult, pictures: &mut Vec<Content>) -> Box<RawValue> {
         }
     }
     let content = joined(content, "\n").unwrap_or_else(|| raw(&EMPTY_RESULT));
-    raw(&Element { role: "tool", tool_call_id: Some(&result.call.0), content })
+    raw(&ReplyMessage { role: "tool", tool_call_id: Some(&result.call.0), content })
 }
 
 fn content_of(block: &Block) -> Option<Content> {

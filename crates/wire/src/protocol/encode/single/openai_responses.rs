@@ -30,8 +30,8 @@ fn said(role: Role, sides: &Sides<'_>) -> Vec<Box<RawValue>> {
     let (mut items, mut parts) = (Vec::new(), Vec::new());
     for block in &sides.said {
         match piece_of(role, block) {
-            Some(Piece::Part(part)) => parts.push(part),
-            Some(Piece::Item(item)) => {
+            Some(BlockOutput::Part(part)) => parts.push(part),
+            Some(BlockOutput::Item(item)) => {
                 items.extend(speech(role, &mut parts));
                 items.push(item);
             }
@@ -57,21 +57,21 @@ fn speech(role: Role, parts: &mut Vec<Box<RawValue>>) -> Option<Box<RawValue>> {
 }
 
 /// What a block is written as.
-enum Piece {
+enum BlockOutput {
     /// A part of a message item.
     Part(Box<RawValue>),
     /// An item of its own.
     Item(Box<RawValue>),
 }
 
-fn piece_of(role: Role, block: &Block) -> Option<Piece> {
+fn piece_of(role: Role, block: &Block) -> Option<BlockOutput> {
     match block {
-        Block::Text { text: said } => spoken(said).map(|said| Piece::Part(text(role, said))),
-        Block::Image(image) => Some(Piece::Part(raw(&Shape::image(as_shown(image).url())))),
-        Block::Call(call) if role == Role::Assistant => Some(Piece::Item(raw(&call_item(call)))),
-        Block::Call(call) => Some(Piece::Part(text(role, &foreign_text(call)))),
-        Block::Opaque(opaque) if is_part(opaque) => as_it_came(opaque).map(Piece::Part),
-        Block::Opaque(opaque) => as_it_came(opaque).map(Piece::Item),
+        Block::Text { text: said } => spoken(said).map(|said| BlockOutput::Part(text(role, said))),
+        Block::Image(image) => Some(BlockOutput::Part(raw(&Shape::image(as_shown(image).url())))),
+        Block::Call(call) if role == Role::Assistant => Some(BlockOutput::Item(raw(&call_item(call)))),
+        Block::Call(call) => Some(BlockOutput::Part(text(role, &foreign_text(call)))),
+        Block::Opaque(opaque) if is_part(opaque) => as_it_came(opaque).map(BlockOutput::Part),
+        Block::Opaque(opaque) => as_it_came(opaque).map(BlockOutput::Item),
         Block::Thinking { .. } | Block::Result(_) => None,
     }
 }
@@ -99,7 +99,7 @@ fn call_item(call: &Call) -> Item<'_> {
 /// A result, as that of a function.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "function_call_output")]
-struct Answer<'a> {
+struct ResultItem<'a> {
     call_id: &'a str,
     output: Box<RawValue>,
 }
@@ -117,5 +117,5 @@ fn answer(result: &ToolResult) -> Box<RawValue> {
         (false, true) => raw(&result.text()),
         (false, false) => raw(&parts),
     };
-    raw(&Answer { call_id: &result.call.0, output })
+    raw(&ResultItem { call_id: &result.call.0, output })
 }

@@ -5,7 +5,7 @@
 //! once: whenever the result comes, and whatever came between, it stands there. A place whose result
 //! never came is a note.
 
-use crate::{ByteSource, Format, Originals, Place, Span};
+use crate::{ByteSource, Format, OriginalPlace, Originals, Span};
 use epitome_core::{Author, CallId, Compaction, Entry, EntryId, Log, MeasuredItem, Role, SizeTable, Sizes};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ const UNANSWERED: &str = "unanswered call";
 
 /// A log in the making.
 #[derive(Default)]
-pub(crate) struct Assembly {
-    nodes: Vec<Node>,
+pub(crate) struct LogBuilder {
+    nodes: Vec<BuilderNode>,
     /// Where the results of unanswered calls will stand, by the newest call of each id.
     waiting: HashMap<CallId, EntryId>,
 }
 
-struct Node {
+struct BuilderNode {
     entry: Entry,
     sizes: Sizes,
     spans: Vec<Span>,
@@ -32,12 +32,12 @@ struct Node {
 }
 
 /// A message as it was met.
-pub(crate) struct Met {
+pub(crate) struct ParsedMessage {
     /// Its light half, and what it takes.
     pub weighed: MeasuredItem,
     /// Where it stands.
     pub span: Span,
-    /// Which message of that span; see [`Place::Spans`].
+    /// Which message of that span; see [`OriginalPlace::Spans`].
     pub part: u32,
     /// The tool's id for it.
     pub name: Option<Arc<str>>,
@@ -55,19 +55,19 @@ pub(crate) enum Pairing {
 }
 
 /// A finished log with what belongs to it.
-pub(crate) struct Assembled {
+pub(crate) struct BuiltLog {
     pub log: Log,
     pub sizes: SizeTable,
     pub originals: Originals,
     pub names: Vec<Option<Arc<str>>>,
 }
 
-impl Assembly {
+impl LogBuilder {
     /// Adds a message, and reserves the places of the results it asks for.
-    pub(crate) fn add(&mut self, met: Met) -> EntryId {
+    pub(crate) fn add(&mut self, met: ParsedMessage) -> EntryId {
         let id = self.next_id();
         let calls = met.weighed.item.calls.clone();
-        self.nodes.push(Node::of(met));
+        self.nodes.push(BuilderNode::of(met));
         self.reserve(id, &calls);
         id
     }
@@ -88,7 +88,7 @@ impl Assembly {
     fn reserve(&mut self, reply: EntryId, calls: &[CallId]) {
         for call in calls {
             let place = self.next_id();
-            self.nodes.push(Node::waiting_for(reply));
+            self.nodes.push(BuilderNode::waiting_for(reply));
             self.waiting.insert(call.clone(), place);
         }
     }
@@ -103,12 +103,12 @@ impl Assembly {
     }
 
     /// Puts results in the place reserved for the first of them; one that answers nothing is added.
-    pub(crate) fn answer(&mut self, met: Met) -> EntryId {
+    pub(crate) fn answer(&mut self, met: ParsedMessage) -> EntryId {
         let places: Vec<EntryId> =
             met.weighed.item.answers.iter().filter_map(|call| self.waiting.remove(call)).collect();
         let Some(&place) = places.first() else { return self.add(met) };
         let answers = self.nodes[place.index()].answers;
-        self.nodes[place.index()] = Node { answers, ..Node::of(met) };
+        self.nodes[place.index()] = BuilderNode { answers, ..BuilderNode::of(met) };
         place
     }
 
@@ -117,7 +117,7 @@ impl Assembly {
         let id = self.next_id();
         self.waiting.clear();
         let entry = Entry::Recorded(Box::new(compaction));
-        self.nodes.push(Node { name, ..Node::bare(entry) });
+        self.nodes.push(BuilderNode { name, ..BuilderNode::bare(entry) });
         id
     }
 
@@ -131,7 +131,7 @@ impl Assembly {
 
     /// The messages of one side by one author.
     pub(crate) fn messages_by(&self, role: Role, author: Author) -> Vec<EntryId> {
-        let is_theirs = |node: &Node| matches!(&node.entry, Entry::Message(item) if item.role == role && item.author == author);
+        let is_theirs = |node: &BuilderNode| matches!(&node.entry, Entry::Message(item) if item.role == role && item.author == author);
         let all = self.nodes.iter().enumerate().filter(|(_, node)| is_theirs(node));
         all.map(|(at, _)| EntryId(at as u32)).collect()
     }
@@ -152,7 +152,7 @@ impl Assembly {
     }
 
     /// The log, each entry below the one before it.
-    pub(crate) fn in_line(self, source: Arc<dyn ByteSource>, format: Format) -> Assembled {
+    pub(crate) fn in_line(self, source: Arc<dyn ByteSource>, format: Format) -> BuiltLog {
         let parents = (0..self.nodes.len() as u32).map(|at| at.checked_sub(1).map(EntryId)).collect();
         self.below(parents, source, format)
     }
@@ -163,7 +163,7 @@ impl Assembly {
         parents: Vec<Option<EntryId>>,
         source: Arc<dyn ByteSource>,
         format: Format,
-    ) -> Assembled {
+    ) -> BuiltLog {
         let (mut log, mut sizes) = (Log::default(), SizeTable::default());
         let mut originals = Originals::new(source, format);
         let mut names = Vec::with_capacity(self.nodes.len());
@@ -171,17 +171,17 @@ impl Assembly {
             let id = log.append(parent, node.entry).expect("a parent comes before its child");
             sizes.set(id, node.sizes);
             if !node.spans.is_empty() {
-                originals.put(id, Place::Spans { spans: node.spans.into(), part: node.part });
+                originals.put(id, OriginalPlace::Spans { spans: node.spans.into(), part: node.part });
             }
             names.push(node.name);
         }
-        Assembled { log, sizes, originals, names }
+        BuiltLog { log, sizes, originals, names }
     }
 }
 
-impl Node {
-    fn of(met: Met) -> Self {
-        let Met { weighed: MeasuredItem { item, sizes }, span, part, name } = met;
+impl BuilderNode {
+    fn of(met: ParsedMessage) -> Self {
+        let ParsedMessage { weighed: MeasuredItem { item, sizes }, span, part, name } = met;
         Self { sizes, spans: vec![span], part, name, ..Self::bare(Entry::Message(item)) }
     }
 
