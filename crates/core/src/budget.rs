@@ -114,11 +114,15 @@ impl Budget {
     /// The history at which `policy` wants to compact. Where the policy minds the answer's room, large
     /// fixed parts bring the trigger down only half-way to the target: below that each call would
     /// compact again.
-    fn due_at(&self, policy: &Policy) -> Tokens {
-        let limit = self.limit(policy).less(self.fixed);
+    pub fn due_at(&self, policy: &Policy) -> Tokens {
+        let limit = self.limit(policy);
+        let beside_fixed = limit.less(self.fixed);
         match policy.trigger.output {
-            OutputCount::Room => limit.max(Tokens(self.target(policy).0.midpoint(self.room().0))),
-            OutputCount::None | OutputCount::Reserved | OutputCount::Capped(_) => limit,
+            OutputCount::Room => {
+                let half_way = Tokens(self.target(policy).0.midpoint(self.room().0));
+                beside_fixed.max(half_way.min(limit))
+            }
+            OutputCount::None | OutputCount::Reserved | OutputCount::Capped(_) => beside_fixed,
         }
     }
 
@@ -181,6 +185,17 @@ mod tests {
             (budget.window, budget.reserve, budget.room()),
             (Tokens(8_000), Tokens(2_000), Tokens(6_000))
         );
+    }
+
+    #[test]
+    fn a_low_trigger_is_the_one_that_was_set() {
+        let due_at = |at: &str| {
+            let mut settings = Settings::default();
+            settings.trigger.at = at.parse().expect("a threshold");
+            let budget = Budget::new(Tokens(32_000), Tokens::ZERO, Tokens(1_000));
+            budget.due_at(&Policy::try_from(settings).expect("sound settings"))
+        };
+        assert_eq!(["30%", "40%", "80%"].map(due_at), [Tokens(9_600), Tokens(12_800), Tokens(25_600)]);
     }
 
     #[test]

@@ -89,10 +89,8 @@ pub struct Context {
     undone: UndoneMarks,
     /// Those that this reading of the path does without.
     ignored: Arc<HashSet<EntryId>>,
-    /// How many messages came since the newest compaction or edit.
+    /// How many messages came since the newest compaction.
     fresh: usize,
-    /// Whether the newest of these was an edit.
-    is_edited: bool,
 }
 
 impl Default for Context {
@@ -112,7 +110,6 @@ impl Default for Context {
             undone: UndoneMarks::default(),
             ignored: Arc::default(),
             fresh: 0,
-            is_edited: false,
         }
     }
 }
@@ -205,11 +202,7 @@ impl Context {
             Some(Mark::Compaction { compaction, .. }) if compaction.anchor() >= self.anchor => {
                 self.compact(pass, compaction, reader)
             }
-            Some(Mark::Edit { edit, .. }) => {
-                self.show(&edit.forms, reader)?;
-                (self.fresh, self.is_edited) = (0, true);
-                Ok(())
-            }
+            Some(Mark::Edit { edit, .. }) => self.show(&edit.forms, reader),
             Some(_) | None => Ok(()),
         }
     }
@@ -392,14 +385,9 @@ impl Context {
         self.instructions.iter().map(|&at| self.slots[at as usize].id())
     }
 
-    /// How many messages came since the newest compaction or edit; all of them where there is none.
+    /// How many messages came since the newest compaction; all of them where there is none.
     pub fn fresh(&self) -> usize {
         self.fresh
-    }
-
-    /// Whether the newest pass over the context edited it in place.
-    pub fn is_edited(&self) -> bool {
-        self.is_edited
     }
 
     /// Where the exchange begins that still waits for results, if one does.

@@ -1,7 +1,8 @@
 //! Marks: what is decided about a path, typed, each checked before it enters a log.
 //!
-//! A mark is anchored at the message that was newest when it was made, and holds on every path that passes
-//! that message. A compaction also *covers* a prefix: other paths through its last covered message may
+//! A mark is anchored at a message and holds on every path that passes it. An edit is anchored at the newest message
+//! it edits, so that what a prefix looks like follows from the prefix alone; most others at the message that was
+//! newest when they were made. A compaction also *covers* a prefix: other paths through its last covered message may
 //! apply it ([`Mark::Apply`]) instead of making one of their own.
 
 use crate::{Compaction, Edit, Entry, EntryId, Log, LogError, Record, Tail, Tokens};
@@ -83,14 +84,18 @@ pub enum Mark {
     Reset,
 }
 
-/// Token usage of one call, and what the same request took by our own count. Of nothing where the session has gone on
-/// with another model since, of whose requests nothing is known yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Token usage of one call, and what the same request took by our own count. What one model's provider counted says
+/// nothing of another's requests, so it counts while the session is held with the model it names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageMark {
     /// Prompt and answer, as the provider counted them.
     pub tokens: Tokens,
     /// The same by our own count.
     pub counted: Tokens,
+    /// The model that was called; it counts for any where nothing is said. A mark that says nothing at all ends what
+    /// was known.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub model: Arc<str>,
 }
 
 /// What a person thinks of a compaction.

@@ -1,7 +1,7 @@
 //! A plan: what stays in view, what leaves it, and the strategies to try, decided before anything is done.
 //! A dry run stops here; asking and answering is the machine's, the entry and the record are `finish`'s.
 
-use crate::keep::{Chooser, KeepSelection, KeepSet, SUMMARY_MIN, TailShape, matching, spare};
+use crate::keep::{Chooser, KeepSelection, KeepSet, SUMMARY_MIN, TailShape, matching, spare, summary_min};
 use crate::message_cache::MessageCache;
 use crate::policy::{LastResort, Newest, Strategy};
 use crate::record::{Conclusion, Coverage, Effect, Fallback, Floor, Outcome};
@@ -231,11 +231,16 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Whether what a rule keeps leaves no room for anything else.
+    /// Whether what a rule keeps leaves no room for anything else, or leaves the context due: a rule that keeps
+    /// more than its own trigger leaves alone would run at every call.
     fn is_crowded(&self, kept: &KeepSelection) -> bool {
         let (job, tokens) = (&self.job, self.job.context.tokens());
         let keeps_all = kept.tail.len() + kept.front.len() >= job.context.message_slots().count();
-        kept.tokens >= job.budget.room() || (keeps_all && !job.budget.fits(tokens))
+        let undue = job.budget.undue(job.policy);
+        let is_reachable = job.trigger.kind().is_full && undue >= SUMMARY_MIN;
+        let stays_due = is_reachable && kept.tokens + summary_min(job) > undue;
+        let is_stuck = if keeps_all { !job.budget.fits(tokens) } else { stays_due };
+        kept.tokens >= job.budget.room() || is_stuck
     }
 
     /// Takes `kept` as what stays.
@@ -325,12 +330,8 @@ fn target_of(job: &Job<'_>, kept: Tokens) -> Tokens {
     target.min(job.room())
 }
 
-/// Whether a compaction was the last to touch the context. A pass before this one may not have made enough
-/// room, and must not stand in the way of what does.
+/// Whether the context ends in a summary of ours.
 fn is_done_with(job: &Job<'_>) -> bool {
-    if job.context.is_edited() {
-        return !job.circumstances.is_passed;
-    }
     job.context.summary(job.log).is_some_and(|(_, text)| fence::is_ours(text))
 }
 

@@ -183,7 +183,7 @@ impl Session {
     /// What the provider counts where we count a hundred; 0 where nothing is known.
     pub(crate) fn usage_percent(&self) -> u32 {
         let Some(usage) = self.timeline().usage() else { return 0 };
-        let UsageMark { tokens, counted } = usage.mark;
+        let UsageMark { tokens, counted, .. } = usage.mark;
         let percent = if counted == Tokens::ZERO { Tokens::ZERO } else { tokens.share(100, counted.0) };
         u32::try_from(percent.0).unwrap_or(u32::MAX)
     }
@@ -196,7 +196,9 @@ impl Session {
         let is_far = |one: Tokens, other: Tokens| one > other.share(TRUST_FACTOR, 1);
         let is_odd = tokens > TRUST_TOKENS_MIN && (is_far(tokens, counted) || is_far(counted, tokens));
         let is_floor = self.policy().trigger.measure == MeasureBy::Floor;
-        (!usage.is_zero() && (!is_odd || !is_floor)).then_some(Mark::Usage(UsageMark { tokens, counted }))
+        (!usage.is_zero() && (!is_odd || !is_floor)).then(|| {
+            Mark::Usage(UsageMark { tokens, counted, model: self.assembly().model().id.as_str().into() })
+        })
     }
 }
 

@@ -152,13 +152,16 @@ impl Driver {
             return Ok(passed);
         }
         if let Some(of) = session.available()? {
-            return session.apply(of, trigger).map(Some);
+            let record = session.apply(of, trigger)?;
+            if session.check_at(point).trigger.is_none() {
+                return Ok(Some(record));
+            }
+            // What was made elsewhere is not enough here: the compaction to come stands on it.
         }
         if let Some(record) = session.swap_in(trigger)? {
             return self.tell_after(session, record).await.map(Some);
         }
-        let circumstances = Circumstances { is_passed: passed.is_some(), ..Circumstances::default() };
-        let options = CompactOptions { circumstances, asking, ..CompactOptions::default() };
+        let options = CompactOptions { asking, ..CompactOptions::default() };
         self.carry_out(session, trigger, options).await.map(Some)
     }
 
@@ -457,7 +460,7 @@ impl Driver {
         }
         session.state.recoveries += 1;
         let asking = if session.breaker().is_open() { AskScope::Nobody } else { AskScope::Everybody };
-        let circumstances = Circumstances { over, is_passed: true, ..Circumstances::default() };
+        let circumstances = Circumstances { over, ..Circumstances::default() };
         let options = CompactOptions { circumstances, asking, ..CompactOptions::default() };
         let record = self.carry_out(session, Trigger::Overflow, options).await?;
         match record.outcome.why() {
@@ -617,21 +620,10 @@ fn wants_prune(session: &Session, point: CheckPoint) -> bool {
     }
 }
 
-/// One pass over the context. What passes on other paths through the same messages have done is put to use first, so
-/// that a prefix looks the same on each of them.
+/// One pass over the context.
 fn pass(session: &mut Session, pass: EditPass) -> Result<Option<Arc<Record>>, EngineError> {
     let idle = session.state.idle_minutes;
-    if session.edit_pass(pass, idle)?.is_none() {
-        return Ok(None);
-    }
-    let mut record = None;
-    for of in session.available_edits() {
-        record = Some(session.apply(of, Trigger::Threshold)?);
-    }
-    match session.edit_pass(pass, idle)? {
-        Some(conclusion) => session.conclude(conclusion).map(Some),
-        None => Ok(record),
-    }
+    session.edit_pass(pass, idle)?.map(|conclusion| session.conclude(conclusion)).transpose()
 }
 
 /// Says that pruning is put off until the provider's cache is cold: once, until the context is rebuilt.

@@ -136,8 +136,7 @@ impl Engine {
         let tree = self.tree(checkout.session).await?;
         loop {
             let mut session = self.check_out(&tree, checkout).await?;
-            let is_due = session.check_at(point).is_due() && session.available()?.is_none();
-            let claim = if is_due { session.covers()? } else { None };
+            let claim = if session.needs_compaction(point)? { session.covers()? } else { None };
             let _claim = match claim.map(|anchor| tree.claim(anchor, session.history())) {
                 Some(Err(others)) => {
                     // Somebody is at work on a prefix of this path: what comes of it is used.

@@ -3,6 +3,7 @@
 
 use crate::assembly::{Assembly, NoWindow};
 use crate::breaker::Breaker;
+use crate::check::CheckPoint;
 use crate::event::Event;
 use crate::speculation::Ready;
 use crate::timeline::{Lens, Timeline, TimelineError};
@@ -214,7 +215,11 @@ impl Session {
         sizes: Arc<SizeTable>,
         opening: &crate::engine::Checkout,
     ) {
-        self.is_outdated = log.marks_on(&self.log().path_of(self.leaf())).len() != self.marks_seen;
+        let is_other = |now: &Assembly, next: &Assembly| {
+            now.policy().guard != next.policy().guard || now.model().id != next.model().id
+        };
+        self.is_outdated = log.marks_on(&self.log().path_of(self.leaf())).len() != self.marks_seen
+            || is_other(&self.assembly, &opening.assembly);
         self.handed_out = log.len();
         self.timeline.replace_log(log, sizes);
         self.assembly = opening.assembly.clone();
@@ -305,8 +310,13 @@ impl Session {
 
     /// Appends a mark at the end of the path.
     pub(crate) fn mark(&mut self, mark: Mark) -> Result<EntryId, EngineError> {
+        self.mark_at(self.leaf(), mark)
+    }
+
+    /// Appends a mark at a message of the path.
+    fn mark_at(&mut self, anchor: Option<EntryId>, mark: Mark) -> Result<EntryId, EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
-        let id = timeline.append_mark(mark, lens(assembly, archive))?;
+        let id = timeline.append_mark(anchor, mark, lens(assembly, archive))?;
         // Its own marks are no news to a session: only those of others make it derive its path anew.
         self.marks_seen += 1;
         self.state.is_stop_told &= self.breaker().is_open();
@@ -372,7 +382,8 @@ impl Session {
                 self.compacted(entry, &record)?;
             }
             Effect::Edit(edit) => {
-                let entry = self.mark(Mark::Edit { edit, record: record.clone() })?;
+                let newest = edit.forms.iter().map(|&(id, _)| id).max().or(self.leaf());
+                let entry = self.mark_at(newest, Mark::Edit { edit, record: record.clone() })?;
                 self.tell_edit(entry, &record);
             }
             Effect::Nothing => self.tell_unchanged(&record)?,
@@ -437,7 +448,7 @@ impl Session {
             }
             Outcome::Vetoed { .. } => self.tell_failed(record),
             Outcome::Abandoned { .. } => {
-                self.mark(Mark::Failure)?;
+                self.mark_at(self.newest_answered(), Mark::Failure)?;
                 self.tell_failed(record);
                 self.tell_stopped();
             }
@@ -457,6 +468,15 @@ impl Session {
         let why = record.outcome.why().unwrap_or_default();
         let in_a_row = self.breaker().failures();
         self.state.events.push(Event::Failed { why, in_a_row });
+    }
+
+    /// The newest message that is not input the model has yet to answer. What is known of a history is known of it up
+    /// to there: clients change their last message from call to call.
+    fn newest_answered(&self) -> Option<EntryId> {
+        let is_answered = |id: &&EntryId| {
+            self.log().item(**id).is_some_and(|item| item.role == Role::Assistant || item.is_exchange())
+        };
+        self.history().iter().rev().find(is_answered).copied().or(self.leaf())
     }
 
     /// Says that automatic compaction has stopped, once for each time it does.
@@ -506,7 +526,7 @@ impl Session {
     }
 
     /// The compaction made on another path that this one can use: the deepest that belongs to a prefix of this
-    /// path and is not in use here, where it makes enough room.
+    /// path and is not in use here, where it makes room.
     pub(crate) fn available(&self) -> Result<Option<EntryId>, EngineError> {
         let (log, context) = (self.log(), self.context());
         let is_usable = |&(id, anchor): &(EntryId, EntryId)| {
@@ -519,23 +539,18 @@ impl Session {
         let Some((id, _)) = found else { return Ok(None) };
         let mut applied = context.clone();
         applied.apply(id, self.timeline.reader(self.lens()))?;
-        let (budget, tokens) = (self.budget(), applied.tokens());
-        Ok((budget.fits(tokens) && !budget.is_due(tokens, self.policy())).then_some(id))
+        Ok((applied.tokens() < context.tokens()).then_some(id))
     }
 
-    /// Edits made on other paths that change how messages in view here would be shown.
-    pub(crate) fn available_edits(&self) -> Vec<EntryId> {
-        let (log, context) = (self.log(), self.context());
-        let is_new = |id: &EntryId| {
-            let Some(Mark::Edit { edit, .. }) = log.mark_of(*id) else { return false };
-            !context.is_undone(*id)
-                && !self.timeline.ignores(*id)
-                && edit.forms.iter().any(|(message, form)| {
-                    let shown = context.message_slots().find(|(shown, ..)| shown == message);
-                    shown.is_some_and(|(_, now, _)| now.and(*form) != now)
-                })
-        };
-        log.edits().filter(is_new).collect()
+    /// Whether a compaction is due at this point, and would be with the one that can be used from another path.
+    pub(crate) fn needs_compaction(&self, point: CheckPoint) -> Result<bool, EngineError> {
+        if !self.check_at(point).is_due() {
+            return Ok(false);
+        }
+        let Some(of) = self.available()? else { return Ok(true) };
+        let mut applied = self.clone();
+        applied.apply(of, Trigger::Threshold)?;
+        Ok(applied.check_at(point).is_due())
     }
 
     /// Everything appended and told since this was last asked, with what came of it.
@@ -782,5 +797,6 @@ fn lens<'a>(assembly: &'a Assembly, archive: &'a Arc<MemoryArchive>) -> Lens<'a>
         archive,
         guard: &assembly.policy().guard,
         trigger: &assembly.policy().trigger,
+        model: &assembly.model().id,
     }
 }

@@ -26,6 +26,8 @@ pub struct Timeline {
     breaker: Breaker,
     tally: ViewTally,
     usage: Option<UsageAnchor>,
+    /// The newest mark that changed what is in view: usage that was told before it is of another context.
+    newest_pass: Option<EntryId>,
     /// Compactions and edits that this path does without; see [`Timeline::set_ignored`].
     ignored: Arc<HashSet<EntryId>>,
     /// What all of `history` would take whole.
@@ -34,7 +36,7 @@ pub struct Timeline {
 }
 
 /// The provider's usage of the newest call, and where the context stood then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UsageAnchor {
     /// What it said, beside our own count.
     pub mark: UsageMark,
@@ -60,6 +62,8 @@ pub struct Lens<'a> {
     pub guard: &'a GuardRule,
     /// What is counted beside tokens.
     pub trigger: &'a TriggerRule,
+    /// The model the session is held with: usage of another says nothing.
+    pub model: &'a str,
 }
 
 /// A summary is made from originals at most this far back: several windows of most models, and
@@ -82,6 +86,7 @@ impl Timeline {
             breaker: Breaker::default(),
             tally: ViewTally::default(),
             usage: None,
+            newest_pass: None,
             ignored: Arc::default(),
             whole: Tokens::ZERO,
             rebuilds: 0,
@@ -110,7 +115,7 @@ impl Timeline {
         let context = Context::of_ignoring(leaf, reader, ignored.clone())?;
         let rebuilds = self.rebuilds + 1;
         *self = Self { leaf, context, rebuilds, ignored, ..Self::new(log.clone(), sizes.clone()) };
-        held_on(&log, &path).for_each(|id| self.note(id, lens.guard));
+        held_on(&log, &path).for_each(|id| self.note(id, lens));
         self.tally.recount(&self.context, lens)
     }
 
@@ -137,7 +142,7 @@ impl Timeline {
         if log.mark_of(id).is_none() {
             self.leaf = Some(id);
         }
-        self.note(id, lens.guard);
+        self.note(id, lens);
         if is_rebuilt {
             self.tally.recount(&self.context, lens)
         } else {
@@ -146,10 +151,14 @@ impl Timeline {
     }
 
     /// Brings everything but the context and the tally up to date with an entry that holds on the path.
-    fn note(&mut self, id: EntryId, guard: &GuardRule) {
+    fn note(&mut self, id: EntryId, lens: Lens<'_>) {
         let log = self.log.clone();
         let Some(entry) = log.get(id) else { return };
-        self.breaker.take(entry, guard);
+        self.breaker.take(entry, lens.guard);
+        if rebuilds(entry) {
+            self.newest_pass = self.newest_pass.max(Some(id));
+            self.usage = None;
+        }
         match entry {
             Entry::Message(_) => {
                 self.history.push(id);
@@ -160,24 +169,22 @@ impl Timeline {
             Entry::Mark(Mark::Apply { of } | Mark::Redo { of }) if log.compaction(*of).is_some() => {
                 self.add_compaction(*of);
             }
-            Entry::Mark(Mark::Undo { of }) => {
-                self.compactions.retain(|known| known != of);
-                self.usage = None;
-            }
+            Entry::Mark(Mark::Undo { of }) => self.compactions.retain(|known| known != of),
             Entry::Mark(Mark::Usage(mark)) => {
                 let slots = self.slots_up_to(log.parent(id));
                 let is_known = *mark != UsageMark::default();
-                self.usage = is_known.then_some(UsageAnchor { mark: *mark, slots });
+                let is_ours = is_known && (mark.model.is_empty() || *mark.model == *lens.model);
+                let is_of_this_context = Some(id) > self.newest_pass;
+                let anchor = || UsageAnchor { mark: mark.clone(), slots };
+                self.usage = (is_ours && is_of_this_context).then(anchor);
             }
             Entry::Mark(
                 Mark::Edit { .. }
                 | Mark::Apply { .. }
                 | Mark::Redo { .. }
                 | Mark::Pin { .. }
-                | Mark::Unpin { .. },
-            ) => self.usage = None,
-            Entry::Mark(
-                Mark::Label { .. }
+                | Mark::Unpin { .. }
+                | Mark::Label { .. }
                 | Mark::Judgement { .. }
                 | Mark::Failure
                 | Mark::Floor { .. }
@@ -224,8 +231,6 @@ impl Timeline {
         }
         self.compactions.retain(|known| *known != id);
         self.compactions.push(id);
-        // What the provider counted was another context.
-        self.usage = None;
     }
 
     /// How many slots stand up to, and with, this message.
@@ -246,10 +251,19 @@ impl Timeline {
         Ok(id)
     }
 
-    /// Appends a mark at the leaf and takes it up.
-    pub fn append_mark(&mut self, mark: Mark, lens: Lens<'_>) -> Result<EntryId, TimelineError> {
-        let id = Arc::make_mut(&mut self.log).mark(self.leaf, mark)?;
+    /// Appends a mark at a message of the path and takes it up.
+    pub fn append_mark(
+        &mut self,
+        anchor: Option<EntryId>,
+        mark: Mark,
+        lens: Lens<'_>,
+    ) -> Result<EntryId, TimelineError> {
+        let id = Arc::make_mut(&mut self.log).mark(anchor, mark)?;
         self.absorb(id, lens)?;
+        if anchor != self.leaf {
+            // Others may hold behind it: along the path it comes before them.
+            self.review(lens)?;
+        }
         Ok(id)
     }
 
@@ -364,8 +378,8 @@ impl Timeline {
         &self.tally
     }
 
-    pub(crate) fn usage(&self) -> Option<UsageAnchor> {
-        self.usage
+    pub(crate) fn usage(&self) -> Option<&UsageAnchor> {
+        self.usage.as_ref()
     }
 
     /// How often the context was rebuilt.

@@ -2,7 +2,7 @@
 //! else behind them uses it, byte for byte, and nobody else's work is touched.
 
 use epitome_core::policy::PruneWhen;
-use epitome_core::{Budget, EntryId, Outcome, Tokens};
+use epitome_core::{Budget, EntryId, Form, Outcome, Tokens};
 use epitome_engine::Session;
 use epitome_testbed::{Bed, Maker, change, word};
 
@@ -134,29 +134,34 @@ fn pruned() -> (Bed, EntryId, Vec<String>) {
 }
 
 #[test]
-fn an_edit_is_used_by_each_path_whose_own_pass_is_due_and_by_no_other() {
+fn an_edit_holds_on_each_path_through_what_it_edits() {
     let (mut bed, last, whole) = pruned();
     let record = bed.prepare().expect("there is something to prune");
     let edited = bed.shown();
     assert_eq!(word(&record), "pruned");
     let edit = bed.session.log().edits().next().expect("one was made");
+    let newest = bed.session.log().parent(edit).expect("it is anchored at what it edits");
+    let is_edited = bed.session.context().message_slots().rev().find(|(_, form, _)| *form != Form::WHOLE);
+    assert_eq!(is_edited.map(|(id, ..)| id), Some(newest));
 
-    // A path that ends before the pass was due sees everything whole, and makes nothing of it.
+    // What a prefix looks like follows from the prefix: the same on a path that goes on otherwise.
     let parent = bed.session.log().parent(last).expect("it answers a call");
     bed.session.move_to(bed.session.log().parent(parent)).expect("it is in the log");
-    assert_eq!(bed.shown(), whole[..whole.len() - 2]);
-
-    // One that comes to the same length by other words uses the same edit.
+    let shared = edited.len() - 2;
+    assert_eq!(bed.shown(), edited[..shared]);
     let result = bed.filler(1_500);
     bed.exchange("read", r#"{"path":"src/other.rs"}"#, &result);
-    let record = bed.prepare().expect("its own pass is due");
-    let shared = edited.len() - 2;
-    assert_eq!(record.outcome, Outcome::Applied { of: edit });
-    assert_eq!(bed.shown()[..shared], edited[..shared]);
+    let marks = bed.session.log().len();
+    assert!(bed.prepare().is_none(), "there is nothing left to prune");
+    assert_eq!(bed.session.log().len(), marks, "and nothing to be applied");
 
     // Taken back here, it still holds there.
     bed.session.undo(edit).expect("it is an edit");
     assert_eq!(bed.shown()[..shared], whole[..shared]);
     bed.session.move_to(Some(last)).expect("it is in the log");
     assert_eq!(bed.shown(), edited);
+
+    // A path that parts before the newest of what it edits sees everything whole.
+    bed.session.move_to(bed.session.log().parent(newest)).expect("it is in the log");
+    assert_eq!(bed.shown(), whole[..bed.shown().len()]);
 }

@@ -38,7 +38,7 @@ fn opened(session: &Session) -> Timeline {
     let archive: &dyn Archive = &**session.archive();
     let policy = session.policy();
     let measure = &**session.assembly().measure();
-    let lens = Lens { measure, archive, guard: &policy.guard, trigger: &policy.trigger };
+    let lens = Lens { measure, archive, guard: &policy.guard, trigger: &policy.trigger, model: "" };
     let log = session.timeline().log().clone();
     Timeline::open(log, Arc::<SizeTable>::default(), session.leaf(), lens).expect("all is in memory")
 }

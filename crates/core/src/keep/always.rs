@@ -15,7 +15,7 @@ const GIANT_LEFT_SHARE: (u64, u64) = (1, 4);
 /// Messages that are kept in any case, by id, and how each is shown.
 pub(crate) struct KeepSet {
     messages: BTreeMap<EntryId, KeptMessage>,
-    /// The slot at which the model's newest work begins.
+    /// The slot at which the model's newest work begins, or the input that it has not answered.
     work_from: Option<usize>,
 }
 
@@ -39,15 +39,18 @@ impl KeepSet {
         let job = chooser.job;
         let work = NewestWork::of(job).filter(|_| wants(job, AlwaysKeep::Exchange));
         let work_ids: HashSet<EntryId> = work.iter().flat_map(|work| work.ids.iter().copied()).collect();
+        let input = unanswered_from(job).filter(|_| wants(job, AlwaysKeep::Input));
+        let input_ids =
+            input.map(|from| &job.context.slots()[from..]).unwrap_or_default().iter().map(Slot::id);
         let mut messages = BTreeMap::new();
-        for id in always(chooser, pins)?.into_iter().chain(work_ids.iter().copied()) {
+        for id in always(chooser, pins)?.into_iter().chain(work_ids.iter().copied()).chain(input_ids) {
             let form = chooser.plain_form(id);
             let size = chooser.size(id, form)?;
             let rigid = job.sizes.of(id).opaque.min(size);
             let is_work = work_ids.contains(&id);
             messages.insert(id, KeptMessage { form, limit: None, size, rigid, is_work });
         }
-        let mut set = Self { messages, work_from: work.map(|work| work.from) };
+        let mut set = Self { messages, work_from: work.map(|work| work.from).or(input) };
         set.reduce_giants(job);
         set.fit(job);
         Ok(set)
@@ -73,7 +76,7 @@ impl KeepSet {
         self.messages.values().map(KeptMessage::tokens).sum()
     }
 
-    /// The slot at which the model's newest work begins, where that is kept.
+    /// The slot at which the model's newest work begins, or input that it has not answered, where that is kept.
     pub(crate) fn work_from(&self) -> Option<usize> {
         self.work_from
     }
@@ -211,6 +214,19 @@ impl NewestWork {
         }
         work
     }
+}
+
+/// The slot at which input begins that the model has not answered: a person's newest word, where the model has not
+/// spoken since, and what a harness appended to it.
+fn unanswered_from(job: &Job<'_>) -> Option<usize> {
+    let slots = job.context.slots();
+    let is_input = |slot: &&Slot| {
+        let item = job.log.item(slot.id());
+        item.is_some_and(|item| item.role != Role::Assistant && !item.is_exchange())
+    };
+    let input = slots.len() - slots.iter().rev().take_while(is_input).count();
+    let is_said = |slot: &Slot| job.log.item(slot.id()).is_some_and(Item::opens_turn);
+    slots[input..].iter().rposition(is_said).map(|at| input + at)
 }
 
 /// Messages in view that an operator's words pin.

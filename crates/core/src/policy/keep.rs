@@ -63,6 +63,8 @@ pub enum AlwaysKeep {
     First,
     /// The newest one.
     Newest,
+    /// A person's newest word, where the model has not answered it yet.
+    Input,
     /// The model's newest exchange, where a person has not spoken since, and what it said last.
     Exchange,
 }

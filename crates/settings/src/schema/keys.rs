@@ -97,7 +97,7 @@ pub const KEYS: &[Key] = &[
     set("keep.newest", Amount(&["nothing"], KEPT), ALL, "how much of the newest part is kept word for word"),
     set("keep.within_turn", Flag, ALL, "the beginning of a turn that is cut is summarised apart from what lies before it"),
     set("keep.calibrated", Flag, LIVE, "an amount in tokens is the provider's count, where that is above ours"),
-    set("keep.always", Choices(&["first", "newest", "exchange"]), ALL, "what is kept in any case, beside pins: a person's first message, their newest, the newest exchange"),
+    set("keep.always", Choices(&["first", "newest", "input", "exchange"]), ALL, "what is kept in any case, beside pins: a person's first message, their newest, their newest as long as the model has not answered it (`input`), the newest exchange"),
     set("keep.matching", Texts, ALL, "messages in view that hold one of these words count as pinned"),
 
     set("summary.by", Text, ALL, "who writes it: `embedded` (no model), `session` (the session's own model), `none`, or a name from `[alias]`"),

@@ -196,7 +196,7 @@ fn marks(named: &Named, next: u32) -> Vec<Mark> {
         Mark::Unpin { of: front },
         Mark::Label { text: "here".into() },
         Mark::Judgement { of, judgement: Judgement { flag: Flag::Bad, notes: "lost the plan".into() } },
-        Mark::Usage(UsageMark { tokens: Tokens(9), counted: Tokens(8) }),
+        Mark::Usage(UsageMark { tokens: Tokens(9), counted: Tokens(8), model: "opus".into() }),
         Mark::Failure,
         Mark::Floor { tokens: Tokens(3) },
         Mark::Refill,

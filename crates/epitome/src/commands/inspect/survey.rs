@@ -122,6 +122,7 @@ impl PathWalk {
             archive: &conversation.originals,
             guard: &assembly.policy().guard,
             trigger: &assembly.policy().trigger,
+            model: &assembly.model().id,
         };
         for &id in path {
             walk.take(id, lens)?;
