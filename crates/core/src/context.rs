@@ -91,6 +91,8 @@ pub struct Context {
     ignored: Arc<HashSet<EntryId>>,
     /// How many messages came since the newest compaction.
     fresh: usize,
+    /// The newest edit that counts.
+    newest_edit: Option<EntryId>,
 }
 
 impl Default for Context {
@@ -110,6 +112,7 @@ impl Default for Context {
             undone: UndoneMarks::default(),
             ignored: Arc::default(),
             fresh: 0,
+            newest_edit: None,
         }
     }
 }
@@ -202,7 +205,10 @@ impl Context {
             Some(Mark::Compaction { compaction, .. }) if compaction.anchor() >= self.anchor => {
                 self.compact(pass, compaction, reader)
             }
-            Some(Mark::Edit { edit, .. }) => self.show(&edit.forms, reader),
+            Some(Mark::Edit { edit, .. }) => {
+                self.newest_edit = self.newest_edit.max(Some(pass));
+                self.show(&edit.forms, reader)
+            }
             Some(_) | None => Ok(()),
         }
     }
@@ -254,6 +260,7 @@ impl Context {
             pins: self.pins.clone(),
             undone: self.undone.clone(),
             ignored: self.ignored.clone(),
+            newest_edit: self.newest_edit,
             ..Self::default()
         };
         let old = std::mem::replace(self, fresh);
@@ -262,7 +269,11 @@ impl Context {
         if let Some(text) = &compaction.summary {
             self.push_slot(Slot::Summary { id }, None, reader.summary_tokens(id, text));
         }
+        // One that was made on another path knows nothing of what was said on this one behind what it covers.
+        let record = reader.log.mark_of(id).and_then(Mark::record);
+        let known = record.and_then(|record| record.change()).map(|change| &change.kept);
         for kept in tail.into_iter().filter(|kept| !front.contains(kept)) {
+            self.fresh += usize::from(known.is_some_and(|known| !known.contains(&kept)));
             self.keep(kept, &old, reader);
         }
         let in_view: HashSet<EntryId> = self.message_slots().map(|(id, ..)| id).collect();
@@ -388,6 +399,11 @@ impl Context {
     /// How many messages came since the newest compaction; all of them where there is none.
     pub fn fresh(&self) -> usize {
         self.fresh
+    }
+
+    /// The newest edit that counts.
+    pub(crate) fn newest_edit(&self) -> Option<EntryId> {
+        self.newest_edit
     }
 
     /// Where the exchange begins that still waits for results, if one does.

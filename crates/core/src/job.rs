@@ -118,6 +118,8 @@ pub struct Circumstances {
     pub usage_percent: u32,
     /// Minutes since the last word; none where nobody looked at the clock.
     pub idle_minutes: Option<u64>,
+    /// Whether the newest edit of the context was a pass before this compaction, and none itself.
+    pub is_passed: bool,
 }
 
 impl<'a> Available<'a> {

@@ -115,6 +115,14 @@ pub enum LogError {
         /// What it names.
         id: EntryId,
     },
+    /// A compaction or edit that has no place on the path.
+    #[error("{what} names {id}, which covers other messages than those of the path it is anchored in")]
+    NotHeld {
+        /// The mark refused.
+        what: &'static str,
+        /// What it names.
+        id: EntryId,
+    },
     /// A compaction that shows a message twice, or out of order.
     #[error("the compaction shows {id} twice or out of order")]
     Disorder {
@@ -132,13 +140,25 @@ pub enum LogError {
 }
 
 impl Log {
+    /// Whether a compaction or edit can be used on the path that ends in `leaf`.
+    pub fn can_apply(&self, pass: EntryId, leaf: Option<EntryId>) -> bool {
+        Mark::Apply { of: pass }.check(self, leaf).is_ok()
+    }
+
     /// Appends a path entry below the newest one.
+    ///
+    /// # Panics
+    /// On a mark: those are checked, by [`Log::mark`].
     pub fn push(&mut self, entry: Entry) -> EntryId {
+        assert!(!matches!(entry, Entry::Mark(_)), "a mark is appended by `Log::mark`, which checks it");
         self.insert(self.newest, entry)
     }
 
-    /// Appends a path entry below `parent`, or as a root.
+    /// Appends a path entry below `parent`, or as a root; a mark is anchored there, and checked.
     pub fn append(&mut self, parent: Option<EntryId>, entry: Entry) -> Result<EntryId, LogError> {
+        if let Entry::Mark(mark) = entry {
+            return self.mark(parent, mark);
+        }
         self.check_parent(parent)?;
         Ok(self.insert(parent, entry))
     }

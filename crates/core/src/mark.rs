@@ -214,14 +214,23 @@ impl Mark {
     /// Refuses a mark that names what it cannot mean.
     pub(crate) fn check(&self, log: &Log, anchor: Option<EntryId>) -> Result<(), LogError> {
         match self {
-            Self::Compaction { compaction, .. } => check_compaction(compaction, log, anchor),
+            Self::Compaction { compaction, .. } => {
+                let path = PathMessages::of(log, anchor);
+                compaction.forms.iter().try_for_each(|(id, _)| path.check("a compaction", *id))?;
+                check_compaction(compaction, log, anchor)
+            }
             Self::Edit { edit, .. } => {
                 let path = PathMessages::of(log, anchor);
                 edit.forms.iter().try_for_each(|(id, _)| path.check("an edit", *id))
             }
-            Self::Apply { of } => check_pass("an application", log, *of),
-            Self::Undo { of } => check_pass("an undo", log, *of),
-            Self::Redo { of } => check_pass("a redo", log, *of),
+            // On another path a pass is held against that path; forms of messages that are not on it say nothing there.
+            Self::Apply { of } => match log.mark_of(*of) {
+                Some(Self::Compaction { compaction, .. }) => check_compaction(compaction, log, anchor),
+                Some(edit @ Self::Edit { .. }) => edit.check(log, anchor),
+                Some(_) | None => Err(LogError::NotAPass { what: "an application", id: *of }),
+            },
+            Self::Undo { of } => check_held("an undo", log, *of, anchor),
+            Self::Redo { of } => check_held("a redo", log, *of, anchor),
             Self::Judgement { of, .. } => check_pass("a judgement", log, *of),
             Self::Pin { of } => PathMessages::of(log, anchor).check("a pin", *of),
             Self::Unpin { of } => PathMessages::of(log, anchor).check("an unpin", *of),
@@ -241,6 +250,18 @@ fn check_pass(what: &'static str, log: &Log, id: EntryId) -> Result<(), LogError
         Some(Mark::Compaction { .. } | Mark::Edit { .. }) => Ok(()),
         Some(_) | None => Err(LogError::NotAPass { what, id }),
     }
+}
+
+/// Refuses to name a compaction or edit that is neither in use on the path, taken back there or not, nor could be.
+fn check_held(what: &'static str, log: &Log, id: EntryId, leaf: Option<EntryId>) -> Result<(), LogError> {
+    check_pass(what, log, id)?;
+    let is_held = |mark: EntryId| match log.mark_of(mark) {
+        Some(Mark::Apply { of }) => *of == id,
+        Some(_) | None => mark == id,
+    };
+    let marks = log.marks_on(&log.path_of(leaf));
+    let has_place = marks.into_iter().any(is_held) || log.can_apply(id, leaf);
+    has_place.then_some(()).ok_or(LogError::NotHeld { what, id })
 }
 
 /// The messages of a path.
@@ -290,22 +311,26 @@ impl<'l> PathMessages<'l> {
     }
 }
 
-/// Refuses a compaction that names what is not on its path, shows a message twice, or splits an exchange.
-/// One that a transcript's tool recorded is taken as it is: it is that tool's word.
+/// Refuses a compaction that names what is not on its path, shows a message twice, or splits an exchange. What a
+/// transcript's own tool recorded is no mark, and is taken as it is: it is that tool's word.
 fn check_compaction(compaction: &Compaction, log: &Log, leaf: Option<EntryId>) -> Result<(), LogError> {
-    let Tail::After { anchor, kept } = &compaction.tail else { return Ok(()) };
     let path = PathMessages::of(log, leaf);
-    path.check("a compaction", *anchor)?;
-    let forms = compaction.forms.iter().map(|(id, _)| id);
-    compaction.front.iter().chain(kept).chain(forms).try_for_each(|&id| path.check("a compaction", id))?;
-    check_order(&compaction.front, *anchor)?;
-    check_order(kept, *anchor)?;
-    if let Some(&id) = kept.iter().find(|id| compaction.front.contains(id)) {
+    let anchor = compaction.anchor().or(leaf);
+    let behind: &[EntryId] = match &compaction.tail {
+        Tail::Nothing => &[],
+        Tail::From(first) => std::slice::from_ref(first),
+        Tail::These(ids) => ids,
+        Tail::After { kept, .. } => kept,
+    };
+    let mut named = compaction.anchor().into_iter().chain(compaction.front.iter().chain(behind).copied());
+    named.try_for_each(|id| path.check("a compaction", id))?;
+    check_order(&compaction.front, anchor)?;
+    check_order(behind, anchor)?;
+    if let Some(&id) = behind.iter().find(|id| compaction.front.contains(id)) {
         return Err(LogError::Disorder { id });
     }
-    let is_shown = |id: EntryId| id > *anchor || compaction.front.contains(&id) || kept.contains(&id);
     let is_split = |&(call, answer): &(EntryId, EntryId)| {
-        is_shown(call) != is_shown(answer) && !path.is_late(call, answer)
+        compaction.hides(call) != compaction.hides(answer) && !path.is_late(call, answer)
     };
     match path.pairs().into_iter().find(is_split) {
         Some((call, answer)) => Err(LogError::SplitExchange { call, answer }),
@@ -313,9 +338,9 @@ fn check_compaction(compaction: &Compaction, log: &Log, leaf: Option<EntryId>) -
     }
 }
 
-fn check_order(ids: &[EntryId], anchor: EntryId) -> Result<(), LogError> {
+fn check_order(ids: &[EntryId], anchor: Option<EntryId>) -> Result<(), LogError> {
     let twice = ids.windows(2).find(|pair| pair[0] >= pair[1]).map(|pair| pair[1]);
-    let beyond = ids.last().copied().filter(|&last| last > anchor);
+    let beyond = ids.last().copied().filter(|&last| Some(last) > anchor);
     twice.or(beyond).map_or(Ok(()), |id| Err(LogError::Disorder { id }))
 }
 

@@ -85,7 +85,7 @@ impl<'a> Plan<'a> {
         let matching = matching(&job, &plan.originals)?;
         plan.changes.pins.extend(matching);
         plan.target = target_of(&plan.job, plan.kept_in_view()?);
-        if job.context.fresh() == 0 && is_done_with(&job) && job.budget.fits(before) {
+        if is_just_compacted(&job) && job.budget.fits(before) {
             return Ok(plan.unneeded("nothing was said since the last compaction"));
         }
         if plan.target < SUMMARY_MIN && job.budget.fits(before) && job.trigger.is_manual() {
@@ -330,9 +330,12 @@ fn target_of(job: &Job<'_>, kept: Tokens) -> Tokens {
     target.min(job.room())
 }
 
-/// Whether the context ends in a summary of ours.
-fn is_done_with(job: &Job<'_>) -> bool {
-    job.context.summary(job.log).is_some_and(|(_, text)| fence::is_ours(text))
+/// Whether nothing was said since the context was last made smaller. A pass right before this compaction may not have
+/// made enough room, and must not stand in the way of what does.
+fn is_just_compacted(job: &Job<'_>) -> bool {
+    let is_ours = job.context.summary(job.log).is_some_and(|(_, text)| fence::is_ours(text));
+    let is_edited = job.context.newest_edit().is_some_and(|edit| Some(&edit) > job.history.last());
+    (is_ours && job.context.fresh() == 0) || (is_edited && !job.circumstances.is_passed)
 }
 
 pub(crate) fn floor_of(job: &Job<'_>, kept: Tokens) -> Floor {

@@ -161,7 +161,8 @@ impl Driver {
         if let Some(record) = session.swap_in(trigger)? {
             return self.tell_after(session, record).await.map(Some);
         }
-        let options = CompactOptions { asking, ..CompactOptions::default() };
+        let circumstances = Circumstances { is_passed: passed.is_some(), ..Circumstances::default() };
+        let options = CompactOptions { circumstances, asking, ..CompactOptions::default() };
         self.carry_out(session, trigger, options).await.map(Some)
     }
 
@@ -460,7 +461,7 @@ impl Driver {
         }
         session.state.recoveries += 1;
         let asking = if session.breaker().is_open() { AskScope::Nobody } else { AskScope::Everybody };
-        let circumstances = Circumstances { over, ..Circumstances::default() };
+        let circumstances = Circumstances { over, is_passed: true, ..Circumstances::default() };
         let options = CompactOptions { circumstances, asking, ..CompactOptions::default() };
         let record = self.carry_out(session, Trigger::Overflow, options).await?;
         match record.outcome.why() {

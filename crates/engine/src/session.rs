@@ -535,8 +535,12 @@ impl Session {
                 && !self.timeline.ignores(id)
                 && self.history().binary_search(&anchor).is_ok()
         };
-        let found = log.compactions().filter(is_usable).max_by_key(|&(id, anchor)| (anchor, id));
-        let Some((id, _)) = found else { return Ok(None) };
+        let mut found: Vec<(EntryId, EntryId)> = log.compactions().filter(is_usable).collect();
+        found.sort_unstable_by_key(|&(id, anchor)| std::cmp::Reverse((anchor, id)));
+        let leaf = self.leaf();
+        let Some((id, _)) = found.into_iter().find(|&(id, _)| log.can_apply(id, leaf)) else {
+            return Ok(None);
+        };
         let mut applied = context.clone();
         applied.apply(id, self.timeline.reader(self.lens()))?;
         Ok((applied.tokens() < context.tokens()).then_some(id))
