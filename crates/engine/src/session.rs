@@ -657,11 +657,6 @@ impl Session {
         self.outgrow()
     }
 
-    /// What decides how much room there is, open to change.
-    pub fn assembly_mut(&mut self) -> &mut Assembly {
-        &mut self.assembly
-    }
-
     /// Learns a window on our own scale, where it is a smaller one, and says so.
     pub fn learn_window(&mut self, window: Tokens) {
         if let Some(window) = self.assembly.learn_window(window) {
