@@ -2,7 +2,8 @@
 //! left can be summarised at the place it is left for.
 
 use crate::driver::Driver;
-use crate::session::{EngineError, Session};
+use crate::error::EngineError;
+use crate::session::Session;
 use epitome_core::ledger::Ledger;
 use epitome_core::{
     Archive, ArchiveError, Author, EntryId, Material, Message, Purpose, Role, SummaryInput, SummaryRequest,

@@ -9,8 +9,9 @@ use crate::assembly::{Assembly, RefusalFigures};
 use crate::branch::{BranchExit, NavigationOutcome};
 use crate::check::CheckPoint;
 use crate::driver::{CompactOptions, Driver, PlanSketch, Recovery, TurnEnd};
+use crate::error::EngineError;
 use crate::ports::Spawn;
-use crate::session::{EngineError, Session, SessionOptions, Step};
+use crate::session::{Session, SessionOptions, Step};
 use crate::store::{
     ChainHash, Claim, CommitBatch, EventPosition, MessageLocation, SessionId, Store, StoreError, StoredEvent,
     TenantId,

@@ -36,8 +36,10 @@ mod check;
 mod count;
 mod driver;
 mod engine;
+mod error;
 mod event;
 mod ports;
+mod pre_passes;
 mod replay;
 mod restore;
 mod session;
@@ -54,12 +56,13 @@ pub use count::{ModelMeasure, measure_for};
 pub use driver::{AskScope, CompactOptions, Driver, PlanSketch, Recovery, SketchedCalls, TurnEnd};
 
 pub use engine::{Checkout, Engine, HashedMessages, PreparedSession};
+pub use error::EngineError;
 pub use event::Event;
 pub use ports::{
     BoxFuture, Clock, FileNow, FrozenClock, Hook, HookRole, Model, Operator, Ports, Restorer, Spawn,
     SummaryModel, TwoCompactors,
 };
 pub use replay::{ReplayInput, ReplayedCall, replay};
-pub use session::{AppendedEntry, EngineError, Phase, Session, SessionOptions, Step};
+pub use session::{AppendedEntry, Phase, Session, SessionOptions, Step};
 pub use speculation::{Background, Ready, Speculation};
 pub use timeline::{Lens, Timeline, TimelineError};

@@ -4,9 +4,10 @@
 
 use crate::assembly::speculation_lead;
 use crate::driver::{CompactOptions, Driver, Recovery, announce, settle};
+use crate::error::EngineError;
 use crate::event::Event;
 use crate::ports::{BoxFuture, Spawn};
-use crate::session::{EngineError, Session, Step};
+use crate::session::{Session, Step};
 use epitome_core::policy::TriggerMode;
 use epitome_core::{
     CallCost, Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Tokens, Trigger,
