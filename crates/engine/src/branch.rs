@@ -1,5 +1,5 @@
-//! Moving about in the tree: another path becomes the session's, and what was done on the one being
-//! left can be summarised at the place it is left for.
+//! Navigation in the tree of a session: another path becomes the session's, and what was done on the one
+//! being left can be summarised at the place it is left for. The tree itself is the log's.
 
 use crate::driver::Driver;
 use crate::error::EngineError;

@@ -1,5 +1,6 @@
-//! What is brought back into view after a compaction: files as they are now, skills, tool definitions,
-//! each within its count and budget. It stands behind the summary, outside its frame.
+//! Restoring after a compaction: files as they are now, skills and tool definitions, each within its count
+//! and budget, put behind the summary and outside its frame. Reading them from their source is the
+//! `Restorer`'s.
 
 use crate::ports::Restorer;
 use crate::session::Session;

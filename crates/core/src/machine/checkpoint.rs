@@ -1,4 +1,5 @@
-//! Waiting for an operator: approve, edit, reject, or nobody in time.
+//! The question for an operator, who approves, edits or rejects a compaction, or is not there in
+//! time. How long they have is the engine's to measure.
 
 use super::{EmbeddedQuestion, Next};
 use crate::plan::Plan;

@@ -1,4 +1,5 @@
-//! Leaving it to a compactor: it returns the whole new list, which is held to our own rules.
+//! The question for a compactor, a hook that returns the whole new list. The list is checked by our
+//! own rules: in view, in order, exchanges whole, nothing left out that is always kept.
 
 use super::{EmbeddedQuestion, Next};
 use crate::keep::{KeepSelection, KeepSet};

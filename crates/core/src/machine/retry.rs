@@ -1,4 +1,6 @@
-//! Trying again, each time differently: shorter, in parts, with fewer messages, or not at all.
+//! The retries of a summary call, each different from the one before: shorter results, smaller
+//! parts, fewer messages, the oldest exchanges left out, or giving the strategy up. Every one uses
+//! something up, so they end.
 
 use super::model_question::ModelQuestion;
 use super::parts::{self, MaterialPart};
