@@ -178,7 +178,7 @@ impl Driver {
     ) -> Result<Conclusion, EngineError> {
         let began = self.ports.clock.now();
         announce(session, trigger);
-        settle(session)?;
+        extend_far_ledger(session)?;
         let mut pauses = Vec::new();
         let mut conclusion = self.drive(session, trigger, options, &mut pauses).await?;
         session.state.events.extend(pauses);
@@ -268,9 +268,9 @@ pub(crate) fn announce(session: &mut Session, trigger: Trigger) {
     session.state.events.push(Event::Triggered { trigger, tokens, limit, window: budget.window });
 }
 
-pub(crate) fn settle(session: &mut Session) -> Result<(), EngineError> {
+pub(crate) fn extend_far_ledger(session: &mut Session) -> Result<(), EngineError> {
     let archive = session.archive().clone();
-    Ok(session.timeline_mut().settle(&*archive)?)
+    Ok(session.timeline_mut().extend_far_ledger(&*archive)?)
 }
 
 /// Why no room may be made for a request that the provider refused.

@@ -278,13 +278,13 @@ impl Engine {
         &self,
         checkout: &Checkout,
         target: EntryId,
-        farewell: BranchExit,
+        exit: BranchExit,
     ) -> Result<NavigationOutcome, EngineError> {
         let tree = self.tree(checkout.session).await?;
         let _writer = tree.writer().await;
         let mut session = self.check_out(&tree, checkout).await?;
         self.load_path(&session, checkout.session, target).await?;
-        let moved = checkout.driver.navigate(&mut session, target, farewell).await?;
+        let moved = checkout.driver.navigate(&mut session, target, exit).await?;
         let step = session.step(None);
         tree.commit(&*self.store, &mut session, &step).await?;
         Ok(moved)

@@ -17,10 +17,10 @@
 //! let driver = Driver::default(); // asks nobody: the embedded summariser writes
 //! for _ in 0..200 {
 //!     let asked = "please never touch config.toml; read src/lib.rs and tell me what parse_header does";
-//!     session.say(Message::text(Role::User, Author::Person, asked))?;
+//!     session.append(Message::text(Role::User, Author::Person, asked))?;
 //!     driver.prepare(&mut session).await?; // before each call
 //!     let context = session.shown()?; // what to send
-//!     session.say(Message::text(Role::Assistant, Author::Model, "it splits the header at each colon"))?;
+//!     session.append(Message::text(Role::Assistant, Author::Model, "it splits the header at each colon"))?;
 //! #   assert!(session.check().tokens < Tokens(8_000) && !context.is_empty());
 //! }
 //! assert!(!session.compactions().is_empty());

@@ -158,8 +158,8 @@ impl Session {
         Self { options, ..self }
     }
 
-    /// Takes up something that was just said.
-    pub fn say(&mut self, message: Message) -> Result<EntryId, EngineError> {
+    /// Appends a message at the end of the path, and takes it up.
+    pub fn append(&mut self, message: Message) -> Result<EntryId, EngineError> {
         self.archive.put(self.timeline.next_id(), message.clone());
         let Self { timeline, assembly, archive, .. } = self;
         let id = timeline.append_message(&message, lens(assembly, archive))?;

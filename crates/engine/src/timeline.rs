@@ -295,7 +295,7 @@ impl Timeline {
     }
 
     /// Takes the ledger of what has come to lie too far back. Each message is read for it once.
-    pub(crate) fn settle(&mut self, archive: &dyn Archive) -> Result<(), ArchiveError> {
+    pub(crate) fn extend_far_ledger(&mut self, archive: &dyn Archive) -> Result<(), ArchiveError> {
         let count = self.far_count();
         for &id in self.history.get(self.far.count..count).unwrap_or_default() {
             self.far.ledger.update(id, &*archive.message(id)?);

@@ -158,7 +158,7 @@ impl Bed {
     /// Says a message.
     pub fn say(&mut self, message: Message) -> EntryId {
         self.said += 1;
-        self.session.say(message).expect("all is in memory")
+        self.session.append(message).expect("all is in memory")
     }
 
     /// A person speaks.

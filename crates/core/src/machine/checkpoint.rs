@@ -46,7 +46,7 @@ impl<'a> Checkpoint<'a> {
     pub fn answer(self, decision: Decision) -> Result<Next<'a>, ArchiveError> {
         let mut plan = self.plan;
         match decision {
-            Decision::Approve => plan.climb(),
+            Decision::Approve => plan.try_next(),
             Decision::Edit { summary } => {
                 EmbeddedQuestion::new(plan)?.take_supplied("the operator", &summary)
             }
@@ -56,7 +56,7 @@ impl<'a> Checkpoint<'a> {
             }
             Decision::TimedOut => {
                 plan.give_up(Strategy::Checkpoint, "nobody decided in time");
-                plan.climb()
+                plan.try_next()
             }
         }
     }

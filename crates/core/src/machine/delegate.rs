@@ -37,14 +37,14 @@ impl<'a> Delegation<'a> {
                 let most = plan.job.budget.room();
                 if kept.tokens > most {
                     plan.give_up(Strategy::Delegate, "the compactor's list does not fit");
-                    return plan.climb();
+                    return plan.try_next();
                 }
                 plan.take(kept);
                 EmbeddedQuestion::of(plan, Strategy::Delegate)?.take_supplied("the compactor", &text)
             }
             Err(why) => {
                 plan.give_up(Strategy::Delegate, format!("the compactor failed: {why}"));
-                plan.climb()
+                plan.try_next()
             }
         }
     }

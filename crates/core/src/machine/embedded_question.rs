@@ -139,7 +139,7 @@ impl<'a> EmbeddedQuestion<'a> {
                 let mut plan = self.plan;
                 plan.changes.summary = None;
                 plan.give_up(self.strategy, why);
-                plan.climb()
+                plan.try_next()
             }
         }
     }

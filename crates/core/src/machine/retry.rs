@@ -90,7 +90,7 @@ impl<'a> ModelQuestion<'a> {
             plan.cut(Strategy::Summarize, 0)?;
             return Ok(Next::Summarize(Box::new(EmbeddedQuestion::new(plan)?)));
         }
-        plan.climb()
+        plan.try_next()
     }
 
     /// Someone asked to stop: nothing is changed, and nothing else is tried.

@@ -165,7 +165,7 @@ impl SessionTree {
                 checkout.assembly.clone(),
             ),
         };
-        session.take_home(state.log.clone(), sizes, checkout);
+        session.adopt_log(state.log.clone(), sizes, checkout);
         session.go_on(&path)?;
         session.outgrow()?;
         Ok(session)

@@ -32,7 +32,7 @@ impl Session {
     }
 
     /// Goes on with the log as others have left it, as a checkout says.
-    pub(crate) fn take_home(&mut self, log: Arc<Log>, sizes: Arc<SizeTable>, checkout: &Checkout) {
+    pub(crate) fn adopt_log(&mut self, log: Arc<Log>, sizes: Arc<SizeTable>, checkout: &Checkout) {
         let is_other = |now: &Assembly, next: &Assembly| {
             now.policy().guard != next.policy().guard || now.model().id != next.model().id
         };
