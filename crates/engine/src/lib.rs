@@ -38,6 +38,7 @@ mod driver;
 mod engine;
 mod error;
 mod event;
+mod far_ledger;
 mod ports;
 mod pre_passes;
 mod replay;
