@@ -1,4 +1,6 @@
-//! What the core is handed: the originals of messages, and a way to count.
+//! The two ports of the core: [`Archive`], which gives the originals of messages, and [`Measure`],
+//! which counts tokens. Where originals lie and how a model's tokens are counted is left to those
+//! who implement them; an archive in memory stands here.
 
 use crate::{Block, EntryId, Image, Item, Message, ResultPart, Sizes, Tokens};
 use std::collections::HashMap;

@@ -1,4 +1,6 @@
-//! How much room there is: the window, and what is taken before the history gets its share.
+//! The token budget of one request: a window, less the answer's reserve and the parts that are not
+//! history, and the points in it at which a policy acts. Which window a session has is chosen by
+//! the engine's `Assembly`.
 
 use crate::policy::{Compare, OutputCount, TargetOf, TriggerRule};
 use crate::{Policy, Threshold, Tokens};

@@ -365,12 +365,6 @@ impl Context {
         self.sums[end] - self.sums[start]
     }
 
-    /// What each of the newest `count` slots takes, oldest first; all of them where there are fewer.
-    pub fn newest_sizes(&self, count: usize) -> Vec<Tokens> {
-        let slots = self.slots.len();
-        (slots.saturating_sub(count)..slots).map(|at| self.tokens_between(at, at + 1)).collect()
-    }
-
     /// What the newest `count` slots take together.
     pub fn newest_tokens(&self, count: usize) -> Tokens {
         self.tokens_between(self.slots.len().saturating_sub(count), self.slots.len())

@@ -1,4 +1,6 @@
-//! Where a context is cut. An exchange falls whole on one side, always.
+//! Finding a cut: a binary search over a context's token sums, moved to the start of an exchange,
+//! so that one falls whole on one side, always. What is kept besides the newest part, and in which
+//! form, is `keep`'s.
 
 use crate::{Context, EntryId, Tokens};
 

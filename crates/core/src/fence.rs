@@ -1,4 +1,6 @@
-//! The frame around a summary: it is data, says where it comes from, and gives nobody authority.
+//! The frame around a summary, `<epitome-summary …>`: it marks the text as data, says where it
+//! comes from, and gives nobody authority. Text that would close it is escaped; what stands inside
+//! is the summariser's.
 
 use crate::plain_text::ends;
 use crate::{Archive, ArchiveError, EntryId, Job, TextDetail, Tokens};

@@ -111,7 +111,7 @@ impl Plan<'_> {
         Conclusion { effect: Effect::Edit(made.edit), record: Box::new(record) }
     }
 
-    /// The last rung: what does not fit leaves, and a line says so.
+    /// The last strategy: what does not fit leaves, and a line says so.
     pub(crate) fn dropped(mut self) -> Result<Conclusion, ArchiveError> {
         if self.cut_for != Some(Strategy::Drop) {
             self.cut(Strategy::Drop, 0)?;

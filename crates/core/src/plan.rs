@@ -27,7 +27,7 @@ pub struct Plan<'a> {
     /// Every message of the history that does not, oldest first.
     pub(crate) superseded: Vec<EntryId>,
     /// Strategies still to try, the first one next.
-    pub(crate) rungs: Vec<Strategy>,
+    pub(crate) strategies: Vec<Strategy>,
     /// Those given up.
     pub(crate) fallbacks: Vec<Fallback>,
     /// Who was asked so far, and what that took.
@@ -160,7 +160,7 @@ impl<'a> Plan<'a> {
             cut_for: None,
             visible: Vec::new(),
             superseded: Vec::new(),
-            rungs: rungs_of(&job),
+            strategies: strategies_of(&job),
             fallbacks: Vec::new(),
             progress: PlanProgress::default(),
             changes: CollectedChanges {
@@ -180,17 +180,17 @@ impl<'a> Plan<'a> {
     /// The first strategy that cuts the context; dropping stands behind all others.
     pub(crate) fn first_cut(&self) -> Strategy {
         let is_cut = |strategy: &&Strategy| !matches!(strategy, Strategy::Trim | Strategy::Prune);
-        self.rungs.iter().find(is_cut).copied().unwrap_or(Strategy::Drop)
+        self.strategies.iter().find(is_cut).copied().unwrap_or(Strategy::Drop)
     }
 
     /// Whether a rule that keeps all there is must not be the end of it: the context is full, and dropping
     /// stands behind the rule.
     fn must_shrink(&self) -> bool {
-        self.job.trigger.kind().is_full && self.rungs.contains(&Strategy::Drop)
+        self.job.trigger.kind().is_full && self.strategies.contains(&Strategy::Drop)
     }
 
     pub(crate) fn edits_first(&self) -> bool {
-        matches!(self.rungs.first(), Some(Strategy::Trim | Strategy::Prune))
+        matches!(self.strategies.first(), Some(Strategy::Trim | Strategy::Prune))
     }
 
     /// Chooses what stays in view when `strategy` cuts, with `fewer` messages than the rule says.
@@ -344,16 +344,16 @@ pub(crate) fn floor_of(job: &Job<'_>, kept: Tokens) -> Floor {
 
 /// The policy's strategies. Behind them stands the one that needs nothing, unless the policy would
 /// rather go on as it is and can.
-fn rungs_of(job: &Job<'_>) -> Vec<Strategy> {
-    let mut rungs = job.policy.strategy.clone();
+fn strategies_of(job: &Job<'_>) -> Vec<Strategy> {
+    let mut strategies = job.policy.strategy.clone();
     let is_sendable = job.budget.fits(job.context.tokens()) && job.trigger != Trigger::Overflow;
     let needs_drop = match job.policy.guard.last {
         LastResort::Drop => true,
         LastResort::Abandon => !is_sendable,
     };
-    if needs_drop && rungs.last() != Some(&Strategy::Drop) {
-        rungs.retain(|strategy| *strategy != Strategy::Drop);
-        rungs.push(Strategy::Drop);
+    if needs_drop && strategies.last() != Some(&Strategy::Drop) {
+        strategies.retain(|strategy| *strategy != Strategy::Drop);
+        strategies.push(Strategy::Drop);
     }
-    rungs
+    strategies
 }

@@ -1,4 +1,5 @@
-//! What a model is asked for a summary, and what comes back.
+//! The summary call as data: the request, its reply or failure, and what it cost. Writing one is
+//! `machine::wording`'s, sending it a `Model`'s of the engine.
 
 use crate::{Measure, Message, Opaque, Tokens};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,7 @@
-//! Messages as a summariser is shown them: as one text with markers, or as messages. Thinking,
-//! pictures and long results are left out as the policy says; block tags of ours are opened, so that
-//! nothing said in a session can end its own frame.
+//! Rendering of messages for a summariser: as one text with markers, or as messages. Thinking,
+//! pictures and long results are left out as the policy says; block tags of ours are escaped, so
+//! that nothing said in a session can end its own frame. The rest of a request is
+//! `machine::wording`'s.
 
 use crate::plain_text::{Wording, ends, render};
 use crate::policy::{Clip, Markers, Pictures, SummaryRule};

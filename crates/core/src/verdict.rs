@@ -1,4 +1,6 @@
-//! What hooks are told before a compaction, and what they may say to it.
+//! The protocol of hooks and operators as data: what they are told before a compaction, verdicts
+//! with changes to the plan, a compactor's list, an operator's decision. Asking is the engine's,
+//! acting on an answer the machine's.
 
 use crate::{EntryId, Strategy, Tokens, Trigger};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! The one place where a window, a counter and a budget are chosen for a session: from its policy, what is known
 //! of its model, and what a request, a transcript or a provider's refusal says.
 
-use crate::count::{ModelMeasure, measure_for};
+use crate::count::measure_for;
 use epitome_core::{Budget, Measure, Policy, Tokens};
 use epitome_tokens as tokens;
 use epitome_tokens::Counter;
@@ -185,12 +185,6 @@ impl Assembly {
         }
     }
 
-    /// Uses another budget, for whoever brings their own.
-    pub fn set_budget(&mut self, budget: Budget) {
-        self.known = WindowFacts { stated: Some(budget.window), ..WindowFacts::default() };
-        self.given = Some(budget);
-    }
-
     /// How to compact.
     pub fn policy(&self) -> &Arc<Policy> {
         &self.policy
@@ -265,11 +259,6 @@ impl Assembly {
         Ok(is_other)
     }
 
-    /// States the window for this run.
-    pub fn state_window(&mut self, window: Tokens) {
-        self.known = WindowFacts { stated: Some(window), learned: None, ..self.known };
-    }
-
     /// Learns a window from a refusal of a request that takes `counted` by our count; the window now, where that
     /// is another. What the provider calls its limit is brought to our scale: as much smaller as our count of the
     /// refused request was below the provider's.
@@ -290,11 +279,6 @@ impl Assembly {
         }
         self.known.learned = Some(window);
         Some(window)
-    }
-
-    /// The model's own counter, whatever the policy counts by.
-    pub fn model_measure(&self) -> ModelMeasure {
-        ModelMeasure(self.counter.clone())
     }
 }
 

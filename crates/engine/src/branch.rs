@@ -1,8 +1,9 @@
-//! Moving about in the tree: another path becomes the session's, and what was done on the one being
-//! left can be summarised at the place it is left for.
+//! Navigation in the tree of a session: another path becomes the session's, and what was done on the one
+//! being left can be summarised at the place it is left for. The tree itself is the log's.
 
 use crate::driver::Driver;
-use crate::session::{EngineError, Session};
+use crate::error::EngineError;
+use crate::session::Session;
 use epitome_core::ledger::Ledger;
 use epitome_core::{
     Archive, ArchiveError, Author, EntryId, Material, Message, Purpose, Role, SummaryInput, SummaryRequest,
@@ -73,7 +74,7 @@ impl Driver {
         &self,
         session: &mut Session,
         target: EntryId,
-        farewell: BranchExit,
+        exit: BranchExit,
     ) -> Result<NavigationOutcome, EngineError> {
         let leaving = session.leaving(target)?;
         for hook in self.ports().hooks() {
@@ -82,7 +83,7 @@ impl Driver {
                 return Ok(NavigationOutcome::Stayed { why: format!("{} said no", hook.name()) });
             }
         }
-        let text = match farewell {
+        let text = match exit {
             BranchExit::Summary { focus } if !leaving.messages.is_empty() => {
                 match self.branch_summary(session, &leaving.messages, focus.as_deref()).await? {
                     Ok(text) => Some(text),
@@ -93,7 +94,7 @@ impl Driver {
         };
         session.move_to(Some(target))?;
         let summary = match text {
-            Some(text) => Some(session.say(Message::text(Role::User, Author::Harness, text))?),
+            Some(text) => Some(session.append(Message::text(Role::User, Author::Harness, text))?),
             None => None,
         };
         Ok(NavigationOutcome::There { summary })

@@ -1,5 +1,5 @@
-//! Counting as a policy wants it: by the session's model, or by one of the simpler rules that other
-//! systems decide by.
+//! Implementations of the core's `Measure`: the session's model's own counter, or one of the simpler rules
+//! that other systems decide by. Tokenizers are the `tokens` crate's.
 
 use epitome_core::policy::{CountRule, CountText};
 use epitome_core::{Image, Measure, Message, Policy, Sizes, Tokens};

@@ -1,23 +1,23 @@
-//! The driver: puts a plan's questions to models, hooks and operators, within their deadlines, and takes the walk
-//! of one call: pre-passes, the check, what was made elsewhere or beforehand, a compaction of its own, recovery
-//! from an overflow. What it decides by is the session's policy; what it appends is the session's.
+//! The driver: the walk of one call. Pre-passes, the check, what was made elsewhere or beforehand, a compaction of its
+//! own, recovery from an overflow, the end of a turn. [`questions`] puts a plan's questions to the ports, [`sketch`]
+//! stops early; what is decided by is the session's policy, and what is appended is the session's.
+
+mod questions;
+mod sketch;
+
+pub use sketch::{PlanSketch, SketchedCalls};
 
 use crate::check::{Check, CheckPoint, Permission};
+use crate::error::EngineError;
 use crate::event::Event;
-use crate::ports::{Clock, Ports, SummaryModel};
-use crate::restore::restore;
-use crate::session::{EngineError, Phase, PlanOptions, Session, Step};
-use epitome_core::policy::{PruneWhen, TriggerMode};
-use epitome_core::{
-    Archive, Available, CallResult, CheckpointView, Circumstances, CompactorReply, Conclusion, Decision,
-    EditPass, Effect, HookAnswer, HookRun, ModelQuestion, Next, Outcome, Plan, PlanDraft, Range, Record,
-    Strategy, Summarizer, Tokens, Trigger, UpcomingCompaction, embedded,
-};
-use futures_util::future::{Either, join_all, select};
-use serde::Serialize;
-use std::future::Future;
+use crate::ports::Ports;
+use crate::pre_passes::pre_passes;
+use crate::restore::bring_back;
+use crate::session::{Phase, Session, Step};
+use epitome_core::policy::TriggerMode;
+use epitome_core::{Circumstances, Conclusion, Outcome, Range, Record, Tokens, Trigger};
+use futures_util::future::join_all;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Asks on behalf of sessions.
 #[derive(Clone, Default)]
@@ -66,40 +66,14 @@ pub enum Recovery {
     },
 }
 
-/// What a compaction would set out to do.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PlanSketch {
-    /// The ways of making room, in the order they would be tried.
-    pub strategies: Vec<Strategy>,
-    /// What the history is to come down to.
-    pub target: Tokens,
-    /// Messages that would leave view.
-    pub leaving: Vec<epitome_core::EntryId>,
-    /// Messages that would stay in view.
-    pub staying: Vec<epitome_core::EntryId>,
-    /// Calls of a model, where one would be asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub calls: Option<SketchedCalls>,
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// The model said its last word.
+    Good,
+    /// It failed, or was stopped.
+    Broken,
 }
-
-/// The calls a summary would take if each went well at once.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SketchedCalls {
-    /// Who would be asked.
-    pub summarizer: String,
-    /// How many calls.
-    pub calls: u64,
-    /// What all of them would send, by our count; an estimate where there are several.
-    pub input: Tokens,
-    /// What all of them may answer.
-    pub output_max: Tokens,
-}
-
-/// A plan asks for its calls, for each hook once, and for an operator; this many questions beyond its calls are more
-/// than any plan has.
-const QUESTIONS_BESIDE_CALLS_MAX: usize = 64;
-/// What is brought back leaves at least this part of the way to the next compaction free.
-const RESTORE_SHARE: (u64, u64) = (4, 5);
 
 impl Driver {
     /// A driver that asks whoever is in `ports`.
@@ -204,238 +178,17 @@ impl Driver {
     ) -> Result<Conclusion, EngineError> {
         let began = self.ports.clock.now();
         announce(session, trigger);
-        settle(session)?;
+        extend_far_ledger(session)?;
         let mut pauses = Vec::new();
         let mut conclusion = self.drive(session, trigger, options, &mut pauses).await?;
         session.state.events.extend(pauses);
-        self.bring_back(session, &mut conclusion);
+        if let Some(restorer) = self.ports.restorer.as_deref() {
+            bring_back(restorer, session, &mut conclusion);
+        }
         let took = self.ports.clock.now().saturating_sub(began);
         conclusion.record.duration_ms = took.as_millis() as u64;
         conclusion.record.time_ms = self.ports.clock.unix_ms();
         Ok(conclusion)
-    }
-
-    /// What a compaction would come to, with nothing appended. Models and hooks are asked as for a real one, and
-    /// an operator counts as agreeing.
-    pub async fn preview(
-        &self,
-        session: &Session,
-        trigger: Trigger,
-        options: CompactOptions,
-    ) -> Result<Arc<Record>, EngineError> {
-        let mut copy = session.clone();
-        let mut approving = self.clone();
-        approving.ports.operator = Some(Arc::new(ApproveAll));
-        let conclusion = approving.conclusion(&mut copy, trigger, options).await?;
-        copy.conclude(conclusion)
-    }
-
-    /// What a compaction would set out to do; none where there is nothing to do. Nobody is asked, hooks
-    /// included, and the session stays as it is.
-    pub fn sketch(
-        &self,
-        session: &Session,
-        trigger: Trigger,
-        options: CompactOptions,
-    ) -> Result<Option<PlanSketch>, EngineError> {
-        let mut available = self.available();
-        available.hooks = false;
-        let asked = PlanOptions { available, range: options.range, circumstances: options.circumstances };
-        let PlanDraft::Plan(plan) = Plan::draft(session.job(trigger, asked))? else { return Ok(None) };
-        let mut sketch = PlanSketch {
-            strategies: plan.strategies().to_vec(),
-            target: plan.target(),
-            leaving: plan.leaving(),
-            staying: plan.staying(),
-            calls: None,
-        };
-        // Beginning a plan reads what it covers; that is worth it only where a model would be paid for it.
-        if self.ports.model.is_some()
-            && let Next::Call(question) = plan.begin()?
-        {
-            sketch.calls = Some(self.calls_of(session, &question));
-        }
-        Ok(Some(sketch))
-    }
-
-    fn calls_of(&self, session: &Session, question: &ModelQuestion<'_>) -> SketchedCalls {
-        let measure = &**session.assembly().measure();
-        let (now, all) = (question.requests(), question.calls_left() as u64);
-        let of_all = |tokens: Tokens| tokens.share(all, (now.len() as u64).max(1));
-        let name = self.ports.model.as_ref().map(|asked| asked.model.name().to_owned());
-        SketchedCalls {
-            summarizer: name.unwrap_or_default(),
-            calls: all,
-            input: of_all(now.iter().map(|request| request.tokens(measure)).sum()),
-            output_max: of_all(now.iter().map(|request| request.output_max).sum()),
-        }
-    }
-
-    /// Puts the plan's questions to whoever can answer them until it is done.
-    pub(crate) async fn drive(
-        &self,
-        session: &Session,
-        trigger: Trigger,
-        options: CompactOptions,
-        pauses: &mut Vec<Event>,
-    ) -> Result<Conclusion, EngineError> {
-        let available = match options.asking {
-            AskScope::Everybody => self.available(),
-            AskScope::Nobody => Available::none(&self.ports.prompts),
-        };
-        let asked = PlanOptions { available, range: options.range, circumstances: options.circumstances };
-        let mut next = match Plan::draft(session.job(trigger, asked))? {
-            PlanDraft::Plan(plan) => plan.begin()?,
-            PlanDraft::Settled(conclusion) => return Ok(conclusion),
-        };
-        let questions_max = session.policy().guard.calls_max as usize + QUESTIONS_BESIDE_CALLS_MAX;
-        for _ in 0..questions_max {
-            next = match next {
-                Next::Done(conclusion) => return Ok(conclusion),
-                Next::Summarize(ask) => {
-                    let draft = embedded::summarize(&ask.material(), ask.budget());
-                    ask.answer(Ok(draft))?
-                }
-                Next::Consult(consultation) => {
-                    let answers = self.consult(session, &consultation.event()).await;
-                    consultation.answer(answers)?
-                }
-                Next::Call(question) => {
-                    let called = self.call(&question).await;
-                    question.answer(called)?
-                }
-                Next::Delegate(delegation) => {
-                    let list = self.transform(session, &delegation.messages()).await;
-                    delegation.answer(list)?
-                }
-                Next::Await(checkpoint) => {
-                    let pending = checkpoint.pending();
-                    pauses.push(Event::Pending { pending: pending.clone() });
-                    let decision = self.decide(session, pending).await;
-                    checkpoint.answer(decision)?
-                }
-            };
-        }
-        unreachable!("a plan hands out at most `guard.calls_max` calls, and each other question once")
-    }
-
-    fn available(&self) -> Available<'_> {
-        let summarizer = self.ports.model.as_ref().map(|SummaryModel { model, is_warm, .. }| Summarizer {
-            name: model.name(),
-            window: model.window(),
-            output_max: model.output_max(),
-            takes_parallel: model.takes_parallel(),
-            is_warm: *is_warm,
-        });
-        Available {
-            summarizer,
-            native: self.ports.model.as_ref().is_some_and(|model| model.is_native),
-            hooks: !self.ports.hooks().is_empty(),
-            compactor: self.ports.compactor().is_some(),
-            operator: self.ports.operator.is_some(),
-            prompts: &self.ports.prompts,
-        }
-    }
-
-    /// Makes the calls of an question: at once where there are several.
-    async fn call(&self, question: &ModelQuestion<'_>) -> Vec<CallResult> {
-        let Some(SummaryModel { model, .. }) = &self.ports.model else { return Vec::new() };
-        join_all(question.requests().iter().map(|request| model.summarize(request.clone()))).await
-    }
-
-    /// Asks every hook at once, each within its deadline.
-    async fn consult(&self, session: &Session, event: &UpcomingCompaction) -> Vec<HookAnswer> {
-        let archive: &dyn Archive = &**session.archive();
-        let asked = self.ports.hooks().iter().map(|hook| async move {
-            let (result, duration_ms) = self.within(session, hook.before(event, archive)).await;
-            HookAnswer { name: hook.name().into(), duration_ms, result: result.unwrap_or_else(Err) }
-        });
-        join_all(asked).await
-    }
-
-    async fn transform(
-        &self,
-        session: &Session,
-        messages: &[epitome_core::EntryId],
-    ) -> Result<CompactorReply, String> {
-        let Some(compactor) = self.ports.compactor() else { return Err("no compactor is installed".into()) };
-        let (result, _) = self.within(session, compactor.transform(messages, &**session.archive())).await;
-        result.unwrap_or_else(Err)
-    }
-
-    /// Waits for an operator, as long as the policy lets one take.
-    async fn decide(&self, session: &Session, pending: CheckpointView) -> Decision {
-        let Some(operator) = &self.ports.operator else { return Decision::TimedOut };
-        let deciding = operator.decide(pending);
-        match session.policy().guard.checkpoint_seconds_max {
-            Some(seconds) => {
-                let (decision, _) = timed(&*self.ports.clock, Duration::from_secs(seconds), deciding).await;
-                decision.unwrap_or(Decision::TimedOut)
-            }
-            None => deciding.await,
-        }
-    }
-
-    /// Runs something within the hooks' deadline; says how long it took.
-    pub(crate) async fn within<T>(
-        &self,
-        session: &Session,
-        work: impl Future<Output = T> + Unpin,
-    ) -> (Result<T, String>, u64) {
-        let most = Duration::from_secs(session.policy().guard.hook_seconds_max);
-        timed(&*self.ports.clock, most, work).await
-    }
-
-    /// Puts what the policy wants back in view behind the summary, as far as there is room.
-    fn bring_back(&self, session: &Session, conclusion: &mut Conclusion) {
-        let Some(restorer) = self.ports.restorer.as_deref() else { return };
-        let (policy, budget) = (session.policy(), session.budget());
-        let Conclusion { effect: Effect::Compact(compaction), record } = conclusion else { return };
-        let Some(summary) = &mut compaction.summary else { return };
-        let limit = budget.limit(policy).less(budget.fixed).min(budget.room());
-        let history_after = record.tokens_after.less(budget.fixed);
-        let room = limit.less(history_after).share(RESTORE_SHARE.0, RESTORE_SHARE.1);
-        let measure = &**session.assembly().measure();
-        let Some(change) = record.change_mut() else { return };
-        let Some((text, restored)) = restore(&policy.restore, restorer, &change.ledger, measure, room) else {
-            return;
-        };
-        let whole: Arc<str> = format!("{summary}{text}").into();
-        let grown = measure.text(&whole).less(measure.text(summary));
-        change.restored = Some(restored);
-        record.tokens_after += grown;
-        *summary = whole;
-    }
-
-    /// Tells the hooks what came of a compaction; their failures are recorded, and nothing else.
-    async fn tell_after(
-        &self,
-        session: &mut Session,
-        record: Arc<Record>,
-    ) -> Result<Arc<Record>, EngineError> {
-        if matches!(record.outcome, Outcome::Pruned(_)) || self.ports.hooks().is_empty() {
-            return Ok(record);
-        }
-        let told = self.ports.hooks().iter().map(|hook| {
-            let (record, session) = (&record, &*session);
-            async move {
-                let (result, duration_ms) = self.within(session, hook.after(record)).await;
-                let why = result.unwrap_or_else(Err).err()?;
-                Some(HookRun {
-                    name: hook.name().into(),
-                    duration_ms,
-                    told: format!("failed after it: {why}"),
-                })
-            }
-        });
-        let failed: Vec<HookRun> = join_all(told).await.into_iter().flatten().collect();
-        if failed.is_empty() {
-            return Ok(record);
-        }
-        session.state.events.extend(failed.iter().map(|run| Event::HookFailed { run: run.clone() }));
-        let mut record = Record::clone(&record);
-        record.hooks.extend(failed);
-        Ok(Arc::new(record))
     }
 
     /// Warns once that the context is nearly full.
@@ -484,24 +237,6 @@ impl Driver {
     }
 }
 
-/// How a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TurnEnd {
-    /// The model said its last word.
-    Good,
-    /// It failed, or was stopped.
-    Broken,
-}
-
-/// An operator who agrees to everything, for previews.
-struct ApproveAll;
-
-impl crate::ports::Operator for ApproveAll {
-    fn decide(&self, _: CheckpointView) -> crate::ports::BoxFuture<'_, Decision> {
-        Box::pin(std::future::ready(Decision::Approve))
-    }
-}
-
 /// A session while it is compacted. However that ends, cancelled or failed too, what went on before goes on after it.
 struct PhaseGuard<'s> {
     session: &'s mut Session,
@@ -533,9 +268,9 @@ pub(crate) fn announce(session: &mut Session, trigger: Trigger) {
     session.state.events.push(Event::Triggered { trigger, tokens, limit, window: budget.window });
 }
 
-pub(crate) fn settle(session: &mut Session) -> Result<(), EngineError> {
+pub(crate) fn extend_far_ledger(session: &mut Session) -> Result<(), EngineError> {
     let archive = session.archive().clone();
-    Ok(session.timeline_mut().settle(&*archive)?)
+    Ok(session.timeline_mut().extend_far_ledger(&*archive)?)
 }
 
 /// Why no room may be made for a request that the provider refused.
@@ -570,77 +305,4 @@ fn remind(session: &mut Session, check: &Check) {
         session.state.is_reminded = true;
         session.state.events.push(Event::Due { tokens: check.tokens, limit: check.limit });
     }
-}
-
-/// Runs something within a deadline; says how long it took.
-async fn timed<T>(
-    clock: &dyn Clock,
-    most: Duration,
-    work: impl Future<Output = T> + Unpin,
-) -> (Result<T, String>, u64) {
-    let began = clock.now();
-    let result = match select(work, clock.sleep(most)).await {
-        Either::Left((value, _)) => Ok(value),
-        Either::Right(_) => Err(format!("no answer within {} s", most.as_secs())),
-    };
-    (result, clock.now().saturating_sub(began).as_millis() as u64)
-}
-
-/// Runs the passes that are due at `point`: repeated texts, and the bulk of old messages. The record of the last that
-/// did anything.
-fn pre_passes(session: &mut Session, point: CheckPoint) -> Result<Option<Arc<Record>>, EngineError> {
-    let mut record = None;
-    if session.policy().mode == TriggerMode::Off {
-        return Ok(record);
-    }
-    if wants_trim(session) {
-        record = pass(session, EditPass::Trim)?.or(record);
-    }
-    if wants_prune(session, point) {
-        let pruned = pass(session, EditPass::Prune)?;
-        if pruned.is_none() {
-            tell_deferred(session)?;
-        }
-        record = pruned.or(record);
-    }
-    Ok(record)
-}
-
-fn wants_trim(session: &Session) -> bool {
-    let rule = &session.policy().trim;
-    let limit = rule.absolute.unwrap_or_else(|| rule.at.of(session.budget().window));
-    rule.enabled && session.figure().0 >= limit
-}
-
-fn wants_prune(session: &Session, point: CheckPoint) -> bool {
-    match session.policy().prune.when {
-        // What a compaction keeps is pruned by its plan.
-        PruneWhen::Never | PruneWhen::Compaction => false,
-        PruneWhen::Check => true,
-        PruneWhen::ToolRound => point == CheckPoint::Call && session.is_in_tool_loop(),
-    }
-}
-
-/// One pass over the context.
-fn pass(session: &mut Session, pass: EditPass) -> Result<Option<Arc<Record>>, EngineError> {
-    let idle = session.state.idle_minutes;
-    session.edit_pass(pass, idle)?.map(|conclusion| session.conclude(conclusion)).transpose()
-}
-
-/// Says that pruning is put off until the provider's cache is cold: once, until the context is rebuilt.
-fn tell_deferred(session: &mut Session) -> Result<(), EngineError> {
-    let rebuilds = session.timeline().rebuilds();
-    let Some(minutes) = session.policy().prune.cache_cold_minutes else { return Ok(()) };
-    if session.state.deferred_at == Some(rebuilds) {
-        return Ok(());
-    }
-    if let Some(Conclusion { record, .. }) = session.edit_pass(EditPass::Prune, Some(minutes))? {
-        let freed = record.tokens_before.less(record.tokens_after);
-        let why = format!(
-            "pruning would free {freed} tokens, and waits for {minutes} minutes without a word: until then the provider's cache holds what follows"
-        );
-        session.state.deferred_at = Some(rebuilds);
-        session.state.events.push(Event::Noop { why, strategy: Strategy::Prune });
-    }
-    Ok(())
 }

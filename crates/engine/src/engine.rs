@@ -9,8 +9,9 @@ use crate::assembly::{Assembly, RefusalFigures};
 use crate::branch::{BranchExit, NavigationOutcome};
 use crate::check::CheckPoint;
 use crate::driver::{CompactOptions, Driver, PlanSketch, Recovery, TurnEnd};
+use crate::error::EngineError;
 use crate::ports::Spawn;
-use crate::session::{EngineError, Session, SessionOptions, Step};
+use crate::session::{Session, SessionOptions, Step};
 use crate::store::{
     ChainHash, Claim, CommitBatch, EventPosition, MessageLocation, SessionId, Store, StoreError, StoredEvent,
     TenantId,
@@ -277,13 +278,13 @@ impl Engine {
         &self,
         checkout: &Checkout,
         target: EntryId,
-        farewell: BranchExit,
+        exit: BranchExit,
     ) -> Result<NavigationOutcome, EngineError> {
         let tree = self.tree(checkout.session).await?;
         let _writer = tree.writer().await;
         let mut session = self.check_out(&tree, checkout).await?;
         self.load_path(&session, checkout.session, target).await?;
-        let moved = checkout.driver.navigate(&mut session, target, farewell).await?;
+        let moved = checkout.driver.navigate(&mut session, target, exit).await?;
         let step = session.step(None);
         tree.commit(&*self.store, &mut session, &step).await?;
         Ok(moved)

@@ -17,10 +17,10 @@
 //! let driver = Driver::default(); // asks nobody: the embedded summariser writes
 //! for _ in 0..200 {
 //!     let asked = "please never touch config.toml; read src/lib.rs and tell me what parse_header does";
-//!     session.say(Message::text(Role::User, Author::Person, asked))?;
+//!     session.append(Message::text(Role::User, Author::Person, asked))?;
 //!     driver.prepare(&mut session).await?; // before each call
 //!     let context = session.shown()?; // what to send
-//!     session.say(Message::text(Role::Assistant, Author::Model, "it splits the header at each colon"))?;
+//!     session.append(Message::text(Role::Assistant, Author::Model, "it splits the header at each colon"))?;
 //! #   assert!(session.check().tokens < Tokens(8_000) && !context.is_empty());
 //! }
 //! assert!(!session.compactions().is_empty());
@@ -36,8 +36,11 @@ mod check;
 mod count;
 mod driver;
 mod engine;
+mod error;
 mod event;
+mod far_ledger;
 mod ports;
+mod pre_passes;
 mod replay;
 mod restore;
 mod session;
@@ -54,12 +57,13 @@ pub use count::{ModelMeasure, measure_for};
 pub use driver::{AskScope, CompactOptions, Driver, PlanSketch, Recovery, SketchedCalls, TurnEnd};
 
 pub use engine::{Checkout, Engine, HashedMessages, PreparedSession};
+pub use error::EngineError;
 pub use event::Event;
 pub use ports::{
     BoxFuture, Clock, FileNow, FrozenClock, Hook, HookRole, Model, Operator, Ports, Restorer, Spawn,
     SummaryModel, TwoCompactors,
 };
 pub use replay::{ReplayInput, ReplayedCall, replay};
-pub use session::{AppendedEntry, EngineError, Phase, Session, SessionOptions, Step};
+pub use session::{AppendedEntry, Phase, Session, SessionOptions, Step};
 pub use speculation::{Background, Ready, Speculation};
 pub use timeline::{Lens, Timeline, TimelineError};

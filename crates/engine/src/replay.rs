@@ -4,7 +4,8 @@
 
 use crate::check::CheckPoint;
 use crate::driver::{Driver, Recovery, TurnEnd};
-use crate::session::{EngineError, Session};
+use crate::error::EngineError;
+use crate::session::Session;
 use crate::timeline::Timeline;
 use epitome_core::{Author, EntryId, Outcome, Record, RecordSource, Role, Slot, Tokens, Trigger};
 use epitome_tokens::Usage;

@@ -1,11 +1,17 @@
-//! What is brought back into view after a compaction: files as they are now, skills, tool definitions,
-//! each within its count and budget. It stands behind the summary, outside its frame.
+//! Restoring after a compaction: files as they are now, skills and tool definitions, each within its count
+//! and budget, put behind the summary and outside its frame. Reading them from their source is the
+//! `Restorer`'s.
 
 use crate::ports::Restorer;
+use crate::session::Session;
 use epitome_core::ledger::Ledger;
 use epitome_core::policy::{LargerFile, RestoreRule};
-use epitome_core::{Measure, RestoreReport, Tokens};
+use epitome_core::{Conclusion, Effect, Measure, RestoreReport, Tokens};
 use std::cmp::Reverse;
+use std::sync::Arc;
+
+/// What is brought back leaves at least this part of the way to the next compaction free.
+const RESTORE_SHARE: (u64, u64) = (4, 5);
 
 /// The blank line before a piece, the line break below its heading, and what counting both apart rounds up.
 const JOINTS: Tokens = Tokens(2);
@@ -18,9 +24,29 @@ struct RestorePage<'a> {
     restored: RestoreReport,
 }
 
+/// Puts what the policy wants back in view behind the summary, as far as there is room.
+pub(crate) fn bring_back(restorer: &dyn Restorer, session: &Session, conclusion: &mut Conclusion) {
+    let (policy, budget) = (session.policy(), session.budget());
+    let Conclusion { effect: Effect::Compact(compaction), record } = conclusion else { return };
+    let Some(summary) = &mut compaction.summary else { return };
+    let limit = budget.limit(policy).less(budget.fixed).min(budget.room());
+    let history_after = record.tokens_after.less(budget.fixed);
+    let room = limit.less(history_after).share(RESTORE_SHARE.0, RESTORE_SHARE.1);
+    let measure = &**session.assembly().measure();
+    let Some(change) = record.change_mut() else { return };
+    let Some((text, restored)) = restore(&policy.restore, restorer, &change.ledger, measure, room) else {
+        return;
+    };
+    let whole: Arc<str> = format!("{summary}{text}").into();
+    let grown = measure.text(&whole).less(measure.text(summary));
+    change.restored = Some(restored);
+    record.tokens_after += grown;
+    *summary = whole;
+}
+
 /// The text to put behind a summary, and what it holds; at most `room` of it. None where there is nothing to
 /// bring back.
-pub(crate) fn restore(
+fn restore(
     rule: &RestoreRule,
     restorer: &dyn Restorer,
     ledger: &Ledger,

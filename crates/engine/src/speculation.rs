@@ -3,10 +3,11 @@
 //! handed in, so that the engine needs no runtime of its own.
 
 use crate::assembly::speculation_lead;
-use crate::driver::{CompactOptions, Driver, Recovery, announce, settle};
+use crate::driver::{CompactOptions, Driver, Recovery, announce, extend_far_ledger};
+use crate::error::EngineError;
 use crate::event::Event;
 use crate::ports::{BoxFuture, Spawn};
-use crate::session::{EngineError, Session, Step};
+use crate::session::{Session, Step};
 use epitome_core::policy::TriggerMode;
 use epitome_core::{
     CallCost, Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Tokens, Trigger,
@@ -182,7 +183,7 @@ impl Speculation {
     /// Makes the summary; none where nothing came of it.
     pub async fn run(mut self, driver: &Driver) -> Option<Ready> {
         let bond = self.copy.bond()?;
-        settle(&mut self.copy).ok()?;
+        extend_far_ledger(&mut self.copy).ok()?;
         let mut pauses = Vec::new();
         let options = CompactOptions::default();
         let driven = driver.drive(&self.copy, Trigger::Threshold, options, &mut pauses).await.ok()?;

@@ -3,8 +3,8 @@
 //! here, and nothing is asked.
 
 use crate::breaker::Breaker;
+use crate::far_ledger::FarLedger;
 use crate::view_tally::ViewTally;
-use epitome_core::ledger::Ledger;
 use epitome_core::policy::{GuardRule, TriggerRule};
 use epitome_core::{
     Archive, ArchiveError, Context, Entry, EntryId, FarHistory, Log, LogError, LogReader, Mark, Measure,
@@ -44,13 +44,6 @@ pub(crate) struct UsageAnchor {
     pub slots: usize,
 }
 
-/// The oldest part of a history, whose ledger is carried along so that it need not be read again.
-#[derive(Clone, Default)]
-struct FarLedger {
-    count: usize,
-    ledger: Ledger,
-}
-
 /// What a timeline reads a log with.
 #[derive(Clone, Copy)]
 pub struct Lens<'a> {
@@ -65,12 +58,6 @@ pub struct Lens<'a> {
     /// The model the session is held with: usage of another says nothing.
     pub model: &'a str,
 }
-
-/// A summary is made from originals at most this far back: several windows of most models, and
-/// about a second's work. Past it a compaction would cost more the longer a session is.
-const MATERIAL_TOKENS_MAX: Tokens = Tokens(300_000);
-/// One giant message counts as at most this much of it: it must not hide all that came before.
-const MESSAGE_TOKENS_MAX: Tokens = Tokens(30_000);
 
 impl Timeline {
     /// A timeline over a log that has taken up none of it yet.
@@ -294,30 +281,15 @@ impl Timeline {
         self.tally.recount(&self.context, lens)
     }
 
-    /// Takes the ledger of what has come to lie too far back. Each message is read for it once.
-    pub(crate) fn settle(&mut self, archive: &dyn Archive) -> Result<(), ArchiveError> {
-        let count = self.far_count();
-        for &id in self.history.get(self.far.count..count).unwrap_or_default() {
-            self.far.ledger.update(id, &*archive.message(id)?);
-        }
-        self.far.count = self.far.count.max(count);
-        Ok(())
-    }
-
-    /// How many messages, oldest first, are too far back to be read for a summary.
-    fn far_count(&self) -> usize {
-        let mut tokens = Tokens::ZERO;
-        let is_near = |id: &&EntryId| {
-            tokens += self.sizes.total(**id).min(MESSAGE_TOKENS_MAX);
-            tokens <= MATERIAL_TOKENS_MAX
-        };
-        self.history.len() - self.history.iter().rev().take_while(is_near).count()
+    /// Takes the ledger of what has come to lie too far back.
+    pub(crate) fn extend_far_ledger(&mut self, archive: &dyn Archive) -> Result<(), ArchiveError> {
+        self.far.extend(&self.history, &self.sizes, archive)
     }
 
     /// The messages whose originals a compaction may read: those that are not too far back, what is in view, what
     /// people said, and what the ledger has not taken yet.
     pub fn readable(&self) -> Vec<EntryId> {
-        let near = self.far.count.min(self.far_count());
+        let near = self.far.near_from(&self.history, &self.sizes);
         let is_said = |id: &&EntryId| {
             self.log.item(**id).is_some_and(|item| item.author == epitome_core::Author::Person)
         };
@@ -331,7 +303,7 @@ impl Timeline {
 
     /// What is known of the part that is too far back.
     pub(crate) fn earlier(&self) -> FarHistory<'_> {
-        FarHistory { count: self.far.count, ledger: &self.far.ledger }
+        self.far.history()
     }
 
     /// What the context is derived with.

@@ -1,6 +1,6 @@
 //! Who sessions can ask, as settings say it: the model that writes summaries, hooks that are commands, the clock.
 //! Connections are made only where a model is asked, and a prompt's file is written only outside a dry run. Waiting
-//! for whoever is asked is `waiting`'s.
+//! for whoever is asked is `runner`'s.
 
 use crate::clock::WallClock;
 use crate::command_hook::CommandHook;

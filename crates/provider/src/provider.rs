@@ -102,7 +102,7 @@ impl Provider {
         Self { setup, world, gauge, last: RwLock::default() }
     }
 
-    /// Notes the session's last request, as it was sent, for [`SummaryInput::Prefix`](epitome_core::Body::Prefix)
+    /// Notes the session's last request, as it was sent, for [`SummaryInput::Prefix`](epitome_core::SummaryInput::Prefix)
     /// to go on with.
     pub fn remember(&self, last: LastRequest) {
         *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(last);

@@ -1,4 +1,4 @@
-//! The name someone meant.
+//! Suggestions for a name that is not known: the nearest one by edit distance.
 
 /// A name is taken for another where at most a third of its letters must change.
 const LETTERS_PER_CHANGE: usize = 3;

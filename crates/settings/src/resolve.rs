@@ -1,4 +1,5 @@
-//! From everything that was written to one policy, each value with who said it.
+//! Merging of all sources by strength into one policy, each value with who said it. Each source is
+//! read by its own module; what other systems' names mean is `foreign`'s.
 
 use super::error::SettingsError;
 use super::file::{self, SettingsFile, SourceText, is_match};

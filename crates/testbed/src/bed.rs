@@ -4,7 +4,7 @@ use crate::clock::TestClock;
 use crate::gauge::Quarter;
 use crate::model::TestModel;
 use epitome_core::{
-    Archive, Author, Block, Budget, Call, Entry, EntryId, Expressible, Log, Message, Policy, Record,
+    Archive, Author, Block, Budget, Call, Context, Entry, EntryId, Expressible, Log, Message, Policy, Record,
     ResultPart, Role, Settings, SizeTable, Tokens, ToolResult, Trigger,
 };
 use epitome_engine::{
@@ -158,7 +158,7 @@ impl Bed {
     /// Says a message.
     pub fn say(&mut self, message: Message) -> EntryId {
         self.said += 1;
-        self.session.say(message).expect("all is in memory")
+        self.session.append(message).expect("all is in memory")
     }
 
     /// A person speaks.
@@ -262,6 +262,19 @@ impl Bed {
         let (sizes, archive) = (self.session.timeline().sizes().clone(), self.session.archive().clone());
         Session::new(Arc::new(log), sizes, archive, self.session.assembly().clone())
             .with_options(self.session.options().clone())
+    }
+
+    /// Goes on in another room.
+    pub fn use_budget(&mut self, budget: Budget) {
+        let now = self.session.assembly();
+        let (policy, measure) = (now.policy().clone(), now.measure().clone());
+        let assembly = Assembly::of_parts(policy, measure, now.count_method(), budget);
+        self.session.set_assembly(assembly).expect("all is in memory");
+    }
+
+    /// What each slot of a context takes, oldest first.
+    pub fn slot_tokens(context: &Context) -> Vec<Tokens> {
+        (0..context.slots().len()).map(|at| context.tokens_between(at, at + 1)).collect()
     }
 
     /// What a compaction would come to.

@@ -207,7 +207,7 @@ fn what_cannot_fit_is_an_outcome_that_names_the_parts_and_leaves_all_as_it_was()
     );
     assert_eq!((record.outcome.why(), bed.in_view(), bed.model.requests()), (Some(told), ids, vec![]));
     assert_eq!((bed.session.phase(), bed.session.breaker().is_open()), (Phase::Idle, false));
-    bed.session.assembly_mut().set_budget(Budget { window: Tokens(12_000), ..budget });
+    bed.use_budget(Budget { window: Tokens(12_000), ..budget });
     assert_eq!(bed.prepare().map(|record| word(&record)), Some("compacted"));
 }
 

@@ -17,9 +17,7 @@ fn nearly_due(maker: Maker) -> (Bed, Vec<EntryId>) {
 
 /// The same session, in a window of so many tokens.
 fn in_window(bed: &mut Bed, window: u64) {
-    let mut assembly = bed.session.assembly().clone();
-    assembly.set_budget(Budget { window: Tokens(window), ..assembly.budget() });
-    bed.session.set_assembly(assembly).expect("all is in memory");
+    bed.use_budget(Budget { window: Tokens(window), ..bed.session.budget() });
 }
 
 /// Up to and with its summary, a context as text.

@@ -24,7 +24,7 @@ impl Derived {
     fn of(timeline: &Timeline) -> Self {
         Self {
             slots: timeline.context().slots().to_vec(),
-            sizes: timeline.context().newest_sizes(usize::MAX),
+            sizes: Bed::slot_tokens(timeline.context()),
             pins: timeline.context().pins().to_vec(),
             history: timeline.history().to_vec(),
             compactions: timeline.compactions().to_vec(),

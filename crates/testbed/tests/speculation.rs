@@ -148,7 +148,7 @@ impl Road {
 
     fn say(&mut self, role: Role, author: Author, text: &str) {
         let message = Message::text(role, author, text);
-        let id = self.session.say(message).expect("all is in memory");
+        let id = self.session.append(message).expect("all is in memory");
         self.said.push((id, text.to_owned()));
     }
 

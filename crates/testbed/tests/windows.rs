@@ -50,7 +50,7 @@ fn due_from(assembly: Assembly) -> (Tokens, Tokens) {
         }
         before = check.tokens;
         let said = Message::text(Role::User, Author::Person, "and one more line of words ".repeat(20));
-        session.say(said).expect("all is in memory");
+        session.append(said).expect("all is in memory");
     }
     panic!("nothing was ever due")
 }

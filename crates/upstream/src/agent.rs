@@ -1,9 +1,9 @@
 //! The default script: an agent that works with the tools it is offered for some rounds, then answers.
 
 use crate::Script;
-use crate::asked::Asked;
 use crate::dice::Dice;
-use crate::reply::{Reply, Said, Stop};
+use crate::parsed_request::ParsedRequest;
+use crate::reply::{Reply, ReplyBlock, Stop};
 use crate::tool::Tool;
 use epitome_core::{Author, Message, Role};
 use epitome_tokens::Counter;
@@ -18,7 +18,7 @@ const ASIDE_TOKENS: u64 = 40;
 const THOUGHT_TOKENS: u64 = 60;
 
 /// The agent's next step.
-pub(crate) fn step(asked: &Asked, script: &Script) -> Reply {
+pub(crate) fn step(asked: &ParsedRequest, script: &Script) -> Reply {
     let mut dice = Dice::new(script.seed, &asked.prompt.digest());
     let mut parts = Vec::new();
     if asked.wants_reasoning() {
@@ -27,11 +27,11 @@ pub(crate) fn step(asked: &Asked, script: &Script) -> Reply {
     let round = rounds_made(asked) + 1;
     let tools = callable(asked, round <= script.tool_rounds);
     if tools.is_empty() {
-        parts.push(Said::Text(prose(&mut dice, script.reply_tokens, &asked.counter)));
+        parts.push(ReplyBlock::Text(prose(&mut dice, script.reply_tokens, &asked.counter)));
         return Reply { parts, stop: Stop::End };
     }
     let aside = script.reply_tokens.min(ASIDE_TOKENS);
-    parts.push(Said::Text(prose(&mut dice, aside, &asked.counter)));
+    parts.push(ReplyBlock::Text(prose(&mut dice, aside, &asked.counter)));
     let calls = 1 + usize::from(dice.below(PARALLEL_EVERY) == 0);
     for _ in 0..calls {
         let tool = dice.pick(&tools);
@@ -41,23 +41,23 @@ pub(crate) fn step(asked: &Asked, script: &Script) -> Reply {
 }
 
 /// One call, with the round it belongs to in its id: the id survives where rounds before it are compacted.
-pub(crate) fn call(protocol: Protocol, tool: &Tool, round: u32, dice: &mut Dice) -> Said {
+pub(crate) fn call(protocol: Protocol, tool: &Tool, round: u32, dice: &mut Dice) -> ReplyBlock {
     let start = match protocol {
         Protocol::Anthropic => "toolu",
         Protocol::OpenaiChat | Protocol::OpenaiResponses => "call",
     };
     let id = format!("{start}_r{round:03}_{}", dice.hex());
-    Said::Call { id, name: tool.name.clone(), input: tool.arguments(dice).to_string() }
+    ReplyBlock::Call { id, name: tool.name.clone(), input: tool.arguments(dice).to_string() }
 }
 
 /// Sealed reasoning.
-pub(crate) fn thought(asked: &Asked, script: &Script, dice: &mut Dice) -> Said {
+pub(crate) fn thought(asked: &ParsedRequest, script: &Script, dice: &mut Dice) -> ReplyBlock {
     let text = prose(dice, THOUGHT_TOKENS, &asked.counter);
-    Said::Thinking { seal: script.binding.seal(&text, &asked.prompt.digest()), text }
+    ReplyBlock::Thinking { seal: script.binding.seal(&text, &asked.prompt.digest()), text }
 }
 
 /// The rounds of calls made since a person last spoke.
-fn rounds_made(asked: &Asked) -> u32 {
+fn rounds_made(asked: &ParsedRequest) -> u32 {
     let turn = asked.messages.iter().rev().take_while(|message| !opens_turn(message));
     turn.filter_map(|message| message.calls().last()).find_map(|call| round_of(&call.id.0)).unwrap_or(0)
 }
@@ -72,7 +72,7 @@ fn round_of(id: &str) -> Option<u32> {
 }
 
 /// The tools to call now: those the client insists on, any where there are rounds left, else none.
-fn callable(asked: &Asked, has_rounds: bool) -> Vec<Tool> {
+fn callable(asked: &ParsedRequest, has_rounds: bool) -> Vec<Tool> {
     let mut tools = asked.tools();
     match Choice::of(&asked.envelope.body["tool_choice"]) {
         Choice::Never => tools.clear(),

@@ -1,7 +1,7 @@
 //! An answer, decided: what goes back, when, and whether all of it does.
 
 use crate::complaint::Complaint;
-use crate::overflow::{Refusal, Told};
+use crate::overflow::{ErrorBody, Refusal};
 use epitome_tokens::Usage;
 use epitome_wire::Protocol;
 use serde_json::Value;
@@ -67,9 +67,9 @@ impl Answer {
     /// An overflow error.
     pub(crate) fn refusal(refusal: Refusal) -> Self {
         let content = match refusal.body {
-            Told::Json(value) => Content::Json(value),
-            Told::Html(page) => Content::Html(page),
-            Told::Nothing => Content::Nothing,
+            ErrorBody::Json(value) => Content::Json(value),
+            ErrorBody::Html(page) => Content::Html(page),
+            ErrorBody::Nothing => Content::Nothing,
         };
         Self { status: refusal.status, ..Self::good(content) }
     }

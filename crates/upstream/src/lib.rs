@@ -7,7 +7,6 @@
 
 mod agent;
 mod answer;
-mod asked;
 mod cache;
 mod chain;
 mod complaint;
@@ -17,6 +16,7 @@ mod mishap;
 mod models;
 mod order;
 mod overflow;
+mod parsed_request;
 mod plan;
 mod prompt;
 mod provider;

@@ -2,15 +2,15 @@
 
 use crate::Script;
 use crate::agent;
-use crate::asked::Asked;
 use crate::dice::Dice;
 use crate::order::Fault;
-use crate::reply::{Reply, Said, Stop};
+use crate::parsed_request::ParsedRequest;
+use crate::reply::{Reply, ReplyBlock, Stop};
 use crate::tool::Tool;
 use serde_json::json;
 
 /// The reply a fault makes of this request; none where the fault is not in the reply.
-pub(crate) fn reply(fault: Fault, asked: &Asked, script: &Script) -> Option<Reply> {
+pub(crate) fn reply(fault: Fault, asked: &ParsedRequest, script: &Script) -> Option<Reply> {
     let mut dice = Dice::new(script.seed, &asked.prompt.digest());
     Some(match fault {
         Fault::Empty => Reply { parts: Vec::new(), stop: Stop::End },
@@ -32,14 +32,14 @@ const ERROR_TEXT: &str = "API Error: 429 {\"type\":\"error\",\"error\":{\"type\"
     \"message\":\"This request would exceed your account's rate limit. Please try again later.\"}}";
 
 /// Prose that stops at the cap.
-fn truncated(asked: &Asked, script: &Script, dice: &mut Dice) -> Reply {
+fn truncated(asked: &ParsedRequest, script: &Script, dice: &mut Dice) -> Reply {
     let cap = asked.output_max().unwrap_or(script.reply_tokens);
     let text = agent::prose(dice, cap, &asked.counter);
-    Reply { parts: vec![Said::Text(text)], stop: Stop::Length }
+    Reply { parts: vec![ReplyBlock::Text(text)], stop: Stop::Length }
 }
 
 /// A call where none is wanted: of a tool offered, else of one nobody knows.
-fn called(asked: &Asked, dice: &mut Dice) -> Reply {
+fn called(asked: &ParsedRequest, dice: &mut Dice) -> Reply {
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
     let unknown = Tool { name: "read_file".into(), schema };
     let tool = asked.tools().into_iter().next().unwrap_or(unknown);

@@ -1,12 +1,12 @@
 //! The provider: takes a request, decides the answer, and keeps count. Sending it is left to the server.
 
 use crate::answer::{Answer, Content, Ending};
-use crate::asked::{Asked, Envelope};
 use crate::cache::PrefixCache;
 use crate::chain::Chains;
 use crate::complaint::Complaint;
 use crate::endpoint::Endpoint;
 use crate::order::{Fault, Order};
+use crate::parsed_request::{Envelope, ParsedRequest};
 use crate::recording::Cursor;
 use crate::refusal::{self, LAST_ITEM};
 use crate::report::{Breach, Recorded, Report};
@@ -48,19 +48,19 @@ pub(crate) struct Incoming {
 }
 
 /// A request that passed the door.
-pub(crate) struct Ready {
-    pub(crate) asked: Asked,
+pub(crate) struct CheckedRequest {
+    pub(crate) asked: ParsedRequest,
     pub(crate) kind: Kind,
     pub(crate) order: Order,
 }
 
 /// A request that did not.
-struct Stopped {
+struct RejectedRequest {
     complaint: Complaint,
     breaches: Vec<(String, String)>,
 }
 
-impl From<Complaint> for Stopped {
+impl From<Complaint> for RejectedRequest {
     fn from(complaint: Complaint) -> Self {
         let breaches = vec![(String::new(), complaint.message.clone())];
         Self { complaint, breaches }
@@ -101,7 +101,7 @@ impl Provider {
         state.report.requests
     }
 
-    fn check(&self, incoming: &Incoming) -> Result<Ready, Stopped> {
+    fn check(&self, incoming: &Incoming) -> Result<CheckedRequest, RejectedRequest> {
         if incoming.body.len() > self.script.body_bytes_max {
             return Err(Complaint::of_status(413).into());
         }
@@ -112,10 +112,10 @@ impl Provider {
         self.script.binding.check(&asked)?;
         let kind = self.kind(&asked);
         let order = self.order(kind, incoming, &asked)?;
-        Ok(Ready { asked, kind, order })
+        Ok(CheckedRequest { asked, kind, order })
     }
 
-    fn check_rules(&self, envelope: &Envelope) -> Result<(), Stopped> {
+    fn check_rules(&self, envelope: &Envelope) -> Result<(), RejectedRequest> {
         let protocol = envelope.endpoint.protocol();
         let mut broken = validate::body(protocol, &envelope.body);
         broken.retain(|broken| self.script.strictness.holds(broken.rule));
@@ -125,10 +125,10 @@ impl Provider {
         let Some(first) = broken.first() else { return Ok(()) };
         let complaint = refusal::complaint(protocol, &envelope.body, first);
         let breaches = broken.into_iter().map(|broken| (broken.path, broken.rule.to_owned())).collect();
-        Err(Stopped { complaint, breaches })
+        Err(RejectedRequest { complaint, breaches })
     }
 
-    fn kind(&self, asked: &Asked) -> Kind {
+    fn kind(&self, asked: &ParsedRequest) -> Kind {
         match asked.envelope.endpoint {
             Endpoint::CountTokens | Endpoint::InputTokens => Kind::Count,
             Endpoint::Compact => Kind::Compact,
@@ -139,13 +139,13 @@ impl Provider {
     }
 
     /// The order for a request: its header's, else its model's, else the plan's.
-    fn order(&self, kind: Kind, incoming: &Incoming, asked: &Asked) -> Result<Order, Complaint> {
+    fn order(&self, kind: Kind, incoming: &Incoming, asked: &ParsedRequest) -> Result<Order, Complaint> {
         let planned = self.state().plan.take(kind);
         let told = incoming.told.as_deref().map(str::parse).transpose().map_err(Complaint::invalid)?;
         Ok(told.or(asked.envelope.order).or(planned).unwrap_or_default())
     }
 
-    fn stop(&self, number: u64, endpoint: Endpoint, stopped: Stopped) -> (Kind, Answer) {
+    fn stop(&self, number: u64, endpoint: Endpoint, stopped: RejectedRequest) -> (Kind, Answer) {
         let breach = |(path, rule)| Breach { request: number, path, rule };
         self.state().report.note(stopped.breaches.into_iter().map(breach).collect());
         let kind = match endpoint {

@@ -3,8 +3,8 @@
 //! A request is placed in the recording by its newest assistant message that the recording knows, whatever
 //! was compacted before it, and gets the reply recorded after that.
 
-use crate::asked::{Asked, messages};
-use crate::reply::{Reply, Said, Stop};
+use crate::parsed_request::{ParsedRequest, messages};
+use crate::reply::{Reply, ReplyBlock, Stop};
 use blake3::Hash;
 use epitome_core::{Block, Message, Role, ZeroMeasure};
 use epitome_wire::{ReadError, read};
@@ -87,7 +87,7 @@ impl Recording {
     }
 
     /// The reply to a request.
-    pub(crate) fn next(&self, asked: &Asked, cursor: &mut Cursor) -> Reply {
+    pub(crate) fn next(&self, asked: &ParsedRequest, cursor: &mut Cursor) -> Reply {
         let digest = asked.prompt.digest();
         let runs: Vec<&[Arc<Message>]> =
             asked.messages.chunk_by(|one, other| one.role == other.role).collect();
@@ -118,13 +118,13 @@ impl Recording {
 
 fn reply_of(run: &[Arc<Message>]) -> Reply {
     let parts = parts_of(run);
-    let calls = parts.iter().any(|part| matches!(part, Said::Call { .. }));
+    let calls = parts.iter().any(|part| matches!(part, ReplyBlock::Call { .. }));
     Reply { parts, stop: if calls { Stop::Calls } else { Stop::End } }
 }
 
-fn parts_of(run: &[Arc<Message>]) -> Vec<Said> {
+fn parts_of(run: &[Arc<Message>]) -> Vec<ReplyBlock> {
     let blocks = run.iter().flat_map(|message| message.blocks.iter());
-    blocks.filter(|block| !is_blank(block)).filter_map(Said::of).collect()
+    blocks.filter(|block| !is_blank(block)).filter_map(ReplyBlock::of).collect()
 }
 
 /// Whether a block is a text of white space, which no protocol takes back.
@@ -145,7 +145,7 @@ fn name_calls(replies: &mut [Reply]) {
     let mut used = HashSet::new();
     for (place, reply) in replies.iter_mut().enumerate() {
         for (index, part) in reply.parts.iter_mut().enumerate() {
-            if let Said::Call { id, .. } = part {
+            if let ReplyBlock::Call { id, .. } = part {
                 let is_plain = id.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
                 let is_fit = is_plain && !id.is_empty() && id.len() <= ID_CHARS_MAX;
                 if !is_fit || used.contains(id) {
@@ -158,13 +158,13 @@ fn name_calls(replies: &mut [Reply]) {
 }
 
 /// What a reply says, without what protocols write differently: white space, thinking, ids.
-fn print_of(parts: &[Said]) -> String {
+fn print_of(parts: &[ReplyBlock]) -> String {
     let mut print = String::new();
     for part in parts {
         match part {
-            Said::Thinking { .. } => {}
-            Said::Text(text) => print.extend(text.chars().filter(|letter| !letter.is_whitespace())),
-            Said::Call { name, input, .. } => {
+            ReplyBlock::Thinking { .. } => {}
+            ReplyBlock::Text(text) => print.extend(text.chars().filter(|letter| !letter.is_whitespace())),
+            ReplyBlock::Call { name, input, .. } => {
                 print.push_str(name);
                 print.extend(input.chars().filter(|letter| !letter.is_whitespace()));
             }

@@ -6,13 +6,13 @@ use epitome_tokens::Counter;
 /// A reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
-    pub(crate) parts: Vec<Said>,
+    pub(crate) parts: Vec<ReplyBlock>,
     pub(crate) stop: Stop,
 }
 
 /// A piece of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum ReplyBlock {
     /// Reasoning, sealed.
     Thinking { text: String, seal: String },
     /// Words.
@@ -37,7 +37,7 @@ pub(crate) enum Stop {
 impl Reply {
     /// A reply of words alone.
     pub(crate) fn text(text: impl Into<String>) -> Self {
-        Self { parts: vec![Said::Text(text.into())], stop: Stop::End }
+        Self { parts: vec![ReplyBlock::Text(text.into())], stop: Stop::End }
     }
 
     /// What it takes, and how much of it is reasoning.
@@ -46,7 +46,7 @@ impl Reply {
         for part in &self.parts {
             let tokens = part.tokens(counter);
             all += tokens;
-            reasoning += if matches!(part, Said::Thinking { .. }) { tokens } else { 0 };
+            reasoning += if matches!(part, ReplyBlock::Thinking { .. }) { tokens } else { 0 };
         }
         (all, reasoning)
     }
@@ -69,7 +69,7 @@ impl Reply {
     }
 }
 
-impl Said {
+impl ReplyBlock {
     fn tokens(&self, counter: &Counter) -> u64 {
         match self {
             Self::Thinking { text, .. } | Self::Text(text) => counter.count_text(text),

@@ -1,7 +1,7 @@
 //! Seals on reasoning: made here, and checked when the reasoning comes back.
 
-use crate::asked::Asked;
 use crate::complaint::Complaint;
+use crate::parsed_request::ParsedRequest;
 use blake3::Hash;
 use epitome_core::{Block, Role};
 use epitome_wire::Protocol;
@@ -34,7 +34,7 @@ impl Binding {
     }
 
     /// Refuses reasoning that comes back other than it was sealed.
-    pub(crate) fn check(self, asked: &Asked) -> Result<(), Complaint> {
+    pub(crate) fn check(self, asked: &ParsedRequest) -> Result<(), Complaint> {
         if asked.protocol() != Protocol::Anthropic || drops_unbound(&asked.envelope.body) {
             return Ok(());
         }

@@ -1,12 +1,12 @@
 //! Answering a request that passed the door: by its order, by the window, by the script.
 
 use crate::answer::{Answer, Content, Ending};
-use crate::asked::Asked;
 use crate::complaint::Complaint;
 use crate::endpoint::Endpoint;
 use crate::order::Fault;
 use crate::overflow::{Overflow, Refusal, Style};
-use crate::provider::{Provider, Ready};
+use crate::parsed_request::ParsedRequest;
+use crate::provider::{CheckedRequest, Provider};
 use crate::reply::{Reply, Stop};
 use crate::script::Place;
 use crate::write::{self, Draft};
@@ -17,8 +17,8 @@ use serde_json::json;
 
 impl Provider {
     /// The answer to a request that passed the door.
-    pub(crate) fn serve(&self, number: u64, ready: Ready) -> Answer {
-        let Ready { asked, kind, order } = ready;
+    pub(crate) fn serve(&self, number: u64, ready: CheckedRequest) -> Answer {
+        let CheckedRequest { asked, kind, order } = ready;
         {
             let report = &mut self.state().report;
             report.largest_prompt_tokens = report.largest_prompt_tokens.max(asked.prompt.tokens);
@@ -49,7 +49,7 @@ impl Provider {
         Answer { pause: order.pause, ..answer }
     }
 
-    fn reply(&self, number: u64, asked: &Asked, kind: Kind, fault: Option<Fault>) -> Answer {
+    fn reply(&self, number: u64, asked: &ParsedRequest, kind: Kind, fault: Option<Fault>) -> Answer {
         match kind {
             Kind::Count => return Answer::good(Content::Json(counted(asked))),
             Kind::Chat | Kind::Summary | Kind::Compact | Kind::Models => {}
@@ -74,13 +74,13 @@ impl Provider {
         self.write(&Draft { asked, number, reply: &reply, usage }, fault)
     }
 
-    fn window(&self, asked: &Asked) -> u64 {
+    fn window(&self, asked: &ParsedRequest) -> u64 {
         let longest = asked.model.usable_tokens(0);
         self.script.window_tokens.unwrap_or(longest)
     }
 
     /// What the model says, within its limits.
-    fn compose(&self, asked: &Asked, kind: Kind, fault: Option<Fault>, window: u64) -> Reply {
+    fn compose(&self, asked: &ParsedRequest, kind: Kind, fault: Option<Fault>, window: u64) -> Reply {
         let spoiled = fault.and_then(|fault| mishap::reply(fault, asked, &self.script));
         let reply = spoiled.unwrap_or_else(|| match kind {
             Kind::Summary | Kind::Compact => summary::write(asked),
@@ -98,12 +98,12 @@ impl Provider {
         reply.within(window.saturating_sub(asked.prompt.tokens), full, &asked.counter)
     }
 
-    fn step(&self, asked: &Asked) -> Reply {
+    fn step(&self, asked: &ParsedRequest) -> Reply {
         let Some(recording) = &self.script.replay else { return agent::step(asked, &self.script) };
         recording.next(asked, &mut self.state().cursor)
     }
 
-    fn usage(&self, asked: &Asked, reply: &Reply) -> Usage {
+    fn usage(&self, asked: &ParsedRequest, reply: &Reply) -> Usage {
         let (output, reasoning) = reply.tokens(&asked.counter);
         let prompt = asked.prompt.tokens;
         let mut state = self.state();
@@ -137,7 +137,7 @@ impl Provider {
         }
     }
 
-    fn overflow(&self, number: u64, asked: &Asked, kind: Kind, overflow: &Overflow<'_>) -> Answer {
+    fn overflow(&self, number: u64, asked: &ParsedRequest, kind: Kind, overflow: &Overflow<'_>) -> Answer {
         self.state().report.overflows += 1;
         let refusal = overflow.refusal(self.script.overflow_style, asked.protocol(), number);
         match (refusal, self.script.overflow_place) {
@@ -150,7 +150,7 @@ impl Provider {
     }
 
     /// An overflow nobody tells of: the prompt was cut, or the reply has no room.
-    fn unsaid(&self, number: u64, asked: &Asked, kind: Kind, overflow: &Overflow<'_>) -> Answer {
+    fn unsaid(&self, number: u64, asked: &ParsedRequest, kind: Kind, overflow: &Overflow<'_>) -> Answer {
         let (reply, prompt) = if self.script.overflow_style == Style::Silent {
             (self.compose(asked, kind, None, u64::MAX), overflow.window)
         } else {
@@ -164,7 +164,7 @@ impl Provider {
 }
 
 /// A stream that begins well and ends with the overflow; with nothing at all where the error has no words.
-fn told_in_stream(number: u64, asked: &Asked, overflow: &Overflow<'_>, refusal: &Refusal) -> Answer {
+fn told_in_stream(number: u64, asked: &ParsedRequest, overflow: &Overflow<'_>, refusal: &Refusal) -> Answer {
     let reply = Reply { parts: Vec::new(), stop: Stop::End };
     let usage = Usage { prompt: overflow.prompt, ..Usage::default() };
     let draft = Draft { asked, number, reply: &reply, usage };
@@ -176,7 +176,7 @@ fn told_in_stream(number: u64, asked: &Asked, overflow: &Overflow<'_>, refusal: 
 }
 
 /// The length of a prompt, in the provider's shape.
-fn counted(asked: &Asked) -> serde_json::Value {
+fn counted(asked: &ParsedRequest) -> serde_json::Value {
     let tokens = asked.prompt.tokens;
     match asked.protocol() {
         Protocol::Anthropic => json!({"input_tokens": tokens}),

@@ -4,7 +4,7 @@
 //! no good summariser: it stands in for one.
 
 use crate::Script;
-use crate::asked::Asked;
+use crate::parsed_request::ParsedRequest;
 use crate::reply::{Reply, Stop};
 use epitome_core::{Block, Message, ResultPart, Role};
 use epitome_tokens::Counter;
@@ -22,7 +22,7 @@ const SECTION_LINES_MAX: usize = 10;
 
 /// Whether a request asks for a summary: by the script's markers, or, where it has none, by the word in the
 /// user message it ends with or in its system prompt, where no tools are offered.
-pub(crate) fn is_asked(asked: &Asked, script: &Script) -> bool {
+pub(crate) fn is_asked(asked: &ParsedRequest, script: &Script) -> bool {
     let instruction = instruction(&asked.messages);
     if script.summary_markers.is_empty() {
         let speaks = |text: &str| text.to_lowercase().contains("summar");
@@ -77,7 +77,7 @@ const SECTIONS: [Section; 6] = [
 ];
 
 /// A summary of the request's conversation, within its limit.
-pub(crate) fn write(asked: &Asked) -> Reply {
+pub(crate) fn write(asked: &ParsedRequest) -> Reply {
     let budget = asked.output_max().unwrap_or(SUMMARY_TOKENS).min(SUMMARY_TOKENS);
     let lines = lines(&asked.messages);
     let mut left: Vec<&str> = lines.iter().map(String::as_str).collect();

@@ -13,7 +13,7 @@ use crate::{ByteSource, Format, ReadError, Transcript};
 use epitome_core::Measure;
 use event::CopilotEvent;
 pub(crate) use message::decode;
-use session::Session;
+use session::CopilotSession;
 use std::sync::Arc;
 
 /// Events that say nothing to the model, by the beginning of their name.
@@ -39,7 +39,7 @@ pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result
         return Err(ReadError::Empty);
     }
     let mut problems = Problems::default();
-    let mut session = Session::new(measure);
+    let mut session = CopilotSession::new(measure);
     let mut known = 0_u64;
     each_object(&*source, &mut problems, |object, problems| {
         known += u64::from(take(&mut session, object, problems)?);
@@ -59,7 +59,7 @@ pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result
 
 /// Takes one event; true where it is one of Copilot's.
 fn take(
-    session: &mut Session<'_>,
+    session: &mut CopilotSession<'_>,
     object: JsonlObject<'_>,
     problems: &mut Problems,
 ) -> serde_json::Result<bool> {

@@ -1,4 +1,4 @@
-//! Lines of a source, one chunk in memory at a time.
+//! Splitting a source into lines, one chunk in memory at a time. What a line holds is the reader's.
 
 use crate::{ByteSource, ReadError, Span};
 

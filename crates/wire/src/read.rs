@@ -1,4 +1,5 @@
-//! Reading a file of any format.
+//! Reading a file of any format: the format named or detected, then that row's reader of
+//! [`FORMATS`](crate::FORMATS).
 
 use crate::{ByteSource, Format, ReadError, Transcript, detect};
 use epitome_core::Measure;

@@ -1,4 +1,5 @@
-//! What a reader makes of a file.
+//! The result of reading a file: its conversations, each a log with sizes, originals and fixed
+//! parts, and the problems that reading survived. What they mean is each format's reader's.
 
 use crate::{Format, Originals};
 use epitome_core::{EntryId, Log, LogReader, Measure, SizeTable};

@@ -1,4 +1,5 @@
-//! What a summary quotes is data: nothing in it may pass for our fence, our pointers or a call.
+//! Escaping of what a summary quotes: it is data, and nothing in it may pass for our fence, our
+//! pointers or a call.
 
 use crate::facts::Secrets;
 use crate::pattern::compile;

@@ -1,4 +1,5 @@
-//! The summary being written: sections in a fixed order, within a budget.
+//! The summary under construction: sections in a fixed order, and a token budget that every added
+//! line is taken from. Which lines are added is `write`'s and `select`'s.
 
 use super::escape::Escape;
 use crate::{Measure, Tokens};

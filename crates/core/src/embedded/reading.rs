@@ -1,4 +1,5 @@
 //! One pass over the material: its passages, their lines, the facts in them, and what people said.
+//! Facts are counted in `table`; what of it is written is decided by `write` and `select`.
 
 use super::action::{self, ActionLine};
 use super::table::{FactPlace, FactTable};

@@ -1,4 +1,5 @@
-//! Every fact of the material once, with what is known of its use so far.
+//! An interning table of facts: each has a number, and how often, where and by whom it was used.
+//! Scoring is `weight`'s.
 
 use crate::facts::{Class, Mention};
 use std::collections::HashMap;

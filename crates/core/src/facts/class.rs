@@ -177,11 +177,6 @@ impl Class {
     pub fn is_token(self) -> bool {
         self.row().score.is_some()
     }
-
-    /// Whether its facts are the person's own rules.
-    pub fn is_rule(self) -> bool {
-        self.row().repair == RepairLine::Rule
-    }
 }
 
 /// Something stated that a machine can check.

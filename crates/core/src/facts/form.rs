@@ -1,4 +1,5 @@
-//! What versions, hashes and ids look like.
+//! Recognisers of versions, hashes and ids, each by its spelling alone. Where in a line one may
+//! stand is `token`'s.
 
 /// `1.2`, `v1.2.3-rc.1`.
 pub(super) fn is_version(text: &str) -> bool {

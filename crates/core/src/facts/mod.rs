@@ -92,6 +92,7 @@ fn scan_statements<'t>(passage: &Passage<'_>, text: &'t str, found: &mut impl Fn
 
 #[cfg(test)]
 mod tests {
+    use super::class::RepairLine;
     use super::{Class, Passage, Voice, scan};
     use crate::Author;
 
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn only_a_person_makes_rules() {
-        let is_rule = |(class, ..): &(Class, String, String)| class.is_rule();
+        let is_rule = |(class, ..): &(Class, String, String)| class.row().repair == RepairLine::Rule;
         assert!(facts(Voice::Said, Author::Person, "Never delete it.").iter().any(is_rule));
         assert!(!facts(Voice::Said, Author::Harness, "Never delete it.").iter().any(is_rule));
     }

@@ -1,4 +1,4 @@
-//! What a path looks like.
+//! Recognisers of paths and of their extensions, by spelling alone; no file is looked at.
 
 /// `src/lib.rs:12:5` and `src/lib.rs#L3-9` name the same file as `src/lib.rs`.
 pub fn cut_line_suffix(path: &str) -> &str {

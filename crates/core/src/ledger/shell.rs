@@ -49,32 +49,11 @@ impl ShellLexer<'_> {
                 self.take_heredocs();
                 self.finish();
             }
-            ';' => {
-                self.skip(1);
-                self.finish();
-            }
             '&' if self.rest.starts_with("&>") => self.redirect(2),
-            '&' if self.rest.starts_with("&&") => {
-                self.skip(2);
-                self.finish();
-            }
-            '|' if self.rest.starts_with("||") => {
-                self.skip(2);
-                self.finish();
-            }
-            '&' => {
-                self.skip(1);
-                self.finish();
-            }
-            '|' => {
-                self.skip(1);
-                self.finish();
-            }
+            '&' if self.rest.starts_with("&&") => self.end_command(2),
+            '|' if self.rest.starts_with("||") => self.end_command(2),
             '(' | ')' | '{' | '}' if self.now.words.is_empty() => self.skip(1),
-            ')' => {
-                self.skip(1);
-                self.finish();
-            }
+            ';' | '&' | '|' | ')' => self.end_command(1),
             '#' => self.rest = self.rest.find('\n').map_or("", |at| &self.rest[at..]),
             '<' => self.input(),
             '>' => self.redirect(1),
@@ -85,6 +64,12 @@ impl ShellLexer<'_> {
             c if c.is_whitespace() => self.skip(c.len_utf8()),
             _ => self.take_word(),
         }
+    }
+
+    /// Skips an operator of so many bytes, which ends a command.
+    fn end_command(&mut self, operator_bytes: usize) {
+        self.skip(operator_bytes);
+        self.finish();
     }
 
     fn skip(&mut self, bytes: usize) {

@@ -1,4 +1,5 @@
-//! Waiting for an operator: approve, edit, reject, or nobody in time.
+//! The question for an operator, who approves, edits or rejects a compaction, or is not there in
+//! time. How long they have is the engine's to measure.
 
 use super::{EmbeddedQuestion, Next};
 use crate::plan::Plan;
@@ -45,7 +46,7 @@ impl<'a> Checkpoint<'a> {
     pub fn answer(self, decision: Decision) -> Result<Next<'a>, ArchiveError> {
         let mut plan = self.plan;
         match decision {
-            Decision::Approve => plan.climb(),
+            Decision::Approve => plan.try_next(),
             Decision::Edit { summary } => {
                 EmbeddedQuestion::new(plan)?.take_supplied("the operator", &summary)
             }
@@ -55,7 +56,7 @@ impl<'a> Checkpoint<'a> {
             }
             Decision::TimedOut => {
                 plan.give_up(Strategy::Checkpoint, "nobody decided in time");
-                plan.climb()
+                plan.try_next()
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Asking the hooks: what they are told, and what becomes of their verdicts.
+//! The question for hooks: what they are told before a compaction, and the merging of their
+//! verdicts into the plan. Calling them within a deadline is the engine's.
 
 use super::Next;
 use crate::plan::Plan;

@@ -1,4 +1,5 @@
-//! Leaving it to a compactor: it returns the whole new list, which is held to our own rules.
+//! The question for a compactor, a hook that returns the whole new list. The list is checked by our
+//! own rules: in view, in order, exchanges whole, nothing left out that is always kept.
 
 use super::{EmbeddedQuestion, Next};
 use crate::keep::{KeepSelection, KeepSet};
@@ -36,47 +37,24 @@ impl<'a> Delegation<'a> {
                 let most = plan.job.budget.room();
                 if kept.tokens > most {
                     plan.give_up(Strategy::Delegate, "the compactor's list does not fit");
-                    return plan.climb();
+                    return plan.try_next();
                 }
                 plan.take(kept);
                 EmbeddedQuestion::of(plan, Strategy::Delegate)?.take_supplied("the compactor", &text)
             }
             Err(why) => {
                 plan.give_up(Strategy::Delegate, format!("the compactor failed: {why}"));
-                plan.climb()
+                plan.try_next()
             }
         }
     }
 }
 
 /// The list as a compaction says it: messages, one text, messages. Several texts become one, where the first stands.
-fn lay_out(plan: &Plan<'_>, list: CompactorReply) -> Result<(KeepSelection, String), String> {
+fn lay_out(plan: &Plan<'_>, reply: CompactorReply) -> Result<(KeepSelection, String), String> {
     let chooser = plan.chooser();
     let set = KeepSet::of(&chooser, &plan.changes.pins).map_err(|error| error.to_string())?;
-    let mut texts = Vec::new();
-    let mut kept = KeepSelection::beside(&plan.job, &set);
-    let in_view: HashSet<EntryId> = plan.job.context.message_slots().map(|(id, ..)| id).collect();
-    let mut last = None;
-    for piece in list.list {
-        match piece {
-            CompactorPiece::Write(text) => texts.push(fence::escape(&text)),
-            CompactorPiece::Keep(id) if !in_view.contains(&id) => return Err(format!("{id} is not in view")),
-            CompactorPiece::Keep(id) if last.is_some_and(|last| last >= id) => {
-                return Err(format!("{id} is out of order, or named twice"));
-            }
-            CompactorPiece::Keep(id) => {
-                let (_, tokens) = plan.job.context.form_of(id, plan.job.sizes);
-                kept.tokens += tokens;
-                kept.beside += if set.contains(id) { Tokens::ZERO } else { tokens };
-                if texts.is_empty() {
-                    kept.front.push(id)
-                } else {
-                    kept.tail.push(id)
-                }
-                last = Some(id);
-            }
-        }
-    }
+    let (mut kept, mut texts) = take_apart(plan, reply, &set)?;
     check_exchanges(plan, &kept)?;
     check_always(plan, &kept, &set)?;
     if texts.is_empty() || !plan.job.can.front {
@@ -91,6 +69,35 @@ fn lay_out(plan: &Plan<'_>, list: CompactorReply) -> Result<(KeepSelection, Stri
     }
     kept.bring_back(&chooser, &set).map_err(|error| error.to_string())?;
     Ok((kept, texts.join("\n\n")))
+}
+
+/// What the list keeps, before its first text and after it, and its texts.
+fn take_apart(
+    plan: &Plan<'_>,
+    reply: CompactorReply,
+    set: &KeepSet,
+) -> Result<(KeepSelection, Vec<String>), String> {
+    let (mut kept, mut texts) = (KeepSelection::beside(&plan.job, set), Vec::new());
+    let in_view: HashSet<EntryId> = plan.job.context.message_slots().map(|(id, ..)| id).collect();
+    let mut last = None;
+    for piece in reply.list {
+        match piece {
+            CompactorPiece::Write(text) => texts.push(fence::escape(&text)),
+            CompactorPiece::Keep(id) if !in_view.contains(&id) => return Err(format!("{id} is not in view")),
+            CompactorPiece::Keep(id) if last.is_some_and(|last| last >= id) => {
+                return Err(format!("{id} is out of order, or named twice"));
+            }
+            CompactorPiece::Keep(id) => {
+                let (_, tokens) = plan.job.context.form_of(id, plan.job.sizes);
+                kept.tokens += tokens;
+                kept.beside += if set.contains(id) { Tokens::ZERO } else { tokens };
+                let side = if texts.is_empty() { &mut kept.front } else { &mut kept.tail };
+                side.push(id);
+                last = Some(id);
+            }
+        }
+    }
+    Ok((kept, texts))
 }
 
 /// What is kept in any case is in the list.

@@ -1,4 +1,6 @@
-//! A question for a summary, and the gate that every summary passes, whoever wrote it.
+//! The question that the embedded summariser answers, and the acceptance of a finished summary,
+//! whoever wrote it: framed, verified against the originals, repaired, held to its room, and
+//! recorded. Whether a model's answer is a summary at all is `gate`'s.
 
 use super::{Next, compose};
 use crate::embedded::{self, EmbeddedSummary};
@@ -137,7 +139,7 @@ impl<'a> EmbeddedQuestion<'a> {
                 let mut plan = self.plan;
                 plan.changes.summary = None;
                 plan.give_up(self.strategy, why);
-                plan.climb()
+                plan.try_next()
             }
         }
     }

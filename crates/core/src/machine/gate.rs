@@ -1,4 +1,6 @@
-//! What a model's answer must be to pass for a summary.
+//! Validation of a model's answer before it is taken for a summary: ended by itself, neither empty
+//! nor larger than what it replaces, no error text, no refusal, no call syntax. What is done about
+//! one that fails is `retry`'s.
 
 use crate::pattern::compile;
 use crate::request::{Stop, SummaryReply};

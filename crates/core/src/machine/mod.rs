@@ -85,7 +85,7 @@ impl<'a> Next<'a> {
 impl<'a> Plan<'a> {
     /// The strategies still to try, in order.
     pub fn strategies(&self) -> &[Strategy] {
-        &self.rungs
+        &self.strategies
     }
 
     /// Begins: with the hooks where there are any, else with the first strategy.
@@ -93,7 +93,7 @@ impl<'a> Plan<'a> {
         if self.job.available.hooks && !self.changes.is_asked && self.concerns_hooks() {
             return Ok(Next::Consult(Box::new(Consultation::new(self))));
         }
-        self.climb()
+        self.try_next()
     }
 
     /// Whether a message may leave view; what only changes how messages are shown is no affair of
@@ -105,15 +105,15 @@ impl<'a> Plan<'a> {
             | Strategy::Native
             | Strategy::Delegate
             | Strategy::Checkpoint
-            | Strategy::Drop => self.hindrance(strategy).is_none(),
+            | Strategy::Drop => self.why_unavailable(strategy).is_none(),
         };
-        self.job.policy.guard.hooks_on_prune || self.rungs.iter().any(may_cut)
+        self.job.policy.guard.hooks_on_prune || self.strategies.iter().any(may_cut)
     }
 
     /// Goes on with the next strategy.
-    fn climb(mut self) -> Result<Next<'a>, ArchiveError> {
-        while !self.rungs.is_empty() {
-            let strategy = self.rungs.remove(0);
+    fn try_next(mut self) -> Result<Next<'a>, ArchiveError> {
+        while !self.strategies.is_empty() {
+            let strategy = self.strategies.remove(0);
             if let Some(pass) = EditPass::of(strategy) {
                 match self.edit(pass)? {
                     Some(conclusion) => return Ok(Next::Done(conclusion)),
@@ -123,7 +123,7 @@ impl<'a> Plan<'a> {
             if self.cut_for != Some(strategy) {
                 self.cut(strategy, 0)?;
             }
-            if let Some(why) = self.hindrance(strategy) {
+            if let Some(why) = self.why_unavailable(strategy) {
                 self.give_up(strategy, why);
                 continue;
             }
@@ -138,7 +138,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Why a strategy cannot even be tried.
-    fn hindrance(&self, strategy: Strategy) -> Option<&'static str> {
+    fn why_unavailable(&self, strategy: Strategy) -> Option<&'static str> {
         let available = &self.job.available;
         match strategy {
             Strategy::Summarize if self.changes.summary.is_some() => None,
@@ -209,7 +209,7 @@ impl<'a> Plan<'a> {
 
     /// Whether an edit that leaves `tokens` will do: on target, or fitting with nothing but dropping behind it.
     fn is_enough(&self, tokens: Tokens) -> bool {
-        let is_last = self.rungs.is_empty() || self.rungs == [Strategy::Drop];
+        let is_last = self.strategies.is_empty() || self.strategies == [Strategy::Drop];
         tokens < self.job.context.tokens()
             && (tokens <= self.target || (is_last && self.job.budget.fits(tokens)))
     }

@@ -1,4 +1,5 @@
-//! What is to be summarised, in the parts it is handed over in.
+//! Chunking of the material for summary calls: in one part, in equal parts, or in parts that fit a
+//! window, each of whole exchanges. What each call is told is `wording`'s.
 
 use crate::plan::Plan;
 use crate::policy::SummaryRule;

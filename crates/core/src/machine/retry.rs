@@ -1,4 +1,6 @@
-//! Trying again, each time differently: shorter, in parts, with fewer messages, or not at all.
+//! The retries of a summary call, each different from the one before: shorter results, smaller
+//! parts, fewer messages, the oldest exchanges left out, or giving the strategy up. Every one uses
+//! something up, so they end.
 
 use super::model_question::ModelQuestion;
 use super::parts::{self, MaterialPart};
@@ -88,7 +90,7 @@ impl<'a> ModelQuestion<'a> {
             plan.cut(Strategy::Summarize, 0)?;
             return Ok(Next::Summarize(Box::new(EmbeddedQuestion::new(plan)?)));
         }
-        plan.climb()
+        plan.try_next()
     }
 
     /// Someone asked to stop: nothing is changed, and nothing else is tried.

@@ -1,4 +1,4 @@
-//! What stays in view, word for word.
+//! The settings of `keep`: what stays in view, word for word. Choosing it is the `keep` module's.
 
 use crate::Tokens;
 use serde::{Deserialize, Serialize};

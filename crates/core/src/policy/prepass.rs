@@ -1,4 +1,5 @@
-//! Making room without a cut: what may be shown shorter, when, and what is left alone.
+//! The settings of `trim` and `prune`: which messages may be shown shorter, when, and what is left
+//! alone. Doing it is `prune`'s.
 
 use super::{Compare, Threshold};
 use crate::Tokens;

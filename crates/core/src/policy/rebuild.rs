@@ -1,4 +1,5 @@
-//! What the machine adds to a summary, what is brought back after it, and what stops a loop.
+//! The settings of `rebuild`, `restore` and `guard`: what the machine adds to a summary, what is
+//! brought back after it, and what stops a loop.
 
 use super::Threshold;
 use crate::Tokens;

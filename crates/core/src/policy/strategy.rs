@@ -1,4 +1,4 @@
-//! The ways to make room, by name.
+//! The table of strategies: the ways to make room, by name, in the order people are shown them.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

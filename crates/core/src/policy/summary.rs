@@ -1,4 +1,4 @@
-//! How a summary is asked for, and what it is made from.
+//! The settings of `summary` and `branch`: how a summary is asked for, and what it is made from.
 
 use super::Threshold;
 use crate::Tokens;

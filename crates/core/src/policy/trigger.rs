@@ -1,4 +1,5 @@
-//! When to compact: how full is full, how that is measured, and at which points it is looked at.
+//! The settings of `mode`, `trigger`, `check`, `window` and `speculate`: how full is full, how that
+//! is measured, and at which points it is looked at.
 
 use super::Threshold;
 use crate::Tokens;

@@ -1,4 +1,5 @@
-//! Every fact of the superseded range that still holds, once.
+//! The facts that have to survive: those of the superseded range, each once, without values that a
+//! newer one has replaced. Looking them up in the new context is `visible_text`'s.
 
 use super::words::places;
 use crate::facts::{Class, Fact, Passage, Sighting, passages, scan, tells_of_an_end};

@@ -3,7 +3,8 @@
 //! brought home by [`SessionTree::commit`], also where others have appended meanwhile.
 
 use super::{Checkout, HashedMessages, batch_of};
-use crate::session::{AppendedEntry, EngineError, Session, Step};
+use crate::error::EngineError;
+use crate::session::{AppendedEntry, Session, Step};
 use crate::speculation::Background;
 use crate::store::{ChainHash, CommitBatch, Lease, SessionId, Store, StoredSession};
 use epitome_core::{Entry, EntryId, Item, Log, Mark, MemoryArchive, SizeTable};
@@ -164,7 +165,7 @@ impl SessionTree {
                 checkout.assembly.clone(),
             ),
         };
-        session.take_home(state.log.clone(), sizes, checkout);
+        session.adopt_log(state.log.clone(), sizes, checkout);
         session.go_on(&path)?;
         session.outgrow()?;
         Ok(session)

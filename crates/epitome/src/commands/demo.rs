@@ -50,12 +50,7 @@ fn page(record: &Record, session: &Session) -> Page {
         record.tokens_before,
         record.budget.window
     );
-    let most = record.tokens_before.0.max(record.budget.window.0);
-    for (name, tokens) in
-        [("before", record.tokens_before), ("window", record.budget.window), ("after", record.tokens_after)]
-    {
-        writeln!(page, "  {name:<8} {:>9}  {}", tokens.to_string(), paint.bar(&draw::bar(tokens.0, most)));
-    }
+    write_bars(&mut page, record, paint);
     let Some(change) = record.change() else { return page };
     writeln!(
         page,
@@ -82,6 +77,14 @@ fn page(record: &Record, session: &Session) -> Page {
         "  epitome inspect FILE\n  epitome compact FILE -o OUT --window 64000\n  epitome undo OUT   # the original, byte for byte"
     );
     page
+}
+
+fn write_bars(page: &mut Page, record: &Record, paint: Paint) {
+    let (before, window, after) = (record.tokens_before, record.budget.window, record.tokens_after);
+    let most = before.0.max(window.0);
+    for (name, tokens) in [("before", before), ("window", window), ("after", after)] {
+        writeln!(page, "  {name:<8} {:>9}  {}", tokens.to_string(), paint.bar(&draw::bar(tokens.0, most)));
+    }
 }
 
 fn write_loss(page: &mut Page, change: &Change, paint: Paint) {

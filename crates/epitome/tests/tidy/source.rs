@@ -8,10 +8,8 @@ const LINES_USUAL: usize = 400;
 /// Tests are lists of cases, and a list may be longer.
 const TEST_LINES_USUAL: usize = 600;
 /// Files that are long and one subject each: which one.
-const LONG_FILES: [(&str, &str); 6] = [
+const LONG_FILES: [(&str, &str); 4] = [
     ("crates/core/src/context.rs", "what the model sees of a path"),
-    ("crates/engine/src/assembly.rs", "the window, the counter and the budget of a session"),
-    ("crates/engine/src/driver.rs", "a plan's questions put to the ports"),
     ("crates/engine/src/engine.rs", "the acts on stored sessions"),
     ("crates/engine/src/session.rs", "a timeline with its policy and budget"),
     ("crates/server/src/walk.rs", "the walk of one request"),

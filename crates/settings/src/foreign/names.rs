@@ -1,4 +1,4 @@
-//! Which names are taken, whose they are, and what each does.
+//! The table of other systems' setting names: whose each is, and the rule that translates it.
 
 use super::translate::TranslationRule;
 

@@ -1,4 +1,5 @@
-//! A value of another system as what it must be, or a refusal that says where it was written.
+//! Typed access to a value of another system: what it must be, or a refusal that says where it was
+//! written.
 
 use crate::error::SettingsError;
 use crate::resolve::RankedValue;

@@ -1,4 +1,5 @@
-//! What another system's settings mean here.
+//! Translation of other systems' settings into ours, rule by rule, after all sources are merged.
+//! Rules whose meaning depends on other values are in `rules`.
 
 use super::names::FOREIGN;
 use crate::error::SettingsError;

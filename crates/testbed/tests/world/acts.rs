@@ -111,11 +111,9 @@ impl World {
 
     /// The session goes on with another model.
     fn switch_budget(&mut self) {
-        let mut assembly = self.bed.session.assembly().clone();
-        let mut budget = assembly.budget();
+        let mut budget = self.bed.session.budget();
         budget.window = Tokens(2_000 + self.dice.below(14_000)).max(budget.fixed);
-        assembly.set_budget(budget);
-        self.bed.session.set_assembly(assembly).expect("all is in memory");
+        self.bed.use_budget(budget);
         self.seen.push("another budget");
     }
 

@@ -30,7 +30,7 @@ impl View {
         let context = session.context();
         Self {
             slots: context.slots().to_vec(),
-            sizes: context.newest_sizes(usize::MAX),
+            sizes: epitome_testbed::Bed::slot_tokens(context),
             units: context.units().to_vec(),
             turns: context.turns().to_vec(),
             open_from: context.open_from(),

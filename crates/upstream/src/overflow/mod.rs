@@ -82,18 +82,18 @@ pub(crate) struct Overflow<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
-    pub(crate) body: Told,
+    pub(crate) body: ErrorBody,
 }
 
 /// The body of an error.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Told {
+pub(crate) enum ErrorBody {
     Json(Value),
     Html(&'static str),
     Nothing,
 }
 
-impl Told {
+impl ErrorBody {
     /// The body, where it is JSON.
     pub(crate) fn json(&self) -> Option<&Value> {
         match self {
@@ -119,7 +119,7 @@ impl Overflow<'_> {
 
     /// The error in this style; none where the style answers with a reply.
     pub(crate) fn refusal(&self, style: Style, protocol: Protocol, number: u64) -> Option<Refusal> {
-        let json = |status, body| Refusal { status, body: Told::Json(body) };
+        let json = |status, body| Refusal { status, body: ErrorBody::Json(body) };
         let said = |complaint: Complaint| json(complaint.status, complaint.body(protocol, number));
         Some(match style {
             Style::Provider => said(self.complaint(protocol)),
@@ -139,8 +139,8 @@ impl Overflow<'_> {
             Style::Openrouter => json(400, self.openrouter()),
             Style::Vllm => json(400, self.vllm()),
             Style::Xai => json(400, self.xai()),
-            Style::Nginx => Refusal { status: 413, body: Told::Html(body::NGINX_PAGE) },
-            Style::EmptyBody => Refusal { status: 400, body: Told::Nothing },
+            Style::Nginx => Refusal { status: 413, body: ErrorBody::Html(body::NGINX_PAGE) },
+            Style::EmptyBody => Refusal { status: 400, body: ErrorBody::Nothing },
             Style::Silent | Style::SoftStop => return None,
         })
     }

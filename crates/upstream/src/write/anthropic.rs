@@ -1,7 +1,7 @@
 //! Anthropic Messages.
 
 use super::{Draft, Frames, deltas, event};
-use crate::reply::{Said, Stop};
+use crate::reply::{ReplyBlock, Stop};
 use crate::seal::Binding;
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn compaction(draft: &Draft<'_>) -> Option<(String, String)> {
     if !draft.asked.wants_compaction() {
         return None;
     }
-    let text: Vec<&str> = draft.reply.parts.iter().filter_map(Said::as_text).collect();
+    let text: Vec<&str> = draft.reply.parts.iter().filter_map(ReplyBlock::as_text).collect();
     let seal = Binding::Conversation.seal(&text.concat(), &draft.asked.prompt.digest());
     Some((text.concat(), seal))
 }
@@ -59,11 +59,13 @@ fn stop_reason(draft: &Draft<'_>) -> &'static str {
     }
 }
 
-fn block(said: &Said) -> Value {
+fn block(said: &ReplyBlock) -> Value {
     match said {
-        Said::Thinking { text, seal } => json!({"type": "thinking", "thinking": text, "signature": seal}),
-        Said::Text(text) => json!({"type": "text", "text": text}),
-        Said::Call { id, name, input } => {
+        ReplyBlock::Thinking { text, seal } => {
+            json!({"type": "thinking", "thinking": text, "signature": seal})
+        }
+        ReplyBlock::Text(text) => json!({"type": "text", "text": text}),
+        ReplyBlock::Call { id, name, input } => {
             let input: Value = serde_json::from_str(input).unwrap_or_else(|_| json!({}));
             json!({"type": "tool_use", "id": id, "name": name, "input": input})
         }
@@ -110,24 +112,24 @@ fn compaction_frames(text: &str, seal: &str) -> Vec<String> {
     ]
 }
 
-fn block_frames(index: usize, said: &Said) -> Vec<String> {
+fn block_frames(index: usize, said: &ReplyBlock) -> Vec<String> {
     let start = |block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
     let delta = |delta: Value| {
         event("content_block_delta", &json!({"type": "content_block_delta", "index": index, "delta": delta}))
     };
     let (opened, filled): (Value, Vec<String>) = match said {
-        Said::Thinking { text, seal } => {
+        ReplyBlock::Thinking { text, seal } => {
             let thoughts =
                 deltas(text).into_iter().map(|piece| json!({"type": "thinking_delta", "thinking": piece}));
             let sealed = json!({"type": "signature_delta", "signature": seal});
             let block = json!({"type": "thinking", "thinking": "", "signature": ""});
             (block, thoughts.chain([sealed]).map(delta).collect())
         }
-        Said::Text(text) => {
+        ReplyBlock::Text(text) => {
             let words = deltas(text).into_iter().map(|piece| json!({"type": "text_delta", "text": piece}));
             (json!({"type": "text", "text": ""}), words.map(delta).collect())
         }
-        Said::Call { id, name, input } => {
+        ReplyBlock::Call { id, name, input } => {
             let pieces = [""].into_iter().chain(deltas(input));
             let pieces = pieces.map(|piece| json!({"type": "input_json_delta", "partial_json": piece}));
             (json!({"type": "tool_use", "id": id, "name": name, "input": {}}), pieces.map(delta).collect())

@@ -6,8 +6,8 @@ mod openai_responses;
 
 pub(crate) use openai_responses::{compaction, output, response_id};
 
-use crate::asked::Asked;
 use crate::complaint::Complaint;
+use crate::parsed_request::ParsedRequest;
 use crate::reply::Reply;
 use epitome_tokens::Usage;
 use epitome_wire::Protocol;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 /// A reply, and what goes on the page around it.
 pub(crate) struct Draft<'a> {
-    pub(crate) asked: &'a Asked,
+    pub(crate) asked: &'a ParsedRequest,
     /// The request's number, for ids.
     pub(crate) number: u64,
     pub(crate) reply: &'a Reply,

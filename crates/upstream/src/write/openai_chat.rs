@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions.
 
 use super::{CREATED, Draft, Frames, data, deltas};
-use crate::reply::{Said, Stop};
+use crate::reply::{ReplyBlock, Stop};
 use serde_json::{Value, json};
 
 /// The whole completion.
@@ -30,29 +30,29 @@ fn id(draft: &Draft<'_>) -> String {
 
 fn message(draft: &Draft<'_>) -> Value {
     let calls: Vec<Value> = draft.reply.parts.iter().filter_map(call).collect();
-    let text = joined(draft, Said::as_text);
+    let text = joined(draft, ReplyBlock::as_text);
     let content = if text.is_empty() && !calls.is_empty() { Value::Null } else { json!(text) };
     let mut message = json!({"role": "assistant", "content": content, "refusal": null, "annotations": []});
     if !calls.is_empty() {
         message["tool_calls"] = json!(calls);
     }
-    let thoughts = joined(draft, Said::as_thought);
+    let thoughts = joined(draft, ReplyBlock::as_thought);
     if !thoughts.is_empty() {
         message["reasoning_content"] = json!(thoughts);
     }
     message
 }
 
-fn joined(draft: &Draft<'_>, of: fn(&Said) -> Option<&str>) -> String {
+fn joined(draft: &Draft<'_>, of: fn(&ReplyBlock) -> Option<&str>) -> String {
     draft.reply.parts.iter().filter_map(of).collect::<Vec<_>>().join("\n\n")
 }
 
-fn call(said: &Said) -> Option<Value> {
+fn call(said: &ReplyBlock) -> Option<Value> {
     match said {
-        Said::Call { id, name, input } => {
+        ReplyBlock::Call { id, name, input } => {
             Some(json!({"id": id, "type": "function", "function": {"name": name, "arguments": input}}))
         }
-        Said::Thinking { .. } | Said::Text(_) => None,
+        ReplyBlock::Thinking { .. } | ReplyBlock::Text(_) => None,
     }
 }
 
@@ -115,8 +115,8 @@ pub(super) fn frames(draft: &Draft<'_>) -> Frames {
 }
 
 fn all_deltas(draft: &Draft<'_>) -> Vec<Value> {
-    let thoughts = joined(draft, Said::as_thought);
-    let text = joined(draft, Said::as_text);
+    let thoughts = joined(draft, ReplyBlock::as_thought);
+    let text = joined(draft, ReplyBlock::as_text);
     let mut all: Vec<Value> =
         deltas(&thoughts).into_iter().map(|piece| json!({"reasoning_content": piece})).collect();
     all.extend(deltas(&text).into_iter().map(|piece| json!({"content": piece})));

@@ -4,7 +4,7 @@ use super::{CREATED, Draft, Frames, deltas, event};
 use crate::Binding;
 use crate::chain::items_of;
 use crate::complaint::Complaint;
-use crate::reply::{Said, Stop};
+use crate::reply::{ReplyBlock, Stop};
 use serde_json::{Value, json};
 
 /// The whole response.
@@ -76,23 +76,23 @@ pub(crate) fn output(draft: &Draft<'_>) -> Vec<Value> {
     parts.map(|(index, said)| item(draft, index, said)).collect()
 }
 
-fn item(draft: &Draft<'_>, index: usize, said: &Said) -> Value {
+fn item(draft: &Draft<'_>, index: usize, said: &ReplyBlock) -> Value {
     let id = |start: &str| format!("{start}_scripted{:06}_{index}", draft.number);
     match said {
-        Said::Thinking { text, seal } => json!({
+        ReplyBlock::Thinking { text, seal } => json!({
             "id": id("rs"),
             "type": "reasoning",
             "summary": [{"type": "summary_text", "text": text}],
             "encrypted_content": seal,
         }),
-        Said::Text(text) => json!({
+        ReplyBlock::Text(text) => json!({
             "id": id("msg"),
             "type": "message",
             "status": "completed",
             "role": "assistant",
             "content": [text_part(text)],
         }),
-        Said::Call { id: call_id, name, input } => json!({
+        ReplyBlock::Call { id: call_id, name, input } => json!({
             "id": id("fc"),
             "type": "function_call",
             "status": "completed",
@@ -141,12 +141,12 @@ impl Numbered {
 }
 
 /// An item is added empty, filled, and told once more whole.
-fn item_frames(index: usize, said: &Said, item: &Value, out: &mut Numbered) {
+fn item_frames(index: usize, said: &ReplyBlock, item: &Value, out: &mut Numbered) {
     out.push("response.output_item.added", json!({"output_index": index, "item": emptied(said, item)}));
     match said {
-        Said::Thinking { text, .. } => thought_frames(index, text, &item["id"], out),
-        Said::Text(text) => text_frames(index, text, &item["id"], out),
-        Said::Call { name, input, .. } => {
+        ReplyBlock::Thinking { text, .. } => thought_frames(index, text, &item["id"], out),
+        ReplyBlock::Text(text) => text_frames(index, text, &item["id"], out),
+        ReplyBlock::Call { name, input, .. } => {
             for piece in deltas(input) {
                 let fields = json!({"item_id": item["id"], "output_index": index, "delta": piece});
                 out.push("response.function_call_arguments.delta", fields);
@@ -160,15 +160,15 @@ fn item_frames(index: usize, said: &Said, item: &Value, out: &mut Numbered) {
 }
 
 /// An item before anything is in it.
-fn emptied(said: &Said, item: &Value) -> Value {
+fn emptied(said: &ReplyBlock, item: &Value) -> Value {
     let mut item = item.clone();
     match said {
-        Said::Thinking { .. } => item["summary"] = json!([]),
-        Said::Text(_) => {
+        ReplyBlock::Thinking { .. } => item["summary"] = json!([]),
+        ReplyBlock::Text(_) => {
             item["content"] = json!([]);
             item["status"] = json!("in_progress");
         }
-        Said::Call { .. } => {
+        ReplyBlock::Call { .. } => {
             item["arguments"] = json!("");
             item["status"] = json!("in_progress");
         }

@@ -2,12 +2,12 @@
 
 use super::message::message_of;
 use super::record::{CompactMetadata, Record};
-use super::session::Session;
+use super::session::ClaudeSession;
 use crate::jsonl::{JsonText, JsonlObject, Problems};
 use epitome_core::{Compaction, EntryId, Tail};
 use std::sync::Arc;
 
-impl Session<'_> {
+impl ClaudeSession<'_> {
     pub(super) fn take_boundary(
         &mut self,
         record: &Record<'_>,

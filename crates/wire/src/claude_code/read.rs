@@ -1,7 +1,7 @@
 //! Reading a session file, line by line.
 
 use super::record::Record;
-use super::session::Session;
+use super::session::ClaudeSession;
 use crate::detect::DetectSample;
 use crate::jsonl::{JsonlObject, Problems, each_object};
 use crate::{ByteSource, Format, ReadError, Transcript};
@@ -36,7 +36,8 @@ pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result
         return Err(ReadError::Empty);
     }
     let mut problems = Problems::default();
-    let mut file = FileReader { measure, main: Session::new(measure), side: None, side_records: 0, known: 0 };
+    let mut file =
+        FileReader { measure, main: ClaudeSession::new(measure), side: None, side_records: 0, known: 0 };
     each_object(&*source, &mut problems, |object, problems| file.take(object, problems))?;
     file.finish(source, problems)
 }
@@ -44,9 +45,9 @@ pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result
 /// A file may hold the records of subagents between its own, or be a subagent's altogether.
 struct FileReader<'m> {
     measure: &'m dyn Measure,
-    main: Session<'m>,
+    main: ClaudeSession<'m>,
     /// The sidechain records, for as long as there are no others.
-    side: Option<Session<'m>>,
+    side: Option<ClaudeSession<'m>>,
     side_records: u64,
     /// Lines that are of this format.
     known: u64,
@@ -81,7 +82,7 @@ impl FileReader<'_> {
         }
         self.side_records += 1;
         if self.main.is_empty() {
-            let side = self.side.get_or_insert_with(|| Session::new(self.measure));
+            let side = self.side.get_or_insert_with(|| ClaudeSession::new(self.measure));
             side.take(record, object, problems);
         }
     }

@@ -130,7 +130,7 @@ pub(super) struct UsageLine {
 #[serde(rename_all = "camelCase")]
 pub(super) struct CompactMetadata<'a> {
     #[serde(borrow, default)]
-    pub preserved_messages: Option<Preserved<'a>>,
+    pub preserved_messages: Option<PreservedRecords<'a>>,
     #[serde(borrow, default)]
     pub preserved_segment: Option<Segment<'a>>,
 }
@@ -146,7 +146,7 @@ pub(super) struct MicrocompactMetadata {
 /// The records kept verbatim after a summary. They stay where they are, before the boundary.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Preserved<'a> {
+pub(super) struct PreservedRecords<'a> {
     #[serde(borrow, default)]
     pub uuids: Vec<JsonText<'a>>,
     /// Those and what stands between them in the chain.

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A session as far as it has been read.
-pub(super) struct Session<'m> {
+pub(super) struct ClaudeSession<'m> {
     pub(super) measure: &'m dyn Measure,
     pub(super) assembly: LogBuilder,
     /// For each record the entry it is part of, or that it follows on; none above the first.
@@ -27,7 +27,7 @@ pub(super) struct Session<'m> {
     pub(super) last: Option<EntryId>,
 }
 
-impl<'m> Session<'m> {
+impl<'m> ClaudeSession<'m> {
     pub(super) fn new(measure: &'m dyn Measure) -> Self {
         Self {
             measure,

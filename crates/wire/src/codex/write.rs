@@ -95,15 +95,14 @@ fn user_item(text: &str) -> Box<RawValue> {
     struct Item<'a> {
         r#type: &'a str,
         role: &'a str,
-        content: [ContentPiece<'a>; 1],
+        content: [TextPiece<'a>; 1],
     }
     #[derive(Serialize)]
-    struct ContentPiece<'a> {
+    struct TextPiece<'a> {
         r#type: &'a str,
         text: &'a str,
     }
-    let item =
-        Item { r#type: "message", role: "user", content: [ContentPiece { r#type: "input_text", text }] };
+    let item = Item { r#type: "message", role: "user", content: [TextPiece { r#type: "input_text", text }] };
     serde_json::value::to_raw_value(&item).expect("strings are JSON")
 }
 

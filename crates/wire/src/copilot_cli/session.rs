@@ -9,14 +9,14 @@ use epitome_core::{CallId, EntryId, Measure, Role};
 use std::sync::Arc;
 
 /// A session as far as it has been read.
-pub(super) struct Session<'m> {
+pub(super) struct CopilotSession<'m> {
     measure: &'m dyn Measure,
     assembly: LogBuilder,
     fixed: FixedParts,
     replies: Vec<RecordedReply>,
 }
 
-impl<'m> Session<'m> {
+impl<'m> CopilotSession<'m> {
     pub(super) fn new(measure: &'m dyn Measure) -> Self {
         Self { measure, assembly: LogBuilder::default(), fixed: FixedParts::default(), replies: Vec::new() }
     }

@@ -1,7 +1,7 @@
 //! Reading a session file, line by line.
 
 use super::record::Record;
-use super::session::Session;
+use super::session::PiSession;
 use super::weigh::weigh;
 use crate::detect::{DetectSample, has_role};
 use crate::jsonl::{AheadObject, JsonlObject, Problems, each_object_ahead};
@@ -28,7 +28,7 @@ pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result
         return Err(ReadError::Empty);
     }
     let mut problems = Problems::default();
-    let mut session = Session::new(measure, Originals::new(source.clone(), Format::Pi), source.len());
+    let mut session = PiSession::new(measure, Originals::new(source.clone(), Format::Pi), source.len());
     let mut known = 0_u64;
     each_object_ahead(
         &*source,
@@ -59,7 +59,7 @@ const ROLES: [&str; 7] =
 
 /// Takes one entry; true where it is one of pi's.
 fn take(
-    session: &mut Session<'_>,
+    session: &mut PiSession<'_>,
     object: JsonlObject<'_>,
     problems: &mut Problems,
 ) -> serde_json::Result<bool> {

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A session as far as it has been read.
-pub(super) struct Session<'m> {
+pub(super) struct PiSession<'m> {
     measure: &'m dyn Measure,
     log: Log,
     sizes: SizeTable,
@@ -65,7 +65,7 @@ fn place_of(span: Span, reading: MessageReading) -> OriginalPlace {
     OriginalPlace::Spans { spans: [span].into(), part: reading as u32 }
 }
 
-impl<'m> Session<'m> {
+impl<'m> PiSession<'m> {
     /// A session of which nothing has been read; there are `bytes` to read.
     pub(super) fn new(measure: &'m dyn Measure, originals: Originals, bytes: u64) -> Self {
         Self {

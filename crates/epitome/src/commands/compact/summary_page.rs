@@ -30,6 +30,15 @@ fn write(page: &mut Page, line: &RecordLine, args: &CompactArgs) {
         "{which}: {verb} from {} to {} tokens (window {}, counted by {})",
         record.tokens_before, record.tokens_after, record.budget.window, record.count_method
     );
+    write_file_notes(page, line);
+    if let Some(change) = record.change() {
+        write_change(page, line, change);
+        write_tries(page, line);
+    }
+}
+
+/// What a person should know of the file and its window.
+fn write_file_notes(page: &mut Page, line: &RecordLine) {
     if line.is_body {
         writeln!(
             page,
@@ -47,7 +56,10 @@ fn write(page: &mut Page, line: &RecordLine, args: &CompactArgs) {
             line.problems
         );
     }
-    let Some(change) = record.change() else { return };
+}
+
+/// What left view, what stays, what that took, and the facts of it.
+fn write_change(page: &mut Page, line: &RecordLine, change: &Change) {
     writeln!(
         page,
         "  {}: {} messages superseded, {} dropped, {} pruned, {} kept, {} of them cut short; {} ms",
@@ -57,7 +69,7 @@ fn write(page: &mut Page, line: &RecordLine, args: &CompactArgs) {
         change.pruned.len(),
         change.kept.len(),
         change.reduced.len(),
-        record.duration_ms
+        line.record.duration_ms
     );
     match &line.plan {
         Some(plan) => write_plan(page, plan, change),
@@ -72,7 +84,6 @@ fn write(page: &mut Page, line: &RecordLine, args: &CompactArgs) {
             loss.kept, loss.recoverable, loss.lost, loss.repaired
         );
     }
-    write_tries(page, line);
 }
 
 /// What a person should know, what hooks said, and what was tried in vain.

@@ -10,7 +10,7 @@ use super::piece::{self, PlainPiece, note_text};
 use super::sealed::SealedBlock;
 use super::{EMPTY_RESULT, NO_RESULT, RequestParts, input, raw, spoken_system};
 use crate::validate::{is_base64, is_blank};
-use block::{Block, image};
+use block::{AnthropicBlock, image};
 use epitome_core::ToolResult;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -27,7 +27,7 @@ pub(super) struct MessagesRequest<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tools: &'a [Box<RawValue>],
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<Block<'a>>,
+    system: Vec<AnthropicBlock<'a>>,
     messages: &'a [Box<RawValue>],
 }
 
@@ -36,14 +36,14 @@ pub(super) fn frame<'a>(
     tools: &'a [Box<RawValue>],
     messages: &'a [Box<RawValue>],
 ) -> MessagesRequest<'a> {
-    let system = spoken_system(parts).map(Block::text).collect();
+    let system = spoken_system(parts).map(AnthropicBlock::text).collect();
     MessagesRequest { model: parts.model, max_tokens: parts.max_tokens, tools, system, messages }
 }
 
 #[derive(Serialize)]
-struct Message<'a> {
+struct AnthropicMessage<'a> {
     role: &'static str,
-    content: Vec<Block<'a>>,
+    content: Vec<AnthropicBlock<'a>>,
 }
 
 pub(super) fn messages(arranged: &Arrangement<'_>) -> Vec<Box<RawValue>> {
@@ -51,39 +51,45 @@ pub(super) fn messages(arranged: &Arrangement<'_>) -> Vec<Box<RawValue>> {
     let mut all = vec![raw(&asked(&[], &arranged.opening))];
     for step in &arranged.steps {
         let (content, calls) = replied(&step.reply, &mut ids);
-        all.push(raw(&Message { role: "assistant", content }));
+        all.push(raw(&AnthropicMessage { role: "assistant", content }));
         all.push(raw(&asked(&calls, &step.after)));
     }
     all
 }
 
-fn asked<'a>(calls: &[NamedResult<'a>], said: &[UserPiece<'a>]) -> Message<'a> {
+fn asked<'a>(calls: &[NamedResult<'a>], said: &[UserPiece<'a>]) -> AnthropicMessage<'a> {
     let mut pictures = Vec::new();
-    let mut content: Vec<Block<'a>> =
+    let mut content: Vec<AnthropicBlock<'a>> =
         calls.iter().map(|(id, result)| result_block(id, *result, &mut pictures)).collect();
     content.append(&mut pictures);
     let pieces = piece::said(said);
     content.extend(pieces.iter().filter_map(said_block));
     if content.is_empty() {
-        content.push(Block::text(piece::absent(&pieces)));
+        content.push(AnthropicBlock::text(piece::absent(&pieces)));
     }
-    Message { role: "user", content }
+    AnthropicMessage { role: "user", content }
 }
 
-fn said_block<'a>(piece: &PlainPiece<'a>) -> Option<Block<'a>> {
+fn said_block<'a>(piece: &PlainPiece<'a>) -> Option<AnthropicBlock<'a>> {
     match piece {
-        PlainPiece::Text(text) => Some(Block::text(text.clone())),
-        PlainPiece::Note(note) => Some(Block::text(note_text(note))),
+        PlainPiece::Text(text) => Some(AnthropicBlock::text(text.clone())),
+        PlainPiece::Note(note) => Some(AnthropicBlock::text(note_text(note))),
         PlainPiece::Picture(picture) => Some(image(*picture)),
         PlainPiece::Opaque(opaque) => {
-            SealedBlock::of(opaque).filter(server::is_document).map(|it| Block::raw(it.raw))
+            SealedBlock::of(opaque).filter(server::is_document).map(|it| AnthropicBlock::raw(it.raw))
         }
     }
 }
 
 /// A result. An error may hold text only, so its pictures go behind the results.
-fn result_block<'a>(id: &str, result: Option<&'a ToolResult>, pictures: &mut Vec<Block<'a>>) -> Block<'a> {
-    let Some(result) = result else { return Block::result(id, vec![Block::text(NO_RESULT)], true) };
+fn result_block<'a>(
+    id: &str,
+    result: Option<&'a ToolResult>,
+    pictures: &mut Vec<AnthropicBlock<'a>>,
+) -> AnthropicBlock<'a> {
+    let Some(result) = result else {
+        return AnthropicBlock::result(id, vec![AnthropicBlock::text(NO_RESULT)], true);
+    };
     let mut content = Vec::new();
     for piece in piece::answered(result) {
         match &piece {
@@ -95,40 +101,40 @@ fn result_block<'a>(id: &str, result: Option<&'a ToolResult>, pictures: &mut Vec
         }
     }
     if content.is_empty() {
-        content.push(Block::text(EMPTY_RESULT));
+        content.push(AnthropicBlock::text(EMPTY_RESULT));
     }
-    Block::result(id, content, result.is_error)
+    AnthropicBlock::result(id, content, result.is_error)
 }
 
 /// The blocks of a reply, and its calls in order.
-fn replied<'a>(reply: &[ReplyPiece<'a>], ids: &mut Ids) -> (Vec<Block<'a>>, Vec<NamedResult<'a>>) {
+fn replied<'a>(reply: &[ReplyPiece<'a>], ids: &mut Ids) -> (Vec<AnthropicBlock<'a>>, Vec<NamedResult<'a>>) {
     let mut served = server::kept(reply, ids);
-    let mut content: Vec<Block<'a>> = Vec::new();
+    let mut content: Vec<AnthropicBlock<'a>> = Vec::new();
     let mut calls = Vec::new();
     for (at, spoken) in reply.iter().enumerate() {
         match spoken {
-            ReplyPiece::Text(text) => content.extend((!is_blank(text)).then(|| Block::text(*text))),
+            ReplyPiece::Text(text) => content.extend((!is_blank(text)).then(|| AnthropicBlock::text(*text))),
             ReplyPiece::Thinking { text, signature, redacted } => {
-                let stands_first = content.iter().all(Block::is_thinking);
+                let stands_first = content.iter().all(AnthropicBlock::is_thinking);
                 content.extend(thinking(text, *signature, *redacted).filter(|_| stands_first));
             }
             ReplyPiece::Call(Pair { call, result }) => {
                 let id = ids.give(&call.id.0);
-                content.push(Block::call(&id, ids.name(&call.name), input::object(call)));
+                content.push(AnthropicBlock::call(&id, ids.name(&call.name), input::object(call)));
                 calls.push((id, *result));
             }
-            ReplyPiece::Opaque(_) => content.extend(served.remove(&at).map(Block::raw)),
+            ReplyPiece::Opaque(_) => content.extend(served.remove(&at).map(AnthropicBlock::raw)),
         }
     }
-    if content.is_empty() || content.iter().all(Block::is_thinking) {
-        content.push(Block::text(remnant(reply)));
+    if content.is_empty() || content.iter().all(AnthropicBlock::is_thinking) {
+        content.push(AnthropicBlock::text(remnant(reply)));
     }
     (content, calls)
 }
 
 /// Thinking that Anthropic signed, whole; any other is refused.
-fn thinking<'a>(text: &'a str, signature: Option<&'a str>, redacted: bool) -> Option<Block<'a>> {
+fn thinking<'a>(text: &'a str, signature: Option<&'a str>, redacted: bool) -> Option<AnthropicBlock<'a>> {
     // Other providers' encrypted reasoning is base64 as well, and always begins with its version.
     let seal = signature.filter(|seal| is_base64(seal) && !seal.starts_with("gAAAA"))?;
-    Some(if redacted { Block::redacted(seal) } else { Block::thinking(text, seal) })
+    Some(if redacted { AnthropicBlock::redacted(seal) } else { AnthropicBlock::thinking(text, seal) })
 }

@@ -93,7 +93,7 @@ pub fn body(to: Protocol, parts: &RequestParts<'_>, shown: &[MessageView]) -> Re
 }
 
 /// The same with `rest` at its end: fields that a body of the same protocol came with and we do not
-/// read, as [`FixedParts::rest`](crate::Fixed::rest) holds them. Another protocol's have no place in it.
+/// read, as [`FixedParts::rest`](crate::FixedParts::rest) holds them. Another protocol's have no place in it.
 pub fn body_with_rest(
     to: Protocol,
     parts: &RequestParts<'_>,

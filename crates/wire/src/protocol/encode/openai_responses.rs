@@ -11,7 +11,7 @@ use super::{BETWEEN_TEXTS, EMPTY_RESULT, NO_RESULT, RequestParts, input, raw, sp
 use crate::validate::is_blank;
 use carried::Carrier;
 use epitome_core::{Call, ToolResult};
-use item::{Item, Output, Part};
+use item::{Item, ItemPart, Output};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -57,14 +57,14 @@ fn asked<'a>(outputs: Vec<Item<'a>>, said: &[UserPiece<'a>], carrier: &mut Carri
     let pieces = piece::said(said);
     for piece in &pieces {
         match piece {
-            PlainPiece::Text(text) => item::say(&mut items, "user", Part::input(text.to_string())),
-            PlainPiece::Note(note) => item::say(&mut items, "developer", Part::input((*note).to_owned())),
-            PlainPiece::Picture(picture) => item::say(&mut items, "user", Part::image(picture.url())),
+            PlainPiece::Text(text) => item::say(&mut items, "user", ItemPart::input(text.to_string())),
+            PlainPiece::Note(note) => item::say(&mut items, "developer", ItemPart::input((*note).to_owned())),
+            PlainPiece::Picture(picture) => item::say(&mut items, "user", ItemPart::image(picture.url())),
             PlainPiece::Opaque(opaque) => items.extend(carrier.compaction(opaque)),
         }
     }
     if items.is_empty() {
-        item::say(&mut items, "user", Part::input(piece::absent(&pieces)));
+        item::say(&mut items, "user", ItemPart::input(piece::absent(&pieces)));
     }
     items
 }
@@ -76,7 +76,7 @@ fn replied<'a>(step: &ReplyTurn<'a>, carrier: &mut Carrier, all: &mut Vec<Item<'
     for spoken in &step.reply {
         match spoken {
             ReplyPiece::Text(text) if !is_blank(text) => {
-                item::say(&mut items, "assistant", Part::output((*text).to_owned()));
+                item::say(&mut items, "assistant", ItemPart::output((*text).to_owned()));
             }
             ReplyPiece::Call(Pair { call, result }) => {
                 let answer = (carrier.ids.give(&call.id.0), *result);
@@ -89,7 +89,7 @@ fn replied<'a>(step: &ReplyTurn<'a>, carrier: &mut Carrier, all: &mut Vec<Item<'
     }
     carried::drop_idle_reasoning(&mut items);
     if items.is_empty() {
-        item::say(&mut items, "assistant", Part::output(remnant(&step.reply)));
+        item::say(&mut items, "assistant", ItemPart::output(remnant(&step.reply)));
     }
     all.append(&mut items);
     outputs
@@ -113,8 +113,8 @@ fn output_of(result: &ToolResult) -> Output {
     let mut parts = Vec::new();
     for piece in piece::answered(result) {
         match piece {
-            PlainPiece::Text(text) => parts.push(Part::input(text.into_owned())),
-            PlainPiece::Picture(picture) => parts.push(Part::image(picture.url())),
+            PlainPiece::Text(text) => parts.push(ItemPart::input(text.into_owned())),
+            PlainPiece::Picture(picture) => parts.push(ItemPart::image(picture.url())),
             PlainPiece::Note(_) | PlainPiece::Opaque(_) => {}
         }
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// A content block: one of ours, or a sealed one as it came.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(in super::super) enum Block<'a> {
+pub(in super::super) enum AnthropicBlock<'a> {
     Own(OwnBlock<'a>),
     Raw(Box<RawValue>),
 }
@@ -36,7 +36,7 @@ pub(in super::super) enum OwnBlock<'a> {
     },
     ToolResult {
         tool_use_id: String,
-        content: Vec<Block<'a>>,
+        content: Vec<AnthropicBlock<'a>>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
@@ -49,7 +49,7 @@ pub(in super::super) enum ImageSource<'a> {
     Url { url: &'a str },
 }
 
-impl<'a> Block<'a> {
+impl<'a> AnthropicBlock<'a> {
     pub(in super::super) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Own(OwnBlock::Text { text: text.into() })
     }
@@ -79,10 +79,10 @@ impl<'a> Block<'a> {
     }
 }
 
-pub(in super::super) fn image(picture: Picture<'_>) -> Block<'_> {
+pub(in super::super) fn image(picture: Picture<'_>) -> AnthropicBlock<'_> {
     let source = match picture {
         Picture::Data { media_type, data } => ImageSource::Base64 { media_type, data },
         Picture::Url(url) => ImageSource::Url { url },
     };
-    Block::Own(OwnBlock::Image { source })
+    AnthropicBlock::Own(OwnBlock::Image { source })
 }

@@ -15,7 +15,7 @@ pub(in super::super) enum Item<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(in super::super) enum OwnItem<'a> {
-    Message { role: &'static str, content: Vec<Part> },
+    Message { role: &'static str, content: Vec<ItemPart> },
     FunctionCall { call_id: String, name: String, arguments: String },
     FunctionCallOutput { call_id: String, output: Output },
     CustomToolCall { call_id: String, name: String, input: &'a str },
@@ -26,26 +26,26 @@ pub(in super::super) enum OwnItem<'a> {
 #[serde(untagged)]
 pub(in super::super) enum Output {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ItemPart>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(in super::super) enum Part {
+pub(in super::super) enum ItemPart {
     InputText { text: String },
     InputImage { image_url: String },
     OutputText { text: String },
 }
 
 /// Adds a part to the last message where `role` wrote it, else begins a message.
-pub(in super::super) fn say(items: &mut Vec<Item<'_>>, role: &'static str, part: Part) {
+pub(in super::super) fn say(items: &mut Vec<Item<'_>>, role: &'static str, part: ItemPart) {
     match items.last_mut() {
         Some(Item::Own(OwnItem::Message { role: last, content })) if *last == role => content.push(part),
         Some(_) | None => items.push(Item::Own(OwnItem::Message { role, content: vec![part] })),
     }
 }
 
-impl Part {
+impl ItemPart {
     pub(in super::super) fn input(text: String) -> Self {
         Self::InputText { text }
     }
@@ -68,8 +68,8 @@ impl Part {
 
 impl Output {
     /// One string where it is all text, else the parts themselves.
-    pub(in super::super) fn of(parts: Vec<Part>) -> Self {
-        let texts: Option<Vec<&str>> = parts.iter().map(Part::as_text).collect();
+    pub(in super::super) fn of(parts: Vec<ItemPart>) -> Self {
+        let texts: Option<Vec<&str>> = parts.iter().map(ItemPart::as_text).collect();
         match texts {
             Some(texts) => Self::Text(texts.join("\n")),
             None => Self::Parts(parts),

@@ -1,6 +1,6 @@
 //! A message as one element of Anthropic Messages.
 
-use super::super::anthropic::block::{Block as Shape, image};
+use super::super::anthropic::block::{AnthropicBlock as Shape, image};
 use super::super::piece::{foreign_text, note_text};
 use super::super::{EMPTY_RESULT, input};
 use super::{Sides, as_it_came, as_shown, raw, spoken, stand_in};

@@ -1,7 +1,7 @@
 //! A message as items of OpenAI Responses: what was said, and an item for each call and each result.
 
 use super::super::EMPTY_RESULT;
-use super::super::openai_responses::item::{Item, Part as Shape};
+use super::super::openai_responses::item::{Item, ItemPart as Shape};
 use super::super::piece::foreign_text;
 use super::{Sides, as_it_came, as_shown, raw, spoken, stand_in};
 use epitome_core::{Block, Call, Message, Opaque, ResultPart, Role, ToolResult};

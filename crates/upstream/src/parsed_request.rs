@@ -40,7 +40,7 @@ impl Envelope {
     }
 
     /// Reads the conversation in it.
-    pub(crate) fn read(self) -> Result<Asked, Complaint> {
+    pub(crate) fn read(self) -> Result<ParsedRequest, Complaint> {
         let model = Catalog::built_in().find(&self.model);
         let counter = Counter::for_model(&model);
         let bytes = serde_json::to_vec(&self.body).expect("what was parsed can be written");
@@ -50,7 +50,7 @@ impl Envelope {
         let conversation = conversation.ok_or_else(|| Complaint::invalid("the request says nothing"))?;
         let messages = messages(&conversation).map_err(Complaint::invalid)?;
         let prompt = Prompt::weigh(&counter, &conversation.fixed, &messages);
-        Ok(Asked { envelope: self, model, counter, fixed: conversation.fixed, messages, prompt })
+        Ok(ParsedRequest { envelope: self, model, counter, fixed: conversation.fixed, messages, prompt })
     }
 
     /// Whether the client wants events.
@@ -84,7 +84,7 @@ pub(crate) fn messages(conversation: &Conversation) -> Result<Vec<Arc<Message>>,
 
 /// A request, read.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ParsedRequest {
     pub(crate) envelope: Envelope,
     pub(crate) model: ModelSpec,
     pub(crate) counter: Counter,
@@ -93,7 +93,7 @@ pub(crate) struct Asked {
     pub(crate) prompt: Prompt,
 }
 
-impl Asked {
+impl ParsedRequest {
     /// The protocol spoken.
     pub(crate) fn protocol(&self) -> Protocol {
         self.envelope.endpoint.protocol()

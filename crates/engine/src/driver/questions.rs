@@ -1,0 +1,192 @@
+//! Putting a plan's questions to the ports: the embedded summariser, models, hooks, a compactor, an operator, each
+//! within its deadline. What an answer does to the plan is the core's; failures of hooks are recorded and passed over.
+
+use super::{AskScope, CompactOptions, Driver};
+use crate::error::EngineError;
+use crate::event::Event;
+use crate::ports::{Clock, SummaryModel};
+use crate::session::{PlanOptions, Session};
+use epitome_core::{
+    Archive, Available, CallResult, CheckpointView, CompactorReply, Conclusion, Decision, EntryId,
+    HookAnswer, HookRun, ModelQuestion, Next, Outcome, Plan, PlanDraft, Record, Summarizer, Trigger,
+    UpcomingCompaction, embedded,
+};
+use futures_util::future::{Either, join_all, select};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A plan asks for its calls, for each hook once, and for an operator; this many questions beyond its calls are more
+/// than any plan has.
+const QUESTIONS_BESIDE_CALLS_MAX: usize = 64;
+
+impl Driver {
+    /// Puts the plan's questions to whoever can answer them until it is done.
+    pub(crate) async fn drive(
+        &self,
+        session: &Session,
+        trigger: Trigger,
+        options: CompactOptions,
+        pauses: &mut Vec<Event>,
+    ) -> Result<Conclusion, EngineError> {
+        let available = match options.asking {
+            AskScope::Everybody => self.available(),
+            AskScope::Nobody => Available::none(&self.ports.prompts),
+        };
+        let asked = PlanOptions { available, range: options.range, circumstances: options.circumstances };
+        let mut next = match Plan::draft(session.job(trigger, asked))? {
+            PlanDraft::Plan(plan) => plan.begin()?,
+            PlanDraft::Settled(conclusion) => return Ok(conclusion),
+        };
+        let questions_max = session.policy().guard.calls_max as usize + QUESTIONS_BESIDE_CALLS_MAX;
+        for _ in 0..questions_max {
+            next = match next {
+                Next::Done(conclusion) => return Ok(conclusion),
+                question => self.answer(session, question, pauses).await?,
+            };
+        }
+        unreachable!("a plan hands out at most `guard.calls_max` calls, and each other question once")
+    }
+
+    /// Has one question answered, and gives what the plan wants then.
+    async fn answer<'p>(
+        &self,
+        session: &Session,
+        question: Next<'p>,
+        pauses: &mut Vec<Event>,
+    ) -> Result<Next<'p>, EngineError> {
+        Ok(match question {
+            Next::Done(conclusion) => Next::Done(conclusion),
+            Next::Summarize(question) => {
+                let summary = embedded::summarize(&question.material(), question.budget());
+                question.answer(Ok(summary))?
+            }
+            Next::Consult(consultation) => {
+                let answers = self.consult(session, &consultation.event()).await;
+                consultation.answer(answers)?
+            }
+            Next::Call(question) => {
+                let called = self.call(&question).await;
+                question.answer(called)?
+            }
+            Next::Delegate(delegation) => {
+                let list = self.transform(session, &delegation.messages()).await;
+                delegation.answer(list)?
+            }
+            Next::Await(checkpoint) => {
+                let pending = checkpoint.pending();
+                pauses.push(Event::Pending { pending: pending.clone() });
+                let decision = self.decide(session, pending).await;
+                checkpoint.answer(decision)?
+            }
+        })
+    }
+
+    pub(super) fn available(&self) -> Available<'_> {
+        let summarizer = self.ports.model.as_ref().map(|SummaryModel { model, is_warm, .. }| Summarizer {
+            name: model.name(),
+            window: model.window(),
+            output_max: model.output_max(),
+            takes_parallel: model.takes_parallel(),
+            is_warm: *is_warm,
+        });
+        Available {
+            summarizer,
+            native: self.ports.model.as_ref().is_some_and(|model| model.is_native),
+            hooks: !self.ports.hooks().is_empty(),
+            compactor: self.ports.compactor().is_some(),
+            operator: self.ports.operator.is_some(),
+            prompts: &self.ports.prompts,
+        }
+    }
+
+    /// Makes the calls of a question: at once where there are several.
+    async fn call(&self, question: &ModelQuestion<'_>) -> Vec<CallResult> {
+        let Some(SummaryModel { model, .. }) = &self.ports.model else { return Vec::new() };
+        join_all(question.requests().iter().map(|request| model.summarize(request.clone()))).await
+    }
+
+    /// Asks every hook at once, each within its deadline.
+    async fn consult(&self, session: &Session, event: &UpcomingCompaction) -> Vec<HookAnswer> {
+        let archive: &dyn Archive = &**session.archive();
+        let asked = self.ports.hooks().iter().map(|hook| async move {
+            let (result, duration_ms) = self.within(session, hook.before(event, archive)).await;
+            HookAnswer { name: hook.name().into(), duration_ms, result: result.unwrap_or_else(Err) }
+        });
+        join_all(asked).await
+    }
+
+    async fn transform(&self, session: &Session, messages: &[EntryId]) -> Result<CompactorReply, String> {
+        let Some(compactor) = self.ports.compactor() else { return Err("no compactor is installed".into()) };
+        let (result, _) = self.within(session, compactor.transform(messages, &**session.archive())).await;
+        result.unwrap_or_else(Err)
+    }
+
+    /// Waits for an operator, as long as the policy lets one take.
+    async fn decide(&self, session: &Session, pending: CheckpointView) -> Decision {
+        let Some(operator) = &self.ports.operator else { return Decision::TimedOut };
+        let deciding = operator.decide(pending);
+        match session.policy().guard.checkpoint_seconds_max {
+            Some(seconds) => {
+                let (decision, _) = timed(&*self.ports.clock, Duration::from_secs(seconds), deciding).await;
+                decision.unwrap_or(Decision::TimedOut)
+            }
+            None => deciding.await,
+        }
+    }
+
+    /// Runs something within the hooks' deadline; says how long it took.
+    pub(crate) async fn within<T>(
+        &self,
+        session: &Session,
+        work: impl Future<Output = T> + Unpin,
+    ) -> (Result<T, String>, u64) {
+        let most = Duration::from_secs(session.policy().guard.hook_seconds_max);
+        timed(&*self.ports.clock, most, work).await
+    }
+
+    /// Tells the hooks what came of a compaction; their failures are recorded, and nothing else.
+    pub(super) async fn tell_after(
+        &self,
+        session: &mut Session,
+        record: Arc<Record>,
+    ) -> Result<Arc<Record>, EngineError> {
+        if matches!(record.outcome, Outcome::Pruned(_)) || self.ports.hooks().is_empty() {
+            return Ok(record);
+        }
+        let told = self.ports.hooks().iter().map(|hook| {
+            let (record, session) = (&record, &*session);
+            async move {
+                let (result, duration_ms) = self.within(session, hook.after(record)).await;
+                let why = result.unwrap_or_else(Err).err()?;
+                Some(HookRun {
+                    name: hook.name().into(),
+                    duration_ms,
+                    told: format!("failed after it: {why}"),
+                })
+            }
+        });
+        let failed: Vec<HookRun> = join_all(told).await.into_iter().flatten().collect();
+        if failed.is_empty() {
+            return Ok(record);
+        }
+        session.state.events.extend(failed.iter().map(|run| Event::HookFailed { run: run.clone() }));
+        let mut record = Record::clone(&record);
+        record.hooks.extend(failed);
+        Ok(Arc::new(record))
+    }
+}
+
+/// Runs something within a deadline; says how long it took.
+async fn timed<T>(
+    clock: &dyn Clock,
+    most: Duration,
+    work: impl Future<Output = T> + Unpin,
+) -> (Result<T, String>, u64) {
+    let began = clock.now();
+    let result = match select(work, clock.sleep(most)).await {
+        Either::Left((value, _)) => Ok(value),
+        Either::Right(_) => Err(format!("no answer within {} s", most.as_secs())),
+    };
+    (result, clock.now().saturating_sub(began).as_millis() as u64)
+}

@@ -1,0 +1,102 @@
+//! Going along paths of a log: to another leaf, on to new entries, and over to a log that others have appended to
+//! meanwhile. What is derived on the way is the timeline's; a session only decides what it does without, because it was
+//! made for a smaller window.
+
+use super::{Session, lens};
+use crate::assembly::Assembly;
+use crate::engine::Checkout;
+use crate::error::EngineError;
+use epitome_core::{EntryId, Log, Mark, Role, SizeTable};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+impl Session {
+    /// Goes to the path that ends in `leaf`; what was made in the background for another is let go.
+    pub fn move_to(&mut self, leaf: Option<EntryId>) -> Result<(), EngineError> {
+        let Self { timeline, assembly, archive, .. } = self;
+        timeline.move_to(leaf, lens(assembly, archive))?;
+        self.outgrow()?;
+        (self.state.ready, self.state.is_stop_told) = (None, self.breaker().is_open());
+        self.marks_seen = self.log().marks_on(&self.log().path_of(leaf)).len();
+        Ok(())
+    }
+
+    /// Takes up one more entry of the log: the next of the path, or a mark at its end.
+    pub fn absorb(&mut self, id: EntryId) -> Result<(), EngineError> {
+        let Self { timeline, assembly, archive, state, .. } = self;
+        timeline.absorb(id, lens(assembly, archive))?;
+        if timeline.log().item(id).is_some_and(|item| item.role == Role::Assistant) {
+            state.recoveries = 0;
+        }
+        self.outgrow_no_more()
+    }
+
+    /// Goes on with the log as others have left it, as a checkout says.
+    pub(crate) fn adopt_log(&mut self, log: Arc<Log>, sizes: Arc<SizeTable>, checkout: &Checkout) {
+        let is_other = |now: &Assembly, next: &Assembly| {
+            now.policy().guard != next.policy().guard || now.model().id != next.model().id
+        };
+        self.is_outdated = log.marks_on(&self.log().path_of(self.leaf())).len() != self.marks_seen
+            || is_other(&self.assembly, &checkout.assembly);
+        self.handed_out = log.len();
+        self.timeline.replace_log(log, sizes);
+        self.assembly = checkout.assembly.clone();
+        self.options = checkout.options.clone();
+        self.state.idle_minutes = checkout.idle.map(|idle| idle.as_secs() / 60);
+    }
+
+    /// Goes to the end of a path that begins with the one taken up.
+    pub(crate) fn go_on(&mut self, path: &[EntryId]) -> Result<(), EngineError> {
+        if self.is_outdated {
+            self.move_to(path.last().copied())?;
+        } else {
+            let from = self.leaf().map_or(0, |leaf| path.partition_point(|&id| id <= leaf));
+            for &id in &path[from..] {
+                self.absorb(id)?;
+                let marks = self.log().marks_at(Some(id)).to_vec();
+                marks.into_iter().try_for_each(|mark| self.absorb(mark))?;
+            }
+            let (timeline, trigger) = (&mut self.timeline, self.assembly.policy().trigger.clone());
+            if trigger.bytes.is_some() || trigger.media.is_some() {
+                timeline.review(lens(&self.assembly, &self.archive))?;
+            }
+        }
+        self.marks_seen = self.log().marks_on(path).len();
+        self.is_outdated = false;
+        Ok(())
+    }
+
+    /// Does without compactions and edits that were made by themselves for a smaller window, as long as this one has
+    /// room for what they cover: a larger model keeps its whole history.
+    pub(crate) fn outgrow(&mut self) -> Result<(), EngineError> {
+        let (log, window) = (self.log(), self.budget().window);
+        let marks = log.marks_on(&log.path_of(self.leaf()));
+        let passes = marks.into_iter().map(|id| match log.mark_of(id) {
+            Some(Mark::Apply { of } | Mark::Redo { of }) => *of,
+            Some(_) | None => id,
+        });
+        let is_smaller = |id: &EntryId| {
+            let record = log.mark_of(*id).and_then(Mark::record);
+            record.is_some_and(|record| !record.trigger.is_manual() && record.budget.window < window)
+        };
+        let has_room = !self.budget().is_due(self.timeline.whole(), self.policy());
+        let ignored: HashSet<EntryId> =
+            if has_room { passes.filter(is_smaller).collect() } else { HashSet::new() };
+        let Self { timeline, assembly, archive, .. } = self;
+        Ok(timeline.set_ignored(ignored, lens(assembly, archive))?)
+    }
+
+    /// The same after something was said: what is done without is needed as soon as there is no room for all it covers.
+    pub(super) fn outgrow_no_more(&mut self) -> Result<(), EngineError> {
+        let is_due = || self.budget().is_due(self.timeline.whole(), self.policy());
+        if self.timeline.ignores_any() && is_due() { self.outgrow() } else { Ok(()) }
+    }
+
+    /// Goes on with a log in which what this session appended stands behind what others did.
+    pub(crate) fn rebase(&mut self, log: Arc<Log>, sizes: Arc<SizeTable>) -> Result<(), EngineError> {
+        let leaf = self.leaf();
+        self.handed_out = log.len();
+        self.timeline.replace_log(log, sizes);
+        self.move_to(leaf)
+    }
+}

@@ -1,0 +1,79 @@
+//! Compactions and edits made on other paths through the same messages: which of them this path can use, and using one.
+//! Which prefix a compaction covers is said by its mark.
+
+use super::{PlanOptions, Session};
+use crate::check::CheckPoint;
+use crate::error::EngineError;
+use epitome_core::{
+    Available, Circumstances, EntryId, Mark, Outcome, Plan, PlanDraft, Prompts, Range, Record, Trigger,
+};
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+impl Session {
+    /// The last message that a compaction of the path would cover, were it made now.
+    pub(crate) fn covers(&self) -> Result<Option<EntryId>, EngineError> {
+        let prompts = Prompts::default();
+        let asked = PlanOptions {
+            available: Available::none(&prompts),
+            range: Range::All,
+            circumstances: Circumstances::default(),
+        };
+        Ok(match Plan::draft(self.job(Trigger::Threshold, asked))? {
+            PlanDraft::Plan(plan) => plan.anchor(),
+            PlanDraft::Settled(_) => None,
+        })
+    }
+
+    /// The compaction made on another path that this one can use: the deepest that belongs to a prefix of this
+    /// path and is not in use here, where it makes room.
+    pub(crate) fn available(&self) -> Result<Option<EntryId>, EngineError> {
+        let (log, context) = (self.log(), self.context());
+        let is_usable = |&(id, anchor): &(EntryId, EntryId)| {
+            Some(anchor) > context.anchor()
+                && !context.is_undone(id)
+                && !self.timeline.ignores(id)
+                && self.history().binary_search(&anchor).is_ok()
+        };
+        let mut found: Vec<(EntryId, EntryId)> = log.compactions().filter(is_usable).collect();
+        found.sort_unstable_by_key(|&(id, anchor)| Reverse((anchor, id)));
+        let leaf = self.leaf();
+        let Some((id, _)) = found.into_iter().find(|&(id, _)| log.can_apply(id, leaf)) else {
+            return Ok(None);
+        };
+        let mut applied = context.clone();
+        applied.apply(id, self.timeline.reader(self.lens()))?;
+        Ok((applied.tokens() < context.tokens()).then_some(id))
+    }
+
+    /// Whether a compaction is due at this point, and would be with the one that can be used from another path.
+    pub(crate) fn needs_compaction(&self, point: CheckPoint) -> Result<bool, EngineError> {
+        if !self.check_at(point).is_due() {
+            return Ok(false);
+        }
+        let Some(of) = self.available()? else { return Ok(true) };
+        let mut applied = self.clone();
+        applied.apply(of, Trigger::Threshold)?;
+        Ok(applied.check_at(point).is_due())
+    }
+
+    /// Uses a compaction or edit that was made on another path through the same prefix.
+    pub(crate) fn apply(&mut self, of: EntryId, trigger: Trigger) -> Result<Arc<Record>, EngineError> {
+        let budget = self.budget();
+        let tokens_before = budget.fixed + self.context().tokens();
+        let entry = self.mark(Mark::Apply { of })?;
+        self.answer_request(trigger);
+        let record = Arc::new(Record {
+            outcome: Outcome::Applied { of },
+            trigger,
+            source: trigger.kind().source,
+            budget,
+            tokens_before,
+            tokens_after: budget.fixed + self.context().tokens(),
+            count_method: self.assembly.count_method().clone(),
+            ..Record::default()
+        });
+        self.compacted(entry, &record)?;
+        Ok(record)
+    }
+}
