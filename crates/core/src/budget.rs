@@ -31,6 +31,16 @@ const TARGET_SHARE_MIN: (u64, u64) = (1, 4);
 /// part of the window.
 const UNASKED_SHARE: (u64, u64) = (1, 2);
 
+/// A number outside this is no window but a slip in reading one.
+const WINDOW_MIN: Tokens = Tokens(1_024);
+/// The same at the other end.
+const WINDOW_MAX: Tokens = Tokens(10_000_000);
+
+/// Whether a number that somebody told or learned can be a window.
+pub fn is_window(tokens: Tokens) -> bool {
+    (WINDOW_MIN..=WINDOW_MAX).contains(&tokens)
+}
+
 impl Budget {
     /// A budget whose reserve is `output_max`, or a quarter of the window where that is less.
     pub fn new(window: Tokens, fixed: Tokens, output_max: Tokens) -> Self {

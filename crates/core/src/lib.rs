@@ -38,7 +38,7 @@ pub mod verify;
 
 pub use amount::{SizeTable, Sizes, Tokens};
 pub use archive::{Archive, ArchiveError, Measure, MeasuredItem, MemoryArchive, ZeroMeasure};
-pub use budget::Budget;
+pub use budget::{Budget, is_window};
 pub use compaction::{Compaction, Edit, Tail};
 pub use context::{Context, LogReader, Slot};
 pub use cut::{Cut, Keep, find_cut};

@@ -2,7 +2,7 @@
 //! of its model, and what a request, a transcript or a provider's refusal says.
 
 use crate::count::measure_for;
-use epitome_core::{Budget, Measure, Policy, Tokens};
+use epitome_core::{Budget, Measure, Policy, Tokens, is_window};
 use epitome_tokens as tokens;
 use epitome_tokens::Counter;
 use serde::Serialize;
@@ -16,6 +16,7 @@ pub struct Assembly {
     counter: Counter,
     measure: Arc<dyn Measure>,
     count_method: Arc<str>,
+    sizes_key: Arc<str>,
     known: WindowFacts,
     fixed: Tokens,
     /// The longest answer asked for; what the catalog says where nobody asked.
@@ -90,10 +91,6 @@ pub struct RefusalFigures {
     pub requested: Option<Tokens>,
 }
 
-/// A number outside this is no window but a slip in reading one.
-const WINDOW_MIN: Tokens = Tokens(1_024);
-/// The same at the other end.
-const WINDOW_MAX: Tokens = Tokens(10_000_000);
 /// After a refusal that tells no numbers, what did not fit is taken to be a third more than what does.
 const SHRINK_SHARE: (u64, u64) = (3, 4);
 /// An answer's length where neither request nor catalog limit it.
@@ -117,7 +114,8 @@ impl WindowChoice {
         ];
         let best = all.into_iter().find_map(|(tokens, from)| Some(Self { tokens: tokens?, from }));
         let best = best.ok_or_else(|| NoWindow { model: model.id.clone() })?;
-        Ok(match known.learned.filter(|learned| *learned < best.tokens) {
+        let learned = known.learned.filter(|learned| is_window(*learned) && *learned < best.tokens);
+        Ok(match learned {
             Some(tokens) => Self { tokens, from: WindowSource::Learned },
             None => best,
         })
@@ -144,12 +142,14 @@ impl Assembly {
         WindowChoice::of(&policy, &model, &known)?;
         let (measure, count_method) = Self::counting(&policy, &model);
         let counter = Counter::for_model(&model);
+        let sizes_key = sizes_key(&policy, &counter);
         Ok(Self {
             policy,
             model,
             counter,
             measure,
             count_method,
+            sizes_key,
             known,
             fixed: Tokens::ZERO,
             output: None,
@@ -178,6 +178,7 @@ impl Assembly {
             model,
             measure,
             count_method: count_method.into(),
+            sizes_key: count_method.into(),
             known,
             fixed: budget.fixed,
             output: None,
@@ -203,6 +204,11 @@ impl Assembly {
     /// The name of that way of counting.
     pub fn count_method(&self) -> &Arc<str> {
         &self.count_method
+    }
+
+    /// All that what a message takes depends on, pictures and framing included: sizes are kept under it.
+    pub fn sizes_key(&self) -> &Arc<str> {
+        &self.sizes_key
     }
 
     /// The window, and who says so.
@@ -253,6 +259,7 @@ impl Assembly {
         WindowChoice::of(&policy, &self.model, &self.known)?;
         if policy.count != self.policy.count {
             (self.measure, self.count_method) = measure_for(&policy, &self.counter);
+            self.sizes_key = sizes_key(&policy, &self.counter);
         }
         let is_other = policy.count != self.policy.count;
         self.policy = policy;
@@ -263,9 +270,8 @@ impl Assembly {
     /// is another. What the provider calls its limit is brought to our scale: as much smaller as our count of the
     /// refused request was below the provider's.
     pub fn learn(&mut self, counted: Tokens, figures: RefusalFigures) -> Option<Tokens> {
-        let plausible = |tokens: &Tokens| (WINDOW_MIN..=WINDOW_MAX).contains(tokens);
-        let limit = figures.limit.filter(plausible).unwrap_or(self.window().tokens);
-        let scaled = match figures.requested.filter(plausible) {
+        let limit = figures.limit.filter(|tokens| is_window(*tokens)).unwrap_or(self.window().tokens);
+        let scaled = match figures.requested.filter(|tokens| is_window(*tokens)) {
             Some(requested) => limit.share(counted.0, requested.0),
             None => counted.share(SHRINK_SHARE.0, SHRINK_SHARE.1),
         };
@@ -274,12 +280,16 @@ impl Assembly {
 
     /// Learns a window on our own scale; it only ever becomes smaller. The window now, where it has.
     pub fn learn_window(&mut self, window: Tokens) -> Option<Tokens> {
-        if !(WINDOW_MIN..=WINDOW_MAX).contains(&window) || window >= self.window().tokens {
+        if !is_window(window) || window >= self.window().tokens {
             return None;
         }
         self.known.learned = Some(window);
         Some(window)
     }
+}
+
+fn sizes_key(policy: &Policy, counter: &Counter) -> Arc<str> {
+    format!("{:?} {counter:?}", policy.count).into()
 }
 
 /// What a policy's points come to in a budget, in tokens of the whole request.
@@ -355,6 +365,36 @@ mod tests {
             [learned(limit, asked), learned(None, asked), learned(limit, None), learned(None, None)],
             expected
         );
+    }
+
+    #[test]
+    fn what_is_no_window_is_not_believed_whoever_learned_it() {
+        let learned = |tokens: u64| {
+            let known = WindowFacts { learned: Some(Tokens(tokens)), ..WindowFacts::default() };
+            let model = epitome_tokens::Catalog::built_in().find("claude-sonnet-4-5");
+            let assembly = Assembly::new(Arc::new(Policy::default()), model, known).expect("it is known");
+            (assembly.window().tokens, assembly.window().from)
+        };
+        assert_eq!(learned(49), learned(u64::MAX));
+        assert_eq!(learned(49).1, WindowSource::Catalog);
+        assert_eq!(learned(40_000), (Tokens(40_000), WindowSource::Learned));
+    }
+
+    #[test]
+    fn sizes_are_kept_apart_by_all_that_they_depend_on() {
+        let key = |model: &str, image_tokens: Option<u64>| {
+            let mut settings = epitome_core::Settings::default();
+            settings.count.image_tokens = image_tokens;
+            let policy = Policy::try_from(settings).expect("sound settings");
+            let model = epitome_tokens::Catalog::built_in().find(model);
+            let known = WindowFacts { stated: Some(Tokens(32_000)), ..WindowFacts::default() };
+            Assembly::new(policy.into(), model, known).expect("it is stated").sizes_key().clone()
+        };
+        let plain = key("claude-sonnet-4-5", None);
+        assert_eq!(plain, key("claude-sonnet-4-5", None));
+        assert_ne!(plain, key("claude-sonnet-4-5", Some(100)));
+        assert_ne!(key("claude-sonnet-4-5", Some(100)), key("claude-sonnet-4-5", Some(5_000)));
+        assert_ne!(plain, key("gpt-4o", None));
     }
 
     #[test]

@@ -363,7 +363,7 @@ impl Engine {
     /// A path with the originals that acts on it read.
     async fn check_out(&self, tree: &Arc<SessionTree>, checkout: &Checkout) -> Result<Session, EngineError> {
         let leaf = checkout.leaf.or(tree.leaf());
-        tree.load_path(&*self.store, leaf, checkout.assembly.count_method()).await?;
+        tree.load_path(&*self.store, leaf, checkout.assembly.sizes_key()).await?;
         let mut session = tree.check_out(leaf, checkout)?;
         self.load(&mut session, checkout.session).await?;
         Ok(session)

@@ -257,7 +257,7 @@ impl Session {
     /// Uses another model from the next check on; messages are counted anew where it counts otherwise. What one
     /// model's provider counted says nothing of the next one's requests.
     pub fn set_assembly(&mut self, assembly: Assembly) -> Result<(), EngineError> {
-        let is_other_count = assembly.count_method() != self.assembly.count_method();
+        let is_other_count = assembly.sizes_key() != self.assembly.sizes_key();
         if self.timeline.usage().is_some() {
             self.mark(Mark::Usage(UsageMark::default()))?;
         }

@@ -123,7 +123,7 @@ impl TranscriptFile {
     ) -> OpenConversation {
         let conversation = self.conversation(number);
         let assembly = self.assembly(&conversation.fixed);
-        let store = TranscriptStore::new(number, conversation, assembly.count_method().clone());
+        let store = TranscriptStore::new(number, conversation, assembly.sizes_key().clone());
         let store = Arc::new(store);
         let (session, leaf) = (store.session(), conversation.leaf);
         let opening = Checkout { session, leaf, assembly, options, driver, idle: None };

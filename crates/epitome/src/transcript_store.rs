@@ -29,12 +29,12 @@ struct StoredConversation {
 }
 
 impl TranscriptStore {
-    /// A store over conversation `number` of a file, whose sizes were counted by `count_method`.
-    pub fn new(number: usize, conversation: &Conversation, count_method: Arc<str>) -> Self {
+    /// A store over conversation `number` of a file, whose sizes are kept under `sizes_key`.
+    pub fn new(number: usize, conversation: &Conversation, sizes_key: Arc<str>) -> Self {
         let opened = StoredSession {
             log: Arc::new(conversation.log.clone()),
             leaf: conversation.leaf,
-            sizes: vec![(count_method, Arc::new(conversation.sizes.clone()))],
+            sizes: vec![(sizes_key, Arc::new(conversation.sizes.clone()))],
         };
         let (appended, messages, events) = Default::default();
         Self {

@@ -154,7 +154,7 @@ impl SessionTree {
     ) -> Result<Session, EngineError> {
         let mut state = self.state();
         state.count(leaf, checkout, &self.archive)?;
-        let sizes = state.sizes[checkout.assembly.count_method()].clone();
+        let sizes = state.sizes[checkout.assembly.sizes_key()].clone();
         let path = leaf.map(|leaf| state.log.path(leaf)).unwrap_or_default();
         let mut session = match state.take_path(&path, checkout) {
             Some(known) => known,
@@ -202,10 +202,10 @@ impl SessionTree {
                 state.log = session.timeline().log().clone();
             } else {
                 batch.entries = rebase(Arc::make_mut(&mut state.log), &step.appended)?;
-                let sizes = state.sizes[session.assembly().count_method()].clone();
+                let sizes = state.sizes[session.assembly().sizes_key()].clone();
                 session.rebase(state.log.clone(), sizes)?;
             }
-            let method = session.assembly().count_method().clone();
+            let method = session.assembly().sizes_key().clone();
             state.sizes.insert(method, session.timeline().sizes().clone());
             batch.leaf = session.leaf().filter(|_| step.appended.iter().any(|one| is_message(&one.entry)));
             state.leaf = batch.leaf.or(state.leaf);
@@ -305,7 +305,7 @@ impl TreeState {
         checkout: &Checkout,
         archive: &MemoryArchive,
     ) -> Result<(), EngineError> {
-        let method = checkout.assembly.count_method();
+        let method = checkout.assembly.sizes_key();
         let uncounted = self.uncounted(leaf, method);
         let table = self.sizes.entry(method.clone()).or_default();
         if uncounted.is_empty() {
@@ -323,7 +323,7 @@ impl TreeState {
     fn take_path(&mut self, path: &[EntryId], checkout: &Checkout) -> Option<Session> {
         let is_prefix = |known: &Session| {
             known.leaf().is_some_and(|leaf| path.binary_search(&leaf).is_ok())
-                && known.assembly().count_method() == checkout.assembly.count_method()
+                && known.assembly().sizes_key() == checkout.assembly.sizes_key()
         };
         let best = self.paths.iter().enumerate().filter(|(_, known)| is_prefix(known));
         let (at, _) = best.max_by_key(|(_, known)| known.leaf())?;

@@ -3,15 +3,11 @@
 //! A value to keep and to hand around; storing it, and saying what time it is, is left to others.
 
 use super::class::{OverflowClass, OverflowVerdict};
-use epitome_core::Tokens;
+use epitome_core::{Tokens, is_window};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Less is no window, but a number that was read wrong.
-const WINDOW_MIN: Tokens = Tokens(1_024);
-/// More is none either.
-const WINDOW_MAX: Tokens = Tokens(10_000_000);
 /// Names of models move from one model to the next, so what was learned under a name wears out.
 pub const LEARNED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Endpoints kept; whoever uses more of them loses what was learned longest ago.
@@ -82,7 +78,7 @@ impl LearnedWindows {
             | OverflowClass::Other => false,
         };
         let largest = self.of(endpoint, now).largest;
-        let is_sound = |tokens: &Tokens| (WINDOW_MIN..=WINDOW_MAX).contains(tokens) && *tokens >= largest;
+        let is_sound = |tokens: &Tokens| is_window(*tokens) && *tokens >= largest;
         let limit = |tokens: Option<Tokens>| {
             tokens.filter(is_sound).filter(|_| tells).map(|tokens| LearnedLimit { tokens, told_at: now })
         };
