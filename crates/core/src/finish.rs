@@ -119,7 +119,7 @@ impl Plan<'_> {
         let line = self.line()?;
         let tokens_after = self.kept.tokens + line.tokens;
         let tokens_before = self.job.context.tokens();
-        if tokens_after > tokens_before && self.job.budget.fits(tokens_before) {
+        if tokens_after >= tokens_before && self.job.budget.fits(tokens_before) {
             let why = "compacting would not make the context smaller".into();
             return Ok(self.conclude(Outcome::Noop { why }));
         }

@@ -7,7 +7,7 @@ mod sketch;
 
 pub use sketch::{PlanSketch, SketchedCalls};
 
-use crate::check::{Check, CheckPoint, Permission};
+use crate::check::{Check, CheckPoint, FigureSource, Permission};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::ports::Ports;
@@ -135,7 +135,10 @@ impl Driver {
         if let Some(record) = session.swap_in(trigger)? {
             return self.tell_after(session, record).await.map(Some);
         }
-        let circumstances = Circumstances { is_passed: passed.is_some(), ..Circumstances::default() };
+        // Where the provider's figures say that the request will be refused, ours say too little of what to free.
+        let is_told = trigger == Trigger::Overflow && check.source != FigureSource::Count;
+        let over = is_told.then(|| check.tokens.less(check.window));
+        let circumstances = Circumstances { over, is_passed: passed.is_some(), ..Circumstances::default() };
         let options = CompactOptions { circumstances, asking, ..CompactOptions::default() };
         self.carry_out(session, trigger, options).await.map(Some)
     }

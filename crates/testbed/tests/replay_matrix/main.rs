@@ -7,14 +7,15 @@
 
 mod sound;
 
-use epitome_core::{Archive as _, Outcome, Policy, Record, Tokens};
+use epitome_core::policy::MeasureBy;
+use epitome_core::{Archive as _, EntryId, Item, Outcome, Policy, Record, Tokens};
 use epitome_engine::{
     Assembly, Driver, EngineError, ReplayInput, ReplayedCall, Session, WindowFacts, replay,
 };
 use epitome_settings::preset;
 use epitome_testbed::now;
 use epitome_tokens::{Catalog, Usage};
-use epitome_wire::{Conversation, Transcript, read};
+use epitome_wire::{Conversation, ReportedUsage, Transcript, read};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -128,7 +129,8 @@ fn replay_one(
     let mut session = Session::new(log, sizes, Arc::default(), assembly);
     let path = conversation.log.path_of(conversation.leaf);
     let read = |id| conversation.originals.message(id);
-    let usage: HashMap<_, Usage> = HashMap::new();
+    // The fixed part is of our making, so what a provider counted of the whole request is believed without it alone.
+    let usage = if cell.fixed == 0 { recorded_usage(conversation) } else { HashMap::new() };
     let input = ReplayInput { path: &path, usage: &usage, read: &read };
     let mut last: Option<Arc<Record>> = None;
     let driver = Driver::default();
@@ -136,7 +138,7 @@ fn replay_one(
         let at = format!("{name} call {}", call.call);
         let mut found = check_call(&call, cell);
         if let Some(record) = &call.compaction {
-            found.extend(check_record(&call, record, last.as_deref()));
+            found.extend(check_record(&call, record, last.as_deref(), !usage.is_empty()));
             count(record, seen);
             last = Some(record.clone());
         }
@@ -145,6 +147,15 @@ fn replay_one(
         Ok(())
     });
     now(done).unwrap_or_else(|error| panic!("{name}: {error}"));
+}
+
+/// What the provider said of each call, where the transcript has it.
+fn recorded_usage(conversation: &Conversation) -> HashMap<EntryId, Usage> {
+    let usage = |said: ReportedUsage| {
+        let ReportedUsage { prompt, output, cache_read, cache_write } = said;
+        Usage { prompt, output, cache_read, cache_write, reasoning: 0 }
+    };
+    conversation.replies.iter().filter_map(|reply| Some((reply.entry, usage(reply.usage?)))).collect()
 }
 
 fn count(record: &Record, seen: &mut Seen) {
@@ -173,21 +184,31 @@ fn check_call(call: &ReplayedCall<'_>, cell: &Cell<'_>) -> Vec<String> {
     if call.fixed != Tokens(cell.fixed) {
         found.push(format!("{} stand before the history", call.fixed));
     }
-    if call.compaction.as_ref().is_some_and(|record| matches!(record.outcome, Outcome::Compacted(_))) {
+    let is_rebuilt =
+        |record: &Arc<Record>| matches!(record.outcome, Outcome::Compacted(_) | Outcome::Pruned(_));
+    if call.compaction.as_ref().is_some_and(is_rebuilt) {
         found.extend(sound::problems_of_current_work(call.session));
     }
     found
 }
 
 /// What is wrong with a compaction: it must be explained by its trigger, and not be made twice of the same.
-fn check_record(call: &ReplayedCall<'_>, record: &Record, last: Option<&Record>) -> Option<String> {
+fn check_record(
+    call: &ReplayedCall<'_>,
+    record: &Record,
+    last: Option<&Record>,
+    has_usage: bool,
+) -> Option<String> {
     let Outcome::Compacted(_) = record.outcome else { return None };
     let (budget, policy) = (record.budget, call.session.policy());
     let (before, after) = (record.tokens_before, record.tokens_after);
     let rule = &policy.trigger;
     let by_count = rule.messages.is_some() || rule.bytes.is_some() || rule.media.is_some();
     // Input that was about to come counts towards the trigger and is not in the record's figures.
-    let is_due = budget.is_due(before.less(budget.fixed), policy) || policy.check.before_input || by_count;
+    let input = if policy.check.before_input { newest_input(call.session) } else { Tokens::ZERO };
+    // Where a provider's figure is what the trigger goes by, ours does not explain it.
+    let by_usage = has_usage && policy.trigger.measure != MeasureBy::Count;
+    let is_due = budget.is_due(before.less(budget.fixed) + input, policy) || by_count || by_usage;
     if !is_due {
         return Some(format!("compacted at {before} though not due"));
     }
@@ -197,5 +218,12 @@ fn check_record(call: &ReplayedCall<'_>, record: &Record, last: Option<&Record>)
     // What could not be made smaller is due again at once, and each try is explained by that.
     let has_room = |last: &&Record| !budget.is_due(last.tokens_after.less(budget.fixed), policy);
     let last = last.filter(|last| matches!(last.outcome, Outcome::Compacted(_))).filter(has_room)?;
-    (before <= last.tokens_after).then(|| format!("compacted again at {before} without growth"))
+    (before + input <= last.tokens_after).then(|| format!("compacted again at {before} without growth"))
+}
+
+/// What a person's newest message takes.
+fn newest_input(session: &Session) -> Tokens {
+    let is_input = |id: &&EntryId| session.log().item(**id).is_some_and(Item::opens_turn);
+    let newest = session.history().iter().rev().find(is_input);
+    newest.map_or(Tokens::ZERO, |&id| session.timeline().sizes().total(id))
 }
