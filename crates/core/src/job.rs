@@ -54,6 +54,8 @@ pub struct Job<'a> {
 pub struct Available<'a> {
     /// The model that writes summaries; the embedded summariser where there is none.
     pub summarizer: Option<Summarizer<'a>>,
+    /// Why the session's own model is not it, where somebody can say.
+    pub no_model: Option<&'a str>,
     /// Whether the session's provider compacts by itself.
     pub native: bool,
     /// Whether hooks want to be asked first.
@@ -125,7 +127,15 @@ pub struct Circumstances {
 impl<'a> Available<'a> {
     /// Nobody: what needs a model or a hook is passed over.
     pub fn none(prompts: &'a Prompts) -> Self {
-        Self { summarizer: None, native: false, hooks: false, compactor: false, operator: false, prompts }
+        Self {
+            summarizer: None,
+            no_model: None,
+            native: false,
+            hooks: false,
+            compactor: false,
+            operator: false,
+            prompts,
+        }
     }
 }
 

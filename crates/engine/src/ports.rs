@@ -22,6 +22,8 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// The model that writes summaries.
     pub model: Option<SummaryModel>,
+    /// Why the session's own model is not it, for the record of a policy that leaves summaries to that one.
+    pub no_model: Option<Arc<str>>,
     /// What is brought back after a compaction.
     pub restorer: Option<Arc<dyn Restorer>>,
     /// Who decides about a compaction that waits for a word.
@@ -36,6 +38,7 @@ impl Default for Ports {
         Self {
             clock: Arc::new(FrozenClock),
             model: None,
+            no_model: None,
             restorer: None,
             operator: None,
             prompts: Arc::default(),
@@ -59,6 +62,11 @@ impl SummaryModel {
     /// A model that is not the session's own.
     pub fn apart(model: Arc<dyn Model>) -> Self {
         Self { model, is_warm: false, is_native: false }
+    }
+
+    /// The session's own model; `is_warm` while its provider still has the session's prompt in its cache.
+    pub fn own(model: Arc<dyn Model>, is_warm: bool) -> Self {
+        Self { model, is_warm, is_native: false }
     }
 }
 

@@ -8,11 +8,12 @@ use crate::output;
 use crate::settings::{Places, prompt};
 use anyhow::{Context as _, Result};
 use epitome_core::policy::Writer;
-use epitome_core::{Prompts, Tokens};
-use epitome_engine::{Driver, Ports, SketchedCalls, SummaryModel};
-use epitome_provider::{Aliases, Provider, World};
-use epitome_settings::ResolvedPolicy;
-use epitome_tokens::{Catalog, Usage};
+use epitome_core::{Policy, Prompts, Tokens};
+use epitome_engine::{Driver, Ports, SketchedCalls, SummaryModel, WindowChoice, WindowSource};
+use epitome_provider::{Aliases, Credential, Provider, ProviderSetup, World};
+use epitome_server::{Caller, OwnModel};
+use epitome_settings::{Door, ResolvedPolicy};
+use epitome_tokens::{Catalog, SpecSource, SpecValue, Usage};
 use std::sync::{Arc, OnceLock};
 
 /// Makes ports out of settings.
@@ -44,6 +45,8 @@ pub struct SessionPorts {
 
 /// The alias by which the operator says what stands for a session's own model where there is no session.
 const SESSION_ALIAS: &str = "session";
+/// Why a request's own model is not asked for a summary.
+const NO_CREDENTIAL: &str = "the request bears no credential that its model could be asked with";
 
 impl PortsBuilder {
     /// Ports with prompts from `places`.
@@ -54,11 +57,33 @@ impl PortsBuilder {
     /// Who can be asked by these settings.
     pub fn ports(&self, resolved: &ResolvedPolicy) -> Result<SessionPorts> {
         let mut ports = self.with_hooks(resolved)?;
+        if resolved.door == Some(Door::Serve) && resolved.policy.summary.by == Writer::Session {
+            ports.prompts = Arc::new(self.prompts(&resolved.policy.summary.prompt)?);
+        }
         let Some(name) = writer(resolved) else { return Ok(SessionPorts { ports, provider: None }) };
         let provider = Arc::new(self.provider(name, resolved)?);
         ports.prompts = Arc::new(self.prompts(&resolved.policy.summary.prompt)?);
         ports.model = Some(SummaryModel::apart(provider.clone()));
         Ok(SessionPorts { ports, provider: Some(provider) })
+    }
+
+    /// The model of a request itself, at the address and with the credential of that request.
+    pub fn own_model(&self, policy: &Policy, caller: &Caller<'_>) -> OwnModel {
+        let credential = Credential::of_request(caller.credentials);
+        if matches!(credential, Credential::Absent) {
+            return OwnModel::Refused(NO_CREDENTIAL.into());
+        }
+        let mut model = self.catalog.find(caller.model);
+        caller.model.clone_into(&mut model.id);
+        if let Ok(WindowChoice { tokens, from }) = WindowChoice::of(policy, &model, &caller.known) {
+            model.window_tokens = SpecValue::new(tokens.0, spec_source(from));
+        }
+        let base_url = caller.upstream.base_url(caller.protocol);
+        let setup = ProviderSetup::of_request(model, caller.protocol, &base_url, credential);
+        match self.world() {
+            Ok(world) => OwnModel::Ready(Arc::new(Provider::new(setup, world.clone()))),
+            Err(error) => OwnModel::Refused(format!("{error:#}").into()),
+        }
     }
 
     /// Refuses a summariser or a hook that cannot be asked.
@@ -117,6 +142,16 @@ fn writer(resolved: &ResolvedPolicy) -> Option<&str> {
         Writer::Embedded | Writer::Nobody => None,
         Writer::Session => resolved.aliases.contains_key(SESSION_ALIAS).then_some(SESSION_ALIAS),
         Writer::Alias(name) => Some(name),
+    }
+}
+
+/// Where a window's figure comes from, in the catalog's terms.
+fn spec_source(from: WindowSource) -> SpecSource {
+    match from {
+        WindowSource::Explicit => SpecSource::Explicit,
+        WindowSource::Learned | WindowSource::Provider => SpecSource::Learned,
+        WindowSource::Catalog => SpecSource::Catalog,
+        WindowSource::Guess => SpecSource::Guess,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Names for models: a table people write, and what a name in it comes to.
 
-use crate::{ApiKey, Effort, Provider, ProviderSetup, Service, World};
+use crate::{ApiKey, Credential, Effort, Provider, ProviderSetup, Service, World};
 use epitome_tokens::{Catalog, SpecSource, SpecValue};
 use epitome_wire::Protocol;
 use serde::{Deserialize, Serialize};
@@ -151,7 +151,7 @@ impl Alias {
             protocol: self.protocol.unwrap_or(self.provider.protocol()),
             base_url: self.address(name)?.into(),
             model,
-            key: self.key(name, environment)?,
+            credential: self.key(name, environment)?.map_or(Credential::Absent, Credential::Key),
             takes_parallel: self.parallel.unwrap_or(self.provider.takes_parallel()),
             reasoning: self.reasoning,
         })

@@ -45,7 +45,7 @@ async fn pursue(
             options: tries.options,
             cap_tokens: tries.cap_tokens,
             is_native: request.purpose == Purpose::Native,
-            key: provider.key(),
+            credential: provider.credential(),
         };
         let step = send(provider, request, &asked, spent).await?;
         match step {

@@ -1,6 +1,6 @@
 //! What an attempt means: an answer, a reason to try again, or to ask differently, or to give up.
 
-use crate::ApiKey;
+use crate::Credential;
 use crate::attempt::{Came, Why};
 use crate::explain::explain;
 use crate::options::Options;
@@ -48,7 +48,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) options: Options,
     pub(crate) cap_tokens: u64,
     pub(crate) is_native: bool,
-    pub(crate) key: Option<&'a ApiKey>,
+    pub(crate) credential: &'a Credential,
 }
 
 /// Less room than this for an answer is none: a summary's headings alone take more.
@@ -81,7 +81,7 @@ pub(crate) fn judge(came: Came, asked: &Asked<'_>) -> (Step, Option<OverflowVerd
 /// A request on which nothing came back, or not all.
 pub(crate) fn judge_lost(why: Why, asked: &Asked<'_>) -> Step {
     let failure = match why {
-        Why::Broken(text) => Failure::Broken(explain(None, &text, asked.key)),
+        Why::Broken(text) => Failure::Broken(explain(None, &text, asked.credential)),
         Why::Silence => Failure::TimedOut,
     };
     Step::Again { asked: None, failure }
@@ -95,7 +95,7 @@ impl Asked<'_> {
         retry_after: Option<Duration>,
         verdict: &OverflowVerdict,
     ) -> Step {
-        let told = || explain(status, body, self.key);
+        let told = || explain(status, body, self.credential);
         let too_long = || Step::Done(Err(Failure::TooLong { over: verdict.numbers.gap() }));
         match verdict.class {
             OverflowClass::TokenOverflow
@@ -141,12 +141,12 @@ impl Asked<'_> {
         retry_after: Option<Duration>,
         verdict: &OverflowVerdict,
     ) -> Step {
-        let told = explain(status, body, self.key);
+        let told = explain(status, body, self.credential);
         if status.is_none_or(is_transient) {
             return Step::Again { asked: retry_after, failure: Failure::Broken(told) };
         }
         let change = if verdict.rule == ABOUT_OUTPUT_LIMIT {
-            lower_cap(&explain(None, body, self.key), self.cap_tokens).map(Change::Cap)
+            lower_cap(&explain(None, body, self.credential), self.cap_tokens).map(Change::Cap)
         } else if matches!(status, Some(400 | 422)) {
             self.options.without(&told).map(Change::Options)
         } else {

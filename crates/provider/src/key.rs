@@ -1,9 +1,62 @@
-//! Keys: read from the environment, sent to the provider, shown to nobody.
+//! Credentials: keys read from the environment, or headers of somebody's own request; sent to the provider, shown to
+//! nobody.
 
-use reqwest::header::HeaderValue;
+use epitome_wire::Protocol;
+use reqwest::RequestBuilder;
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use std::fmt;
 
-/// What a provider knows us by. Neither `Debug` nor any error shows it.
+/// What a provider knows a caller by. Neither `Debug` nor any error shows it.
+#[derive(Clone, Debug)]
+pub enum Credential {
+    /// Nothing: a server of one's own may want none.
+    Absent,
+    /// A key, in the header that its protocol has for it.
+    Key(ApiKey),
+    /// The headers that a request came with, as they came.
+    Headers(Vec<(HeaderName, ApiKey)>),
+}
+
+impl Credential {
+    /// The headers of somebody's own request, by name and value; absent where none could be sent.
+    pub fn of_request(headers: &[(String, String)]) -> Self {
+        let sendable = |(name, value): &(String, String)| {
+            Some((HeaderName::from_bytes(name.as_bytes()).ok()?, ApiKey::new(value)?))
+        };
+        let sendable: Vec<(HeaderName, ApiKey)> = headers.iter().filter_map(sendable).collect();
+        if sendable.is_empty() { Self::Absent } else { Self::Headers(sendable) }
+    }
+
+    /// The request with it.
+    pub(crate) fn sign(&self, request: RequestBuilder, protocol: Protocol) -> RequestBuilder {
+        match (self, protocol) {
+            (Self::Absent, _) => request,
+            (Self::Key(key), Protocol::Anthropic) => request.header("x-api-key", key.header("")),
+            (Self::Key(key), Protocol::OpenaiChat | Protocol::OpenaiResponses) => {
+                request.header(AUTHORIZATION, key.header("Bearer "))
+            }
+            (Self::Headers(headers), _) => {
+                let signed = |request: RequestBuilder, (name, key): &(HeaderName, ApiKey)| {
+                    request.header(name, key.header(""))
+                };
+                headers.iter().fold(request, signed)
+            }
+        }
+    }
+
+    /// A text without it: providers have been seen to repeat it in errors.
+    pub(crate) fn hide_in(&self, text: &str) -> String {
+        match self {
+            Self::Absent => text.to_owned(),
+            Self::Key(key) => key.hide_in(text),
+            Self::Headers(headers) => {
+                headers.iter().fold(text.to_owned(), |text, (_, key)| key.hide_in(&text))
+            }
+        }
+    }
+}
+
+/// A secret that can stand in a header. Neither `Debug` nor any error shows it.
 #[derive(Clone)]
 pub struct ApiKey(String);
 
@@ -32,15 +85,16 @@ impl ApiKey {
         value
     }
 
-    /// A text without the key: providers have been seen to repeat it in errors.
-    pub(crate) fn hide_in(&self, text: &str) -> String {
-        if self.0.len() < HIDDEN_BYTES_MIN { text.to_owned() } else { text.replace(&self.0, "[key]") }
+    /// A text without the key, which in a header of somebody's own stands behind its scheme.
+    fn hide_in(&self, text: &str) -> String {
+        let secret = self.0.rsplit(' ').next().unwrap_or(&self.0);
+        if secret.len() < HIDDEN_BYTES_MIN { text.to_owned() } else { text.replace(secret, "[key]") }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ApiKey;
+    use super::{ApiKey, Credential};
 
     #[test]
     fn a_key_is_never_shown() {
@@ -48,5 +102,18 @@ mod tests {
         assert_eq!(format!("{key:?} {:?}", key.header("Bearer ")), "ApiKey(…) Sensitive");
         assert_eq!(key.hide_in("bad key sk-secret-1, sorry"), "bad key [key], sorry");
         assert!(ApiKey::new(" ").is_none() && ApiKey::new("two\nlines").is_none());
+    }
+
+    #[test]
+    fn the_headers_of_a_request_are_never_shown_either() {
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let own = Credential::of_request(&[
+            header("authorization", "Bearer sk-secret-1"),
+            header("x-api-key", "two\nlines"),
+        ]);
+        assert_eq!(format!("{own:?}"), "Headers([(\"authorization\", ApiKey(…))])");
+        assert_eq!(own.hide_in("no key sk-secret-1 here"), "no key [key] here");
+        let none = Credential::of_request(&[header("authorization", " ")]);
+        assert!(matches!(none, Credential::Absent), "{none:?}");
     }
 }

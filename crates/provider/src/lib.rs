@@ -40,7 +40,7 @@ mod provider;
 mod service;
 
 pub use alias::{Alias, AliasError, Aliases};
-pub use key::ApiKey;
+pub use key::{ApiKey, Credential};
 pub use limits::{Dice, Entropy, Limits};
 pub use options::Effort;
 pub use prefix::LastRequest;

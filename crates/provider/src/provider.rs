@@ -3,13 +3,13 @@
 use crate::body::{Outgoing, Place};
 use crate::call::call;
 use crate::options::Options;
-use crate::{ApiKey, Dice, Effort, Entropy, LastRequest, Limits};
+use crate::{Credential, Dice, Effort, Entropy, LastRequest, Limits, Service};
 use epitome_core::{CallResult, SummaryRequest, Tokens};
 use epitome_engine::{BoxFuture, Clock, Model, ModelMeasure};
 use epitome_tokens::{self as tokens, Counter, Prices, SpecSource};
 use epitome_wire::Protocol;
 use epitome_wire::overflow::{Endpoint, LearnedWindows, OverflowVerdict, RequestFacts};
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
+use reqwest::header::CONTENT_TYPE;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -67,11 +67,34 @@ pub struct ProviderSetup {
     /// The model, as the catalog and the operator know it.
     pub model: tokens::ModelSpec,
     /// What it knows us by.
-    pub key: Option<ApiKey>,
+    pub credential: Credential,
     /// Whether it takes several calls at once.
     pub takes_parallel: bool,
     /// How hard it is to think.
     pub reasoning: Option<Effort>,
+}
+
+impl ProviderSetup {
+    /// The model of somebody's own request, at the address the request goes to and with its credential. In records it
+    /// goes by its own name.
+    pub fn of_request(
+        model: tokens::ModelSpec,
+        protocol: Protocol,
+        base_url: &str,
+        credential: Credential,
+    ) -> Self {
+        let service = Service::at(base_url);
+        Self {
+            name: model.id.as_str().into(),
+            service: service.name().into(),
+            protocol,
+            base_url: base_url.into(),
+            model,
+            credential,
+            takes_parallel: service.takes_parallel(),
+            reasoning: None,
+        }
+    }
 }
 
 /// A model that writes summaries, over HTTP.
@@ -132,8 +155,8 @@ impl Provider {
         }
     }
 
-    pub(crate) fn key(&self) -> Option<&ApiKey> {
-        self.setup.key.as_ref()
+    pub(crate) fn credential(&self) -> &Credential {
+        &self.setup.credential
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -189,13 +212,7 @@ impl Provider {
         if let Some(beta) = outgoing.beta {
             request = request.header("anthropic-beta", beta);
         }
-        match (&self.setup.key, self.setup.protocol) {
-            (Some(key), Protocol::Anthropic) => request.header("x-api-key", key.header("")),
-            (Some(key), Protocol::OpenaiChat | Protocol::OpenaiResponses) => {
-                request.header(AUTHORIZATION, key.header("Bearer "))
-            }
-            (None, _) => request,
-        }
+        self.setup.credential.sign(request, self.setup.protocol)
     }
 
     fn address(&self, place: Place) -> String {

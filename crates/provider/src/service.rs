@@ -66,6 +66,13 @@ impl Service {
         }
     }
 
+    /// Whose address that is.
+    pub(crate) fn at(base_url: &str) -> Self {
+        let bare = |url: &str| url.trim_end_matches('/').trim_end_matches("/v1").to_owned();
+        let is_there = |known: &Self| known.base_url().is_some_and(|own| bare(own) == bare(base_url));
+        Self::ALL.into_iter().find(is_there).unwrap_or(Self::Compatible)
+    }
+
     /// How it is spoken to.
     pub(crate) fn protocol(self) -> Protocol {
         match self {

@@ -18,12 +18,17 @@ const HOP_BY_HOP: [HeaderName; 8] = [
     UPGRADE,
 ];
 
-/// Where credentials are.
-const CREDENTIALS: [HeaderName; 3] =
-    [AUTHORIZATION, HeaderName::from_static("x-api-key"), HeaderName::from_static("api-key")];
+/// Where credentials are, and which account of theirs is meant.
+const CREDENTIALS: [HeaderName; 5] = [
+    AUTHORIZATION,
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("api-key"),
+    HeaderName::from_static("openai-organization"),
+    HeaderName::from_static("openai-project"),
+];
 
-/// How the tokens of an Anthropic subscription begin; the word before them may be written in any case.
-const SUBSCRIPTION_TOKEN: &[u8] = b"Bearer sk-ant-oat";
+/// How the tokens of an Anthropic subscription begin.
+const SUBSCRIPTION_TOKEN: &str = "sk-ant-oat";
 
 /// The headers to send on: all but those of the connection, which includes those it names itself.
 pub(crate) fn passed_on(headers: &HeaderMap) -> HeaderMap {
@@ -70,13 +75,15 @@ pub(crate) fn credentials(headers: &HeaderMap) -> Vec<(String, String)> {
 /// Whether a body may be read and changed: it is not packed, and it is not paid for by a subscription, whose
 /// terms say nothing of programs between the client and the provider.
 pub(crate) fn is_ours_to_change(headers: &HeaderMap) -> bool {
-    let is_subscription = |value: &HeaderValue| {
-        let opening = value.as_bytes().get(..SUBSCRIPTION_TOKEN.len());
-        opening.is_some_and(|opening| opening.eq_ignore_ascii_case(SUBSCRIPTION_TOKEN))
+    let is_subscription = |(_, value): &(String, String)| {
+        let token = value.trim().rsplit(' ').next().unwrap_or_default();
+        token
+            .get(..SUBSCRIPTION_TOKEN.len())
+            .is_some_and(|opening| opening.eq_ignore_ascii_case(SUBSCRIPTION_TOKEN))
     };
     let is_plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
     headers.get_all(CONTENT_ENCODING).iter().all(is_plain)
-        && !headers.get_all(AUTHORIZATION).iter().any(is_subscription)
+        && !credentials(headers).iter().any(is_subscription)
 }
 
 /// Whether a reply is a stream of events.
@@ -122,6 +129,7 @@ mod tests {
         assert!(
             !is_ours(&[("authorization", "Bearer sk-ant-oat01-x")])
                 && !is_ours(&[("authorization", "bearer sk-ant-oat01-x")])
+                && !is_ours(&[("x-api-key", "sk-ant-oat01-x")])
                 && !is_ours(&[("content-encoding", "zstd")])
         );
     }

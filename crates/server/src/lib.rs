@@ -32,6 +32,6 @@ mod view;
 mod walk;
 
 pub use notice::OperatorNotice;
-pub use rules::{Caller, Rules, SessionRule};
+pub use rules::{Caller, OwnModel, Rules, SessionRule};
 pub use serve::{ServeError, Server};
 pub use settings::{ServerSettings, ServerSettingsError, Upstream, Upstreams};

@@ -1,7 +1,9 @@
-//! How sessions compact, asked at every request: settings may change while a server runs.
+//! How sessions compact, asked at every request: settings may change while a server runs. Who writes summaries is part
+//! of it; how models are called is left to whoever makes the rules.
 
+use crate::settings::Upstream;
 use epitome_core::Policy;
-use epitome_engine::Ports;
+use epitome_engine::{Model, Ports, WindowFacts};
 use epitome_wire::Protocol;
 use std::sync::Arc;
 
@@ -20,6 +22,10 @@ pub struct Caller<'r> {
     pub model: &'r str,
     /// The request's own credential headers, name and value; held while the request waits, and no longer.
     pub credentials: &'r [(String, String)],
+    /// Where the request goes.
+    pub upstream: &'r Upstream,
+    /// What is known of the window of its model.
+    pub known: WindowFacts,
 }
 
 /// What counts for a session; as [`Rules`], the same for all and for ever.
@@ -27,14 +33,27 @@ pub struct Caller<'r> {
 pub struct SessionRule {
     /// How to compact.
     pub policy: Arc<Policy>,
-    /// Who can be asked.
+    /// Who can be asked, by anybody who works on the session.
     pub ports: Ports,
+    /// Who can be asked while this request is worked on, and no longer.
+    pub own_model: OwnModel,
+}
+
+/// The model of a request itself, as a writer of summaries: it is asked with the request's own credential.
+#[derive(Clone)]
+pub enum OwnModel {
+    /// The policy has somebody else write.
+    Unwanted,
+    /// It can be asked.
+    Ready(Arc<dyn Model>),
+    /// It cannot, and why.
+    Refused(Arc<str>),
 }
 
 impl SessionRule {
     /// A policy that asks nobody.
     pub fn alone(policy: Policy) -> Self {
-        Self { policy: Arc::new(policy), ports: Ports::default() }
+        Self { policy: Arc::new(policy), ports: Ports::default(), own_model: OwnModel::Unwanted }
     }
 }
 

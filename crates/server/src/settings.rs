@@ -100,6 +100,16 @@ impl std::str::FromStr for Upstream {
 }
 
 impl Upstream {
+    /// Where clients of a protocol would say that it is.
+    pub fn base_url(&self, protocol: Protocol) -> String {
+        match protocol {
+            Protocol::Anthropic => self.to_string(),
+            Protocol::OpenaiChat | Protocol::OpenaiResponses => {
+                self.join("/v1/", None).as_str().trim_end_matches('/').to_owned()
+            }
+        }
+    }
+
     /// The URL of a path and query below it. A base that ends in `/v1` and a path that begins with it
     /// mean the same `/v1`.
     pub(crate) fn join(&self, path: &str, query: Option<&str>) -> Url {
@@ -131,6 +141,7 @@ pub(crate) fn check_loopback(address: SocketAddr) -> Result<(), ServerSettingsEr
 #[cfg(test)]
 mod tests {
     use super::{Upstream, check_loopback};
+    use epitome_wire::Protocol;
 
     #[test]
     fn a_path_is_put_below_the_base_once() {
@@ -138,6 +149,16 @@ mod tests {
             let base: Upstream = base.parse().expect("a base URL");
             assert_eq!(base.join("/v1/models", Some("a=b")).as_str(), "https://host/x/v1/models?a=b");
         }
+    }
+
+    #[test]
+    fn each_protocol_has_its_own_idea_of_a_base() {
+        for base in ["https://host/x", "https://host/x/v1/"] {
+            let base: Upstream = base.parse().expect("a base URL");
+            assert_eq!(base.base_url(Protocol::OpenaiChat), "https://host/x/v1");
+        }
+        let base: Upstream = "https://host/".parse().expect("a base URL");
+        assert_eq!(base.base_url(Protocol::Anthropic), "https://host");
     }
 
     #[test]

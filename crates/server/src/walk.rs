@@ -11,7 +11,7 @@ use crate::reading::{self, Unreadable};
 use crate::remarks;
 use crate::reply::{ReplyListener, Sender};
 use crate::restorer::RequestRestorer;
-use crate::rules::{Caller, SessionRule};
+use crate::rules::{Caller, OwnModel, SessionRule};
 use crate::seeing::seen;
 use crate::settings::ServerSettings;
 use crate::tally::Lesson;
@@ -20,8 +20,8 @@ use bytes::Bytes;
 use epitome_core::{EntryId, Message, Tokens};
 use epitome_engine::store::{ChainHash, SessionId, TenantId};
 use epitome_engine::{
-    Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, HashedMessages, NoWindow, PreparedSession,
-    RefusalFigures, SessionOptions, TurnEnd, WindowFacts,
+    Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, HashedMessages, NoWindow, Ports,
+    PreparedSession, RefusalFigures, SessionOptions, SummaryModel, TurnEnd, WindowFacts,
 };
 use epitome_wire::overflow::{OverflowFigures, RequestFacts};
 use epitome_wire::protocol::ModelReply;
@@ -171,7 +171,7 @@ impl Walk<'_> {
         let leaf = acted.session.leaf();
         let seen = self.house.books.with(session, |book| {
             book.tally.requests += 1;
-            book.opening = Some(opening);
+            book.opening = Some(without_own_model(opening, &rule));
             book.newest =
                 (acted.session.history().len(), acted.session.context().tokens(), acted.session.budget());
             seen(&acted.session, &book.origins)
@@ -231,12 +231,21 @@ impl Walk<'_> {
 
     fn rule(&self, session: SessionId) -> SessionRule {
         let Request { protocol, body, credentials, .. } = self.request;
-        let caller = Caller { protocol: *protocol, model: body.model(), credentials };
+        let upstream = self.house.settings.upstreams.of(*protocol);
+        let (model, known) = (body.model(), self.known());
+        let caller = Caller { protocol: *protocol, model, credentials, upstream, known };
         let mut rule = self.house.settings.rules.of(&caller);
         rule.ports.clock = self.house.settings.clock.clone();
         rule.ports.operator =
             Some(Arc::new(SessionOperator { session, desk: self.house.checkpoints.clone() }));
         rule
+    }
+
+    /// What is known of the window of the request's model.
+    fn known(&self) -> WindowFacts {
+        let Request { protocol, body, .. } = self.request;
+        let learned = self.house.books.learned(*protocol, body.model());
+        WindowFacts { stated: self.house.settings.window, learned, ..WindowFacts::default() }
     }
 
     /// How the path is worked on for this request.
@@ -248,15 +257,13 @@ impl Walk<'_> {
     ) -> Result<Checkout, NoWindow> {
         let Request { protocol, body, opening, .. } = self.request;
         let settings = &self.house.settings;
-        let learned = self.house.books.learned(*protocol, body.model());
-        let known = WindowFacts { stated: settings.window, learned, ..WindowFacts::default() };
         let model = settings.catalog.find(body.model());
-        let mut assembly = Assembly::new(rule.policy.clone(), model, known)?;
+        let mut assembly = Assembly::new(rule.policy.clone(), model, self.known())?;
         let FixedParts { system, tools, max_tokens, .. } = reading::fixed(*protocol, body, *opening);
         let fixed = assembly.count_fixed(&system, &tools);
         assembly.set_request(fixed, max_tokens.map(Tokens));
         let idle = self.house.books.with(session, |book| book.seen.elapsed());
-        let mut ports = rule.ports.clone();
+        let mut ports = with_own_model(rule);
         ports.restorer = Some(Arc::new(RequestRestorer::of(*protocol, body, &tools)));
         let (options, driver) = (SessionOptions::default(), Driver::new(ports));
         Ok(Checkout { session, leaf, assembly, options, driver, idle })
@@ -365,6 +372,33 @@ impl Walk<'_> {
         note_step(self.house, session, &acted);
         Ok(acted)
     }
+}
+
+/// Why a request's own model is not asked between requests.
+const NO_REQUEST: &str =
+    "the session's own model is asked with a request's credential, and none is under way";
+
+/// Who can be asked while a request is worked on.
+fn with_own_model(rule: &SessionRule) -> Ports {
+    let mut ports = rule.ports.clone();
+    match &rule.own_model {
+        OwnModel::Unwanted => {}
+        OwnModel::Ready(model) => ports.model = Some(SummaryModel::own(model.clone(), false)),
+        OwnModel::Refused(why) => ports.no_model = Some(why.clone()),
+    }
+    ports
+}
+
+/// The same opening for whoever looks at the session between requests, without what holds a credential.
+fn without_own_model(mut opening: Checkout, rule: &SessionRule) -> Checkout {
+    match &rule.own_model {
+        OwnModel::Unwanted => {}
+        OwnModel::Ready(_) | OwnModel::Refused(_) => {
+            let ports = opening.driver.ports_mut();
+            (ports.model, ports.no_model) = (rule.ports.model.clone(), Some(NO_REQUEST.into()));
+        }
+    }
+    opening
 }
 
 /// Keeps the record of an act, and tells the operator of it.

@@ -39,7 +39,7 @@ pub use overflow::Style;
 pub use plan::Plan;
 pub use recording::{Recording, RecordingError};
 pub use refusal::Strictness;
-pub use report::{Breach, NOTES_MAX, REQUESTS_MAX, Recorded, Report};
+pub use report::{Breach, NOTES_MAX, REQUESTS_MAX, Recorded, Report, credential_hash};
 pub use script::{Keep, Place, Script};
 pub use seal::Binding;
 pub use upstream::{Handle, Upstream};

@@ -49,7 +49,7 @@ pub struct Recorded {
     pub kind: Kind,
     /// Where it was sent.
     pub path: String,
-    /// The headers that say who asks and for what; never a credential.
+    /// The headers that say who asks and for what; of a credential only its [`credential_hash`].
     pub headers: BTreeMap<String, String>,
     /// The body, byte for byte.
     pub body: String,
@@ -59,6 +59,13 @@ pub struct Recorded {
     pub usage: Option<Usage>,
 }
 
+/// What a report shows of a credential: enough to tell whether two requests bear the same one.
+pub fn credential_hash(value: &str) -> String {
+    blake3::hash(value.as_bytes()).to_hex()[..HASH_CHARS].to_owned()
+}
+
+/// Tests have a handful of keys.
+const HASH_CHARS: usize = 12;
 /// A test that breaks more rules than this has one fault, not many.
 pub const NOTES_MAX: usize = 200;
 /// Long sessions have some hundreds of requests; more would fill the memory.

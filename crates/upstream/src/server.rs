@@ -4,6 +4,7 @@ use crate::answer::{Answer, Content, Ending};
 use crate::complaint::{Complaint, request_id};
 use crate::endpoint::Endpoint;
 use crate::provider::{Incoming, Provider};
+use crate::report::credential_hash;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
@@ -28,7 +29,7 @@ pub(crate) struct Desk {
 
 /// The header that tells how to answer.
 const ORDER_HEADER: &str = "x-scripted";
-/// Headers that are kept with a recorded request. Credentials are not among them.
+/// Headers that are kept with a recorded request.
 const KEPT_HEADERS: [&str; 7] = [
     "anthropic-beta",
     "anthropic-version",
@@ -38,6 +39,8 @@ const KEPT_HEADERS: [&str; 7] = [
     "x-claude-code-session-id",
     "x-scripted",
 ];
+/// Headers that hold credentials, of which only a hash is kept.
+const CREDENTIALS: [&str; 3] = ["authorization", "x-api-key", "api-key"];
 /// What is read of a body at all; above a provider's limit it is refused, above this it is not even read.
 const READ_BYTES_MAX: usize = 256 << 20;
 /// How long a request without an answer is held: longer than clients wait.
@@ -66,10 +69,12 @@ pub(crate) fn router(desk: Desk) -> Router {
 fn incoming(endpoint: Endpoint, uri: &Uri, headers: &HeaderMap, body: Bytes) -> Incoming {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let kept = KEPT_HEADERS.into_iter().filter_map(|name| Some((name.to_owned(), text(name)?)));
+    let hashed =
+        CREDENTIALS.into_iter().filter_map(|name| Some((name.to_owned(), credential_hash(&text(name)?))));
     Incoming {
         endpoint,
         path: uri.path().to_owned(),
-        headers: kept.collect::<BTreeMap<_, _>>(),
+        headers: kept.chain(hashed).collect::<BTreeMap<_, _>>(),
         told: text(ORDER_HEADER),
         body,
     }

@@ -26,9 +26,8 @@ use crate::verdict::{CompactorReply, Decision, HookAnswer};
 use crate::{ArchiveError, Job, LogReader, Plan, Strategy, Tokens, prune};
 use serde::{Deserialize, Serialize};
 
-/// Why the session's own model did not write a summary that the policy leaves to it.
-const NO_SESSION_MODEL: &str =
-    "the session's own model cannot be asked here; the embedded summariser writes in its place";
+/// Why the session's own model does not write a summary that the policy leaves to it, where nobody knows better.
+const NO_SESSION_MODEL: &str = "the session's own model cannot be asked here";
 
 /// What a plan that has begun wants next.
 pub enum Next<'a> {
@@ -172,7 +171,8 @@ impl<'a> Plan<'a> {
             Some(_) => ModelQuestion::begin(self, strategy),
             None => {
                 if self.job.policy.summary.by == Writer::Session {
-                    self.give_up(strategy, NO_SESSION_MODEL);
+                    let why = self.job.available.no_model.unwrap_or(NO_SESSION_MODEL);
+                    self.give_up(strategy, format!("{why}; the embedded summariser writes in its place"));
                 }
                 Ok(Next::Summarize(Box::new(EmbeddedQuestion::new(self)?)))
             }

@@ -82,6 +82,7 @@ impl Others {
         let native = self.is_native && self.has_model;
         Available {
             summarizer,
+            no_model: None,
             native,
             hooks: self.has_hooks,
             compactor: self.has_compactor,

@@ -92,6 +92,7 @@ impl Driver {
         });
         Available {
             summarizer,
+            no_model: self.ports.no_model.as_deref(),
             native: self.ports.model.as_ref().is_some_and(|model| model.is_native),
             hooks: !self.ports.hooks().is_empty(),
             compactor: self.ports.compactor().is_some(),

@@ -4,7 +4,8 @@ use crate::output;
 use crate::session_ports::PortsBuilder;
 use crate::settings::{Disk, Lookup};
 use anyhow::Result;
-use epitome_server::{Caller, Rules, SessionRule};
+use epitome_core::policy::Writer;
+use epitome_server::{Caller, OwnModel, Rules, SessionRule};
 use epitome_settings::{LivePolicy, ResolvedPolicy};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,7 +51,8 @@ impl LiveRules {
 
     fn rule(&self, resolved: &ResolvedPolicy) -> Result<SessionRule> {
         self.note(&resolved.notes);
-        Ok(SessionRule { policy: resolved.policy.clone(), ports: self.ports.ports(resolved)?.ports })
+        let ports = self.ports.ports(resolved)?.ports;
+        Ok(SessionRule { policy: resolved.policy.clone(), ports, own_model: OwnModel::Unwanted })
     }
 
     /// Says what the operator should know of their settings.
@@ -92,6 +94,12 @@ impl Rules for LiveRules {
         }
         let name = if models.contains_key(model) { model } else { "" };
         let followed = models.get_mut(name).expect("the rules for no model are there from the start");
-        self.now(followed)
+        let rule = self.now(followed);
+        // The operator may have named a model that stands for every session's own.
+        if rule.policy.summary.by != Writer::Session || rule.ports.model.is_some() {
+            return rule;
+        }
+        let own_model = self.ports.own_model(&rule.policy, caller);
+        SessionRule { own_model, ..rule }
     }
 }

@@ -1,0 +1,5 @@
+//! What `serve` does for agents, seen from outside: the program itself between a client and a scripted provider, each
+//! on a loopback socket.
+
+mod session_model;
+mod stage;

@@ -1,0 +1,232 @@
+//! A provider, a proxy in front of it, and conversations that go through both.
+
+use epitome_upstream::{Handle, Keep, Kind, Recorded, Report, Script, Upstream};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+/// The presets of the systems that epitome reproduces.
+pub(crate) const PRESETS: [&str; 5] = ["aura", "pi", "claude-code", "kaged", "operator-use"];
+/// What the system prompt of a summary call says.
+const MARKER: &str = "You write summaries of work";
+/// What the proxy says on standard error.
+const TOLD: &str = "told";
+/// A conversation that is not compacted in so many turns never is.
+const TURNS_MAX: usize = 120;
+
+/// A folder to be at home in, and a provider.
+pub(crate) struct Stage {
+    folder: TempDir,
+    upstream: Handle,
+    client: reqwest::Client,
+    /// Serves while the program runs.
+    runtime: Runtime,
+}
+
+/// A proxy under way; it ends with the test.
+pub(crate) struct Proxy<'s> {
+    pub(crate) stage: &'s Stage,
+    child: Child,
+    address: String,
+}
+
+impl Drop for Proxy<'_> {
+    fn drop(&mut self) {
+        // It may have ended by itself, which is as well.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+impl Stage {
+    /// With a provider that goes by this plan and keeps what it is asked.
+    pub(crate) fn new(plan: &str) -> Self {
+        let script = Script {
+            summary_markers: vec![MARKER.into()],
+            plan: plan.parse().expect("a plan"),
+            tool_rounds: 0,
+            keep: Keep::Bodies,
+            ..Script::default()
+        };
+        let runtime = Runtime::new().expect("a runtime can be made");
+        let upstream = runtime.block_on(Upstream::start(script)).expect("a port is free");
+        let folder = tempfile::tempdir().expect("there is room");
+        fs::create_dir_all(folder.path().join("config/epitome")).expect("there is room");
+        let client = reqwest::Client::builder().no_proxy().build().expect("a client can be made");
+        Self { folder, upstream, client, runtime }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn put(&self, name: &str, text: &str) {
+        let file = self.path(name);
+        fs::create_dir_all(file.parent().expect("it lies in a folder")).expect("there is room");
+        fs::write(file, text).expect("there is room");
+    }
+
+    /// The operator's own settings.
+    pub(crate) fn settings(&self, toml: &str) {
+        self.put("config/epitome/epitome.toml", toml);
+    }
+
+    pub(crate) fn upstream_url(&self) -> &str {
+        &self.upstream.base_url
+    }
+
+    /// What the provider has seen.
+    pub(crate) fn report(&self) -> Report {
+        self.upstream.report()
+    }
+
+    /// The summaries that the provider was asked for.
+    pub(crate) fn summaries(&self) -> Vec<Recorded> {
+        let recorded = self.report().recorded.into_iter();
+        recorded.filter(|request| request.kind == Kind::Summary).collect()
+    }
+
+    /// The program, at home in this folder, with no key of its own.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_epitome"));
+        command.current_dir(self.folder.path()).args(args).env("NO_COLOR", "1");
+        command.env("HOME", self.folder.path()).env("XDG_CONFIG_HOME", self.path("config"));
+        let unset = ["EPITOME_MODEL", "EPITOME_MODELS", "http_proxy", "HTTP_PROXY"];
+        for name in unset.into_iter().chain(["ANTHROPIC_API_KEY", "OPENAI_API_KEY"]) {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// The proxy, with these arguments.
+    pub(crate) fn serve(&self, args: &[&str]) -> Proxy<'_> {
+        let mut command =
+            self.command(&["serve", "--listen", "127.0.0.1:0", "--upstream", self.upstream_url()]);
+        let told = File::create(self.path(TOLD)).expect("there is room");
+        let child = command.args(args).stdout(Stdio::piped()).stderr(told).spawn();
+        let mut child = child.expect("the program runs");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("it is piped"))
+            .read_line(&mut line)
+            .expect("it says where");
+        let address = line.trim().strip_prefix("listening on ").map(str::to_owned);
+        let address = address.unwrap_or_else(|| panic!("{}", self.told()));
+        Proxy { stage: self, child, address }
+    }
+
+    /// What the proxy has said on standard error.
+    pub(crate) fn told(&self) -> String {
+        fs::read_to_string(self.path(TOLD)).expect("it is text")
+    }
+}
+
+impl Proxy<'_> {
+    /// The sessions, as the API lists them.
+    pub(crate) fn sessions(&self) -> Vec<Value> {
+        let listed: Value = self.stage.runtime.block_on(async {
+            let url = format!("{}/api/v1/sessions", self.address);
+            self.stage.client.get(url).send().await.expect("it answers").json().await.expect("JSON")
+        });
+        listed.as_array().expect("a list").clone()
+    }
+
+    /// What came of the compactions of its only session.
+    pub(crate) fn compactions(&self) -> Vec<Value> {
+        let sessions = self.sessions();
+        let [session] = &sessions[..] else { panic!("{} sessions", sessions.len()) };
+        session["compactions"].as_array().expect("a list").clone()
+    }
+
+    /// Compacts its only session by hand; what came of it.
+    pub(crate) fn compact(&self) -> Value {
+        let path =
+            format!("/api/v1/sessions/{}/compact", self.sessions()[0]["session"].as_str().expect("an id"));
+        let (status, done) = self.post(&path, &HeaderMap::new(), &json!({}));
+        assert_eq!(status, 200, "{done}");
+        done["record"].clone()
+    }
+
+    fn post(&self, path: &str, headers: &HeaderMap, body: &Value) -> (u16, Value) {
+        self.stage.runtime.block_on(async {
+            let request = self.stage.client.post(format!("{}{path}", self.address)).headers(headers.clone());
+            let response = request.json(body).send().await.expect("the proxy answers");
+            let status = response.status().as_u16();
+            (status, response.json().await.unwrap_or_default())
+        })
+    }
+}
+
+/// How a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Speech {
+    Anthropic,
+    Chat,
+}
+
+/// A conversation of one client.
+#[derive(Clone)]
+pub(crate) struct Talk {
+    pub(crate) speech: Speech,
+    pub(crate) model: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) messages: Vec<Value>,
+}
+
+impl Talk {
+    pub(crate) fn new(speech: Speech, model: &str) -> Self {
+        let talk = Self { speech, model: model.to_owned(), headers: HeaderMap::new(), messages: Vec::new() };
+        match speech {
+            Speech::Anthropic => talk.with("anthropic-version", "2023-06-01"),
+            Speech::Chat => talk,
+        }
+    }
+
+    /// The same with one more header.
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
+        let value = HeaderValue::from_str(value).expect("it can be sent");
+        self.headers.insert(HeaderName::from_static(name), value);
+        self
+    }
+
+    pub(crate) fn body(&self) -> Value {
+        json!({"model": self.model, "max_tokens": 400, "messages": self.messages})
+    }
+
+    /// Says something, and takes up the answer.
+    pub(crate) fn say(&mut self, proxy: &Proxy<'_>, text: &str) {
+        self.messages.push(json!({"role": "user", "content": text}));
+        let path = match self.speech {
+            Speech::Anthropic => "/v1/messages",
+            Speech::Chat => "/v1/chat/completions",
+        };
+        let (status, reply) = proxy.post(path, &self.headers, &self.body());
+        assert_eq!(status, 200, "{reply}");
+        self.messages.push(match self.speech {
+            Speech::Anthropic => json!({"role": "assistant", "content": reply["content"]}),
+            Speech::Chat => reply["choices"][0]["message"].clone(),
+        });
+    }
+
+    /// Talks on until something was compacted; what came of it.
+    pub(crate) fn until_compacted(&mut self, proxy: &Proxy<'_>) -> Value {
+        for turn in 0..TURNS_MAX {
+            self.say(proxy, &words(turn));
+            let is_compacted = |record: &Value| record["outcome"] == "compacted";
+            if let Some(record) = proxy.compactions().into_iter().find(is_compacted) {
+                return record;
+            }
+        }
+        panic!("nothing was compacted in {TURNS_MAX} turns: {}", proxy.stage.told());
+    }
+}
+
+/// What is said in a turn: some 500 tokens.
+pub(crate) fn words(turn: usize) -> String {
+    let line = |at: usize| format!("Point {at} of part {turn}: keep src/part_{turn}.rs as it is. ");
+    (0..30).map(line).collect()
+}
