@@ -10,8 +10,8 @@ use anyhow::{Context as _, Result};
 use epitome_core::policy::Writer;
 use epitome_core::{Policy, Prompts, Tokens};
 use epitome_engine::{Driver, Ports, SketchedCalls, SummaryModel, WindowChoice, WindowSource};
-use epitome_provider::{Aliases, Credential, Provider, ProviderSetup, World};
-use epitome_server::{Caller, OwnModel};
+use epitome_provider::{Aliases, Credential, LastRequest, Provider, ProviderSetup, World};
+use epitome_server::{Caller, OwnModel, RequestModel, WarmRequest};
 use epitome_settings::{Door, ResolvedPolicy};
 use epitome_tokens::{Catalog, SpecSource, SpecValue, Usage};
 use std::sync::{Arc, OnceLock};
@@ -81,7 +81,7 @@ impl PortsBuilder {
         let base_url = caller.upstream.base_url(caller.protocol);
         let setup = ProviderSetup::of_request(model, caller.protocol, &base_url, credential);
         match self.world() {
-            Ok(world) => OwnModel::Ready(Arc::new(Provider::new(setup, world.clone()))),
+            Ok(world) => OwnModel::Ready(request_model(Provider::new(setup, world.clone()))),
             Err(error) => OwnModel::Refused(format!("{error:#}").into()),
         }
     }
@@ -143,6 +143,13 @@ fn writer(resolved: &ResolvedPolicy) -> Option<&str> {
         Writer::Session => resolved.aliases.contains_key(SESSION_ALIAS).then_some(SESSION_ALIAS),
         Writer::Alias(name) => Some(name),
     }
+}
+
+fn request_model(provider: Provider) -> RequestModel {
+    let provider = Arc::new(provider);
+    let asked = provider.clone();
+    let remember = move |WarmRequest { body, beta }| asked.remember(LastRequest { body, beta });
+    RequestModel { model: provider, remember: Arc::new(remember) }
 }
 
 /// Where a window's figure comes from, in the catalog's terms.

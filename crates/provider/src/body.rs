@@ -1,7 +1,7 @@
 //! What is sent: a summary request as a body of its protocol, with the address it goes to.
 
 use crate::options::{Field, Options, field};
-use crate::prefix::{self, LastRequest};
+use crate::prefix::{self, Extension, LastRequest};
 use epitome_core::{Author, Failure, Message, MessageView, Purpose, Role, SummaryInput, SummaryRequest};
 use epitome_wire::Protocol;
 use epitome_wire::encode::{self, RequestParts};
@@ -47,7 +47,8 @@ pub(crate) fn outgoing(request: &SummaryRequest, frame: &Frame<'_>) -> Result<Ou
     }
     let extended = match (&request.body, frame.last) {
         (SummaryInput::Prefix { instruction, .. }, Some(last)) => {
-            prefix::extend(&last.body, frame.protocol, frame.model, instruction)
+            let extension = Extension { instruction, output_max: frame.cap_tokens };
+            prefix::extend(&last.body, frame.protocol, frame.model, extension)
         }
         (SummaryInput::Prefix { .. }, None) | (SummaryInput::Text(_) | SummaryInput::Messages { .. }, _) => {
             None

@@ -47,6 +47,8 @@ pub(crate) struct Book {
     pub(crate) newest: (usize, Tokens, Budget),
     /// When the newest request came.
     pub(crate) seen: Instant,
+    /// The model that a request was last sent to, and when.
+    pub(crate) sent: Option<(String, Instant)>,
     /// Whether the policy's idle check was taken since.
     pub(crate) is_idle_checked: bool,
     bytes: usize,
@@ -76,6 +78,7 @@ impl Book {
             opening: None,
             newest: (0, Tokens::ZERO, Budget::default()),
             seen: Instant::now(),
+            sent: None,
             is_idle_checked: false,
             bytes: 0,
             used: 0,

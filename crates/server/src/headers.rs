@@ -5,6 +5,7 @@ use axum::http::header::{
     HeaderName, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use axum::http::{HeaderMap, HeaderValue};
+use std::sync::Arc;
 
 /// Headers that belong to one connection and not to what travels over it.
 const HOP_BY_HOP: [HeaderName; 8] = [
@@ -70,6 +71,13 @@ pub(crate) fn credentials(headers: &HeaderMap) -> Vec<(String, String)> {
         values.map(move |value| (name.as_str().to_owned(), value)).collect::<Vec<_>>()
     });
     held.collect()
+}
+
+/// The features of Anthropic's API that a request asks for.
+pub(crate) fn beta(headers: &HeaderMap) -> Option<Arc<str>> {
+    let named: Vec<&str> =
+        headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok()).collect();
+    (!named.is_empty()).then(|| named.join(",").into())
 }
 
 /// Whether a body may be read and changed: it is not packed, and it is not paid for by a subscription, whose

@@ -18,6 +18,7 @@ mod idle;
 mod listing;
 mod notice;
 mod outward;
+mod own_model;
 mod reading;
 mod remarks;
 mod reply;
@@ -32,6 +33,6 @@ mod view;
 mod walk;
 
 pub use notice::OperatorNotice;
-pub use rules::{Caller, OwnModel, Rules, SessionRule};
+pub use rules::{Caller, OwnModel, RequestModel, Rules, SessionRule, WarmRequest};
 pub use serve::{ServeError, Server};
 pub use settings::{ServerSettings, ServerSettingsError, Upstream, Upstreams};

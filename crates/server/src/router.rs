@@ -56,8 +56,7 @@ async fn converse(State(house): State<Arc<House>>, protocol: Protocol, request: 
         Ok(bytes) => bytes,
         Err(error) => return unread(&error).response(protocol),
     };
-    let credentials = headers::credentials(&parts.headers);
-    match Request::read(&house.key, protocol, credentials, bytes.clone()) {
+    match Request::read(&house.key, protocol, &parts.headers, bytes.clone()) {
         None => pass_on(&house, &parts, bytes.into()).await,
         Some(request) => match answer(&house, &parts, protocol, Arc::new(request)).await {
             Ok(response) => response,

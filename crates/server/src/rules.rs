@@ -2,6 +2,7 @@
 //! of it; how models are called is left to whoever makes the rules.
 
 use crate::settings::Upstream;
+use bytes::Bytes;
 use epitome_core::Policy;
 use epitome_engine::{Model, Ports, WindowFacts};
 use epitome_wire::Protocol;
@@ -45,9 +46,28 @@ pub enum OwnModel {
     /// The policy has somebody else write.
     Unwanted,
     /// It can be asked.
-    Ready(Arc<dyn Model>),
+    Ready(RequestModel),
     /// It cannot, and why.
     Refused(Arc<str>),
+}
+
+/// A request's own model that can be asked.
+#[derive(Clone)]
+pub struct RequestModel {
+    /// It.
+    pub model: Arc<dyn Model>,
+    /// Takes the request as it stands before a compaction, for a summary that goes on from it: its provider has most of
+    /// it in its cache.
+    pub remember: Arc<dyn Fn(WarmRequest) + Send + Sync>,
+}
+
+/// A request that a provider knows the beginning of.
+#[derive(Clone, Debug)]
+pub struct WarmRequest {
+    /// Its body.
+    pub body: Bytes,
+    /// Its `anthropic-beta` header, where it has one: fields of the body may depend on it.
+    pub beta: Option<Arc<str>>,
 }
 
 impl SessionRule {

@@ -5,23 +5,27 @@ use crate::body::Body;
 use crate::books::{Book, Books};
 use crate::chain::ChainKey;
 use crate::checkpoints::{Checkpoints, SessionOperator};
+use crate::headers;
 use crate::notice::What;
 use crate::outward::Outward;
+use crate::own_model::{self, CACHE_TIME};
 use crate::reading::{self, Unreadable};
 use crate::remarks;
 use crate::reply::{ReplyListener, Sender};
 use crate::restorer::RequestRestorer;
-use crate::rules::{Caller, OwnModel, SessionRule};
+use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
 use crate::seeing::seen;
 use crate::settings::ServerSettings;
 use crate::tally::Lesson;
-use crate::view::{self, Origin};
+use crate::view::{self, Origin, Seen};
+use axum::http::HeaderMap;
 use bytes::Bytes;
+use epitome_core::policy::Input;
 use epitome_core::{EntryId, Message, Tokens};
 use epitome_engine::store::{ChainHash, SessionId, TenantId};
 use epitome_engine::{
-    Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, HashedMessages, NoWindow, Ports,
-    PreparedSession, RefusalFigures, SessionOptions, SummaryModel, TurnEnd, WindowFacts,
+    Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, HashedMessages, NoWindow, PreparedSession,
+    RefusalFigures, SessionOptions, TurnEnd, WindowFacts,
 };
 use epitome_wire::overflow::{OverflowFigures, RequestFacts};
 use epitome_wire::protocol::ModelReply;
@@ -39,6 +43,7 @@ pub(crate) struct Request {
     tenant: TenantId,
     hashes: Vec<ChainHash>,
     credentials: Vec<(String, String)>,
+    beta: Option<Arc<str>>,
 }
 
 /// A body ready to be sent.
@@ -85,13 +90,9 @@ enum Attempt {
 
 impl Request {
     /// The request in `body`; none where we do not understand it.
-    pub(crate) fn read(
-        key: &ChainKey,
-        protocol: Protocol,
-        credentials: Vec<(String, String)>,
-        body: Bytes,
-    ) -> Option<Self> {
+    pub(crate) fn read(key: &ChainKey, protocol: Protocol, headers: &HeaderMap, body: Bytes) -> Option<Self> {
         let body = Body::read(body)?;
+        let (credentials, beta) = (headers::credentials(headers), headers::beta(headers));
         let opening = reading::opening(protocol, &body);
         let tenant = key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()));
         let mut hash = key.seed(protocol);
@@ -100,7 +101,7 @@ impl Request {
             hash = key.next(hash, body.element(at))?;
             hashes.push(hash);
         }
-        (!hashes.is_empty()).then_some(Self { protocol, body, opening, tenant, hashes, credentials })
+        (!hashes.is_empty()).then_some(Self { protocol, body, opening, tenant, hashes, credentials, beta })
     }
 }
 
@@ -157,31 +158,70 @@ impl Walk<'_> {
         let place = self.place().await?;
         let session = place.session;
         let rule = self.rule(session);
-        let opening = self.take_up(place, &rule).await?;
+        let mut opening = self.take_up(place, &rule).await?;
         let acted = match attempt {
             Attempt::First => {
+                self.show_to_own_model(&opening, &rule).await?;
                 let acted = self.house.engine.prepare(&opening).await;
                 self.settle(session, acted)?
             }
-            Attempt::AfterOverflow(told) => match self.recover(&opening, told).await? {
-                Some(acted) => acted,
-                None => return Ok(None),
-            },
+            Attempt::AfterOverflow(told) => {
+                // What the provider has just refused is not gone on with.
+                own_model::cool(&mut opening);
+                match self.recover(&opening, told).await? {
+                    Some(acted) => acted,
+                    None => return Ok(None),
+                }
+            }
         };
         let leaf = acted.session.leaf();
         let seen = self.house.books.with(session, |book| {
             book.tally.requests += 1;
-            book.opening = Some(without_own_model(opening, &rule));
+            book.sent = Some((self.request.body.model().to_owned(), Instant::now()));
+            book.opening = Some(own_model::strip(opening, &rule));
             book.newest =
                 (acted.session.history().len(), acted.session.context().tokens(), acted.session.budget());
             seen(&acted.session, &book.origins)
         });
-        let Request { protocol, body, opening, .. } = self.request;
         let body = match seen.transpose()?.flatten() {
-            Some(seen) => body.with_messages(&view::messages(*protocol, body, *opening, &seen)),
-            None => body.bytes().clone(),
+            Some(seen) => self.written(&seen),
+            None => self.request.body.bytes().clone(),
         };
         Ok(Some(PreparedRequest { body, from: self.sender(session, leaf, &acted) }))
+    }
+
+    /// The client's body with the messages that show `seen`.
+    fn written(&self, seen: &[Seen]) -> Bytes {
+        let Request { protocol, body, opening, .. } = self.request;
+        body.with_messages(&view::messages(*protocol, body, *opening, seen))
+    }
+
+    /// Shows the request's own model, where it may go on from it, the request as it stands before a compaction.
+    async fn show_to_own_model(&self, opening: &Checkout, rule: &SessionRule) -> Result<(), WalkError> {
+        let is_warm = opening.driver.ports().model.as_ref().is_some_and(|model| model.is_warm);
+        let OwnModel::Ready(own) = &rule.own_model else { return Ok(()) };
+        if !is_warm || rule.policy.summary.input != Input::Prefix {
+            return Ok(());
+        }
+        let path = self.house.engine.look(opening).await?;
+        let seen = self.house.books.with(opening.session, |book| {
+            let last = path.leaf().and_then(|leaf| book.origins.get(&leaf)).copied();
+            seen(&path, &book.origins).map(|seen| (seen, last))
+        });
+        let body = match seen.transpose()? {
+            Some((Some(seen), _)) => self.written(&seen),
+            Some((None, Some(last))) => self.opening_messages(last),
+            Some((None, None)) | None => return Ok(()),
+        };
+        (own.remember)(WarmRequest { body, beta: self.request.beta.clone() });
+        Ok(())
+    }
+
+    /// The client's body with its messages up to `last`.
+    fn opening_messages(&self, last: Origin) -> Bytes {
+        let Request { body, opening, .. } = self.request;
+        let messages: Vec<&str> = (0..=opening + last.element).map(|at| body.element(at)).collect();
+        body.with_messages(&messages)
     }
 
     fn sender(&self, session: SessionId, leaf: Option<EntryId>, acted: &PreparedSession) -> Sender {
@@ -263,10 +303,19 @@ impl Walk<'_> {
         let fixed = assembly.count_fixed(&system, &tools);
         assembly.set_request(fixed, max_tokens.map(Tokens));
         let idle = self.house.books.with(session, |book| book.seen.elapsed());
-        let mut ports = with_own_model(rule);
+        let mut ports = own_model::ports(rule, self.is_cached(session));
         ports.restorer = Some(Arc::new(RequestRestorer::of(*protocol, body, &tools)));
         let (options, driver) = (SessionOptions::default(), Driver::new(ports));
         Ok(Checkout { session, leaf, assembly, options, driver, idle })
+    }
+
+    /// Whether the provider is likely to have the session's last request in its cache, for the same model.
+    fn is_cached(&self, session: SessionId) -> bool {
+        let is_recent = |book: &mut Book| {
+            let sent = book.sent.as_ref().filter(|(model, _)| model == self.request.body.model());
+            sent.is_some_and(|(_, when)| when.elapsed() < CACHE_TIME)
+        };
+        self.house.books.with(session, is_recent).unwrap_or_default()
     }
 
     /// Appends what is new. Where the newest reply ended a turn, what the policy wants done between turns is
@@ -285,6 +334,7 @@ impl Walk<'_> {
             opening.leaf = leaf;
             self.note_usage(&opening, sent_with).await?;
             if !input.is_empty() {
+                self.show_to_own_model(&opening, rule).await?;
                 self.rest(&opening, input).await?;
             }
         }
@@ -372,33 +422,6 @@ impl Walk<'_> {
         note_step(self.house, session, &acted);
         Ok(acted)
     }
-}
-
-/// Why a request's own model is not asked between requests.
-const NO_REQUEST: &str =
-    "the session's own model is asked with a request's credential, and none is under way";
-
-/// Who can be asked while a request is worked on.
-fn with_own_model(rule: &SessionRule) -> Ports {
-    let mut ports = rule.ports.clone();
-    match &rule.own_model {
-        OwnModel::Unwanted => {}
-        OwnModel::Ready(model) => ports.model = Some(SummaryModel::own(model.clone(), false)),
-        OwnModel::Refused(why) => ports.no_model = Some(why.clone()),
-    }
-    ports
-}
-
-/// The same opening for whoever looks at the session between requests, without what holds a credential.
-fn without_own_model(mut opening: Checkout, rule: &SessionRule) -> Checkout {
-    match &rule.own_model {
-        OwnModel::Unwanted => {}
-        OwnModel::Ready(_) | OwnModel::Refused(_) => {
-            let ports = opening.driver.ports_mut();
-            (ports.model, ports.no_model) = (rule.ports.model.clone(), Some(NO_REQUEST.into()));
-        }
-    }
-    opening
 }
 
 /// Keeps the record of an act, and tells the operator of it.

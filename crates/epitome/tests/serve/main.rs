@@ -3,3 +3,4 @@
 
 mod session_model;
 mod stage;
+mod warm_prefix;

@@ -12,8 +12,8 @@ use tokio::runtime::Runtime;
 
 /// The presets of the systems that epitome reproduces.
 pub(crate) const PRESETS: [&str; 5] = ["aura", "pi", "claude-code", "kaged", "operator-use"];
-/// What the system prompt of a summary call says.
-const MARKER: &str = "You write summaries of work";
+/// What summary calls say: in their system prompt, or behind the session's own request.
+const MARKERS: [&str; 2] = ["You write summaries of work", "Your task now is a summary"];
 /// What the proxy says on standard error.
 const TOLD: &str = "told";
 /// A conversation that is not compacted in so many turns never is.
@@ -47,7 +47,7 @@ impl Stage {
     /// With a provider that goes by this plan and keeps what it is asked.
     pub(crate) fn new(plan: &str) -> Self {
         let script = Script {
-            summary_markers: vec![MARKER.into()],
+            summary_markers: MARKERS.map(Into::into).to_vec(),
             plan: plan.parse().expect("a plan"),
             tool_rounds: 0,
             keep: Keep::Bodies,

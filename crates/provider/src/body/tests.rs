@@ -51,7 +51,7 @@ fn a_warm_prefix_is_gone_on_with_and_without_one_the_messages_are_written() {
     let body = r#"{"model":"m","messages":[{"role":"user","content":"hello"}],"max_tokens":9}"#;
     let last = LastRequest { body: body.into(), beta: Some("context-1".into()) };
     let warm = written(&asked, &Frame { last: Some(&last), ..frame(Protocol::OpenaiChat) });
-    let whole = r#"{"model":"m","messages":[{"role":"user","content":"hello"},{"role":"user","content":"sum up"}],"max_tokens":9}"#;
+    let whole = r#"{"model":"m","messages":[{"role":"user","content":"hello\n\nsum up"}],"max_tokens":1500}"#;
     assert_eq!(warm, (Place::Replies, whole.to_owned()));
     let cold = written(&asked, &frame(Protocol::OpenaiChat)).1;
     assert!(

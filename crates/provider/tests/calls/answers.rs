@@ -153,10 +153,10 @@ async fn openais_own_compaction_brings_a_sealed_item() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_warm_prefix_is_sent_byte_for_byte_with_one_message_more() {
+async fn a_warm_prefix_is_sent_byte_for_byte_with_the_instruction_behind_it() {
     let server = Server::start(vec![says("ok", "end_turn")]).await;
     let provider = provider(&server.url, "anthropic", "");
-    let last = r#"{"model":"claude-opus-4-5", "max_tokens":64,"stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
+    let last = r#"{"model":"claude-opus-4-5", "max_tokens":9000,"stream":true,"messages":[{"role":"assistant","content":"hi"}]}"#;
     provider.remember(LastRequest { body: last.into(), beta: Some("context-1".into()) });
     let body = SummaryInput::Prefix { messages: Vec::new(), instruction: "sum up".into() };
     let called = provider.summarize(epitome_core::SummaryRequest { body, ..request(Purpose::History) }).await;

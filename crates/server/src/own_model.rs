@@ -1,0 +1,43 @@
+//! The model of a request itself among those who can be asked, for as long as the request is worked on. It holds the
+//! request's credential, so what is kept of a session is kept without it.
+
+use crate::rules::{OwnModel, SessionRule};
+use epitome_engine::{Checkout, Ports, SummaryModel};
+use std::time::Duration;
+
+/// Why a request's own model is not asked between requests.
+const NO_REQUEST: &str =
+    "the session's own model is asked with a request's credential, and none is under way";
+
+/// Providers keep a prompt for five minutes after its last use, or longer.
+pub(crate) const CACHE_TIME: Duration = Duration::from_secs(300);
+
+/// Has summaries made from messages alone, and not from the session's last request.
+pub(crate) fn cool(opening: &mut Checkout) {
+    if let Some(model) = &mut opening.driver.ports_mut().model {
+        model.is_warm = false;
+    }
+}
+
+/// Who can be asked while a request is worked on.
+pub(crate) fn ports(rule: &SessionRule, is_cached: bool) -> Ports {
+    let mut ports = rule.ports.clone();
+    match &rule.own_model {
+        OwnModel::Unwanted => {}
+        OwnModel::Ready(own) => ports.model = Some(SummaryModel::own(own.model.clone(), is_cached)),
+        OwnModel::Refused(why) => ports.no_model = Some(why.clone()),
+    }
+    ports
+}
+
+/// The same opening for whoever looks at the session between requests, without what holds a credential.
+pub(crate) fn strip(mut opening: Checkout, rule: &SessionRule) -> Checkout {
+    match &rule.own_model {
+        OwnModel::Unwanted => {}
+        OwnModel::Ready(_) | OwnModel::Refused(_) => {
+            let ports = opening.driver.ports_mut();
+            (ports.model, ports.no_model) = (rule.ports.model.clone(), Some(NO_REQUEST.into()));
+        }
+    }
+    opening
+}
