@@ -182,11 +182,14 @@ impl Session {
 impl Speculation {
     /// Makes the summary; none where nothing came of it.
     pub async fn run(mut self, driver: &Driver) -> Option<Ready> {
-        let bond = self.copy.bond()?;
+        let (bond, clock) = (self.copy.bond()?, &driver.ports().clock);
+        let began = clock.now();
         extend_far_ledger(&mut self.copy).ok()?;
         let mut pauses = Vec::new();
         let options = CompactOptions::default();
-        let driven = driver.drive(&self.copy, Trigger::Threshold, options, &mut pauses).await.ok()?;
+        let mut driven = driver.drive(&self.copy, Trigger::Threshold, options, &mut pauses).await.ok()?;
+        driven.record.duration_ms = clock.now().saturating_sub(began).as_millis() as u64;
+        driven.record.time_ms = clock.unix_ms();
         match driven.effect {
             // Where no summary was to be had yet, there is time to try again.
             Effect::Compact(compaction) if compaction.summary.is_some() && is_written(&driven.record) => {

@@ -2,5 +2,6 @@
 //! on a loopback socket.
 
 mod session_model;
+mod speculation;
 mod stage;
 mod warm_prefix;
