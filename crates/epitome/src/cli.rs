@@ -269,6 +269,9 @@ pub struct ServeArgs {
     /// Your settings, in place of epitome.toml in your configuration folder; no project's are read
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// A folder of agents' files: the settings of one count for requests that name it (`x-epitome-agent: NAME`)
+    #[arg(long, value_name = "FOLDER")]
+    pub agents: Option<PathBuf>,
     /// The context window of every model, in tokens; each model's own if left out
     #[arg(long, value_name = "TOKENS", value_parser = window)]
     pub window: Option<u64>,

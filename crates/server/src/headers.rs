@@ -28,6 +28,9 @@ const CREDENTIALS: [HeaderName; 5] = [
     HeaderName::from_static("openai-project"),
 ];
 
+/// By which a client says which of the operator's agents it is; nobody's business but ours.
+const AGENT: HeaderName = HeaderName::from_static("x-epitome-agent");
+
 /// How the tokens of an Anthropic subscription begin.
 const SUBSCRIPTION_TOKEN: &str = "sk-ant-oat";
 
@@ -52,6 +55,7 @@ pub(crate) fn passed_on(headers: &HeaderMap) -> HeaderMap {
 pub(crate) fn to_upstream(headers: &HeaderMap) -> HeaderMap {
     let mut passed = passed_on(headers);
     passed.remove(HOST);
+    passed.remove(AGENT);
     passed.remove(CONTENT_LENGTH);
     passed
 }
@@ -78,6 +82,11 @@ pub(crate) fn beta(headers: &HeaderMap) -> Option<Arc<str>> {
     let named: Vec<&str> =
         headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok()).collect();
     (!named.is_empty()).then(|| named.join(",").into())
+}
+
+/// The agent that a request says it is of.
+pub(crate) fn agent(headers: &HeaderMap) -> Option<String> {
+    headers.get(AGENT)?.to_str().ok().map(str::to_owned)
 }
 
 /// Whether a body may be read and changed: it is not packed, and it is not paid for by a subscription, whose
@@ -124,6 +133,7 @@ mod tests {
             ("x-mine", "1"),
             ("transfer-encoding", "chunked"),
             ("content-length", "7"),
+            ("x-epitome-agent", "reviewer"),
             ("anthropic-beta", "a,b"),
             ("x-api-key", "k"),
         ]);

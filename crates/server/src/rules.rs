@@ -21,6 +21,8 @@ pub struct Caller<'r> {
     pub protocol: Protocol,
     /// The model it asks for.
     pub model: &'r str,
+    /// The agent it says it is of, by name.
+    pub agent: Option<&'r str>,
     /// The request's own credential headers, name and value; held while the request waits, and no longer.
     pub credentials: &'r [(String, String)],
     /// Where the request goes.

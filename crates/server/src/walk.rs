@@ -44,6 +44,7 @@ pub(crate) struct Request {
     hashes: Vec<ChainHash>,
     credentials: Vec<(String, String)>,
     beta: Option<Arc<str>>,
+    agent: Option<String>,
 }
 
 /// A body ready to be sent.
@@ -93,6 +94,7 @@ impl Request {
     pub(crate) fn read(key: &ChainKey, protocol: Protocol, headers: &HeaderMap, body: Bytes) -> Option<Self> {
         let body = Body::read(body)?;
         let (credentials, beta) = (headers::credentials(headers), headers::beta(headers));
+        let agent = headers::agent(headers);
         let opening = reading::opening(protocol, &body);
         let tenant = key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()));
         let mut hash = key.seed(protocol);
@@ -101,7 +103,16 @@ impl Request {
             hash = key.next(hash, body.element(at))?;
             hashes.push(hash);
         }
-        (!hashes.is_empty()).then_some(Self { protocol, body, opening, tenant, hashes, credentials, beta })
+        (!hashes.is_empty()).then_some(Self {
+            protocol,
+            body,
+            opening,
+            tenant,
+            hashes,
+            credentials,
+            beta,
+            agent,
+        })
     }
 }
 
@@ -270,10 +281,11 @@ impl Walk<'_> {
     }
 
     fn rule(&self, session: SessionId) -> SessionRule {
-        let Request { protocol, body, credentials, .. } = self.request;
+        let Request { protocol, body, credentials, agent, .. } = self.request;
         let upstream = self.house.settings.upstreams.of(*protocol);
         let (model, known) = (body.model(), self.known());
-        let caller = Caller { protocol: *protocol, model, credentials, upstream, known };
+        let agent = agent.as_deref();
+        let caller = Caller { protocol: *protocol, model, agent, credentials, upstream, known };
         let mut rule = self.house.settings.rules.of(&caller);
         rule.ports.clock = self.house.settings.clock.clone();
         rule.ports.operator =

@@ -6,7 +6,7 @@ use crate::cli::{PolicyArgs, ServeArgs};
 use crate::clock::WallClock;
 use crate::output::{self, Page};
 use crate::session_ports::{Dry, PortsBuilder};
-use crate::settings::{Lookup, Places};
+use crate::settings::{AgentFolder, Lookup, Places};
 use crate::transcript_file::catalog;
 use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
@@ -40,6 +40,7 @@ fn settings(args: ServeArgs) -> Result<ServerSettings> {
     tell_ignored(&policy)?;
     let lookup = Lookup::new(policy, Some(Door::Serve))?;
     let ports = PortsBuilder::new(lookup.places.clone(), catalog.clone(), Dry::No);
+    let agents = args.agents.map(AgentFolder::open).transpose()?;
     let public = Upstreams::default();
     let or_all = |own: Option<_>, public| own.or_else(|| args.upstream.clone()).unwrap_or(public);
     Ok(ServerSettings {
@@ -47,7 +48,7 @@ fn settings(args: ServeArgs) -> Result<ServerSettings> {
             anthropic: or_all(args.upstream_anthropic, public.anthropic),
             openai: or_all(args.upstream_openai, public.openai),
         },
-        rules: Arc::new(LiveRules::open(lookup, ports)?),
+        rules: Arc::new(LiveRules::open(lookup, agents, ports)?),
         window: args.window.map(Tokens),
         catalog: Arc::new(catalog),
         clock: Arc::new(WallClock::start()),

@@ -1,24 +1,20 @@
 //! Where settings are found on this machine: the user's folder, the project's root, agents' files, the
 //! environment. What they mean is the settings crate's to say.
 
+mod agent;
 mod disk;
 mod place;
 pub mod prompt;
 
+pub use agent::AgentFolder;
 pub use disk::Disk;
 pub use place::Places;
 
 use crate::cli::PolicyArgs;
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use epitome_core::Strategy;
-use epitome_settings::{
-    self as settings, Door, FlagValue, OwnPreset, PolicyFiles, ResolvedPolicy, SourceText, Sources,
-};
-use std::path::{Path, PathBuf};
-use toml::{Table, Value};
-
-/// How far back an agent's ancestry is followed: deeper than any tree of agents, short of a circle.
-const ANCESTORS_MAX: usize = 8;
+use epitome_settings::{self as settings, Door, FlagValue, OwnPreset, PolicyFiles, ResolvedPolicy, Sources};
+use std::path::PathBuf;
 
 /// What settings are asked for: where they lie, what the command line says, and for which door.
 #[derive(Clone, Debug)]
@@ -63,9 +59,15 @@ impl Lookup {
         };
         if let Some(agent) = &args.agent {
             let named = settings::resolve(&watched.read(&Disk, &rest)?)?.agents;
-            watched.agents = ancestry(places, &named, agent)?;
+            watched.agents = agent::named_files(places.project.as_deref(), &named, agent)?;
         }
         Ok((watched, rest))
+    }
+
+    /// The same with the files of an agent among them.
+    pub fn found_with(&self, model: Option<&str>, agents: Vec<PathBuf>) -> Result<(PolicyFiles, Sources)> {
+        let (watched, rest) = self.found(model)?;
+        Ok((PolicyFiles { agents, ..watched }, rest))
     }
 }
 
@@ -101,28 +103,6 @@ fn first(strategy: Strategy) -> String {
     }
 }
 
-/// The file of `agent`, after those of the agents it inherits from.
-fn ancestry(places: &Places, named: &Table, agent: &str) -> Result<Vec<PathBuf>> {
-    let folder = places.project.as_deref().unwrap_or(Path::new(""));
-    let by_name = |name: &str| named.get(name).and_then(Value::as_str).map(|path| folder.join(path));
-    let mut files = vec![by_name(agent).unwrap_or_else(|| agent.into())];
-    while let Some(parent) = parent_of(files.last().expect("it begins with one"))? {
-        if files.len() == ANCESTORS_MAX {
-            bail!("{agent} has more than {ANCESTORS_MAX} ancestors; check that no agent is its own `parent`");
-        }
-        let child = files.last().and_then(|file| file.parent()).unwrap_or(Path::new(""));
-        files.push(by_name(&parent).unwrap_or_else(|| child.join(&parent)));
-    }
-    files.reverse();
-    Ok(files)
-}
-
-fn parent_of(file: &Path) -> Result<Option<String>> {
-    let name = file.display().to_string();
-    let text = disk::read(file).with_context(|| format!("cannot read the agent {name}"))?;
-    Ok(settings::parent(&SourceText { name: name.into(), text })?)
-}
-
 /// What an `epitome.toml` begins as.
 const TEMPLATE: &str = include_str!("template.toml");
 
@@ -136,8 +116,8 @@ pub fn scaffold(places: &Places) -> Result<(PathBuf, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SourceText, Sources, TEMPLATE, settings};
-    use std::path::Path;
+    use super::{Sources, TEMPLATE, settings};
+    use epitome_settings::SourceText;
 
     fn resolve(text: String) -> settings::ResolvedPolicy {
         let project = Some(SourceText { name: "epitome.toml".into(), text });
@@ -154,22 +134,5 @@ mod tests {
         assert_eq!(plain.policy.trigger, whole.policy.trigger);
         assert_eq!(whole.policy.summary.prompt, super::prompt::SCAFFOLD);
         assert!(whole.agents.contains_key("reviewer"));
-    }
-
-    #[test]
-    fn an_agent_is_read_after_those_it_inherits_from() {
-        let folder = tempfile::tempdir().expect("there is room");
-        let write =
-            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("there is room");
-        write("base.md", "---\ncompaction: {threshold: 60}\n---\n");
-        write("child.md", "---\nparent: base.md\n---\n");
-        let places = super::Places { config: None, operator: None, project: Some(folder.path().to_owned()) };
-        let named = "child = \"child.md\"".parse().expect("a table");
-        let found = super::ancestry(&places, &named, "child").expect("both are there");
-        let names: Vec<_> = found.iter().filter_map(|path| Path::new(path).file_name()).collect();
-        assert_eq!(names, ["base.md", "child.md"]);
-        write("base.md", "---\nparent: child.md\n---\n");
-        let circle = super::ancestry(&places, &named, "child").expect_err("it never ends").to_string();
-        assert_eq!(circle, "child has more than 8 ancestors; check that no agent is its own `parent`");
     }
 }

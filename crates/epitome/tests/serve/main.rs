@@ -1,6 +1,7 @@
 //! What `serve` does for agents, seen from outside: the program itself between a client and a scripted provider, each
 //! on a loopback socket.
 
+mod agents;
 mod session_model;
 mod speculation;
 mod stage;

@@ -2,27 +2,34 @@
 
 use crate::output;
 use crate::session_ports::PortsBuilder;
-use crate::settings::{Disk, Lookup};
-use anyhow::Result;
+use crate::settings::{AgentFolder, Disk, Lookup};
+use anyhow::{Context as _, Result};
 use epitome_core::policy::Writer;
 use epitome_server::{Caller, OwnModel, Rules, SessionRule};
 use epitome_settings::{LivePolicy, ResolvedPolicy};
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Names of models come from clients. So many have settings read for them; others share those for none.
-const MODELS_MAX: usize = 256;
+/// Names of models and agents come from clients. So many pairs have settings read for them; others share those for none.
+const CALLERS_MAX: usize = 256;
+/// So many notes are told; names in them come from clients too.
+const NOTES_MAX: usize = 256;
 
 /// Settings as they are on disk.
 pub(super) struct LiveRules {
     lookup: Lookup,
+    agents: Option<AgentFolder>,
     ports: PortsBuilder,
-    models: Mutex<HashMap<String, Followed>>,
+    followed: Mutex<HashMap<CallerKey, Followed>>,
     /// Notes on settings that were told, so that each is told once.
     noted: Mutex<HashSet<String>>,
 }
 
-/// The settings for one model, and the newest that could be used.
+/// Whose settings are followed: a model and an agent by name, each empty where none is meant.
+type CallerKey = (String, String);
+
+/// The settings for one model and agent, and the newest that could be used.
 struct Followed {
     live: LivePolicy,
     /// What `rule` was made from.
@@ -34,19 +41,45 @@ struct Followed {
 
 impl LiveRules {
     /// Refuses settings and summarisers that cannot be used.
-    pub(super) fn open(lookup: Lookup, ports: PortsBuilder) -> Result<Self> {
-        let rules = Self { lookup, ports, models: Mutex::default(), noted: Mutex::default() };
-        let plain = rules.follow(None)?;
-        rules.models.lock().unwrap_or_else(PoisonError::into_inner).insert(String::new(), plain);
+    pub(super) fn open(lookup: Lookup, agents: Option<AgentFolder>, ports: PortsBuilder) -> Result<Self> {
+        let rules = Self { lookup, agents, ports, followed: Mutex::default(), noted: Mutex::default() };
+        let plain = rules.follow("", "")?;
+        rules.followed.lock().unwrap_or_else(PoisonError::into_inner).insert(CallerKey::default(), plain);
         Ok(rules)
     }
 
-    fn follow(&self, model: Option<&str>) -> Result<Followed> {
-        let (watched, rest) = self.lookup.found(model)?;
+    fn follow(&self, model: &str, agent: &str) -> Result<Followed> {
+        let agents = if agent.is_empty() { Vec::new() } else { self.agent_files(agent)? };
+        let (watched, rest) =
+            self.lookup.found_with(Some(model).filter(|model| !model.is_empty()), agents)?;
         let mut live = LivePolicy::open(Arc::new(Disk), watched, rest)?;
         let seen = live.check().clone();
         let rule = self.rule(&seen)?;
         Ok(Followed { live, seen, rule, told: None })
+    }
+
+    fn agent_files(&self, agent: &str) -> Result<Vec<PathBuf>> {
+        let folder = self.agents.as_ref();
+        folder
+            .context("a request names its agent; `--agents FOLDER` makes agents' settings count")?
+            .files(agent)
+    }
+
+    /// Whether settings for a caller are followed, from now on if not before; what stands in the way is told.
+    fn is_followed(&self, followed: &mut HashMap<CallerKey, Followed>, caller: &CallerKey) -> bool {
+        if followed.contains_key(caller) {
+            return true;
+        }
+        if followed.len() >= CALLERS_MAX {
+            return false;
+        }
+        match self.follow(&caller.0, &caller.1) {
+            Ok(found) => followed.insert(caller.clone(), found).is_none(),
+            Err(error) => {
+                self.note(&[format!("{error:#}; the settings for all others count")]);
+                false
+            }
+        }
     }
 
     fn rule(&self, resolved: &ResolvedPolicy) -> Result<SessionRule> {
@@ -58,8 +91,10 @@ impl LiveRules {
     /// Says what the operator should know of their settings.
     fn note(&self, notes: &[String]) {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        for note in notes.iter().filter(|note| noted.insert((*note).clone())) {
-            output::tell(format_args!("note: {note}"));
+        for note in notes {
+            if noted.len() < NOTES_MAX && noted.insert(note.clone()) {
+                output::tell(format_args!("note: {note}"));
+            }
         }
     }
 
@@ -84,16 +119,12 @@ impl LiveRules {
 
 impl Rules for LiveRules {
     fn of(&self, caller: &Caller<'_>) -> SessionRule {
-        let model = caller.model;
-        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
-        if !models.contains_key(model)
-            && models.len() < MODELS_MAX
-            && let Ok(followed) = self.follow(Some(model))
-        {
-            models.insert(model.to_owned(), followed);
-        }
-        let name = if models.contains_key(model) { model } else { "" };
-        let followed = models.get_mut(name).expect("the rules for no model are there from the start");
+        let (model, agent) = (caller.model.to_owned(), caller.agent.unwrap_or_default().to_owned());
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let callers = [(model.clone(), agent), (model, String::new()), CallerKey::default()];
+        let found = callers.iter().find(|caller| self.is_followed(&mut followed, caller));
+        let followed = found.and_then(|caller| followed.get_mut(caller));
+        let followed = followed.expect("the rules for nobody in particular are there from the start");
         let rule = self.now(followed);
         // The operator may have named a model that stands for every session's own.
         if rule.policy.summary.by != Writer::Session || rule.ports.model.is_some() {
