@@ -3,7 +3,7 @@
 CARGO ?= cargo
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
-.PHONY: run test lint fmt bench retention test-doors replay-matrix cases deny fuzz clean
+.PHONY: run test lint fmt bench retention test-doors test-sdk replay-matrix cases deny fuzz clean
 
 run:
 	$(CARGO) build --release -p epitome
@@ -36,6 +36,11 @@ retention:
 # Every setting behind every door, changed and seen to change something, or refused; docs/reference/keys-and-doors.md.
 test-doors:
 	$(CARGO) test -p epitome --test keys_and_doors -- --include-ignored
+
+# Agents of the official SDKs, 300 turns under the default and under each system's preset; `make test` takes the default.
+test-sdk:
+	$(CARGO) build -p epitome -p epitome-upstream
+	./tests/sdk/run.sh default aura pi claude-code kaged operator-use
 
 # Every transcript of the corpus under every preset and three windows; `make test` takes a sample of them.
 replay-matrix:

@@ -43,6 +43,8 @@ class Agent:
 class AnthropicAgent(Agent):
     """On Anthropic Messages, with thinking and a cache mark that moves."""
 
+    MODEL = "claude-sonnet-4-5"
+
     def __init__(self, url, sent, words="the parser", key="sdk-test-key"):
         http = self.recording(anthropic, sent)
         super().__init__(anthropic.Anthropic(base_url=url, api_key=key, max_retries=0, http_client=http), words)
@@ -56,7 +58,7 @@ class AnthropicAgent(Agent):
         newest[-1]["cache_control"] = {"type": "ephemeral"}
         messages[-1]["content"] = newest
         return {
-            "model": "claude-sonnet-4-5",
+            "model": self.MODEL,
             "max_tokens": 2048,
             "thinking": {"type": "enabled", "budget_tokens": 1024},
             "system": [{"type": "text", "text": SYSTEM, "cache_control": {"type": "ephemeral"}}],
@@ -85,6 +87,8 @@ class AnthropicAgent(Agent):
 class OpenaiAgent(Agent):
     """On OpenAI Chat Completions, with the system prompt in front of the messages."""
 
+    MODEL = "gpt-5"
+
     def __init__(self, url, sent, words="the parser", key="sdk-test-key"):
         http = self.recording(openai, sent)
         super().__init__(openai.OpenAI(base_url=url + "/v1", api_key=key, max_retries=0, http_client=http), words)
@@ -96,7 +100,7 @@ class OpenaiAgent(Agent):
     def request(self):
         function = {"name": TOOL["name"], "description": TOOL["description"], "parameters": TOOL["schema"]}
         return {
-            "model": "gpt-5",
+            "model": self.MODEL,
             "max_completion_tokens": 2048,
             "tools": [{"type": "function", "function": function}],
             # The SDK walks through typed messages one by one, a quarter of a second late in a long

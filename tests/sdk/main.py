@@ -1,5 +1,6 @@
-"""Agents written with the official SDKs, through `epitome serve`, against a window of 32k tokens."""
+"""Agents written with the official SDKs, through `epitome serve`, against a small window."""
 
+import json
 import sys
 import time
 
@@ -8,6 +9,10 @@ from checks import Seen, check_report
 from processes import upstream_and_proxy
 
 WINDOW = 32_000
+# Other systems keep more of the newest messages, and reserve more for the answer.
+PRESET_WINDOW = 64_000
+# Presets of systems that summarise all there is.
+COVERING = ("claude-code",)
 TURNS = 300
 # The upstream keeps the last 500 requests; a turn takes two.
 TURNS_PER_LOOK = 200
@@ -21,7 +26,7 @@ class Watch:
     """Brings together what the client sent and what the upstream got."""
 
     def __init__(self, upstream):
-        self.upstream, self.sent, self.looked = upstream, [], 0
+        self.upstream, self.sent, self.looked, self.recorded = upstream, [], 0, []
 
     def look(self):
         """The pairs since the last look. A request that was refused was sent again, and that one counts."""
@@ -29,16 +34,23 @@ class Watch:
         check_report(report)
         new = [one for one in report.get("recorded", []) if one["request"] > self.looked]
         self.looked = report["requests"]
-        got = [one["body"] for one in new if one["status"] == 200]
+        self.recorded += new
+        got = [one["body"] for one in new if one["status"] == 200 and one["kind"] == "chat"]
         sent, self.sent[:] = list(self.sent), []
         assert len(sent) == len(got), f"{len(sent)} requests were sent, {len(got)} were answered"
         return zip(sent, got)
 
+    @property
+    def summaries(self):
+        """The summaries that the upstream was asked for."""
+        return [one for one in self.recorded if one["kind"] == "summary"]
 
-def long_session(kind, name):
+
+def long_session(kind, name, preset="default"):
     """Hundreds of turns with tools: none of them too long, each an extension of the one before."""
-    with upstream_and_proxy(WINDOW, "--window", str(WINDOW)) as (upstream, proxy):
-        watch, seen = Watch(upstream), Seen(name)
+    window = WINDOW if preset == "default" else PRESET_WINDOW
+    with upstream_and_proxy(window, "--window", str(window), "--preset", preset) as (upstream, proxy):
+        watch, seen = Watch(upstream), Seen(name, covers_newest=preset in COVERING)
         agent = kind(proxy.url, watch.sent)
         for turn in range(TURNS):
             agent.turn(streamed=turn % 2 == 1)
@@ -46,16 +58,28 @@ def long_session(kind, name):
                 for sent, got in watch.look():
                     seen.check(sent, got)
         sessions = proxy.get("/api/v1/sessions")
-        compactions = [record for session in sessions for record in session["compactions"]]
+        records = [record for session in sessions for record in session["compactions"]]
+        compactions = [record for record in records if record["outcome"] in ("compacted", "pruned")]
         report = upstream.get("/scripted/report")
         assert len(sessions) == 1, f"one conversation became {len(sessions)} sessions"
         assert 0 < seen.rebuilt == len(compactions), f"{seen.rebuilt} rebuilt, {len(compactions)} recorded"
         assert sessions[0]["replies"] == seen.requests, (sessions[0]["replies"], seen.requests)
-        assert report["largest_prompt_tokens"] <= WINDOW, report["largest_prompt_tokens"]
-        if kind is AnthropicAgent:
+        assert report["largest_prompt_tokens"] <= window, report["largest_prompt_tokens"]
+        if kind is AnthropicAgent and preset == "default":
             assert seen.unthought > 0, "thinking in front of a summary was never left out"
-        print(f"{name}: {TURNS} turns, {seen.requests} requests, {seen.rebuilt} compactions, "
+        if preset != "default":
+            check_writer(watch, compactions, kind.MODEL)
+        print(f"{name}: {TURNS} turns, {seen.requests} requests, {seen.rebuilt} compactions, {len(watch.summaries)} summary calls, "
               f"{seen.kept} messages passed byte for byte, {report['overflows']} overflows recovered")
+
+
+def check_writer(watch, compactions, model):
+    """The client's own model wrote every summary, and was asked with the client's own key."""
+    writers = {record.get("summarizer") for record in compactions if record["outcome"] == "compacted"}
+    assert writers == {model}, f"summaries by {writers}: {compactions[-1].get('fallbacks')}"
+    keys = {one["headers"].get("x-api-key", one["headers"].get("authorization")) for one in watch.recorded}
+    assert len(keys) == 1 and None not in keys, f"{len(keys)} keys were seen"
+    assert {json.loads(one["body"])["model"] for one in watch.summaries} == {model}
 
 
 def twins(kind, name):
@@ -116,15 +140,16 @@ def recovered(kind, name):
         print(f"{name}: {requests} requests against half the window we believed in, {recoveries} overflows recovered")
 
 
-def main(kind):
+def main(kind, preset):
     began = time.monotonic()
     agent = {"anthropic": AnthropicAgent, "openai": OpenaiAgent}[kind]
-    long_session(agent, kind)
-    twins(agent, f"{kind} twins")
-    recovered(agent, f"{kind} overflow")
-    tenants(agent, f"{kind} tenants")
-    print(f"{kind}: passed in {time.monotonic() - began:.0f} s")
+    long_session(agent, f"{kind} under {preset}", preset)
+    if preset == "default":
+        twins(agent, f"{kind} twins")
+        recovered(agent, f"{kind} overflow")
+        tenants(agent, f"{kind} tenants")
+    print(f"{kind} under {preset}: passed in {time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -8,6 +8,10 @@ import urllib.request
 from contextlib import contextmanager
 
 
+# What the system prompt of a summary call says.
+SUMMARY_MARKER = "You write summaries of work"
+
+
 class Running:
     """A program that has said where it listens."""
 
@@ -39,6 +43,7 @@ def running(*command):
 def upstream_and_proxy(window, *serve_flags):
     """The scripted upstream with a window, and `epitome serve` in front of it."""
     scripted = [os.environ["SCRIPTED_UPSTREAM"], "--window", str(window), "--record", "--tool-rounds", "1"]
+    scripted += ["--summary-marker", SUMMARY_MARKER]
     with running(*scripted) as upstream:
         serve = [os.environ["EPITOME"], "serve", "--listen", "127.0.0.1:0", "--upstream", upstream.url]
         with running(*serve, *serve_flags) as proxy:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Agents written with the official SDKs work through `epitome serve` for hundreds of turns, against the
-# scripted upstream with a small window. Uses the binaries that are built: EPITOME and SCRIPTED_UPSTREAM name others.
+# scripted upstream with a small window: under the default preset, or under those named. Uses the binaries that are
+# built: EPITOME and SCRIPTED_UPSTREAM name others.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 built=${CARGO_TARGET_DIR:-target}/debug
@@ -19,12 +20,14 @@ if [ ! -e "$stamp" ]; then
     install || install # a registry may fail to answer once
     touch "$stamp"
 fi
-# Each SDK on its own: most of the time is theirs, and there may be more than one processor.
-timeout 420 "$venv/bin/python" tests/sdk/main.py anthropic &
-anthropic=$!
-timeout 420 "$venv/bin/python" tests/sdk/main.py openai &
-openai=$!
 failed=0
-wait "$anthropic" || failed=1
-wait "$openai" || failed=1
+for preset in "${@:-default}"; do
+    # Each SDK on its own: most of the time is theirs, and there may be more than one processor.
+    timeout 420 "$venv/bin/python" tests/sdk/main.py anthropic "$preset" &
+    anthropic=$!
+    timeout 420 "$venv/bin/python" tests/sdk/main.py openai "$preset" &
+    openai=$!
+    wait "$anthropic" || failed=1
+    wait "$openai" || failed=1
+done
 exit "$failed"

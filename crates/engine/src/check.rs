@@ -3,7 +3,7 @@
 
 use crate::session::Session;
 use epitome_core::policy::{CheckPoints, MeasureBy, TriggerMode};
-use epitome_core::{Mark, Role, Tokens, Trigger, UsageMark};
+use epitome_core::{Mark, Role, Slot, Tokens, Trigger, UsageMark};
 use epitome_tokens::Usage;
 use serde::{Deserialize, Serialize};
 
@@ -173,11 +173,21 @@ impl Session {
         let hybrid = usage.mark.tokens + since;
         match self.policy().trigger.measure {
             MeasureBy::Count => (count, FigureSource::Count),
+            // Of a newer call nobody knows what it took: then what came since is counted.
+            MeasureBy::Usage if self.has_reply_since(usage.slots) => (hybrid, FigureSource::Hybrid),
             MeasureBy::Usage => (usage.mark.tokens, FigureSource::Usage),
             MeasureBy::Hybrid => (hybrid, FigureSource::Hybrid),
             MeasureBy::Floor if hybrid >= count => (hybrid, FigureSource::Hybrid),
             MeasureBy::Floor => (count, FigureSource::Count),
         }
+    }
+
+    /// Whether the model has spoken behind so many slots.
+    fn has_reply_since(&self, slots: usize) -> bool {
+        let since = self.context().slots().get(slots..).unwrap_or_default();
+        let is_reply =
+            |slot: &Slot| self.log().item(slot.id()).is_some_and(|item| item.role == Role::Assistant);
+        since.iter().any(is_reply)
     }
 
     /// What the provider counts where we count a hundred; 0 where nothing is known.

@@ -21,7 +21,7 @@ use epitome_tokens::Usage;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tree::SessionTree;
+use tree::{PrefixClaim, SessionTree};
 
 /// Stored sessions, and the acts on them.
 pub struct Engine {
@@ -135,35 +135,47 @@ impl Engine {
         point: CheckPoint,
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        loop {
-            let mut session = self.check_out(&tree, checkout).await?;
-            let claim = if session.needs_compaction(point)? { session.covers()? } else { None };
-            let _claim = match claim.map(|anchor| tree.claim(anchor, session.history())) {
-                Some(Err(others)) => {
-                    // Somebody is at work on a prefix of this path: what comes of it is used.
-                    tree.put_back(&session);
-                    drop(others.lock().await);
-                    continue;
-                }
-                Some(Ok(claim)) => Some(claim),
-                None => None,
-            };
-            let acted = match (&self.spawn, point) {
-                (Some(spawn), CheckPoint::Call) => {
-                    let mut background = tree.take_background(session.leaf());
-                    let acted = background.prepare(&checkout.driver, &mut session, &**spawn).await;
-                    tree.put_background(session.leaf(), background);
-                    acted
-                }
-                (Some(_) | None, _) => checkout.driver.prepare_at(&mut session, point).await,
-            };
-            return self.finish(&tree, session, acted).await;
-        }
+        let (mut session, _claim) = self.claim(&tree, checkout, point).await?;
+        let acted = match (&self.spawn, point) {
+            (Some(spawn), CheckPoint::Call) => {
+                let mut background = tree.take_background(session.leaf());
+                let acted = background.prepare(&checkout.driver, &mut session, &**spawn).await;
+                tree.put_background(session.leaf(), background);
+                acted
+            }
+            (Some(_) | None, _) => checkout.driver.prepare_at(&mut session, point).await,
+        };
+        self.finish(&tree, session, acted).await
     }
 
-    /// A turn has ended: what the policy wants done then is done.
+    /// A turn has ended: what the policy wants done then is done, once for all who say so of the same turn.
     pub async fn end_turn(&self, checkout: &Checkout, end: TurnEnd) -> Result<PreparedSession, EngineError> {
-        self.act(checkout, async |driver, session| driver.end_turn(session, end).await).await
+        let tree = self.tree(checkout.session).await?;
+        let (mut session, _claim) = self.claim(&tree, checkout, CheckPoint::TurnEnd).await?;
+        let acted = checkout.driver.end_turn(&mut session, end).await;
+        self.finish(&tree, session, acted).await
+    }
+
+    /// A path, and the right to compact it where that is due. Where somebody is at work on a prefix of it, what comes
+    /// of that is waited for.
+    async fn claim(
+        &self,
+        tree: &Arc<SessionTree>,
+        checkout: &Checkout,
+        point: CheckPoint,
+    ) -> Result<(Session, Option<PrefixClaim>), EngineError> {
+        loop {
+            let session = self.check_out(tree, checkout).await?;
+            let anchor = if session.needs_compaction(point)? { session.covers()? } else { None };
+            match anchor.map(|anchor| tree.claim(anchor, session.history())) {
+                Some(Err(others)) => {
+                    tree.put_back(&session);
+                    drop(others.lock().await);
+                }
+                Some(Ok(claim)) => return Ok((session, Some(claim))),
+                None => return Ok((session, None)),
+            }
+        }
     }
 
     /// Takes up what the provider said of the call whose reply the path ends in.

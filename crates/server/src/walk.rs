@@ -21,7 +21,7 @@ use crate::view::{self, Origin, Seen};
 use axum::http::HeaderMap;
 use bytes::Bytes;
 use epitome_core::policy::Input;
-use epitome_core::{EntryId, Message, Tokens};
+use epitome_core::{EntryId, Message, Role, Tokens};
 use epitome_engine::store::{ChainHash, SessionId, TenantId};
 use epitome_engine::{
     Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, HashedMessages, NoWindow, PreparedSession,
@@ -336,19 +336,25 @@ impl Walk<'_> {
         let Place { session, known, mut leaf } = place;
         let messages = self.read(known)?;
         let mut opening = self.opening(session, rule, leaf)?;
-        let is_next_reply = |(origin, _): &&(Origin, Message)| origin.element == known;
-        let reply: Vec<(Origin, Message)> =
-            messages.iter().take_while(is_next_reply).filter(|_| known > 0).cloned().collect();
-        let input = &messages[reply.len()..];
-        if !reply.is_empty() {
+        let is_reply = |(_, message): &(Origin, Message)| message.role == Role::Assistant;
+        let is_answer = |one: &&(Origin, Message)| one.0.element == known && is_reply(one);
+        let answered = messages.iter().take_while(is_answer).filter(|_| known > 0).count();
+        // A client that changed what it said last sends that anew, in front of the reply.
+        let replied = messages.iter().rposition(is_reply).filter(|_| known > 0).map_or(0, |at| at + 1);
+        let (answer, more) = (&messages[..answered], &messages[answered..replied]);
+        let input = &messages[replied..];
+        if !answer.is_empty() {
             let sent_with = leaf;
-            leaf = self.append(session, leaf, &reply).await?;
+            leaf = self.append(session, leaf, answer).await?;
             opening.leaf = leaf;
             self.note_usage(&opening, sent_with).await?;
-            if !input.is_empty() {
-                self.show_to_own_model(&opening, rule).await?;
-                self.rest(&opening, input).await?;
-            }
+        }
+        leaf = self.append(session, leaf, more).await?;
+        opening.leaf = leaf;
+        // Others may have brought the reply before: a question asked again, or several at once.
+        if known > 0 && !input.is_empty() {
+            self.show_to_own_model(&opening, rule).await?;
+            self.rest(&opening, input).await?;
         }
         opening.leaf = self.append(session, leaf, input).await?;
         self.house.books.with(session, |book| (book.seen, book.is_idle_checked) = (Instant::now(), false));

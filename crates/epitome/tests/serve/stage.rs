@@ -80,6 +80,20 @@ impl Stage {
         &self.upstream.base_url
     }
 
+    pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
+    /// The messages that the provider was sent, request by request, summaries aside.
+    pub(crate) fn arrived(&self) -> Vec<Vec<Value>> {
+        let chats = self.report().recorded.into_iter().filter(|request| request.kind == Kind::Chat);
+        let messages = |request: Recorded| {
+            let body: Value = serde_json::from_str(&request.body).expect("JSON");
+            body["messages"].as_array().expect("a list").clone()
+        };
+        chats.map(messages).collect()
+    }
+
     /// What the provider has seen.
     pub(crate) fn report(&self) -> Report {
         self.upstream.report()
@@ -146,18 +160,16 @@ impl Proxy<'_> {
     pub(crate) fn compact(&self) -> Value {
         let path =
             format!("/api/v1/sessions/{}/compact", self.sessions()[0]["session"].as_str().expect("an id"));
-        let (status, done) = self.post(&path, &HeaderMap::new(), &json!({}));
+        let (status, done) = self.stage.block_on(self.post(&path, &HeaderMap::new(), &json!({})));
         assert_eq!(status, 200, "{done}");
         done["record"].clone()
     }
 
-    fn post(&self, path: &str, headers: &HeaderMap, body: &Value) -> (u16, Value) {
-        self.stage.runtime.block_on(async {
-            let request = self.stage.client.post(format!("{}{path}", self.address)).headers(headers.clone());
-            let response = request.json(body).send().await.expect("the proxy answers");
-            let status = response.status().as_u16();
-            (status, response.json().await.unwrap_or_default())
-        })
+    async fn post(&self, path: &str, headers: &HeaderMap, body: &Value) -> (u16, Value) {
+        let request = self.stage.client.post(format!("{}{path}", self.address)).headers(headers.clone());
+        let response = request.json(body).send().await.expect("the proxy answers");
+        let status = response.status().as_u16();
+        (status, response.json().await.unwrap_or_default())
     }
 }
 
@@ -200,16 +212,22 @@ impl Talk {
     /// Says something, and takes up the answer.
     pub(crate) fn say(&mut self, proxy: &Proxy<'_>, text: &str) {
         self.messages.push(json!({"role": "user", "content": text}));
+        let reply = proxy.stage.block_on(self.ask(proxy));
+        self.messages.push(reply);
+    }
+
+    /// Sends it as it stands; the model's answer.
+    pub(crate) async fn ask(&self, proxy: &Proxy<'_>) -> Value {
         let path = match self.speech {
             Speech::Anthropic => "/v1/messages",
             Speech::Chat => "/v1/chat/completions",
         };
-        let (status, reply) = proxy.post(path, &self.headers, &self.body());
+        let (status, reply) = proxy.post(path, &self.headers, &self.body()).await;
         assert_eq!(status, 200, "{reply}");
-        self.messages.push(match self.speech {
+        match self.speech {
             Speech::Anthropic => json!({"role": "assistant", "content": reply["content"]}),
             Speech::Chat => reply["choices"][0]["message"].clone(),
-        });
+        }
     }
 
     /// Talks on until something was compacted; what came of it.

@@ -1,0 +1,132 @@
+//! Paths through one conversation, under every system's preset: last messages that change, requests at once, models with
+//! other windows, and a project's file beside the proxy.
+
+use crate::stage::{PRESETS, Proxy, Speech, Stage, Talk, words};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const MODEL: &str = "claude-haiku-4-5";
+const WINDOW: &str = "48000";
+/// Enough to fill the window twice over, and few enough for every record to be kept.
+const TURNS: usize = 150;
+
+fn talk() -> Talk {
+    Talk::new(Speech::Anthropic, MODEL).with("x-api-key", "a-clients-key")
+}
+
+fn serve<'s>(stage: &'s Stage, preset: &str) -> Proxy<'s> {
+    stage.serve(&["--window", WINDOW, "--preset", preset])
+}
+
+fn is_summary(message: &Value) -> bool {
+    message.to_string().contains("<epitome-summary")
+}
+
+/// How many compactions ended how.
+fn outcomes(proxy: &Proxy<'_>) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for record in proxy.compactions() {
+        *counts.entry(record["outcome"].as_str().expect("a word").to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+/// Whether a request begins as the one before did, but for its volatile last message.
+fn extends(before: &[Value], after: &[Value]) -> bool {
+    after.starts_with(&before[..before.len() - 1])
+}
+
+#[test]
+fn a_last_message_that_changes_every_turn_leaves_one_compaction_for_each_trigger() {
+    for preset in PRESETS {
+        let stage = Stage::new("");
+        let proxy = serve(&stage, preset);
+        let mut talk = talk();
+        talk.say(&proxy, &words(0));
+        for turn in 1..TURNS {
+            let mut now = talk.clone();
+            now.messages
+                .push(json!({"role": "user", "content": format!("It is {turn} o'clock. {}", words(turn))}));
+            let reply = stage.block_on(now.ask(&proxy));
+            talk.messages.extend([json!({"role": "user", "content": words(turn)}), reply]);
+        }
+        let arrived = stage.arrived();
+        let resets = arrived.windows(2).filter(|pair| !extends(&pair[0], &pair[1])).count();
+        let outcomes = outcomes(&proxy);
+        let made = outcomes.get("compacted").copied().unwrap_or_default();
+        assert!(made >= 2, "{preset}: the window is filled twice: {outcomes:?}");
+        assert_eq!(resets, made, "{preset}: {outcomes:?}");
+    }
+}
+
+/// Presets that go by what the provider said of the call before, and not by what is asked now.
+const BY_USAGE: [&str; 3] = ["aura", "pi", "operator-use"];
+
+/// Turns after which the next request of a conversation is compacted under a preset.
+fn turns_until_compacted(preset: &str) -> usize {
+    let stage = Stage::new("");
+    let proxy = serve(&stage, preset);
+    let mut talk = talk();
+    talk.until_compacted(&proxy);
+    talk.messages.len() / 2 - 1
+}
+
+#[test]
+fn four_requests_at_once_over_one_history_make_one_compaction() {
+    for preset in PRESETS {
+        let turns = turns_until_compacted(preset);
+        let stage = Stage::new("");
+        let proxy = serve(&stage, preset);
+        let mut talk = talk();
+        let is_by_usage = BY_USAGE.contains(&preset);
+        for turn in 0..turns - 1 {
+            talk.say(&proxy, &words(turn));
+        }
+        talk.say(&proxy, &words(turns - 1).repeat(if is_by_usage { 6 } else { 1 }));
+        let ask = |number: usize| {
+            let mut now = talk.clone();
+            let text = format!("Question {number}: {}", words(turns).repeat(6));
+            now.messages.push(json!({"role": "user", "content": text}));
+            let proxy = &proxy;
+            async move { now.ask(proxy).await }
+        };
+        stage.block_on(async { tokio::join!(ask(0), ask(1), ask(2), ask(3)) });
+        // And the last question once more, edited.
+        stage.block_on(ask(4));
+        let outcomes = outcomes(&proxy);
+        assert_eq!(outcomes.get("compacted"), Some(&1), "{preset}: {outcomes:?}");
+        let arrived = stage.arrived();
+        let heads: Vec<&[Value]> = arrived[turns..].iter().map(|sent| &sent[..sent.len() - 1]).collect();
+        assert!(heads.iter().all(|head| *head == heads[0]), "{preset}: each sees the same head");
+    }
+}
+
+#[test]
+fn a_sibling_with_a_larger_window_keeps_its_whole_history() {
+    for preset in PRESETS {
+        let stage = Stage::new("");
+        stage.settings("[model.\"claude-haiku-*\".window]\ntokens = 48000\n");
+        let proxy = stage.serve(&["--preset", preset]);
+        let mut talk = talk();
+        talk.until_compacted(&proxy);
+        talk.model = "claude-sonnet-4-5".to_owned();
+        let said = talk.messages.len();
+        talk.say(&proxy, "go on");
+        let arrived = stage.arrived().pop().expect("it was sent on");
+        assert_eq!((arrived.len(), arrived.iter().any(is_summary)), (said + 1, false), "{preset}");
+    }
+}
+
+#[test]
+fn a_project_file_redirects_nothing() {
+    for preset in PRESETS {
+        let (stage, elsewhere) = (Stage::new(""), Stage::new(""));
+        let alias = "provider = \"compatible\"\nprotocol = \"anthropic\"\nmodel = \"claude-haiku-4-5\"";
+        let lure = format!("[alias.session]\n{alias}\nbase_url = \"{}\"\n", elsewhere.upstream_url());
+        stage.put("epitome.toml", &format!("[summary]\nby = \"session\"\n{lure}"));
+        let proxy = serve(&stage, preset);
+        assert_eq!(talk().until_compacted(&proxy)["summarizer"], MODEL, "{preset}");
+        assert_eq!(elsewhere.report().requests, 0, "{preset}");
+        assert!(stage.told().contains("epitome.toml is ignored"), "{preset}: {}", stage.told());
+    }
+}
