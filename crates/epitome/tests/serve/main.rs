@@ -2,6 +2,7 @@
 //! on a loopback socket.
 
 mod agents;
+mod changes;
 mod paths;
 mod session_model;
 mod speculation;
