@@ -122,6 +122,8 @@ pub struct Circumstances {
     pub idle_minutes: Option<u64>,
     /// Whether the newest edit of the context was a pass before this compaction, and none itself.
     pub is_passed: bool,
+    /// Whether it may go on only with an operator's word, whatever the strategies are.
+    pub must_ask: bool,
 }
 
 impl<'a> Available<'a> {
@@ -196,6 +198,36 @@ pub struct TriggerKind {
 }
 
 impl Trigger {
+    /// Every trigger, in the order they are listed to people.
+    pub const ALL: [Self; 9] = [
+        Self::Manual,
+        Self::Threshold,
+        Self::Overflow,
+        Self::Requested,
+        Self::Idle,
+        Self::Messages,
+        Self::Bytes,
+        Self::Media,
+        Self::Downshift,
+    ];
+
+    /// When it is that, in a sentence of the documents.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Manual => "someone asked for it: `compact`, or the API of `serve`",
+            Self::Threshold => "the request came to the point of `trigger.*`",
+            Self::Overflow => "the provider refused a request as too long, or is sure to",
+            Self::Requested => "a hook or a tool asked for it in the middle of a turn, which has ended now",
+            Self::Idle => "nobody has said anything for `check.idle_seconds`",
+            Self::Messages => "there are `trigger.messages` in view",
+            Self::Bytes => "there are `trigger.bytes` in view",
+            Self::Media => "there are `trigger.media` pictures in view",
+            Self::Downshift => {
+                "the conversation goes on with a model of a smaller window, in which the request came to that point"
+            }
+        }
+    }
+
     /// What it means for the compaction: the one table of triggers.
     pub fn kind(self) -> TriggerKind {
         let automatic = TriggerKind {

@@ -3,7 +3,7 @@
 
 use crate::keep::{Chooser, KeepSelection, KeepSet, SUMMARY_MIN, TailShape, matching, spare, summary_min};
 use crate::message_cache::MessageCache;
-use crate::policy::{LastResort, Newest, Strategy};
+use crate::policy::{LastResort, Newest, Strategy, StrategyKind};
 use crate::record::{Conclusion, Coverage, Effect, Fallback, Floor, Outcome};
 use crate::verdict::{HookRun, HookSummary};
 use crate::{ArchiveError, CallCost, EntryId, Job, LogReader, Range, Slot, Tokens, Trigger, fence, prune};
@@ -179,7 +179,8 @@ impl<'a> Plan<'a> {
 
     /// The first strategy that cuts the context; dropping stands behind all others.
     pub(crate) fn first_cut(&self) -> Strategy {
-        let is_cut = |strategy: &&Strategy| !matches!(strategy, Strategy::Trim | Strategy::Prune);
+        // Whoever is asked first is asked about what follows.
+        let is_cut = |strategy: &&Strategy| strategy.kind() == StrategyKind::Cut;
         self.strategies.iter().find(is_cut).copied().unwrap_or(Strategy::Drop)
     }
 
@@ -190,7 +191,8 @@ impl<'a> Plan<'a> {
     }
 
     pub(crate) fn edits_first(&self) -> bool {
-        matches!(self.strategies.first(), Some(Strategy::Trim | Strategy::Prune))
+        let mut kinds = self.strategies.iter().map(|strategy| strategy.kind());
+        kinds.find(|kind| *kind != StrategyKind::Ask) == Some(StrategyKind::Edit)
     }
 
     /// Chooses what stays in view when `strategy` cuts, with `fewer` messages than the rule says.
@@ -354,6 +356,10 @@ fn strategies_of(job: &Job<'_>) -> Vec<Strategy> {
     if needs_drop && strategies.last() != Some(&Strategy::Drop) {
         strategies.retain(|strategy| *strategy != Strategy::Drop);
         strategies.push(Strategy::Drop);
+    }
+    if job.circumstances.must_ask {
+        strategies.retain(|strategy| *strategy != Strategy::Checkpoint);
+        strategies.insert(0, Strategy::Checkpoint);
     }
     strategies
 }

@@ -157,6 +157,11 @@ impl Assembly {
         })
     }
 
+    /// Whether this is for another model than `other`, one with a smaller window.
+    pub(crate) fn is_smaller_model_than(&self, other: &Self) -> bool {
+        self.model.id != other.model.id && self.window().tokens < other.window().tokens
+    }
+
     /// How `policy` counts messages of `model`, and the name of that way: for whoever must count before the window
     /// is known, because what is counted says it.
     pub fn counting(policy: &Policy, model: &tokens::ModelSpec) -> (Arc<dyn Measure>, Arc<str>) {

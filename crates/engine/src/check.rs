@@ -52,6 +52,8 @@ pub enum Permission {
     Compact,
     /// Only what needs no model and no hook, and only where the request does not fit: the breaker is open.
     Mechanical,
+    /// Ask a person; where none can be asked, or one said no, say so.
+    Ask,
     /// Say so: the policy leaves it to a person.
     Remind,
     /// Nothing: compaction is off.
@@ -59,9 +61,13 @@ pub enum Permission {
 }
 
 impl Check {
-    /// Whether a compaction is to run now, by itself.
+    /// Whether a compaction is to begin now: by itself, or with a person's word.
     pub fn is_due(&self) -> bool {
-        self.trigger.is_some() && matches!(self.permission, Permission::Compact | Permission::Mechanical)
+        let may_begin = match self.permission {
+            Permission::Compact | Permission::Mechanical | Permission::Ask => true,
+            Permission::Remind | Permission::Nothing => false,
+        };
+        self.trigger.is_some() && may_begin
     }
 }
 
@@ -117,7 +123,10 @@ impl Session {
     fn permission(&self) -> Permission {
         match self.policy().mode {
             TriggerMode::Off => Permission::Nothing,
-            TriggerMode::Ask | TriggerMode::Remind => Permission::Remind,
+            TriggerMode::Remind => Permission::Remind,
+            // Of what came to nothing too often nobody is asked again.
+            TriggerMode::Ask if self.breaker().is_open() || self.state.is_refused => Permission::Remind,
+            TriggerMode::Ask => Permission::Ask,
             TriggerMode::Auto if self.breaker().is_open() => Permission::Mechanical,
             TriggerMode::Auto => Permission::Compact,
         }
@@ -138,7 +147,8 @@ impl Session {
             return large.then_some(Trigger::Idle);
         }
         if self.budget().is_due(history, policy) {
-            return Some(Trigger::Threshold);
+            let is_downshift = self.state.is_downshift;
+            return Some(if is_downshift { Trigger::Downshift } else { Trigger::Threshold });
         }
         let reaches = |limit: Option<u64>, have: u64| limit.is_some_and(|limit| have >= limit);
         let seen = self.timeline().tally();

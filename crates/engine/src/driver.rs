@@ -10,7 +10,7 @@ pub use sketch::{PlanSketch, SketchedCalls};
 use crate::check::{Check, CheckPoint, FigureSource, Permission};
 use crate::error::EngineError;
 use crate::event::Event;
-use crate::ports::Ports;
+use crate::ports::{Listener, Ports};
 use crate::pre_passes::pre_passes;
 use crate::restore::bring_back;
 use crate::session::{Phase, Session, Step};
@@ -81,6 +81,13 @@ impl Driver {
         Self { ports }
     }
 
+    /// The same, with somebody who hears of a wait when it begins.
+    pub(crate) fn heard_by(&self, listener: Arc<dyn Listener>) -> Self {
+        let mut ports = self.ports.clone();
+        ports.listener = Some(listener);
+        Self { ports }
+    }
+
     /// Who is asked.
     pub fn ports(&self) -> &Ports {
         &self.ports
@@ -114,9 +121,14 @@ impl Driver {
         let asking = match check.permission {
             Permission::Nothing => return Ok(passed),
             Permission::Remind => {
-                remind(session, &check);
+                remind(session, &check, LEFT_TO_A_PERSON);
                 return Ok(passed);
             }
+            Permission::Ask if self.ports.operator.is_none() => {
+                remind(session, &check, NOBODY_TO_ASK);
+                return Ok(passed);
+            }
+            Permission::Ask => AskScope::Everybody,
             Permission::Mechanical => AskScope::Nobody,
             // The breaker opens here, and what must fit is made to fit without asking anybody.
             Permission::Compact if session.stop_refilling()? => AskScope::Nobody,
@@ -132,15 +144,19 @@ impl Driver {
             }
             // What was made elsewhere is not enough here: the compaction to come stands on it.
         }
-        if let Some(record) = session.swap_in(trigger)? {
-            return self.tell_after(session, record).await.map(Some);
+        let must_ask = check.permission == Permission::Ask;
+        if !must_ask && let Some(ready) = session.take_ready(trigger) {
+            return self.conclude(session, ready).await.map(Some);
         }
         // Where the provider's figures say that the request will be refused, ours say too little of what to free.
         let is_told = trigger == Trigger::Overflow && check.source != FigureSource::Count;
         let over = is_told.then(|| check.tokens.less(check.window));
-        let circumstances = Circumstances { over, is_passed: passed.is_some(), ..Circumstances::default() };
+        let circumstances =
+            Circumstances { over, is_passed: passed.is_some(), must_ask, ..Circumstances::default() };
         let options = CompactOptions { circumstances, asking, ..CompactOptions::default() };
-        self.carry_out(session, trigger, options).await.map(Some)
+        let record = self.carry_out(session, trigger, options).await?;
+        session.state.is_refused = must_ask && !record.outcome.is_rebuilt();
+        Ok(Some(record))
     }
 
     /// Compacts and appends what came of it.
@@ -169,8 +185,22 @@ impl Driver {
             let under_way = PhaseGuard::enter(session, trigger)?;
             self.conclusion(under_way.session, trigger, options).await?
         };
+        self.conclude(session, conclusion).await
+    }
+
+    /// Takes up what came of a plan. The hooks are told first: a record is appended with its mark and never changed
+    /// after, so what came of telling them must be in it by then.
+    async fn conclude(
+        &self,
+        session: &mut Session,
+        mut conclusion: Conclusion,
+    ) -> Result<Arc<Record>, EngineError> {
+        session.judge_progress(&mut conclusion);
+        let failed = self.tell_after(session, &conclusion.record).await;
+        conclusion.record.hooks.extend(failed.iter().cloned());
         let record = session.conclude(conclusion)?;
-        self.tell_after(session, record).await
+        session.state.events.extend(failed.into_iter().map(|run| Event::HookFailed { run }));
+        Ok(record)
     }
 
     async fn conclusion(
@@ -182,9 +212,10 @@ impl Driver {
         let began = self.ports.clock.now();
         announce(session, trigger);
         extend_far_ledger(session)?;
-        let mut pauses = Vec::new();
-        let mut conclusion = self.drive(session, trigger, options, &mut pauses).await?;
-        session.state.events.extend(pauses);
+        let mut untold = std::mem::take(&mut session.state.events);
+        let driven = self.drive(session, trigger, options, &mut untold).await;
+        session.state.events = untold;
+        let mut conclusion = driven?;
         if let Some(restorer) = self.ports.restorer.as_deref() {
             bring_back(restorer, session, &mut conclusion);
         }
@@ -302,10 +333,17 @@ fn surface(session: &mut Session, why: String) -> Recovery {
     Recovery::Surface { why, step: Box::new(session.step(Some(Arc::new(record)))) }
 }
 
+/// Why a compaction that is due is not begun.
+const LEFT_TO_A_PERSON: &str = "these settings leave it to a person: compact by hand";
+/// The same where a person is to be asked first.
+const NOBODY_TO_ASK: &str =
+    "nobody can be asked here (`mode = \"ask\"`): the session goes on as it is; compact by hand";
+
 /// A compaction that the policy leaves to a person is announced, once.
-fn remind(session: &mut Session, check: &Check) {
+fn remind(session: &mut Session, check: &Check, why: &str) {
     if !session.state.is_reminded {
         session.state.is_reminded = true;
-        session.state.events.push(Event::Due { tokens: check.tokens, limit: check.limit });
+        let (tokens, limit) = (check.tokens, check.limit);
+        session.state.events.push(Event::Due { tokens, limit, why: why.into() });
     }
 }

@@ -10,10 +10,11 @@ use crate::branch::{BranchExit, NavigationOutcome};
 use crate::check::CheckPoint;
 use crate::driver::{CompactOptions, Driver, PlanSketch, Recovery, TurnEnd};
 use crate::error::EngineError;
-use crate::ports::Spawn;
+use crate::event::Event;
+use crate::ports::{BoxFuture, Clock, Listener, Spawn};
 use crate::session::{Session, SessionOptions, Step};
 use crate::store::{
-    ChainHash, Claim, CommitBatch, EventPosition, MessageLocation, SessionId, Store, StoreError, StoredEvent,
+    ChainHash, CommitBatch, EventPosition, MessageLocation, SessionId, Store, StoreError, StoredEvent,
     TenantId,
 };
 use epitome_core::{EntryId, Judgement, Message, Record, Tokens, Trigger};
@@ -136,24 +137,25 @@ impl Engine {
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
         let (mut session, _claim) = self.claim(&tree, checkout, point).await?;
+        let driver = self.driver(&tree, checkout);
         let acted = match (&self.spawn, point) {
             (Some(spawn), CheckPoint::Call) => {
                 let mut background = tree.take_background(session.leaf());
-                let acted = background.prepare(&checkout.driver, &mut session, &**spawn).await;
+                let acted = background.prepare(&driver, &mut session, &**spawn).await;
                 tree.put_background(session.leaf(), background);
                 acted
             }
-            (Some(_) | None, _) => checkout.driver.prepare_at(&mut session, point).await,
+            (Some(_) | None, _) => driver.prepare_at(&mut session, point).await,
         };
-        self.finish(&tree, session, acted).await
+        self.finish(&tree, checkout, session, acted).await
     }
 
     /// A turn has ended: what the policy wants done then is done, once for all who say so of the same turn.
     pub async fn end_turn(&self, checkout: &Checkout, end: TurnEnd) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
         let (mut session, _claim) = self.claim(&tree, checkout, CheckPoint::TurnEnd).await?;
-        let acted = checkout.driver.end_turn(&mut session, end).await;
-        self.finish(&tree, session, acted).await
+        let acted = self.driver(&tree, checkout).end_turn(&mut session, end).await;
+        self.finish(&tree, checkout, session, acted).await
     }
 
     /// A path, and the right to compact it where that is due. Where somebody is at work on a prefix of it, what comes
@@ -270,6 +272,15 @@ impl Engine {
         self.change(checkout, |session| session.label(text)).await
     }
 
+    /// Asks for a compaction at the end of the turn that runs on this path.
+    pub async fn request_compaction(&self, checkout: &Checkout) -> Result<PreparedSession, EngineError> {
+        self.change(checkout, |session| {
+            session.request_compaction();
+            Ok(())
+        })
+        .await
+    }
+
     /// Keeps what a person thinks of a compaction.
     pub async fn judge(
         &self,
@@ -295,10 +306,16 @@ impl Engine {
         let tree = self.tree(checkout.session).await?;
         let _writer = tree.writer().await;
         let mut session = self.check_out(&tree, checkout).await?;
+        if session.log().item(target).is_none() {
+            return Err(EngineError::NoEntry(target));
+        }
         self.load_path(&session, checkout.session, target).await?;
         let moved = checkout.driver.navigate(&mut session, target, exit).await?;
         let step = session.step(None);
-        tree.commit(&*self.store, &mut session, &step).await?;
+        tree.commit(&*self.store, &mut session, &step, checkout.driver.ports().clock.unix_ms()).await?;
+        if let (NavigationOutcome::There { .. }, Some(leaf)) = (&moved, session.leaf()) {
+            tree.move_leaf(&*self.store, leaf).await?;
+        }
         Ok(moved)
     }
 
@@ -335,8 +352,14 @@ impl Engine {
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
         let mut session = self.check_out(&tree, checkout).await?;
-        let acted = act(&checkout.driver, &mut session).await;
-        self.finish(&tree, session, acted).await
+        let acted = act(&self.driver(&tree, checkout), &mut session).await;
+        self.finish(&tree, checkout, session, acted).await
+    }
+
+    /// The driver of an checkout; what it tells before it waits for a person is stored at once.
+    fn driver(&self, tree: &Arc<SessionTree>, checkout: &Checkout) -> Driver {
+        let (store, tree, clock) = (self.store.clone(), tree.clone(), checkout.driver.ports().clock.clone());
+        checkout.driver.heard_by(Arc::new(StoreListener { store, tree, clock }))
     }
 
     async fn change(
@@ -355,18 +378,20 @@ impl Engine {
     async fn finish(
         &self,
         tree: &Arc<SessionTree>,
+        checkout: &Checkout,
         mut session: Session,
         acted: Result<Step, EngineError>,
     ) -> Result<PreparedSession, EngineError> {
+        let time_ms = checkout.driver.ports().clock.unix_ms();
         match acted {
             Ok(step) => {
-                tree.commit(&*self.store, &mut session, &step).await?;
+                tree.commit(&*self.store, &mut session, &step, time_ms).await?;
                 tree.put_back(&session);
                 Ok(PreparedSession { step, session })
             }
             Err(error) => {
                 let step = session.step(None);
-                tree.commit(&*self.store, &mut session, &step).await?;
+                tree.commit(&*self.store, &mut session, &step, time_ms).await?;
                 Err(error)
             }
         }
@@ -399,8 +424,8 @@ impl Engine {
             return Ok(tree.clone());
         }
         let opened = self.store.open(session).await?;
-        let lease = self.store.lease(Claim::Session(session)).await?;
-        let lease = lease.ok_or(StoreError::Fenced(Claim::Session(session)))?;
+        let lease = self.store.lease(session).await?;
+        let lease = lease.ok_or(StoreError::Fenced(session))?;
         let tree = Arc::new(SessionTree::new(session, lease, opened));
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(live.entry(session).or_insert(tree).clone())
@@ -424,7 +449,25 @@ async fn load_into(
     Ok(())
 }
 
+/// Stores what a session tells while an act on it goes on.
+struct StoreListener {
+    store: Arc<dyn Store>,
+    tree: Arc<SessionTree>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Listener for StoreListener {
+    fn hear(&self, events: Vec<Event>) -> BoxFuture<'_, Result<(), EngineError>> {
+        Box::pin(self.tree.tell(&*self.store, events, self.clock.unix_ms()))
+    }
+}
+
 /// What a commit holds beside a step.
-fn batch_of(step: &Step) -> CommitBatch {
-    CommitBatch { entries: step.appended.clone(), events: step.events.clone(), ..CommitBatch::default() }
+fn batch_of(step: &Step, time_ms: Option<u64>) -> CommitBatch {
+    CommitBatch {
+        entries: step.appended.clone(),
+        events: step.events.clone(),
+        time_ms,
+        ..CommitBatch::default()
+    }
 }

@@ -22,6 +22,9 @@ pub enum EngineError {
     /// A place in the tree that is not there.
     #[error("there is no entry {0} in this session")]
     NoEntry(EntryId),
+    /// A plan that asks without end.
+    #[error("a compaction has more questions than any may have; nothing was changed, please report it")]
+    EndlessPlan,
     /// Nobody knows the window.
     #[error(transparent)]
     NoWindow(#[from] NoWindow),

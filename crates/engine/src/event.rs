@@ -98,6 +98,8 @@ pub enum Event {
         tokens: Tokens,
         /// The point it came to.
         limit: Tokens,
+        /// Why it is not begun, with what to do.
+        why: String,
     },
     /// Automatic compaction has stopped.
     #[serde(rename = "compaction.stopped")]

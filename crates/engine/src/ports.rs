@@ -2,6 +2,8 @@
 //! in [`crate::store`].
 
 use crate::check::Check;
+use crate::error::EngineError;
+use crate::event::Event;
 use epitome_core::{
     Archive, CallResult, CheckpointView, CompactorReply, Decision, EntryId, Prompts, Record, SummaryRequest,
     Tokens, UpcomingCompaction, Verdict,
@@ -30,6 +32,8 @@ pub struct Ports {
     pub operator: Option<Arc<dyn Operator>>,
     /// What a summariser is told.
     pub prompts: Arc<Prompts>,
+    /// Who hears of a wait for an operator when it begins; without one it is told with the step, when it is over.
+    pub(crate) listener: Option<Arc<dyn Listener>>,
     hooks: Vec<Arc<dyn Hook>>,
 }
 
@@ -42,6 +46,7 @@ impl Default for Ports {
             restorer: None,
             operator: None,
             prompts: Arc::default(),
+            listener: None,
             hooks: Vec::new(),
         }
     }
@@ -189,6 +194,12 @@ pub trait Hook: Send + Sync {
 pub trait Operator: Send + Sync {
     /// Asks for a decision.
     fn decide(&self, pending: CheckpointView) -> BoxFuture<'_, Decision>;
+}
+
+/// Somebody who hears of events while an act goes on: the store of the session.
+pub(crate) trait Listener: Send + Sync {
+    /// Takes events in the order they happened; they are not told again.
+    fn hear(&self, events: Vec<Event>) -> BoxFuture<'_, Result<(), EngineError>>;
 }
 
 /// What is brought back into view after a compaction, read from its source.

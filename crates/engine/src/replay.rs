@@ -5,7 +5,8 @@
 use crate::check::CheckPoint;
 use crate::driver::{Driver, Recovery, TurnEnd};
 use crate::error::EngineError;
-use crate::session::Session;
+use crate::event::Event;
+use crate::session::{Session, Step};
 use crate::timeline::Timeline;
 use epitome_core::{Author, EntryId, Outcome, Record, RecordSource, Role, Slot, Tokens, Trigger};
 use epitome_tokens::Usage;
@@ -26,6 +27,8 @@ pub struct ReplayedCall<'s> {
     pub cached: Tokens,
     /// What rebuilt the context since the call before, if anything did; where several did, the last.
     pub compaction: Option<Arc<Record>>,
+    /// What happened since the call before, in order.
+    pub events: Vec<Event>,
     /// The session at this moment.
     pub session: &'s Session,
 }
@@ -57,6 +60,7 @@ struct Replay<'r> {
     held: Timeline,
     sent: PrefixOverlap,
     rebuilt: Option<Arc<Record>>,
+    events: Vec<Event>,
 }
 
 /// Feeds a path through `session`, handing each model call to `each`. Compactions that the transcript records are taken
@@ -69,7 +73,8 @@ pub async fn replay<E: From<EngineError>>(
 ) -> Result<(), E> {
     let (mut calls, mut messages) = (0, 0);
     let held = Timeline::new(session.timeline().log().clone(), session.timeline().sizes().clone());
-    let mut replay = Replay { driver, session, held, sent: PrefixOverlap::default(), rebuilt: None };
+    let mut replay =
+        Replay { driver, session, held, sent: PrefixOverlap::default(), rebuilt: None, events: Vec::new() };
     for &id in input.path {
         let is_message = replay.session.log().item(id).is_some();
         if is_message {
@@ -126,14 +131,14 @@ impl Replay<'_> {
         let step = match self.driver.recover(self.session, Some(over)).await? {
             Recovery::Retry(step) | Recovery::Surface { step, .. } => step,
         };
-        self.note(&before, step.record);
+        self.note_step(&before, *step);
         Ok(())
     }
 
     async fn look(&mut self, point: CheckPoint) -> Result<(), EngineError> {
         let before = self.session.context().slots().to_vec();
         let step = self.driver.prepare_at(self.session, point).await?;
-        self.note(&before, step.record);
+        self.note_step(&before, step);
         Ok(())
     }
 
@@ -143,8 +148,13 @@ impl Replay<'_> {
         }
         let before = self.session.context().slots().to_vec();
         let step = self.driver.end_turn(self.session, TurnEnd::Good).await?;
-        self.note(&before, step.record);
+        self.note_step(&before, step);
         Ok(())
+    }
+
+    fn note_step(&mut self, before: &[Slot], step: Step) {
+        self.events.extend(step.events);
+        self.note(before, step.record);
     }
 
     fn note(&mut self, before: &[Slot], record: Option<Arc<Record>>) {
@@ -158,8 +168,8 @@ impl Replay<'_> {
         let cached = if self.sent.any { fixed + same } else { Tokens::ZERO };
         let tokens = fixed + context.tokens();
         self.sent = PrefixOverlap { same: context.slots().len(), any: true };
-        let compaction = self.rebuilt.take();
-        ReplayedCall { call, message, tokens, fixed, cached, compaction, session: self.session }
+        let (compaction, events) = (self.rebuilt.take(), std::mem::take(&mut self.events));
+        ReplayedCall { call, message, tokens, fixed, cached, compaction, events, session: self.session }
     }
 
     /// Takes up an entry of the transcript, and the marks that stand at it.

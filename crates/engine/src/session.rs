@@ -74,8 +74,12 @@ pub(crate) struct SessionState {
     pub is_warned: bool,
     /// Whether it was said since the last compaction that one is due and left to a person.
     pub is_reminded: bool,
+    /// Whether a person who was asked did not want one, since the last compaction.
+    pub is_refused: bool,
     /// Whether it was said that automatic compaction has stopped, since it did.
     pub is_stop_told: bool,
+    /// Whether the next call is the first of another model with a smaller window.
+    pub is_downshift: bool,
     /// Whether someone asked for a compaction at the end of this turn.
     pub is_requested: bool,
     /// A summary made before it was needed.
@@ -98,10 +102,8 @@ pub enum Phase {
     Idle,
     /// A turn runs.
     Turn,
-    /// A compaction runs.
+    /// A compaction runs, or waits for an operator.
     Compacting,
-    /// A compaction waits for an operator.
-    Paused,
 }
 
 /// What one act did: entries to be stored, events to be told, and what came of a compaction, if one was asked for.
@@ -164,7 +166,7 @@ impl Session {
         let Self { timeline, assembly, archive, .. } = self;
         let id = timeline.append_message(&message, lens(assembly, archive))?;
         if message.role == Role::Assistant {
-            self.state.recoveries = 0;
+            (self.state.recoveries, self.state.is_downshift) = (0, false);
         }
         self.outgrow_no_more()?;
         Ok(id)
@@ -261,6 +263,7 @@ impl Session {
         if self.timeline.usage().is_some() {
             self.mark(Mark::Usage(UsageMark::default()))?;
         }
+        self.state.is_downshift = assembly.window().tokens < self.assembly.window().tokens;
         self.assembly = assembly;
         self.look_anew(is_other_count)
     }

@@ -10,7 +10,7 @@ use crate::ports::{BoxFuture, Spawn};
 use crate::session::{Session, Step};
 use epitome_core::policy::TriggerMode;
 use epitome_core::{
-    CallCost, Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Tokens, Trigger,
+    CallCost, Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Strategy, Tokens, Trigger,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -75,7 +75,9 @@ impl Session {
     /// still covers enough, and not too much made in vain already.
     pub fn speculate(&self) -> Option<Speculation> {
         let rule = &self.policy().speculate;
-        let is_wanted = rule.enabled && self.policy().mode == TriggerMode::Auto;
+        // Nobody is asked for their word on what is not due yet.
+        let waits = self.policy().strategy.contains(&Strategy::Checkpoint);
+        let is_wanted = rule.enabled && self.policy().mode == TriggerMode::Auto && !waits;
         let is_late = self.state.wasted >= rule.wasted_max || self.breaker().is_open();
         let (request, _) = self.figure();
         if !is_wanted || is_late || request < self.speculation_mark() || self.has_ready() {
@@ -135,12 +137,12 @@ impl Session {
         self.state.events.push(Event::Speculated { fate: fate.into() });
     }
 
-    /// Swaps in what is ready, where it makes enough room. Takes no time.
-    pub fn swap_in(&mut self, trigger: Trigger) -> Result<Option<Arc<Record>>, EngineError> {
-        let Some(ready) = self.state.ready.take() else { return Ok(None) };
+    /// What is ready to be swapped in, where it makes enough room. Takes no time.
+    pub(crate) fn take_ready(&mut self, trigger: Trigger) -> Option<Conclusion> {
+        let ready = self.state.ready.take()?;
         if !self.is_bound_to(ready.bond) {
             self.waste(MOVED);
-            return Ok(None);
+            return None;
         }
         let since = self.history()[ready.bond.messages..].to_vec();
         let fixed = self.budget().fixed;
@@ -148,7 +150,7 @@ impl Session {
         let is_due = !ready.is_awaited && self.budget().is_due(history_after, self.policy());
         if is_due || !self.budget().fits(history_after) {
             self.waste(OUTGROWN);
-            return Ok(None);
+            return None;
         }
         let forms = self.unthought(&since);
         let Ready { mut compaction, mut record, .. } = ready;
@@ -161,7 +163,7 @@ impl Session {
         }
         announce(self, trigger);
         self.state.events.push(Event::Speculated { fate: "swapped in".into() });
-        self.conclude(Conclusion { effect: Effect::Compact(compaction), record }).map(Some)
+        Some(Conclusion { effect: Effect::Compact(compaction), record })
     }
 
     /// Replies of `since` without their thinking, as a tail has them: its seals are bound to the prefix
@@ -185,9 +187,8 @@ impl Speculation {
         let (bond, clock) = (self.copy.bond()?, &driver.ports().clock);
         let began = clock.now();
         extend_far_ledger(&mut self.copy).ok()?;
-        let mut pauses = Vec::new();
         let options = CompactOptions::default();
-        let mut driven = driver.drive(&self.copy, Trigger::Threshold, options, &mut pauses).await.ok()?;
+        let mut driven = driver.drive(&self.copy, Trigger::Threshold, options, &mut Vec::new()).await.ok()?;
         driven.record.duration_ms = clock.now().saturating_sub(began).as_millis() as u64;
         driven.record.time_ms = clock.unix_ms();
         match driven.effect {

@@ -5,6 +5,7 @@ use crate::event::Event;
 use crate::ports::BoxFuture;
 use crate::session::AppendedEntry;
 use epitome_core::{Entry, EntryId, Log, LogError, Message, SizeTable};
+use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,7 +51,7 @@ pub struct MessageLocation {
 }
 
 /// How far a store's events have come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct EventPosition(pub u64);
 
 /// A session as a store opens it.
@@ -77,24 +78,17 @@ pub struct CommitBatch {
     pub leaf: Option<EntryId>,
     /// What happened.
     pub events: Vec<Event>,
+    /// When, in milliseconds since 1970; none where nobody looked at a calendar.
+    pub time_ms: Option<u64>,
 }
 
-/// The right to work on something, fenced: a store refuses a commit under one that has been given to another since.
+/// The right to work on a session, fenced: a store refuses a commit under one that has been given to another since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// What it is for.
-    pub claim: Claim,
+    /// The session it is for.
+    pub session: SessionId,
     /// Larger for each later holder.
     pub fence: u64,
-}
-
-/// What a lease is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Claim {
-    /// A session.
-    Session(SessionId),
-    /// The compaction of one covered prefix.
-    Prefix(SessionId, EntryId),
 }
 
 /// A store that failed.
@@ -123,8 +117,8 @@ pub enum StoreError {
         found: usize,
     },
     /// The lease was given to another.
-    #[error("the lease on {0:?} was given to another; ask for it again")]
-    Fenced(Claim),
+    #[error("the lease on {0} was given to another; ask for it again")]
+    Fenced(SessionId),
     /// Something that this kind of store does not do.
     #[error("this store cannot {0}")]
     Unsupported(&'static str),
@@ -136,8 +130,20 @@ pub enum StoreError {
     Archive(#[from] epitome_core::ArchiveError),
 }
 
-/// An event, the session it happened in, and where it stands among all events.
-pub type StoredEvent = (EventPosition, SessionId, Event);
+/// An event, with the session it happened in and where it stands among all events of the store.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StoredEvent {
+    /// Where it stands.
+    pub position: EventPosition,
+    /// The session.
+    pub session: SessionId,
+    /// When it was stored, in milliseconds since 1970; none where nobody looked at a calendar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_ms: Option<u64>,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
 
 /// Where sessions are kept.
 pub trait Store: Send + Sync {
@@ -164,8 +170,8 @@ pub trait Store: Send + Sync {
         expected: usize,
         batch: CommitBatch,
     ) -> BoxFuture<'_, Result<EventPosition, StoreError>>;
-    /// Takes a lease; none while another holds it.
-    fn lease(&self, claim: Claim) -> BoxFuture<'_, Result<Option<Lease>, StoreError>>;
+    /// Takes the lease of a session; none while another holds it.
+    fn lease(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Lease>, StoreError>>;
     /// Gives a lease back.
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()>;
     /// Events since a position, oldest first.
@@ -184,7 +190,7 @@ pub struct MemoryStore {
 struct Tables {
     sessions: HashMap<SessionId, SessionTable>,
     nodes: HashMap<(TenantId, ChainHash), (SessionId, EntryId)>,
-    leases: HashMap<Claim, u64>,
+    leases: HashMap<SessionId, u64>,
     events: Vec<StoredEvent>,
     created: u64,
     fences: u64,
@@ -259,28 +265,28 @@ impl Store for MemoryStore {
         ready(self.tables().commit(lease, expected, batch))
     }
 
-    fn lease(&self, claim: Claim) -> BoxFuture<'_, Result<Option<Lease>, StoreError>> {
+    fn lease(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Lease>, StoreError>> {
         let mut tables = self.tables();
-        if tables.leases.contains_key(&claim) {
+        if tables.leases.contains_key(&session) {
             return ready(Ok(None));
         }
         tables.fences += 1;
         let fence = tables.fences;
-        tables.leases.insert(claim, fence);
-        ready(Ok(Some(Lease { claim, fence })))
+        tables.leases.insert(session, fence);
+        ready(Ok(Some(Lease { session, fence })))
     }
 
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()> {
         let mut tables = self.tables();
-        if tables.leases.get(&lease.claim) == Some(&lease.fence) {
-            tables.leases.remove(&lease.claim);
+        if tables.leases.get(&lease.session) == Some(&lease.fence) {
+            tables.leases.remove(&lease.session);
         }
         ready(())
     }
 
     fn events(&self, since: EventPosition) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
         let tables = self.tables();
-        let from = tables.events.partition_point(|(position, ..)| *position <= since);
+        let from = tables.events.partition_point(|one| one.position <= since);
         ready(Ok(tables.events[from..].to_vec()))
     }
 
@@ -306,11 +312,9 @@ impl Tables {
         expected: usize,
         batch: CommitBatch,
     ) -> Result<EventPosition, StoreError> {
-        let session = match lease.claim {
-            Claim::Session(session) | Claim::Prefix(session, _) => session,
-        };
-        if self.leases.get(&lease.claim) != Some(&lease.fence) {
-            return Err(StoreError::Fenced(lease.claim));
+        let session = lease.session;
+        if self.leases.get(&lease.session) != Some(&lease.fence) {
+            return Err(StoreError::Fenced(lease.session));
         }
         let kept = self.sessions.get_mut(&session).ok_or(StoreError::NoSession(session))?;
         let found = kept.log.len();
@@ -324,7 +328,8 @@ impl Tables {
         self.nodes.extend(batch.hashes.into_iter().map(|(hash, entry)| ((tenant, hash), (session, entry))));
         for event in batch.events {
             self.position += 1;
-            self.events.push((EventPosition(self.position), session, event));
+            let position = EventPosition(self.position);
+            self.events.push(StoredEvent { position, session, time_ms: batch.time_ms, event });
         }
         let excess = self.events.len().saturating_sub(EVENTS_MAX);
         self.events.drain(..excess);

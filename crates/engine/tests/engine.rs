@@ -1,12 +1,10 @@
 //! Stored sessions through the engine: paths, restarts, what happens at once, and what a store must hold.
 
-use epitome_core::{Author, Entry, EntryId, Item, Mark, Message, Outcome, Policy, Role, Tokens, Trigger};
-use epitome_engine::store::{
-    ChainHash, Claim, CommitBatch, EventPosition, MemoryStore, SessionId, Store, StoreError, TenantId,
-};
+use epitome_core::{Author, EntryId, Message, Outcome, Policy, Record, Role, Tokens, Trigger};
+use epitome_engine::store::{EventPosition, MemoryStore, SessionId, Store, TenantId};
 use epitome_engine::{
-    AppendedEntry, Assembly, BoxFuture, BranchExit, Checkout, CompactOptions, Driver, Engine, Event,
-    HashedMessages, NavigationOutcome, Session, SessionOptions, Spawn, WindowFacts,
+    Assembly, BoxFuture, BranchExit, Checkout, CompactOptions, Driver, Engine, Event, HashedMessages, Hook,
+    NavigationOutcome, Session, SessionOptions, Spawn, WindowFacts,
 };
 use epitome_tokens::{Catalog, Usage};
 use futures_util::FutureExt as _;
@@ -114,6 +112,35 @@ fn whoever_looks_at_a_path_takes_nothing_of_it_away() {
     assert_eq!(warnings(next), 0, "it was warned once");
 }
 
+/// A hook that fails when it is told of a compaction.
+struct Forgetful;
+
+impl Hook for Forgetful {
+    fn name(&self) -> &str {
+        "forgetful"
+    }
+
+    fn after<'a>(&'a self, _: &'a Record) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(std::future::ready(Err("no room for notes".into())))
+    }
+}
+
+#[test]
+fn a_record_is_stored_with_what_hooks_did_after_the_compaction() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let engine = Engine::new(store.clone());
+    let session = now(engine.create(TenantId::LOCAL)).expect("a session");
+    let leaf = append(&engine, session, None, 0..80);
+    let mut checkout = checkout(session, Some(leaf), 8_000);
+    checkout.driver.ports_mut().add_hook(Arc::new(Forgetful)).expect("it is the only one");
+    let prepared = now(engine.prepare(&checkout)).expect("it is prepared");
+    let told = prepared.step.record.expect("it was due");
+    let log = now(store.open(session)).expect("it is there").log;
+    let stored = (0..log.len()).find_map(|at| log.mark_of(EntryId(at as u32))?.record().cloned());
+    assert_eq!(stored, Some(told.clone()));
+    assert_eq!(told.hooks.last().map(|run| &*run.told), Some("failed after it: no room for notes"));
+}
+
 /// Work that is done when somebody asks whether it is.
 struct Lazy;
 
@@ -196,68 +223,12 @@ fn what_was_said_can_be_recalled_and_what_happened_is_told_in_order() {
     now(engine.prepare(&checkout(session, Some(leaf), 8_000))).expect("it is prepared");
     assert_eq!(*now(engine.recall(session, EntryId(3))).expect("it is kept"), said(3));
     let events = now(engine.events(EventPosition::default())).expect("they are kept");
-    let names: Vec<String> = events.iter().map(|(_, _, event)| name_of(event)).collect();
+    let names: Vec<String> = events.iter().map(|one| name_of(&one.event)).collect();
     assert_eq!(names, ["compaction.approaching", "compaction.triggered", "compaction.completed"]);
-    let (first, ..) = events[0];
-    assert_eq!(now(engine.events(first)).expect("they are kept").len(), 2);
+    assert_eq!(now(engine.events(events[0].position)).expect("they are kept").len(), 2);
 }
 
 fn name_of(event: &epitome_engine::Event) -> String {
     let json = serde_json::to_value(event).expect("an event is JSON");
     json["event"].as_str().expect("a name").to_owned()
-}
-
-/// What every store must hold.
-fn hold_store(store: &dyn Store) {
-    let tenant = TenantId([1; 32]);
-    let session = now(store.create(tenant)).expect("a session");
-    let lease = now(store.lease(Claim::Session(session))).expect("it answers").expect("nobody holds it");
-    assert_eq!(now(store.lease(Claim::Session(session))).expect("it answers"), None);
-    let entry = |number| Entry::Message(Item::of(&said(number)));
-    let message =
-        |number: u32, parent| AppendedEntry { id: EntryId(number), parent, entry: entry(number as usize) };
-    let batch = CommitBatch {
-        entries: vec![message(0, None), message(1, Some(EntryId(0)))],
-        messages: vec![(EntryId(0), Arc::new(said(0))), (EntryId(1), Arc::new(said(1)))],
-        hashes: vec![(ChainHash([0; 32]), EntryId(0)), (ChainHash([1; 32]), EntryId(1))],
-        leaf: Some(EntryId(1)),
-        events: Vec::new(),
-    };
-    now(store.commit(lease, 0, batch.clone())).expect("it is committed");
-    let conflict = now(store.commit(lease, 0, batch)).expect_err("others have appended");
-    assert!(matches!(conflict, StoreError::Conflict { expected: 0, found: 2, .. }), "{conflict}");
-    let unsound = CommitBatch {
-        entries: vec![
-            message(2, Some(EntryId(1))),
-            AppendedEntry {
-                id: EntryId(3),
-                parent: Some(EntryId(1)),
-                entry: Entry::Mark(Mark::Undo { of: EntryId(0) }),
-            },
-        ],
-        ..CommitBatch::default()
-    };
-    assert!(now(store.commit(lease, 2, unsound)).is_err());
-    let opened = now(store.open(session)).expect("it is there");
-    assert_eq!(
-        (opened.log.len(), opened.leaf),
-        (2, Some(EntryId(1))),
-        "a batch is committed whole or not at all"
-    );
-    let hashes = [ChainHash([0; 32]), ChainHash([1; 32]), ChainHash([2; 32])];
-    let found = now(store.find(tenant, &hashes)).expect("it answers").expect("two are known");
-    assert_eq!((found.session, found.entry, found.depth), (session, EntryId(1), 2));
-    assert_eq!(now(store.find(TenantId([2; 32]), &hashes)).expect("it answers"), None, "tenants are apart");
-    let originals = now(store.originals(session, &[EntryId(1), EntryId(0)])).expect("they are kept");
-    assert_eq!(originals.iter().map(|one| one.said()).collect::<Vec<_>>(), [said(1).said(), said(0).said()]);
-    now(store.release(lease));
-    let fenced = now(store.commit(lease, 2, CommitBatch::default())).expect_err("the lease was given back");
-    assert!(matches!(fenced, StoreError::Fenced(_)), "{fenced}");
-    now(store.remove(session)).expect("it is removed");
-    assert!(now(store.open(session)).is_err());
-}
-
-#[test]
-fn the_store_in_memory_holds_what_every_store_must() {
-    hold_store(&MemoryStore::default());
 }

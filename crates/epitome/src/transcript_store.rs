@@ -4,10 +4,10 @@
 
 use epitome_core::{Archive, Entry, EntryId, Log, LogError, Message};
 use epitome_engine::store::{
-    ChainHash, Claim, CommitBatch, EventPosition, Lease, MessageLocation, SessionId, Store, StoreError,
-    StoredEvent, StoredSession, TenantId,
+    ChainHash, CommitBatch, EventPosition, Lease, MessageLocation, SessionId, Store, StoreError, StoredEvent,
+    StoredSession, TenantId,
 };
-use epitome_engine::{AppendedEntry, BoxFuture, Event};
+use epitome_engine::{AppendedEntry, BoxFuture};
 use epitome_wire::{Conversation, Originals};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ struct StoredConversation {
     appended: Vec<AppendedEntry>,
     /// Originals of messages among them.
     messages: HashMap<EntryId, Arc<Message>>,
-    events: Vec<Event>,
+    events: Vec<StoredEvent>,
 }
 
 impl TranscriptStore {
@@ -87,7 +87,10 @@ impl StoredConversation {
         self.opened.leaf = batch.leaf.or(self.opened.leaf);
         self.appended.extend(batch.entries);
         self.messages.extend(batch.messages);
-        self.events.extend(batch.events);
+        for event in batch.events {
+            let position = EventPosition(self.events.len() as u64 + 1);
+            self.events.push(StoredEvent { position, session, time_ms: batch.time_ms, event });
+        }
         Ok(EventPosition(self.events.len() as u64))
     }
 }
@@ -142,21 +145,17 @@ impl Store for TranscriptStore {
         ready(self.state().commit(self.session, expected, batch))
     }
 
-    fn lease(&self, claim: Claim) -> BoxFuture<'_, Result<Option<Lease>, StoreError>> {
-        ready(Ok(Some(Lease { claim, fence: 0 })))
+    fn lease(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Lease>, StoreError>> {
+        ready(Ok(Some(Lease { session, fence: 0 })))
     }
 
     fn release(&self, _: Lease) -> BoxFuture<'_, ()> {
         ready(())
     }
 
-    fn events(
-        &self,
-        EventPosition(since): EventPosition,
-    ) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
-        let state = self.state();
-        let numbered = (1..).zip(&state.events).filter(|(at, _)| *at > since);
-        ready(Ok(numbered.map(|(at, event)| (EventPosition(at), self.session, event.clone())).collect()))
+    fn events(&self, since: EventPosition) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
+        let later = |one: &&StoredEvent| one.position > since;
+        ready(Ok(self.state().events.iter().filter(later).cloned().collect()))
     }
 
     fn remove(&self, _: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -169,7 +168,7 @@ mod tests {
     use super::TranscriptStore;
     use epitome_core::{EntryId, Mark, ZeroMeasure};
     use epitome_engine::AppendedEntry;
-    use epitome_engine::store::{Claim, CommitBatch, Store, StoreError};
+    use epitome_engine::store::{CommitBatch, Store, StoreError};
     use std::sync::Arc;
 
     const BODY: &str = r#"{"model":"gpt-5","messages":[{"role":"user","content":"name a colour"},{"role":"assistant","content":"blue"}]}"#;
@@ -190,7 +189,7 @@ mod tests {
         let store = store();
         block_on(async {
             let session = store.session();
-            let lease = store.lease(Claim::Session(session)).await.expect("it is one").expect("it is free");
+            let lease = store.lease(session).await.expect("it is one").expect("it is free");
             let entry = epitome_core::Entry::Mark(Mark::Pin { of: EntryId(0) });
             let pin = AppendedEntry { id: EntryId(2), parent: Some(EntryId(1)), entry };
             let batch = CommitBatch { entries: vec![pin.clone()], ..CommitBatch::default() };
@@ -200,6 +199,13 @@ mod tests {
             let late = store.commit(lease, 2, batch).await;
             assert!(matches!(late, Err(StoreError::Conflict { expected: 2, found: 3, .. })), "{late:?}");
         });
+    }
+
+    #[test]
+    fn it_holds_what_every_store_must() {
+        let store = store();
+        epitome_testbed::stores::hold_log(&store, store.session());
+        assert_eq!(store.appended().len(), 2);
     }
 
     #[test]

@@ -1,17 +1,17 @@
-//! The HTTP API of sessions: lists, compactions by hand, what a person thinks of them, undo, pins, checkpoints. Each
-//! handler decodes, makes one call of the engine, and encodes.
+//! The HTTP API of sessions: lists, compactions by hand, what a person thinks of them, undo, pins, moves about the tree,
+//! checkpoints, events. Each handler decodes, makes one call of the engine, and encodes.
 
 use crate::books::Book;
 use crate::listing;
 use crate::walk::{House, note_step};
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};
 use axum::{Json, Router};
 use epitome_core::{Decision, EntryId, Judgement, Range, Trigger};
-use epitome_engine::store::SessionId;
-use epitome_engine::{Checkout, CompactOptions, EngineError, PreparedSession};
+use epitome_engine::store::{EventPosition, SessionId};
+use epitome_engine::{BranchExit, Checkout, CompactOptions, EngineError, NavigationOutcome, PreparedSession};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -23,15 +23,19 @@ pub(crate) fn router() -> Router<Arc<House>> {
     Router::new()
         .route("/api/v1/sessions", get(sessions))
         .route("/api/v1/checkpoints", get(checkpoints))
+        .route("/api/v1/checkpoints/{checkpoint}", post(decide))
         .route("/api/v1/sessions/{id}/compact", post(compact))
         .route("/api/v1/sessions/{id}/compactions", get(compactions))
         .route("/api/v1/sessions/{id}/compactions/{entry}", patch(judge))
         .route("/api/v1/sessions/{id}/compactions/{entry}/undo", post(undo))
         .route("/api/v1/sessions/{id}/compactions/{entry}/redo", post(redo))
         .route("/api/v1/sessions/{id}/pins/{entry}", post(pin).delete(unpin))
-        .route("/api/v1/sessions/{id}/checkpoints", post(decide))
         .route("/api/v1/sessions/{id}/breaker/reset", post(reset_breaker))
+        .route("/api/v1/sessions/{id}/navigate", post(navigate))
+        .route("/api/v1/sessions/{id}/rollback", post(rollback))
+        .route("/api/v1/sessions/{id}/labels", post(label))
         .route("/api/v1/sessions/{id}/messages/{entry}", get(recall))
+        .route("/api/v1/sessions/{id}/events", get(events))
 }
 
 /// A request of the API that could not be served.
@@ -39,7 +43,8 @@ enum ApiError {
     NoSession(String),
     NoEntry(String),
     Engine(EngineError),
-    NobodyWaits(SessionId),
+    NobodyWaits(String),
+    Stayed(String),
 }
 
 impl From<EngineError> for ApiError {
@@ -63,9 +68,13 @@ impl IntoResponse for ApiError {
             }
             Self::Engine(error @ EngineError::NoEntry(_)) => (StatusCode::NOT_FOUND, error.to_string()),
             Self::Engine(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
-            Self::NobodyWaits(id) => {
-                (StatusCode::NOT_FOUND, format!("no compaction of {id} waits for a decision"))
-            }
+            Self::Stayed(why) => (StatusCode::CONFLICT, format!("the session stays where it is: {why}")),
+            Self::NobodyWaits(name) => (
+                StatusCode::NOT_FOUND,
+                format!(
+                    "no compaction `{name}` waits for a decision; GET /api/v1/checkpoints lists those that do"
+                ),
+            ),
         };
         (status, Json(json!({"error": why}))).into_response()
     }
@@ -94,6 +103,8 @@ struct CompactBody {
     up_to: Option<EntryId>,
     from: Option<EntryId>,
     dry_run: bool,
+    /// Whether it waits until the turn that runs has ended.
+    at_turn_end: bool,
 }
 
 async fn compact(
@@ -101,8 +112,13 @@ async fn compact(
     Path(id): Path<String>,
     body: Option<Json<CompactBody>>,
 ) -> Result<Response, ApiError> {
-    let CompactBody { focus, up_to, from, dry_run } = body.map(|Json(body)| body).unwrap_or_default();
+    let CompactBody { focus, up_to, from, dry_run, at_turn_end } =
+        body.map(|Json(body)| body).unwrap_or_default();
     let mut opening = opening(&house, id)?;
+    if at_turn_end {
+        let acted = house.engine.request_compaction(&opening).await?;
+        return Ok(done(&house, opening.session, &acted));
+    }
     opening.options.focus = focus.map(Into::into);
     let range = match (up_to, from) {
         (Some(id), _) => Range::UpTo(id),
@@ -161,15 +177,82 @@ async fn reset_breaker(State(house): Shared, Path(id): Path<String>) -> Result<R
     Ok(done(&house, opening.session, &acted))
 }
 
-async fn decide(
+/// Where a session is to go, and what is said of the branch it leaves.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NavigateBody {
+    to: EntryId,
+    #[serde(default)]
+    summary: bool,
+    focus: Option<String>,
+}
+
+async fn navigate(
     State(house): Shared,
     Path(id): Path<String>,
+    Json(NavigateBody { to, summary, focus }): Json<NavigateBody>,
+) -> Result<Response, ApiError> {
+    let checkout = opening(&house, id)?;
+    let exit = if summary { BranchExit::Summary { focus } } else { BranchExit::Silent };
+    match house.engine.navigate(&checkout, to, exit).await? {
+        NavigationOutcome::There { summary } => {
+            Ok(moved(&house, checkout.session, summary.unwrap_or(to), summary))
+        }
+        NavigationOutcome::Stayed { why } => Err(ApiError::Stayed(why)),
+    }
+}
+
+/// Where a session is to go back to.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RollbackBody {
+    to: EntryId,
+}
+
+async fn rollback(
+    State(house): Shared,
+    Path(id): Path<String>,
+    Json(RollbackBody { to }): Json<RollbackBody>,
+) -> Result<Response, ApiError> {
+    let checkout = opening(&house, id)?;
+    house.engine.rollback(checkout.session, to).await?;
+    Ok(moved(&house, checkout.session, to, None))
+}
+
+/// Acts that follow are on the path that ends in `leaf`.
+fn moved(house: &House, session: SessionId, leaf: EntryId, summary: Option<EntryId>) -> Response {
+    house.books.with(session, |book| {
+        if let Some(checkout) = &mut book.opening {
+            checkout.leaf = Some(leaf);
+        }
+    });
+    Json(json!({"session": session, "leaf": leaf, "summary": summary})).into_response()
+}
+
+/// A name for where a session has got to.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LabelBody {
+    text: String,
+}
+
+async fn label(
+    State(house): Shared,
+    Path(id): Path<String>,
+    Json(LabelBody { text }): Json<LabelBody>,
+) -> Result<Response, ApiError> {
+    let checkout = opening(&house, id)?;
+    let acted = house.engine.label(&checkout, &text).await?;
+    Ok(done(&house, checkout.session, &acted))
+}
+
+async fn decide(
+    State(house): Shared,
+    Path(name): Path<String>,
     Json(decision): Json<Decision>,
 ) -> Result<Response, ApiError> {
-    let session = session(&id)?;
-    if !house.checkpoints.decide(session, decision) {
-        return Err(ApiError::NobodyWaits(session));
-    }
+    let decided = name.parse().ok().and_then(|id| house.checkpoints.decide(id, decision));
+    let session = decided.ok_or(ApiError::NobodyWaits(name))?;
     Ok(Json(json!({"session": session})).into_response())
 }
 
@@ -179,6 +262,26 @@ async fn recall(
 ) -> Result<Response, ApiError> {
     let message = house.engine.recall(session(&id)?, parse_entry(&entry)?).await?;
     Ok(Json(&*message).into_response())
+}
+
+/// From where events are listed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Since {
+    #[serde(default)]
+    since: u64,
+}
+
+async fn events(
+    State(house): Shared,
+    Path(id): Path<String>,
+    Query(Since { since }): Query<Since>,
+) -> Result<Response, ApiError> {
+    let session = session(&id)?;
+    house.books.with(session, |_| ()).ok_or(ApiError::NoSession(id))?;
+    let mut events = house.engine.events(EventPosition(since)).await?;
+    events.retain(|one| one.session == session);
+    Ok(Json(events).into_response())
 }
 
 /// What an act came to.

@@ -27,10 +27,9 @@ pub(crate) fn of_events(events: &[Event]) -> Vec<String> {
         Event::Failed { why, .. } => Some(format!("not compacted: {why}")),
         Event::Stopped { why } => Some(format!("automatic compaction has stopped: {why}")),
         Event::Held { why } => Some(format!("held: {why}")),
-        Event::Due { tokens, limit } => {
-            Some(format!("a compaction is due at {limit}, and left to you: the request has {tokens}"))
+        Event::Due { tokens, limit, why } => {
+            Some(format!("a compaction is due at {limit}, and the request has {tokens}; {why}"))
         }
-        Event::Pending { .. } => Some("a compaction waits for your word at /api/v1/sessions".into()),
         Event::HookFailed { run } => Some(format!("hook {}: {}", run.name, run.told)),
         Event::Learned { window } => Some(format!("the provider's window is {window}")),
         Event::Triggered { .. }
@@ -42,6 +41,8 @@ pub(crate) fn of_events(events: &[Event]) -> Vec<String> {
         | Event::Undone { .. }
         | Event::Redone { .. }
         | Event::Approaching { .. }
+        // Told by whoever is asked, when the wait begins.
+        | Event::Pending { .. }
         | Event::Flagged { .. } => None,
     });
     told.collect()

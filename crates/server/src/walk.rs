@@ -4,7 +4,7 @@
 use crate::body::Body;
 use crate::books::{Book, Books};
 use crate::chain::ChainKey;
-use crate::checkpoints::{Checkpoints, SessionOperator};
+use crate::checkpoints::{Checkpoints, ClientLine, SessionOperator};
 use crate::headers;
 use crate::notice::What;
 use crate::outward::Outward;
@@ -30,7 +30,9 @@ use epitome_engine::{
 use epitome_wire::overflow::{OverflowFigures, RequestFacts};
 use epitome_wire::protocol::ModelReply;
 use epitome_wire::{FixedParts, Protocol};
+use futures_util::future::{Either, select};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::runtime::Handle;
@@ -136,11 +138,13 @@ pub(crate) async fn recover(
 /// The body to send; none where there is none but the one that came. The operator is told what went wrong.
 async fn attempt(house: &Arc<House>, request: &Arc<Request>, attempt: Attempt) -> Option<PreparedRequest> {
     let told = |error: WalkError| house.tell(What::PassedOn { why: error.to_string() });
+    // Let go with this future when the client hangs up; the work on its own thread goes on.
+    let (_held, client) = ClientLine::new();
     let work = {
         let (house, request, runtime) = (house.clone(), request.clone(), Handle::current());
         move || {
-            let walk = Walk { house: &house, request: &request };
-            let work = AssertUnwindSafe(|| runtime.block_on(walk.run(attempt)));
+            let walk = Walk { house: &house, request: &request, client: &client };
+            let work = AssertUnwindSafe(|| runtime.block_on(walk.run_while_wanted(attempt)));
             catch_unwind(work).unwrap_or(Err(WalkError::Stopped))
         }
     };
@@ -153,6 +157,7 @@ async fn attempt(house: &Arc<House>, request: &Arc<Request>, attempt: Attempt) -
 struct Walk<'w> {
     house: &'w Arc<House>,
     request: &'w Request,
+    client: &'w ClientLine,
 }
 
 /// Where a request's messages have come to stand.
@@ -165,6 +170,14 @@ struct Place {
 }
 
 impl Walk<'_> {
+    /// The walk, let go where it waits for an operator and its client has hung up.
+    async fn run_while_wanted(&self, attempt: Attempt) -> Result<Option<PreparedRequest>, WalkError> {
+        match select(pin!(self.run(attempt)), pin!(self.client.left())).await {
+            Either::Left((prepared, _)) => prepared,
+            Either::Right(_) => Err(WalkError::Stopped),
+        }
+    }
+
     async fn run(&self, attempt: Attempt) -> Result<Option<PreparedRequest>, WalkError> {
         let place = self.place().await?;
         let session = place.session;
@@ -186,6 +199,8 @@ impl Walk<'_> {
             }
         };
         let leaf = acted.session.leaf();
+        // Who acts on the path after this request has a line of their own.
+        opening.driver.ports_mut().operator = Some(self.operator(session, None));
         let seen = self.house.books.with(session, |book| {
             book.tally.requests += 1;
             book.sent = Some((self.request.body.model().to_owned(), Instant::now()));
@@ -288,8 +303,7 @@ impl Walk<'_> {
         let caller = Caller { protocol: *protocol, model, agent, credentials, upstream, known };
         let mut rule = self.house.settings.rules.of(&caller);
         rule.ports.clock = self.house.settings.clock.clone();
-        rule.ports.operator =
-            Some(Arc::new(SessionOperator { session, desk: self.house.checkpoints.clone() }));
+        rule.ports.operator = Some(self.operator(session, Some(self.client.clone())));
         rule
     }
 
@@ -298,6 +312,12 @@ impl Walk<'_> {
         let Request { protocol, body, .. } = self.request;
         let learned = self.house.books.learned(*protocol, body.model());
         WindowFacts { stated: self.house.settings.window, learned, ..WindowFacts::default() }
+    }
+
+    fn operator(&self, session: SessionId, client: Option<ClientLine>) -> Arc<SessionOperator> {
+        let House { checkpoints, settings, .. } = &**self.house;
+        let (desk, tell) = (checkpoints.clone(), settings.tell.clone());
+        Arc::new(SessionOperator { session, desk, tell, client })
     }
 
     /// How the path is worked on for this request.

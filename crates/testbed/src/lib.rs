@@ -20,6 +20,7 @@ mod hook;
 mod model;
 mod operator;
 mod outcome;
+pub mod stores;
 
 pub use bed::{Bed, Maker, now};
 pub use clock::TestClock;

@@ -137,14 +137,17 @@ fn a_model_that_reports_no_calls_is_asked_no_more_often_than_it_may() {
 
 #[test]
 fn that_a_compaction_is_due_and_left_to_a_person_is_told_once_for_each() {
-    for mode in [TriggerMode::Ask, TriggerMode::Remind] {
+    let remind = "these settings leave it to a person: compact by hand";
+    let ask = "nobody can be asked here (`mode = \"ask\"`): the session goes on as it is; compact by hand";
+    for (mode, why) in [(TriggerMode::Ask, ask), (TriggerMode::Remind, remind)] {
         let mut bed = due(Maker::new("default", WINDOW).set(|settings| settings.mode = mode));
         let told = |bed: &mut Bed| {
             (0..3).for_each(|_| assert_eq!(bed.prepare(), None));
             let events = bed.take_events();
             events.into_iter().filter(|event| matches!(event, Event::Due { .. })).collect::<Vec<_>>()
         };
-        assert_eq!(told(&mut bed), [Event::Due { tokens: Tokens(18_000), limit: Tokens(16_000) }]);
+        let due = Event::Due { tokens: Tokens(18_000), limit: Tokens(16_000), why: why.into() };
+        assert_eq!(told(&mut bed), [due]);
         bed.talk(2, 200);
         assert_eq!(told(&mut bed), []);
         bed.compact(Trigger::Manual);

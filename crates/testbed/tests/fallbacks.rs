@@ -1,7 +1,8 @@
 //! Where a model fails for good, the embedded summariser writes the summary; dropping is what is left after that.
 
-use epitome_core::{Failure, Strategy, Trigger};
-use epitome_testbed::{Maker, failed};
+use epitome_core::{Decision, Failure, Strategy, Trigger};
+use epitome_testbed::{Maker, TestHook, TestOperator, failed, good};
+use std::sync::Arc;
 
 #[test]
 fn the_embedded_summariser_stands_in_for_a_model_that_fails() {
@@ -16,4 +17,40 @@ fn the_embedded_summariser_stands_in_for_a_model_that_fails() {
         (Strategy::Summarize, Some("the embedded summariser"), vec![Strategy::Summarize])
     );
     assert_eq!(change.dropped, []);
+}
+
+#[test]
+fn every_kind_of_question_and_as_many_calls_as_there_may_be_come_to_an_end() {
+    /// More than a driver puts questions to others for.
+    const CALLS_MAX: u32 = 600;
+    let operator = Arc::new(TestOperator::default());
+    operator.then(Decision::Approve);
+    let asked = operator.clone();
+    let hook = Arc::new(TestHook::new("mind").compacts(Some(Err("it is full".into()))));
+    let maker = Maker::new("default", 1_000_000).set(|settings| {
+        settings.strategy = vec![
+            Strategy::Trim,
+            Strategy::Prune,
+            Strategy::Checkpoint,
+            Strategy::Delegate,
+            Strategy::Native,
+            Strategy::Summarize,
+            Strategy::Drop,
+        ];
+        settings.guard.calls_max = CALLS_MAX;
+        settings.summary.else_embedded = false;
+    });
+    // One whose window makes many parts of the history, each answered well.
+    let maker = maker.model(|model| model.with_window(3_500)).hook(hook.clone());
+    let mut bed = maker.ports(|ports| ports.operator = Some(asked)).bed();
+    bed.model.always(good("## Goal\nship it"));
+    bed.talk(4_200, 200);
+    let record = bed.compact(Trigger::Threshold);
+    let change = record.change().expect("room was made");
+    assert_eq!(change.strategy, Strategy::Drop);
+    assert_eq!((bed.model.requests().len(), operator.shown().len()), (CALLS_MAX as usize, 1));
+    let tried: Vec<Strategy> = record.fallbacks.iter().map(|fallback| fallback.strategy).collect();
+    let expected =
+        [Strategy::Trim, Strategy::Prune, Strategy::Delegate, Strategy::Native, Strategy::Summarize];
+    assert_eq!((tried, hook.told().len()), (expected.to_vec(), 1));
 }

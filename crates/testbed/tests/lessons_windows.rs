@@ -133,7 +133,8 @@ fn l80_a_reminder_is_all_that_who_wants_one_gets() {
     let mut bed = Maker::new("default", 200_000).set(|settings| settings.mode = TriggerMode::Remind).bed();
     let ids = bed.talk(170, 1_000);
     assert!(bed.prepare().is_none());
-    let due = Event::Due { tokens: Tokens(170_000), limit: Tokens(160_000) };
+    let why = "these settings leave it to a person: compact by hand".into();
+    let due = Event::Due { tokens: Tokens(170_000), limit: Tokens(160_000), why };
     assert!(bed.take_events().contains(&due));
     assert_eq!((bed.in_view(), bed.model.requests()), (ids, vec![]));
 }
@@ -144,9 +145,9 @@ fn l81_a_smaller_model_is_made_room_for_by_the_one_that_still_fits() {
         Maker::new("default", 1_000_000).model(|model| model.named("old-1m").with_window(1_000_000)).bed();
     bed.talk(400, 1_000);
     bed.session.set_assembly(in_window(&bed, 200_000)).expect("all is in memory");
-    assert_eq!(bed.session.check().trigger, Some(Trigger::Threshold));
+    assert_eq!(bed.session.check().trigger, Some(Trigger::Downshift));
     // The driver's model is still the old one; the new one takes its place once there is room.
-    let record = bed.compact(Trigger::Downshift);
+    let record = bed.prepare().expect("it is due");
     assert_eq!((record.trigger, word(&record)), (Trigger::Downshift, "compacted"));
     assert_eq!(change(Some(record)).summarizer.as_deref(), Some("old-1m"));
     bed.driver = Driver::new(Ports::default());

@@ -48,11 +48,20 @@ impl<'a> Checkpoint<'a> {
         match decision {
             Decision::Approve => plan.try_next(),
             Decision::Edit { summary } => {
+                if plan.cut_for == Some(Strategy::Drop) {
+                    // What was only to be dropped leaves no room for a summary.
+                    plan.cut(Strategy::Summarize, 0)?;
+                }
                 EmbeddedQuestion::new(plan)?.take_supplied("the operator", &summary)
             }
             Decision::Reject => {
                 let (by, why) = ("the operator".into(), "rejected at the checkpoint".into());
                 Ok(Next::Done(plan.conclude(Outcome::Vetoed { by, why })))
+            }
+            Decision::TimedOut if plan.job.circumstances.must_ask => {
+                let why =
+                    "nobody gave their word in time, and without it nothing is compacted (`mode = \"ask\"`)";
+                Ok(Next::Done(plan.conclude(Outcome::Noop { why: why.into() })))
             }
             Decision::TimedOut => {
                 plan.give_up(Strategy::Checkpoint, "nobody decided in time");

@@ -19,7 +19,7 @@ pub use delegate::Delegation;
 pub use embedded_question::{EmbeddedQuestion, NoSummary};
 pub use model_question::ModelQuestion;
 
-use crate::policy::Writer;
+use crate::policy::{StrategyKind, Writer};
 use crate::record::{Conclusion, Fallback, Outcome};
 use crate::request::CallResult;
 use crate::verdict::{CompactorReply, Decision, HookAnswer};
@@ -98,13 +98,8 @@ impl<'a> Plan<'a> {
     /// Whether a message may leave view; what only changes how messages are shown is no affair of
     /// hooks, unless the policy makes it one.
     fn concerns_hooks(&self) -> bool {
-        let may_cut = |&strategy: &Strategy| match strategy {
-            Strategy::Trim | Strategy::Prune => false,
-            Strategy::Summarize
-            | Strategy::Native
-            | Strategy::Delegate
-            | Strategy::Checkpoint
-            | Strategy::Drop => self.why_unavailable(strategy).is_none(),
+        let may_cut = |&strategy: &Strategy| {
+            strategy.kind() != StrategyKind::Edit && self.why_unavailable(strategy).is_none()
         };
         self.job.policy.guard.hooks_on_prune || self.strategies.iter().any(may_cut)
     }
@@ -119,8 +114,9 @@ impl<'a> Plan<'a> {
                     None => continue,
                 }
             }
-            if self.cut_for != Some(strategy) {
-                self.cut(strategy, 0)?;
+            let cut_for = if strategy.kind() == StrategyKind::Ask { self.first_cut() } else { strategy };
+            if self.cut_for != Some(cut_for) {
+                self.cut(cut_for, 0)?;
             }
             if let Some(why) = self.why_unavailable(strategy) {
                 self.give_up(strategy, why);

@@ -11,7 +11,7 @@ mod trigger;
 pub use keep::{AlwaysKeep, KeepRule, Newest};
 pub use prepass::{Notice, PruneRule, PruneWhen, TrimRule};
 pub use rebuild::{FileList, GuardRule, LargerFile, LastResort, RebuildRule, RestoreRule, Resume, Verify};
-pub use strategy::Strategy;
+pub use strategy::{Strategy, StrategyKind};
 pub use summary::{
     BranchRule, Clip, Input, Markers, Oversize, Pictures, Previous, Split, SummaryRule, Writer,
 };
@@ -148,9 +148,7 @@ impl Default for Policy {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// No way to make room is named.
-    #[error(
-        "`strategy` is empty; name at least one of trim, prune, summarize, native, delegate, checkpoint, drop"
-    )]
+    #[error("`strategy` is empty; name at least one of {}", Strategy::ALL.map(Strategy::name).join(", "))]
     NoStrategy,
     /// A strategy is named twice.
     #[error("`strategy` names {0} twice; what failed once is not tried again")]

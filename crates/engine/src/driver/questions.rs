@@ -13,7 +13,6 @@ use epitome_core::{
 };
 use futures_util::future::{Either, join_all, select};
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// A plan asks for its calls, for each hook once, and for an operator; this many questions beyond its calls are more
@@ -21,14 +20,32 @@ use std::time::Duration;
 const QUESTIONS_BESIDE_CALLS_MAX: usize = 64;
 
 impl Driver {
-    /// Puts the plan's questions to whoever can answer them until it is done.
+    /// Puts the plan's questions to whoever can answer them until it is done. What happened so far and was not told
+    /// yet is told before a person is waited for, where somebody listens.
     pub(crate) async fn drive(
         &self,
         session: &Session,
         trigger: Trigger,
         options: CompactOptions,
-        pauses: &mut Vec<Event>,
+        untold: &mut Vec<Event>,
     ) -> Result<Conclusion, EngineError> {
+        if let Some(conclusion) = self.put_questions(session, trigger, options, untold).await? {
+            return Ok(conclusion);
+        }
+        // A plan that never ends would be a fault of ours, and none of the session's: what needs nobody makes room.
+        let alone = CompactOptions { asking: AskScope::Nobody, ..options };
+        let conclusion = self.put_questions(session, trigger, alone, untold).await?;
+        conclusion.ok_or(EngineError::EndlessPlan)
+    }
+
+    /// The same; none where there are more questions than any plan has.
+    async fn put_questions(
+        &self,
+        session: &Session,
+        trigger: Trigger,
+        options: CompactOptions,
+        untold: &mut Vec<Event>,
+    ) -> Result<Option<Conclusion>, EngineError> {
         let available = match options.asking {
             AskScope::Everybody => self.available(),
             AskScope::Nobody => Available::none(&self.ports.prompts),
@@ -36,16 +53,16 @@ impl Driver {
         let asked = PlanOptions { available, range: options.range, circumstances: options.circumstances };
         let mut next = match Plan::draft(session.job(trigger, asked))? {
             PlanDraft::Plan(plan) => plan.begin()?,
-            PlanDraft::Settled(conclusion) => return Ok(conclusion),
+            PlanDraft::Settled(conclusion) => return Ok(Some(conclusion)),
         };
         let questions_max = session.policy().guard.calls_max as usize + QUESTIONS_BESIDE_CALLS_MAX;
         for _ in 0..questions_max {
             next = match next {
-                Next::Done(conclusion) => return Ok(conclusion),
-                question => self.answer(session, question, pauses).await?,
+                Next::Done(conclusion) => return Ok(Some(conclusion)),
+                question => self.answer(session, question, untold).await?,
             };
         }
-        unreachable!("a plan hands out at most `guard.calls_max` calls, and each other question once")
+        Ok(None)
     }
 
     /// Has one question answered, and gives what the plan wants then.
@@ -53,7 +70,7 @@ impl Driver {
         &self,
         session: &Session,
         question: Next<'p>,
-        pauses: &mut Vec<Event>,
+        untold: &mut Vec<Event>,
     ) -> Result<Next<'p>, EngineError> {
         Ok(match question {
             Next::Done(conclusion) => Next::Done(conclusion),
@@ -75,7 +92,10 @@ impl Driver {
             }
             Next::Await(checkpoint) => {
                 let pending = checkpoint.pending();
-                pauses.push(Event::Pending { pending: pending.clone() });
+                untold.push(Event::Pending { pending: pending.clone() });
+                if let Some(listener) = &self.ports.listener {
+                    listener.hear(std::mem::take(untold)).await?;
+                }
                 let decision = self.decide(session, pending).await;
                 checkpoint.answer(decision)?
             }
@@ -146,35 +166,17 @@ impl Driver {
         timed(&*self.ports.clock, most, work).await
     }
 
-    /// Tells the hooks what came of a compaction; their failures are recorded, and nothing else.
-    pub(super) async fn tell_after(
-        &self,
-        session: &mut Session,
-        record: Arc<Record>,
-    ) -> Result<Arc<Record>, EngineError> {
-        if matches!(record.outcome, Outcome::Pruned(_)) || self.ports.hooks().is_empty() {
-            return Ok(record);
+    /// Tells the hooks what came of a compaction; those that failed.
+    pub(super) async fn tell_after(&self, session: &Session, record: &Record) -> Vec<HookRun> {
+        if matches!(record.outcome, Outcome::Pruned(_)) {
+            return Vec::new();
         }
-        let told = self.ports.hooks().iter().map(|hook| {
-            let (record, session) = (&record, &*session);
-            async move {
-                let (result, duration_ms) = self.within(session, hook.after(record)).await;
-                let why = result.unwrap_or_else(Err).err()?;
-                Some(HookRun {
-                    name: hook.name().into(),
-                    duration_ms,
-                    told: format!("failed after it: {why}"),
-                })
-            }
+        let told = self.ports.hooks().iter().map(|hook| async move {
+            let (result, duration_ms) = self.within(session, hook.after(record)).await;
+            let why = result.unwrap_or_else(Err).err()?;
+            Some(HookRun { name: hook.name().into(), duration_ms, told: format!("failed after it: {why}") })
         });
-        let failed: Vec<HookRun> = join_all(told).await.into_iter().flatten().collect();
-        if failed.is_empty() {
-            return Ok(record);
-        }
-        session.state.events.extend(failed.iter().map(|run| Event::HookFailed { run: run.clone() }));
-        let mut record = Record::clone(&record);
-        record.hooks.extend(failed);
-        Ok(Arc::new(record))
+        join_all(told).await.into_iter().flatten().collect()
     }
 }
 

@@ -53,7 +53,8 @@ impl Driver {
         let mut copy = session.clone();
         let mut approving = self.clone();
         approving.ports.operator = Some(Arc::new(ApproveAll));
-        let conclusion = approving.conclusion(&mut copy, trigger, options).await?;
+        let mut conclusion = approving.conclusion(&mut copy, trigger, options).await?;
+        copy.judge_progress(&mut conclusion);
         copy.conclude(conclusion)
     }
 

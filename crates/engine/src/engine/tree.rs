@@ -4,6 +4,7 @@
 
 use super::{Checkout, HashedMessages, batch_of};
 use crate::error::EngineError;
+use crate::event::Event;
 use crate::session::{AppendedEntry, Session, Step};
 use crate::speculation::Background;
 use crate::store::{ChainHash, CommitBatch, Lease, SessionId, Store, StoredSession};
@@ -20,6 +21,8 @@ pub(super) struct SessionTree {
     state: Mutex<TreeState>,
     /// Held by whoever appends messages.
     writer: AsyncMutex<()>,
+    /// Held from the moment the log has grown until the store has taken that: commits reach it in that order.
+    commits: AsyncMutex<()>,
     /// Compactions under way.
     jobs: Mutex<Vec<PrefixJob>>,
     backgrounds: Mutex<HashMap<Option<EntryId>, Background>>,
@@ -68,6 +71,7 @@ impl SessionTree {
             archive: Arc::default(),
             state: Mutex::new(state),
             writer: AsyncMutex::default(),
+            commits: AsyncMutex::default(),
             jobs: Mutex::default(),
             backgrounds: Mutex::default(),
         }
@@ -100,6 +104,7 @@ impl SessionTree {
         parent: Option<EntryId>,
         arrival: HashedMessages,
     ) -> Result<Vec<EntryId>, EngineError> {
+        let _in_order = self.commits.lock().await;
         let (mut batch, mut ids, mut at) = (CommitBatch::default(), Vec::new(), parent);
         let expected = {
             let mut state = self.state();
@@ -156,6 +161,7 @@ impl SessionTree {
         state.count(leaf, checkout, &self.archive)?;
         let sizes = state.sizes[checkout.assembly.sizes_key()].clone();
         let path = leaf.map(|leaf| state.log.path(leaf)).unwrap_or_default();
+        let is_downshift = state.is_downshift(&path, checkout);
         let mut session = match state.take_path(&path, checkout) {
             Some(known) => known,
             None => Session::new(
@@ -168,6 +174,7 @@ impl SessionTree {
         session.adopt_log(state.log.clone(), sizes, checkout);
         session.go_on(&path)?;
         session.outgrow()?;
+        session.state.is_downshift = is_downshift;
         Ok(session)
     }
 
@@ -189,11 +196,13 @@ impl SessionTree {
         store: &dyn Store,
         session: &mut Session,
         step: &Step,
+        time_ms: Option<u64>,
     ) -> Result<(), EngineError> {
         if step.appended.is_empty() && step.events.is_empty() {
             return Ok(());
         }
-        let mut batch = batch_of(step);
+        let _in_order = self.commits.lock().await;
+        let mut batch = batch_of(step, time_ms);
         let expected = {
             let mut state = self.state();
             let expected = state.log.len();
@@ -219,8 +228,22 @@ impl SessionTree {
         Ok(())
     }
 
+    /// Stores what is told while somebody is still at work on the session.
+    pub(super) async fn tell(
+        &self,
+        store: &dyn Store,
+        events: Vec<Event>,
+        time_ms: Option<u64>,
+    ) -> Result<(), EngineError> {
+        let _in_order = self.commits.lock().await;
+        let expected = self.state().log.len();
+        store.commit(self.lease, expected, CommitBatch { events, time_ms, ..CommitBatch::default() }).await?;
+        Ok(())
+    }
+
     /// Moves the session's leaf, and nothing else.
     pub(super) async fn move_leaf(&self, store: &dyn Store, leaf: EntryId) -> Result<(), EngineError> {
+        let _in_order = self.commits.lock().await;
         let expected = {
             let mut state = self.state();
             if state.log.item(leaf).is_none() {
@@ -317,6 +340,13 @@ impl TreeState {
             table.set(id, checkout.assembly.measure().sizes(&message));
         }
         Ok(())
+    }
+
+    /// Whether `path` goes on with another model of a smaller window than the one it was worked on with last.
+    fn is_downshift(&self, path: &[EntryId], checkout: &Checkout) -> bool {
+        let is_before = |known: &&Session| known.leaf().is_some_and(|leaf| path.binary_search(&leaf).is_ok());
+        let before = self.paths.iter().filter(is_before).max_by_key(|known| known.leaf());
+        before.is_some_and(|known| checkout.assembly.is_smaller_model_than(known.assembly()))
     }
 
     /// The path worked on last that `path` goes on from, as long as it is counted and governed alike.

@@ -9,12 +9,16 @@ use epitome_core::{Conclusion, Effect, EntryId, Mark, Outcome, Record, Role, Str
 use std::sync::Arc;
 
 impl Session {
-    /// Takes up what came of a plan: the mark is appended, and what happened is told.
-    pub(crate) fn conclude(&mut self, conclusion: Conclusion) -> Result<Arc<Record>, EngineError> {
-        let Conclusion { effect, mut record } = conclusion;
-        if matches!(effect, Effect::Compact(_)) && self.progress_missed(&record).is_some() {
+    /// Says in the record of a compaction that came to too little that the work waits.
+    pub(crate) fn judge_progress(&self, Conclusion { effect, record }: &mut Conclusion) {
+        if matches!(effect, Effect::Compact(_)) && self.progress_missed(record).is_some() {
             record.resume = Resume::Wait;
         }
+    }
+
+    /// Takes up what came of a plan: the mark is appended, and what happened is told.
+    pub(crate) fn conclude(&mut self, conclusion: Conclusion) -> Result<Arc<Record>, EngineError> {
+        let Conclusion { effect, record } = conclusion;
         let record: Arc<Record> = Arc::new(*record);
         self.answer_request(record.trigger);
         match effect {
@@ -39,7 +43,8 @@ impl Session {
 
     pub(super) fn compacted(&mut self, entry: EntryId, record: &Arc<Record>) -> Result<(), EngineError> {
         let state = &mut self.state;
-        (state.is_warned, state.is_reminded, state.ready, state.wasted) = (false, false, None, 0);
+        (state.is_warned, state.is_reminded, state.is_refused) = (false, false, false);
+        (state.ready, state.wasted, state.is_downshift) = (None, 0, false);
         state.events.push(Event::Completed { entry, record: record.clone() });
         self.tell_stopped();
         self.hold_to_progress(record)

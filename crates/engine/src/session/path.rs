@@ -26,7 +26,7 @@ impl Session {
         let Self { timeline, assembly, archive, state, .. } = self;
         timeline.absorb(id, lens(assembly, archive))?;
         if timeline.log().item(id).is_some_and(|item| item.role == Role::Assistant) {
-            state.recoveries = 0;
+            (state.recoveries, state.is_downshift) = (0, false);
         }
         self.outgrow_no_more()
     }

@@ -16,8 +16,7 @@ pub struct PolicyArgs {
     /// What to come down to: 25%, 16000, or -48000 (that much below the window)
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub target: Option<Threshold>,
-    /// The way of making room to try first: trim, prune, summarize, native, delegate, checkpoint or drop
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", help = strategy_help())]
     pub strategy: Option<Strategy>,
     /// Who writes the summary: `embedded` needs no model; else a name from [alias] of epitome.toml, or
     /// provider/model
@@ -78,4 +77,9 @@ pub struct InitArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+fn strategy_help() -> String {
+    let [names @ .., last] = Strategy::ALL.map(Strategy::name);
+    format!("The way of making room to try first: {} or {last}", names.join(", "))
 }

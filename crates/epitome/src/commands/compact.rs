@@ -4,7 +4,7 @@ mod run;
 mod summary_page;
 mod target;
 
-use super::{FileCommand, print_json_each};
+use super::{FileCommand, event_json, print_json_each};
 use crate::cli::CompactArgs;
 use crate::session_ports::Dry;
 use crate::transcript_file::{TranscriptFile, catalog};
@@ -16,6 +16,7 @@ use epitome_settings::Door;
 use indicatif::ProgressBar;
 use run::{CompactRun, check_range};
 use serde::Serialize;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use target::Target;
@@ -43,6 +44,9 @@ struct RecordLine {
     /// What was planned; in a dry run, where there is something to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<PricedPlan>,
+    /// What happened, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    events: Vec<Value>,
     #[serde(flatten)]
     record: Arc<Record>,
 }
@@ -147,6 +151,7 @@ fn compact_file(
             is_body: matches!(target, Target::Body(_)),
             is_priced: run.ports.is_priced(),
             plan,
+            events: one.events.iter().map(|stored| event_json(&stored.event)).collect(),
             record: one.record.clone(),
         });
         compacted.push(one);

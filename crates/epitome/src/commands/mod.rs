@@ -25,10 +25,11 @@ use crate::transcript_file::TranscriptFile;
 use anyhow::{Context as _, Result};
 use epitome_core::CallCost;
 use epitome_core::ledger::{Ledger, Operation};
-use epitome_engine::WindowSource;
+use epitome_engine::{Event, WindowSource};
 use epitome_settings::{Door, ResolvedPolicy};
 use epitome_tokens::Catalog;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::path::Path;
 
@@ -46,6 +47,15 @@ pub fn print_json_each<T: Serialize>(values: &[T]) -> Result<()> {
         [one] => print_json(one),
         several => print_json(&several),
     }
+}
+
+/// An event, for a line that holds the record of what it tells of beside it.
+pub fn event_json(event: &Event) -> Value {
+    let mut json = json!(event);
+    if let Some(fields) = json.as_object_mut() {
+        fields.remove("record");
+    }
+    json
 }
 
 /// What a command over files has for all of them: its settings, who can be asked by them, and the waiting for them.

@@ -1,13 +1,15 @@
 //! `epitome replay`: a transcript fed through the engine call by call.
 
-use super::{FileCommand, spent_text};
+use super::{FileCommand, event_json, spent_text};
 use crate::cli::ReplayArgs;
 use crate::draw::{self, Paint};
 use crate::output::Page;
 use crate::session_ports::{Dry, SessionPorts};
+use crate::terminal_operator::TerminalOperator;
 use crate::transcript_file::{TranscriptFile, catalog};
 use crate::{input, progress};
 use anyhow::{Context as _, Result};
+use epitome_core::policy::TriggerMode;
 use epitome_core::{Archive as _, Budget, CallCost, EntryId, Outcome, Record, Tokens};
 use epitome_engine::{Assembly, Driver, ReplayInput, ReplayedCall, Session, replay};
 use epitome_settings::Door;
@@ -15,6 +17,7 @@ use epitome_tokens::Usage;
 use epitome_wire::{Conversation, FixedParts, ReportedUsage};
 use indicatif::ProgressBar;
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::io::{BufWriter, Write};
@@ -33,6 +36,8 @@ struct CallLine<'a> {
     window: Tokens,
     reserve: Tokens,
     compaction: Option<&'a Record>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    events: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<Box<RawValue>>,
 }
@@ -126,7 +131,10 @@ impl ReplayRun<'_> {
         let usage = recorded_usage(conversation);
         let input =
             ReplayInput { path: &path, usage: &usage, read: &|id| conversation.originals.message(id) };
-        let driver: Driver = self.ports.driver();
+        let mut driver: Driver = self.ports.driver();
+        if session.policy().mode == TriggerMode::Ask && TerminalOperator::is_there() {
+            driver.ports_mut().operator = Some(Arc::new(TerminalOperator::new(String::new())));
+        }
         let work = replay::<anyhow::Error>(&driver, &mut session, input, each);
         self.command.waiting.run(&driver, self.bar, work)
     }
@@ -150,6 +158,7 @@ impl ReplayRun<'_> {
             window: budget.window,
             reserve: budget.reserve,
             compaction: call.compaction.as_deref(),
+            events: call.events.iter().map(event_json).collect(),
             context: self.args.contexts.then(|| self.context(fixed, call)).transpose()?,
         };
         serde_json::to_writer(&mut *out, &line)?;

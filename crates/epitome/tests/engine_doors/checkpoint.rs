@@ -4,14 +4,14 @@ use crate::sandbox::{Sandbox, talk};
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// Runs a program at a terminal of its own and types an answer when it is asked: `answer`, or nothing.
+/// Runs a program at a terminal of its own and types an answer whenever it is asked: `answer`, or nothing.
 const TERMINAL: &str = "
 import os, pty, sys
 answer, program = sys.argv[1].encode(), sys.argv[2:]
 pid, terminal = pty.fork()
 if pid == 0:
     os.execv(program[0], program)
-seen, is_asked = b'', False
+seen, asked = b'', 0
 while True:
     try:
         data = os.read(terminal, 4096)
@@ -20,8 +20,8 @@ while True:
     if not data:
         break
     seen += data
-    if not is_asked and b'[r]eject?' in seen:
-        is_asked = True
+    if seen.count(b'[r]eject?') > asked:
+        asked += 1
         os.write(terminal, answer)
 sys.stdout.buffer.write(seen)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
@@ -32,8 +32,19 @@ const COMPACT: [&str; 10] =
 
 /// What is shown at a terminal where someone types `answer`, and the record that was written, if one was.
 fn at_terminal(sandbox: &Sandbox, answer: &str, more: &[&str]) -> (String, Option<Value>) {
+    let (shown, ran) = run_at_terminal(sandbox, &[&COMPACT[..], more].concat(), answer);
+    assert!(ran, "{shown}");
+    let mark =
+        sandbox.text("out").lines().find(|line| line.contains("\"mark\":\"compaction\"")).map(str::to_owned);
+    let record =
+        mark.map(|line| serde_json::from_str::<Value>(&line).expect("JSON")["mark"]["record"].take());
+    (shown, record)
+}
+
+/// What is shown at a terminal where someone types `answer`, and whether the program succeeds.
+fn run_at_terminal(sandbox: &Sandbox, args: &[&str], answer: &str) -> (String, bool) {
     sandbox.put("terminal.py", TERMINAL);
-    let program = sandbox.command(&[&COMPACT[..], more].concat());
+    let program = sandbox.command(args);
     let mut command = Command::new("python3");
     command.arg("terminal.py").arg(answer).arg(program.get_program()).args(program.get_args());
     command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -42,13 +53,7 @@ fn at_terminal(sandbox: &Sandbox, answer: &str, more: &[&str]) -> (String, Optio
     }
     command.env("EDITOR", format!("python3 {}", sandbox.path("editor.py").display())).env_remove("VISUAL");
     let ran = command.output().expect("python3 runs");
-    let shown = String::from_utf8_lossy(&ran.stdout).into_owned();
-    assert!(ran.status.success(), "{shown}");
-    let mark =
-        sandbox.text("out").lines().find(|line| line.contains("\"mark\":\"compaction\"")).map(str::to_owned);
-    let record =
-        mark.map(|line| serde_json::from_str::<Value>(&line).expect("JSON")["mark"]["record"].take());
-    (shown, record)
+    (String::from_utf8_lossy(&ran.stdout).into_owned(), ran.status.success())
 }
 
 #[test]
@@ -95,4 +100,15 @@ fn nobody_in_time_is_as_nobody_at_all() {
     let record = record.expect("it was compacted");
     let passed = json!([{"strategy": "checkpoint", "why": "nobody decided in time"}]);
     assert_eq!((&record["strategy"], &record["fallbacks"]), (&json!("summarize"), &passed));
+}
+
+#[test]
+fn a_replay_that_asks_waits_for_the_person_at_the_terminal() {
+    let sandbox = Sandbox::with(talk("gpt-5", 40));
+    let command = ["replay", "session", "--window", "8000", "--set", "mode=ask"];
+    let (shown, ran) = run_at_terminal(&sandbox, &command, "a\n");
+    assert!(ran && shown.contains("a compaction waits for you: of "), "{shown}");
+    assert!(shown.contains("(summarize)"), "{shown}");
+    let (shown, ran) = run_at_terminal(&sandbox, &command, "r\n");
+    assert!(ran && shown.contains("the operator said no: rejected at the checkpoint"), "{shown}");
 }

@@ -225,3 +225,18 @@ fn a_dry_run_starts_no_process() {
     assert_eq!((&record["outcome"], record.get("hooks")), (&json!("compacted"), None));
     assert!(!sandbox.path("asked").exists(), "the hook was started");
 }
+
+#[test]
+fn what_a_hook_did_after_a_compaction_is_kept_with_it() {
+    let sandbox = hooked("if asked['hook'] == 'post_compact': sys.exit('no room for notes')", "");
+    let record = compact(&sandbox, &[]);
+    let mark =
+        sandbox.text("out").lines().find(|line| line.contains("\"mark\":\"compaction\"")).map(str::to_owned);
+    let mut mark: Value = serde_json::from_str(&mark.expect("it was compacted")).expect("JSON");
+    let stored = mark["mark"]["record"].take();
+    assert!(told(&stored).iter().any(|(_, told)| told.starts_with("failed after it: ")), "{stored}");
+    assert_eq!(told(&stored), told(&record));
+    let names: Vec<&Value> =
+        record["events"].as_array().expect("a list").iter().map(|one| &one["event"]).collect();
+    assert_eq!(names, ["compaction.triggered", "compaction.completed", "compaction.hook-failed"]);
+}

@@ -3,6 +3,7 @@
 
 #[cfg(unix)]
 mod checkpoint;
+mod events;
 mod hooks;
 mod native;
 mod pruning;

@@ -1,8 +1,8 @@
 //! The cases: for each setting a scenario in which it matters, and two values that must come to something different.
 
 use crate::scenario::Scenario::{
-    self, Chat, Idle, KnownModel, Operator, Overflow, PatientWork, Pictures, Project, Reminders, ResumedWork,
-    Skills, ToolLoop, UnknownModel, Watched, Work,
+    self, Chat, Idle, KnownModel, LeftBranch, Operator, Overflow, PatientWork, Pictures, Project, Reminders,
+    ResumedWork, Skills, ToolLoop, UnknownModel, Watched, Work,
 };
 use epitome_settings::Door;
 
@@ -80,6 +80,10 @@ const BARE: (&str, &str) = ("trigger.output", "none");
 #[rustfmt::skip]
 pub(crate) const CASES: &[Case] = &[
     case("mode", "auto", "off", Work, &[]),
+    case("mode", "auto", "remind", Work, &[]),
+    case("mode", "auto", "ask", Work, &[]).behind(REPLAY),
+    case("mode", "auto", "ask", Operator, &[]).behind(SERVE),
+    case("mode", "remind", "ask", Operator, &[]).behind(SERVE),
     case("strategy", "summarize,drop", "drop", Work, &[]),
 
     case("trigger.at", "80%", "40%", Work, &[("trigger.target", "30%")]).behind(LIVE),
@@ -219,6 +223,9 @@ pub(crate) const CASES: &[Case] = &[
     case("speculate.lead_max", "32000", "100", PatientWork, &[BY_MODEL, SPECULATES, ("speculate.lead", "40%"), ("speculate.lead_min", "0")]),
     case("speculate.growth_max", "20000", "100", PatientWork, &[BY_MODEL, SPECULATES, ("speculate.lead", "40%"), ("speculate.lead_min", "0")]),
     case("speculate.wasted_max", "2", "0", PatientWork, &[BY_MODEL, SPECULATES, ("speculate.lead", "40%"), ("speculate.lead_min", "0")]),
+
+    case("branch.at", "-16384", "1%", LeftBranch, &[BY_MODEL]),
+    case("branch.output_max", "2048", "300", LeftBranch, &[BY_MODEL]),
 ];
 
 /// What is declared and not proven yet, with the reason. It can only become less.

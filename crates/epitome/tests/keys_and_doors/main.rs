@@ -11,7 +11,7 @@ mod talk;
 use cases::{CASES, Case, FREED, UNPROVEN};
 use epitome_settings::Door;
 use epitome_settings::schema::{self, KEYS, Key, ValueKind};
-use observed::Observed;
+use observed::{Difference, Observed};
 use scenario::Scenario;
 use stage::{Run, program, variable};
 use std::collections::{BTreeMap, HashMap};
@@ -71,8 +71,8 @@ fn measured(mut run: Run) -> Run {
     run
 }
 
-fn case_of(key: &Key, door: Door) -> Option<&'static Case> {
-    CASES.iter().find(|case| case.key == key.name && case.doors.contains(&door))
+fn cases_of(key: &Key, door: Door) -> Vec<&'static Case> {
+    CASES.iter().filter(|case| case.key == key.name && case.doors.contains(&door)).collect()
 }
 
 fn unproven(key: &Key, door: Door) -> Option<&'static str> {
@@ -144,7 +144,7 @@ fn keys() -> Vec<&'static Key> {
 }
 
 /// What a case comes to behind a door, or what is wrong with it.
-fn judge(case: &Case, [from, to]: &[Arc<Observed>; 2], door: Door) -> Result<Cell, String> {
+fn judge(case: &Case, [from, to]: &[Arc<Observed>; 2], door: Door) -> Result<Vec<Difference>, String> {
     let name = format!("{} from {} to {} behind {door}", case.key, case.from, case.to);
     let failed = [from, to].into_iter().filter_map(|seen| seen.failure.as_ref());
     let failed: Vec<&String> = failed.collect();
@@ -155,8 +155,22 @@ fn judge(case: &Case, [from, to]: &[Arc<Observed>; 2], door: Door) -> Result<Cel
     if differences.is_empty() {
         Err(format!("{name} changes nothing: {}", to.outline()))
     } else {
-        Ok(Cell::Changes(differences))
+        Ok(differences)
     }
+}
+
+/// What all cases of a key come to behind a door.
+fn judge_all(cases: impl Iterator<Item = Result<Vec<Difference>, String>>) -> Result<Cell, String> {
+    let mut all = Vec::new();
+    for differences in cases {
+        differences?.into_iter().for_each(|one| {
+            if !all.contains(&one) {
+                all.push(one)
+            }
+        });
+    }
+    all.sort_unstable();
+    Ok(Cell::Changes(all))
 }
 
 #[test]
@@ -166,21 +180,22 @@ fn every_key_changes_something_behind_each_door_it_declares_and_is_refused_elsew
     let all: Vec<(&Key, Door)> = keys.iter().flat_map(|&key| Door::ALL.map(|door| (key, door))).collect();
     let pairs = each(&all, |&(key, door)| {
         let is_run = key.doors.contains(&door) && unproven(key, door).is_none();
-        case_of(key, door).filter(|_| is_run).map(|case| runs(case, door))
+        let cases = if is_run { cases_of(key, door) } else { Vec::new() };
+        cases.into_iter().map(|case| (case, runs(case, door))).collect::<Vec<_>>()
     });
-    let mut distinct: Vec<Run> = pairs.iter().flatten().flatten().cloned().collect();
+    let mut distinct: Vec<Run> = pairs.iter().flatten().flat_map(|(_, runs)| runs).cloned().collect();
     // Those that wait begin first.
     distinct.sort_by_key(|run| (!run.scenario.waits(), format!("{run:?}")));
     distinct.dedup();
     let seen: HashMap<Run, Arc<Observed>> =
         distinct.iter().cloned().zip(each(&distinct, |run| Arc::new(run.observe()))).collect();
-    let cells = each(&all.iter().zip(&pairs).collect::<Vec<_>>(), |&(&(key, door), runs)| {
-        match (runs, case_of(key, door)) {
-            _ if !key.doors.contains(&door) => fault_of_refusal(key, door).map_or(Ok(Cell::Refused), Err),
-            _ if unproven(key, door).is_some() => Ok(Cell::Unproven),
-            (Some(runs), Some(case)) => judge(case, &[0, 1].map(|at| seen[&runs[at]].clone()), door),
-            (None, _) | (_, None) => Err(format!("{} has no case behind {door}", key.name)),
-        }
+    let cells = each(&all.iter().zip(&pairs).collect::<Vec<_>>(), |&(&(key, door), runs)| match &runs[..] {
+        _ if !key.doors.contains(&door) => fault_of_refusal(key, door).map_or(Ok(Cell::Refused), Err),
+        _ if unproven(key, door).is_some() => Ok(Cell::Unproven),
+        [] => Err(format!("{} has no case behind {door}", key.name)),
+        cases => judge_all(
+            cases.iter().map(|(case, runs)| judge(case, &[0, 1].map(|at| seen[&runs[at]].clone()), door)),
+        ),
     });
     let faults: Vec<&String> = cells.iter().filter_map(|cell| cell.as_ref().err()).collect();
     assert!(faults.is_empty(), "{} of {}:\n{faults:#?}", faults.len(), cells.len());

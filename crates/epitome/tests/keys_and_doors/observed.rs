@@ -20,7 +20,7 @@ pub(crate) struct Observed {
 }
 
 /// A kind of thing in which two runs differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Difference {
     Context,
     Request,

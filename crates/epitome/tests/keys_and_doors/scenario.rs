@@ -34,6 +34,8 @@ pub(crate) enum Scenario {
     Idle,
     /// Work of somebody who leaves time between requests for what is done in the background.
     PatientWork,
+    /// Work that somebody leaves for an earlier place, with a summary of what they leave.
+    LeftBranch,
     /// Work with an operator who approves what waits for them: at a terminal, or through the API.
     Operator,
 }
@@ -72,13 +74,15 @@ pub(crate) enum After {
     Idle,
     /// Between requests, the end of what is done in the background is waited for.
     Settle,
+    /// The session is moved to its beginning, with a summary of what it leaves.
+    Navigate,
     /// Whatever waits for a word is approved.
     Approve,
 }
 
 impl Scenario {
     /// All of them.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Chat,
         Self::UnknownModel,
         Self::KnownModel,
@@ -93,6 +97,7 @@ impl Scenario {
         Self::Skills,
         Self::Idle,
         Self::PatientWork,
+        Self::LeftBranch,
         Self::Operator,
     ];
 
@@ -133,6 +138,7 @@ impl Scenario {
             Self::PatientWork => {
                 Setup { messages: talk::work(17), skipped_calls: 22, after: After::Settle, ..work }
             }
+            Self::LeftBranch => Setup { after: After::Navigate, window: None, ..work },
             Self::Operator => Setup { after: After::Approve, ..work },
         }
     }

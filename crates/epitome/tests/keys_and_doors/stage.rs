@@ -153,7 +153,7 @@ impl<'r> Stage<'r> {
         args.extend(self.setup.has_files.then_some(["--project", "project"]).into_iter().flatten());
         let (out, told) = match self.setup.after {
             After::Approve => self.printed_at_terminal(&args),
-            After::Nothing | After::Idle | After::Settle => self.printed(&args),
+            After::Nothing | After::Idle | After::Settle | After::Navigate => self.printed(&args),
         };
         let records = out.lines().map(json_of).collect();
         let context = self.read("out.json");
@@ -241,6 +241,11 @@ impl<'r> Stage<'r> {
                 }
             }
             operator.inspect(tokio::task::JoinHandle::abort);
+            if self.setup.after == After::Navigate {
+                let url = format!("{}/api/v1/sessions/s0001/navigate", proxy.address);
+                let reply = client().post(url).json(&json!({"to": "m0000", "summary": true})).send().await;
+                assert!(reply.expect("the proxy answers").status().is_success(), "{:?}", self.run);
+            }
         });
         let sessions = RUNTIME.block_on(self.sessions(&proxy));
         drop(proxy);
@@ -309,8 +314,9 @@ async fn approve(address: String) {
         }
         tokio::time::sleep(THINKING_TIME).await;
         let still = waiting().await;
-        for session in still.as_array().into_iter().flatten().filter_map(|one| one["session"].as_str()) {
-            let url = format!("{address}/api/v1/sessions/{session}/checkpoints");
+        for checkpoint in still.as_array().into_iter().flatten().filter_map(|one| one["checkpoint"].as_str())
+        {
+            let url = format!("{address}/api/v1/checkpoints/{checkpoint}");
             drop(client().post(url).json(&json!({"decision": "approve"})).send().await);
         }
     }

@@ -1,7 +1,7 @@
 //! Documents: they name every command and setting, and no place on anyone's machine.
 
 use super::{none_of, root, text};
-use epitome_core::Settings;
+use epitome_core::{Settings, Strategy, Trigger};
 use epitome_settings::Door;
 use epitome_settings::schema::{KEYS, Key, ValueKind};
 use epitome_wire::{FORMATS, Format};
@@ -41,6 +41,16 @@ fn every_command_and_flag_is_documented() {
         faults.extend(missing.map(|flag| format!("docs/reference/cli.md: `{command}` lacks {flag}")));
     }
     none_of(faults);
+}
+
+#[test]
+fn every_event_is_documented() {
+    let (page, source) = (text("docs/reference/events.md"), text("crates/engine/src/event.rs"));
+    let names = source.lines().filter_map(|line| line.trim().strip_prefix("#[serde(rename = \""));
+    let names: Vec<&str> = names.filter_map(|rest| rest.split('"').next()).collect();
+    assert!(names.len() > 10, "events are named one by one: {names:?}");
+    let missing = names.iter().filter(|name| !page.contains(&format!("`{name}`")));
+    none_of(missing.map(|name| format!("docs/reference/events.md lacks `{name}`")).collect());
 }
 
 /// The text between a heading and the next of its rank.
@@ -120,6 +130,37 @@ fn the_tables_of_settings_are_made_from_the_schema() {
         return fs::write(root().join("docs/reference/settings.md"), made).expect("it can be written");
     }
     assert!(made == page, "docs/reference/settings.md is out of date; run with {UPDATE}=1");
+}
+
+/// A page with what stands between its marks of this name replaced.
+fn with_list(page: &str, name: &str, list: &str) -> String {
+    let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
+    let (before, rest) = page.split_once(&begin).expect("the list begins");
+    let (_, behind) = rest.split_once(&end).expect("the list ends");
+    format!("{before}{begin}{list}{end}{behind}")
+}
+
+#[test]
+fn strategies_and_triggers_are_those_of_their_tables() {
+    let rows = Strategy::ALL.map(|strategy| format!("| `{strategy}` | {} |\n", strategy.about()));
+    let strategies = format!("| name | |\n|---|---|\n{}", rows.concat());
+    let name = |value: serde_json::Value| value.as_str().expect("a name").to_owned();
+    let rows = Trigger::ALL.map(|trigger| {
+        let [of, source] = [serde_json::json!(trigger), serde_json::json!(trigger.kind().source)].map(name);
+        format!("| `{of}` | `{source}` | {} |\n", trigger.about())
+    });
+    let triggers = format!("| trigger | source | when |\n|---|---|---|\n{}", rows.concat());
+    let lists = [("settings.md", "strategies", strategies), ("events.md", "triggers", triggers)];
+    for (file, name, list) in lists {
+        let path = format!("docs/reference/{file}");
+        let page = text(&path);
+        let made = with_list(&page, name, &list);
+        if std::env::var_os(UPDATE).is_some() {
+            fs::write(root().join(path), made).expect("it can be written");
+        } else {
+            assert!(made == page, "{path} is out of date; run with {UPDATE}=1");
+        }
+    }
 }
 
 #[test]

@@ -151,5 +151,75 @@ async fn people_undo_redo_judge_and_pin_between_requests() {
     let (status, refused) = act(Method::POST, "/compactions/m0004/undo", json!({})).await;
     let why = "an undo names m0004, which is no compaction or edit";
     assert_eq!((status, refused["error"].as_str()), (409, Some(why)));
-    assert_eq!(act(Method::POST, "/checkpoints", json!({"decision": "approve"})).await.0, 404);
+}
+
+/// What an act on the first session answers: its status, and its body.
+async fn act(stage: &Stage, path: &str, json: Value) -> (u16, Value) {
+    let request = stage.request(reqwest::Method::POST, &format!("/api/v1/sessions/s0001/{path}")).json(&json);
+    let (status, body) = answer(request).await;
+    (status.as_u16(), serde_json::from_slice::<Value>(&body).unwrap_or_default())
+}
+
+#[tokio::test]
+async fn a_session_moves_about_its_tree_with_and_without_a_word_on_what_it_leaves() {
+    let stage = Stage::new(quiet(), 64_000).await;
+    let all = history(20, "the parser");
+    assert_eq!(answer(stage.post("/v1/messages", body(&all[..41], false))).await.0, StatusCode::OK);
+    let (status, labelled) = act(&stage, "labels", json!({"text": "before the rewrite"})).await;
+    assert_eq!((status, labelled["entries"].as_array().map(Vec::len)), (200, Some(1)), "{labelled}");
+    let (status, moved) =
+        act(&stage, "navigate", json!({"to": "m0004", "summary": true, "focus": "tests"})).await;
+    let leaf = moved["leaf"].as_str().expect("an entry").to_owned();
+    assert_eq!((status, &moved["summary"]), (200, &moved["leaf"]), "{moved}");
+    let told = stage.json(&format!("/api/v1/sessions/s0001/messages/{leaf}")).await.to_string();
+    assert!(told.contains("<epitome-branch covers=\\\"m0005-m0040\\\">"), "{told}");
+    let moved = act(&stage, "navigate", json!({"to": "m0008"})).await;
+    assert_eq!(moved, (200, json!({"session": "s0001", "leaf": "m0008", "summary": null})));
+    let moved = act(&stage, "rollback", json!({"to": "m0002"})).await;
+    assert_eq!(moved, (200, json!({"session": "s0001", "leaf": "m0002", "summary": null})));
+    assert_eq!(act(&stage, "rollback", json!({"to": "m9999"})).await.0, 404);
+    assert_eq!(act(&stage, "navigate", json!({"to": "m9999"})).await.0, 404);
+    assert_eq!(answer(stage.post("/v1/messages", body(&all[..45], false))).await.0, StatusCode::OK);
+    assert_eq!(arrived(&stage)[1], all[..45], "the client's own list is the client's");
+}
+
+#[tokio::test]
+async fn a_compaction_asked_for_in_a_turn_is_made_at_its_end() {
+    // More than the target of a compaction, less than its trigger.
+    let stage = Stage::new(quiet(), 10_000).await;
+    let all = history(20, "the parser");
+    let send = async |count: usize| {
+        assert_eq!(answer(stage.post("/v1/messages", body(&all[..count], false))).await.0, StatusCode::OK);
+        arrived(&stage).pop().expect("it arrived").len()
+    };
+    // The newest message is a result: its turn goes on.
+    assert_eq!(send(43).await, 43);
+    let (status, asked) = act(&stage, "compact", json!({"at_turn_end": true})).await;
+    assert_eq!((status, &asked["record"]), (200, &Value::Null), "{asked}");
+    assert_eq!(send(43).await, 43, "the turn still runs");
+    assert!(send(45).await < 45, "it has ended");
+    let record = stage.sessions().await[0]["compactions"][0].clone();
+    assert_eq!((&record["trigger"], &record["outcome"]), (&json!("requested"), &json!("compacted")));
+}
+
+#[tokio::test]
+async fn a_smaller_model_in_the_same_conversation_is_a_trigger_of_its_own() {
+    let stage = Stage::with_windows_of_the_catalog(quiet()).await;
+    let all = history(400, "the parser");
+    let send = async |model: &str, turns: usize| {
+        let messages: Vec<Value> = all[..turns * 4].iter().chain(all.last()).cloned().collect();
+        let mut body: Value = serde_json::from_str(&body(&messages, false)).expect("JSON");
+        body["model"] = json!(model);
+        assert_eq!(answer(stage.post("/v1/messages", body.to_string())).await.0, StatusCode::OK);
+    };
+    send("claude-sonnet-4-5", 300).await;
+    send("gpt-3.5-turbo", 300).await;
+    let triggers = async || {
+        let session = stage.sessions().await.remove(0);
+        let made = session["compactions"].as_array().expect("a list").clone();
+        made.iter().map(|one| one["trigger"].as_str().expect("a word").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(triggers().await, ["downshift"]);
+    send("gpt-3.5-turbo", 400).await;
+    assert_eq!(triggers().await, ["downshift", "threshold"], "once it is the session's model");
 }

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use epitome_core::{Policy, Tokens};
-use epitome_engine::FrozenClock;
-use epitome_server::{Server, ServerSettings, SessionRule, Upstreams};
+use epitome_engine::{Clock, FrozenClock};
+use epitome_server::{OperatorNotice, Server, ServerSettings, SessionRule, Upstreams};
 use epitome_tokens::Catalog;
 use epitome_upstream::{Handle, Keep, Script, Upstream};
 use reqwest::{Client, RequestBuilder, StatusCode};
@@ -36,6 +36,30 @@ impl Stage {
         Self { upstream, url, client: Client::new(), _running: running }
     }
 
+    /// The same with a server by this rule and clock, which hands what it tells to `tell`.
+    pub(crate) async fn by(
+        rule: SessionRule,
+        window: u64,
+        clock: Arc<dyn Clock>,
+        tell: impl Fn(&OperatorNotice) + Send + Sync + 'static,
+    ) -> Self {
+        let script = Script { keep: Keep::Bodies, tool_rounds: 0, ..Script::default() };
+        let upstream = Upstream::start(script).await.expect("a free port");
+        let settings = ServerSettings {
+            clock,
+            tell: Arc::new(tell),
+            ..settings(&upstream.base_url, rule, Some(Tokens(window)))
+        };
+        let (url, running) = run(settings).await;
+        Self { upstream, url, client: Client::new(), _running: running }
+    }
+
+    /// What a path of the API answers.
+    pub(crate) async fn json(&self, path: &str) -> Value {
+        let (_, body) = answer(self.get(path)).await;
+        serde_json::from_slice(&body).expect("JSON")
+    }
+
     /// A request to the server.
     pub(crate) fn request(&self, method: reqwest::Method, path: &str) -> RequestBuilder {
         self.client.request(method, format!("{}{path}", self.url)).header("x-api-key", "a key")
@@ -53,8 +77,7 @@ impl Stage {
 
     /// The sessions, as the server lists them.
     pub(crate) async fn sessions(&self) -> Vec<Value> {
-        let (_, body) = answer(self.get("/api/v1/sessions")).await;
-        serde_json::from_slice(&body).expect("a list")
+        self.json("/api/v1/sessions").await.as_array().expect("a list").clone()
     }
 
     /// The bodies that reached the upstream, with the status each was answered with.
@@ -74,15 +97,22 @@ pub(crate) async fn serve_as(
     rule: SessionRule,
     window: Option<Tokens>,
 ) -> (String, oneshot::Sender<()>) {
+    run(settings(base, rule, window)).await
+}
+
+fn settings(base: &str, rule: SessionRule, window: Option<Tokens>) -> ServerSettings {
     let base: epitome_server::Upstream = base.parse().expect("a base URL");
-    let settings = ServerSettings {
+    ServerSettings {
         upstreams: Upstreams { anthropic: base.clone(), openai: base },
         rules: Arc::new(rule),
         window,
         catalog: Arc::new(Catalog::built_in().clone()),
         clock: Arc::new(FrozenClock),
         tell: Arc::new(|_| {}),
-    };
+    }
+}
+
+async fn run(settings: ServerSettings) -> (String, oneshot::Sender<()>) {
     let server = Server::bind(([127, 0, 0, 1], 0).into(), settings).await.expect("a free port");
     let url = format!("http://{}", server.address());
     let (running, stopped) = oneshot::channel();

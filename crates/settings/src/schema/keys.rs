@@ -26,7 +26,7 @@ const LIVE: &[Door] = &[Door::Replay, Door::Serve];
 const ASKED: &[Door] = &[Door::Compact, Door::Serve];
 const COMPACT: &[Door] = &[Door::Compact];
 const SERVE: &[Door] = &[Door::Serve];
-/// It describes a preset, or is the engine's alone: no door of the program gives it anything to work on.
+/// It describes a preset: no door of the program gives it anything to work on.
 const NOWHERE: &[Door] = &[];
 
 const fn set(name: &'static str, kind: ValueKind, doors: &'static [Door], about: &'static str) -> Key {
@@ -158,6 +158,6 @@ pub const KEYS: &[Key] = &[
     set("speculate.growth_max", Number, SERVE, "it is made again when more than this would be left out of it"),
     set("speculate.wasted_max", Number, SERVE, "how many may be thrown away in a row"),
 
-    set("branch.at", Threshold, NOWHERE, "the point in the summariser's window up to which the newest of the branch is read"),
-    set("branch.output_max", Number, NOWHERE, "the limit of the answer that summarises a branch"),
+    set("branch.at", Threshold, SERVE, "the point in the summariser's window up to which the newest of the branch is read"),
+    set("branch.output_max", Number, SERVE, "the limit of the answer that summarises a branch"),
 ];

@@ -101,7 +101,7 @@ fn what_a_door_does_not_look_at_is_refused_where_it_was_said_for_this_run() {
     let told = [
         serving(Sources { flags: flags.clone(), ..Sources::default() }),
         compacting(environment("pi", &[("EPITOME_TRIGGER__MEASURE", "count")])),
-        serving(environment("pi", &[("EPITOME_BRANCH__AT", "-9000")])),
+        serving(environment("pi", &[("EPITOME_ABOUT", "mine")])),
         compacting(call),
     ];
     assert_eq!(
@@ -109,7 +109,7 @@ fn what_a_door_does_not_look_at_is_refused_where_it_was_said_for_this_run() {
         [
             "command line: `--set restore.files` is not used by `serve`; it works with `compact`",
             "environment: `EPITOME_TRIGGER__MEASURE` is not used by `compact`; it works with `replay` and `serve`",
-            "environment: `EPITOME_BRANCH__AT` is not used by `serve`; no command that compacts looks at it",
+            "environment: `EPITOME_ABOUT` is not used by `serve`; no command that compacts looks at it",
             "this call: `enabled` is not used by `compact`; it works with `replay` and `serve`",
         ]
     );
@@ -119,7 +119,7 @@ fn what_a_door_does_not_look_at_is_refused_where_it_was_said_for_this_run() {
 
 #[test]
 fn what_a_door_does_not_look_at_is_one_note_for_each_file_of_ones_own() {
-    let mut sources = project("preset = \"team\"\n[restore]\nfiles = 3\n[branch]\nat = \"50%\"");
+    let mut sources = project("preset = \"team\"\n[restore]\nfiles = 3\n");
     sources.user = Some(text("user.toml", "[restore]\nfiles = 2\nfile_tokens = 900"));
     let file = text("team.toml", "base = \"claude-code\"\n[restore]\nlarger_file = \"path\"");
     sources.presets = vec![OwnPreset { name: "team".into(), file }];
@@ -127,7 +127,7 @@ fn what_a_door_does_not_look_at_is_one_note_for_each_file_of_ones_own() {
     assert_eq!(
         one.notes,
         [
-            "epitome.toml: `restore.files`, `branch.at` are not used by `serve`",
+            "epitome.toml: `restore.files` is not used by `serve`",
             "user.toml: `restore.file_tokens` is not used by `serve`",
             "preset team (team.toml): `restore.larger_file` is not used by `serve`",
         ]

@@ -11,6 +11,7 @@ use crate::terminal_operator::TerminalOperator;
 use crate::transcript_file::{OpenConversation, TranscriptFile};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{EntryId, Outcome, Policy, Range, Record, Strategy, Trigger, fence};
+use epitome_engine::store::EventPosition;
 use epitome_engine::{AskScope, CompactOptions, Restorer, Session, SessionOptions};
 use epitome_settings::ResolvedPolicy;
 use indicatif::ProgressBar;
@@ -58,7 +59,10 @@ impl<'a> CompactRun<'a> {
             bail!("{}", record.outcome.why().unwrap_or_default());
         }
         let session = self.look(&open)?;
-        Ok((CompactedConversation { number, record, appended: open.store.appended(), session }, plan))
+        let events = async { Ok(open.engine.events(EventPosition::default()).await?) };
+        let events = self.command.waiting.to_the_end(events)?;
+        let appended = open.store.appended();
+        Ok((CompactedConversation { number, record, appended, events, session }, plan))
     }
 
     fn open(&self, number: usize) -> Result<OpenConversation> {

@@ -6,6 +6,7 @@ use crate::transcript_file::TranscriptFile;
 use crate::{input, output};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{Compaction, Entry, EntryId, Expressible, Mark, Record, ledger::Operation};
+use epitome_engine::store::StoredEvent;
 use epitome_engine::{AppendedEntry, Session};
 use epitome_wire::{Boundary, ByteSource, Format, Protocol, append, can_express, native};
 use std::io::Write;
@@ -30,6 +31,8 @@ pub(super) struct CompactedConversation {
     pub record: Arc<Record>,
     /// What the engine appended, in order.
     pub appended: Vec<AppendedEntry>,
+    /// What happened, in order.
+    pub events: Vec<StoredEvent>,
     pub session: Session,
 }
 
