@@ -140,6 +140,14 @@ pub enum LogError {
 }
 
 impl Log {
+    /// The compaction or edit that a mark puts to use: itself, or the one it applies or uses again.
+    pub fn pass_of(&self, mark: EntryId) -> EntryId {
+        match self.mark_of(mark) {
+            Some(Mark::Apply { of } | Mark::Redo { of }) => *of,
+            Some(_) | None => mark,
+        }
+    }
+
     /// Whether a compaction or edit can be used on the path that ends in `leaf`.
     pub fn can_apply(&self, pass: EntryId, leaf: Option<EntryId>) -> bool {
         Mark::Apply { of: pass }.check(self, leaf).is_ok()

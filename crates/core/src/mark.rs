@@ -5,7 +5,7 @@
 //! newest when they were made. A compaction also *covers* a prefix: other paths through its last covered message may
 //! apply it ([`Mark::Apply`]) instead of making one of their own.
 
-use crate::{Compaction, Edit, Entry, EntryId, Log, LogError, Record, Tail, Tokens};
+use crate::{Compaction, Edit, Entry, EntryId, Form, Log, LogError, Record, Tail, Tokens};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -187,6 +187,27 @@ impl Mark {
         }
     }
 
+    /// Forms that messages take on by a compaction or edit.
+    pub fn forms(&self) -> Option<&[(EntryId, Form)]> {
+        match self {
+            Self::Compaction { compaction, .. } => Some(&compaction.forms),
+            Self::Edit { edit, .. } => Some(&edit.forms),
+            Self::Apply { .. }
+            | Self::Undo { .. }
+            | Self::Redo { .. }
+            | Self::Pin { .. }
+            | Self::Unpin { .. }
+            | Self::Label { .. }
+            | Self::Judgement { .. }
+            | Self::Usage(_)
+            | Self::Failure
+            | Self::Floor { .. }
+            | Self::Refill
+            | Self::Hold { .. }
+            | Self::Reset => None,
+        }
+    }
+
     /// The same mark, with the marks it names called otherwise.
     #[must_use]
     pub fn with_targets(&self, name: impl Fn(EntryId) -> EntryId) -> Self {
@@ -255,12 +276,8 @@ fn check_pass(what: &'static str, log: &Log, id: EntryId) -> Result<(), LogError
 /// Refuses to name a compaction or edit that is neither in use on the path, taken back there or not, nor could be.
 fn check_held(what: &'static str, log: &Log, id: EntryId, leaf: Option<EntryId>) -> Result<(), LogError> {
     check_pass(what, log, id)?;
-    let is_held = |mark: EntryId| match log.mark_of(mark) {
-        Some(Mark::Apply { of }) => *of == id,
-        Some(_) | None => mark == id,
-    };
     let marks = log.marks_on(&log.path_of(leaf));
-    let has_place = marks.into_iter().any(is_held) || log.can_apply(id, leaf);
+    let has_place = marks.into_iter().any(|mark| log.pass_of(mark) == id) || log.can_apply(id, leaf);
     has_place.then_some(()).ok_or(LogError::NotHeld { what, id })
 }
 
@@ -300,11 +317,8 @@ impl<'l> PathMessages<'l> {
     /// compaction can join them again.
     fn is_late(&self, call: EntryId, answer: EntryId) -> bool {
         let hides = |id: EntryId| {
-            let of = match self.log.mark_of(id) {
-                Some(Mark::Apply { of }) => *of,
-                Some(_) | None => id,
-            };
-            self.log.compaction(of).is_some_and(|compaction| compaction.hides(call))
+            let compaction = self.log.compaction(self.log.pass_of(id));
+            compaction.is_some_and(|compaction| compaction.hides(call))
         };
         let between = self.entries.iter().filter(|&&id| (call..answer).contains(&id));
         between.copied().any(|id| hides(id) || self.log.marks_at(Some(id)).iter().any(|&mark| hides(mark)))

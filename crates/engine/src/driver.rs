@@ -247,6 +247,9 @@ impl Driver {
             return Ok(surface(session, why.into()));
         }
         session.state.recoveries += 1;
+        if let Some(record) = reuse_after_overflow(session, over)? {
+            return Ok(Recovery::Retry(Box::new(session.step(Some(record)))));
+        }
         let asking = if session.breaker().is_open() { AskScope::Nobody } else { AskScope::Everybody };
         let circumstances = Circumstances { over, is_passed: true, ..Circumstances::default() };
         let options = CompactOptions { circumstances, asking, ..CompactOptions::default() };
@@ -305,6 +308,19 @@ pub(crate) fn announce(session: &mut Session, trigger: Trigger) {
 pub(crate) fn extend_far_ledger(session: &mut Session) -> Result<(), EngineError> {
     let archive = session.archive().clone();
     Ok(session.timeline_mut().extend_far_ledger(&*archive)?)
+}
+
+/// Uses a compaction made on another path, where it frees what the provider misses.
+fn reuse_after_overflow(
+    session: &mut Session,
+    over: Option<Tokens>,
+) -> Result<Option<Arc<Record>>, EngineError> {
+    let Some(of) = session.available()? else { return Ok(None) };
+    let before = session.context().tokens();
+    let record = session.apply(of, Trigger::Overflow)?;
+    let after = session.context().tokens();
+    let is_enough = session.budget().fits(after) && over.is_none_or(|over| before.less(after) >= over);
+    Ok(is_enough.then_some(record))
 }
 
 /// Why no room may be made for a request that the provider refused.

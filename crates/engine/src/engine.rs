@@ -19,6 +19,7 @@ use crate::store::{
 };
 use epitome_core::{EntryId, Judgement, Message, Record, Tokens, Trigger};
 use epitome_tokens::Usage;
+use futures_util::lock::Mutex as AsyncMutex;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -30,6 +31,8 @@ pub struct Engine {
     /// Runs summaries in the background; without it none is made before it is needed.
     spawn: Option<Arc<dyn Spawn>>,
     live: Mutex<HashMap<SessionId, Arc<SessionTree>>>,
+    /// Held by whoever takes a session into memory, or lets it go.
+    openings: AsyncMutex<()>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -73,7 +76,7 @@ pub struct HashedMessages {
 impl Engine {
     /// An engine over a store.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, spawn: None, live: Mutex::default() }
+        Self { store, spawn: None, live: Mutex::default(), openings: AsyncMutex::default() }
     }
 
     /// The same, with summaries made in the background where a policy wants that.
@@ -111,7 +114,8 @@ impl Engine {
     ) -> Result<Vec<EntryId>, EngineError> {
         let tree = self.tree(session).await?;
         let _writer = tree.writer().await;
-        tree.append(&*self.store, parent, arrival).await
+        let appended = tree.append(&*self.store, parent, arrival).await;
+        self.forget_unless_stored(session, appended).await
     }
 
     /// A path to be looked at, with nothing done to it.
@@ -136,7 +140,8 @@ impl Engine {
         point: CheckPoint,
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let (mut session, _claim) = self.claim(&tree, checkout, point).await?;
+        let (mut session, _claim) =
+            self.claim(&tree, checkout, |session| session.needs_compaction(point)).await?;
         let driver = self.driver(&tree, checkout);
         let acted = match (&self.spawn, point) {
             (Some(spawn), CheckPoint::Call) => {
@@ -153,7 +158,8 @@ impl Engine {
     /// A turn has ended: what the policy wants done then is done, once for all who say so of the same turn.
     pub async fn end_turn(&self, checkout: &Checkout, end: TurnEnd) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let (mut session, _claim) = self.claim(&tree, checkout, CheckPoint::TurnEnd).await?;
+        let is_due = |session: &Session| session.needs_compaction(CheckPoint::TurnEnd);
+        let (mut session, _claim) = self.claim(&tree, checkout, is_due).await?;
         let acted = self.driver(&tree, checkout).end_turn(&mut session, end).await;
         self.finish(&tree, checkout, session, acted).await
     }
@@ -164,11 +170,11 @@ impl Engine {
         &self,
         tree: &Arc<SessionTree>,
         checkout: &Checkout,
-        point: CheckPoint,
+        is_due: impl Fn(&Session) -> Result<bool, EngineError>,
     ) -> Result<(Session, Option<PrefixClaim>), EngineError> {
         loop {
             let session = self.check_out(tree, checkout).await?;
-            let anchor = if session.needs_compaction(point)? { session.covers()? } else { None };
+            let anchor = if is_due(&session)? { session.covers()? } else { None };
             match anchor.map(|anchor| tree.claim(anchor, session.history())) {
                 Some(Err(others)) => {
                     tree.put_back(&session);
@@ -197,30 +203,33 @@ impl Engine {
         figures: RefusalFigures,
         over: Option<Tokens>,
     ) -> Result<(PreparedSession, Result<(), String>), EngineError> {
+        let tree = self.tree(checkout.session).await?;
+        let (mut session, _claim) = self.claim(&tree, checkout, |_| Ok(true)).await?;
+        session.learn(figures);
         let mut verdict = Ok(());
-        let prepared = self
-            .act(checkout, async |driver, session| {
-                session.learn(figures);
-                match driver.recover(session, over).await? {
-                    Recovery::Retry(step) => Ok(*step),
-                    Recovery::Surface { why, step } => {
-                        verdict = Err(why);
-                        Ok(*step)
-                    }
+        let acted =
+            self.driver(&tree, checkout).recover(&mut session, over).await.map(|recovery| match recovery {
+                Recovery::Retry(step) => *step,
+                Recovery::Surface { why, step } => {
+                    verdict = Err(why);
+                    *step
                 }
-            })
-            .await?;
+            });
+        let prepared = self.finish(&tree, checkout, session, acted).await?;
         Ok((prepared, verdict))
     }
 
-    /// Compacts by hand, or for another reason than a check.
+    /// Compacts by hand, or for another reason than a check. Of two who ask at once the second finds it done.
     pub async fn compact(
         &self,
         checkout: &Checkout,
         trigger: Trigger,
         options: CompactOptions,
     ) -> Result<PreparedSession, EngineError> {
-        self.act(checkout, async |driver, session| driver.compact_with(session, trigger, options).await).await
+        let tree = self.tree(checkout.session).await?;
+        let (mut session, _claim) = self.claim(&tree, checkout, |_| Ok(true)).await?;
+        let acted = self.driver(&tree, checkout).compact_with(&mut session, trigger, options).await;
+        self.finish(&tree, checkout, session, acted).await
     }
 
     /// What a compaction would come to, with nothing appended.
@@ -230,8 +239,7 @@ impl Engine {
         trigger: Trigger,
         options: CompactOptions,
     ) -> Result<Arc<Record>, EngineError> {
-        let mut session = self.look(checkout).await?;
-        self.load(&mut session, checkout.session).await?;
+        let session = self.look(checkout).await?;
         checkout.driver.preview(&session, trigger, options).await
     }
 
@@ -242,8 +250,7 @@ impl Engine {
         trigger: Trigger,
         options: CompactOptions,
     ) -> Result<Option<PlanSketch>, EngineError> {
-        let mut session = self.look(checkout).await?;
-        self.load(&mut session, checkout.session).await?;
+        let session = self.look(checkout).await?;
         checkout.driver.sketch(&session, trigger, options)
     }
 
@@ -309,13 +316,22 @@ impl Engine {
         if session.log().item(target).is_none() {
             return Err(EngineError::NoEntry(target));
         }
-        self.load_path(&session, checkout.session, target).await?;
-        let moved = checkout.driver.navigate(&mut session, target, exit).await?;
-        let step = session.step(None);
-        tree.commit(&*self.store, &mut session, &step, checkout.driver.ports().clock.unix_ms()).await?;
-        if let (NavigationOutcome::There { .. }, Some(leaf)) = (&moved, session.leaf()) {
-            tree.move_leaf(&*self.store, leaf).await?;
+        let leaving = session.leaving(target)?.messages;
+        self.load_messages(&session, checkout.session, [session.log().path(target), leaving].concat())
+            .await?;
+        let mut moved = checkout.driver.navigate(&mut session, target, exit).await?;
+        let mut step = session.step(None);
+        let time_ms = checkout.driver.ports().clock.unix_ms();
+        let committed = tree.commit(&*self.store, &mut session, &mut step, time_ms).await;
+        let renumbering = self.forget_unless_stored(checkout.session, committed).await?;
+        if let NavigationOutcome::There { summary } = &mut moved {
+            *summary = summary.map(|id| renumbering.id(id));
         }
+        if let (NavigationOutcome::There { .. }, Some(leaf)) = (&moved, session.leaf()) {
+            let done = tree.move_leaf(&*self.store, leaf).await;
+            self.forget_unless_stored(checkout.session, done).await?;
+        }
+        tree.put_back(&session);
         Ok(moved)
     }
 
@@ -323,7 +339,8 @@ impl Engine {
     pub async fn rollback(&self, session: SessionId, leaf: EntryId) -> Result<(), EngineError> {
         let tree = self.tree(session).await?;
         let _writer = tree.writer().await;
-        tree.move_leaf(&*self.store, leaf).await
+        let done = tree.move_leaf(&*self.store, leaf).await;
+        self.forget_unless_stored(session, done).await
     }
 
     /// What was said in a message, in view or not.
@@ -339,6 +356,7 @@ impl Engine {
 
     /// Lets a session go from memory; the store keeps what it keeps.
     pub async fn close(&self, session: SessionId) {
+        let _one_at_a_time = self.openings.lock().await;
         let tree = self.live.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
         if let Some(tree) = tree {
             self.store.release(tree.lease()).await;
@@ -356,7 +374,7 @@ impl Engine {
         self.finish(&tree, checkout, session, acted).await
     }
 
-    /// The driver of an checkout; what it tells before it waits for a person is stored at once.
+    /// The driver of a checkout; what it tells before it waits for a person is stored at once.
     fn driver(&self, tree: &Arc<SessionTree>, checkout: &Checkout) -> Driver {
         let (store, tree, clock) = (self.store.clone(), tree.clone(), checkout.driver.ports().clock.clone());
         checkout.driver.heard_by(Arc::new(StoreListener { store, tree, clock }))
@@ -384,51 +402,80 @@ impl Engine {
     ) -> Result<PreparedSession, EngineError> {
         let time_ms = checkout.driver.ports().clock.unix_ms();
         match acted {
-            Ok(step) => {
-                tree.commit(&*self.store, &mut session, &step, time_ms).await?;
+            Ok(mut step) => {
+                let committed = tree.commit(&*self.store, &mut session, &mut step, time_ms).await;
+                self.forget_unless_stored(checkout.session, committed).await?;
                 tree.put_back(&session);
                 Ok(PreparedSession { step, session })
             }
             Err(error) => {
-                let step = session.step(None);
-                tree.commit(&*self.store, &mut session, &step, time_ms).await?;
+                let mut step = session.step(None);
+                let committed = tree.commit(&*self.store, &mut session, &mut step, time_ms).await;
+                self.forget_unless_stored(checkout.session, committed).await?;
                 Err(error)
             }
         }
     }
 
+    /// Lets a session go from memory where the store did not take what was appended: what is in memory is more than what
+    /// is stored, and the next act begins with what is.
+    async fn forget_unless_stored<T>(
+        &self,
+        session: SessionId,
+        committed: Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        if committed.is_err() {
+            self.close(session).await;
+        }
+        committed
+    }
+
     /// A path with the originals that acts on it read.
     async fn check_out(&self, tree: &Arc<SessionTree>, checkout: &Checkout) -> Result<Session, EngineError> {
         let leaf = checkout.leaf.or(tree.leaf());
-        tree.load_path(&*self.store, leaf, checkout.assembly.sizes_key()).await?;
-        let mut session = tree.check_out(leaf, checkout)?;
-        self.load(&mut session, checkout.session).await?;
+        tree.load_path(&*self.store, leaf, checkout).await?;
+        let session = tree.check_out(leaf, checkout)?;
+        // What a compaction of the path may need, once and in bulk.
+        self.load_messages(&session, checkout.session, session.timeline().readable()).await?;
         Ok(session)
     }
 
-    /// Reads the originals that a compaction of the path may need, once and in bulk.
-    async fn load(&self, session: &mut Session, id: SessionId) -> Result<(), EngineError> {
-        let missing = session.archive().missing(&session.timeline().readable());
-        load_into(&*self.store, session.archive(), id, &missing).await
-    }
-
-    async fn load_path(&self, session: &Session, id: SessionId, target: EntryId) -> Result<(), EngineError> {
-        let path = session.log().path(target);
+    /// Reads the originals of messages that are not at hand.
+    async fn load_messages(
+        &self,
+        session: &Session,
+        id: SessionId,
+        entries: Vec<EntryId>,
+    ) -> Result<(), EngineError> {
         let messages: Vec<EntryId> =
-            path.into_iter().filter(|&id| session.log().item(id).is_some()).collect();
+            entries.into_iter().filter(|&id| session.log().item(id).is_some()).collect();
         load_into(&*self.store, session.archive(), id, &session.archive().missing(&messages)).await
     }
 
     async fn tree(&self, session: SessionId) -> Result<Arc<SessionTree>, EngineError> {
-        if let Some(tree) = self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&session) {
-            return Ok(tree.clone());
+        if let Some(tree) = self.live(session) {
+            return Ok(tree);
         }
-        let opened = self.store.open(session).await?;
-        let lease = self.store.lease(session).await?;
-        let lease = lease.ok_or(StoreError::Fenced(session))?;
+        let _one_at_a_time = self.openings.lock().await;
+        if let Some(tree) = self.live(session) {
+            return Ok(tree);
+        }
+        // Leased before it is read: whoever held it before may have appended until then.
+        let lease = self.store.lease(session).await?.ok_or(StoreError::Fenced(session))?;
+        let opened = match self.store.open(session).await {
+            Ok(opened) => opened,
+            Err(error) => {
+                self.store.release(lease).await;
+                return Err(error.into());
+            }
+        };
         let tree = Arc::new(SessionTree::new(session, lease, opened));
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(live.entry(session).or_insert(tree).clone())
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).insert(session, tree.clone());
+        Ok(tree)
+    }
+
+    fn live(&self, session: SessionId) -> Option<Arc<SessionTree>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
     }
 }
 

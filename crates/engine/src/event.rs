@@ -143,3 +143,28 @@ pub enum Event {
         window: Tokens,
     },
 }
+
+impl Event {
+    /// Calls the entries it names otherwise.
+    pub(crate) fn renumber(&mut self, name: impl Fn(EntryId) -> EntryId) {
+        match self {
+            Self::Completed { entry: id, .. }
+            | Self::Pruned { entry: id, .. }
+            | Self::Trimmed { entry: id, .. }
+            | Self::Undone { of: id }
+            | Self::Redone { of: id }
+            | Self::Flagged { of: id, .. } => *id = name(*id),
+            Self::Triggered { .. }
+            | Self::Failed { .. }
+            | Self::Noop { .. }
+            | Self::Speculated { .. }
+            | Self::Approaching { .. }
+            | Self::Due { .. }
+            | Self::Stopped { .. }
+            | Self::Held { .. }
+            | Self::Pending { .. }
+            | Self::HookFailed { .. }
+            | Self::Learned { .. } => {}
+        }
+    }
+}

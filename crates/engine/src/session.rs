@@ -63,7 +63,8 @@ impl Default for SessionOptions {
     }
 }
 
-/// What a session remembers beside its log. All of it can be lost: it is found out again.
+/// What a session remembers beside its log. All of it can be lost and is found out again, but for a person's request for the
+/// end of a turn and their no to a plan.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionState {
     /// What is going on.

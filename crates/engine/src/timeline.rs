@@ -103,6 +103,7 @@ impl Timeline {
         let rebuilds = self.rebuilds + 1;
         *self = Self { leaf, context, rebuilds, ignored, ..Self::new(log.clone(), sizes.clone()) };
         held_on(&log, &path).for_each(|id| self.note(id, lens));
+        self.breaker = breaker_of(&log, &path, lens.guard);
         self.tally.recount(&self.context, lens)
     }
 
@@ -247,10 +248,6 @@ impl Timeline {
     ) -> Result<EntryId, TimelineError> {
         let id = Arc::make_mut(&mut self.log).mark(anchor, mark)?;
         self.absorb(id, lens)?;
-        if anchor != self.leaf {
-            // Others may hold behind it: along the path it comes before them.
-            self.review(lens)?;
-        }
         Ok(id)
     }
 
@@ -274,10 +271,7 @@ impl Timeline {
     /// loop is held against its limits.
     pub(crate) fn review(&mut self, lens: Lens<'_>) -> Result<(), ArchiveError> {
         let path = self.leaf.map(|leaf| self.log.path(leaf)).unwrap_or_default();
-        self.breaker = Breaker::default();
-        for entry in held_on(&self.log, &path).filter_map(|id| self.log.get(id)) {
-            self.breaker.take(entry, lens.guard);
-        }
+        self.breaker = breaker_of(&self.log, &path, lens.guard);
         self.tally.recount(&self.context, lens)
     }
 
@@ -364,6 +358,16 @@ impl Timeline {
 fn held_on<'l>(log: &'l Log, path: &'l [EntryId]) -> impl Iterator<Item = EntryId> + 'l {
     let anchors = std::iter::once(None).chain(path.iter().copied().map(Some));
     anchors.flat_map(|anchor| anchor.into_iter().chain(log.marks_at(anchor).iter().copied()))
+}
+
+/// What stops a loop, by all that holds on a path in the order it was appended: a failure is anchored before the input
+/// that it came after.
+fn breaker_of(log: &Log, path: &[EntryId], guard: &GuardRule) -> Breaker {
+    let mut held: Vec<EntryId> = held_on(log, path).collect();
+    held.sort_unstable();
+    let mut breaker = Breaker::default();
+    held.into_iter().filter_map(|id| log.get(id)).for_each(|entry| breaker.take(entry, guard));
+    breaker
 }
 
 /// An entry that could not be appended or taken up.

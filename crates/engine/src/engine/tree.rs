@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::session::{AppendedEntry, Session, Step};
 use crate::speculation::Background;
 use crate::store::{ChainHash, CommitBatch, Lease, SessionId, Store, StoredSession};
-use epitome_core::{Entry, EntryId, Item, Log, Mark, MemoryArchive, SizeTable};
+use epitome_core::{Entry, EntryId, Item, Log, MemoryArchive, SizeTable};
 use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard, OwnedMutexGuard};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,7 +32,7 @@ struct TreeState {
     log: Arc<Log>,
     leaf: Option<EntryId>,
     sizes: HashMap<Arc<str>, Arc<SizeTable>>,
-    /// How far each table of sizes has counted, by entry.
+    /// Messages by the hash of everything up to them; of this process alone.
     hashes: HashMap<ChainHash, EntryId>,
     /// Paths that were worked on last, the newest last.
     paths: Vec<Session>,
@@ -135,18 +135,23 @@ impl SessionTree {
         Ok(ids)
     }
 
-    /// Reads the originals of a path that a way of counting has not seen yet.
+    /// Reads the originals of a path that must be counted: those that a way of counting has not seen yet, what is not
+    /// shown whole, and all of them where bytes or pictures count.
     pub(super) async fn load_path(
         &self,
         store: &dyn Store,
         leaf: Option<EntryId>,
-        method: &Arc<str>,
+        checkout: &Checkout,
     ) -> Result<(), EngineError> {
+        let trigger = &checkout.assembly.policy().trigger;
         let missing = {
             let state = self.state();
-            let uncounted = state.uncounted(leaf, method);
-            let edited = state.edited(leaf);
-            self.archive.missing(&[uncounted, edited].concat())
+            let counted = if trigger.bytes.is_some() || trigger.media.is_some() {
+                state.messages_of(leaf)
+            } else {
+                [state.uncounted(leaf, checkout.assembly.sizes_key()), state.edited(leaf)].concat()
+            };
+            self.archive.missing(&counted)
         };
         super::load_into(store, &self.archive, self.id, &missing).await
     }
@@ -160,7 +165,7 @@ impl SessionTree {
         let mut state = self.state();
         state.count(leaf, checkout, &self.archive)?;
         let sizes = state.sizes[checkout.assembly.sizes_key()].clone();
-        let path = leaf.map(|leaf| state.log.path(leaf)).unwrap_or_default();
+        let path = state.log.path_of(leaf);
         let is_downshift = state.is_downshift(&path, checkout);
         let mut session = match state.take_path(&path, checkout) {
             Some(known) => known,
@@ -186,7 +191,7 @@ impl SessionTree {
         if paths.len() == PATHS_MAX {
             paths.remove(0);
         }
-        paths.push(session.clone());
+        paths.push(session.without_log());
     }
 
     /// Brings home what a copy has appended: as it is where nobody else has appended meanwhile, else behind what
@@ -195,37 +200,53 @@ impl SessionTree {
         &self,
         store: &dyn Store,
         session: &mut Session,
-        step: &Step,
+        step: &mut Step,
         time_ms: Option<u64>,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Renumbering, EngineError> {
         if step.appended.is_empty() && step.events.is_empty() {
-            return Ok(());
+            return Ok(Renumbering::default());
         }
         let _in_order = self.commits.lock().await;
-        let mut batch = batch_of(step, time_ms);
-        let expected = {
+        let (expected, renumbering, batch) = {
             let mut state = self.state();
             let expected = state.log.len();
-            let seen = session.log().len() - step.appended.len();
-            if seen == expected {
+            let renumbering = if session.log().len() - step.appended.len() == expected {
                 state.log = session.timeline().log().clone();
+                Renumbering::default()
             } else {
-                batch.entries = rebase(Arc::make_mut(&mut state.log), &step.appended)?;
-                let sizes = state.sizes[session.assembly().sizes_key()].clone();
-                session.rebase(state.log.clone(), sizes)?;
+                self.bring_behind(&mut state, session, step)?
+            };
+            state.take_sizes(session, step);
+            let mut batch = batch_of(step, time_ms);
+            for one in step.appended.iter().filter(|one| is_message(&one.entry)) {
+                batch.messages.push((one.id, epitome_core::Archive::message(&*self.archive, one.id)?));
             }
-            let method = session.assembly().sizes_key().clone();
-            state.sizes.insert(method, session.timeline().sizes().clone());
-            batch.leaf = session.leaf().filter(|_| step.appended.iter().any(|one| is_message(&one.entry)));
+            batch.leaf = session.leaf().filter(|_| !batch.messages.is_empty());
             state.leaf = batch.leaf.or(state.leaf);
-            expected
+            (expected, renumbering, batch)
         };
-        for one in batch.entries.iter().filter(|one| is_message(&one.entry)) {
-            let message = epitome_core::Archive::message(&*self.archive, one.id)?;
-            batch.messages.push((one.id, message));
-        }
         store.commit(self.lease, expected, batch).await?;
-        Ok(())
+        Ok(renumbering)
+    }
+
+    /// Appends what a copy has appended behind what others did meanwhile; the copy, its step and the originals of new
+    /// messages go by the new ids from here on.
+    fn bring_behind(
+        &self,
+        state: &mut TreeState,
+        session: &mut Session,
+        step: &mut Step,
+    ) -> Result<Renumbering, EngineError> {
+        let (appended, renumbering) = rebase(Arc::make_mut(&mut state.log), &step.appended)?;
+        for (old, new) in step.appended.iter().zip(&appended).filter(|(old, _)| is_message(&old.entry)) {
+            self.archive.put_shared(new.id, epitome_core::Archive::message(&*self.archive, old.id)?);
+        }
+        step.appended = appended;
+        step.events.iter_mut().for_each(|event| event.renumber(|id| renumbering.id(id)));
+        let sizes = state.sizes[session.assembly().sizes_key()].clone();
+        let leaf = session.leaf().map(|leaf| renumbering.id(leaf));
+        session.rebase(state.log.clone(), sizes, leaf)?;
+        Ok(renumbering)
     }
 
     /// Stores what is told while somebody is still at work on the session.
@@ -299,25 +320,27 @@ impl SessionTree {
 impl TreeState {
     /// Messages of a path that a way of counting has not counted.
     fn uncounted(&self, leaf: Option<EntryId>, method: &Arc<str>) -> Vec<EntryId> {
-        let path = leaf.map(|leaf| self.log.path(leaf)).unwrap_or_default();
         let table = self.sizes.get(method);
         let is_counted = |id: EntryId| table.is_some_and(|table| table.has(id));
-        path.into_iter().filter(|&id| self.log.item(id).is_some() && !is_counted(id)).collect()
+        self.messages_of(leaf).into_iter().filter(|&id| !is_counted(id)).collect()
+    }
+
+    fn messages_of(&self, leaf: Option<EntryId>) -> Vec<EntryId> {
+        self.log.path_of(leaf).into_iter().filter(|&id| self.log.item(id).is_some()).collect()
+    }
+
+    /// Takes over what messages take that a copy has appended. What others have counted meanwhile stays.
+    fn take_sizes(&mut self, session: &Session, step: &Step) {
+        let table = self.sizes.entry(session.assembly().sizes_key().clone()).or_default();
+        for one in step.appended.iter().filter(|one| is_message(&one.entry)) {
+            Arc::make_mut(table).set(one.id, session.timeline().sizes().of(one.id));
+        }
     }
 
     /// Messages of a path that some pass shows otherwise than whole: their size must be counted.
     fn edited(&self, leaf: Option<EntryId>) -> Vec<EntryId> {
-        let path = leaf.map(|leaf| self.log.path(leaf)).unwrap_or_default();
-        let marks = self.log.marks_on(&path);
-        let passes = marks.into_iter().map(|id| match self.log.mark_of(id) {
-            Some(Mark::Apply { of } | Mark::Redo { of }) => *of,
-            Some(_) | None => id,
-        });
-        let forms = passes.filter_map(|id| match self.log.mark_of(id)? {
-            Mark::Compaction { compaction, .. } => Some(&compaction.forms),
-            Mark::Edit { edit, .. } => Some(&edit.forms),
-            _ => None,
-        });
+        let marks = self.log.marks_on(&self.log.path_of(leaf)).into_iter();
+        let forms = marks.filter_map(|id| self.log.mark_of(self.log.pass_of(id))?.forms());
         forms.flatten().map(|(id, _)| *id).collect()
     }
 
@@ -368,8 +391,22 @@ fn is_message(entry: &Entry) -> bool {
     }
 }
 
+/// The ids that entries were given behind what others had appended.
+#[derive(Debug, Default)]
+pub(super) struct Renumbering(HashMap<EntryId, EntryId>);
+
+impl Renumbering {
+    /// The id that an entry has now.
+    pub(super) fn id(&self, old: EntryId) -> EntryId {
+        self.0.get(&old).copied().unwrap_or(old)
+    }
+}
+
 /// Appends entries behind what others appended meanwhile; those that name each other go on doing so.
-fn rebase(log: &mut Log, appended: &[AppendedEntry]) -> Result<Vec<AppendedEntry>, EngineError> {
+fn rebase(
+    log: &mut Log,
+    appended: &[AppendedEntry],
+) -> Result<(Vec<AppendedEntry>, Renumbering), EngineError> {
     let mut moved: HashMap<EntryId, EntryId> = HashMap::new();
     let mut rebased = Vec::with_capacity(appended.len());
     for AppendedEntry { id: old, parent, entry } in appended {
@@ -387,5 +424,5 @@ fn rebase(log: &mut Log, appended: &[AppendedEntry]) -> Result<Vec<AppendedEntry
         moved.insert(*old, id);
         rebased.push(AppendedEntry { id, parent, entry });
     }
-    Ok(rebased)
+    Ok((rebased, Renumbering(moved)))
 }

@@ -36,7 +36,7 @@ impl Session {
         let is_other = |now: &Assembly, next: &Assembly| {
             now.policy().guard != next.policy().guard || now.model().id != next.model().id
         };
-        self.is_outdated = log.marks_on(&self.log().path_of(self.leaf())).len() != self.marks_seen
+        self.is_outdated = log.marks_on(&log.path_of(self.leaf())).len() != self.marks_seen
             || is_other(&self.assembly, &checkout.assembly);
         self.handed_out = log.len();
         self.timeline.replace_log(log, sizes);
@@ -71,10 +71,7 @@ impl Session {
     pub(crate) fn outgrow(&mut self) -> Result<(), EngineError> {
         let (log, window) = (self.log(), self.budget().window);
         let marks = log.marks_on(&log.path_of(self.leaf()));
-        let passes = marks.into_iter().map(|id| match log.mark_of(id) {
-            Some(Mark::Apply { of } | Mark::Redo { of }) => *of,
-            Some(_) | None => id,
-        });
+        let passes = marks.into_iter().map(|id| log.pass_of(id));
         let is_smaller = |id: &EntryId| {
             let record = log.mark_of(*id).and_then(Mark::record);
             record.is_some_and(|record| !record.trigger.is_manual() && record.budget.window < window)
@@ -92,9 +89,21 @@ impl Session {
         if self.timeline.ignores_any() && is_due() { self.outgrow() } else { Ok(()) }
     }
 
+    /// The same without its log and sizes, to be kept until it goes on with those of then: who else appends must not
+    /// have to copy them for its sake.
+    pub(crate) fn without_log(&self) -> Self {
+        let mut kept = self.clone();
+        kept.timeline.replace_log(Arc::default(), Arc::default());
+        kept
+    }
+
     /// Goes on with a log in which what this session appended stands behind what others did.
-    pub(crate) fn rebase(&mut self, log: Arc<Log>, sizes: Arc<SizeTable>) -> Result<(), EngineError> {
-        let leaf = self.leaf();
+    pub(crate) fn rebase(
+        &mut self,
+        log: Arc<Log>,
+        sizes: Arc<SizeTable>,
+        leaf: Option<EntryId>,
+    ) -> Result<(), EngineError> {
         self.handed_out = log.len();
         self.timeline.replace_log(log, sizes);
         self.move_to(leaf)

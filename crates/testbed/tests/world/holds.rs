@@ -1,8 +1,8 @@
 //! What always holds, whatever happens.
 
 use crate::World;
-use epitome_core::{EntryId, Mark, Outcome, Record, Slot, Tokens};
-use epitome_engine::{Session, Step};
+use epitome_core::{EntryId, Mark, Outcome, Record, Slot, Tokens, Trigger};
+use epitome_engine::{Check, Session, Step};
 use std::collections::HashSet;
 
 /// What a policy may ask of a model for one compaction, at the very most.
@@ -22,7 +22,7 @@ struct View {
     history: Vec<EntryId>,
     compactions: Vec<EntryId>,
     breaker: epitome_engine::Breaker,
-    check: epitome_engine::Check,
+    check: Check,
 }
 
 impl View {
@@ -40,9 +40,15 @@ impl View {
             history: session.history().to_vec(),
             compactions: session.compactions().to_vec(),
             breaker: session.breaker().clone(),
-            check: session.check(),
+            check: Check { trigger: session.check().trigger.map(since_a_restart), ..session.check() },
         }
     }
+}
+
+/// Why a compaction is due, as a session knows it that was opened anew: that the model has only just changed for a
+/// smaller one is not written down, and what comes of it is the same.
+fn since_a_restart(trigger: Trigger) -> Trigger {
+    if trigger == Trigger::Downshift { Trigger::Threshold } else { trigger }
 }
 
 impl World {
