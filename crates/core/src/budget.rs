@@ -103,15 +103,25 @@ impl Budget {
         if is_most && rule.yields { most } else { at.of(self.window).min(most) }
     }
 
-    /// Whether `policy` wants a history of `tokens` compacted.
-    pub fn is_due(&self, tokens: Tokens, policy: &Policy) -> bool {
-        let most = match policy.trigger.output {
+    /// The request at which `policy` wants to compact, as it comes about: fixed parts included, and never above what
+    /// leaves the answer the room that the policy minds.
+    pub fn trigger_point(&self, policy: &Policy) -> Tokens {
+        self.fixed + self.due_at(policy).min(self.most(policy))
+    }
+
+    /// The largest history that can be sent, as `policy` minds the answer.
+    fn most(&self, policy: &Policy) -> Tokens {
+        match policy.trigger.output {
             OutputCount::Room => self.room(),
             OutputCount::None | OutputCount::Reserved | OutputCount::Capped(_) => {
                 self.prompt_max.unwrap_or(self.window).min(self.window).less(self.fixed)
             }
-        };
-        tokens > most || policy.trigger.compare.holds(tokens, self.due_at(policy))
+        }
+    }
+
+    /// Whether `policy` wants a history of `tokens` compacted.
+    pub fn is_due(&self, tokens: Tokens, policy: &Policy) -> bool {
+        tokens > self.most(policy) || policy.trigger.compare.holds(tokens, self.due_at(policy))
     }
 
     /// The largest history that `policy` leaves alone.
@@ -126,7 +136,7 @@ impl Budget {
     /// The history at which `policy` wants to compact. Where the policy minds the answer's room, large
     /// fixed parts bring the trigger down only half-way to the target: below that each call would
     /// compact again.
-    pub fn due_at(&self, policy: &Policy) -> Tokens {
+    fn due_at(&self, policy: &Policy) -> Tokens {
         let limit = self.limit(policy);
         let beside_fixed = limit.less(self.fixed);
         match policy.trigger.output {
@@ -197,6 +207,21 @@ mod tests {
             (budget.window, budget.reserve, budget.room()),
             (Tokens(8_000), Tokens(2_000), Tokens(6_000))
         );
+    }
+
+    #[test]
+    fn the_point_that_is_shown_is_the_one_that_counts() {
+        let policy = Policy::default();
+        for (window, fixed, reserve) in [(32_000, 0, 1_000), (32_000, 0, 8_000), (32_000, 20_000, 8_000)] {
+            let budget = Budget::new(Tokens(window), Tokens(fixed), Tokens(reserve));
+            let history = budget.trigger_point(&policy).less(budget.fixed);
+            let is_due = |tokens: Tokens| budget.is_due(tokens, &policy);
+            assert_eq!(
+                (is_due(history.less(Tokens(1))), is_due(history + Tokens(1))),
+                (false, true),
+                "{window} {fixed} {reserve}"
+            );
+        }
     }
 
     #[test]

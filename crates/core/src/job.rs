@@ -131,7 +131,7 @@ impl<'a> Available<'a> {
     pub fn none(prompts: &'a Prompts) -> Self {
         Self {
             summarizer: None,
-            no_model: None,
+            no_model: Some("no model is asked any more"),
             native: false,
             hooks: false,
             compactor: false,

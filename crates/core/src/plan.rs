@@ -125,6 +125,11 @@ impl<'a> Plan<'a> {
         self.target
     }
 
+    /// Messages that stay, in view or told inside the summary, oldest first.
+    pub fn kept(&self) -> &[EntryId] {
+        &self.visible
+    }
+
     /// Messages that stay in view, oldest first.
     pub fn staying(&self) -> Vec<EntryId> {
         let mut staying: Vec<EntryId> = self.kept.front.iter().chain(&self.kept.tail).copied().collect();

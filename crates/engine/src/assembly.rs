@@ -322,7 +322,7 @@ impl Thresholds {
     /// The points of `policy` in `budget`.
     pub fn of(policy: &Policy, budget: &Budget) -> Self {
         let budget = budget.under(policy);
-        let trigger = budget.fixed + budget.due_at(policy);
+        let trigger = budget.trigger_point(policy);
         let in_window = |point: Option<epitome_core::Threshold>| point.map(|point| point.of(budget.window));
         Self {
             window: budget.window,

@@ -110,7 +110,7 @@ impl Session {
             history: self.context().tokens(),
             tokens,
             source,
-            limit: budget.limit(policy),
+            limit: budget.trigger_point(policy),
             target: budget.target(policy),
             window: budget.window,
             // With an open breaker there is nothing to do until the request no longer fits.

@@ -301,7 +301,7 @@ impl Drop for PhaseGuard<'_> {
 pub(crate) fn announce(session: &mut Session, trigger: Trigger) {
     let (tokens, _) = session.figure();
     let budget = session.budget();
-    let limit = budget.limit(session.policy());
+    let limit = budget.trigger_point(session.policy());
     session.state.events.push(Event::Triggered { trigger, tokens, limit, window: budget.window });
 }
 

@@ -38,6 +38,8 @@ pub struct PolicyFiles {
     pub presets: Option<PathBuf>,
     /// The user's `epitome.toml`.
     pub user: Option<PathBuf>,
+    /// Whether the user named that file, so that it must be there.
+    pub is_user_named: bool,
     /// The project's.
     pub project: Option<PathBuf>,
     /// The agent's file, after those of the agents it inherits from.
@@ -112,7 +114,7 @@ impl PolicyFiles {
     /// `rest` with the files as they are now.
     ///
     /// # Errors
-    /// Where a file is there and cannot be read, or an agent's is not there.
+    /// Where a file is there and cannot be read, or an agent's or one that the user named is not there.
     pub fn read(&self, files: &dyn Files, rest: &Sources) -> Result<Sources, SettingsError> {
         let open = |path: &Option<PathBuf>| {
             let there = path.as_ref().filter(|path| files.stamp(path).is_some());
@@ -120,13 +122,11 @@ impl PolicyFiles {
         };
         let agents = self.agents.iter().map(|path| text(files, path)).collect::<Result<_, _>>()?;
         let presets = self.own_presets(files)?;
-        Ok(Sources {
-            presets,
-            user: open(&self.user)?,
-            project: open(&self.project)?,
-            agents,
-            ..rest.clone()
-        })
+        let user = match &self.user {
+            Some(named) if self.is_user_named => Some(text(files, named)?),
+            Some(_) | None => open(&self.user)?,
+        };
+        Ok(Sources { presets, user, project: open(&self.project)?, agents, ..rest.clone() })
     }
 }
 

@@ -21,7 +21,7 @@ pub struct PlanSketch {
     pub target: Tokens,
     /// Messages that would leave view.
     pub leaving: Vec<EntryId>,
-    /// Messages that would stay in view.
+    /// Messages that would stay, in view or told inside the summary.
     pub staying: Vec<EntryId>,
     /// Calls of a model, where one would be asked.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,8 +73,8 @@ impl Driver {
         let mut sketch = PlanSketch {
             strategies: plan.strategies().to_vec(),
             target: plan.target(),
-            leaving: plan.leaving(),
-            staying: plan.staying(),
+            leaving: plan.leaving().into_iter().filter(|id| plan.kept().binary_search(id).is_err()).collect(),
+            staying: plan.kept().to_vec(),
             calls: None,
         };
         // Beginning a plan reads what it covers; that is worth it only where a model would be paid for it.

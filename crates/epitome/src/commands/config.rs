@@ -31,20 +31,18 @@ struct ConfigReport<'s> {
 pub fn run(args: &ConfigArgs) -> Result<()> {
     let lookup = Lookup::new(args.policy.clone(), args.door)?;
     let name = args.model.as_deref();
-    let mut resolved = lookup.resolve(name)?;
+    let resolved = lookup.resolve(name)?;
     let model = catalog(args.models.as_deref())?.find(name.unwrap_or_default());
     let known = WindowFacts { stated: args.window.map(Tokens), ..WindowFacts::default() };
     let assembly = Assembly::new(resolved.policy.clone(), model, known).ok();
-    let found = prompt::load(&lookup.places, &resolved.policy.summary.prompt)?;
-    let prompt_file = found.file.map(|file| file.display().to_string());
-    if let Some(file) = prompt_file.as_ref().filter(|_| found.is_new) {
-        resolved.notes.push(format!("{file} was missing and was written"));
-    }
+    let prompt = &resolved.policy.summary.prompt;
+    let prompts = prompt::peek(&lookup.places, prompt)?;
+    let prompt_file = lookup.places.file(prompt)?.map(|file| file.display().to_string());
     let report = ConfigReport {
         model: name,
         window: assembly.as_ref().map(Assembly::window),
         thresholds: assembly.map(|assembly| Thresholds::of(&resolved.policy, &assembly.budget())),
-        prompts: found.prompts,
+        prompts,
         prompt_file,
         resolved: &resolved,
     };

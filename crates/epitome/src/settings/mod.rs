@@ -54,6 +54,7 @@ impl Lookup {
         let mut watched = PolicyFiles {
             presets: places.presets(),
             user: places.operator.clone(),
+            is_user_named: args.config.is_some(),
             project: places.project_file(),
             agents: Vec::new(),
         };

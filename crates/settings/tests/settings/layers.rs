@@ -37,6 +37,19 @@ impl Files for Drawer {
 }
 
 #[test]
+fn a_file_that_the_user_named_and_that_is_gone_leaves_its_settings_in_force() {
+    let drawer = Arc::new(Drawer::default());
+    drawer.write("mine.toml", 1, "[trigger]\nat = \"70%\"");
+    let watched =
+        PolicyFiles { user: Some("mine.toml".into()), is_user_named: true, ..PolicyFiles::default() };
+    let mut live = LivePolicy::open(drawer.clone(), watched, Sources::default()).expect("it is in order");
+    drawer.0.lock().expect("no test panics with it").clear();
+    assert_eq!(live.policy().trigger.at.to_string(), "70%");
+    let fault = live.fault().map(ToString::to_string).unwrap_or_default();
+    assert!(fault.contains("mine.toml") && fault.contains("there is no such file"), "{fault}");
+}
+
+#[test]
 fn o20_a_changed_file_counts_at_the_next_check_and_a_broken_one_does_not() {
     let drawer = Arc::new(Drawer::default());
     let watched = PolicyFiles { project: Some("epitome.toml".into()), ..PolicyFiles::default() };
