@@ -47,7 +47,7 @@ fn l75_a_threshold_is_a_share_an_amount_or_what_is_left() {
     let at = |at: &str| triggers(&resolved(&format!("[trigger]\nat = \"{at}\"")));
     assert_eq!(
         [at("90%"), at("100000"), at("-20000")],
-        [[29_491, 900_000], [100_000, 100_000], [12_768, 980_000]]
+        [[29_491, 900_000], [32_768, 100_000], [12_768, 980_000]]
     );
 }
 
