@@ -13,6 +13,7 @@ use crate::error::EngineError;
 use crate::event::Event;
 use crate::ports::{BoxFuture, Clock, Listener, Spawn};
 use crate::session::{Session, SessionOptions, Step};
+use crate::speculation::CROWDED_OUT;
 use crate::store::{
     ChainHash, CommitBatch, EventPosition, MessageLocation, SessionId, Store, StoreError, StoredEvent,
     TenantId,
@@ -23,7 +24,7 @@ use futures_util::lock::Mutex as AsyncMutex;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tree::{PrefixClaim, SessionTree};
+use tree::{Crowding, PrefixClaim, SessionTree};
 
 /// Stored sessions, and the acts on them.
 pub struct Engine {
@@ -145,9 +146,14 @@ impl Engine {
         let driver = self.driver(&tree, checkout);
         let acted = match (&self.spawn, point) {
             (Some(spawn), CheckPoint::Call) => {
-                let mut background = tree.take_background(session.leaf());
-                let acted = background.prepare(&driver, &mut session, &**spawn).await;
-                tree.put_background(session.leaf(), background);
+                let mut background = tree.take_background(session.history());
+                let mut acted = background.prepare(&driver, &mut session, &**spawn).await;
+                if tree.put_background(session.newest_answered(), background) == Crowding::Lost {
+                    session.waste(CROWDED_OUT);
+                }
+                if let Ok(step) = &mut acted {
+                    step.events.extend(session.take_events());
+                }
                 acted
             }
             (Some(_) | None, _) => driver.prepare_at(&mut session, point).await,

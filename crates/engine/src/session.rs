@@ -84,7 +84,7 @@ pub(crate) struct SessionState {
     /// Whether someone asked for a compaction at the end of this turn.
     pub is_requested: bool,
     /// A summary made before it was needed.
-    pub ready: Option<Ready>,
+    pub ready: Option<Arc<Ready>>,
     /// Summaries made in vain since the last compaction.
     pub wasted: u32,
     /// How often the context had been rebuilt when it was said that pruning is put off.

@@ -3,6 +3,7 @@
 //! handed in, so that the engine needs no runtime of its own.
 
 use crate::assembly::speculation_lead;
+use crate::check::CheckPoint;
 use crate::driver::{CompactOptions, Driver, Recovery, announce, extend_far_ledger};
 use crate::error::EngineError;
 use crate::event::Event;
@@ -10,7 +11,8 @@ use crate::ports::{BoxFuture, Spawn};
 use crate::session::{Session, Step};
 use epitome_core::policy::TriggerMode;
 use epitome_core::{
-    CallCost, Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Strategy, Tokens, Trigger,
+    CallCost, Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Strategy, Tail, Tokens,
+    Trigger,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,9 +24,9 @@ pub struct Speculation {
 /// What a summary was made from, and stands or falls with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bond {
-    /// The newest message then.
+    /// The newest message then that the model had answered: clients change their last one from call to call.
     newest: EntryId,
-    /// Messages of the path then.
+    /// Messages of the path up to it.
     messages: usize,
     /// How often the context had been rebuilt.
     rebuilds: u64,
@@ -36,6 +38,8 @@ pub struct Ready {
     bond: Bond,
     /// Whether someone has waited for it: then it is used if it fits at all, or they would wait twice.
     is_awaited: bool,
+    /// What is left of the history up to where it is bound.
+    history_after: Tokens,
     compaction: Box<Compaction>,
     record: Box<Record>,
 }
@@ -58,6 +62,8 @@ const LEAD_SHARE_MAX: (u64, u64) = (1, 2);
 const OUTGROWN: &str = "thrown away: too much was said since";
 /// What became of a summary whose path was left or rebuilt.
 const MOVED: &str = "thrown away: the branch has moved";
+/// What became of a summary for which no path has asked while others did.
+pub(crate) const CROWDED_OUT: &str = "thrown away: other branches had summaries made meanwhile";
 
 impl Session {
     /// The request at which a summary is begun in the background: the policy's lead before the trigger, and
@@ -95,8 +101,24 @@ impl Session {
 
     /// What a summary made now would be made from; none where nothing was said.
     fn bond(&self) -> Option<Bond> {
-        let newest = *self.history().last()?;
-        Some(Bond { newest, messages: self.history().len(), rebuilds: self.timeline().rebuilds() })
+        let newest = self.newest_answered()?;
+        self.bond_at(self.history().partition_point(|&id| id <= newest))
+    }
+
+    fn bond_at(&self, messages: usize) -> Option<Bond> {
+        let newest = *self.history()[..messages].last()?;
+        Some(Bond { newest, messages, rebuilds: self.timeline().rebuilds() })
+    }
+
+    /// What a compaction of this path stands or falls with: input that is not answered yet may be said otherwise the
+    /// next time, and is no part of it unless the compaction covers it.
+    fn bond_of(&self, compaction: &Compaction) -> Option<Bond> {
+        let covered = match &compaction.tail {
+            Tail::After { anchor, .. } => Some(*anchor),
+            Tail::Nothing | Tail::From(_) | Tail::These(_) => None,
+        };
+        let answered = self.bond().filter(|bond| covered.is_some_and(|covered| covered <= bond.newest));
+        answered.or_else(|| self.bond_at(self.history().len()))
     }
 
     /// Whether the path still holds all that, and nothing has rebuilt the context since.
@@ -123,7 +145,7 @@ impl Session {
     /// Takes what was made in the background. What no longer fits the path is thrown away, and said so.
     pub fn offer(&mut self, ready: Ready) {
         if self.is_bound_to(ready.bond) {
-            if self.state.ready.replace(ready).is_some() {
+            if self.state.ready.replace(Arc::new(ready)).is_some() {
                 self.waste("made anew: the session had grown");
             }
         } else {
@@ -146,19 +168,21 @@ impl Session {
         }
         let since = self.history()[ready.bond.messages..].to_vec();
         let fixed = self.budget().fixed;
-        let history_after = ready.record.tokens_after.less(fixed) + self.tokens_since(ready.bond);
+        let history_after = ready.history_after + self.tokens_since(ready.bond);
         let is_due = !ready.is_awaited && self.budget().is_due(history_after, self.policy());
         if is_due || !self.budget().fits(history_after) {
             self.waste(OUTGROWN);
             return None;
         }
         let forms = self.unthought(&since);
-        let Ready { mut compaction, mut record, .. } = ready;
+        let Ready { bond, mut compaction, mut record, .. } = Arc::unwrap_or_clone(ready);
+        compaction.forms.retain(|&(id, _)| id <= bond.newest);
         compaction.forms.extend(forms);
         (record.trigger, record.source) = (trigger, trigger.kind().source);
         record.tokens_before = fixed + self.context().tokens();
         record.tokens_after = fixed + history_after;
         if let Some(change) = record.change_mut() {
+            change.kept.retain(|&id| id <= bond.newest);
             change.kept.extend(since);
         }
         announce(self, trigger);
@@ -184,7 +208,7 @@ impl Session {
 impl Speculation {
     /// Makes the summary; none where nothing came of it.
     pub async fn run(mut self, driver: &Driver) -> Option<Ready> {
-        let (bond, clock) = (self.copy.bond()?, &driver.ports().clock);
+        let clock = &driver.ports().clock;
         let began = clock.now();
         extend_far_ledger(&mut self.copy).ok()?;
         let options = CompactOptions::default();
@@ -194,7 +218,10 @@ impl Speculation {
         match driven.effect {
             // Where no summary was to be had yet, there is time to try again.
             Effect::Compact(compaction) if compaction.summary.is_some() && is_written(&driven.record) => {
-                Some(Ready { bond, is_awaited: false, compaction, record: driven.record })
+                let bond = self.copy.bond_of(&compaction)?;
+                let after = driven.record.tokens_after.less(self.copy.budget().fixed);
+                let history_after = after.less(self.copy.tokens_since(bond));
+                Some(Ready { bond, is_awaited: false, history_after, compaction, record: driven.record })
             }
             Effect::Compact(_) | Effect::Edit(_) | Effect::Nothing => None,
         }
@@ -211,6 +238,15 @@ fn is_written(record: &Record) -> bool {
 #[derive(Default)]
 pub struct Background {
     running: Option<Running>,
+    known: Option<SpeculationMemory>,
+}
+
+/// What a session knew of summaries made beforehand. A client that changes its last message goes on with a session
+/// that has seen none of them.
+struct SpeculationMemory {
+    bond: Bond,
+    ready: Option<Arc<Ready>>,
+    wasted: u32,
 }
 
 struct Running {
@@ -232,12 +268,14 @@ impl Background {
         session: &mut Session,
         spawn: &dyn Spawn,
     ) -> Result<Step, EngineError> {
+        self.remind(session);
         self.take_up(session);
-        if session.check().is_due() {
+        if session.needs_compaction(CheckPoint::Call)? {
             self.wait(session).await;
         }
-        let step = driver.prepare(session).await?;
-        self.tend(driver, session, spawn);
+        let mut step = driver.prepare(session).await?;
+        self.begin(driver, session, spawn);
+        step.events.extend(session.take_events());
         Ok(step)
     }
 
@@ -255,7 +293,13 @@ impl Background {
     /// Looks after the background between calls: takes up what is done, lets go what the path has
     /// moved away from, begins what it is time for. Takes no time.
     pub fn tend(&mut self, driver: &Driver, session: &mut Session, spawn: &dyn Spawn) {
+        self.remind(session);
+        self.begin(driver, session, spawn);
+    }
+
+    fn begin(&mut self, driver: &Driver, session: &mut Session, spawn: &dyn Spawn) {
         self.take_up(session);
+        self.remember(session);
         if self.running.is_some() {
             return;
         }
@@ -272,6 +316,32 @@ impl Background {
     /// Whether a summary is under way.
     pub fn is_running(&self) -> bool {
         self.running.is_some()
+    }
+
+    /// Whether there is nothing in it that a later request could use.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.running.is_none() && self.known.is_none()
+    }
+
+    /// Whether a summary is lost with it.
+    pub(crate) fn has_summary(&self) -> bool {
+        self.running.is_some() || self.known.as_ref().is_some_and(|known| known.ready.is_some())
+    }
+
+    /// Tells a session what the one before it knew, as long as it goes on from the same messages.
+    fn remind(&self, session: &mut Session) {
+        let Some(known) = self.known.as_ref().filter(|known| session.is_bound_to(known.bond)) else { return };
+        session.state.wasted = session.state.wasted.max(known.wasted);
+        if known.ready.is_some() {
+            session.state.ready = known.ready.clone();
+        }
+    }
+
+    fn remember(&mut self, session: &Session) {
+        let (ready, wasted) = (session.state.ready.clone(), session.state.wasted);
+        let is_any = ready.is_some() || wasted > 0;
+        let bond = session.bond().filter(|_| is_any);
+        self.known = bond.map(|bond| SpeculationMemory { bond, ready, wasted });
     }
 
     /// Takes up what is done, and lets go what can no longer be used.

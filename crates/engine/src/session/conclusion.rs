@@ -98,7 +98,7 @@ impl Session {
 
     /// The newest message that is not input the model has yet to answer. What is known of a history is known of it up
     /// to there: clients change their last message from call to call.
-    fn newest_answered(&self) -> Option<EntryId> {
+    pub(crate) fn newest_answered(&self) -> Option<EntryId> {
         let is_answered = |id: &&EntryId| {
             self.log().item(**id).is_some_and(|item| item.role == Role::Assistant || item.is_exchange())
         };

@@ -1,0 +1,150 @@
+//! Summaries made beforehand for stored sessions: for which request they are kept, when they are used, and how many
+//! there are at most.
+
+use epitome_core::policy::Settings;
+use epitome_core::{Author, EntryId, Message, Policy, Role, Tokens};
+use epitome_engine::store::{MemoryStore, SessionId, TenantId};
+use epitome_engine::{
+    Assembly, BoxFuture, Checkout, Driver, Engine, Event, HashedMessages, PreparedSession, SessionOptions,
+    Spawn, WindowFacts,
+};
+use epitome_tokens::Catalog;
+use futures_util::FutureExt as _;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn now<T>(work: impl Future<Output = T>) -> T {
+    work.now_or_never().expect("nobody is asked who takes time")
+}
+
+/// Counts what is begun. Work is done when somebody asks whether it is.
+#[derive(Default)]
+struct Counted(AtomicUsize);
+
+impl Spawn for Counted {
+    fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        work
+    }
+}
+
+/// A stored session whose summaries are made beforehand.
+struct Desk {
+    engine: Engine,
+    session: SessionId,
+    spawned: Arc<Counted>,
+    policy: Arc<Policy>,
+    driver: Driver,
+}
+
+const WINDOW: Tokens = Tokens(8_000);
+/// With so many messages a summary is begun, and none is due.
+const PAST_THE_MARK: usize = 27;
+/// With so many more it is due.
+const TO_THE_TRIGGER: usize = 8;
+
+impl Desk {
+    fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let spawned = Arc::new(Counted::default());
+        let engine = Engine::new(Arc::new(MemoryStore::default())).with_spawn(spawned.clone());
+        let session = now(engine.create(TenantId::LOCAL)).expect("a session");
+        let mut settings = Policy::default().settings().clone();
+        (settings.speculate.enabled, settings.speculate.lead_min) = (true, Tokens(2_000));
+        change(&mut settings);
+        let policy = Arc::new(Policy::try_from(settings).expect("the settings are sound"));
+        Self { engine, session, spawned, policy, driver: Driver::default() }
+    }
+
+    fn checkout(&self, leaf: EntryId) -> Checkout {
+        let stated = WindowFacts { stated: Some(WINDOW), ..WindowFacts::default() };
+        let model = Catalog::built_in().find("gpt-5");
+        let mut assembly = Assembly::new(self.policy.clone(), model, stated).expect("it is stated");
+        assembly.set_request(Tokens::ZERO, Some(Tokens(500)));
+        let (options, driver) = (SessionOptions::default(), self.driver.clone());
+        Checkout { session: self.session, leaf: Some(leaf), assembly, options, driver, idle: None }
+    }
+
+    fn append(&self, parent: Option<EntryId>, messages: Vec<Message>) -> EntryId {
+        let messages = messages.into_iter().map(|message| (message, None)).collect();
+        let ids = now(self.engine.append(self.session, parent, HashedMessages { messages }));
+        *ids.expect("it can be appended").last().expect("something was said")
+    }
+
+    /// Messages of a conversation in which a person speaks first.
+    fn talk(&self, parent: Option<EntryId>, numbers: std::ops::Range<usize>) -> EntryId {
+        self.append(parent, numbers.map(said).collect())
+    }
+
+    fn prepare(&self, leaf: EntryId) -> PreparedSession {
+        now(self.engine.prepare(&self.checkout(leaf))).expect("it is prepared")
+    }
+
+    fn begun(&self) -> usize {
+        self.spawned.0.load(Ordering::Relaxed)
+    }
+}
+
+fn said(number: usize) -> Message {
+    let (role, author) = if number.is_multiple_of(2) {
+        (Role::User, Author::Person)
+    } else {
+        (Role::Assistant, Author::Model)
+    };
+    Message::text(role, author, format!("message {number} about src/part_{number}.rs, ").repeat(20))
+}
+
+/// What a client says last, otherwise at each request.
+fn changing(number: usize) -> Message {
+    Message::text(Role::User, Author::Person, format!("it is {number} o'clock: go on"))
+}
+
+/// What became of summaries made beforehand.
+fn fates(prepared: &PreparedSession) -> Vec<&str> {
+    let events = prepared.step.events.iter();
+    events
+        .filter_map(|event| match event {
+            Event::Speculated { fate } => Some(fate.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_client_that_changes_its_last_message_pays_for_one_summary_and_uses_it() {
+    let desk = Desk::new();
+    let mut answered = desk.talk(None, 0..PAST_THE_MARK - 1);
+    for number in PAST_THE_MARK - 1..PAST_THE_MARK + TO_THE_TRIGGER {
+        let leaf = desk.append(Some(answered), vec![changing(number)]);
+        let prepared = desk.prepare(leaf);
+        if let Some(record) = &prepared.step.record {
+            assert_eq!((fates(&prepared), desk.begun()), (vec!["swapped in"], 1));
+            let change = record.change().expect("something was done");
+            let mut all = [change.superseded.clone(), change.kept.clone()].concat();
+            all.sort_unstable();
+            assert_eq!(
+                all,
+                prepared.session.history(),
+                "each message in one place, and none of another path"
+            );
+            assert_eq!(record.tokens_after, prepared.session.context().tokens());
+            return;
+        }
+        answered = desk.append(Some(answered), vec![said(0), said(number | 1)]);
+    }
+    panic!("nothing was compacted; {} summaries were begun", desk.begun());
+}
+
+#[test]
+fn of_many_paths_the_oldest_summary_is_let_go_and_told() {
+    let desk = Desk::new();
+    let roots: Vec<EntryId> = (0..9).map(|_| desk.talk(None, 0..PAST_THE_MARK)).collect();
+    let prepared: Vec<PreparedSession> = roots.iter().map(|&root| desk.prepare(root)).collect();
+    let told: Vec<Vec<&str>> = prepared.iter().map(fates).collect();
+    assert_eq!(told[..8], vec![Vec::<&str>::new(); 8]);
+    assert_eq!(told[8], ["thrown away: other branches had summaries made meanwhile"]);
+}
