@@ -85,10 +85,10 @@ pub(crate) struct SessionState {
     pub is_requested: bool,
     /// A summary made before it was needed.
     pub ready: Option<Arc<Ready>>,
-    /// Summaries made in vain since the last compaction.
+    /// Summaries made in vain since the last compaction that was made on this path.
     pub wasted: u32,
-    /// How often the context had been rebuilt when it was said that pruning is put off.
-    pub deferred_at: Option<u64>,
+    /// The newest pass when it was said that pruning is put off; none where that was not said.
+    pub deferred_at: Option<Option<EntryId>>,
     /// Minutes without a word, where someone said so.
     pub idle_minutes: Option<u64>,
     /// What happened and was not told yet.

@@ -28,8 +28,8 @@ pub(crate) struct Bond {
     newest: EntryId,
     /// Messages of the path up to it.
     messages: usize,
-    /// How often the context had been rebuilt.
-    rebuilds: u64,
+    /// The newest pass in use then.
+    newest_pass: Option<EntryId>,
 }
 
 /// A compaction that is ready to be swapped in.
@@ -107,7 +107,7 @@ impl Session {
 
     fn bond_at(&self, messages: usize) -> Option<Bond> {
         let newest = *self.history()[..messages].last()?;
-        Some(Bond { newest, messages, rebuilds: self.timeline().rebuilds() })
+        Some(Bond { newest, messages, newest_pass: self.timeline().newest_pass() })
     }
 
     /// What a compaction of this path stands or falls with: input that is not answered yet may be said otherwise the
@@ -123,9 +123,19 @@ impl Session {
 
     /// Whether the path still holds all that, and nothing has rebuilt the context since.
     fn is_bound_to(&self, bond: Bond) -> bool {
+        self.goes_through(bond) && self.timeline().newest_pass() == bond.newest_pass
+    }
+
+    /// Whether it will be bound to it once it has put to use what another path has made of the same messages.
+    fn may_be_bound_to(&self, bond: Bond) -> bool {
+        let is_available = || matches!(self.available(), Ok(Some(pass)) if Some(pass) == bond.newest_pass);
+        self.is_bound_to(bond) || (self.goes_through(bond) && is_available())
+    }
+
+    /// Whether the path holds the same messages.
+    fn goes_through(&self, bond: Bond) -> bool {
         // A message has one parent, so the same message in the same place has the same history before it.
-        self.timeline().rebuilds() == bond.rebuilds
-            && self.history()[..bond.messages.min(self.history().len())].last() == Some(&bond.newest)
+        self.history()[..bond.messages.min(self.history().len())].last() == Some(&bond.newest)
     }
 
     /// What was said since.
@@ -144,7 +154,7 @@ impl Session {
 
     /// Takes what was made in the background. What no longer fits the path is thrown away, and said so.
     pub fn offer(&mut self, ready: Ready) {
-        if self.is_bound_to(ready.bond) {
+        if self.may_be_bound_to(ready.bond) {
             if self.state.ready.replace(Arc::new(ready)).is_some() {
                 self.waste("made anew: the session had grown");
             }
@@ -157,6 +167,12 @@ impl Session {
     pub fn waste(&mut self, fate: &str) {
         self.state.wasted += 1;
         self.state.events.push(Event::Speculated { fate: fate.into() });
+    }
+
+    /// Lets go what was made beforehand of a context that has been rebuilt since.
+    pub(crate) fn drop_outdated(&mut self) {
+        let is_bound = self.state.ready.as_ref().is_some_and(|ready| self.is_bound_to(ready.bond));
+        self.state.ready = self.state.ready.take().filter(|_| is_bound);
     }
 
     /// What is ready to be swapped in, where it makes enough room. Takes no time.
@@ -330,7 +346,9 @@ impl Background {
 
     /// Tells a session what the one before it knew, as long as it goes on from the same messages.
     fn remind(&self, session: &mut Session) {
-        let Some(known) = self.known.as_ref().filter(|known| session.is_bound_to(known.bond)) else { return };
+        let Some(known) = self.known.as_ref().filter(|known| session.may_be_bound_to(known.bond)) else {
+            return;
+        };
         session.state.wasted = session.state.wasted.max(known.wasted);
         if known.ready.is_some() {
             session.state.ready = known.ready.clone();
@@ -347,7 +365,7 @@ impl Background {
     /// Takes up what is done, and lets go what can no longer be used.
     fn take_up(&mut self, session: &mut Session) {
         let Some(running) = &mut self.running else { return };
-        if !session.is_bound_to(running.bond) {
+        if !session.may_be_bound_to(running.bond) {
             self.let_go(session, MOVED);
             return;
         }

@@ -148,3 +148,31 @@ fn of_many_paths_the_oldest_summary_is_let_go_and_told() {
     assert_eq!(told[..8], vec![Vec::<&str>::new(); 8]);
     assert_eq!(told[8], ["thrown away: other branches had summaries made meanwhile"]);
 }
+
+#[test]
+fn a_mark_that_changes_nothing_in_view_costs_no_summary() {
+    let desk = Desk::new();
+    let first = desk.talk(None, 0..10);
+    let begun = desk.talk(Some(first), 10..PAST_THE_MARK);
+    desk.prepare(begun);
+    now(desk.engine.label(&desk.checkout(first), "here")).expect("it is named");
+    let full = desk.talk(Some(begun), PAST_THE_MARK..PAST_THE_MARK + TO_THE_TRIGGER);
+    assert_eq!((fates(&desk.prepare(full)), desk.begun()), (vec!["swapped in"], 1));
+}
+
+#[test]
+fn after_a_compaction_a_client_that_changes_its_last_message_pays_for_one_more() {
+    let desk = Desk::new();
+    let mut answered = desk.talk(None, 0..PAST_THE_MARK - 1);
+    let mut told = Vec::new();
+    for number in 0..40 {
+        let leaf = desk.append(Some(answered), vec![changing(number)]);
+        let prepared = desk.prepare(leaf);
+        told.extend(fates(&prepared).into_iter().map(str::to_owned));
+        if told.len() == 2 {
+            break;
+        }
+        answered = desk.append(Some(answered), vec![said(0), said(number | 1)]);
+    }
+    assert_eq!((told, desk.begun()), (vec!["swapped in".to_owned(); 2], 2));
+}

@@ -42,9 +42,14 @@ impl Session {
     }
 
     pub(super) fn compacted(&mut self, entry: EntryId, record: &Arc<Record>) -> Result<(), EngineError> {
+        self.drop_outdated();
         let state = &mut self.state;
+        // A client that changes its last message puts the same one to use at every request.
+        if !matches!(record.outcome, Outcome::Applied { .. }) {
+            state.wasted = 0;
+        }
         (state.is_warned, state.is_reminded, state.is_refused) = (false, false, false);
-        (state.ready, state.wasted, state.is_downshift) = (None, 0, false);
+        state.is_downshift = false;
         state.events.push(Event::Completed { entry, record: record.clone() });
         self.tell_stopped();
         self.hold_to_progress(record)
