@@ -13,7 +13,7 @@ use crate::error::EngineError;
 use crate::event::Event;
 use crate::ports::{BoxFuture, Clock, Listener, Spawn};
 use crate::session::{Session, SessionOptions, Step};
-use crate::speculation::CROWDED_OUT;
+use crate::speculation::{Background, CROWDED_OUT};
 use crate::store::{
     ChainHash, CommitBatch, EventPosition, MessageLocation, SessionId, Store, StoreError, StoredEvent,
     TenantId,
@@ -144,19 +144,13 @@ impl Engine {
         let (mut session, _claim) =
             self.claim(&tree, checkout, |session| session.needs_compaction(point)).await?;
         let driver = self.driver(&tree, checkout);
-        let acted = match (&self.spawn, point) {
-            (Some(spawn), CheckPoint::Call) => {
+        let acted = match &self.spawn {
+            Some(spawn) => {
                 let mut background = tree.take_background(session.history());
-                let mut acted = background.prepare(&driver, &mut session, &**spawn).await;
-                if tree.put_background(session.newest_answered(), background) == Crowding::Lost {
-                    session.waste(CROWDED_OUT);
-                }
-                if let Ok(step) = &mut acted {
-                    step.events.extend(session.take_events());
-                }
-                acted
+                let acted = background.prepare_at(&driver, &mut session, point, &**spawn).await;
+                put_background(&tree, &mut session, background, acted)
             }
-            (Some(_) | None, _) => driver.prepare_at(&mut session, point).await,
+            None => driver.prepare_at(&mut session, point).await,
         };
         self.finish(&tree, checkout, session, acted).await
     }
@@ -166,7 +160,15 @@ impl Engine {
         let tree = self.tree(checkout.session).await?;
         let is_due = |session: &Session| session.needs_compaction(CheckPoint::TurnEnd);
         let (mut session, _claim) = self.claim(&tree, checkout, is_due).await?;
-        let acted = self.driver(&tree, checkout).end_turn(&mut session, end).await;
+        let driver = self.driver(&tree, checkout);
+        let acted = match &self.spawn {
+            Some(spawn) => {
+                let mut background = tree.take_background(session.history());
+                let acted = background.end_turn(&driver, &mut session, end, &**spawn).await;
+                put_background(&tree, &mut session, background, acted)
+            }
+            None => driver.end_turn(&mut session, end).await,
+        };
         self.finish(&tree, checkout, session, acted).await
     }
 
@@ -483,6 +485,21 @@ impl Engine {
     fn live(&self, session: SessionId) -> Option<Arc<SessionTree>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
     }
+}
+
+/// Keeps a background for the path's next request, and tells where another was lost by that.
+fn put_background(
+    tree: &SessionTree,
+    session: &mut Session,
+    background: Background,
+    acted: Result<Step, EngineError>,
+) -> Result<Step, EngineError> {
+    if tree.put_background(session.newest_answered(), background) == Crowding::Lost {
+        session.waste(CROWDED_OUT);
+    }
+    let mut step = acted?;
+    step.events.extend(session.take_events());
+    Ok(step)
 }
 
 /// Puts originals into memory.

@@ -4,7 +4,7 @@
 
 use crate::assembly::speculation_lead;
 use crate::check::CheckPoint;
-use crate::driver::{CompactOptions, Driver, Recovery, announce, extend_far_ledger};
+use crate::driver::{CompactOptions, Driver, Recovery, TurnEnd, announce, extend_far_ledger};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::ports::{BoxFuture, Spawn};
@@ -284,15 +284,57 @@ impl Background {
         session: &mut Session,
         spawn: &dyn Spawn,
     ) -> Result<Step, EngineError> {
+        self.prepare_at(driver, session, CheckPoint::Call, spawn).await
+    }
+
+    /// The same at another point.
+    pub async fn prepare_at(
+        &mut self,
+        driver: &Driver,
+        session: &mut Session,
+        point: CheckPoint,
+        spawn: &dyn Spawn,
+    ) -> Result<Step, EngineError> {
+        self.catch_up(session, point).await?;
+        let step = driver.prepare_at(session, point).await?;
+        Ok(self.go_on(driver, session, spawn, step))
+    }
+
+    /// A turn has ended, as [`Driver::end_turn`] takes it; after a broken one the background is left as it is.
+    pub async fn end_turn(
+        &mut self,
+        driver: &Driver,
+        session: &mut Session,
+        end: TurnEnd,
+        spawn: &dyn Spawn,
+    ) -> Result<Step, EngineError> {
+        match end {
+            TurnEnd::Broken => driver.end_turn(session, end).await,
+            TurnEnd::Good => {
+                self.catch_up(session, CheckPoint::TurnEnd).await?;
+                let step = driver.end_turn(session, end).await?;
+                Ok(self.go_on(driver, session, spawn, step))
+            }
+        }
+    }
+
+    /// Takes up what is done, and waits for what is under way where a compaction is due that can use it.
+    async fn catch_up(&mut self, session: &mut Session, point: CheckPoint) -> Result<(), EngineError> {
         self.remind(session);
         self.take_up(session);
-        if session.needs_compaction(CheckPoint::Call)? {
+        // What was asked for is made anew, of all that was said.
+        let is_asked_for = point == CheckPoint::TurnEnd && session.is_requested();
+        if !is_asked_for && session.needs_compaction(point)? {
             self.wait(session).await;
         }
-        let mut step = driver.prepare(session).await?;
+        Ok(())
+    }
+
+    /// Begins the next summary where it is time for one, and tells what came of the last.
+    fn go_on(&mut self, driver: &Driver, session: &mut Session, spawn: &dyn Spawn, mut step: Step) -> Step {
         self.begin(driver, session, spawn);
         step.events.extend(session.take_events());
-        Ok(step)
+        step
     }
 
     /// The same after an overflow: what is under way is of no use for it, and is let go.

@@ -5,8 +5,8 @@ use epitome_core::policy::Settings;
 use epitome_core::{Author, EntryId, Message, Policy, Role, Tokens};
 use epitome_engine::store::{MemoryStore, SessionId, TenantId};
 use epitome_engine::{
-    Assembly, BoxFuture, Checkout, Driver, Engine, Event, HashedMessages, PreparedSession, SessionOptions,
-    Spawn, WindowFacts,
+    Assembly, BoxFuture, CheckPoint, Checkout, Driver, Engine, Event, HashedMessages, PreparedSession,
+    SessionOptions, Spawn, TurnEnd, WindowFacts,
 };
 use epitome_tokens::Catalog;
 use futures_util::FutureExt as _;
@@ -175,4 +175,32 @@ fn after_a_compaction_a_client_that_changes_its_last_message_pays_for_one_more()
         answered = desk.append(Some(answered), vec![said(0), said(number | 1)]);
     }
     assert_eq!((told, desk.begun()), (vec!["swapped in".to_owned(); 2], 2));
+}
+
+/// A policy that looks between turns.
+fn between_turns(settings: &mut Settings) {
+    (settings.check.after_turn, settings.check.before_input) = (true, true);
+}
+
+#[test]
+fn what_was_made_beforehand_is_used_at_whatever_point_it_is_due() {
+    let at_turn_end = |desk: &Desk, leaf| now(desk.engine.end_turn(&desk.checkout(leaf), TurnEnd::Good));
+    let before_input =
+        |desk: &Desk, leaf| now(desk.engine.prepare_at(&desk.checkout(leaf), CheckPoint::Input(Tokens(10))));
+    for act in [&at_turn_end as &dyn Fn(&Desk, EntryId) -> _, &before_input] {
+        let desk = Desk::with(between_turns);
+        let begun = desk.talk(None, 0..PAST_THE_MARK);
+        desk.prepare(begun);
+        let full = desk.talk(Some(begun), PAST_THE_MARK..PAST_THE_MARK + TO_THE_TRIGGER + 1);
+        let prepared = act(&desk, full).expect("it is prepared");
+        assert_eq!((fates(&prepared), desk.begun()), (vec!["swapped in"], 1));
+    }
+}
+
+#[test]
+fn a_summary_is_begun_at_the_end_of_a_turn() {
+    let desk = Desk::with(between_turns);
+    let leaf = desk.talk(None, 0..PAST_THE_MARK + 1);
+    now(desk.engine.end_turn(&desk.checkout(leaf), TurnEnd::Good)).expect("it is ended");
+    assert_eq!(desk.begun(), 1);
 }
