@@ -5,8 +5,8 @@ use epitome_core::policy::Settings;
 use epitome_core::{Author, EntryId, Message, Policy, Role, Tokens};
 use epitome_engine::store::{MemoryStore, SessionId, TenantId};
 use epitome_engine::{
-    Assembly, BoxFuture, CheckPoint, Checkout, Driver, Engine, Event, HashedMessages, PreparedSession,
-    SessionOptions, Spawn, TurnEnd, WindowFacts,
+    Assembly, BoxFuture, CheckPoint, Checkout, Driver, Engine, Event, FileNow, HashedMessages,
+    PreparedSession, Restorer, SessionOptions, Spawn, TurnEnd, WindowFacts,
 };
 use epitome_tokens::Catalog;
 use futures_util::FutureExt as _;
@@ -203,4 +203,38 @@ fn a_summary_is_begun_at_the_end_of_a_turn() {
     let leaf = desk.talk(None, 0..PAST_THE_MARK + 1);
     now(desk.engine.end_turn(&desk.checkout(leaf), TurnEnd::Good)).expect("it is ended");
     assert_eq!(desk.begun(), 1);
+}
+
+/// One skill is in use.
+struct OneSkill;
+
+impl Restorer for OneSkill {
+    fn file(&self, _: &str) -> Option<FileNow> {
+        None
+    }
+
+    fn skills(&self) -> Vec<(String, String)> {
+        vec![("weaving".into(), "over, under, over".into())]
+    }
+
+    fn servers(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn what_is_swapped_in_brings_back_what_the_policy_wants_in_view() {
+    let mut desk = Desk::with(|settings| settings.restore.skills_tokens = Tokens(1_000));
+    desk.driver.ports_mut().restorer = Some(Arc::new(OneSkill));
+    let begun = desk.talk(None, 0..PAST_THE_MARK);
+    desk.prepare(begun);
+    let full = desk.talk(Some(begun), PAST_THE_MARK..PAST_THE_MARK + TO_THE_TRIGGER);
+    let prepared = desk.prepare(full);
+    assert_eq!(fates(&prepared), ["swapped in"]);
+    let record = prepared.step.record.as_ref().expect("it was due");
+    let restored = record.change().and_then(|change| change.restored.clone()).expect("there is room");
+    assert_eq!(restored.skills, ["weaving"]);
+    assert_eq!(record.tokens_after, prepared.session.context().tokens());
+    let shown = prepared.session.shown().expect("all is at hand");
+    assert!(shown.iter().any(|shown| shown.message.said().contains("over, under, over")));
 }
