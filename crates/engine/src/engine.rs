@@ -13,7 +13,7 @@ use crate::error::EngineError;
 use crate::event::Event;
 use crate::ports::{BoxFuture, Clock, Listener, Spawn};
 use crate::session::{Session, SessionOptions, Step};
-use crate::speculation::{Background, CROWDED_OUT};
+use crate::speculation::CROWDED_OUT;
 use crate::store::{
     ChainHash, CommitBatch, EventPosition, MessageLocation, SessionId, Store, StoreError, StoredEvent,
     TenantId,
@@ -24,7 +24,7 @@ use futures_util::lock::Mutex as AsyncMutex;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tree::{Crowding, PrefixClaim, SessionTree};
+use tree::{BackgroundLoan, Crowding, PrefixClaim, SessionTree};
 
 /// Stored sessions, and the acts on them.
 pub struct Engine {
@@ -146,9 +146,9 @@ impl Engine {
         let driver = self.driver(&tree, checkout);
         let acted = match &self.spawn {
             Some(spawn) => {
-                let mut background = tree.take_background(session.history());
+                let mut background = tree.borrow_background(&session);
                 let acted = background.prepare_at(&driver, &mut session, point, &**spawn).await;
-                put_background(&tree, &mut session, background, acted)
+                return_background(background, &mut session, acted)
             }
             None => driver.prepare_at(&mut session, point).await,
         };
@@ -163,9 +163,9 @@ impl Engine {
         let driver = self.driver(&tree, checkout);
         let acted = match &self.spawn {
             Some(spawn) => {
-                let mut background = tree.take_background(session.history());
+                let mut background = tree.borrow_background(&session);
                 let acted = background.end_turn(&driver, &mut session, end, &**spawn).await;
-                put_background(&tree, &mut session, background, acted)
+                return_background(background, &mut session, acted)
             }
             None => driver.end_turn(&mut session, end).await,
         };
@@ -487,14 +487,13 @@ impl Engine {
     }
 }
 
-/// Keeps a background for the path's next request, and tells where another was lost by that.
-fn put_background(
-    tree: &SessionTree,
+/// Gives a background back for the path's next request, and tells where another was lost by that.
+fn return_background(
+    background: BackgroundLoan,
     session: &mut Session,
-    background: Background,
     acted: Result<Step, EngineError>,
 ) -> Result<Step, EngineError> {
-    if tree.put_background(session.newest_answered(), background) == Crowding::Lost {
+    if background.put_back() == Crowding::Lost {
         session.waste(CROWDED_OUT);
     }
     let mut step = acted?;

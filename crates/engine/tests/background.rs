@@ -10,22 +10,30 @@ use epitome_engine::{
 };
 use epitome_tokens::Catalog;
 use futures_util::FutureExt as _;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
 
 fn now<T>(work: impl Future<Output = T>) -> T {
     work.now_or_never().expect("nobody is asked who takes time")
 }
 
-/// Counts what is begun. Work is done when somebody asks whether it is.
+/// Counts what is begun. Work is done when somebody asks whether it is, unless it is held up.
 #[derive(Default)]
-struct Counted(AtomicUsize);
+struct Counted {
+    begun: AtomicUsize,
+    is_held_up: Arc<AtomicBool>,
+}
 
 impl Spawn for Counted {
-    fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        work
+    fn spawn(&self, mut work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        let is_held_up = self.is_held_up.clone();
+        Box::pin(poll_fn(move |context| match is_held_up.load(Ordering::Relaxed) {
+            true => Poll::Pending,
+            false => work.as_mut().poll(context),
+        }))
     }
 }
 
@@ -85,7 +93,7 @@ impl Desk {
     }
 
     fn begun(&self) -> usize {
-        self.spawned.0.load(Ordering::Relaxed)
+        self.spawned.begun.load(Ordering::Relaxed)
     }
 }
 
@@ -237,4 +245,18 @@ fn what_is_swapped_in_brings_back_what_the_policy_wants_in_view() {
     assert_eq!(record.tokens_after, prepared.session.context().tokens());
     let shown = prepared.session.shown().expect("all is at hand");
     assert!(shown.iter().any(|shown| shown.message.said().contains("over, under, over")));
+}
+
+#[test]
+fn a_caller_who_gives_up_waiting_leaves_the_summary_to_the_next() {
+    let desk = Desk::new();
+    let hold_up = |is: bool| desk.spawned.is_held_up.store(is, Ordering::Relaxed);
+    hold_up(true);
+    let begun = desk.talk(None, 0..PAST_THE_MARK);
+    desk.prepare(begun);
+    let full = desk.talk(Some(begun), PAST_THE_MARK..PAST_THE_MARK + TO_THE_TRIGGER);
+    let waited = desk.engine.prepare(&desk.checkout(full)).now_or_never();
+    assert!(waited.is_none(), "it is due, and its summary is under way");
+    hold_up(false);
+    assert_eq!((fates(&desk.prepare(full)), desk.begun()), (vec!["swapped in"], 1));
 }
