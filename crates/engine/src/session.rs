@@ -10,7 +10,7 @@ use crate::assembly::{Assembly, RefusalFigures};
 use crate::breaker::Breaker;
 use crate::error::EngineError;
 use crate::event::Event;
-use crate::speculation::Ready;
+use crate::speculation::PreparedCompaction;
 use crate::timeline::{Lens, Timeline};
 use epitome_core::{
     Archive, Available, Budget, Circumstances, Conclusion, Context, EditPass, EntryId, Expressible, Item,
@@ -84,7 +84,7 @@ pub(crate) struct SessionState {
     /// Whether someone asked for a compaction at the end of this turn.
     pub is_requested: bool,
     /// A summary made before it was needed.
-    pub ready: Option<Arc<Ready>>,
+    pub ready: Option<Arc<PreparedCompaction>>,
     /// Summaries made in vain since the last compaction that was made on this path.
     pub wasted: u32,
     /// The newest pass when it was said that pruning is put off; none where that was not said.

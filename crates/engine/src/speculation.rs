@@ -23,7 +23,7 @@ pub struct Speculation {
 
 /// What a summary was made from, and stands or falls with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bond {
+pub(crate) struct PrefixBinding {
     /// The newest message then that the model had answered: clients change their last one from call to call.
     newest: EntryId,
     /// Messages of the path up to it.
@@ -34,8 +34,8 @@ pub(crate) struct Bond {
 
 /// A compaction that is ready to be swapped in.
 #[derive(Clone, Debug)]
-pub struct Ready {
-    bond: Bond,
+pub struct PreparedCompaction {
+    binding: PrefixBinding,
     /// Whether someone has waited for it: then it is used if it fits at all, or they would wait twice.
     is_awaited: bool,
     /// What is left of the history up to where it is bound.
@@ -44,7 +44,7 @@ pub struct Ready {
     record: Box<Record>,
 }
 
-impl Ready {
+impl PreparedCompaction {
     /// What it took to make.
     pub fn spent(&self) -> &CallCost {
         &self.record.spent
@@ -96,65 +96,66 @@ impl Session {
     pub fn has_ready(&self) -> bool {
         let Some(ready) = &self.state.ready else { return false };
         let growth_max = self.policy().speculate.growth_max;
-        self.is_bound_to(ready.bond) && self.tokens_since(ready.bond) <= growth_max
+        self.is_bound_to(ready.binding) && self.tokens_since(ready.binding) <= growth_max
     }
 
     /// What a summary made now would be made from; none where nothing was said.
-    fn bond(&self) -> Option<Bond> {
+    fn binding(&self) -> Option<PrefixBinding> {
         let newest = self.newest_answered()?;
-        self.bond_at(self.history().partition_point(|&id| id <= newest))
+        self.binding_at(self.history().partition_point(|&id| id <= newest))
     }
 
-    fn bond_at(&self, messages: usize) -> Option<Bond> {
+    fn binding_at(&self, messages: usize) -> Option<PrefixBinding> {
         let newest = *self.history()[..messages].last()?;
-        Some(Bond { newest, messages, newest_pass: self.timeline().newest_pass() })
+        Some(PrefixBinding { newest, messages, newest_pass: self.timeline().newest_pass() })
     }
 
     /// What a compaction of this path stands or falls with: input that is not answered yet may be said otherwise the
     /// next time, and is no part of it unless the compaction covers it.
-    fn bond_of(&self, compaction: &Compaction) -> Option<Bond> {
+    fn binding_of(&self, compaction: &Compaction) -> Option<PrefixBinding> {
         let covered = match &compaction.tail {
             Tail::After { anchor, .. } => Some(*anchor),
             Tail::Nothing | Tail::From(_) | Tail::These(_) => None,
         };
-        let answered = self.bond().filter(|bond| covered.is_some_and(|covered| covered <= bond.newest));
-        answered.or_else(|| self.bond_at(self.history().len()))
+        let answered =
+            self.binding().filter(|binding| covered.is_some_and(|covered| covered <= binding.newest));
+        answered.or_else(|| self.binding_at(self.history().len()))
     }
 
     /// Whether the path still holds all that, and nothing has rebuilt the context since.
-    fn is_bound_to(&self, bond: Bond) -> bool {
-        self.goes_through(bond) && self.timeline().newest_pass() == bond.newest_pass
+    fn is_bound_to(&self, binding: PrefixBinding) -> bool {
+        self.goes_through(binding) && self.timeline().newest_pass() == binding.newest_pass
     }
 
     /// Whether it will be bound to it once it has put to use what another path has made of the same messages.
-    fn may_be_bound_to(&self, bond: Bond) -> bool {
-        let is_available = || matches!(self.available(), Ok(Some(pass)) if Some(pass) == bond.newest_pass);
-        self.is_bound_to(bond) || (self.goes_through(bond) && is_available())
+    fn may_be_bound_to(&self, binding: PrefixBinding) -> bool {
+        let is_available = || matches!(self.available(), Ok(Some(pass)) if Some(pass) == binding.newest_pass);
+        self.is_bound_to(binding) || (self.goes_through(binding) && is_available())
     }
 
     /// Whether the path holds the same messages.
-    fn goes_through(&self, bond: Bond) -> bool {
+    fn goes_through(&self, binding: PrefixBinding) -> bool {
         // A message has one parent, so the same message in the same place has the same history before it.
-        self.history()[..bond.messages.min(self.history().len())].last() == Some(&bond.newest)
+        self.history()[..binding.messages.min(self.history().len())].last() == Some(&binding.newest)
     }
 
     /// What was said since.
-    fn tokens_since(&self, bond: Bond) -> Tokens {
-        let grown = self.history().len().saturating_sub(bond.messages);
+    fn tokens_since(&self, binding: PrefixBinding) -> Tokens {
+        let grown = self.history().len().saturating_sub(binding.messages);
         self.context().newest_tokens(grown.min(self.context().slots().len()))
     }
 
     /// Whether a summary under way is worth waiting for: with all that was said since, what it is likely
     /// to leave would do.
-    fn is_worth_waiting_for(&self, bond: Bond) -> bool {
+    fn is_worth_waiting_for(&self, binding: PrefixBinding) -> bool {
         let (budget, policy) = (self.budget(), self.policy());
-        let likely = budget.target(policy) + self.tokens_since(bond);
+        let likely = budget.target(policy) + self.tokens_since(binding);
         budget.fits(likely) && !budget.is_due(likely, policy)
     }
 
     /// Takes what was made in the background. What no longer fits the path is thrown away, and said so.
-    pub fn offer(&mut self, ready: Ready) {
-        if self.may_be_bound_to(ready.bond) {
+    pub fn offer(&mut self, ready: PreparedCompaction) {
+        if self.may_be_bound_to(ready.binding) {
             if self.state.ready.replace(Arc::new(ready)).is_some() {
                 self.waste("made anew: the session had grown");
             }
@@ -171,34 +172,34 @@ impl Session {
 
     /// Lets go what was made beforehand of a context that has been rebuilt since.
     pub(crate) fn drop_outdated(&mut self) {
-        let is_bound = self.state.ready.as_ref().is_some_and(|ready| self.is_bound_to(ready.bond));
+        let is_bound = self.state.ready.as_ref().is_some_and(|ready| self.is_bound_to(ready.binding));
         self.state.ready = self.state.ready.take().filter(|_| is_bound);
     }
 
     /// What is ready to be swapped in, where it makes enough room. Takes no time.
     pub(crate) fn take_ready(&mut self, trigger: Trigger) -> Option<Conclusion> {
         let ready = self.state.ready.take()?;
-        if !self.is_bound_to(ready.bond) {
+        if !self.is_bound_to(ready.binding) {
             self.waste(MOVED);
             return None;
         }
-        let since = self.history()[ready.bond.messages..].to_vec();
+        let since = self.history()[ready.binding.messages..].to_vec();
         let fixed = self.budget().fixed;
-        let history_after = ready.history_after + self.tokens_since(ready.bond);
+        let history_after = ready.history_after + self.tokens_since(ready.binding);
         let is_due = !ready.is_awaited && self.budget().is_due(history_after, self.policy());
         if is_due || !self.budget().fits(history_after) {
             self.waste(OUTGROWN);
             return None;
         }
-        let forms = self.unthought(&since);
-        let Ready { bond, mut compaction, mut record, .. } = Arc::unwrap_or_clone(ready);
-        compaction.forms.retain(|&(id, _)| id <= bond.newest);
+        let forms = self.forms_without_thinking(&since);
+        let PreparedCompaction { binding, mut compaction, mut record, .. } = Arc::unwrap_or_clone(ready);
+        compaction.forms.retain(|&(id, _)| id <= binding.newest);
         compaction.forms.extend(forms);
         (record.trigger, record.source) = (trigger, trigger.kind().source);
         record.tokens_before = fixed + self.context().tokens();
         record.tokens_after = fixed + history_after;
         if let Some(change) = record.change_mut() {
-            change.kept.retain(|&id| id <= bond.newest);
+            change.kept.retain(|&id| id <= binding.newest);
             change.kept.extend(since);
         }
         announce(self, trigger);
@@ -208,7 +209,7 @@ impl Session {
 
     /// Replies of `since` without their thinking, as a tail has them: its seals are bound to the prefix
     /// that changes now. An exchange that is still open keeps its own.
-    fn unthought(&self, since: &[EntryId]) -> Vec<(EntryId, Form)> {
+    fn forms_without_thinking(&self, since: &[EntryId]) -> Vec<(EntryId, Form)> {
         let slots = self.context().slots();
         let open = self.context().open_from().and_then(|at| slots.get(at)).map(Slot::id);
         let is_closed = |id: &EntryId| open.is_none_or(|open| *id < open);
@@ -223,7 +224,7 @@ impl Session {
 
 impl Speculation {
     /// Makes the summary; none where nothing came of it.
-    pub async fn run(mut self, driver: &Driver) -> Option<Ready> {
+    pub async fn run(mut self, driver: &Driver) -> Option<PreparedCompaction> {
         let clock = &driver.ports().clock;
         let began = clock.now();
         extend_far_ledger(&mut self.copy).ok()?;
@@ -234,10 +235,16 @@ impl Speculation {
         match driven.effect {
             // Where no summary was to be had yet, there is time to try again.
             Effect::Compact(compaction) if compaction.summary.is_some() && is_written(&driven.record) => {
-                let bond = self.copy.bond_of(&compaction)?;
+                let binding = self.copy.binding_of(&compaction)?;
                 let after = driven.record.tokens_after.less(self.copy.budget().fixed);
-                let history_after = after.less(self.copy.tokens_since(bond));
-                Some(Ready { bond, is_awaited: false, history_after, compaction, record: driven.record })
+                let history_after = after.less(self.copy.tokens_since(binding));
+                Some(PreparedCompaction {
+                    binding,
+                    is_awaited: false,
+                    history_after,
+                    compaction,
+                    record: driven.record,
+                })
             }
             Effect::Compact(_) | Effect::Edit(_) | Effect::Nothing => None,
         }
@@ -253,24 +260,24 @@ fn is_written(record: &Record) -> bool {
 /// it is done, waited for where the trigger fires first, and let go where the path moves.
 #[derive(Default)]
 pub struct Background {
-    running: Option<Running>,
+    running: Option<BackgroundSummary>,
     known: Option<SpeculationMemory>,
 }
 
 /// What a session knew of summaries made beforehand. A client that changes its last message goes on with a session
 /// that has seen none of them.
 struct SpeculationMemory {
-    bond: Bond,
-    ready: Option<Arc<Ready>>,
+    binding: PrefixBinding,
+    ready: Option<Arc<PreparedCompaction>>,
     wasted: u32,
 }
 
-struct Running {
+struct BackgroundSummary {
     /// What it was begun from.
-    bond: Bond,
+    binding: PrefixBinding,
     work: BoxFuture<'static, ()>,
     /// What came of it; none where it was lost.
-    result: Arc<Mutex<Option<Ready>>>,
+    result: Arc<Mutex<Option<PreparedCompaction>>>,
     is_done: bool,
 }
 
@@ -361,14 +368,14 @@ impl Background {
         if self.running.is_some() {
             return;
         }
-        let Some((speculation, bond)) = session.speculate().zip(session.bond()) else { return };
+        let Some((speculation, binding)) = session.speculate().zip(session.binding()) else { return };
         let result = Arc::new(Mutex::new(None));
         let (driver, kept) = (driver.clone(), result.clone());
         let work = Box::pin(async move {
             let made = speculation.run(&driver).await;
             *kept.lock().unwrap_or_else(PoisonError::into_inner) = made;
         });
-        self.running = Some(Running { bond, work: spawn.spawn(work), result, is_done: false });
+        self.running = Some(BackgroundSummary { binding, work: spawn.spawn(work), result, is_done: false });
     }
 
     /// Whether a summary is under way.
@@ -388,7 +395,7 @@ impl Background {
 
     /// Tells a session what the one before it knew, as long as it goes on from the same messages.
     fn remind(&self, session: &mut Session) {
-        let Some(known) = self.known.as_ref().filter(|known| session.may_be_bound_to(known.bond)) else {
+        let Some(known) = self.known.as_ref().filter(|known| session.may_be_bound_to(known.binding)) else {
             return;
         };
         session.state.wasted = session.state.wasted.max(known.wasted);
@@ -400,14 +407,14 @@ impl Background {
     fn remember(&mut self, session: &Session) {
         let (ready, wasted) = (session.state.ready.clone(), session.state.wasted);
         let is_any = ready.is_some() || wasted > 0;
-        let bond = session.bond().filter(|_| is_any);
-        self.known = bond.map(|bond| SpeculationMemory { bond, ready, wasted });
+        let binding = session.binding().filter(|_| is_any);
+        self.known = binding.map(|binding| SpeculationMemory { binding, ready, wasted });
     }
 
     /// Takes up what is done, and lets go what can no longer be used.
     fn take_up(&mut self, session: &mut Session) {
         let Some(running) = &mut self.running else { return };
-        if !session.may_be_bound_to(running.bond) {
+        if !session.may_be_bound_to(running.binding) {
             self.let_go(session, MOVED);
             return;
         }
@@ -421,7 +428,7 @@ impl Background {
     /// Waits for what is under way, unless it would be of no use.
     async fn wait(&mut self, session: &mut Session) {
         let Some(running) = &mut self.running else { return };
-        if !session.is_worth_waiting_for(running.bond) {
+        if !session.is_worth_waiting_for(running.binding) {
             self.let_go(session, OUTGROWN);
             return;
         }
@@ -430,7 +437,7 @@ impl Background {
         running.is_done = true;
         let made = running.take();
         self.running = None;
-        offer(session, made.map(Ready::awaited));
+        offer(session, made.map(PreparedCompaction::awaited));
     }
 
     fn let_go(&mut self, session: &mut Session, fate: &str) {
@@ -440,7 +447,7 @@ impl Background {
     }
 }
 
-impl Running {
+impl BackgroundSummary {
     /// Whether the work is done; it is not waited for.
     fn poll(&mut self) -> bool {
         if !self.is_done {
@@ -450,12 +457,12 @@ impl Running {
         self.is_done
     }
 
-    fn take(&self) -> Option<Ready> {
+    fn take(&self) -> Option<PreparedCompaction> {
         self.result.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-fn offer(session: &mut Session, made: Option<Ready>) {
+fn offer(session: &mut Session, made: Option<PreparedCompaction>) {
     match made {
         Some(ready) => session.offer(ready),
         None => session.waste("came to nothing"),
