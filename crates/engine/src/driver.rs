@@ -145,7 +145,8 @@ impl Driver {
             // What was made elsewhere is not enough here: the compaction to come stands on it.
         }
         let must_ask = check.permission == Permission::Ask;
-        if !must_ask && let Some(ready) = session.take_ready(trigger) {
+        if !must_ask && let Some(mut ready) = session.take_ready(trigger) {
+            self.restore(session, &mut ready);
             return self.conclude(session, ready).await.map(Some);
         }
         // Where the provider's figures say that the request will be refused, ours say too little of what to free.
@@ -216,13 +217,18 @@ impl Driver {
         let driven = self.drive(session, trigger, options, &mut untold).await;
         session.state.events = untold;
         let mut conclusion = driven?;
-        if let Some(restorer) = self.ports.restorer.as_deref() {
-            bring_back(restorer, session, &mut conclusion);
-        }
+        self.restore(session, &mut conclusion);
         let took = self.ports.clock.now().saturating_sub(began);
         conclusion.record.duration_ms = took.as_millis() as u64;
         conclusion.record.time_ms = self.ports.clock.unix_ms();
         Ok(conclusion)
+    }
+
+    /// Brings back what the policy wants in view, as it is now.
+    fn restore(&self, session: &Session, conclusion: &mut Conclusion) {
+        if let Some(restorer) = self.ports.restorer.as_deref() {
+            bring_back(restorer, session, conclusion);
+        }
     }
 
     /// Warns once that the context is nearly full.

@@ -13,6 +13,7 @@ use crate::error::EngineError;
 use crate::event::Event;
 use crate::ports::{BoxFuture, Clock, Listener, Spawn};
 use crate::session::{Session, SessionOptions, Step};
+use crate::speculation::CROWDED_OUT;
 use crate::store::{
     ChainHash, CommitBatch, EventPosition, MessageLocation, SessionId, Store, StoreError, StoredEvent,
     TenantId,
@@ -23,7 +24,7 @@ use futures_util::lock::Mutex as AsyncMutex;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tree::{PrefixClaim, SessionTree};
+use tree::{BackgroundLoan, Crowding, PrefixClaim, SessionTree};
 
 /// Stored sessions, and the acts on them.
 pub struct Engine {
@@ -143,14 +144,13 @@ impl Engine {
         let (mut session, _claim) =
             self.claim(&tree, checkout, |session| session.needs_compaction(point)).await?;
         let driver = self.driver(&tree, checkout);
-        let acted = match (&self.spawn, point) {
-            (Some(spawn), CheckPoint::Call) => {
-                let mut background = tree.take_background(session.leaf());
-                let acted = background.prepare(&driver, &mut session, &**spawn).await;
-                tree.put_background(session.leaf(), background);
-                acted
+        let acted = match &self.spawn {
+            Some(spawn) => {
+                let mut background = tree.borrow_background(&session);
+                let acted = background.prepare_at(&driver, &mut session, point, &**spawn).await;
+                return_background(background, &mut session, acted)
             }
-            (Some(_) | None, _) => driver.prepare_at(&mut session, point).await,
+            None => driver.prepare_at(&mut session, point).await,
         };
         self.finish(&tree, checkout, session, acted).await
     }
@@ -160,7 +160,15 @@ impl Engine {
         let tree = self.tree(checkout.session).await?;
         let is_due = |session: &Session| session.needs_compaction(CheckPoint::TurnEnd);
         let (mut session, _claim) = self.claim(&tree, checkout, is_due).await?;
-        let acted = self.driver(&tree, checkout).end_turn(&mut session, end).await;
+        let driver = self.driver(&tree, checkout);
+        let acted = match &self.spawn {
+            Some(spawn) => {
+                let mut background = tree.borrow_background(&session);
+                let acted = background.end_turn(&driver, &mut session, end, &**spawn).await;
+                return_background(background, &mut session, acted)
+            }
+            None => driver.end_turn(&mut session, end).await,
+        };
         self.finish(&tree, checkout, session, acted).await
     }
 
@@ -477,6 +485,20 @@ impl Engine {
     fn live(&self, session: SessionId) -> Option<Arc<SessionTree>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
     }
+}
+
+/// Gives a background back for the path's next request, and tells where another was lost by that.
+fn return_background(
+    background: BackgroundLoan,
+    session: &mut Session,
+    acted: Result<Step, EngineError>,
+) -> Result<Step, EngineError> {
+    if background.put_back() == Crowding::Lost {
+        session.waste(CROWDED_OUT);
+    }
+    let mut step = acted?;
+    step.events.extend(session.take_events());
+    Ok(step)
 }
 
 /// Puts originals into memory.

@@ -65,5 +65,5 @@ pub use ports::{
 };
 pub use replay::{ReplayInput, ReplayedCall, replay};
 pub use session::{AppendedEntry, Phase, Session, SessionOptions, Step};
-pub use speculation::{Background, Ready, Speculation};
+pub use speculation::{Background, PreparedCompaction, Speculation};
 pub use timeline::{Lens, Timeline, TimelineError};

@@ -55,9 +55,9 @@ fn pass(session: &mut Session, pass: EditPass) -> Result<Option<Arc<Record>>, En
 
 /// Says that pruning is put off until the provider's cache is cold: once, until the context is rebuilt.
 fn tell_deferred(session: &mut Session) -> Result<(), EngineError> {
-    let rebuilds = session.timeline().rebuilds();
+    let newest_pass = session.timeline().newest_pass();
     let Some(minutes) = session.policy().prune.cache_cold_minutes else { return Ok(()) };
-    if session.state.deferred_at == Some(rebuilds) {
+    if session.state.deferred_at == Some(newest_pass) {
         return Ok(());
     }
     if let Some(Conclusion { record, .. }) = session.edit_pass(EditPass::Prune, Some(minutes))? {
@@ -65,7 +65,7 @@ fn tell_deferred(session: &mut Session) -> Result<(), EngineError> {
         let why = format!(
             "pruning would free {freed} tokens, and waits for {minutes} minutes without a word: until then the provider's cache holds what follows"
         );
-        session.state.deferred_at = Some(rebuilds);
+        session.state.deferred_at = Some(newest_pass);
         session.state.events.push(Event::Noop { why, strategy: Strategy::Prune });
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::assembly::{Assembly, RefusalFigures};
 use crate::breaker::Breaker;
 use crate::error::EngineError;
 use crate::event::Event;
-use crate::speculation::Ready;
+use crate::speculation::PreparedCompaction;
 use crate::timeline::{Lens, Timeline};
 use epitome_core::{
     Archive, Available, Budget, Circumstances, Conclusion, Context, EditPass, EntryId, Expressible, Item,
@@ -84,11 +84,11 @@ pub(crate) struct SessionState {
     /// Whether someone asked for a compaction at the end of this turn.
     pub is_requested: bool,
     /// A summary made before it was needed.
-    pub ready: Option<Ready>,
-    /// Summaries made in vain since the last compaction.
+    pub ready: Option<Arc<PreparedCompaction>>,
+    /// Summaries made in vain since the last compaction that was made on this path.
     pub wasted: u32,
-    /// How often the context had been rebuilt when it was said that pruning is put off.
-    pub deferred_at: Option<u64>,
+    /// The newest pass when it was said that pruning is put off; none where that was not said.
+    pub deferred_at: Option<Option<EntryId>>,
     /// Minutes without a word, where someone said so.
     pub idle_minutes: Option<u64>,
     /// What happened and was not told yet.

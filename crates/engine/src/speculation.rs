@@ -3,14 +3,16 @@
 //! handed in, so that the engine needs no runtime of its own.
 
 use crate::assembly::speculation_lead;
-use crate::driver::{CompactOptions, Driver, Recovery, announce, extend_far_ledger};
+use crate::check::CheckPoint;
+use crate::driver::{CompactOptions, Driver, Recovery, TurnEnd, announce, extend_far_ledger};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::ports::{BoxFuture, Spawn};
 use crate::session::{Session, Step};
 use epitome_core::policy::TriggerMode;
 use epitome_core::{
-    CallCost, Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Strategy, Tokens, Trigger,
+    CallCost, Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Strategy, Tail, Tokens,
+    Trigger,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,26 +23,28 @@ pub struct Speculation {
 
 /// What a summary was made from, and stands or falls with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bond {
-    /// The newest message then.
+pub(crate) struct PrefixBinding {
+    /// The newest message then that the model had answered: clients change their last one from call to call.
     newest: EntryId,
-    /// Messages of the path then.
+    /// Messages of the path up to it.
     messages: usize,
-    /// How often the context had been rebuilt.
-    rebuilds: u64,
+    /// The newest pass in use then.
+    newest_pass: Option<EntryId>,
 }
 
 /// A compaction that is ready to be swapped in.
 #[derive(Clone, Debug)]
-pub struct Ready {
-    bond: Bond,
+pub struct PreparedCompaction {
+    binding: PrefixBinding,
     /// Whether someone has waited for it: then it is used if it fits at all, or they would wait twice.
     is_awaited: bool,
+    /// What is left of the history up to where it is bound.
+    history_after: Tokens,
     compaction: Box<Compaction>,
     record: Box<Record>,
 }
 
-impl Ready {
+impl PreparedCompaction {
     /// What it took to make.
     pub fn spent(&self) -> &CallCost {
         &self.record.spent
@@ -58,6 +62,8 @@ const LEAD_SHARE_MAX: (u64, u64) = (1, 2);
 const OUTGROWN: &str = "thrown away: too much was said since";
 /// What became of a summary whose path was left or rebuilt.
 const MOVED: &str = "thrown away: the branch has moved";
+/// What became of a summary for which no path has asked while others did.
+pub(crate) const CROWDED_OUT: &str = "thrown away: other branches had summaries made meanwhile";
 
 impl Session {
     /// The request at which a summary is begun in the background: the policy's lead before the trigger, and
@@ -90,40 +96,67 @@ impl Session {
     pub fn has_ready(&self) -> bool {
         let Some(ready) = &self.state.ready else { return false };
         let growth_max = self.policy().speculate.growth_max;
-        self.is_bound_to(ready.bond) && self.tokens_since(ready.bond) <= growth_max
+        self.is_bound_to(ready.binding) && self.tokens_since(ready.binding) <= growth_max
     }
 
     /// What a summary made now would be made from; none where nothing was said.
-    fn bond(&self) -> Option<Bond> {
-        let newest = *self.history().last()?;
-        Some(Bond { newest, messages: self.history().len(), rebuilds: self.timeline().rebuilds() })
+    fn binding(&self) -> Option<PrefixBinding> {
+        let newest = self.newest_answered()?;
+        self.binding_at(self.history().partition_point(|&id| id <= newest))
+    }
+
+    fn binding_at(&self, messages: usize) -> Option<PrefixBinding> {
+        let newest = *self.history()[..messages].last()?;
+        Some(PrefixBinding { newest, messages, newest_pass: self.timeline().newest_pass() })
+    }
+
+    /// What a compaction of this path stands or falls with: input that is not answered yet may be said otherwise the
+    /// next time, and is no part of it unless the compaction covers it.
+    fn binding_of(&self, compaction: &Compaction) -> Option<PrefixBinding> {
+        let covered = match &compaction.tail {
+            Tail::After { anchor, .. } => Some(*anchor),
+            Tail::Nothing | Tail::From(_) | Tail::These(_) => None,
+        };
+        let answered =
+            self.binding().filter(|binding| covered.is_some_and(|covered| covered <= binding.newest));
+        answered.or_else(|| self.binding_at(self.history().len()))
     }
 
     /// Whether the path still holds all that, and nothing has rebuilt the context since.
-    fn is_bound_to(&self, bond: Bond) -> bool {
+    fn is_bound_to(&self, binding: PrefixBinding) -> bool {
+        self.goes_through(binding) && self.timeline().newest_pass() == binding.newest_pass
+    }
+
+    /// Whether it will be bound to it once it has put to use what another path has made of the same messages.
+    fn may_be_bound_to(&self, binding: PrefixBinding) -> bool {
+        let is_available = || matches!(self.available(), Ok(Some(pass)) if Some(pass) == binding.newest_pass);
+        self.is_bound_to(binding) || (self.goes_through(binding) && is_available())
+    }
+
+    /// Whether the path holds the same messages.
+    fn goes_through(&self, binding: PrefixBinding) -> bool {
         // A message has one parent, so the same message in the same place has the same history before it.
-        self.timeline().rebuilds() == bond.rebuilds
-            && self.history()[..bond.messages.min(self.history().len())].last() == Some(&bond.newest)
+        self.history()[..binding.messages.min(self.history().len())].last() == Some(&binding.newest)
     }
 
     /// What was said since.
-    fn tokens_since(&self, bond: Bond) -> Tokens {
-        let grown = self.history().len().saturating_sub(bond.messages);
+    fn tokens_since(&self, binding: PrefixBinding) -> Tokens {
+        let grown = self.history().len().saturating_sub(binding.messages);
         self.context().newest_tokens(grown.min(self.context().slots().len()))
     }
 
     /// Whether a summary under way is worth waiting for: with all that was said since, what it is likely
     /// to leave would do.
-    fn is_worth_waiting_for(&self, bond: Bond) -> bool {
+    fn is_worth_waiting_for(&self, binding: PrefixBinding) -> bool {
         let (budget, policy) = (self.budget(), self.policy());
-        let likely = budget.target(policy) + self.tokens_since(bond);
+        let likely = budget.target(policy) + self.tokens_since(binding);
         budget.fits(likely) && !budget.is_due(likely, policy)
     }
 
     /// Takes what was made in the background. What no longer fits the path is thrown away, and said so.
-    pub fn offer(&mut self, ready: Ready) {
-        if self.is_bound_to(ready.bond) {
-            if self.state.ready.replace(ready).is_some() {
+    pub fn offer(&mut self, ready: PreparedCompaction) {
+        if self.may_be_bound_to(ready.binding) {
+            if self.state.ready.replace(Arc::new(ready)).is_some() {
                 self.waste("made anew: the session had grown");
             }
         } else {
@@ -137,28 +170,36 @@ impl Session {
         self.state.events.push(Event::Speculated { fate: fate.into() });
     }
 
+    /// Lets go what was made beforehand of a context that has been rebuilt since.
+    pub(crate) fn drop_outdated(&mut self) {
+        let is_bound = self.state.ready.as_ref().is_some_and(|ready| self.is_bound_to(ready.binding));
+        self.state.ready = self.state.ready.take().filter(|_| is_bound);
+    }
+
     /// What is ready to be swapped in, where it makes enough room. Takes no time.
     pub(crate) fn take_ready(&mut self, trigger: Trigger) -> Option<Conclusion> {
         let ready = self.state.ready.take()?;
-        if !self.is_bound_to(ready.bond) {
+        if !self.is_bound_to(ready.binding) {
             self.waste(MOVED);
             return None;
         }
-        let since = self.history()[ready.bond.messages..].to_vec();
+        let since = self.history()[ready.binding.messages..].to_vec();
         let fixed = self.budget().fixed;
-        let history_after = ready.record.tokens_after.less(fixed) + self.tokens_since(ready.bond);
+        let history_after = ready.history_after + self.tokens_since(ready.binding);
         let is_due = !ready.is_awaited && self.budget().is_due(history_after, self.policy());
         if is_due || !self.budget().fits(history_after) {
             self.waste(OUTGROWN);
             return None;
         }
-        let forms = self.unthought(&since);
-        let Ready { mut compaction, mut record, .. } = ready;
+        let forms = self.forms_without_thinking(&since);
+        let PreparedCompaction { binding, mut compaction, mut record, .. } = Arc::unwrap_or_clone(ready);
+        compaction.forms.retain(|&(id, _)| id <= binding.newest);
         compaction.forms.extend(forms);
         (record.trigger, record.source) = (trigger, trigger.kind().source);
         record.tokens_before = fixed + self.context().tokens();
         record.tokens_after = fixed + history_after;
         if let Some(change) = record.change_mut() {
+            change.kept.retain(|&id| id <= binding.newest);
             change.kept.extend(since);
         }
         announce(self, trigger);
@@ -168,7 +209,7 @@ impl Session {
 
     /// Replies of `since` without their thinking, as a tail has them: its seals are bound to the prefix
     /// that changes now. An exchange that is still open keeps its own.
-    fn unthought(&self, since: &[EntryId]) -> Vec<(EntryId, Form)> {
+    fn forms_without_thinking(&self, since: &[EntryId]) -> Vec<(EntryId, Form)> {
         let slots = self.context().slots();
         let open = self.context().open_from().and_then(|at| slots.get(at)).map(Slot::id);
         let is_closed = |id: &EntryId| open.is_none_or(|open| *id < open);
@@ -183,8 +224,8 @@ impl Session {
 
 impl Speculation {
     /// Makes the summary; none where nothing came of it.
-    pub async fn run(mut self, driver: &Driver) -> Option<Ready> {
-        let (bond, clock) = (self.copy.bond()?, &driver.ports().clock);
+    pub async fn run(mut self, driver: &Driver) -> Option<PreparedCompaction> {
+        let clock = &driver.ports().clock;
         let began = clock.now();
         extend_far_ledger(&mut self.copy).ok()?;
         let options = CompactOptions::default();
@@ -194,7 +235,16 @@ impl Speculation {
         match driven.effect {
             // Where no summary was to be had yet, there is time to try again.
             Effect::Compact(compaction) if compaction.summary.is_some() && is_written(&driven.record) => {
-                Some(Ready { bond, is_awaited: false, compaction, record: driven.record })
+                let binding = self.copy.binding_of(&compaction)?;
+                let after = driven.record.tokens_after.less(self.copy.budget().fixed);
+                let history_after = after.less(self.copy.tokens_since(binding));
+                Some(PreparedCompaction {
+                    binding,
+                    is_awaited: false,
+                    history_after,
+                    compaction,
+                    record: driven.record,
+                })
             }
             Effect::Compact(_) | Effect::Edit(_) | Effect::Nothing => None,
         }
@@ -210,15 +260,24 @@ fn is_written(record: &Record) -> bool {
 /// it is done, waited for where the trigger fires first, and let go where the path moves.
 #[derive(Default)]
 pub struct Background {
-    running: Option<Running>,
+    running: Option<BackgroundSummary>,
+    known: Option<SpeculationMemory>,
 }
 
-struct Running {
+/// What a session knew of summaries made beforehand. A client that changes its last message goes on with a session
+/// that has seen none of them.
+struct SpeculationMemory {
+    binding: PrefixBinding,
+    ready: Option<Arc<PreparedCompaction>>,
+    wasted: u32,
+}
+
+struct BackgroundSummary {
     /// What it was begun from.
-    bond: Bond,
+    binding: PrefixBinding,
     work: BoxFuture<'static, ()>,
     /// What came of it; none where it was lost.
-    result: Arc<Mutex<Option<Ready>>>,
+    result: Arc<Mutex<Option<PreparedCompaction>>>,
     is_done: bool,
 }
 
@@ -232,13 +291,57 @@ impl Background {
         session: &mut Session,
         spawn: &dyn Spawn,
     ) -> Result<Step, EngineError> {
+        self.prepare_at(driver, session, CheckPoint::Call, spawn).await
+    }
+
+    /// The same at another point.
+    pub async fn prepare_at(
+        &mut self,
+        driver: &Driver,
+        session: &mut Session,
+        point: CheckPoint,
+        spawn: &dyn Spawn,
+    ) -> Result<Step, EngineError> {
+        self.catch_up(session, point).await?;
+        let step = driver.prepare_at(session, point).await?;
+        Ok(self.go_on(driver, session, spawn, step))
+    }
+
+    /// A turn has ended, as [`Driver::end_turn`] takes it; after a broken one the background is left as it is.
+    pub async fn end_turn(
+        &mut self,
+        driver: &Driver,
+        session: &mut Session,
+        end: TurnEnd,
+        spawn: &dyn Spawn,
+    ) -> Result<Step, EngineError> {
+        match end {
+            TurnEnd::Broken => driver.end_turn(session, end).await,
+            TurnEnd::Good => {
+                self.catch_up(session, CheckPoint::TurnEnd).await?;
+                let step = driver.end_turn(session, end).await?;
+                Ok(self.go_on(driver, session, spawn, step))
+            }
+        }
+    }
+
+    /// Takes up what is done, and waits for what is under way where a compaction is due that can use it.
+    async fn catch_up(&mut self, session: &mut Session, point: CheckPoint) -> Result<(), EngineError> {
+        self.remind(session);
         self.take_up(session);
-        if session.check().is_due() {
+        // What was asked for is made anew, of all that was said.
+        let is_asked_for = point == CheckPoint::TurnEnd && session.is_requested();
+        if !is_asked_for && session.needs_compaction(point)? {
             self.wait(session).await;
         }
-        let step = driver.prepare(session).await?;
-        self.tend(driver, session, spawn);
-        Ok(step)
+        Ok(())
+    }
+
+    /// Begins the next summary where it is time for one, and tells what came of the last.
+    fn go_on(&mut self, driver: &Driver, session: &mut Session, spawn: &dyn Spawn, mut step: Step) -> Step {
+        self.begin(driver, session, spawn);
+        step.events.extend(session.take_events());
+        step
     }
 
     /// The same after an overflow: what is under way is of no use for it, and is let go.
@@ -255,18 +358,24 @@ impl Background {
     /// Looks after the background between calls: takes up what is done, lets go what the path has
     /// moved away from, begins what it is time for. Takes no time.
     pub fn tend(&mut self, driver: &Driver, session: &mut Session, spawn: &dyn Spawn) {
+        self.remind(session);
+        self.begin(driver, session, spawn);
+    }
+
+    fn begin(&mut self, driver: &Driver, session: &mut Session, spawn: &dyn Spawn) {
         self.take_up(session);
+        self.remember(session);
         if self.running.is_some() {
             return;
         }
-        let Some((speculation, bond)) = session.speculate().zip(session.bond()) else { return };
+        let Some((speculation, binding)) = session.speculate().zip(session.binding()) else { return };
         let result = Arc::new(Mutex::new(None));
         let (driver, kept) = (driver.clone(), result.clone());
         let work = Box::pin(async move {
             let made = speculation.run(&driver).await;
             *kept.lock().unwrap_or_else(PoisonError::into_inner) = made;
         });
-        self.running = Some(Running { bond, work: spawn.spawn(work), result, is_done: false });
+        self.running = Some(BackgroundSummary { binding, work: spawn.spawn(work), result, is_done: false });
     }
 
     /// Whether a summary is under way.
@@ -274,10 +383,38 @@ impl Background {
         self.running.is_some()
     }
 
+    /// Whether there is nothing in it that a later request could use.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.running.is_none() && self.known.is_none()
+    }
+
+    /// Whether a summary is lost with it.
+    pub(crate) fn has_summary(&self) -> bool {
+        self.running.is_some() || self.known.as_ref().is_some_and(|known| known.ready.is_some())
+    }
+
+    /// Tells a session what the one before it knew, as long as it goes on from the same messages.
+    fn remind(&self, session: &mut Session) {
+        let Some(known) = self.known.as_ref().filter(|known| session.may_be_bound_to(known.binding)) else {
+            return;
+        };
+        session.state.wasted = session.state.wasted.max(known.wasted);
+        if known.ready.is_some() {
+            session.state.ready = known.ready.clone();
+        }
+    }
+
+    fn remember(&mut self, session: &Session) {
+        let (ready, wasted) = (session.state.ready.clone(), session.state.wasted);
+        let is_any = ready.is_some() || wasted > 0;
+        let binding = session.binding().filter(|_| is_any);
+        self.known = binding.map(|binding| SpeculationMemory { binding, ready, wasted });
+    }
+
     /// Takes up what is done, and lets go what can no longer be used.
     fn take_up(&mut self, session: &mut Session) {
         let Some(running) = &mut self.running else { return };
-        if !session.is_bound_to(running.bond) {
+        if !session.may_be_bound_to(running.binding) {
             self.let_go(session, MOVED);
             return;
         }
@@ -291,7 +428,7 @@ impl Background {
     /// Waits for what is under way, unless it would be of no use.
     async fn wait(&mut self, session: &mut Session) {
         let Some(running) = &mut self.running else { return };
-        if !session.is_worth_waiting_for(running.bond) {
+        if !session.is_worth_waiting_for(running.binding) {
             self.let_go(session, OUTGROWN);
             return;
         }
@@ -300,7 +437,7 @@ impl Background {
         running.is_done = true;
         let made = running.take();
         self.running = None;
-        offer(session, made.map(Ready::awaited));
+        offer(session, made.map(PreparedCompaction::awaited));
     }
 
     fn let_go(&mut self, session: &mut Session, fate: &str) {
@@ -310,7 +447,7 @@ impl Background {
     }
 }
 
-impl Running {
+impl BackgroundSummary {
     /// Whether the work is done; it is not waited for.
     fn poll(&mut self) -> bool {
         if !self.is_done {
@@ -320,12 +457,12 @@ impl Running {
         self.is_done
     }
 
-    fn take(&self) -> Option<Ready> {
+    fn take(&self) -> Option<PreparedCompaction> {
         self.result.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-fn offer(session: &mut Session, made: Option<Ready>) {
+fn offer(session: &mut Session, made: Option<PreparedCompaction>) {
     match made {
         Some(ready) => session.offer(ready),
         None => session.waste("came to nothing"),

@@ -27,12 +27,12 @@ pub struct Timeline {
     tally: ViewTally,
     usage: Option<UsageAnchor>,
     /// The newest mark that changed what is in view: usage that was told before it is of another context.
+    rebuilt_at: Option<EntryId>,
     newest_pass: Option<EntryId>,
     /// Compactions and edits that this path does without; see [`Timeline::set_ignored`].
     ignored: Arc<HashSet<EntryId>>,
     /// What all of `history` would take whole.
     whole: Tokens,
-    rebuilds: u64,
 }
 
 /// The provider's usage of the newest call, and where the context stood then.
@@ -73,10 +73,10 @@ impl Timeline {
             breaker: Breaker::default(),
             tally: ViewTally::default(),
             usage: None,
+            rebuilt_at: None,
             newest_pass: None,
             ignored: Arc::default(),
             whole: Tokens::ZERO,
-            rebuilds: 0,
         }
     }
 
@@ -100,8 +100,7 @@ impl Timeline {
         let reader = LogReader { log: &log, sizes: &sizes, measure: lens.measure, archive: lens.archive };
         let ignored = self.ignored.clone();
         let context = Context::of_ignoring(leaf, reader, ignored.clone())?;
-        let rebuilds = self.rebuilds + 1;
-        *self = Self { leaf, context, rebuilds, ignored, ..Self::new(log.clone(), sizes.clone()) };
+        *self = Self { leaf, context, ignored, ..Self::new(log.clone(), sizes.clone()) };
         held_on(&log, &path).for_each(|id| self.note(id, lens));
         self.breaker = breaker_of(&log, &path, lens.guard);
         self.tally.recount(&self.context, lens)
@@ -126,7 +125,6 @@ impl Timeline {
         let reader =
             LogReader { log: &log, sizes: &self.sizes, measure: lens.measure, archive: lens.archive };
         self.context.take(id, reader)?;
-        self.rebuilds += u64::from(is_rebuilt);
         if log.mark_of(id).is_none() {
             self.leaf = Some(id);
         }
@@ -144,7 +142,8 @@ impl Timeline {
         let Some(entry) = log.get(id) else { return };
         self.breaker.take(entry, lens.guard);
         if rebuilds(entry) {
-            self.newest_pass = self.newest_pass.max(Some(id));
+            self.rebuilt_at = self.rebuilt_at.max(Some(id));
+            self.newest_pass = self.newest_pass.max(Some(pass_of(entry).unwrap_or(id)));
             self.usage = None;
         }
         match entry {
@@ -162,7 +161,7 @@ impl Timeline {
                 let slots = self.slots_up_to(log.parent(id));
                 let is_known = *mark != UsageMark::default();
                 let is_ours = is_known && (mark.model.is_empty() || *mark.model == *lens.model);
-                let is_of_this_context = Some(id) > self.newest_pass;
+                let is_of_this_context = Some(id) > self.rebuilt_at;
                 let anchor = || UsageAnchor { mark: mark.clone(), slots };
                 self.usage = (is_ours && is_of_this_context).then(anchor);
             }
@@ -348,9 +347,18 @@ impl Timeline {
         self.usage.as_ref()
     }
 
-    /// How often the context was rebuilt.
-    pub fn rebuilds(&self) -> u64 {
-        self.rebuilds
+    /// The newest entry that changed what is in view, the same whoever derives it; one that was made on another path
+    /// and put to use here is itself, not the mark that says so.
+    pub fn newest_pass(&self) -> Option<EntryId> {
+        self.newest_pass
+    }
+}
+
+/// The pass that an entry puts to use, where it was made on another path.
+fn pass_of(entry: &Entry) -> Option<EntryId> {
+    match entry {
+        Entry::Mark(Mark::Apply { of }) => Some(*of),
+        Entry::Mark(_) | Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => None,
     }
 }
 

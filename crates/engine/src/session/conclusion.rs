@@ -42,9 +42,14 @@ impl Session {
     }
 
     pub(super) fn compacted(&mut self, entry: EntryId, record: &Arc<Record>) -> Result<(), EngineError> {
+        self.drop_outdated();
         let state = &mut self.state;
+        // A client that changes its last message puts the same one to use at every request.
+        if !matches!(record.outcome, Outcome::Applied { .. }) {
+            state.wasted = 0;
+        }
         (state.is_warned, state.is_reminded, state.is_refused) = (false, false, false);
-        (state.ready, state.wasted, state.is_downshift) = (None, 0, false);
+        state.is_downshift = false;
         state.events.push(Event::Completed { entry, record: record.clone() });
         self.tell_stopped();
         self.hold_to_progress(record)
@@ -98,7 +103,7 @@ impl Session {
 
     /// The newest message that is not input the model has yet to answer. What is known of a history is known of it up
     /// to there: clients change their last message from call to call.
-    fn newest_answered(&self) -> Option<EntryId> {
+    pub(crate) fn newest_answered(&self) -> Option<EntryId> {
         let is_answered = |id: &&EntryId| {
             self.log().item(**id).is_some_and(|item| item.role == Role::Assistant || item.is_exchange())
         };

@@ -1,70 +1,72 @@
-//! A summary that is made before it is needed: the request at which the compaction is due does not wait for it.
+//! A summary that is made before it is needed: the request at which the compaction is due does not ask for one.
 
 use crate::stage::{Proxy, Speech, Stage, Talk, words};
+use epitome_upstream::Kind;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 
-/// Each piece of a summary comes so much later than the one before.
-const SLOW: &str = "summary:*=slow=4";
+/// A summary takes one call: once the provider was asked for it, nothing more is asked.
+const ONE_CALL: &str = "[summary]\nby = \"session\"\noversize = \"send\"\nretries = 0\n[keep]\nwithin_turn = false\n";
 const TURNS_MAX: usize = 120;
 
-fn talk() -> Talk {
-    Talk::new(Speech::Anthropic, "claude-haiku-4-5").with("x-api-key", "a-clients-key")
+/// A conversation, and what the provider was asked for at each of its turns.
+struct Turns<'s> {
+    proxy: Proxy<'s>,
+    talk: Talk,
+    asked: Vec<Vec<Kind>>,
 }
 
-/// Talks on until a compaction: how long the request took at which it was made, and what came of it.
-fn talk_until_compacted(talk: &mut Talk, proxy: &Proxy<'_>, first: usize) -> (Duration, Value) {
-    for turn in first..TURNS_MAX {
-        let begun = Instant::now();
-        talk.say(proxy, &words(turn));
-        let took = begun.elapsed();
-        if let Some(record) = proxy.compactions().pop() {
-            return (took, record);
-        }
+impl<'s> Turns<'s> {
+    fn new(stage: &'s Stage) -> Self {
+        let talk = Talk::new(Speech::Anthropic, "claude-haiku-4-5").with("x-api-key", "a-clients-key");
+        Self { proxy: stage.serve(&["--window", "32000"]), talk, asked: Vec::new() }
     }
-    panic!("nothing was compacted: {}", proxy.stage.told());
-}
 
-/// Talks on until a summary is asked for; the next turn.
-fn talk_until_asked(talk: &mut Talk, proxy: &Proxy<'_>) -> usize {
-    for turn in 0..TURNS_MAX {
-        talk.say(proxy, &words(turn));
-        if !proxy.stage.summaries().is_empty() {
-            return turn + 1;
-        }
+    fn say(&mut self, text: &str) {
+        let seen = self.asked.iter().map(Vec::len).sum();
+        self.talk.say(&self.proxy, text);
+        let recorded = self.proxy.stage.report().recorded;
+        self.asked.push(recorded[seen..].iter().map(|request| request.kind).collect());
     }
-    panic!("no summary was asked for: {}", proxy.stage.told());
+
+    /// Talks on until a compaction; what came of it.
+    fn talk_until_compacted(&mut self) -> Value {
+        for turn in self.asked.len()..TURNS_MAX {
+            self.say(&words(turn));
+            if let Some(record) = self.proxy.compactions().pop() {
+                return record;
+            }
+        }
+        panic!("nothing was compacted: {}", self.proxy.stage.told());
+    }
 }
 
-/// How long a client waits for the request at which the compaction is due, without speculation.
-fn wait_without() -> Duration {
-    let stage = Stage::new(SLOW);
-    stage.settings("[summary]\nby = \"session\"\n");
-    let proxy = stage.serve(&["--window", "32000"]);
-    let (took, record) = talk_until_compacted(&mut talk(), &proxy, 0);
-    assert_eq!(record["summarizer"], "claude-haiku-4-5");
-    took
+fn without() -> Vec<Vec<Kind>> {
+    let stage = Stage::new("");
+    stage.settings(ONE_CALL);
+    let mut turns = Turns::new(&stage);
+    assert_eq!(turns.talk_until_compacted()["summarizer"], "claude-haiku-4-5");
+    turns.asked
 }
 
 #[test]
-fn the_request_that_is_due_finds_its_summary_made_and_does_not_wait() {
-    let without = wait_without();
-    let stage = Stage::new(SLOW);
-    stage.settings("[summary]\nby = \"session\"\n[speculate]\nenabled = true\n");
-    let proxy = stage.serve(&["--window", "32000"]);
-    let mut talk = talk();
-    let begun = Instant::now();
-    let turn = talk_until_asked(&mut talk, &proxy);
-    assert_eq!(proxy.compactions().len(), 0, "it is not due yet");
-    // A person reads and thinks meanwhile, for longer than a summary takes.
-    std::thread::sleep((without * 2).saturating_sub(begun.elapsed()));
-    let asked = stage.summaries().len();
-    let (took, record) = talk_until_compacted(&mut talk, &proxy, turn);
+fn the_request_that_is_due_finds_its_summary_made_and_asks_for_none() {
+    let without = without();
+    assert_eq!(without.last(), Some(&vec![Kind::Summary, Kind::Chat]), "else it is asked for when it is due");
+    let stage = Stage::new("");
+    stage.settings(&format!("{ONE_CALL}[speculate]\nenabled = true\n"));
+    let mut turns = Turns::new(&stage);
+    // Past the mark, and a turn before it is due.
+    (0..without.len() - 2).for_each(|turn| turns.say(&words(turn)));
+    // Words that take next to nothing: it is asked for sooner than it comes due.
+    while stage.summaries().is_empty() && turns.asked.len() < TURNS_MAX {
+        turns.say("go on");
+    }
+    assert_eq!((stage.summaries().len(), turns.proxy.compactions().len()), (1, 0), "{}", stage.told());
+    let record = turns.talk_until_compacted();
     assert_eq!(
         (&record["outcome"], &record["summarizer"]),
         (&json!("compacted"), &json!("claude-haiku-4-5"))
     );
-    assert_eq!(stage.summaries().len(), asked, "what was made beforehand is used");
-    assert!(record["time_ms"].is_u64() && record["duration_ms"].as_u64() > Some(0), "{record}");
-    assert!(took * 4 < without, "{took:?} with, {without:?} without");
+    assert!(record["time_ms"].is_u64() && record["duration_ms"].is_u64(), "{record}");
+    assert_eq!((turns.asked.last(), stage.summaries().len()), (Some(&vec![Kind::Chat]), 1));
 }

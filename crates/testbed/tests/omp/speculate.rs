@@ -2,11 +2,11 @@
 
 use super::{end_turn, made, omp};
 use epitome_core::{EntryId, Purpose, Tokens};
-use epitome_engine::{BranchExit, Event, NavigationOutcome, Ready};
+use epitome_engine::{BranchExit, Event, NavigationOutcome, PreparedCompaction};
 use epitome_testbed::{Bed, now};
 
 /// What was made in the background.
-fn ready(bed: &mut Bed) -> Ready {
+fn ready(bed: &mut Bed) -> PreparedCompaction {
     let speculation = bed.session.speculate().expect("the mark is passed and nothing is ready");
     now(speculation.run(&bed.driver)).expect("the model answers")
 }

@@ -1,0 +1,262 @@
+//! Summaries made beforehand for stored sessions: for which request they are kept, when they are used, and how many
+//! there are at most.
+
+use epitome_core::policy::Settings;
+use epitome_core::{Author, EntryId, Message, Policy, Role, Tokens};
+use epitome_engine::store::{MemoryStore, SessionId, TenantId};
+use epitome_engine::{
+    Assembly, BoxFuture, CheckPoint, Checkout, Driver, Engine, Event, FileNow, HashedMessages,
+    PreparedSession, Restorer, SessionOptions, Spawn, TurnEnd, WindowFacts,
+};
+use epitome_tokens::Catalog;
+use futures_util::FutureExt as _;
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
+
+fn now<T>(work: impl Future<Output = T>) -> T {
+    work.now_or_never().expect("nobody is asked who takes time")
+}
+
+/// Counts what is begun. Work is done when somebody asks whether it is, unless it is held up.
+#[derive(Default)]
+struct Counted {
+    begun: AtomicUsize,
+    is_held_up: Arc<AtomicBool>,
+}
+
+impl Spawn for Counted {
+    fn spawn(&self, mut work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        let is_held_up = self.is_held_up.clone();
+        Box::pin(poll_fn(move |context| match is_held_up.load(Ordering::Relaxed) {
+            true => Poll::Pending,
+            false => work.as_mut().poll(context),
+        }))
+    }
+}
+
+/// A stored session whose summaries are made beforehand.
+struct Desk {
+    engine: Engine,
+    session: SessionId,
+    spawned: Arc<Counted>,
+    policy: Arc<Policy>,
+    driver: Driver,
+}
+
+const WINDOW: Tokens = Tokens(8_000);
+/// With so many messages a summary is begun, and none is due.
+const PAST_THE_MARK: usize = 27;
+/// With so many more it is due.
+const TO_THE_TRIGGER: usize = 8;
+
+impl Desk {
+    fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let spawned = Arc::new(Counted::default());
+        let engine = Engine::new(Arc::new(MemoryStore::default())).with_spawn(spawned.clone());
+        let session = now(engine.create(TenantId::LOCAL)).expect("a session");
+        let mut settings = Policy::default().settings().clone();
+        (settings.speculate.enabled, settings.speculate.lead_min) = (true, Tokens(2_000));
+        change(&mut settings);
+        let policy = Arc::new(Policy::try_from(settings).expect("the settings are sound"));
+        Self { engine, session, spawned, policy, driver: Driver::default() }
+    }
+
+    fn checkout(&self, leaf: EntryId) -> Checkout {
+        let stated = WindowFacts { stated: Some(WINDOW), ..WindowFacts::default() };
+        let model = Catalog::built_in().find("gpt-5");
+        let mut assembly = Assembly::new(self.policy.clone(), model, stated).expect("it is stated");
+        assembly.set_request(Tokens::ZERO, Some(Tokens(500)));
+        let (options, driver) = (SessionOptions::default(), self.driver.clone());
+        Checkout { session: self.session, leaf: Some(leaf), assembly, options, driver, idle: None }
+    }
+
+    fn append(&self, parent: Option<EntryId>, messages: Vec<Message>) -> EntryId {
+        let messages = messages.into_iter().map(|message| (message, None)).collect();
+        let ids = now(self.engine.append(self.session, parent, HashedMessages { messages }));
+        *ids.expect("it can be appended").last().expect("something was said")
+    }
+
+    /// Messages of a conversation in which a person speaks first.
+    fn talk(&self, parent: Option<EntryId>, numbers: std::ops::Range<usize>) -> EntryId {
+        self.append(parent, numbers.map(said).collect())
+    }
+
+    fn prepare(&self, leaf: EntryId) -> PreparedSession {
+        now(self.engine.prepare(&self.checkout(leaf))).expect("it is prepared")
+    }
+
+    fn begun(&self) -> usize {
+        self.spawned.begun.load(Ordering::Relaxed)
+    }
+}
+
+fn said(number: usize) -> Message {
+    let (role, author) = if number.is_multiple_of(2) {
+        (Role::User, Author::Person)
+    } else {
+        (Role::Assistant, Author::Model)
+    };
+    Message::text(role, author, format!("message {number} about src/part_{number}.rs, ").repeat(20))
+}
+
+/// What a client says last, otherwise at each request.
+fn changing(number: usize) -> Message {
+    Message::text(Role::User, Author::Person, format!("it is {number} o'clock: go on"))
+}
+
+/// What became of summaries made beforehand.
+fn fates(prepared: &PreparedSession) -> Vec<&str> {
+    let events = prepared.step.events.iter();
+    events
+        .filter_map(|event| match event {
+            Event::Speculated { fate } => Some(fate.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_client_that_changes_its_last_message_pays_for_one_summary_and_uses_it() {
+    let desk = Desk::new();
+    let mut answered = desk.talk(None, 0..PAST_THE_MARK - 1);
+    for number in PAST_THE_MARK - 1..PAST_THE_MARK + TO_THE_TRIGGER {
+        let leaf = desk.append(Some(answered), vec![changing(number)]);
+        let prepared = desk.prepare(leaf);
+        if let Some(record) = &prepared.step.record {
+            assert_eq!((fates(&prepared), desk.begun()), (vec!["swapped in"], 1));
+            let change = record.change().expect("something was done");
+            let mut all = [change.superseded.clone(), change.kept.clone()].concat();
+            all.sort_unstable();
+            assert_eq!(
+                all,
+                prepared.session.history(),
+                "each message in one place, and none of another path"
+            );
+            assert_eq!(record.tokens_after, prepared.session.context().tokens());
+            return;
+        }
+        answered = desk.append(Some(answered), vec![said(0), said(number | 1)]);
+    }
+    panic!("nothing was compacted; {} summaries were begun", desk.begun());
+}
+
+#[test]
+fn of_many_paths_the_oldest_summary_is_let_go_and_told() {
+    let desk = Desk::new();
+    let roots: Vec<EntryId> = (0..9).map(|_| desk.talk(None, 0..PAST_THE_MARK)).collect();
+    let prepared: Vec<PreparedSession> = roots.iter().map(|&root| desk.prepare(root)).collect();
+    let told: Vec<Vec<&str>> = prepared.iter().map(fates).collect();
+    assert_eq!(told[..8], vec![Vec::<&str>::new(); 8]);
+    assert_eq!(told[8], ["thrown away: other branches had summaries made meanwhile"]);
+}
+
+#[test]
+fn a_mark_that_changes_nothing_in_view_costs_no_summary() {
+    let desk = Desk::new();
+    let first = desk.talk(None, 0..10);
+    let begun = desk.talk(Some(first), 10..PAST_THE_MARK);
+    desk.prepare(begun);
+    now(desk.engine.label(&desk.checkout(first), "here")).expect("it is named");
+    let full = desk.talk(Some(begun), PAST_THE_MARK..PAST_THE_MARK + TO_THE_TRIGGER);
+    assert_eq!((fates(&desk.prepare(full)), desk.begun()), (vec!["swapped in"], 1));
+}
+
+#[test]
+fn after_a_compaction_a_client_that_changes_its_last_message_pays_for_one_more() {
+    let desk = Desk::new();
+    let mut answered = desk.talk(None, 0..PAST_THE_MARK - 1);
+    let mut told = Vec::new();
+    for number in 0..40 {
+        let leaf = desk.append(Some(answered), vec![changing(number)]);
+        let prepared = desk.prepare(leaf);
+        told.extend(fates(&prepared).into_iter().map(str::to_owned));
+        if told.len() == 2 {
+            break;
+        }
+        answered = desk.append(Some(answered), vec![said(0), said(number | 1)]);
+    }
+    assert_eq!((told, desk.begun()), (vec!["swapped in".to_owned(); 2], 2));
+}
+
+/// A policy that looks between turns.
+fn between_turns(settings: &mut Settings) {
+    (settings.check.after_turn, settings.check.before_input) = (true, true);
+}
+
+#[test]
+fn what_was_made_beforehand_is_used_at_whatever_point_it_is_due() {
+    let at_turn_end = |desk: &Desk, leaf| now(desk.engine.end_turn(&desk.checkout(leaf), TurnEnd::Good));
+    let before_input =
+        |desk: &Desk, leaf| now(desk.engine.prepare_at(&desk.checkout(leaf), CheckPoint::Input(Tokens(10))));
+    for act in [&at_turn_end as &dyn Fn(&Desk, EntryId) -> _, &before_input] {
+        let desk = Desk::with(between_turns);
+        let begun = desk.talk(None, 0..PAST_THE_MARK);
+        desk.prepare(begun);
+        let full = desk.talk(Some(begun), PAST_THE_MARK..PAST_THE_MARK + TO_THE_TRIGGER + 1);
+        let prepared = act(&desk, full).expect("it is prepared");
+        assert_eq!((fates(&prepared), desk.begun()), (vec!["swapped in"], 1));
+    }
+}
+
+#[test]
+fn a_summary_is_begun_at_the_end_of_a_turn() {
+    let desk = Desk::with(between_turns);
+    let leaf = desk.talk(None, 0..PAST_THE_MARK + 1);
+    now(desk.engine.end_turn(&desk.checkout(leaf), TurnEnd::Good)).expect("it is ended");
+    assert_eq!(desk.begun(), 1);
+}
+
+/// One skill is in use.
+struct OneSkill;
+
+impl Restorer for OneSkill {
+    fn file(&self, _: &str) -> Option<FileNow> {
+        None
+    }
+
+    fn skills(&self) -> Vec<(String, String)> {
+        vec![("weaving".into(), "over, under, over".into())]
+    }
+
+    fn servers(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn what_is_swapped_in_brings_back_what_the_policy_wants_in_view() {
+    let mut desk = Desk::with(|settings| settings.restore.skills_tokens = Tokens(1_000));
+    desk.driver.ports_mut().restorer = Some(Arc::new(OneSkill));
+    let begun = desk.talk(None, 0..PAST_THE_MARK);
+    desk.prepare(begun);
+    let full = desk.talk(Some(begun), PAST_THE_MARK..PAST_THE_MARK + TO_THE_TRIGGER);
+    let prepared = desk.prepare(full);
+    assert_eq!(fates(&prepared), ["swapped in"]);
+    let record = prepared.step.record.as_ref().expect("it was due");
+    let restored = record.change().and_then(|change| change.restored.clone()).expect("there is room");
+    assert_eq!(restored.skills, ["weaving"]);
+    assert_eq!(record.tokens_after, prepared.session.context().tokens());
+    let shown = prepared.session.shown().expect("all is at hand");
+    assert!(shown.iter().any(|shown| shown.message.said().contains("over, under, over")));
+}
+
+#[test]
+fn a_caller_who_gives_up_waiting_leaves_the_summary_to_the_next() {
+    let desk = Desk::new();
+    let hold_up = |is: bool| desk.spawned.is_held_up.store(is, Ordering::Relaxed);
+    hold_up(true);
+    let begun = desk.talk(None, 0..PAST_THE_MARK);
+    desk.prepare(begun);
+    let full = desk.talk(Some(begun), PAST_THE_MARK..PAST_THE_MARK + TO_THE_TRIGGER);
+    let waited = desk.engine.prepare(&desk.checkout(full)).now_or_never();
+    assert!(waited.is_none(), "it is due, and its summary is under way");
+    hold_up(false);
+    assert_eq!((fates(&desk.prepare(full)), desk.begun()), (vec!["swapped in"], 1));
+}
