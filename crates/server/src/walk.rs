@@ -21,11 +21,11 @@ use crate::view::{self, Origin, Seen};
 use axum::http::HeaderMap;
 use bytes::Bytes;
 use epitome_core::policy::Input;
-use epitome_core::{EntryId, Message, Role, Tokens};
+use epitome_core::{Entry, EntryId, Message, Outcome, Record, Role, Tokens};
 use epitome_engine::store::{ChainHash, SessionId, TenantId};
 use epitome_engine::{
-    Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, HashedMessages, NoWindow, PreparedSession,
-    RefusalFigures, SessionOptions, TurnEnd, WindowFacts,
+    AppendedEntry, Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, HashedMessages, NoWindow,
+    PreparedSession, RefusalFigures, SessionOptions, Step, TurnEnd, WindowFacts,
 };
 use epitome_wire::overflow::{OverflowFigures, RequestFacts};
 use epitome_wire::protocol::ModelReply;
@@ -471,7 +471,7 @@ pub(crate) fn note_step(house: &House, session: SessionId, acted: &PreparedSessi
     }
     let new = house.books.with(session, |book| {
         if let Some(record) = &step.record {
-            book.keep_record(step.appended.last().map(|one| one.id), record.clone());
+            book.keep_record(entry_of(step, record), record.clone());
         }
         book.remarks.new_ones(told)
     });
@@ -481,6 +481,18 @@ pub(crate) fn note_step(house: &House, session: SessionId, acted: &PreparedSessi
     if let Some(record) = step.record.as_ref().filter(|record| record.outcome.is_rebuilt()) {
         house.tell(What::Compacted { session, before: record.tokens_before, after: record.tokens_after });
     }
+}
+
+/// The entry that a record is about: the mark that keeps it, whatever was marked behind it, or the one put to use.
+fn entry_of(step: &Step, record: &Arc<Record>) -> Option<EntryId> {
+    if let Outcome::Applied { of } = record.outcome {
+        return Some(of);
+    }
+    let is_its_mark = |one: &&AppendedEntry| match &one.entry {
+        Entry::Mark(mark) => mark.record().is_some_and(|kept| Arc::ptr_eq(kept, record)),
+        Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => false,
+    };
+    step.appended.iter().rev().find(is_its_mark).map(|one| one.id)
 }
 
 /// Learns from the reply to a request.

@@ -1,5 +1,6 @@
 //! Requests through the server to the scripted upstream and back, over real sockets.
 
+mod acts;
 mod checkpoints;
 mod edges;
 mod paths;

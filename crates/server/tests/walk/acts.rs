@@ -1,0 +1,64 @@
+//! What people ask of a session through the API: what they name must be there, and what they write has a limit.
+
+use crate::stage::{Stage, answer, body, history};
+use epitome_core::{Policy, Settings, Threshold};
+use epitome_engine::FrozenClock;
+use epitome_server::SessionRule;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// A window that these histories outgrow.
+const SMALL: u64 = 8_000;
+
+async fn stage(window: u64, change: impl FnOnce(&mut Settings)) -> Stage {
+    let mut settings = Policy::default().settings().clone();
+    change(&mut settings);
+    let rule = SessionRule::alone(Policy::try_from(settings).expect("a policy"));
+    Stage::by(rule, window, Arc::new(FrozenClock), |_| {}).await
+}
+
+async fn send(stage: &Stage, body: String) {
+    assert_eq!(answer(stage.post("/v1/messages", body)).await.0, StatusCode::OK);
+}
+
+/// The status of an act on the first session, and why it was refused.
+async fn act(stage: &Stage, method: Method, path: &str, json: Value) -> (u16, String) {
+    let request = stage.request(method, &format!("/api/v1/sessions/s0001/{path}")).json(&json);
+    told(answer(request).await)
+}
+
+fn told((status, body): (StatusCode, bytes::Bytes)) -> (u16, String) {
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    (status.as_u16(), body["error"].as_str().unwrap_or_default().to_owned())
+}
+
+/// Outcome and entry of each compaction of the first session.
+async fn listed(stage: &Stage) -> Vec<(Value, Value)> {
+    let all = stage.json("/api/v1/sessions/s0001/compactions").await;
+    let all = all.as_array().expect("a list");
+    all.iter().map(|one| (one["outcome"].clone(), one["entry"].clone())).collect()
+}
+
+#[tokio::test]
+async fn a_compaction_is_listed_with_its_own_mark_whatever_was_marked_behind_it() {
+    let stage = stage(SMALL, |settings| settings.guard.progress = Some(Threshold::Share(100))).await;
+    let mut messages = history(60, "the parser");
+    send(&stage, body(&messages, false)).await;
+    messages.last_mut().expect("it is not empty")["content"] = json!("and what now?");
+    send(&stage, body(&messages, false)).await;
+    let listed = listed(&stage).await;
+    let [(made, entry), (applied, of)] = &listed[..] else { panic!("{listed:?}") };
+    assert_eq!((made, applied, of), (&json!("compacted"), &json!("applied"), entry));
+    let path = format!("compactions/{}/undo", entry.as_str().expect("an entry"));
+    assert_eq!(act(&stage, Method::POST, &path, json!({})).await, (200, String::new()));
+}
+
+#[tokio::test]
+async fn what_came_to_nothing_has_no_entry() {
+    let stage = stage(SMALL, |_| {}).await;
+    let mut huge: Value = serde_json::from_str(&body(&history(5, "the parser"), false)).expect("JSON");
+    huge["system"] = json!("a rule to keep. ".repeat(4_000));
+    send(&stage, huge.to_string()).await;
+    assert_eq!(listed(&stage).await, [(json!("impossible"), Value::Null)]);
+}
