@@ -45,6 +45,9 @@ enum ApiError {
     Engine(EngineError),
     NobodyWaits(String),
     Stayed(String),
+    NotInView(EntryId),
+    /// A body whose parts do not go together, and why.
+    Refused(String),
 }
 
 impl From<EngineError> for ApiError {
@@ -68,6 +71,11 @@ impl IntoResponse for ApiError {
             }
             Self::Engine(error @ EngineError::NoEntry(_)) => (StatusCode::NOT_FOUND, error.to_string()),
             Self::Engine(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+            Self::NotInView(id) => (
+                StatusCode::NOT_FOUND,
+                format!("{id} is no message in view; name one that the model still sees"),
+            ),
+            Self::Refused(why) => (StatusCode::BAD_REQUEST, why),
             Self::Stayed(why) => (StatusCode::CONFLICT, format!("the session stays where it is: {why}")),
             Self::NobodyWaits(name) => (
                 StatusCode::NOT_FOUND,
@@ -107,31 +115,71 @@ struct CompactBody {
     at_turn_end: bool,
 }
 
+/// What a compaction by hand comes to, once its wishes are checked against each other.
+enum CompactRequest {
+    /// By the policy alone, when the turn that runs has ended.
+    AtTurnEnd,
+    /// Now.
+    Now { focus: Option<Arc<str>>, range: Range, dry_run: bool },
+}
+
+impl TryFrom<CompactBody> for CompactRequest {
+    type Error = ApiError;
+    fn try_from(body: CompactBody) -> Result<Self, ApiError> {
+        let CompactBody { focus, up_to, from, dry_run, at_turn_end } = body;
+        if at_turn_end {
+            let is_plain = focus.is_none() && up_to.is_none() && from.is_none() && !dry_run;
+            return is_plain
+                .then_some(Self::AtTurnEnd)
+                .ok_or_else(|| ApiError::Refused(NOT_AT_TURN_END.into()));
+        }
+        let range = match (up_to, from) {
+            (Some(_), Some(_)) => return Err(ApiError::Refused(TWO_RANGES.into())),
+            (Some(id), None) => Range::UpTo(id),
+            (None, Some(id)) => Range::From(id),
+            (None, None) => Range::All,
+        };
+        Ok(Self::Now { focus: focus.map(Into::into), range, dry_run })
+    }
+}
+
+const TWO_RANGES: &str = "`up_to` and `from` are two ranges; name one of them";
+const NOT_AT_TURN_END: &str = "`at_turn_end` asks for a compaction by the policy alone; leave out `focus`, `up_to`, `from` and `dry_run`";
+
 async fn compact(
     State(house): Shared,
     Path(id): Path<String>,
     body: Option<Json<CompactBody>>,
 ) -> Result<Response, ApiError> {
-    let CompactBody { focus, up_to, from, dry_run, at_turn_end } =
-        body.map(|Json(body)| body).unwrap_or_default();
-    let mut opening = opening(&house, id)?;
-    if at_turn_end {
-        let acted = house.engine.request_compaction(&opening).await?;
-        return Ok(done(&house, opening.session, &acted));
-    }
-    opening.options.focus = focus.map(Into::into);
-    let range = match (up_to, from) {
-        (Some(id), _) => Range::UpTo(id),
-        (None, Some(id)) => Range::From(id),
-        (None, None) => Range::All,
+    let request = CompactRequest::try_from(body.map(|Json(body)| body).unwrap_or_default())?;
+    let mut checkout = opening(&house, id)?;
+    let (focus, range, dry_run) = match request {
+        CompactRequest::AtTurnEnd => {
+            let acted = house.engine.request_compaction(&checkout).await?;
+            return Ok(done(&house, checkout.session, &acted));
+        }
+        CompactRequest::Now { focus, range, dry_run } => (focus, range, dry_run),
     };
+    check_range(&house, &checkout, range).await?;
+    checkout.options.focus = focus;
     let options = CompactOptions { range, ..CompactOptions::default() };
     if dry_run {
-        let record = house.engine.preview(&opening, Trigger::Manual, options).await?;
+        let record = house.engine.preview(&checkout, Trigger::Manual, options).await?;
         return Ok(Json(&*record).into_response());
     }
-    let acted = house.engine.compact(&opening, Trigger::Manual, options).await?;
-    Ok(done(&house, opening.session, &acted))
+    let acted = house.engine.compact(&checkout, Trigger::Manual, options).await?;
+    Ok(done(&house, checkout.session, &acted))
+}
+
+/// Refuses a range that ends at a message which is not in view.
+async fn check_range(house: &House, checkout: &Checkout, range: Range) -> Result<(), ApiError> {
+    let end = match range {
+        Range::All => return Ok(()),
+        Range::UpTo(id) | Range::From(id) => id,
+    };
+    let path = house.engine.look(checkout).await?;
+    let is_in_view = path.context().message_slots().any(|(shown, ..)| shown == end);
+    is_in_view.then_some(()).ok_or(ApiError::NotInView(end))
 }
 
 async fn judge(

@@ -10,12 +10,21 @@ use std::sync::Arc;
 
 /// A window that these histories outgrow.
 const SMALL: u64 = 8_000;
+/// One that they do not.
+const LARGE: u64 = 64_000;
 
 async fn stage(window: u64, change: impl FnOnce(&mut Settings)) -> Stage {
     let mut settings = Policy::default().settings().clone();
     change(&mut settings);
     let rule = SessionRule::alone(Policy::try_from(settings).expect("a policy"));
     Stage::by(rule, window, Arc::new(FrozenClock), |_| {}).await
+}
+
+/// A session of 41 messages, with room for all of them.
+async fn short_session() -> Stage {
+    let stage = stage(LARGE, |_| {}).await;
+    send(&stage, body(&history(10, "the parser"), false)).await;
+    stage
 }
 
 async fn send(stage: &Stage, body: String) {
@@ -61,4 +70,39 @@ async fn what_came_to_nothing_has_no_entry() {
     huge["system"] = json!("a rule to keep. ".repeat(4_000));
     send(&stage, huge.to_string()).await;
     assert_eq!(listed(&stage).await, [(json!("impossible"), Value::Null)]);
+}
+
+#[tokio::test]
+async fn a_range_ends_at_a_message_in_view() {
+    let stage = short_session().await;
+    let gone = (404, "m9999 is no message in view; name one that the model still sees".to_owned());
+    for end in ["up_to", "from"] {
+        for dry_run in [false, true] {
+            let asked = json!({end: "m9999", "dry_run": dry_run});
+            assert_eq!(act(&stage, Method::POST, "compact", asked).await, gone, "{end}");
+        }
+    }
+    assert_eq!(listed(&stage).await, []);
+    assert_eq!(act(&stage, Method::POST, "compact", json!({"up_to": "m0020"})).await.0, 200);
+    let compacted = (404, "m0002 is no message in view; name one that the model still sees".to_owned());
+    assert_eq!(act(&stage, Method::POST, "compact", json!({"up_to": "m0002"})).await, compacted);
+}
+
+#[tokio::test]
+async fn wishes_that_contradict_each_other_are_refused() {
+    let stage = short_session().await;
+    let both = "`up_to` and `from` are two ranges; name one of them";
+    let later = "`at_turn_end` asks for a compaction by the policy alone; leave out `focus`, `up_to`, `from` and `dry_run`";
+    let cases = [
+        (json!({"up_to": "m0010", "from": "m0004"}), both),
+        (json!({"at_turn_end": true, "focus": "the parser"}), later),
+        (json!({"at_turn_end": true, "up_to": "m0010"}), later),
+        (json!({"at_turn_end": true, "from": "m0010"}), later),
+        (json!({"at_turn_end": true, "dry_run": true}), later),
+    ];
+    for (asked, why) in cases {
+        let refused = act(&stage, Method::POST, "compact", asked.clone()).await;
+        assert_eq!(refused, (400, why.to_owned()), "{asked}");
+    }
+    assert_eq!(listed(&stage).await, []);
 }
