@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};
 use axum::{Json, Router};
 use epitome_core::{Decision, EntryId, Judgement, Range, Trigger};
-use epitome_engine::store::{EventPosition, SessionId};
+use epitome_engine::store::{EventPosition, SessionId, StoreError};
 use epitome_engine::{BranchExit, Checkout, CompactOptions, EngineError, NavigationOutcome, PreparedSession};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -52,7 +52,10 @@ enum ApiError {
 
 impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
-        Self::Engine(error)
+        match error {
+            EngineError::Store(StoreError::NoSession(id)) => Self::NoSession(id.to_string()),
+            error => Self::Engine(error),
+        }
     }
 }
 
@@ -69,7 +72,9 @@ impl IntoResponse for ApiError {
             Self::Engine(error @ (EngineError::Log(_) | EngineError::Busy(_))) => {
                 (StatusCode::CONFLICT, error.to_string())
             }
-            Self::Engine(error @ EngineError::NoEntry(_)) => (StatusCode::NOT_FOUND, error.to_string()),
+            Self::Engine(
+                error @ (EngineError::NoEntry(_) | EngineError::Store(StoreError::NoMessage { .. })),
+            ) => (StatusCode::NOT_FOUND, error.to_string()),
             Self::Engine(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
             Self::NotInView(id) => (
                 StatusCode::NOT_FOUND,

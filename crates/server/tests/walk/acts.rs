@@ -106,3 +106,13 @@ async fn wishes_that_contradict_each_other_are_refused() {
     }
     assert_eq!(listed(&stage).await, []);
 }
+
+#[tokio::test]
+async fn what_is_not_there_cannot_be_recalled() {
+    let stage = short_session().await;
+    let recall = async |path: &str| told(answer(stage.get(&format!("/api/v1/sessions/{path}"))).await);
+    assert_eq!(recall("s0001/messages/m0004").await, (200, String::new()));
+    assert_eq!(recall("s0001/messages/m9999").await, (404, "s0001 holds no message m9999".to_owned()));
+    let gone = "there is no session `s0009`; GET /api/v1/sessions lists them";
+    assert_eq!(recall("s0009/messages/m0004").await, (404, gone.to_owned()));
+}
