@@ -24,8 +24,23 @@ struct Shelf {
     books: BTreeMap<SessionId, Book>,
     /// Windows learned from providers' refusals, by protocol and model.
     learned: HashMap<(Protocol, String), Tokens>,
+    limits: BookLimits,
     uses: u64,
+    /// Of the messages of all sessions, as clients wrote them.
     bytes: usize,
+}
+
+/// How much is kept in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BookLimits {
+    pub(crate) sessions_max: usize,
+    pub(crate) bytes_max: usize,
+}
+
+impl Default for BookLimits {
+    fn default() -> Self {
+        Self { sessions_max: SESSIONS_MAX, bytes_max: BYTES_MAX }
+    }
 }
 
 /// What is kept of one session.
@@ -51,6 +66,7 @@ pub(crate) struct Book {
     pub(crate) sent: Option<(String, Instant)>,
     /// Whether the policy's idle check was taken since.
     pub(crate) is_idle_checked: bool,
+    /// Of all its messages, on whichever branch: none goes before the session does.
     bytes: usize,
     used: u64,
 }
@@ -58,7 +74,7 @@ pub(crate) struct Book {
 /// A day of one person's agents and their sub-agents. A session let go is taken up anew from the client's
 /// next request, at the price of one compaction.
 const SESSIONS_MAX: usize = 256;
-/// What the bodies of all sessions may take together; messages take about as much again.
+/// What the messages of all sessions may take together as clients wrote them; decoded they take about as much again.
 const BYTES_MAX: usize = 512 << 20;
 /// So many records are kept of a session, the newest; each holds a summary.
 const RECORDS_MAX: usize = 100;
@@ -106,27 +122,64 @@ impl Book {
 }
 
 impl Books {
+    /// With limits of a test's own.
+    #[cfg(test)]
+    pub(crate) fn within(limits: BookLimits) -> Self {
+        Self { shelf: Mutex::new(Shelf { limits, ..Shelf::default() }) }
+    }
+
+    /// What the messages of all sessions take.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.shelf().bytes
+    }
+
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks into the book of a session, or begins one; those let go for it are to be closed.
-    pub(crate) fn open(
-        &self,
-        id: SessionId,
-        protocol: Protocol,
-        model: &str,
-        bytes: usize,
-    ) -> Vec<SessionId> {
+    pub(crate) fn open(&self, id: SessionId, protocol: Protocol, model: &str) -> Vec<SessionId> {
         let mut shelf = self.shelf();
         shelf.uses += 1;
         let used = shelf.uses;
         let book = shelf.books.entry(id).or_insert_with(|| Book::new(protocol, model));
-        let grown = bytes.saturating_sub(book.bytes);
-        (book.used, book.bytes) = (used, book.bytes + grown);
+        book.used = used;
         book.model = model.to_owned();
+        shelf.let_go(id)
+    }
+
+    /// Whether a session may grow by so many bytes. One that may not is to be let go and taken up anew: what its
+    /// client changed or went back on stays in its tree, and in no request.
+    pub(crate) fn has_room(&self, id: SessionId, bytes: usize) -> bool {
+        let shelf = self.shelf();
+        shelf.books.get(&id).is_none_or(|book| book.bytes + bytes <= shelf.limits.bytes_max)
+    }
+
+    /// Notes where messages stand that were appended to a session, with the bytes each takes; those let go for it
+    /// are to be closed.
+    pub(crate) fn add_messages(
+        &self,
+        id: SessionId,
+        messages: impl IntoIterator<Item = (EntryId, Origin, usize)>,
+    ) -> Vec<SessionId> {
+        let mut shelf = self.shelf();
+        let Some(book) = shelf.books.get_mut(&id) else { return Vec::new() };
+        let before = book.bytes;
+        for (entry, origin, bytes) in messages {
+            // Others may have brought it before.
+            if book.origins.insert(entry, origin).is_none() {
+                book.bytes += bytes;
+            }
+        }
+        let grown = book.bytes - before;
         shelf.bytes += grown;
         shelf.let_go(id)
+    }
+
+    /// Lets one session go; whether it was there to be closed.
+    pub(crate) fn remove(&self, id: SessionId) -> bool {
+        self.shelf().remove(id)
     }
 
     /// Does something with the book of a session; none where it was let go.
@@ -159,13 +212,19 @@ impl Shelf {
     /// Lets those go that were not used for longest, until the rest is within its limits. `newest` stays.
     fn let_go(&mut self, newest: SessionId) -> Vec<SessionId> {
         let mut gone = Vec::new();
-        while self.books.len() > SESSIONS_MAX || self.bytes > BYTES_MAX {
+        while self.books.len() > self.limits.sessions_max || self.bytes > self.limits.bytes_max {
             let others = self.books.iter().filter(|(id, _)| **id != newest);
             let Some(oldest) = others.min_by_key(|(_, book)| book.used).map(|(id, _)| *id) else { break };
-            self.bytes -= self.books.remove(&oldest).map_or(0, |book| book.bytes);
+            self.remove(oldest);
             gone.push(oldest);
         }
         gone
+    }
+
+    fn remove(&mut self, id: SessionId) -> bool {
+        let Some(book) = self.books.remove(&id) else { return false };
+        self.bytes -= book.bytes;
+        true
     }
 }
 
@@ -178,7 +237,7 @@ mod tests {
     #[test]
     fn those_not_used_for_longest_go_first() {
         let books = Books::default();
-        let open = |id: usize| books.open(SessionId(id as u64), Protocol::Anthropic, "m", 10);
+        let open = |id: usize| books.open(SessionId(id as u64), Protocol::Anthropic, "m");
         for id in 0..SESSIONS_MAX {
             assert_eq!(open(id), []);
         }

@@ -17,7 +17,7 @@ use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
 use crate::seeing::seen;
 use crate::settings::ServerSettings;
 use crate::tally::Lesson;
-use crate::view::{self, Origin, Seen};
+use crate::view::{self, Origin, Part, Seen};
 use axum::http::HeaderMap;
 use bytes::Bytes;
 use epitome_core::policy::Input;
@@ -264,8 +264,13 @@ impl Walk<'_> {
         let Request { tenant, hashes, .. } = self.request;
         let engine = &self.house.engine;
         if let Some(node) = engine.find(*tenant, hashes).await? {
-            self.open_book(node.session).await?;
-            return Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry) });
+            if self.house.books.has_room(node.session, self.bytes_from(node.depth)) {
+                self.open_book(node.session).await?;
+                return Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry) });
+            }
+            if self.house.books.remove(node.session) {
+                self.close([node.session]).await?;
+            }
         }
         let _newcomers = self.house.newcomers.lock().await;
         if let Some(node) = engine.find(*tenant, hashes).await? {
@@ -282,12 +287,22 @@ impl Walk<'_> {
     /// Opens the book of a session; those that must go for it are closed.
     async fn open_book(&self, session: SessionId) -> Result<(), WalkError> {
         let Request { protocol, body, .. } = self.request;
-        let gone = self.house.books.open(session, *protocol, body.model(), body.bytes().len());
+        self.close(self.house.books.open(session, *protocol, body.model())).await
+    }
+
+    /// Closes sessions whose books were let go.
+    async fn close(&self, gone: impl IntoIterator<Item = SessionId>) -> Result<(), WalkError> {
         for session in gone {
             self.house.engine.close(session).await;
             self.house.engine.store().remove(session).await.map_err(EngineError::from)?;
         }
         Ok(())
+    }
+
+    /// What the elements from a place on take.
+    fn bytes_from(&self, known: usize) -> usize {
+        let Request { body, opening, .. } = self.request;
+        (opening + known..body.len()).map(|at| body.element(at).len()).sum()
     }
 
     fn read(&self, first: usize) -> Result<Vec<(Origin, Message)>, Unreadable> {
@@ -398,10 +413,19 @@ impl Walk<'_> {
             messages.iter().enumerate().map(|(at, (origin, message))| (message.clone(), hash(at, origin)));
         let arrival = HashedMessages { messages: arrived.collect() };
         let ids = self.house.engine.append(session, leaf, arrival).await?;
-        self.house.books.with(session, |book| {
-            book.origins.extend(ids.iter().copied().zip(messages.iter().map(|(origin, _)| *origin)));
-        });
+        let origins = messages.iter().map(|(origin, _)| (*origin, self.bytes_of(*origin)));
+        let appended = ids.iter().zip(origins).map(|(id, (origin, bytes))| (*id, origin, bytes));
+        self.close(self.house.books.add_messages(session, appended)).await?;
         Ok(ids.last().copied().or(leaf))
+    }
+
+    /// What the element of a message takes; of two messages of one element, the second stands for it.
+    fn bytes_of(&self, origin: Origin) -> usize {
+        let Request { body, opening, .. } = self.request;
+        match origin.part {
+            Part::Results => 0,
+            Part::All | Part::Said => body.element(opening + origin.element).len(),
+        }
     }
 
     /// Tells the session what the provider said of the call whose reply has come back.
@@ -530,4 +554,74 @@ enum WalkError {
     NoWindow(#[from] NoWindow),
     #[error("the work on this request was stopped; send it again")]
     Stopped,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{House, Request, prepare};
+    use crate::books::{BookLimits, Books};
+    use crate::outward::Outward;
+    use crate::rules::SessionRule;
+    use crate::settings::{ServerSettings, Upstreams};
+    use axum::http::HeaderMap;
+    use epitome_core::Policy;
+    use epitome_engine::FrozenClock;
+    use epitome_tokens::Catalog;
+    use epitome_wire::Protocol;
+    use serde_json::{Value, json};
+    use std::sync::Arc;
+
+    fn house(limits: BookLimits) -> Arc<House> {
+        let settings = ServerSettings {
+            upstreams: Upstreams::default(),
+            rules: Arc::new(SessionRule::alone(Policy::default())),
+            window: None,
+            catalog: Arc::new(Catalog::built_in().clone()),
+            clock: Arc::new(FrozenClock),
+            tell: Arc::new(|notice| panic!("{notice}")),
+        };
+        let house = House::new(settings, Outward::new().expect("a client can be made"));
+        Arc::new(House { books: Books::within(limits), ..house })
+    }
+
+    async fn send(house: &Arc<House>, messages: &[Value]) {
+        let body = json!({"model": "claude-haiku-4-5", "max_tokens": 100, "messages": messages}).to_string();
+        let request = Request::read(&house.key, Protocol::Anthropic, &HeaderMap::new(), body.clone().into());
+        let prepared = prepare(house, &Arc::new(request.expect("a request"))).await;
+        assert_eq!(prepared.body, body);
+    }
+
+    #[tokio::test]
+    async fn a_large_last_message_that_changes_is_held_to_the_limit() {
+        let limits = BookLimits { sessions_max: 8, bytes_max: 50_000 };
+        let house = house(limits);
+        let opening = json!({"role": "user", "content": "look at this page"});
+        let answer = json!({"role": "assistant", "content": "which?"});
+        let mut held = Vec::new();
+        for number in 0..12 {
+            let page = format!("page {number}: {}", "x ".repeat(5_000));
+            send(&house, &[opening.clone(), answer.clone(), json!({"role": "user", "content": page})]).await;
+            held.push(house.books.bytes());
+        }
+        assert!(held[0] > 10_000 && held[3] > 40_000, "each of them counts: {held:?}");
+        assert!(held.iter().all(|bytes| *bytes <= limits.bytes_max), "{held:?}");
+        assert_eq!(house.books.each(|_, _| ()).len(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_comes_again_counts_once_and_others_go_for_what_is_new() {
+        let house = house(BookLimits { sessions_max: 8, bytes_max: 50_000 });
+        let page = |number: usize| {
+            vec![json!({"role": "user", "content": format!("{number} {}", "x ".repeat(10_000))})]
+        };
+        for number in [0, 0, 1, 0, 1, 2] {
+            send(&house, &page(number)).await;
+        }
+        assert_eq!(
+            house.books.each(|id, _| id.to_string()),
+            ["s0002", "s0003"],
+            "the first was not used for longest"
+        );
+        assert!((40_000..=50_000).contains(&house.books.bytes()), "{}", house.books.bytes());
+    }
 }
