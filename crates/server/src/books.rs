@@ -76,6 +76,8 @@ pub(crate) struct Book {
 const SESSIONS_MAX: usize = 256;
 /// What the messages of all sessions may take together as clients wrote them; decoded they take about as much again.
 const BYTES_MAX: usize = 512 << 20;
+/// Names of models come from clients: past any number of real ones, no other is learned of.
+const MODELS_MAX: usize = 256;
 /// So many records are kept of a session, the newest; each holds a summary.
 const RECORDS_MAX: usize = 100;
 /// So many calls may be unanswered at once: a client that hangs up leaves one behind.
@@ -197,13 +199,18 @@ impl Books {
         self.shelf().learned.get(&(protocol, model.to_owned())).copied()
     }
 
-    /// Learns a window for every session with a model.
+    /// Learns a window for every session with a model; it only ever becomes smaller. What can be no window is not
+    /// kept: it would stand in the way of the next one.
     pub(crate) fn learn(&self, protocol: Protocol, model: &str, window: Tokens) {
+        if !epitome_core::is_window(window) {
+            return;
+        }
         let mut shelf = self.shelf();
-        // Names of models come from clients: past any number of real ones, nothing more is learned.
-        if shelf.learned.len() < SESSIONS_MAX {
-            let known = shelf.learned.entry((protocol, model.to_owned())).or_insert(window);
+        let key = (protocol, model.to_owned());
+        if let Some(known) = shelf.learned.get_mut(&key) {
             *known = window.min(*known);
+        } else if shelf.learned.len() < MODELS_MAX {
+            shelf.learned.insert(key, window);
         }
     }
 }
@@ -230,7 +237,8 @@ impl Shelf {
 
 #[cfg(test)]
 mod tests {
-    use super::{Books, SESSIONS_MAX};
+    use super::{Books, MODELS_MAX, SESSIONS_MAX};
+    use epitome_core::Tokens;
     use epitome_engine::store::SessionId;
     use epitome_wire::Protocol;
 
@@ -244,5 +252,30 @@ mod tests {
         assert_eq!(open(0), [], "it is used, so it stays");
         assert_eq!(open(SESSIONS_MAX), [SessionId(1)]);
         assert_eq!(books.each(|id, _| id).len(), SESSIONS_MAX);
+    }
+
+    #[test]
+    fn a_window_becomes_smaller_also_when_the_table_is_full() {
+        let books = Books::default();
+        let learn = |model: usize, window| {
+            let model = format!("m{model}");
+            books.learn(Protocol::Anthropic, &model, Tokens(window));
+            books.learned(Protocol::Anthropic, &model).map(|window| window.0)
+        };
+        for model in 0..MODELS_MAX {
+            assert_eq!(learn(model, 9_000), Some(9_000));
+        }
+        assert_eq!(learn(MODELS_MAX, 9_000), None);
+        assert_eq!([learn(0, 8_000), learn(0, 12_000)], [Some(8_000); 2]);
+    }
+
+    #[test]
+    fn what_can_be_no_window_is_not_learned() {
+        let books = Books::default();
+        let learn = |window| {
+            books.learn(Protocol::Anthropic, "m", Tokens(window));
+            books.learned(Protocol::Anthropic, "m").map(|window| window.0)
+        };
+        assert_eq!([learn(100), learn(9_000), learn(1_023)], [None, Some(9_000), Some(9_000)]);
     }
 }

@@ -24,8 +24,8 @@ use epitome_core::policy::Input;
 use epitome_core::{Entry, EntryId, Message, Outcome, Record, Role, Tokens};
 use epitome_engine::store::{ChainHash, SessionId, TenantId};
 use epitome_engine::{
-    AppendedEntry, Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, HashedMessages, NoWindow,
-    PreparedSession, RefusalFigures, SessionOptions, Step, TurnEnd, WindowFacts,
+    AppendedEntry, Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, Event, HashedMessages,
+    NoWindow, PreparedSession, RefusalFigures, SessionOptions, Step, TurnEnd, WindowFacts,
 };
 use epitome_wire::overflow::{OverflowFigures, RequestFacts};
 use epitome_wire::protocol::ModelReply;
@@ -462,14 +462,24 @@ impl Walk<'_> {
         self.house.tell(What::TooLong { session });
         let figures = RefusalFigures { limit: told.limit(), requested: told.requested };
         let (acted, verdict) = self.house.engine.overflow(opening, figures, told.gap()).await?;
-        let Request { protocol, body, .. } = self.request;
-        self.house.books.learn(*protocol, body.model(), acted.session.assembly().window().tokens);
+        self.learn(&acted.step.events);
         let acted = self.settle(session, Ok(acted))?;
         if verdict.is_err() {
             return Ok(None);
         }
         self.house.books.with(session, |book| book.tally.recoveries += 1);
         Ok(Some(acted))
+    }
+
+    /// Learns the window of the request's model, for every session with it. The window that the path is measured by
+    /// may be what an agent or the operator says of it, and says nothing of the provider.
+    fn learn(&self, events: &[Event]) {
+        let Request { protocol, body, .. } = self.request;
+        for event in events {
+            if let Event::Learned { window } = event {
+                self.house.books.learn(*protocol, body.model(), *window);
+            }
+        }
     }
 
     /// Keeps the record of what the engine did, and tells the operator.

@@ -5,6 +5,7 @@ mod checkpoints;
 mod edges;
 mod paths;
 mod stage;
+mod windows;
 
 use epitome_upstream::{Place, Script};
 use reqwest::StatusCode;
