@@ -1,6 +1,7 @@
 //! The HTTP API of sessions: lists, compactions by hand, what a person thinks of them, undo, pins, moves about the tree,
 //! checkpoints, events. Each handler decodes, makes one call of the engine, and encodes.
 
+use crate::blocking;
 use crate::books::Book;
 use crate::listing;
 use crate::walk::{House, note_step};
@@ -11,7 +12,9 @@ use axum::routing::{get, patch, post};
 use axum::{Json, Router};
 use epitome_core::{Decision, EntryId, Judgement, Range, Trigger};
 use epitome_engine::store::{EventPosition, SessionId, StoreError};
-use epitome_engine::{BranchExit, Checkout, CompactOptions, EngineError, NavigationOutcome, PreparedSession};
+use epitome_engine::{
+    BranchExit, Checkout, CompactOptions, Engine, EngineError, NavigationOutcome, PreparedSession,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -48,6 +51,8 @@ enum ApiError {
     NotInView(EntryId),
     /// A body whose parts do not go together, and why.
     Refused(String),
+    /// The work ended before it was done.
+    Stopped,
 }
 
 impl From<EngineError> for ApiError {
@@ -81,6 +86,9 @@ impl IntoResponse for ApiError {
                 format!("{id} is no message in view; name one that the model still sees"),
             ),
             Self::Refused(why) => (StatusCode::BAD_REQUEST, why),
+            Self::Stopped => {
+                (StatusCode::INTERNAL_SERVER_ERROR, "the work on this was stopped; ask again".to_owned())
+            }
             Self::Stayed(why) => (StatusCode::CONFLICT, format!("the session stays where it is: {why}")),
             Self::NobodyWaits(name) => (
                 StatusCode::NOT_FOUND,
@@ -157,23 +165,24 @@ async fn compact(
     body: Option<Json<CompactBody>>,
 ) -> Result<Response, ApiError> {
     let request = CompactRequest::try_from(body.map(|Json(body)| body).unwrap_or_default())?;
-    let mut checkout = opening(&house, id)?;
     let (focus, range, dry_run) = match request {
         CompactRequest::AtTurnEnd => {
-            let acted = house.engine.request_compaction(&checkout).await?;
-            return Ok(done(&house, checkout.session, &acted));
+            return act(house, id, async |engine, checkout| engine.request_compaction(checkout).await).await;
         }
         CompactRequest::Now { focus, range, dry_run } => (focus, range, dry_run),
     };
-    check_range(&house, &checkout, range).await?;
-    checkout.options.focus = focus;
     let options = CompactOptions { range, ..CompactOptions::default() };
-    if dry_run {
-        let record = house.engine.preview(&checkout, Trigger::Manual, options).await?;
-        return Ok(Json(&*record).into_response());
-    }
-    let acted = house.engine.compact(&checkout, Trigger::Manual, options).await?;
-    Ok(done(&house, checkout.session, &acted))
+    let compacted = async move |house: &House, mut checkout: Checkout| {
+        check_range(house, &checkout, range).await?;
+        checkout.options.focus = focus;
+        if dry_run {
+            let record = house.engine.preview(&checkout, Trigger::Manual, options).await?;
+            return Ok(Json(&*record).into_response());
+        }
+        let acted = house.engine.compact(&checkout, Trigger::Manual, options).await?;
+        Ok(done(house, checkout.session, &acted))
+    };
+    work(house, id, compacted).await
 }
 
 /// Refuses a range that ends at a message which is not in view.
@@ -192,42 +201,35 @@ async fn judge(
     Path((id, entry)): Path<(String, String)>,
     Json(judgement): Json<Judgement>,
 ) -> Result<Response, ApiError> {
-    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
-    let acted = house.engine.judge(&opening, of, judgement).await?;
-    Ok(done(&house, opening.session, &acted))
+    let of = parse_entry(&entry)?;
+    act(house, id, async move |engine, checkout| engine.judge(checkout, of, judgement).await).await
 }
 
 async fn undo(State(house): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
-    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
-    let acted = house.engine.undo(&opening, of).await?;
-    Ok(done(&house, opening.session, &acted))
+    let of = parse_entry(&entry)?;
+    act(house, id, async move |engine, checkout| engine.undo(checkout, of).await).await
 }
 
 async fn redo(State(house): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
-    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
-    let acted = house.engine.redo(&opening, of).await?;
-    Ok(done(&house, opening.session, &acted))
+    let of = parse_entry(&entry)?;
+    act(house, id, async move |engine, checkout| engine.redo(checkout, of).await).await
 }
 
 async fn pin(State(house): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
-    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
-    let acted = house.engine.pin(&opening, of).await?;
-    Ok(done(&house, opening.session, &acted))
+    let of = parse_entry(&entry)?;
+    act(house, id, async move |engine, checkout| engine.pin(checkout, of).await).await
 }
 
 async fn unpin(
     State(house): Shared,
     Path((id, entry)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
-    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
-    let acted = house.engine.unpin(&opening, of).await?;
-    Ok(done(&house, opening.session, &acted))
+    let of = parse_entry(&entry)?;
+    act(house, id, async move |engine, checkout| engine.unpin(checkout, of).await).await
 }
 
 async fn reset_breaker(State(house): Shared, Path(id): Path<String>) -> Result<Response, ApiError> {
-    let opening = opening(&house, id)?;
-    let acted = house.engine.reset_breaker(&opening).await?;
-    Ok(done(&house, opening.session, &acted))
+    act(house, id, async |engine, checkout| engine.reset_breaker(checkout).await).await
 }
 
 /// Where a session is to go, and what is said of the branch it leaves.
@@ -245,14 +247,18 @@ async fn navigate(
     Path(id): Path<String>,
     Json(NavigateBody { to, summary, focus }): Json<NavigateBody>,
 ) -> Result<Response, ApiError> {
-    let checkout = opening(&house, id)?;
     let exit = if summary { BranchExit::Summary { focus } } else { BranchExit::Silent };
-    match house.engine.navigate(&checkout, to, exit).await? {
+    let navigated = async move |house: &House, checkout: Checkout| match house
+        .engine
+        .navigate(&checkout, to, exit)
+        .await?
+    {
         NavigationOutcome::There { summary } => {
-            Ok(moved(&house, checkout.session, summary.unwrap_or(to), summary))
+            Ok(moved(house, checkout.session, summary.unwrap_or(to), summary))
         }
         NavigationOutcome::Stayed { why } => Err(ApiError::Stayed(why)),
-    }
+    };
+    work(house, id, navigated).await
 }
 
 /// Where a session is to go back to.
@@ -267,9 +273,11 @@ async fn rollback(
     Path(id): Path<String>,
     Json(RollbackBody { to }): Json<RollbackBody>,
 ) -> Result<Response, ApiError> {
-    let checkout = opening(&house, id)?;
-    house.engine.rollback(checkout.session, to).await?;
-    Ok(moved(&house, checkout.session, to, None))
+    let rolled_back = async move |house: &House, checkout: Checkout| {
+        house.engine.rollback(checkout.session, to).await?;
+        Ok(moved(house, checkout.session, to, None))
+    };
+    work(house, id, rolled_back).await
 }
 
 /// Acts that follow are on the path that ends in `leaf`.
@@ -294,9 +302,7 @@ async fn label(
     Path(id): Path<String>,
     Json(LabelBody { text }): Json<LabelBody>,
 ) -> Result<Response, ApiError> {
-    let checkout = opening(&house, id)?;
-    let acted = house.engine.label(&checkout, &text).await?;
-    Ok(done(&house, checkout.session, &acted))
+    act(house, id, async move |engine, checkout| engine.label(checkout, &text).await).await
 }
 
 async fn decide(
@@ -337,6 +343,30 @@ async fn events(
     Ok(Json(events).into_response())
 }
 
+/// Does something with the path of a session's newest request, for as long as the client waits.
+async fn work<T: Send + 'static>(
+    house: Arc<House>,
+    id: String,
+    work: impl AsyncFnOnce(&House, Checkout) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    let checkout = checkout(&house, id)?;
+    let worked = blocking::run_while_awaited(async move || work(&house, checkout).await).await;
+    worked.ok_or(ApiError::Stopped)?
+}
+
+/// The same where it is one act of the engine.
+async fn act(
+    house: Arc<House>,
+    id: String,
+    act: impl AsyncFnOnce(&Engine, &Checkout) -> Result<PreparedSession, EngineError> + Send + 'static,
+) -> Result<Response, ApiError> {
+    let acted = async move |house: &House, checkout: Checkout| {
+        let acted = act(&house.engine, &checkout).await?;
+        Ok(done(house, checkout.session, &acted))
+    };
+    work(house, id, acted).await
+}
+
 /// What an act came to.
 fn done(house: &House, session: SessionId, acted: &PreparedSession) -> Response {
     note_step(house, session, acted);
@@ -346,7 +376,7 @@ fn done(house: &House, session: SessionId, acted: &PreparedSession) -> Response 
 }
 
 /// How the newest request of a session was worked on.
-fn opening(house: &House, id: String) -> Result<Checkout, ApiError> {
+fn checkout(house: &House, id: String) -> Result<Checkout, ApiError> {
     let found = house.books.with(session(&id)?, |book: &mut Book| book.opening.clone()).flatten();
     found.ok_or(ApiError::NoSession(id))
 }

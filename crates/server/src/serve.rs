@@ -1,5 +1,6 @@
 //! A server from its address to its end.
 
+use crate::blocking;
 use crate::books::Books;
 use crate::chain::ChainKey;
 use crate::checkpoints::Checkpoints;
@@ -102,13 +103,13 @@ struct TokioSpawn;
 
 impl Spawn for TokioSpawn {
     fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
-        let running = AbortOnDrop(tokio::spawn(work));
-        Box::pin(running)
+        let running = tokio::spawn(blocking::run_while_awaited(async move || work.await));
+        Box::pin(AbortOnDrop(running))
     }
 }
 
 /// A task that ends when nobody waits for it any more.
-struct AbortOnDrop(JoinHandle<()>);
+struct AbortOnDrop(JoinHandle<Option<()>>);
 
 impl Future for AbortOnDrop {
     type Output = ();

@@ -1,6 +1,7 @@
 //! The walk of one request, from the client's body to the body that is sent: found by what it says, appended to its
 //! session, made to fit by the engine, written from the client's own bytes.
 
+use crate::blocking;
 use crate::body::Body;
 use crate::books::{Book, Books};
 use crate::chain::ChainKey;
@@ -31,11 +32,9 @@ use epitome_wire::overflow::{OverflowFigures, RequestFacts};
 use epitome_wire::protocol::ModelReply;
 use epitome_wire::{FixedParts, Protocol};
 use futures_util::future::{Either, select};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::runtime::Handle;
 
 /// A request whose conversation can be told.
 pub(crate) struct Request {
@@ -141,15 +140,13 @@ async fn attempt(house: &Arc<House>, request: &Arc<Request>, attempt: Attempt) -
     // Let go with this future when the client hangs up; the work on its own thread goes on.
     let (_held, client) = ClientLine::new();
     let work = {
-        let (house, request, runtime) = (house.clone(), request.clone(), Handle::current());
-        move || {
+        let (house, request) = (house.clone(), request.clone());
+        async move || {
             let walk = Walk { house: &house, request: &request, client: &client };
-            let work = AssertUnwindSafe(|| runtime.block_on(walk.run_while_wanted(attempt)));
-            catch_unwind(work).unwrap_or(Err(WalkError::Stopped))
+            walk.run_while_wanted(attempt).await
         }
     };
-    // Counting and compacting take the processor for a while; others are served meanwhile.
-    let worked = tokio::task::spawn_blocking(work).await.unwrap_or(Err(WalkError::Stopped));
+    let worked = blocking::run(work).await.unwrap_or(Err(WalkError::Stopped));
     worked.map_err(told).ok().flatten()
 }
 
@@ -567,9 +564,10 @@ enum WalkError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::{House, Request, prepare};
     use crate::books::{BookLimits, Books};
+    use crate::notice::OperatorNotice;
     use crate::outward::Outward;
     use crate::rules::SessionRule;
     use crate::settings::{ServerSettings, Upstreams};
@@ -581,20 +579,25 @@ mod tests {
     use serde_json::{Value, json};
     use std::sync::Arc;
 
-    fn house(limits: BookLimits) -> Arc<House> {
+    /// Everything a request is served from, with these limits; what is told goes to `tell`.
+    pub(crate) fn house(
+        limits: BookLimits,
+        tell: impl Fn(&OperatorNotice) + Send + Sync + 'static,
+    ) -> Arc<House> {
         let settings = ServerSettings {
             upstreams: Upstreams::default(),
             rules: Arc::new(SessionRule::alone(Policy::default())),
             window: None,
             catalog: Arc::new(Catalog::built_in().clone()),
             clock: Arc::new(FrozenClock),
-            tell: Arc::new(|notice| panic!("{notice}")),
+            tell: Arc::new(tell),
         };
         let house = House::new(settings, Outward::new().expect("a client can be made"));
         Arc::new(House { books: Books::within(limits), ..house })
     }
 
-    async fn send(house: &Arc<House>, messages: &[Value]) {
+    /// Prepares a request that is to go out as it came.
+    pub(crate) async fn send(house: &Arc<House>, messages: &[Value]) {
         let body = json!({"model": "claude-haiku-4-5", "max_tokens": 100, "messages": messages}).to_string();
         let request = Request::read(&house.key, Protocol::Anthropic, &HeaderMap::new(), body.clone().into());
         let prepared = prepare(house, &Arc::new(request.expect("a request"))).await;
@@ -604,7 +607,7 @@ mod tests {
     #[tokio::test]
     async fn a_large_last_message_that_changes_is_held_to_the_limit() {
         let limits = BookLimits { sessions_max: 8, bytes_max: 50_000 };
-        let house = house(limits);
+        let house = house(limits, |notice| panic!("{notice}"));
         let opening = json!({"role": "user", "content": "look at this page"});
         let answer = json!({"role": "assistant", "content": "which?"});
         let mut held = Vec::new();
@@ -620,7 +623,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_comes_again_counts_once_and_others_go_for_what_is_new() {
-        let house = house(BookLimits { sessions_max: 8, bytes_max: 50_000 });
+        let limits = BookLimits { sessions_max: 8, bytes_max: 50_000 };
+        let house = house(limits, |notice| panic!("{notice}"));
         let page = |number: usize| {
             vec![json!({"role": "user", "content": format!("{number} {}", "x ".repeat(10_000))})]
         };

@@ -2,11 +2,13 @@
 
 use crate::stage::{Stage, answer, body, history};
 use epitome_core::{Policy, Settings, Threshold};
-use epitome_engine::FrozenClock;
+use epitome_engine::{BoxFuture, Clock, FrozenClock};
 use epitome_server::SessionRule;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 /// A window that these histories outgrow.
 const SMALL: u64 = 8_000;
@@ -115,4 +117,44 @@ async fn what_is_not_there_cannot_be_recalled() {
     assert_eq!(recall("s0001/messages/m9999").await, (404, "s0001 holds no message m9999".to_owned()));
     let gone = "there is no session `s0009`; GET /api/v1/sessions lists them";
     assert_eq!(recall("s0009/messages/m0004").await, (404, gone.to_owned()));
+}
+
+/// A clock that notes which threads ask it.
+#[derive(Default)]
+struct ThreadClock(Mutex<Vec<ThreadId>>);
+
+impl Clock for ThreadClock {
+    fn now(&self) -> Duration {
+        self.0.lock().expect("nobody failed").push(thread::current().id());
+        Duration::ZERO
+    }
+
+    fn sleep(&self, _: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
+
+    fn unix_ms(&self) -> Option<u64> {
+        self.now();
+        None
+    }
+}
+
+#[tokio::test]
+async fn acts_are_done_beside_the_thread_that_serves() {
+    let clock = Arc::<ThreadClock>::default();
+    let rule = SessionRule::alone(Policy::default());
+    let stage = Stage::by(rule, LARGE, clock.clone(), |_| {}).await;
+    send(&stage, body(&history(10, "the parser"), false)).await;
+    let acts = [
+        ("compact", json!({"dry_run": true})),
+        ("compact", json!({})),
+        ("navigate", json!({"to": "m0008", "summary": true})),
+    ];
+    for (path, asked) in acts {
+        clock.0.lock().expect("nobody failed").clear();
+        assert_eq!(act(&stage, Method::POST, path, asked).await, (200, String::new()));
+        let asked = clock.0.lock().expect("nobody failed").clone();
+        // Everything else in this test has but one thread.
+        assert!(!asked.is_empty() && !asked.contains(&thread::current().id()), "{path}: {asked:?}");
+    }
 }
