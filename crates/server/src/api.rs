@@ -19,6 +19,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// A name that is read in a list.
+const LABEL_CHARS_MAX: usize = 200;
+/// A page: notes stay in the log for as long as the session does.
+const NOTES_CHARS_MAX: usize = 4_000;
+/// A page as well: it goes to the summariser with every request for a summary.
+const FOCUS_CHARS_MAX: usize = 4_000;
+
 type Shared = State<Arc<House>>;
 
 /// The paths below `/api/v1`.
@@ -140,6 +147,7 @@ impl TryFrom<CompactBody> for CompactRequest {
     type Error = ApiError;
     fn try_from(body: CompactBody) -> Result<Self, ApiError> {
         let CompactBody { focus, up_to, from, dry_run, at_turn_end } = body;
+        check_chars("focus", focus.as_deref(), FOCUS_CHARS_MAX)?;
         if at_turn_end {
             let is_plain = focus.is_none() && up_to.is_none() && from.is_none() && !dry_run;
             return is_plain
@@ -202,6 +210,7 @@ async fn judge(
     Json(judgement): Json<Judgement>,
 ) -> Result<Response, ApiError> {
     let of = parse_entry(&entry)?;
+    check_chars("notes", Some(&judgement.notes), NOTES_CHARS_MAX)?;
     act(house, id, async move |engine, checkout| engine.judge(checkout, of, judgement).await).await
 }
 
@@ -247,6 +256,7 @@ async fn navigate(
     Path(id): Path<String>,
     Json(NavigateBody { to, summary, focus }): Json<NavigateBody>,
 ) -> Result<Response, ApiError> {
+    check_chars("focus", focus.as_deref(), FOCUS_CHARS_MAX)?;
     let exit = if summary { BranchExit::Summary { focus } } else { BranchExit::Silent };
     let navigated = async move |house: &House, checkout: Checkout| match house
         .engine
@@ -302,6 +312,7 @@ async fn label(
     Path(id): Path<String>,
     Json(LabelBody { text }): Json<LabelBody>,
 ) -> Result<Response, ApiError> {
+    check_chars("text", Some(&text), LABEL_CHARS_MAX)?;
     act(house, id, async move |engine, checkout| engine.label(checkout, &text).await).await
 }
 
@@ -384,6 +395,12 @@ fn checkout(house: &House, id: String) -> Result<Checkout, ApiError> {
 fn session(name: &str) -> Result<SessionId, ApiError> {
     let digits = name.strip_prefix('s').and_then(|digits| digits.parse().ok());
     digits.map(SessionId).ok_or_else(|| ApiError::NoSession(name.to_owned()))
+}
+
+fn check_chars(field: &str, text: Option<&str>, chars_max: usize) -> Result<(), ApiError> {
+    let is_long = text.is_some_and(|text| text.chars().nth(chars_max).is_some());
+    let why = || format!("`{field}` has more than {chars_max} characters; write less");
+    if is_long { Err(ApiError::Refused(why())) } else { Ok(()) }
 }
 
 fn parse_entry(name: &str) -> Result<EntryId, ApiError> {

@@ -119,6 +119,27 @@ async fn what_is_not_there_cannot_be_recalled() {
     assert_eq!(recall("s0009/messages/m0004").await, (404, gone.to_owned()));
 }
 
+#[tokio::test]
+async fn every_text_has_a_limit() {
+    let stage = short_session().await;
+    assert_eq!(act(&stage, Method::POST, "compact", json!({"up_to": "m0020"})).await.0, 200);
+    let entry = listed(&stage).await[0].1.as_str().expect("an entry").to_owned();
+    let judgement = format!("compactions/{entry}");
+    let cases = [
+        (Method::POST, "labels", json!({}), "text", 200),
+        (Method::PATCH, &judgement, json!({"flag": "bad"}), "notes", 4_000),
+        (Method::POST, "compact", json!({"dry_run": true}), "focus", 4_000),
+        (Method::POST, "navigate", json!({"to": "m0008", "summary": true}), "focus", 4_000),
+    ];
+    for (method, path, mut asked, field, most) in cases {
+        asked[field] = json!("ö".repeat(most + 1));
+        let why = format!("`{field}` has more than {most} characters; write less");
+        assert_eq!(act(&stage, method.clone(), path, asked.clone()).await, (400, why), "{path}");
+        asked[field] = json!("ö".repeat(most));
+        assert_eq!(act(&stage, method, path, asked).await, (200, String::new()), "{path}");
+    }
+}
+
 /// A clock that notes which threads ask it.
 #[derive(Default)]
 struct ThreadClock(Mutex<Vec<ThreadId>>);
