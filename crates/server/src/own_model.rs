@@ -1,5 +1,6 @@
-//! The model of a request itself among those who can be asked, for as long as the request is worked on. It holds the
-//! request's credential, so what is kept of a session is kept without it.
+//! The model of a request itself among those who can be asked, for as long as the request is worked on, or for as long as
+//! a summary it began in the background is written. It holds the request's credential, so what is kept of a session is
+//! kept without it.
 
 use crate::rules::{OwnModel, SessionRule};
 use epitome_engine::{Checkout, Ports, SummaryModel};
