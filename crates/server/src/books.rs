@@ -52,7 +52,7 @@ pub(crate) struct Book {
     pub(crate) origins: HashMap<EntryId, Origin>,
     pub(crate) tally: Tally,
     /// What the provider said of calls whose reply the client has not sent back yet, by what the call was sent with.
-    pub(crate) usages: HashMap<EntryId, Usage>,
+    pub(crate) usages: HashMap<EntryId, CallUsage>,
     /// What came of compactions, oldest first, each with its mark where it left one.
     pub(crate) records: Vec<(Option<EntryId>, Arc<Record>)>,
     pub(crate) remarks: Remarks,
@@ -69,6 +69,12 @@ pub(crate) struct Book {
     /// Of all its messages, on whichever branch: none goes before the session does.
     bytes: usize,
     used: u64,
+}
+
+/// What the provider of a model said of one call of it.
+pub(crate) struct CallUsage {
+    pub(crate) model: String,
+    pub(crate) usage: Usage,
 }
 
 /// A day of one person's agents and their sub-agents. A session let go is taken up anew from the client's
@@ -115,7 +121,7 @@ impl Book {
     }
 
     /// Keeps what the provider said of a call until its reply comes back.
-    pub(crate) fn keep_usage(&mut self, sent_with: EntryId, usage: Usage) {
+    pub(crate) fn keep_usage(&mut self, sent_with: EntryId, usage: CallUsage) {
         if self.usages.len() >= USAGES_MAX {
             self.usages.clear();
         }

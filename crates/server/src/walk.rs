@@ -3,7 +3,7 @@
 
 use crate::blocking;
 use crate::body::Body;
-use crate::books::{Book, Books};
+use crate::books::{Book, Books, CallUsage};
 use crate::chain::ChainKey;
 use crate::checkpoints::{Checkpoints, ClientLine, SessionOperator};
 use crate::headers;
@@ -310,7 +310,7 @@ impl Walk<'_> {
     fn rule(&self, session: SessionId) -> SessionRule {
         let Request { protocol, body, credentials, agent, .. } = self.request;
         let upstream = self.house.settings.upstreams.of(*protocol);
-        let (model, known) = (body.model(), self.known());
+        let (model, known) = (body.model(), self.known(body.model()));
         let agent = agent.as_deref();
         let caller = Caller { protocol: *protocol, model, agent, credentials, upstream, known };
         let mut rule = self.house.settings.rules.of(&caller);
@@ -319,10 +319,9 @@ impl Walk<'_> {
         rule
     }
 
-    /// What is known of the window of the request's model.
-    fn known(&self) -> WindowFacts {
-        let Request { protocol, body, .. } = self.request;
-        let learned = self.house.books.learned(*protocol, body.model());
+    /// What is known of the window of a model.
+    fn known(&self, model: &str) -> WindowFacts {
+        let learned = self.house.books.learned(self.request.protocol, model);
         WindowFacts { stated: self.house.settings.window, learned, ..WindowFacts::default() }
     }
 
@@ -339,18 +338,29 @@ impl Walk<'_> {
         rule: &SessionRule,
         leaf: Option<EntryId>,
     ) -> Result<Checkout, NoWindow> {
-        let Request { protocol, body, opening, .. } = self.request;
-        let settings = &self.house.settings;
-        let model = settings.catalog.find(body.model());
-        let mut assembly = Assembly::new(rule.policy.clone(), model, self.known())?;
-        let FixedParts { system, tools, max_tokens, .. } = reading::fixed(*protocol, body, *opening);
-        let fixed = assembly.count_fixed(&system, &tools);
-        assembly.set_request(fixed, max_tokens.map(Tokens));
+        let Request { protocol, body, .. } = self.request;
+        let around = self.fixed();
+        let assembly = self.assembly(rule, body.model(), &around)?;
         let idle = self.house.books.with(session, |book| book.seen.elapsed());
         let mut ports = own_model::ports(rule, self.is_cached(session));
-        ports.restorer = Some(Arc::new(RequestRestorer::of(*protocol, body, &tools)));
+        ports.restorer = Some(Arc::new(RequestRestorer::of(*protocol, body, &around.tools)));
         let (options, driver) = (SessionOptions::default(), Driver::new(ports));
         Ok(Checkout { session, leaf, assembly, options, driver, idle })
+    }
+
+    /// Counter, window and budget of a model, with what the request has `around` its messages.
+    fn assembly(&self, rule: &SessionRule, model: &str, around: &FixedParts) -> Result<Assembly, NoWindow> {
+        let spec = self.house.settings.catalog.find(model);
+        let mut assembly = Assembly::new(rule.policy.clone(), spec, self.known(model))?;
+        let fixed = assembly.count_fixed(&around.system, &around.tools);
+        assembly.set_request(fixed, around.max_tokens.map(Tokens));
+        Ok(assembly)
+    }
+
+    /// What the request has around its messages.
+    fn fixed(&self) -> FixedParts {
+        let Request { protocol, body, opening, .. } = self.request;
+        reading::fixed(*protocol, body, *opening)
     }
 
     /// Whether the provider is likely to have the session's last request in its cache, for the same model.
@@ -379,7 +389,7 @@ impl Walk<'_> {
             let sent_with = leaf;
             leaf = self.append(session, leaf, answer).await?;
             opening.leaf = leaf;
-            self.note_usage(&opening, sent_with).await?;
+            self.note_usage(&opening, rule, sent_with).await?;
         }
         leaf = self.append(session, leaf, more).await?;
         opening.leaf = leaf;
@@ -426,11 +436,20 @@ impl Walk<'_> {
     }
 
     /// Tells the session what the provider said of the call whose reply has come back.
-    async fn note_usage(&self, opening: &Checkout, sent_with: Option<EntryId>) -> Result<(), WalkError> {
-        let usage = |book: &mut Book| book.usages.remove(&sent_with?);
-        if let Some(usage) = self.house.books.with(opening.session, usage).flatten() {
-            self.house.engine.reply(opening, usage).await?;
+    async fn note_usage(
+        &self,
+        opening: &Checkout,
+        rule: &SessionRule,
+        sent_with: Option<EntryId>,
+    ) -> Result<(), WalkError> {
+        let told = |book: &mut Book| book.usages.remove(&sent_with?);
+        let Some(told) = self.house.books.with(opening.session, told).flatten() else { return Ok(()) };
+        let mut called = opening.clone();
+        // Whatever this request asks for, it is the model called then whose provider has counted.
+        if told.model != self.request.body.model() {
+            called.assembly = self.assembly(rule, &told.model, &self.fixed())?;
         }
+        self.house.engine.reply(&called, told.usage).await?;
         Ok(())
     }
 
@@ -540,7 +559,7 @@ impl ReplyListener for Learner {
         let lesson = self.house.books.with(self.session, |book| {
             let lesson = book.tally.add(reply, known);
             if let Some((leaf, usage)) = self.leaf.zip(lesson.usage) {
-                book.keep_usage(leaf, usage);
+                book.keep_usage(leaf, CallUsage { model: self.model.clone(), usage });
             }
             lesson
         });
