@@ -16,11 +16,11 @@ use std::time::Instant;
 /// The books of all sessions.
 #[derive(Default)]
 pub(crate) struct Books {
-    shelf: Mutex<Shelf>,
+    table: Mutex<BookTable>,
 }
 
 #[derive(Default)]
-struct Shelf {
+struct BookTable {
     books: BTreeMap<SessionId, Book>,
     /// Windows learned from providers' refusals, by protocol and model.
     learned: HashMap<(Protocol, String), Tokens>,
@@ -57,9 +57,8 @@ pub(crate) struct Book {
     pub(crate) records: Vec<(Option<EntryId>, Arc<Record>)>,
     pub(crate) remarks: Remarks,
     /// How the newest request was worked on, for whoever looks at the session between requests.
-    pub(crate) opening: Option<Checkout>,
-    /// Messages on the path of the newest request, what the history takes, and the room there is.
-    pub(crate) newest: (usize, Tokens, Budget),
+    pub(crate) checkout: Option<Checkout>,
+    pub(crate) newest: NewestRequest,
     /// When the newest request came.
     pub(crate) seen: Instant,
     /// The model that a request was last sent to, and when.
@@ -69,6 +68,17 @@ pub(crate) struct Book {
     /// Of all its messages, on whichever branch: none goes before the session does.
     bytes: usize,
     used: u64,
+}
+
+/// What there is to see of the newest request of a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NewestRequest {
+    /// Messages on its path.
+    pub(crate) messages: usize,
+    /// What the history takes in its context.
+    pub(crate) tokens: Tokens,
+    /// The room there is.
+    pub(crate) budget: Budget,
 }
 
 /// What the provider of a model said of one call of it.
@@ -99,8 +109,8 @@ impl Book {
             usages: HashMap::new(),
             records: Vec::new(),
             remarks: Remarks::default(),
-            opening: None,
-            newest: (0, Tokens::ZERO, Budget::default()),
+            checkout: None,
+            newest: NewestRequest::default(),
             seen: Instant::now(),
             sent: None,
             is_idle_checked: false,
@@ -133,35 +143,35 @@ impl Books {
     /// With limits of a test's own.
     #[cfg(test)]
     pub(crate) fn within(limits: BookLimits) -> Self {
-        Self { shelf: Mutex::new(Shelf { limits, ..Shelf::default() }) }
+        Self { table: Mutex::new(BookTable { limits, ..BookTable::default() }) }
     }
 
     /// What the messages of all sessions take.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        self.shelf().bytes
+        self.table().bytes
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, BookTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks into the book of a session, or begins one; those let go for it are to be closed.
     pub(crate) fn open(&self, id: SessionId, protocol: Protocol, model: &str) -> Vec<SessionId> {
-        let mut shelf = self.shelf();
-        shelf.uses += 1;
-        let used = shelf.uses;
-        let book = shelf.books.entry(id).or_insert_with(|| Book::new(protocol, model));
+        let mut table = self.table();
+        table.uses += 1;
+        let used = table.uses;
+        let book = table.books.entry(id).or_insert_with(|| Book::new(protocol, model));
         book.used = used;
         book.model = model.to_owned();
-        shelf.let_go(id)
+        table.let_go(id)
     }
 
     /// Whether a session may grow by so many bytes. One that may not is to be let go and taken up anew: what its
     /// client changed or went back on stays in its tree, and in no request.
     pub(crate) fn has_room(&self, id: SessionId, bytes: usize) -> bool {
-        let shelf = self.shelf();
-        shelf.books.get(&id).is_none_or(|book| book.bytes + bytes <= shelf.limits.bytes_max)
+        let table = self.table();
+        table.books.get(&id).is_none_or(|book| book.bytes + bytes <= table.limits.bytes_max)
     }
 
     /// Notes where messages stand that were appended to a session, with the bytes each takes; those let go for it
@@ -171,8 +181,8 @@ impl Books {
         id: SessionId,
         messages: impl IntoIterator<Item = (EntryId, Origin, usize)>,
     ) -> Vec<SessionId> {
-        let mut shelf = self.shelf();
-        let Some(book) = shelf.books.get_mut(&id) else { return Vec::new() };
+        let mut table = self.table();
+        let Some(book) = table.books.get_mut(&id) else { return Vec::new() };
         let before = book.bytes;
         for (entry, origin, bytes) in messages {
             // Others may have brought it before.
@@ -181,28 +191,28 @@ impl Books {
             }
         }
         let grown = book.bytes - before;
-        shelf.bytes += grown;
-        shelf.let_go(id)
+        table.bytes += grown;
+        table.let_go(id)
     }
 
     /// Lets one session go; whether it was there to be closed.
     pub(crate) fn remove(&self, id: SessionId) -> bool {
-        self.shelf().remove(id)
+        self.table().remove(id)
     }
 
     /// Does something with the book of a session; none where it was let go.
     pub(crate) fn with<T>(&self, id: SessionId, act: impl FnOnce(&mut Book) -> T) -> Option<T> {
-        self.shelf().books.get_mut(&id).map(act)
+        self.table().books.get_mut(&id).map(act)
     }
 
     /// Does something with every book, oldest first.
     pub(crate) fn each<T>(&self, mut act: impl FnMut(SessionId, &mut Book) -> T) -> Vec<T> {
-        self.shelf().books.iter_mut().map(|(id, book)| act(*id, book)).collect()
+        self.table().books.iter_mut().map(|(id, book)| act(*id, book)).collect()
     }
 
     /// The window learned for a model, on our own scale.
     pub(crate) fn learned(&self, protocol: Protocol, model: &str) -> Option<Tokens> {
-        self.shelf().learned.get(&(protocol, model.to_owned())).copied()
+        self.table().learned.get(&(protocol, model.to_owned())).copied()
     }
 
     /// Learns a window for every session with a model; it only ever becomes smaller. What can be no window is not
@@ -211,17 +221,17 @@ impl Books {
         if !epitome_core::is_window(window) {
             return;
         }
-        let mut shelf = self.shelf();
+        let mut table = self.table();
         let key = (protocol, model.to_owned());
-        if let Some(known) = shelf.learned.get_mut(&key) {
+        if let Some(known) = table.learned.get_mut(&key) {
             *known = window.min(*known);
-        } else if shelf.learned.len() < MODELS_MAX {
-            shelf.learned.insert(key, window);
+        } else if table.learned.len() < MODELS_MAX {
+            table.learned.insert(key, window);
         }
     }
 }
 
-impl Shelf {
+impl BookTable {
     /// Lets those go that were not used for longest, until the rest is within its limits. `newest` stays.
     fn let_go(&mut self, newest: SessionId) -> Vec<SessionId> {
         let mut gone = Vec::new();

@@ -2,8 +2,8 @@
 
 use crate::blocking;
 use crate::books::Book;
-use crate::notice::What;
-use crate::walk::{House, note_step};
+use crate::notice::NoticeKind;
+use crate::walk::{ServerState, note_step};
 use epitome_engine::store::SessionId;
 use epitome_engine::{CheckPoint, Checkout, EngineError};
 use std::sync::Arc;
@@ -13,52 +13,52 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// Looks after sessions until it is dropped.
-pub(crate) async fn watch(house: Arc<House>) {
+pub(crate) async fn watch(state: Arc<ServerState>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        let due: Vec<(Checkout, u64)> = house.books.each(due).into_iter().flatten().collect();
+        let due: Vec<(Checkout, u64)> = state.books.each(due).into_iter().flatten().collect();
         for (checkout, seconds) in due {
-            tokio::spawn(check(house.clone(), checkout, seconds));
+            tokio::spawn(check(state.clone(), checkout, seconds));
         }
     }
 }
 
 /// Takes the idle check of one session; the operator is told what came of it.
-async fn check(house: Arc<House>, checkout: Checkout, seconds: u64) {
+async fn check(state: Arc<ServerState>, checkout: Checkout, seconds: u64) {
     let session = checkout.session;
-    let failed = |why: String| What::Failed { session, why };
+    let failed = |why: String| NoticeKind::Failed { session, why };
     let work = {
-        let house = house.clone();
+        let state = state.clone();
         async move || {
-            let acted = house.engine.prepare_at(&checkout, CheckPoint::Idle(seconds)).await?;
-            note_step(&house, session, &acted);
+            let acted = state.engine.prepare_at(&checkout, CheckPoint::Idle(seconds)).await?;
+            note_step(&state, session, &acted);
             Ok(())
         }
     };
     match blocking::run(work).await {
         Some(Ok(())) => {}
-        Some(Err(error)) => house.tell(failed(EngineError::to_string(&error))),
-        None => house.tell(failed("the work was stopped; the next request takes it up".to_owned())),
+        Some(Err(error)) => state.tell(failed(EngineError::to_string(&error))),
+        None => state.tell(failed("the work was stopped; the next request takes it up".to_owned())),
     }
 }
 
 /// How a session that has been idle for as long as its policy says is to be worked on.
 fn due(_: SessionId, book: &mut Book) -> Option<(Checkout, u64)> {
-    let opening = book.opening.clone().filter(|_| !book.is_idle_checked)?;
-    let least = opening.assembly.policy().check.idle_seconds?;
+    let checkout = book.checkout.clone().filter(|_| !book.is_idle_checked)?;
+    let least = checkout.assembly.policy().check.idle_seconds?;
     let seconds = book.seen.elapsed().as_secs();
     if seconds < least {
         return None;
     }
     book.is_idle_checked = true;
-    Some((opening, seconds))
+    Some((checkout, seconds))
 }
 
 #[cfg(test)]
 mod tests {
     use super::check;
     use crate::books::BookLimits;
-    use crate::walk::tests::{house, send};
+    use crate::walk::tests::{send, state};
     use epitome_engine::store::SessionId;
     use serde_json::json;
     use std::sync::{Arc, Mutex};
@@ -68,13 +68,14 @@ mod tests {
         let told = Arc::<Mutex<Vec<String>>>::default();
         let heard = told.clone();
         let tell = move |notice: &_| heard.lock().expect("nobody failed").push(ToString::to_string(notice));
-        let house = house(BookLimits::default(), tell);
-        send(&house, &[json!({"role": "user", "content": "go on"})]).await;
+        let state = state(BookLimits::default(), tell);
+        send(&state, &[json!({"role": "user", "content": "go on"})]).await;
         let session = SessionId(1);
-        let checkout = house.books.with(session, |book| book.opening.clone()).flatten().expect("it is known");
-        house.engine.close(session).await;
-        house.engine.store().remove(session).await.expect("it was there");
-        check(house, checkout, 600).await;
+        let checkout =
+            state.books.with(session, |book| book.checkout.clone()).flatten().expect("it is known");
+        state.engine.close(session).await;
+        state.engine.store().remove(session).await.expect("it was there");
+        check(state, checkout, 600).await;
         assert_eq!(*told.lock().expect("nobody failed"), ["s0001: not compacted: there is no session s0001"]);
     }
 }
