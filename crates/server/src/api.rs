@@ -1,17 +1,17 @@
 //! The HTTP API of sessions: lists, compactions by hand, what a person thinks of them, undo, pins, moves about the tree,
 //! checkpoints, events. Each handler decodes, makes one call of the engine, and encodes.
 
+use crate::api_error::ApiError;
 use crate::blocking;
 use crate::books::Book;
 use crate::listing;
 use crate::walk::{ServerState, note_step};
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};
 use axum::{Json, Router};
 use epitome_core::{Decision, EntryId, Judgement, Range, Trigger};
-use epitome_engine::store::{EventPosition, SessionId, StoreError};
+use epitome_engine::store::{EventPosition, SessionId};
 use epitome_engine::{
     BranchExit, Checkout, CompactOptions, Engine, EngineError, NavigationOutcome, PreparedSession,
 };
@@ -46,66 +46,6 @@ pub(crate) fn router() -> Router<Arc<ServerState>> {
         .route("/api/v1/sessions/{id}/labels", post(label))
         .route("/api/v1/sessions/{id}/messages/{entry}", get(recall))
         .route("/api/v1/sessions/{id}/events", get(events))
-}
-
-/// A request of the API that could not be served.
-enum ApiError {
-    NoSession(String),
-    NoEntry(String),
-    Engine(EngineError),
-    NobodyWaits(String),
-    Stayed(String),
-    NotInView(EntryId),
-    /// A body whose parts do not go together, and why.
-    Refused(String),
-    /// The work ended before it was done.
-    Stopped,
-}
-
-impl From<EngineError> for ApiError {
-    fn from(error: EngineError) -> Self {
-        match error {
-            EngineError::Store(StoreError::NoSession(id)) => Self::NoSession(id.to_string()),
-            error => Self::Engine(error),
-        }
-    }
-}
-
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        let (status, why) = match self {
-            Self::NoSession(name) => (
-                StatusCode::NOT_FOUND,
-                format!("there is no session `{name}`; GET /api/v1/sessions lists them"),
-            ),
-            Self::NoEntry(name) => {
-                (StatusCode::BAD_REQUEST, format!("`{name}` is no entry; one looks like m0123"))
-            }
-            Self::Engine(error @ (EngineError::Log(_) | EngineError::Busy(_))) => {
-                (StatusCode::CONFLICT, error.to_string())
-            }
-            Self::Engine(
-                error @ (EngineError::NoEntry(_) | EngineError::Store(StoreError::NoMessage { .. })),
-            ) => (StatusCode::NOT_FOUND, error.to_string()),
-            Self::Engine(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
-            Self::NotInView(id) => (
-                StatusCode::NOT_FOUND,
-                format!("{id} is no message in view; name one that the model still sees"),
-            ),
-            Self::Refused(why) => (StatusCode::BAD_REQUEST, why),
-            Self::Stopped => {
-                (StatusCode::INTERNAL_SERVER_ERROR, "the work on this was stopped; ask again".to_owned())
-            }
-            Self::Stayed(why) => (StatusCode::CONFLICT, format!("the session stays where it is: {why}")),
-            Self::NobodyWaits(name) => (
-                StatusCode::NOT_FOUND,
-                format!(
-                    "no compaction `{name}` waits for a decision; GET /api/v1/checkpoints lists those that do"
-                ),
-            ),
-        };
-        (status, Json(json!({"error": why}))).into_response()
-    }
 }
 
 async fn sessions(State(state): Shared) -> impl IntoResponse {

@@ -6,6 +6,7 @@
 //! compactions are the engine's.
 
 mod api;
+mod api_error;
 mod blocking;
 mod body;
 mod books;
