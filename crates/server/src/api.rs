@@ -1,25 +1,35 @@
 //! The HTTP API of sessions: lists, compactions by hand, what a person thinks of them, undo, pins, moves about the tree,
 //! checkpoints, events. Each handler decodes, makes one call of the engine, and encodes.
 
+use crate::api_error::ApiError;
+use crate::blocking;
 use crate::books::Book;
 use crate::listing;
-use crate::walk::{House, note_step};
+use crate::walk::{ServerState, note_step};
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};
 use axum::{Json, Router};
 use epitome_core::{Decision, EntryId, Judgement, Range, Trigger};
 use epitome_engine::store::{EventPosition, SessionId};
-use epitome_engine::{BranchExit, Checkout, CompactOptions, EngineError, NavigationOutcome, PreparedSession};
+use epitome_engine::{
+    BranchExit, Checkout, CompactOptions, Engine, EngineError, NavigationOutcome, PreparedSession,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-type Shared = State<Arc<House>>;
+/// A name that is read in a list.
+const LABEL_CHARS_MAX: usize = 200;
+/// A page: notes stay in the log for as long as the session does.
+const NOTES_CHARS_MAX: usize = 4_000;
+/// A page as well: it goes to the summariser with every request for a summary.
+const FOCUS_CHARS_MAX: usize = 4_000;
+
+type Shared = State<Arc<ServerState>>;
 
 /// The paths below `/api/v1`.
-pub(crate) fn router() -> Router<Arc<House>> {
+pub(crate) fn router() -> Router<Arc<ServerState>> {
     Router::new()
         .route("/api/v1/sessions", get(sessions))
         .route("/api/v1/checkpoints", get(checkpoints))
@@ -38,60 +48,18 @@ pub(crate) fn router() -> Router<Arc<House>> {
         .route("/api/v1/sessions/{id}/events", get(events))
 }
 
-/// A request of the API that could not be served.
-enum ApiError {
-    NoSession(String),
-    NoEntry(String),
-    Engine(EngineError),
-    NobodyWaits(String),
-    Stayed(String),
+async fn sessions(State(state): Shared) -> impl IntoResponse {
+    Json(listing::sessions(&state.books))
 }
 
-impl From<EngineError> for ApiError {
-    fn from(error: EngineError) -> Self {
-        Self::Engine(error)
-    }
+async fn checkpoints(State(state): Shared) -> impl IntoResponse {
+    Json(state.checkpoints.all())
 }
 
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        let (status, why) = match self {
-            Self::NoSession(name) => (
-                StatusCode::NOT_FOUND,
-                format!("there is no session `{name}`; GET /api/v1/sessions lists them"),
-            ),
-            Self::NoEntry(name) => {
-                (StatusCode::BAD_REQUEST, format!("`{name}` is no entry; one looks like m0123"))
-            }
-            Self::Engine(error @ (EngineError::Log(_) | EngineError::Busy(_))) => {
-                (StatusCode::CONFLICT, error.to_string())
-            }
-            Self::Engine(error @ EngineError::NoEntry(_)) => (StatusCode::NOT_FOUND, error.to_string()),
-            Self::Engine(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
-            Self::Stayed(why) => (StatusCode::CONFLICT, format!("the session stays where it is: {why}")),
-            Self::NobodyWaits(name) => (
-                StatusCode::NOT_FOUND,
-                format!(
-                    "no compaction `{name}` waits for a decision; GET /api/v1/checkpoints lists those that do"
-                ),
-            ),
-        };
-        (status, Json(json!({"error": why}))).into_response()
-    }
-}
-
-async fn sessions(State(house): Shared) -> impl IntoResponse {
-    Json(listing::sessions(&house.books))
-}
-
-async fn checkpoints(State(house): Shared) -> impl IntoResponse {
-    Json(house.checkpoints.all())
-}
-
-async fn compactions(State(house): Shared, Path(id): Path<String>) -> Result<Response, ApiError> {
+async fn compactions(State(state): Shared, Path(id): Path<String>) -> Result<Response, ApiError> {
     let session = session(&id)?;
     let listed =
-        house.books.with(session, |book| listing::compactions(book)).ok_or(ApiError::NoSession(id))?;
+        state.books.with(session, |book| listing::compactions(book)).ok_or(ApiError::NoSession(id))?;
     Ok(Json(listed).into_response())
 }
 
@@ -107,74 +75,110 @@ struct CompactBody {
     at_turn_end: bool,
 }
 
+/// What a compaction by hand comes to, once its wishes are checked against each other.
+enum CompactRequest {
+    /// By the policy alone, when the turn that runs has ended.
+    AtTurnEnd,
+    /// Now.
+    Now { focus: Option<Arc<str>>, range: Range, dry_run: bool },
+}
+
+impl TryFrom<CompactBody> for CompactRequest {
+    type Error = ApiError;
+    fn try_from(body: CompactBody) -> Result<Self, ApiError> {
+        let CompactBody { focus, up_to, from, dry_run, at_turn_end } = body;
+        check_chars("focus", focus.as_deref(), FOCUS_CHARS_MAX)?;
+        if at_turn_end {
+            let is_plain = focus.is_none() && up_to.is_none() && from.is_none() && !dry_run;
+            return is_plain
+                .then_some(Self::AtTurnEnd)
+                .ok_or_else(|| ApiError::Refused(NOT_AT_TURN_END.into()));
+        }
+        let range = match (up_to, from) {
+            (Some(_), Some(_)) => return Err(ApiError::Refused(TWO_RANGES.into())),
+            (Some(id), None) => Range::UpTo(id),
+            (None, Some(id)) => Range::From(id),
+            (None, None) => Range::All,
+        };
+        Ok(Self::Now { focus: focus.map(Into::into), range, dry_run })
+    }
+}
+
+const TWO_RANGES: &str = "`up_to` and `from` are two ranges; name one of them";
+const NOT_AT_TURN_END: &str = "`at_turn_end` asks for a compaction by the policy alone; leave out `focus`, `up_to`, `from` and `dry_run`";
+
 async fn compact(
-    State(house): Shared,
+    State(state): Shared,
     Path(id): Path<String>,
     body: Option<Json<CompactBody>>,
 ) -> Result<Response, ApiError> {
-    let CompactBody { focus, up_to, from, dry_run, at_turn_end } =
-        body.map(|Json(body)| body).unwrap_or_default();
-    let mut opening = opening(&house, id)?;
-    if at_turn_end {
-        let acted = house.engine.request_compaction(&opening).await?;
-        return Ok(done(&house, opening.session, &acted));
-    }
-    opening.options.focus = focus.map(Into::into);
-    let range = match (up_to, from) {
-        (Some(id), _) => Range::UpTo(id),
-        (None, Some(id)) => Range::From(id),
-        (None, None) => Range::All,
+    let request = CompactRequest::try_from(body.map(|Json(body)| body).unwrap_or_default())?;
+    let (focus, range, dry_run) = match request {
+        CompactRequest::AtTurnEnd => {
+            return act(state, id, async |engine, checkout| engine.request_compaction(checkout).await).await;
+        }
+        CompactRequest::Now { focus, range, dry_run } => (focus, range, dry_run),
     };
     let options = CompactOptions { range, ..CompactOptions::default() };
-    if dry_run {
-        let record = house.engine.preview(&opening, Trigger::Manual, options).await?;
-        return Ok(Json(&*record).into_response());
-    }
-    let acted = house.engine.compact(&opening, Trigger::Manual, options).await?;
-    Ok(done(&house, opening.session, &acted))
+    let compacted = async move |state: &ServerState, mut checkout: Checkout| {
+        check_range(state, &checkout, range).await?;
+        checkout.options.focus = focus;
+        if dry_run {
+            let record = state.engine.preview(&checkout, Trigger::Manual, options).await?;
+            return Ok(Json(&*record).into_response());
+        }
+        let acted = state.engine.compact(&checkout, Trigger::Manual, options).await?;
+        Ok(done(state, checkout.session, &acted))
+    };
+    work(state, id, compacted).await
+}
+
+/// Refuses a range that ends at a message which is not in view.
+async fn check_range(state: &ServerState, checkout: &Checkout, range: Range) -> Result<(), ApiError> {
+    let end = match range {
+        Range::All => return Ok(()),
+        Range::UpTo(id) | Range::From(id) => id,
+    };
+    let path = state.engine.look(checkout).await?;
+    let is_in_view = path.context().message_slots().any(|(shown, ..)| shown == end);
+    is_in_view.then_some(()).ok_or(ApiError::NotInView(end))
 }
 
 async fn judge(
-    State(house): Shared,
+    State(state): Shared,
     Path((id, entry)): Path<(String, String)>,
     Json(judgement): Json<Judgement>,
 ) -> Result<Response, ApiError> {
-    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
-    let acted = house.engine.judge(&opening, of, judgement).await?;
-    Ok(done(&house, opening.session, &acted))
+    let of = parse_entry(&entry)?;
+    check_chars("notes", Some(&judgement.notes), NOTES_CHARS_MAX)?;
+    act(state, id, async move |engine, checkout| engine.judge(checkout, of, judgement).await).await
 }
 
-async fn undo(State(house): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
-    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
-    let acted = house.engine.undo(&opening, of).await?;
-    Ok(done(&house, opening.session, &acted))
+async fn undo(State(state): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
+    let of = parse_entry(&entry)?;
+    act(state, id, async move |engine, checkout| engine.undo(checkout, of).await).await
 }
 
-async fn redo(State(house): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
-    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
-    let acted = house.engine.redo(&opening, of).await?;
-    Ok(done(&house, opening.session, &acted))
+async fn redo(State(state): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
+    let of = parse_entry(&entry)?;
+    act(state, id, async move |engine, checkout| engine.redo(checkout, of).await).await
 }
 
-async fn pin(State(house): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
-    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
-    let acted = house.engine.pin(&opening, of).await?;
-    Ok(done(&house, opening.session, &acted))
+async fn pin(State(state): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
+    let of = parse_entry(&entry)?;
+    act(state, id, async move |engine, checkout| engine.pin(checkout, of).await).await
 }
 
 async fn unpin(
-    State(house): Shared,
+    State(state): Shared,
     Path((id, entry)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
-    let (opening, of) = (opening(&house, id)?, parse_entry(&entry)?);
-    let acted = house.engine.unpin(&opening, of).await?;
-    Ok(done(&house, opening.session, &acted))
+    let of = parse_entry(&entry)?;
+    act(state, id, async move |engine, checkout| engine.unpin(checkout, of).await).await
 }
 
-async fn reset_breaker(State(house): Shared, Path(id): Path<String>) -> Result<Response, ApiError> {
-    let opening = opening(&house, id)?;
-    let acted = house.engine.reset_breaker(&opening).await?;
-    Ok(done(&house, opening.session, &acted))
+async fn reset_breaker(State(state): Shared, Path(id): Path<String>) -> Result<Response, ApiError> {
+    act(state, id, async |engine, checkout| engine.reset_breaker(checkout).await).await
 }
 
 /// Where a session is to go, and what is said of the branch it leaves.
@@ -188,18 +192,22 @@ struct NavigateBody {
 }
 
 async fn navigate(
-    State(house): Shared,
+    State(state): Shared,
     Path(id): Path<String>,
     Json(NavigateBody { to, summary, focus }): Json<NavigateBody>,
 ) -> Result<Response, ApiError> {
-    let checkout = opening(&house, id)?;
+    check_chars("focus", focus.as_deref(), FOCUS_CHARS_MAX)?;
     let exit = if summary { BranchExit::Summary { focus } } else { BranchExit::Silent };
-    match house.engine.navigate(&checkout, to, exit).await? {
-        NavigationOutcome::There { summary } => {
-            Ok(moved(&house, checkout.session, summary.unwrap_or(to), summary))
+    let navigated = async move |state: &ServerState, checkout: Checkout| {
+        let outcome = state.engine.navigate(&checkout, to, exit).await?;
+        match outcome {
+            NavigationOutcome::There { summary } => {
+                Ok(moved(state, checkout.session, summary.unwrap_or(to), summary))
+            }
+            NavigationOutcome::Stayed { why } => Err(ApiError::Stayed(why)),
         }
-        NavigationOutcome::Stayed { why } => Err(ApiError::Stayed(why)),
-    }
+    };
+    work(state, id, navigated).await
 }
 
 /// Where a session is to go back to.
@@ -210,19 +218,21 @@ struct RollbackBody {
 }
 
 async fn rollback(
-    State(house): Shared,
+    State(state): Shared,
     Path(id): Path<String>,
     Json(RollbackBody { to }): Json<RollbackBody>,
 ) -> Result<Response, ApiError> {
-    let checkout = opening(&house, id)?;
-    house.engine.rollback(checkout.session, to).await?;
-    Ok(moved(&house, checkout.session, to, None))
+    let rolled_back = async move |state: &ServerState, checkout: Checkout| {
+        state.engine.rollback(checkout.session, to).await?;
+        Ok(moved(state, checkout.session, to, None))
+    };
+    work(state, id, rolled_back).await
 }
 
 /// Acts that follow are on the path that ends in `leaf`.
-fn moved(house: &House, session: SessionId, leaf: EntryId, summary: Option<EntryId>) -> Response {
-    house.books.with(session, |book| {
-        if let Some(checkout) = &mut book.opening {
+fn moved(state: &ServerState, session: SessionId, leaf: EntryId, summary: Option<EntryId>) -> Response {
+    state.books.with(session, |book| {
+        if let Some(checkout) = &mut book.checkout {
             checkout.leaf = Some(leaf);
         }
     });
@@ -237,30 +247,29 @@ struct LabelBody {
 }
 
 async fn label(
-    State(house): Shared,
+    State(state): Shared,
     Path(id): Path<String>,
     Json(LabelBody { text }): Json<LabelBody>,
 ) -> Result<Response, ApiError> {
-    let checkout = opening(&house, id)?;
-    let acted = house.engine.label(&checkout, &text).await?;
-    Ok(done(&house, checkout.session, &acted))
+    check_chars("text", Some(&text), LABEL_CHARS_MAX)?;
+    act(state, id, async move |engine, checkout| engine.label(checkout, &text).await).await
 }
 
 async fn decide(
-    State(house): Shared,
+    State(state): Shared,
     Path(name): Path<String>,
     Json(decision): Json<Decision>,
 ) -> Result<Response, ApiError> {
-    let decided = name.parse().ok().and_then(|id| house.checkpoints.decide(id, decision));
+    let decided = name.parse().ok().and_then(|id| state.checkpoints.decide(id, decision));
     let session = decided.ok_or(ApiError::NobodyWaits(name))?;
     Ok(Json(json!({"session": session})).into_response())
 }
 
 async fn recall(
-    State(house): Shared,
+    State(state): Shared,
     Path((id, entry)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
-    let message = house.engine.recall(session(&id)?, parse_entry(&entry)?).await?;
+    let message = state.engine.recall(session(&id)?, parse_entry(&entry)?).await?;
     Ok(Json(&*message).into_response())
 }
 
@@ -273,34 +282,64 @@ struct Since {
 }
 
 async fn events(
-    State(house): Shared,
+    State(state): Shared,
     Path(id): Path<String>,
     Query(Since { since }): Query<Since>,
 ) -> Result<Response, ApiError> {
     let session = session(&id)?;
-    house.books.with(session, |_| ()).ok_or(ApiError::NoSession(id))?;
-    let mut events = house.engine.events(EventPosition(since)).await?;
+    state.books.with(session, |_| ()).ok_or(ApiError::NoSession(id))?;
+    let mut events = state.engine.events(EventPosition(since)).await?;
     events.retain(|one| one.session == session);
     Ok(Json(events).into_response())
 }
 
+/// Does something with the path of a session's newest request, for as long as the client waits.
+async fn work<T: Send + 'static>(
+    state: Arc<ServerState>,
+    id: String,
+    work: impl AsyncFnOnce(&ServerState, Checkout) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    let checkout = checkout(&state, id)?;
+    let worked = blocking::run_while_awaited(async move || work(&state, checkout).await).await;
+    worked.ok_or(ApiError::Stopped)?
+}
+
+/// The same where it is one act of the engine.
+async fn act(
+    state: Arc<ServerState>,
+    id: String,
+    act: impl AsyncFnOnce(&Engine, &Checkout) -> Result<PreparedSession, EngineError> + Send + 'static,
+) -> Result<Response, ApiError> {
+    let acted = async move |state: &ServerState, checkout: Checkout| {
+        let acted = act(&state.engine, &checkout).await?;
+        Ok(done(state, checkout.session, &acted))
+    };
+    work(state, id, acted).await
+}
+
 /// What an act came to.
-fn done(house: &House, session: SessionId, acted: &PreparedSession) -> Response {
-    note_step(house, session, acted);
+fn done(state: &ServerState, session: SessionId, acted: &PreparedSession) -> Response {
+    note_step(state, session, acted);
     let record = acted.step.record.as_deref().map_or(Value::Null, |record| json!(record));
     let entries: Vec<EntryId> = acted.step.appended.iter().map(|one| one.id).collect();
     Json(json!({"session": session, "entries": entries, "record": record})).into_response()
 }
 
 /// How the newest request of a session was worked on.
-fn opening(house: &House, id: String) -> Result<Checkout, ApiError> {
-    let found = house.books.with(session(&id)?, |book: &mut Book| book.opening.clone()).flatten();
+fn checkout(state: &ServerState, id: String) -> Result<Checkout, ApiError> {
+    let found = state.books.with(session(&id)?, |book: &mut Book| book.checkout.clone()).flatten();
     found.ok_or(ApiError::NoSession(id))
 }
 
 fn session(name: &str) -> Result<SessionId, ApiError> {
     let digits = name.strip_prefix('s').and_then(|digits| digits.parse().ok());
     digits.map(SessionId).ok_or_else(|| ApiError::NoSession(name.to_owned()))
+}
+
+fn check_chars(field: &str, text: Option<&str>, chars_max: usize) -> Result<(), ApiError> {
+    let is_long = text.is_some_and(|text| text.chars().nth(chars_max).is_some());
+    let why = || format!("`{field}` has more than {chars_max} characters; write less");
+    if is_long { Err(ApiError::Refused(why())) } else { Ok(()) }
 }
 
 fn parse_entry(name: &str) -> Result<EntryId, ApiError> {

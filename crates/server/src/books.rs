@@ -16,16 +16,31 @@ use std::time::Instant;
 /// The books of all sessions.
 #[derive(Default)]
 pub(crate) struct Books {
-    shelf: Mutex<Shelf>,
+    table: Mutex<BookTable>,
 }
 
 #[derive(Default)]
-struct Shelf {
+struct BookTable {
     books: BTreeMap<SessionId, Book>,
     /// Windows learned from providers' refusals, by protocol and model.
     learned: HashMap<(Protocol, String), Tokens>,
+    limits: BookLimits,
     uses: u64,
+    /// Of the messages of all sessions, as clients wrote them.
     bytes: usize,
+}
+
+/// How much is kept in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BookLimits {
+    pub(crate) sessions_max: usize,
+    pub(crate) bytes_max: usize,
+}
+
+impl Default for BookLimits {
+    fn default() -> Self {
+        Self { sessions_max: SESSIONS_MAX, bytes_max: BYTES_MAX }
+    }
 }
 
 /// What is kept of one session.
@@ -37,29 +52,48 @@ pub(crate) struct Book {
     pub(crate) origins: HashMap<EntryId, Origin>,
     pub(crate) tally: Tally,
     /// What the provider said of calls whose reply the client has not sent back yet, by what the call was sent with.
-    pub(crate) usages: HashMap<EntryId, Usage>,
+    pub(crate) usages: HashMap<EntryId, CallUsage>,
     /// What came of compactions, oldest first, each with its mark where it left one.
     pub(crate) records: Vec<(Option<EntryId>, Arc<Record>)>,
     pub(crate) remarks: Remarks,
     /// How the newest request was worked on, for whoever looks at the session between requests.
-    pub(crate) opening: Option<Checkout>,
-    /// Messages on the path of the newest request, what the history takes, and the room there is.
-    pub(crate) newest: (usize, Tokens, Budget),
+    pub(crate) checkout: Option<Checkout>,
+    pub(crate) newest: NewestRequest,
     /// When the newest request came.
     pub(crate) seen: Instant,
     /// The model that a request was last sent to, and when.
     pub(crate) sent: Option<(String, Instant)>,
     /// Whether the policy's idle check was taken since.
     pub(crate) is_idle_checked: bool,
+    /// Of all its messages, on whichever branch: none goes before the session does.
     bytes: usize,
     used: u64,
+}
+
+/// What there is to see of the newest request of a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NewestRequest {
+    /// Messages on its path.
+    pub(crate) messages: usize,
+    /// What the history takes in its context.
+    pub(crate) tokens: Tokens,
+    /// The room there is.
+    pub(crate) budget: Budget,
+}
+
+/// What the provider of a model said of one call of it.
+pub(crate) struct CallUsage {
+    pub(crate) model: String,
+    pub(crate) usage: Usage,
 }
 
 /// A day of one person's agents and their sub-agents. A session let go is taken up anew from the client's
 /// next request, at the price of one compaction.
 const SESSIONS_MAX: usize = 256;
-/// What the bodies of all sessions may take together; messages take about as much again.
+/// What the messages of all sessions may take together as clients wrote them; decoded they take about as much again.
 const BYTES_MAX: usize = 512 << 20;
+/// Names of models come from clients: past any number of real ones, no other is learned of.
+const MODELS_MAX: usize = 256;
 /// So many records are kept of a session, the newest; each holds a summary.
 const RECORDS_MAX: usize = 100;
 /// So many calls may be unanswered at once: a client that hangs up leaves one behind.
@@ -75,8 +109,8 @@ impl Book {
             usages: HashMap::new(),
             records: Vec::new(),
             remarks: Remarks::default(),
-            opening: None,
-            newest: (0, Tokens::ZERO, Budget::default()),
+            checkout: None,
+            newest: NewestRequest::default(),
             seen: Instant::now(),
             sent: None,
             is_idle_checked: false,
@@ -97,7 +131,7 @@ impl Book {
     }
 
     /// Keeps what the provider said of a call until its reply comes back.
-    pub(crate) fn keep_usage(&mut self, sent_with: EntryId, usage: Usage) {
+    pub(crate) fn keep_usage(&mut self, sent_with: EntryId, usage: CallUsage) {
         if self.usages.len() >= USAGES_MAX {
             self.usages.clear();
         }
@@ -106,84 +140,158 @@ impl Book {
 }
 
 impl Books {
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    /// With limits of a test's own.
+    #[cfg(test)]
+    pub(crate) fn within(limits: BookLimits) -> Self {
+        Self { table: Mutex::new(BookTable { limits, ..BookTable::default() }) }
+    }
+
+    /// What the messages of all sessions take.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.table().bytes
+    }
+
+    fn table(&self) -> MutexGuard<'_, BookTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks into the book of a session, or begins one; those let go for it are to be closed.
-    pub(crate) fn open(
+    pub(crate) fn open(&self, id: SessionId, protocol: Protocol, model: &str) -> Vec<SessionId> {
+        let mut table = self.table();
+        table.uses += 1;
+        let used = table.uses;
+        let book = table.books.entry(id).or_insert_with(|| Book::new(protocol, model));
+        book.used = used;
+        book.model = model.to_owned();
+        table.let_go(id)
+    }
+
+    /// Whether a session may grow by so many bytes. One that may not is to be let go and taken up anew: what its
+    /// client changed or went back on stays in its tree, and in no request.
+    pub(crate) fn has_room(&self, id: SessionId, bytes: usize) -> bool {
+        let table = self.table();
+        table.books.get(&id).is_none_or(|book| book.bytes + bytes <= table.limits.bytes_max)
+    }
+
+    /// Notes where messages stand that were appended to a session, with the bytes each takes; those let go for it
+    /// are to be closed.
+    pub(crate) fn add_messages(
         &self,
         id: SessionId,
-        protocol: Protocol,
-        model: &str,
-        bytes: usize,
+        messages: impl IntoIterator<Item = (EntryId, Origin, usize)>,
     ) -> Vec<SessionId> {
-        let mut shelf = self.shelf();
-        shelf.uses += 1;
-        let used = shelf.uses;
-        let book = shelf.books.entry(id).or_insert_with(|| Book::new(protocol, model));
-        let grown = bytes.saturating_sub(book.bytes);
-        (book.used, book.bytes) = (used, book.bytes + grown);
-        book.model = model.to_owned();
-        shelf.bytes += grown;
-        shelf.let_go(id)
+        let mut table = self.table();
+        let Some(book) = table.books.get_mut(&id) else { return Vec::new() };
+        let before = book.bytes;
+        for (entry, origin, bytes) in messages {
+            // Others may have brought it before.
+            if book.origins.insert(entry, origin).is_none() {
+                book.bytes += bytes;
+            }
+        }
+        let grown = book.bytes - before;
+        table.bytes += grown;
+        table.let_go(id)
+    }
+
+    /// Lets one session go; whether it was there to be closed.
+    pub(crate) fn remove(&self, id: SessionId) -> bool {
+        self.table().remove(id)
     }
 
     /// Does something with the book of a session; none where it was let go.
     pub(crate) fn with<T>(&self, id: SessionId, act: impl FnOnce(&mut Book) -> T) -> Option<T> {
-        self.shelf().books.get_mut(&id).map(act)
+        self.table().books.get_mut(&id).map(act)
     }
 
     /// Does something with every book, oldest first.
     pub(crate) fn each<T>(&self, mut act: impl FnMut(SessionId, &mut Book) -> T) -> Vec<T> {
-        self.shelf().books.iter_mut().map(|(id, book)| act(*id, book)).collect()
+        self.table().books.iter_mut().map(|(id, book)| act(*id, book)).collect()
     }
 
     /// The window learned for a model, on our own scale.
     pub(crate) fn learned(&self, protocol: Protocol, model: &str) -> Option<Tokens> {
-        self.shelf().learned.get(&(protocol, model.to_owned())).copied()
+        self.table().learned.get(&(protocol, model.to_owned())).copied()
     }
 
-    /// Learns a window for every session with a model.
+    /// Learns a window for every session with a model; it only ever becomes smaller. What can be no window is not
+    /// kept: it would stand in the way of the next one.
     pub(crate) fn learn(&self, protocol: Protocol, model: &str, window: Tokens) {
-        let mut shelf = self.shelf();
-        // Names of models come from clients: past any number of real ones, nothing more is learned.
-        if shelf.learned.len() < SESSIONS_MAX {
-            let known = shelf.learned.entry((protocol, model.to_owned())).or_insert(window);
+        if !epitome_core::is_window(window) {
+            return;
+        }
+        let mut table = self.table();
+        let key = (protocol, model.to_owned());
+        if let Some(known) = table.learned.get_mut(&key) {
             *known = window.min(*known);
+        } else if table.learned.len() < MODELS_MAX {
+            table.learned.insert(key, window);
         }
     }
 }
 
-impl Shelf {
+impl BookTable {
     /// Lets those go that were not used for longest, until the rest is within its limits. `newest` stays.
     fn let_go(&mut self, newest: SessionId) -> Vec<SessionId> {
         let mut gone = Vec::new();
-        while self.books.len() > SESSIONS_MAX || self.bytes > BYTES_MAX {
+        while self.books.len() > self.limits.sessions_max || self.bytes > self.limits.bytes_max {
             let others = self.books.iter().filter(|(id, _)| **id != newest);
             let Some(oldest) = others.min_by_key(|(_, book)| book.used).map(|(id, _)| *id) else { break };
-            self.bytes -= self.books.remove(&oldest).map_or(0, |book| book.bytes);
+            self.remove(oldest);
             gone.push(oldest);
         }
         gone
+    }
+
+    fn remove(&mut self, id: SessionId) -> bool {
+        let Some(book) = self.books.remove(&id) else { return false };
+        self.bytes -= book.bytes;
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Books, SESSIONS_MAX};
+    use super::{Books, MODELS_MAX, SESSIONS_MAX};
+    use epitome_core::Tokens;
     use epitome_engine::store::SessionId;
     use epitome_wire::Protocol;
 
     #[test]
     fn those_not_used_for_longest_go_first() {
         let books = Books::default();
-        let open = |id: usize| books.open(SessionId(id as u64), Protocol::Anthropic, "m", 10);
+        let open = |id: usize| books.open(SessionId(id as u64), Protocol::Anthropic, "m");
         for id in 0..SESSIONS_MAX {
             assert_eq!(open(id), []);
         }
         assert_eq!(open(0), [], "it is used, so it stays");
         assert_eq!(open(SESSIONS_MAX), [SessionId(1)]);
         assert_eq!(books.each(|id, _| id).len(), SESSIONS_MAX);
+    }
+
+    #[test]
+    fn a_window_becomes_smaller_also_when_the_table_is_full() {
+        let books = Books::default();
+        let learn = |model: usize, window| {
+            let model = format!("m{model}");
+            books.learn(Protocol::Anthropic, &model, Tokens(window));
+            books.learned(Protocol::Anthropic, &model).map(|window| window.0)
+        };
+        for model in 0..MODELS_MAX {
+            assert_eq!(learn(model, 9_000), Some(9_000));
+        }
+        assert_eq!(learn(MODELS_MAX, 9_000), None);
+        assert_eq!([learn(0, 8_000), learn(0, 12_000)], [Some(8_000); 2]);
+    }
+
+    #[test]
+    fn what_can_be_no_window_is_not_learned() {
+        let books = Books::default();
+        let learn = |window| {
+            books.learn(Protocol::Anthropic, "m", Tokens(window));
+            books.learned(Protocol::Anthropic, "m").map(|window| window.0)
+        };
+        assert_eq!([learn(100), learn(9_000), learn(1_023)], [None, Some(9_000), Some(9_000)]);
     }
 }

@@ -1,7 +1,7 @@
 //! Compactions that wait for an operator: what each is about, and the way its decision takes back. Each has an id of
 //! its own, and is listed for as long as somebody waits for it: decided, out of time or hung up on, it is gone.
 
-use crate::notice::{OperatorNotice, What};
+use crate::notice::{NoticeKind, OperatorNotice};
 use epitome_core::{CheckpointView, Decision};
 use epitome_engine::store::SessionId;
 use epitome_engine::{BoxFuture, Operator};
@@ -45,11 +45,11 @@ pub(crate) struct Checkpoints {
 
 #[derive(Default)]
 struct Table {
-    waiting: BTreeMap<CheckpointId, Waiting>,
+    waiting: BTreeMap<CheckpointId, PendingCheckpoint>,
     begun: u64,
 }
 
-struct Waiting {
+struct PendingCheckpoint {
     session: SessionId,
     pending: CheckpointView,
     answer: oneshot::Sender<Decision>,
@@ -71,7 +71,7 @@ impl Checkpoints {
 
     /// All that wait, oldest first.
     pub(crate) fn all(&self) -> Vec<ListedCheckpoint> {
-        let listed = |(id, one): (&CheckpointId, &Waiting)| ListedCheckpoint {
+        let listed = |(id, one): (&CheckpointId, &PendingCheckpoint)| ListedCheckpoint {
             checkpoint: *id,
             session: one.session,
             pending: one.pending.clone(),
@@ -81,7 +81,7 @@ impl Checkpoints {
 
     /// Hands a decision to whoever waits for it; the session it was for, none where nobody waits.
     pub(crate) fn decide(&self, id: CheckpointId, decision: Decision) -> Option<SessionId> {
-        let Waiting { session, answer, .. } = self.table().waiting.remove(&id)?;
+        let PendingCheckpoint { session, answer, .. } = self.table().waiting.remove(&id)?;
         answer.send(decision).is_ok().then_some(session)
     }
 
@@ -95,7 +95,7 @@ impl Checkpoints {
         let mut table = self.table();
         table.begun += 1;
         let id = CheckpointId(table.begun);
-        table.waiting.insert(id, Waiting { session, pending, answer });
+        table.waiting.insert(id, PendingCheckpoint { session, pending, answer });
         (Wait { desk: self.clone(), id }, decided)
     }
 }
@@ -152,7 +152,7 @@ pub(crate) struct SessionOperator {
 
 impl SessionOperator {
     fn remark(&self, what: String) {
-        (self.tell)(&What::Remark { session: self.session, what }.into());
+        (self.tell)(&NoticeKind::Remark { session: self.session, what }.into());
     }
 }
 

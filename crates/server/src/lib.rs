@@ -6,6 +6,8 @@
 //! compactions are the engine's.
 
 mod api;
+mod api_error;
+mod blocking;
 mod body;
 mod books;
 mod chain;

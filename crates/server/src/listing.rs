@@ -1,6 +1,6 @@
 //! The sessions, for people and scripts.
 
-use crate::books::{Book, Books};
+use crate::books::{Book, Books, NewestRequest};
 use crate::tally::Tally;
 use epitome_core::{Budget, EntryId, Record, Tokens};
 use epitome_engine::store::SessionId;
@@ -37,7 +37,7 @@ pub(crate) struct ListedCompaction {
 /// All sessions, oldest first.
 pub(crate) fn sessions(books: &Books) -> Vec<ListedSession> {
     books.each(|session, book| {
-        let (messages, tokens, budget) = book.newest;
+        let NewestRequest { messages, tokens, budget } = book.newest;
         ListedSession {
             session,
             protocol: book.protocol.name(),

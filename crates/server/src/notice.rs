@@ -6,10 +6,10 @@ use std::fmt;
 
 /// Something that happened to a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OperatorNotice(What);
+pub struct OperatorNotice(NoticeKind);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum NoticeKind {
     /// Its context was rebuilt.
     Compacted { session: SessionId, before: Tokens, after: Tokens },
     /// The provider refused it as too long.
@@ -22,8 +22,8 @@ pub(crate) enum What {
     PassedOn { why: String },
 }
 
-impl From<What> for OperatorNotice {
-    fn from(what: What) -> Self {
+impl From<NoticeKind> for OperatorNotice {
+    fn from(what: NoticeKind) -> Self {
         Self(what)
     }
 }
@@ -31,13 +31,13 @@ impl From<What> for OperatorNotice {
 impl fmt::Display for OperatorNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            What::Compacted { session, before, after } => {
+            NoticeKind::Compacted { session, before, after } => {
                 write!(f, "{session}: compacted from {before} to {after} tokens")
             }
-            What::TooLong { session } => write!(f, "{session}: too long for the provider"),
-            What::Remark { session, what } => write!(f, "{session}: {what}"),
-            What::Failed { session, why } => write!(f, "{session}: not compacted: {why}"),
-            What::PassedOn { why } => write!(f, "passed on untouched: {why}"),
+            NoticeKind::TooLong { session } => write!(f, "{session}: too long for the provider"),
+            NoticeKind::Remark { session, what } => write!(f, "{session}: {what}"),
+            NoticeKind::Failed { session, why } => write!(f, "{session}: not compacted: {why}"),
+            NoticeKind::PassedOn { why } => write!(f, "passed on untouched: {why}"),
         }
     }
 }

@@ -1,5 +1,6 @@
-//! The model of a request itself among those who can be asked, for as long as the request is worked on. It holds the
-//! request's credential, so what is kept of a session is kept without it.
+//! The model of a request itself among those who can be asked, for as long as the request is worked on, or for as long as
+//! a summary it began in the background is written. It holds the request's credential, so what is kept of a session is
+//! kept without it.
 
 use crate::rules::{OwnModel, SessionRule};
 use epitome_engine::{Checkout, Ports, SummaryModel};
@@ -13,8 +14,8 @@ const NO_REQUEST: &str =
 pub(crate) const CACHE_TIME: Duration = Duration::from_secs(300);
 
 /// Has summaries made from messages alone, and not from the session's last request.
-pub(crate) fn cool(opening: &mut Checkout) {
-    if let Some(model) = &mut opening.driver.ports_mut().model {
+pub(crate) fn cool(checkout: &mut Checkout) {
+    if let Some(model) = &mut checkout.driver.ports_mut().model {
         model.is_warm = false;
     }
 }
@@ -30,14 +31,14 @@ pub(crate) fn ports(rule: &SessionRule, is_cached: bool) -> Ports {
     ports
 }
 
-/// The same opening for whoever looks at the session between requests, without what holds a credential.
-pub(crate) fn strip(mut opening: Checkout, rule: &SessionRule) -> Checkout {
+/// The same checkout for whoever looks at the session between requests, without what holds a credential.
+pub(crate) fn strip(mut checkout: Checkout, rule: &SessionRule) -> Checkout {
     match &rule.own_model {
         OwnModel::Unwanted => {}
         OwnModel::Ready(_) | OwnModel::Refused(_) => {
-            let ports = opening.driver.ports_mut();
+            let ports = checkout.driver.ports_mut();
             (ports.model, ports.no_model) = (rule.ports.model.clone(), Some(NO_REQUEST.into()));
         }
     }
-    opening
+    checkout
 }

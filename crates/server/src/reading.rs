@@ -18,7 +18,7 @@ pub(crate) struct Unreadable {
 
 /// How many messages at the start of the list are instructions. They are no history: they stay
 /// where they are, and may change from turn to turn.
-pub(crate) fn opening(protocol: Protocol, body: &Body) -> usize {
+pub(crate) fn count_instructions(protocol: Protocol, body: &Body) -> usize {
     let is_instruction = |at: &usize| matches!(&*element::role(body.element(*at)), "system" | "developer");
     match protocol {
         Protocol::Anthropic => 0,
@@ -28,17 +28,17 @@ pub(crate) fn opening(protocol: Protocol, body: &Body) -> usize {
     }
 }
 
-/// The messages in the elements of `range`, counted behind the `opening`, each with where it stands.
+/// The messages in the elements of `range`, counted behind the `instructions`, each with where it stands.
 pub(crate) fn messages(
     protocol: Protocol,
     body: &Body,
-    opening: usize,
+    instructions: usize,
     range: Range<usize>,
 ) -> Result<Vec<(Origin, Message)>, Unreadable> {
     let first = range.start;
-    let elements: Vec<&str> = range.map(|at| body.element(opening + at)).collect();
+    let elements: Vec<&str> = range.map(|at| body.element(instructions + at)).collect();
     let found = decode(protocol, &elements)
-        .map_err(|error| Unreadable { element: opening + first + error.element })?;
+        .map_err(|error| Unreadable { element: instructions + first + error.element })?;
     let origin = |element| Origin { element: first + element, part: Part::All };
     let mut found: Vec<(Origin, Message)> =
         found.into_iter().map(|(element, message)| (origin(element), message)).collect();
@@ -56,15 +56,15 @@ fn mark_parts(found: &mut [(Origin, Message)]) {
 }
 
 /// What stands around the history: system prompt, tools, model and the answer's limit.
-pub(crate) fn fixed(protocol: Protocol, body: &Body, opening: usize) -> FixedParts {
-    let instructions: Vec<&str> = (0..opening).map(|at| body.element(at)).collect();
+pub(crate) fn fixed(protocol: Protocol, body: &Body, instructions: usize) -> FixedParts {
+    let texts: Vec<&str> = (0..instructions).map(|at| body.element(at)).collect();
     let around = body.with_messages::<&str>(&[]);
-    decode_fixed(protocol, &String::from_utf8_lossy(&around), &instructions)
+    decode_fixed(protocol, &String::from_utf8_lossy(&around), &texts)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{fixed, messages, opening};
+    use super::{count_instructions, fixed, messages};
     use crate::body::Body;
     use crate::view::{Origin, Part};
     use epitome_core::Role;
@@ -73,8 +73,8 @@ mod tests {
     fn told(protocol: Protocol, json: &'static str, first: usize) -> Vec<(Origin, Role)> {
         let body = Body::read(json.as_bytes().into()).expect("a body");
         let all = {
-            let opening = opening(protocol, &body);
-            messages(protocol, &body, opening, first..body.len() - opening)
+            let instructions = count_instructions(protocol, &body);
+            messages(protocol, &body, instructions, first..body.len() - instructions)
         }
         .expect("readable");
         all.into_iter().map(|(origin, message)| (origin, message.role)).collect()

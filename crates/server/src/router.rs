@@ -3,7 +3,7 @@
 use crate::fault::Fault;
 use crate::outward::Path;
 use crate::reply::{Opened, Reply, open};
-use crate::walk::{House, PreparedRequest, Request, prepare, recover};
+use crate::walk::{PreparedRequest, Request, ServerState, prepare, recover};
 use crate::{api, guard, headers};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
@@ -22,7 +22,7 @@ const BODY_BYTES_MAX: usize = 64 << 20;
 type Incoming = axum::extract::Request;
 
 /// All paths of the server.
-pub(crate) fn router(house: Arc<House>) -> Router {
+pub(crate) fn router(state: Arc<ServerState>) -> Router {
     let anthropic = post(|state, request| converse(state, Protocol::Anthropic, request));
     let chat = post(|state, request| converse(state, Protocol::OpenaiChat, request));
     Router::new()
@@ -35,7 +35,7 @@ pub(crate) fn router(house: Arc<House>) -> Router {
         .route("/v1/chat/completions", chat.fallback(pass))
         .fallback(pass)
         .layer(middleware::from_fn(guard::check))
-        .with_state(house)
+        .with_state(state)
 }
 
 async fn health() -> impl IntoResponse {
@@ -47,18 +47,18 @@ async fn unknown() -> impl IntoResponse {
 }
 
 /// A request of a conversation.
-async fn converse(State(house): State<Arc<House>>, protocol: Protocol, request: Incoming) -> Response {
+async fn converse(State(state): State<Arc<ServerState>>, protocol: Protocol, request: Incoming) -> Response {
     let (parts, body) = request.into_parts();
     if !headers::is_ours_to_change(&parts.headers) {
-        return pass_on(&house, &parts, body).await;
+        return pass_on(&state, &parts, body).await;
     }
     let bytes = match to_bytes(body, BODY_BYTES_MAX).await {
         Ok(bytes) => bytes,
         Err(error) => return unread(&error).response(protocol),
     };
-    match Request::read(&house.key, protocol, &parts.headers, bytes.clone()) {
-        None => pass_on(&house, &parts, bytes.into()).await,
-        Some(request) => match answer(&house, &parts, protocol, Arc::new(request)).await {
+    match Request::read(&state.key, protocol, &parts.headers, bytes.clone()) {
+        None => pass_on(&state, &parts, bytes.into()).await,
+        Some(request) => match answer(&state, &parts, protocol, Arc::new(request)).await {
             Ok(response) => response,
             Err(fault) => fault.response(protocol),
         },
@@ -67,22 +67,22 @@ async fn converse(State(house): State<Arc<House>>, protocol: Protocol, request: 
 
 /// Sends a request that was made to fit; once more, where the provider finds it too long all the same.
 async fn answer(
-    house: &Arc<House>,
+    state: &Arc<ServerState>,
     parts: &Parts,
     protocol: Protocol,
     request: Arc<Request>,
 ) -> Result<Response, Fault> {
-    let first = prepare(house, &request).await;
+    let first = prepare(state, &request).await;
     let from = first.from.clone();
-    let (refused, numbers) = match send(house, parts, protocol, first).await? {
+    let (refused, numbers) = match send(state, parts, protocol, first).await? {
         Opened::Reply(reply) => return Ok(reply.relay(protocol, from)),
         Opened::TooLong(refused, numbers) => (refused, numbers),
     };
-    match recover(house, &request, numbers).await {
+    match recover(state, &request, numbers).await {
         None => Ok(refused.relay(protocol, from)),
         Some(second) => {
             let from = second.from.clone();
-            Ok(reply_of(send(house, parts, protocol, second).await?).relay(protocol, from))
+            Ok(reply_of(send(state, parts, protocol, second).await?).relay(protocol, from))
         }
     }
 }
@@ -95,14 +95,14 @@ fn reply_of(opened: Opened) -> Reply {
 }
 
 async fn send(
-    house: &House,
+    state: &ServerState,
     parts: &Parts,
     protocol: Protocol,
     prepared: PreparedRequest,
 ) -> Result<Opened, Fault> {
     let (_, path) = split(parts.uri.path());
     let path = Path { path, query: parts.uri.query(), headers: &parts.headers };
-    let response = house.outward.send(house.settings.upstreams.of(protocol), &path, prepared.body).await?;
+    let response = state.outward.send(state.settings.upstreams.of(protocol), &path, prepared.body).await?;
     open(protocol, response, &prepared.from.known).await
 }
 
@@ -112,17 +112,17 @@ fn unread(error: &axum::Error) -> Fault {
 }
 
 /// Everything that is no conversation of ours goes through untouched.
-async fn pass(State(house): State<Arc<House>>, request: Incoming) -> Response {
+async fn pass(State(state): State<Arc<ServerState>>, request: Incoming) -> Response {
     let (parts, body) = request.into_parts();
-    pass_on(&house, &parts, body).await
+    pass_on(&state, &parts, body).await
 }
 
-async fn pass_on(house: &House, parts: &Parts, body: Body) -> Response {
+async fn pass_on(state: &ServerState, parts: &Parts, body: Body) -> Response {
     let (named, path) = split(parts.uri.path());
     let protocol = named.unwrap_or_else(|| guess(path, &parts.headers));
-    let upstream = house.settings.upstreams.of(protocol);
+    let upstream = state.settings.upstreams.of(protocol);
     let url = upstream.join(path, parts.uri.query());
-    let passed = house.outward.pass(upstream, url, parts, body).await;
+    let passed = state.outward.pass(upstream, url, parts, body).await;
     passed.unwrap_or_else(|fault| fault.response(protocol))
 }
 

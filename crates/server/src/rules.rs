@@ -23,7 +23,8 @@ pub struct Caller<'r> {
     pub model: &'r str,
     /// The agent it says it is of, by name.
     pub agent: Option<&'r str>,
-    /// The request's own credential headers, name and value; held while the request waits, and no longer.
+    /// The request's own credential headers, name and value; held while the request waits, or for as long as a summary
+    /// it began in the background is written, and no longer.
     pub credentials: &'r [(String, String)],
     /// Where the request goes.
     pub upstream: &'r Upstream,
@@ -38,7 +39,8 @@ pub struct SessionRule {
     pub policy: Arc<Policy>,
     /// Who can be asked, by anybody who works on the session.
     pub ports: Ports,
-    /// Who can be asked while this request is worked on, and no longer.
+    /// Who can be asked while this request is worked on, or for as long as a summary it began in the background is
+    /// written, and no longer.
     pub own_model: OwnModel,
 }
 

@@ -1,35 +1,35 @@
 //! What the model is to see of a path, in terms of the client's own messages.
 
-use crate::view::{Origin, Seen};
+use crate::view::{Origin, ViewSlot};
 use epitome_core::{Archive as _, Author, Block, EntryId, Form, Message, Role, Slot};
 use epitome_engine::{EngineError, Session};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What the model is to see, slot by slot; none where that is all of it, as the client sent it.
-pub(crate) fn seen(
+pub(crate) fn view_slots(
     session: &Session,
     origins: &HashMap<EntryId, Origin>,
-) -> Result<Option<Vec<Seen>>, EngineError> {
+) -> Result<Option<Vec<ViewSlot>>, EngineError> {
     let slots = session.context().slots();
     let is_whole = |slot: &Slot| matches!(slot, Slot::Message { form, .. } if *form == Form::WHOLE);
     if slots.len() == session.history().len() && slots.iter().all(is_whole) {
         return Ok(None);
     }
     let spared = spared(session);
-    let seen: Result<Vec<Option<Seen>>, EngineError> =
-        slots.iter().map(|slot| seen_in(session, origins, spared, slot)).collect();
-    Ok(Some(seen?.into_iter().flatten().collect()))
+    let shown: Result<Vec<Option<ViewSlot>>, EngineError> =
+        slots.iter().map(|slot| view_slot(session, origins, spared, slot)).collect();
+    Ok(Some(shown?.into_iter().flatten().collect()))
 }
 
-fn seen_in(
+fn view_slot(
     session: &Session,
     origins: &HashMap<EntryId, Origin>,
     spared: Option<EntryId>,
     slot: &Slot,
-) -> Result<Option<Seen>, EngineError> {
+) -> Result<Option<ViewSlot>, EngineError> {
     let (id, form) = match slot {
-        Slot::Summary { id } => return Ok(summary(session, *id).map(Seen::Summary)),
+        Slot::Summary { id } => return Ok(summary(session, *id).map(ViewSlot::Summary)),
         Slot::Message { id, form } => (*id, *form),
     };
     let Some(&origin) = origins.get(&id).filter(|_| !form.left_out) else { return Ok(None) };
@@ -37,7 +37,7 @@ fn seen_in(
     let message = session.archive().message(id)?;
     let is_cut = Form { thinking: false, ..form } == Form::WHOLE && !is_all_thinking(&message, form);
     let shown = (!is_cut).then(|| form.apply(id, &message, &**session.assembly().measure()));
-    Ok(Some(Seen::Message { origin, form, shown }))
+    Ok(Some(ViewSlot::Message { origin, form, shown }))
 }
 
 fn summary(session: &Session, id: EntryId) -> Option<Arc<Message>> {

@@ -1,5 +1,6 @@
 //! A server from its address to its end.
 
+use crate::blocking;
 use crate::books::Books;
 use crate::chain::ChainKey;
 use crate::checkpoints::Checkpoints;
@@ -7,7 +8,7 @@ use crate::idle;
 use crate::outward::Outward;
 use crate::router::router;
 use crate::settings::{ServerSettings, ServerSettingsError, check_loopback};
-use crate::walk::House;
+use crate::walk::ServerState;
 use axum::Router;
 use axum::serve::ListenerExt;
 use epitome_engine::store::MemoryStore;
@@ -26,7 +27,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     router: Router,
-    house: Arc<House>,
+    state: Arc<ServerState>,
 }
 
 /// A server that cannot be started, or that stopped serving.
@@ -60,8 +61,8 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let outward = Outward::new().map_err(ServeError::Outward)?;
-        let house = Arc::new(House::new(settings, outward));
-        Ok(Self { listener, address, router: router(house.clone()), house })
+        let state = Arc::new(ServerState::new(settings, outward));
+        Ok(Self { listener, address, router: router(state.clone()), state })
     }
 
     /// The address it has; the port is the system's choice where 0 was asked for.
@@ -74,15 +75,15 @@ impl Server {
         // Small events must not wait for the acknowledgement of the ones before. A socket that refuses is slower, no more.
         let listener = self.listener.tap_io(|socket| drop(socket.set_nodelay(true)));
         let serving = axum::serve(listener, self.router).with_graceful_shutdown(stop);
-        let watching = tokio::spawn(idle::watch(self.house));
+        let watching = tokio::spawn(idle::watch(self.state));
         let served = serving.await;
         watching.abort();
         served.map_err(ServeError::Broken)
     }
 }
 
-impl House {
-    /// A house in which nothing was said yet.
+impl ServerState {
+    /// A state in which nothing was said yet.
     pub(crate) fn new(settings: ServerSettings, outward: Outward) -> Self {
         let engine = Engine::new(Arc::new(MemoryStore::default())).with_spawn(Arc::new(TokioSpawn));
         Self {
@@ -102,13 +103,13 @@ struct TokioSpawn;
 
 impl Spawn for TokioSpawn {
     fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
-        let running = AbortOnDrop(tokio::spawn(work));
-        Box::pin(running)
+        let running = tokio::spawn(blocking::run_while_awaited(async move || work.await));
+        Box::pin(AbortOnDrop(running))
     }
 }
 
 /// A task that ends when nobody waits for it any more.
-struct AbortOnDrop(JoinHandle<()>);
+struct AbortOnDrop(JoinHandle<Option<()>>);
 
 impl Future for AbortOnDrop {
     type Output = ();

@@ -29,7 +29,7 @@ pub(crate) enum Part {
 
 /// One thing the model is to see.
 #[derive(Clone, Debug)]
-pub(crate) enum Seen {
+pub(crate) enum ViewSlot {
     /// A message the client sent.
     Message {
         /// Where it stands.
@@ -50,16 +50,16 @@ struct Piece<'b> {
     from: Option<(usize, usize)>,
 }
 
-/// The list of messages that shows `seen`, behind the `opening` elements that are instructions.
+/// The list of messages that shows `slots`, behind the elements that are `instructions`.
 pub(crate) fn messages<'b>(
     protocol: Protocol,
     body: &'b Body,
-    opening: usize,
-    seen: &[Seen],
+    instructions: usize,
+    slots: &[ViewSlot],
 ) -> Vec<Cow<'b, str>> {
-    let mut pieces: Vec<Piece<'b>> = (0..opening).map(|at| whole(body, at)).collect();
-    for one in whole_again(seen) {
-        for piece in pieces_of(protocol, body, opening, &one) {
+    let mut pieces: Vec<Piece<'b>> = (0..instructions).map(|at| whole(body, at)).collect();
+    for one in whole_again(slots) {
+        for piece in pieces_of(protocol, body, instructions, &one) {
             put(protocol, &mut pieces, piece);
         }
     }
@@ -71,11 +71,11 @@ fn whole(body: &Body, at: usize) -> Piece<'_> {
 }
 
 /// Both parts of an element, where both are shown as they came, are the element again.
-fn whole_again(seen: &[Seen]) -> Vec<Seen> {
-    let mut all: Vec<Seen> = Vec::with_capacity(seen.len());
-    for one in seen {
-        if let Some(Seen::Message { origin: last, shown: None, .. }) = all.last_mut()
-            && let Seen::Message { origin, shown: None, .. } = one
+fn whole_again(slots: &[ViewSlot]) -> Vec<ViewSlot> {
+    let mut all: Vec<ViewSlot> = Vec::with_capacity(slots.len());
+    for one in slots {
+        if let Some(ViewSlot::Message { origin: last, shown: None, .. }) = all.last_mut()
+            && let ViewSlot::Message { origin, shown: None, .. } = one
             && last.element == origin.element
         {
             last.part = Part::All;
@@ -86,11 +86,13 @@ fn whole_again(seen: &[Seen]) -> Vec<Seen> {
     all
 }
 
-fn pieces_of<'b>(protocol: Protocol, body: &'b Body, opening: usize, seen: &Seen) -> Vec<Piece<'b>> {
-    match seen {
-        Seen::Summary(message) | Seen::Message { shown: Some(message), .. } => ours(protocol, message),
-        Seen::Message { origin, form, shown: None } => {
-            let place = Origin { element: opening + origin.element, ..*origin };
+fn pieces_of<'b>(protocol: Protocol, body: &'b Body, instructions: usize, slot: &ViewSlot) -> Vec<Piece<'b>> {
+    match slot {
+        ViewSlot::Summary(message) | ViewSlot::Message { shown: Some(message), .. } => {
+            ours(protocol, message)
+        }
+        ViewSlot::Message { origin, form, shown: None } => {
+            let place = Origin { element: instructions + origin.element, ..*origin };
             cut(protocol, body, place, *form).into_iter().collect()
         }
     }
@@ -145,7 +147,7 @@ fn ours<'b>(protocol: Protocol, message: &Message) -> Vec<Piece<'b>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seen, messages};
+    use super::{ViewSlot, messages};
     use crate::body::Body;
     use crate::view::{Origin, Part};
     use epitome_core::{Author, Block, Call, CallId, Form, Message, Role, ToolResult};
@@ -164,9 +166,9 @@ mod tests {
         let author = if role == Role::Assistant { Author::Model } else { Author::Tool };
         let shown = Some(Arc::new(Message { role, author, blocks }));
         let origin = Origin { element: 0, part: Part::All };
-        let seen = [Seen::Message { origin, form: Form::WHOLE, shown }];
+        let slots = [ViewSlot::Message { origin, form: Form::WHOLE, shown }];
         let body = body();
-        let written = messages(protocol, &body, 0, &seen);
+        let written = messages(protocol, &body, 0, &slots);
         written.iter().map(|json| serde_json::from_str(json).expect("JSON")).collect()
     }
 

@@ -1,12 +1,13 @@
 //! The walk of one request, from the client's body to the body that is sent: found by what it says, appended to its
 //! session, made to fit by the engine, written from the client's own bytes.
 
+use crate::blocking;
 use crate::body::Body;
-use crate::books::{Book, Books};
+use crate::books::{Book, Books, CallUsage, NewestRequest};
 use crate::chain::ChainKey;
 use crate::checkpoints::{Checkpoints, ClientLine, SessionOperator};
 use crate::headers;
-use crate::notice::What;
+use crate::notice::NoticeKind;
 use crate::outward::Outward;
 use crate::own_model::{self, CACHE_TIME};
 use crate::reading::{self, Unreadable};
@@ -14,34 +15,33 @@ use crate::remarks;
 use crate::reply::{ReplyListener, Sender};
 use crate::restorer::RequestRestorer;
 use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
-use crate::seeing::seen;
+use crate::seeing::view_slots;
 use crate::settings::ServerSettings;
 use crate::tally::Lesson;
-use crate::view::{self, Origin, Seen};
+use crate::view::{self, Origin, Part, ViewSlot};
 use axum::http::HeaderMap;
 use bytes::Bytes;
 use epitome_core::policy::Input;
-use epitome_core::{EntryId, Message, Role, Tokens};
+use epitome_core::{Entry, EntryId, Message, Outcome, Record, Role, Tokens};
 use epitome_engine::store::{ChainHash, SessionId, TenantId};
 use epitome_engine::{
-    Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, HashedMessages, NoWindow, PreparedSession,
-    RefusalFigures, SessionOptions, TurnEnd, WindowFacts,
+    AppendedEntry, Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, Event, HashedMessages,
+    NoWindow, PreparedSession, RefusalFigures, SessionOptions, Step, TurnEnd, WindowFacts,
 };
 use epitome_wire::overflow::{OverflowFigures, RequestFacts};
 use epitome_wire::protocol::ModelReply;
 use epitome_wire::{FixedParts, Protocol};
 use futures_util::future::{Either, select};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::runtime::Handle;
 
 /// A request whose conversation can be told.
 pub(crate) struct Request {
     protocol: Protocol,
     body: Body,
-    opening: usize,
+    /// How many messages at the start of the list are instructions, and no history.
+    instructions: usize,
     tenant: TenantId,
     hashes: Vec<ChainHash>,
     credentials: Vec<(String, String)>,
@@ -58,7 +58,7 @@ pub(crate) struct PreparedRequest {
 }
 
 /// What every request is served from.
-pub(crate) struct House {
+pub(crate) struct ServerState {
     /// What the operator said.
     pub(crate) settings: ServerSettings,
     /// The sessions.
@@ -75,9 +75,9 @@ pub(crate) struct House {
     pub(crate) key: ChainKey,
 }
 
-impl House {
+impl ServerState {
     /// Tells the operator.
-    pub(crate) fn tell(&self, what: What) {
+    pub(crate) fn tell(&self, what: NoticeKind) {
         (self.settings.tell)(&what.into());
     }
 }
@@ -97,18 +97,18 @@ impl Request {
         let body = Body::read(body)?;
         let (credentials, beta) = (headers::credentials(headers), headers::beta(headers));
         let agent = headers::agent(headers);
-        let opening = reading::opening(protocol, &body);
+        let instructions = reading::count_instructions(protocol, &body);
         let tenant = key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()));
         let mut hash = key.seed(protocol);
-        let mut hashes = Vec::with_capacity(body.len() - opening);
-        for at in opening..body.len() {
+        let mut hashes = Vec::with_capacity(body.len() - instructions);
+        for at in instructions..body.len() {
             hash = key.next(hash, body.element(at))?;
             hashes.push(hash);
         }
         (!hashes.is_empty()).then_some(Self {
             protocol,
             body,
-            opening,
+            instructions,
             tenant,
             hashes,
             credentials,
@@ -120,42 +120,44 @@ impl Request {
 
 /// Makes a request fit. What goes wrong here is no reason to fail the client's call: then the body goes out as
 /// it came, and the provider is the judge.
-pub(crate) async fn prepare(house: &Arc<House>, request: &Arc<Request>) -> PreparedRequest {
-    let prepared = attempt(house, request, Attempt::First).await;
+pub(crate) async fn prepare(state: &Arc<ServerState>, request: &Arc<Request>) -> PreparedRequest {
+    let prepared = attempt(state, request, Attempt::First).await;
     prepared
         .unwrap_or_else(|| PreparedRequest { body: request.body.bytes().clone(), from: Sender::default() })
 }
 
 /// Makes a request fit that the provider refused as too long; none where nothing can be made shorter.
 pub(crate) async fn recover(
-    house: &Arc<House>,
+    state: &Arc<ServerState>,
     request: &Arc<Request>,
     told: OverflowFigures,
 ) -> Option<PreparedRequest> {
-    attempt(house, request, Attempt::AfterOverflow(told)).await
+    attempt(state, request, Attempt::AfterOverflow(told)).await
 }
 
 /// The body to send; none where there is none but the one that came. The operator is told what went wrong.
-async fn attempt(house: &Arc<House>, request: &Arc<Request>, attempt: Attempt) -> Option<PreparedRequest> {
-    let told = |error: WalkError| house.tell(What::PassedOn { why: error.to_string() });
+async fn attempt(
+    state: &Arc<ServerState>,
+    request: &Arc<Request>,
+    attempt: Attempt,
+) -> Option<PreparedRequest> {
+    let told = |error: WalkError| state.tell(NoticeKind::PassedOn { why: error.to_string() });
     // Let go with this future when the client hangs up; the work on its own thread goes on.
     let (_held, client) = ClientLine::new();
     let work = {
-        let (house, request, runtime) = (house.clone(), request.clone(), Handle::current());
-        move || {
-            let walk = Walk { house: &house, request: &request, client: &client };
-            let work = AssertUnwindSafe(|| runtime.block_on(walk.run_while_wanted(attempt)));
-            catch_unwind(work).unwrap_or(Err(WalkError::Stopped))
+        let (state, request) = (state.clone(), request.clone());
+        async move || {
+            let walk = Walk { state: &state, request: &request, client: &client };
+            walk.run_while_wanted(attempt).await
         }
     };
-    // Counting and compacting take the processor for a while; others are served meanwhile.
-    let worked = tokio::task::spawn_blocking(work).await.unwrap_or(Err(WalkError::Stopped));
+    let worked = blocking::run(work).await.unwrap_or(Err(WalkError::Stopped));
     worked.map_err(told).ok().flatten()
 }
 
 /// One walk under way.
 struct Walk<'w> {
-    house: &'w Arc<House>,
+    state: &'w Arc<ServerState>,
     request: &'w Request,
     client: &'w ClientLine,
 }
@@ -182,17 +184,17 @@ impl Walk<'_> {
         let place = self.place().await?;
         let session = place.session;
         let rule = self.rule(session);
-        let mut opening = self.take_up(place, &rule).await?;
+        let mut checkout = self.take_up(place, &rule).await?;
         let acted = match attempt {
             Attempt::First => {
-                self.show_to_own_model(&opening, &rule).await?;
-                let acted = self.house.engine.prepare(&opening).await;
+                self.show_to_own_model(&checkout, &rule).await?;
+                let acted = self.state.engine.prepare(&checkout).await;
                 self.settle(session, acted)?
             }
             Attempt::AfterOverflow(told) => {
                 // What the provider has just refused is not gone on with.
-                own_model::cool(&mut opening);
-                match self.recover(&opening, told).await? {
+                own_model::cool(&mut checkout);
+                match self.recover(&checkout, told).await? {
                     Some(acted) => acted,
                     None => return Ok(None),
                 }
@@ -200,43 +202,46 @@ impl Walk<'_> {
         };
         let leaf = acted.session.leaf();
         // Who acts on the path after this request has a line of their own.
-        opening.driver.ports_mut().operator = Some(self.operator(session, None));
-        let seen = self.house.books.with(session, |book| {
+        checkout.driver.ports_mut().operator = Some(self.operator(session, None));
+        let slots = self.state.books.with(session, |book| {
             book.tally.requests += 1;
             book.sent = Some((self.request.body.model().to_owned(), Instant::now()));
-            book.opening = Some(own_model::strip(opening, &rule));
-            book.newest =
-                (acted.session.history().len(), acted.session.context().tokens(), acted.session.budget());
-            seen(&acted.session, &book.origins)
+            book.checkout = Some(own_model::strip(checkout, &rule));
+            book.newest = NewestRequest {
+                messages: acted.session.history().len(),
+                tokens: acted.session.context().tokens(),
+                budget: acted.session.budget(),
+            };
+            view_slots(&acted.session, &book.origins)
         });
-        let body = match seen.transpose()?.flatten() {
-            Some(seen) => self.written(&seen),
+        let body = match slots.transpose()?.flatten() {
+            Some(slots) => self.written(&slots),
             None => self.request.body.bytes().clone(),
         };
         Ok(Some(PreparedRequest { body, from: self.sender(session, leaf, &acted) }))
     }
 
-    /// The client's body with the messages that show `seen`.
-    fn written(&self, seen: &[Seen]) -> Bytes {
-        let Request { protocol, body, opening, .. } = self.request;
-        body.with_messages(&view::messages(*protocol, body, *opening, seen))
+    /// The client's body with the messages that show `slots`.
+    fn written(&self, slots: &[ViewSlot]) -> Bytes {
+        let Request { protocol, body, instructions, .. } = self.request;
+        body.with_messages(&view::messages(*protocol, body, *instructions, slots))
     }
 
     /// Shows the request's own model, where it may go on from it, the request as it stands before a compaction.
-    async fn show_to_own_model(&self, opening: &Checkout, rule: &SessionRule) -> Result<(), WalkError> {
-        let is_warm = opening.driver.ports().model.as_ref().is_some_and(|model| model.is_warm);
+    async fn show_to_own_model(&self, checkout: &Checkout, rule: &SessionRule) -> Result<(), WalkError> {
+        let is_warm = checkout.driver.ports().model.as_ref().is_some_and(|model| model.is_warm);
         let OwnModel::Ready(own) = &rule.own_model else { return Ok(()) };
         if !is_warm || rule.policy.summary.input != Input::Prefix {
             return Ok(());
         }
-        let path = self.house.engine.look(opening).await?;
-        let seen = self.house.books.with(opening.session, |book| {
+        let path = self.state.engine.look(checkout).await?;
+        let slots = self.state.books.with(checkout.session, |book| {
             let last = path.leaf().and_then(|leaf| book.origins.get(&leaf)).copied();
-            seen(&path, &book.origins).map(|seen| (seen, last))
+            view_slots(&path, &book.origins).map(|slots| (slots, last))
         });
-        let body = match seen.transpose()? {
-            Some((Some(seen), _)) => self.written(&seen),
-            Some((None, Some(last))) => self.opening_messages(last),
+        let body = match slots.transpose()? {
+            Some((Some(slots), _)) => self.written(&slots),
+            Some((None, Some(last))) => self.messages_up_to(last),
             Some((None, None)) | None => return Ok(()),
         };
         (own.remember)(WarmRequest { body, beta: self.request.beta.clone() });
@@ -244,9 +249,9 @@ impl Walk<'_> {
     }
 
     /// The client's body with its messages up to `last`.
-    fn opening_messages(&self, last: Origin) -> Bytes {
-        let Request { body, opening, .. } = self.request;
-        let messages: Vec<&str> = (0..=opening + last.element).map(|at| body.element(at)).collect();
+    fn messages_up_to(&self, last: Origin) -> Bytes {
+        let Request { body, instructions, .. } = self.request;
+        let messages: Vec<&str> = (0..=instructions + last.element).map(|at| body.element(at)).collect();
         body.with_messages(&messages)
     }
 
@@ -254,20 +259,25 @@ impl Walk<'_> {
         let budget = acted.session.budget();
         let estimate = Some(budget.fixed + acted.session.context().tokens());
         let known = RequestFacts { estimate, window: Some(budget.window), largest: None };
-        let house = self.house.clone();
+        let state = self.state.clone();
         let (protocol, model) = (self.request.protocol, self.request.body.model().to_owned());
-        Sender { listener: Some(Arc::new(Learner { house, session, leaf, protocol, model })), known }
+        Sender { listener: Some(Arc::new(Learner { state, session, leaf, protocol, model })), known }
     }
 
     /// The session that the request goes on with, or a new one.
     async fn place(&self) -> Result<Place, WalkError> {
         let Request { tenant, hashes, .. } = self.request;
-        let engine = &self.house.engine;
+        let engine = &self.state.engine;
         if let Some(node) = engine.find(*tenant, hashes).await? {
-            self.open_book(node.session).await?;
-            return Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry) });
+            if self.state.books.has_room(node.session, self.bytes_from(node.depth)) {
+                self.open_book(node.session).await?;
+                return Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry) });
+            }
+            if self.state.books.remove(node.session) {
+                self.close([node.session]).await?;
+            }
         }
-        let _newcomers = self.house.newcomers.lock().await;
+        let _newcomers = self.state.newcomers.lock().await;
         if let Some(node) = engine.find(*tenant, hashes).await? {
             return Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry) });
         }
@@ -282,63 +292,83 @@ impl Walk<'_> {
     /// Opens the book of a session; those that must go for it are closed.
     async fn open_book(&self, session: SessionId) -> Result<(), WalkError> {
         let Request { protocol, body, .. } = self.request;
-        let gone = self.house.books.open(session, *protocol, body.model(), body.bytes().len());
+        self.close(self.state.books.open(session, *protocol, body.model())).await
+    }
+
+    /// Closes sessions whose books were let go.
+    async fn close(&self, gone: impl IntoIterator<Item = SessionId>) -> Result<(), WalkError> {
         for session in gone {
-            self.house.engine.close(session).await;
-            self.house.engine.store().remove(session).await.map_err(EngineError::from)?;
+            self.state.engine.close(session).await;
+            self.state.engine.store().remove(session).await.map_err(EngineError::from)?;
         }
         Ok(())
     }
 
+    /// What the elements from a place on take.
+    fn bytes_from(&self, known: usize) -> usize {
+        let Request { body, instructions, .. } = self.request;
+        (instructions + known..body.len()).map(|at| body.element(at).len()).sum()
+    }
+
     fn read(&self, first: usize) -> Result<Vec<(Origin, Message)>, Unreadable> {
-        let Request { protocol, body, opening, hashes, .. } = self.request;
-        reading::messages(*protocol, body, *opening, first..hashes.len())
+        let Request { protocol, body, instructions, hashes, .. } = self.request;
+        reading::messages(*protocol, body, *instructions, first..hashes.len())
     }
 
     fn rule(&self, session: SessionId) -> SessionRule {
         let Request { protocol, body, credentials, agent, .. } = self.request;
-        let upstream = self.house.settings.upstreams.of(*protocol);
-        let (model, known) = (body.model(), self.known());
+        let upstream = self.state.settings.upstreams.of(*protocol);
+        let (model, known) = (body.model(), self.known(body.model()));
         let agent = agent.as_deref();
         let caller = Caller { protocol: *protocol, model, agent, credentials, upstream, known };
-        let mut rule = self.house.settings.rules.of(&caller);
-        rule.ports.clock = self.house.settings.clock.clone();
+        let mut rule = self.state.settings.rules.of(&caller);
+        rule.ports.clock = self.state.settings.clock.clone();
         rule.ports.operator = Some(self.operator(session, Some(self.client.clone())));
         rule
     }
 
-    /// What is known of the window of the request's model.
-    fn known(&self) -> WindowFacts {
-        let Request { protocol, body, .. } = self.request;
-        let learned = self.house.books.learned(*protocol, body.model());
-        WindowFacts { stated: self.house.settings.window, learned, ..WindowFacts::default() }
+    /// What is known of the window of a model.
+    fn known(&self, model: &str) -> WindowFacts {
+        let learned = self.state.books.learned(self.request.protocol, model);
+        WindowFacts { stated: self.state.settings.window, learned, ..WindowFacts::default() }
     }
 
     fn operator(&self, session: SessionId, client: Option<ClientLine>) -> Arc<SessionOperator> {
-        let House { checkpoints, settings, .. } = &**self.house;
+        let ServerState { checkpoints, settings, .. } = &**self.state;
         let (desk, tell) = (checkpoints.clone(), settings.tell.clone());
         Arc::new(SessionOperator { session, desk, tell, client })
     }
 
     /// How the path is worked on for this request.
-    fn opening(
+    fn checkout(
         &self,
         session: SessionId,
         rule: &SessionRule,
         leaf: Option<EntryId>,
     ) -> Result<Checkout, NoWindow> {
-        let Request { protocol, body, opening, .. } = self.request;
-        let settings = &self.house.settings;
-        let model = settings.catalog.find(body.model());
-        let mut assembly = Assembly::new(rule.policy.clone(), model, self.known())?;
-        let FixedParts { system, tools, max_tokens, .. } = reading::fixed(*protocol, body, *opening);
-        let fixed = assembly.count_fixed(&system, &tools);
-        assembly.set_request(fixed, max_tokens.map(Tokens));
-        let idle = self.house.books.with(session, |book| book.seen.elapsed());
+        let Request { protocol, body, .. } = self.request;
+        let around = self.fixed();
+        let assembly = self.assembly(rule, body.model(), &around)?;
+        let idle = self.state.books.with(session, |book| book.seen.elapsed());
         let mut ports = own_model::ports(rule, self.is_cached(session));
-        ports.restorer = Some(Arc::new(RequestRestorer::of(*protocol, body, &tools)));
+        ports.restorer = Some(Arc::new(RequestRestorer::of(*protocol, body, &around.tools)));
         let (options, driver) = (SessionOptions::default(), Driver::new(ports));
         Ok(Checkout { session, leaf, assembly, options, driver, idle })
+    }
+
+    /// Counter, window and budget of a model, with what the request has `around` its messages.
+    fn assembly(&self, rule: &SessionRule, model: &str, around: &FixedParts) -> Result<Assembly, NoWindow> {
+        let spec = self.state.settings.catalog.find(model);
+        let mut assembly = Assembly::new(rule.policy.clone(), spec, self.known(model))?;
+        let fixed = assembly.count_fixed(&around.system, &around.tools);
+        assembly.set_request(fixed, around.max_tokens.map(Tokens));
+        Ok(assembly)
+    }
+
+    /// What the request has around its messages.
+    fn fixed(&self) -> FixedParts {
+        let Request { protocol, body, instructions, .. } = self.request;
+        reading::fixed(*protocol, body, *instructions)
     }
 
     /// Whether the provider is likely to have the session's last request in its cache, for the same model.
@@ -347,7 +377,7 @@ impl Walk<'_> {
             let sent = book.sent.as_ref().filter(|(model, _)| model == self.request.body.model());
             sent.is_some_and(|(_, when)| when.elapsed() < CACHE_TIME)
         };
-        self.house.books.with(session, is_recent).unwrap_or_default()
+        self.state.books.with(session, is_recent).unwrap_or_default()
     }
 
     /// Appends what is new. Where the newest reply ended a turn, what the policy wants done between turns is
@@ -355,7 +385,7 @@ impl Walk<'_> {
     async fn take_up(&self, place: Place, rule: &SessionRule) -> Result<Checkout, WalkError> {
         let Place { session, known, mut leaf } = place;
         let messages = self.read(known)?;
-        let mut opening = self.opening(session, rule, leaf)?;
+        let mut checkout = self.checkout(session, rule, leaf)?;
         let is_reply = |(_, message): &(Origin, Message)| message.role == Role::Assistant;
         let is_answer = |one: &&(Origin, Message)| one.0.element == known && is_reply(one);
         let answered = messages.iter().take_while(is_answer).filter(|_| known > 0).count();
@@ -366,19 +396,19 @@ impl Walk<'_> {
         if !answer.is_empty() {
             let sent_with = leaf;
             leaf = self.append(session, leaf, answer).await?;
-            opening.leaf = leaf;
-            self.note_usage(&opening, sent_with).await?;
+            checkout.leaf = leaf;
+            self.note_usage(&checkout, rule, sent_with).await?;
         }
         leaf = self.append(session, leaf, more).await?;
-        opening.leaf = leaf;
+        checkout.leaf = leaf;
         // Others may have brought the reply before: a question asked again, or several at once.
         if known > 0 && !input.is_empty() {
-            self.show_to_own_model(&opening, rule).await?;
-            self.rest(&opening, input).await?;
+            self.show_to_own_model(&checkout, rule).await?;
+            self.rest(&checkout, input).await?;
         }
-        opening.leaf = self.append(session, leaf, input).await?;
-        self.house.books.with(session, |book| (book.seen, book.is_idle_checked) = (Instant::now(), false));
-        Ok(opening)
+        checkout.leaf = self.append(session, leaf, input).await?;
+        self.state.books.with(session, |book| (book.seen, book.is_idle_checked) = (Instant::now(), false));
+        Ok(checkout)
     }
 
     /// Appends messages; the newest of the path then.
@@ -397,55 +427,83 @@ impl Walk<'_> {
         let arrived =
             messages.iter().enumerate().map(|(at, (origin, message))| (message.clone(), hash(at, origin)));
         let arrival = HashedMessages { messages: arrived.collect() };
-        let ids = self.house.engine.append(session, leaf, arrival).await?;
-        self.house.books.with(session, |book| {
-            book.origins.extend(ids.iter().copied().zip(messages.iter().map(|(origin, _)| *origin)));
-        });
+        let ids = self.state.engine.append(session, leaf, arrival).await?;
+        let origins = messages.iter().map(|(origin, _)| (*origin, self.bytes_of(*origin)));
+        let appended = ids.iter().zip(origins).map(|(id, (origin, bytes))| (*id, origin, bytes));
+        self.close(self.state.books.add_messages(session, appended)).await?;
         Ok(ids.last().copied().or(leaf))
     }
 
-    /// Tells the session what the provider said of the call whose reply has come back.
-    async fn note_usage(&self, opening: &Checkout, sent_with: Option<EntryId>) -> Result<(), WalkError> {
-        let usage = |book: &mut Book| book.usages.remove(&sent_with?);
-        if let Some(usage) = self.house.books.with(opening.session, usage).flatten() {
-            self.house.engine.reply(opening, usage).await?;
+    /// What the element of a message takes; of two messages of one element, the second stands for it.
+    fn bytes_of(&self, origin: Origin) -> usize {
+        let Request { body, instructions, .. } = self.request;
+        match origin.part {
+            Part::Results => 0,
+            Part::All | Part::Said => body.element(instructions + origin.element).len(),
         }
+    }
+
+    /// Tells the session what the provider said of the call whose reply has come back.
+    async fn note_usage(
+        &self,
+        checkout: &Checkout,
+        rule: &SessionRule,
+        sent_with: Option<EntryId>,
+    ) -> Result<(), WalkError> {
+        let told = |book: &mut Book| book.usages.remove(&sent_with?);
+        let Some(told) = self.state.books.with(checkout.session, told).flatten() else { return Ok(()) };
+        let mut called = checkout.clone();
+        // Whatever this request asks for, it is the model called then whose provider has counted.
+        if told.model != self.request.body.model() {
+            called.assembly = self.assembly(rule, &told.model, &self.fixed())?;
+        }
+        self.state.engine.reply(&called, told.usage).await?;
         Ok(())
     }
 
     /// Does what the policy wants done between turns, with so much about to be said.
-    async fn rest(&self, opening: &Checkout, input: &[(Origin, Message)]) -> Result<(), WalkError> {
-        let path = self.house.engine.look(opening).await?;
+    async fn rest(&self, checkout: &Checkout, input: &[(Origin, Message)]) -> Result<(), WalkError> {
+        let path = self.state.engine.look(checkout).await?;
         if !path.has_turn_ended() {
             return Ok(());
         }
-        let ended = self.house.engine.end_turn(opening, TurnEnd::Good).await;
-        self.settle(opening.session, ended)?;
-        let measure = opening.assembly.measure();
+        let ended = self.state.engine.end_turn(checkout, TurnEnd::Good).await;
+        self.settle(checkout.session, ended)?;
+        let measure = checkout.assembly.measure();
         let tokens = input.iter().map(|(_, message)| measure.sizes(message).total()).sum();
-        let looked = self.house.engine.prepare_at(opening, CheckPoint::Input(tokens)).await;
-        self.settle(opening.session, looked)?;
+        let looked = self.state.engine.prepare_at(checkout, CheckPoint::Input(tokens)).await;
+        self.settle(checkout.session, looked)?;
         Ok(())
     }
 
     /// Makes room after an overflow; none where no more can be done.
     async fn recover(
         &self,
-        opening: &Checkout,
+        checkout: &Checkout,
         told: OverflowFigures,
     ) -> Result<Option<PreparedSession>, WalkError> {
-        let session = opening.session;
-        self.house.tell(What::TooLong { session });
+        let session = checkout.session;
+        self.state.tell(NoticeKind::TooLong { session });
         let figures = RefusalFigures { limit: told.limit(), requested: told.requested };
-        let (acted, verdict) = self.house.engine.overflow(opening, figures, told.gap()).await?;
-        let Request { protocol, body, .. } = self.request;
-        self.house.books.learn(*protocol, body.model(), acted.session.assembly().window().tokens);
+        let (acted, verdict) = self.state.engine.overflow(checkout, figures, told.gap()).await?;
+        self.learn(&acted.step.events);
         let acted = self.settle(session, Ok(acted))?;
         if verdict.is_err() {
             return Ok(None);
         }
-        self.house.books.with(session, |book| book.tally.recoveries += 1);
+        self.state.books.with(session, |book| book.tally.recoveries += 1);
         Ok(Some(acted))
+    }
+
+    /// Learns the window of the request's model, for every session with it. The window that the path is measured by
+    /// may be what an agent or the operator says of it, and says nothing of the provider.
+    fn learn(&self, events: &[Event]) {
+        let Request { protocol, body, .. } = self.request;
+        for event in events {
+            if let Event::Learned { window } = event {
+                self.state.books.learn(*protocol, body.model(), *window);
+            }
+        }
     }
 
     /// Keeps the record of what the engine did, and tells the operator.
@@ -455,37 +513,53 @@ impl Walk<'_> {
         acted: Result<PreparedSession, EngineError>,
     ) -> Result<PreparedSession, EngineError> {
         let acted = acted.inspect_err(|error| {
-            self.house.tell(What::Failed { session, why: error.to_string() });
+            self.state.tell(NoticeKind::Failed { session, why: error.to_string() });
         })?;
-        note_step(self.house, session, &acted);
+        note_step(self.state, session, &acted);
         Ok(acted)
     }
 }
 
 /// Keeps the record of an act, and tells the operator of it.
-pub(crate) fn note_step(house: &House, session: SessionId, acted: &PreparedSession) {
+pub(crate) fn note_step(state: &ServerState, session: SessionId, acted: &PreparedSession) {
     let step = &acted.step;
     let mut told = remarks::of_events(&step.events);
     if let Some(record) = &step.record {
         told.extend(remarks::of_record(record));
     }
-    let new = house.books.with(session, |book| {
+    let new = state.books.with(session, |book| {
         if let Some(record) = &step.record {
-            book.keep_record(step.appended.last().map(|one| one.id), record.clone());
+            book.keep_record(entry_of(step, record), record.clone());
         }
         book.remarks.new_ones(told)
     });
     for what in new.unwrap_or_default() {
-        house.tell(What::Remark { session, what });
+        state.tell(NoticeKind::Remark { session, what });
     }
     if let Some(record) = step.record.as_ref().filter(|record| record.outcome.is_rebuilt()) {
-        house.tell(What::Compacted { session, before: record.tokens_before, after: record.tokens_after });
+        state.tell(NoticeKind::Compacted {
+            session,
+            before: record.tokens_before,
+            after: record.tokens_after,
+        });
     }
+}
+
+/// The entry that a record is about: the mark that keeps it, whatever was marked behind it, or the one put to use.
+fn entry_of(step: &Step, record: &Arc<Record>) -> Option<EntryId> {
+    if let Outcome::Applied { of } = record.outcome {
+        return Some(of);
+    }
+    let is_its_mark = |one: &&AppendedEntry| match &one.entry {
+        Entry::Mark(mark) => mark.record().is_some_and(|kept| Arc::ptr_eq(kept, record)),
+        Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => false,
+    };
+    step.appended.iter().rev().find(is_its_mark).map(|one| one.id)
 }
 
 /// Learns from the reply to a request.
 struct Learner {
-    house: Arc<House>,
+    state: Arc<ServerState>,
     session: SessionId,
     leaf: Option<EntryId>,
     protocol: Protocol,
@@ -494,15 +568,15 @@ struct Learner {
 
 impl ReplyListener for Learner {
     fn ended(&self, reply: &ModelReply, known: &RequestFacts) {
-        let lesson = self.house.books.with(self.session, |book| {
+        let lesson = self.state.books.with(self.session, |book| {
             let lesson = book.tally.add(reply, known);
             if let Some((leaf, usage)) = self.leaf.zip(lesson.usage) {
-                book.keep_usage(leaf, usage);
+                book.keep_usage(leaf, CallUsage { model: self.model.clone(), usage });
             }
             lesson
         });
         if let Some(Lesson { full_at: Some(window), .. }) = lesson {
-            self.house.books.learn(self.protocol, &self.model, window);
+            self.state.books.learn(self.protocol, &self.model, window);
         }
     }
 }
@@ -518,4 +592,81 @@ enum WalkError {
     NoWindow(#[from] NoWindow),
     #[error("the work on this request was stopped; send it again")]
     Stopped,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::{Request, ServerState, prepare};
+    use crate::books::{BookLimits, Books};
+    use crate::notice::OperatorNotice;
+    use crate::outward::Outward;
+    use crate::rules::SessionRule;
+    use crate::settings::{ServerSettings, Upstreams};
+    use axum::http::HeaderMap;
+    use epitome_core::Policy;
+    use epitome_engine::FrozenClock;
+    use epitome_tokens::Catalog;
+    use epitome_wire::Protocol;
+    use serde_json::{Value, json};
+    use std::sync::Arc;
+
+    /// Everything a request is served from, with these limits; what is told goes to `tell`.
+    pub(crate) fn state(
+        limits: BookLimits,
+        tell: impl Fn(&OperatorNotice) + Send + Sync + 'static,
+    ) -> Arc<ServerState> {
+        let settings = ServerSettings {
+            upstreams: Upstreams::default(),
+            rules: Arc::new(SessionRule::alone(Policy::default())),
+            window: None,
+            catalog: Arc::new(Catalog::built_in().clone()),
+            clock: Arc::new(FrozenClock),
+            tell: Arc::new(tell),
+        };
+        let state = ServerState::new(settings, Outward::new().expect("a client can be made"));
+        Arc::new(ServerState { books: Books::within(limits), ..state })
+    }
+
+    /// Prepares a request that is to go out as it came.
+    pub(crate) async fn send(state: &Arc<ServerState>, messages: &[Value]) {
+        let body = json!({"model": "claude-haiku-4-5", "max_tokens": 100, "messages": messages}).to_string();
+        let request = Request::read(&state.key, Protocol::Anthropic, &HeaderMap::new(), body.clone().into());
+        let prepared = prepare(state, &Arc::new(request.expect("a request"))).await;
+        assert_eq!(prepared.body, body);
+    }
+
+    #[tokio::test]
+    async fn a_large_last_message_that_changes_is_held_to_the_limit() {
+        let limits = BookLimits { sessions_max: 8, bytes_max: 50_000 };
+        let state = state(limits, |notice| panic!("{notice}"));
+        let opening = json!({"role": "user", "content": "look at this page"});
+        let answer = json!({"role": "assistant", "content": "which?"});
+        let mut held = Vec::new();
+        for number in 0..12 {
+            let page = format!("page {number}: {}", "x ".repeat(5_000));
+            send(&state, &[opening.clone(), answer.clone(), json!({"role": "user", "content": page})]).await;
+            held.push(state.books.bytes());
+        }
+        assert!(held[0] > 10_000 && held[3] > 40_000, "each of them counts: {held:?}");
+        assert!(held.iter().all(|bytes| *bytes <= limits.bytes_max), "{held:?}");
+        assert_eq!(state.books.each(|_, _| ()).len(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_comes_again_counts_once_and_others_go_for_what_is_new() {
+        let limits = BookLimits { sessions_max: 8, bytes_max: 50_000 };
+        let state = state(limits, |notice| panic!("{notice}"));
+        let page = |number: usize| {
+            vec![json!({"role": "user", "content": format!("{number} {}", "x ".repeat(10_000))})]
+        };
+        for number in [0, 0, 1, 0, 1, 2] {
+            send(&state, &page(number)).await;
+        }
+        assert_eq!(
+            state.books.each(|id, _| id.to_string()),
+            ["s0002", "s0003"],
+            "the first was not used for longest"
+        );
+        assert!((40_000..=50_000).contains(&state.books.bytes()), "{}", state.books.bytes());
+    }
 }

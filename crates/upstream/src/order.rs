@@ -10,6 +10,8 @@ pub struct Order {
     pub pause: Duration,
     /// What is to go wrong.
     pub fault: Option<Fault>,
+    /// What the answer says that the prompt took; what it takes by our count where nothing is ordered.
+    pub prompt_tokens: Option<u64>,
 }
 
 /// A way for an answer to go wrong.
@@ -48,6 +50,8 @@ pub enum Fault {
 const RETRY_AFTER_SECONDS: u64 = 1;
 /// Longer pauses are mistakes: clients give up after ten minutes.
 const PAUSE_MS_MAX: u64 = 600_000;
+/// Longer prompts are mistakes: no window is as large.
+const PROMPT_TOKENS_MAX: u64 = 100_000_000;
 
 impl Fault {
     fn of(name: &str, value: Option<&str>) -> Option<Self> {
@@ -78,7 +82,7 @@ impl Fault {
 impl FromStr for Order {
     type Err = String;
 
-    /// Reads `429`, `429=7` (seconds to wait), `cut`, `slow=50` (milliseconds), or several joined by `+`.
+    /// Reads `429`, `429=7` (seconds to wait), `cut`, `slow=50` (milliseconds), `usage=20000` (tokens), or several joined by `+`.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut order = Self::default();
         for term in text.split('+').map(str::trim) {
@@ -86,6 +90,7 @@ impl FromStr for Order {
                 term.split_once('=').map_or((term, None), |(name, value)| (name, Some(value)));
             match (name, value.and_then(|value| value.parse().ok())) {
                 ("slow", Some(ms @ 0..=PAUSE_MS_MAX)) => order.pause = Duration::from_millis(ms),
+                ("usage", Some(tokens @ 0..=PROMPT_TOKENS_MAX)) => order.prompt_tokens = Some(tokens),
                 _ => order.fault = Some(Fault::of(name, value).ok_or_else(|| unknown(term))?),
             }
         }
@@ -96,7 +101,7 @@ impl FromStr for Order {
 fn unknown(term: &str) -> String {
     format!(
         "`{term}` is no order; there are a status such as 429 or 429=SECONDS, timeout, cut, stream-error, \
-         empty, truncate, tool-call, nonsense, error-text, reasoning-only, overflow and slow=MS, joined by +"
+         empty, truncate, tool-call, nonsense, error-text, reasoning-only, overflow, slow=MS and usage=TOKENS, joined by +"
     )
 }
 
@@ -107,19 +112,20 @@ mod tests {
 
     #[test]
     fn orders_are_read_as_people_write_them() {
-        let orders = ["429", "529", "429=7", "slow=50+cut"].map(|text| text.parse::<Order>());
+        let orders = ["429", "529", "429=7", "slow=50+cut", "usage=9"].map(|text| text.parse::<Order>());
         let failing = |code, retry_after| Order {
             fault: Some(Fault::Status { code, retry_after }),
             ..Order::default()
         };
-        let slow = Order { pause: Duration::from_millis(50), fault: Some(Fault::Cut) };
-        let expected = [failing(429, Some(1)), failing(529, None), failing(429, Some(7)), slow];
+        let slow = Order { pause: Duration::from_millis(50), fault: Some(Fault::Cut), ..Order::default() };
+        let counted = Order { prompt_tokens: Some(9), ..Order::default() };
+        let expected = [failing(429, Some(1)), failing(529, None), failing(429, Some(7)), slow, counted];
         assert_eq!(orders, expected.map(Ok));
     }
 
     #[test]
     fn an_unknown_order_is_refused() {
-        let wrong = ["", "200", "cut=1", "slow", "slow=x", "explode"];
-        assert_eq!(wrong.map(|text| text.parse::<Order>().is_err()), [true; 6]);
+        let wrong = ["", "200", "cut=1", "slow", "slow=x", "usage", "usage=-1", "explode"];
+        assert_eq!(wrong.map(|text| text.parse::<Order>().is_err()), [true; 8]);
     }
 }

@@ -3,7 +3,7 @@
 use crate::answer::{Answer, Content, Ending};
 use crate::complaint::Complaint;
 use crate::endpoint::Endpoint;
-use crate::order::Fault;
+use crate::order::{Fault, Order};
 use crate::overflow::{Overflow, Refusal, Style};
 use crate::parsed_request::ParsedRequest;
 use crate::provider::{CheckedRequest, Provider};
@@ -44,12 +44,13 @@ impl Provider {
                 | Fault::ReasoningOnly
                 | Fault::Overflow,
             )
-            | None => self.reply(number, &asked, kind, order.fault),
+            | None => self.reply(number, &asked, kind, order),
         };
         Answer { pause: order.pause, ..answer }
     }
 
-    fn reply(&self, number: u64, asked: &ParsedRequest, kind: Kind, fault: Option<Fault>) -> Answer {
+    fn reply(&self, number: u64, asked: &ParsedRequest, kind: Kind, order: Order) -> Answer {
+        let Order { fault, prompt_tokens, .. } = order;
         match kind {
             Kind::Count => return Answer::good(Content::Json(counted(asked))),
             Kind::Chat | Kind::Summary | Kind::Compact | Kind::Models => {}
@@ -70,7 +71,7 @@ impl Provider {
             return self.overflow(number, asked, kind, &overflow);
         }
         let reply = self.compose(asked, kind, fault, window);
-        let usage = self.usage(asked, &reply);
+        let usage = self.usage(asked, &reply, prompt_tokens);
         self.write(&Draft { asked, number, reply: &reply, usage }, fault)
     }
 
@@ -103,12 +104,13 @@ impl Provider {
         recording.next(asked, &mut self.state().cursor)
     }
 
-    fn usage(&self, asked: &ParsedRequest, reply: &Reply) -> Usage {
+    /// What a call took, its prompt by our count or as it was ordered; caches have no more than all of it.
+    fn usage(&self, asked: &ParsedRequest, reply: &Reply, ordered: Option<u64>) -> Usage {
         let (output, reasoning) = reply.tokens(&asked.counter);
-        let prompt = asked.prompt.tokens;
+        let prompt = ordered.unwrap_or(asked.prompt.tokens);
         let mut state = self.state();
-        let cache_read = state.cache.read(&asked.envelope.model, &asked.prompt);
-        let cache_write = asked.marked_tokens().saturating_sub(cache_read);
+        let cache_read = state.cache.read(&asked.envelope.model, &asked.prompt).min(prompt);
+        let cache_write = asked.marked_tokens().saturating_sub(cache_read).min(prompt - cache_read);
         let usage = Usage { prompt, output, cache_read, cache_write, reasoning };
         state.report.spend(usage);
         usage

@@ -23,7 +23,7 @@ fn talk() -> Talk {
     Talk::new(Speech::Anthropic, MODEL).with("x-api-key", "a-clients-key")
 }
 
-/// A conversation that comes as a whole, one turn short of `turns`.
+/// A conversation of so many turns that comes as a whole.
 fn history(turns: usize) -> Talk {
     let mut talk = talk();
     for turn in 0..turns {
@@ -120,19 +120,23 @@ fn pictures_are_counted_anew_where_their_price_changes() {
 
 #[test]
 fn what_one_models_provider_counted_says_nothing_of_another() {
-    let compacted = |models: &[&str]| {
-        let stage = Stage::new("");
-        stage.settings("[trigger]\nmeasure = \"usage\"\noutput = \"none\"\nabsolute = 6000\n");
+    let compacted = |models: [&str; 2]| {
+        // The first model's provider counts ten times what we count.
+        let stage = Stage::new("chat:1=usage=20000");
+        stage.settings(
+            "[trigger]\nmeasure = \"usage\"\noutput = \"none\"\nabsolute = 6000\ntarget = \"1%\"\n",
+        );
         let proxy = stage.serve(&["--window", "100000"]);
-        let mut talk = history(1);
+        let mut talk = history(4);
         for model in models {
-            talk.model = (*model).to_owned();
-            // Of its own call each model's provider says far less than the trigger; ours of the history far more.
-            talk.say(&proxy, &words(1).repeat(if talk.messages.len() > 2 { 1 } else { 16 }));
+            talk.model = model.to_owned();
+            talk.say(&proxy, "go on");
         }
+        let tokens = proxy.sessions()[0]["tokens"].as_u64().expect("a number");
+        assert!(tokens < 3_000, "{tokens}");
         proxy.compactions().iter().filter(|record| record["outcome"] == "compacted").count()
     };
-    let one = compacted(&["claude-haiku-4-5", "claude-haiku-4-5"]);
-    let other = compacted(&["claude-haiku-4-5", "claude-sonnet-4-5"]);
-    assert_eq!((one, other), (1, 1));
+    let one = compacted(["claude-haiku-4-5", "claude-haiku-4-5"]);
+    let other = compacted(["claude-haiku-4-5", "claude-sonnet-4-5"]);
+    assert_eq!((one, other), (1, 0));
 }

@@ -1,5 +1,6 @@
 //! Where a policy leaves summaries to the session's own model, the proxy asks the model of the request: over its
-//! protocol, at its upstream, with its credential, and no longer than that request lasts.
+//! protocol, at its upstream, with its credential, and no longer than that request lasts, or for as long as a summary it
+//! began in the background is written.
 
 use crate::stage::{PRESETS, Speech, Stage, Talk, words};
 use epitome_upstream::credential_hash;

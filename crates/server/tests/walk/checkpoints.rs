@@ -168,3 +168,16 @@ async fn a_wait_is_told_when_it_begins_and_listed_among_the_events() {
     assert_eq!(after[0]["record"]["outcome"], "compacted");
     assert_eq!(desk.events(0).await[..3], begun[..]);
 }
+
+#[tokio::test]
+async fn somebody_who_asks_for_a_compaction_and_hangs_up_leaves_nothing_that_waits() {
+    let desk = Desk::new().await;
+    let short = body(&history(4, "the parser"), false);
+    assert_eq!(answer(desk.stage.post("/v1/messages", short)).await.0, StatusCode::OK);
+    let stage = desk.stage.clone();
+    let asked = tokio::spawn(async move { answer(stage.post("/api/v1/sessions/s0001/compact", "")).await });
+    desk.waiting(1).await;
+    asked.abort();
+    desk.waiting(0).await;
+    assert_eq!(desk.outcomes().await, []);
+}

@@ -1,9 +1,11 @@
 //! Requests through the server to the scripted upstream and back, over real sockets.
 
+mod acts;
 mod checkpoints;
 mod edges;
 mod paths;
 mod stage;
+mod windows;
 
 use epitome_upstream::{Place, Script};
 use reqwest::StatusCode;

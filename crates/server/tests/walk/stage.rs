@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use epitome_core::{Policy, Tokens};
 use epitome_engine::{Clock, FrozenClock};
-use epitome_server::{OperatorNotice, Server, ServerSettings, SessionRule, Upstreams};
+use epitome_server::{OperatorNotice, Rules, Server, ServerSettings, SessionRule, Upstreams};
 use epitome_tokens::Catalog;
 use epitome_upstream::{Handle, Keep, Script, Upstream};
 use reqwest::{Client, RequestBuilder, StatusCode};
@@ -33,6 +33,15 @@ impl Stage {
     pub(crate) async fn with_windows_of_the_catalog(script: Script) -> Self {
         let upstream = Upstream::start(Script { keep: Keep::Bodies, ..script }).await.expect("a free port");
         let (url, running) = serve_as(&upstream.base_url, SessionRule::alone(Policy::default()), None).await;
+        Self { upstream, url, client: Client::new(), _running: running }
+    }
+
+    /// The same with a server by these rules, which believes what they and the catalog say.
+    pub(crate) async fn with_rules(script: Script, rules: impl Rules + 'static) -> Self {
+        let upstream = Upstream::start(Script { keep: Keep::Bodies, ..script }).await.expect("a free port");
+        let alone = SessionRule::alone(Policy::default());
+        let settings = ServerSettings { rules: Arc::new(rules), ..settings(&upstream.base_url, alone, None) };
+        let (url, running) = run(settings).await;
         Self { upstream, url, client: Client::new(), _running: running }
     }
 

@@ -1,0 +1,55 @@
+//! Work on sessions, on threads of its own: counting, planning and embedded summaries take the processor for a while,
+//! and others are served meanwhile.
+
+use futures_util::future::{Either, select};
+use std::pin::pin;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+/// Does some work to its end, whoever waits for it; none where it panicked.
+pub(crate) async fn run<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send + 'static) -> Option<T> {
+    let runtime = Handle::current();
+    tokio::task::spawn_blocking(move || runtime.block_on(work())).await.ok()
+}
+
+/// Does some work for as long as somebody waits for it; none where it panicked.
+pub(crate) async fn run_while_awaited<T: Send + 'static>(
+    work: impl AsyncFnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    // Held by this future, and dropped with it.
+    let (_held, let_go) = oneshot::channel::<()>();
+    let worked = run(async move || match select(pin!(work()), let_go).await {
+        Either::Left((worked, _)) => Some(worked),
+        Either::Right(_) => None,
+    });
+    worked.await.flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{run, run_while_awaited};
+    use std::thread;
+    use tokio::sync::oneshot;
+
+    #[tokio::test]
+    async fn work_is_done_on_another_thread_and_may_fail_there() {
+        let (here, there) = (thread::current().id(), run(async || thread::current().id()).await);
+        assert!(there.is_some_and(|there| there != here));
+        let failed = run(async || assert_eq!(1, 2, "as a test wants it"));
+        assert_eq!(failed.await, None);
+    }
+
+    #[tokio::test]
+    async fn work_nobody_waits_for_is_let_go() {
+        let (begun, has_begun) = oneshot::channel();
+        let (working, is_over) = oneshot::channel::<()>();
+        let waiting = tokio::spawn(run_while_awaited(async move || {
+            let _working = working;
+            begun.send(()).expect("somebody waits");
+            std::future::pending::<()>().await;
+        }));
+        has_begun.await.expect("it begins");
+        waiting.abort();
+        assert!(is_over.await.is_err(), "it was dropped");
+    }
+}
