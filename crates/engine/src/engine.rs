@@ -3,6 +3,7 @@
 //!
 //! What is asked of whom, and what is in view, is decided below; who may open which session is decided above.
 
+mod commit;
 mod tree;
 
 use crate::assembly::{Assembly, RefusalFigures};

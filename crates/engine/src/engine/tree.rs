@@ -1,8 +1,8 @@
 //! One stored session while anybody works on it: its log, what messages take by each way of counting, the paths that
 //! were worked on last, and the compactions under way. Whoever checks a path out works on a copy; what it appended is
-//! brought home by [`SessionTree::commit`], also where others have appended meanwhile.
+//! brought home by `commit`.
 
-use super::{Checkout, HashedMessages, batch_of};
+use super::{Checkout, HashedMessages};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::session::{AppendedEntry, Session, Step};
@@ -16,23 +16,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A stored session in memory.
 pub(super) struct SessionTree {
     id: SessionId,
-    lease: Lease,
-    archive: Arc<MemoryArchive>,
+    pub(super) lease: Lease,
+    pub(super) archive: Arc<MemoryArchive>,
     state: Mutex<TreeState>,
     /// Held by whoever appends messages.
     writer: AsyncMutex<()>,
     /// Held from the moment the log has grown until the store has taken that: commits reach it in that order.
-    commits: AsyncMutex<()>,
+    pub(super) commits: AsyncMutex<()>,
     /// Compactions under way.
     jobs: Mutex<Vec<PrefixJob>>,
     /// Summaries made beforehand, each under the newest answered message of its path; the one put there last is last.
     backgrounds: Mutex<Vec<(Option<EntryId>, Background)>>,
 }
 
-struct TreeState {
-    log: Arc<Log>,
-    leaf: Option<EntryId>,
-    sizes: HashMap<Arc<str>, Arc<SizeTable>>,
+pub(super) struct TreeState {
+    pub(super) log: Arc<Log>,
+    pub(super) leaf: Option<EntryId>,
+    pub(super) sizes: HashMap<Arc<str>, Arc<SizeTable>>,
     /// Messages by the hash of everything up to them; of this process alone.
     hashes: HashMap<ChainHash, EntryId>,
     /// Paths that were worked on last, the newest last.
@@ -125,7 +125,7 @@ impl SessionTree {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, TreeState> {
+    pub(super) fn state(&self) -> MutexGuard<'_, TreeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -246,61 +246,6 @@ impl SessionTree {
         paths.push(session.without_log());
     }
 
-    /// Brings home what a copy has appended: as it is where nobody else has appended meanwhile, else behind what
-    /// they appended.
-    pub(super) async fn commit(
-        &self,
-        store: &dyn Store,
-        session: &mut Session,
-        step: &mut Step,
-        time_ms: Option<u64>,
-    ) -> Result<Renumbering, EngineError> {
-        if step.appended.is_empty() && step.events.is_empty() {
-            return Ok(Renumbering::default());
-        }
-        let _in_order = self.commits.lock().await;
-        let (expected, renumbering, batch) = {
-            let mut state = self.state();
-            let expected = state.log.len();
-            let renumbering = if session.log().len() - step.appended.len() == expected {
-                state.log = session.timeline().log().clone();
-                Renumbering::default()
-            } else {
-                self.bring_behind(&mut state, session, step)?
-            };
-            state.take_sizes(session, step);
-            let mut batch = batch_of(step, time_ms);
-            for one in step.appended.iter().filter(|one| is_message(&one.entry)) {
-                batch.messages.push((one.id, epitome_core::Archive::message(&*self.archive, one.id)?));
-            }
-            batch.leaf = session.leaf().filter(|_| !batch.messages.is_empty());
-            state.leaf = batch.leaf.or(state.leaf);
-            (expected, renumbering, batch)
-        };
-        store.commit(self.lease, expected, batch).await?;
-        Ok(renumbering)
-    }
-
-    /// Appends what a copy has appended behind what others did meanwhile; the copy, its step and the originals of new
-    /// messages go by the new ids from here on.
-    fn bring_behind(
-        &self,
-        state: &mut TreeState,
-        session: &mut Session,
-        step: &mut Step,
-    ) -> Result<Renumbering, EngineError> {
-        let (appended, renumbering) = rebase(Arc::make_mut(&mut state.log), &step.appended)?;
-        for (old, new) in step.appended.iter().zip(&appended).filter(|(old, _)| is_message(&old.entry)) {
-            self.archive.put_shared(new.id, epitome_core::Archive::message(&*self.archive, old.id)?);
-        }
-        step.appended = appended;
-        step.events.iter_mut().for_each(|event| event.renumber(|id| renumbering.id(id)));
-        let sizes = state.sizes[session.assembly().sizes_key()].clone();
-        let leaf = session.leaf().map(|leaf| renumbering.id(leaf));
-        session.rebase(state.log.clone(), sizes, leaf)?;
-        Ok(renumbering)
-    }
-
     /// Stores what is told while somebody is still at work on the session.
     pub(super) async fn tell(
         &self,
@@ -387,7 +332,7 @@ impl TreeState {
     }
 
     /// Takes over what messages take that a copy has appended. What others have counted meanwhile stays.
-    fn take_sizes(&mut self, session: &Session, step: &Step) {
+    pub(super) fn take_sizes(&mut self, session: &Session, step: &Step) {
         let table = self.sizes.entry(session.assembly().sizes_key().clone()).or_default();
         for one in step.appended.iter().filter(|one| is_message(&one.entry)) {
             Arc::make_mut(table).set(one.id, session.timeline().sizes().of(one.id));
@@ -441,45 +386,9 @@ impl TreeState {
     }
 }
 
-fn is_message(entry: &Entry) -> bool {
+pub(super) fn is_message(entry: &Entry) -> bool {
     match entry {
         Entry::Message(_) => true,
         Entry::Recorded(_) | Entry::Note { .. } | Entry::Mark(_) => false,
     }
-}
-
-/// The ids that entries were given behind what others had appended.
-#[derive(Debug, Default)]
-pub(super) struct Renumbering(HashMap<EntryId, EntryId>);
-
-impl Renumbering {
-    /// The id that an entry has now.
-    pub(super) fn id(&self, old: EntryId) -> EntryId {
-        self.0.get(&old).copied().unwrap_or(old)
-    }
-}
-
-/// Appends entries behind what others appended meanwhile; those that name each other go on doing so.
-fn rebase(
-    log: &mut Log,
-    appended: &[AppendedEntry],
-) -> Result<(Vec<AppendedEntry>, Renumbering), EngineError> {
-    let mut moved: HashMap<EntryId, EntryId> = HashMap::new();
-    let mut rebased = Vec::with_capacity(appended.len());
-    for AppendedEntry { id: old, parent, entry } in appended {
-        let at = |id: EntryId| moved.get(&id).copied().unwrap_or(id);
-        let parent = parent.map(at);
-        let (id, entry) = match entry {
-            Entry::Mark(mark) => {
-                let mark = mark.with_targets(at);
-                (log.mark(parent, mark.clone())?, Entry::Mark(mark))
-            }
-            entry @ (Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {
-                (log.append(parent, entry.clone())?, entry.clone())
-            }
-        };
-        moved.insert(*old, id);
-        rebased.push(AppendedEntry { id, parent, entry });
-    }
-    Ok((rebased, Renumbering(moved)))
 }

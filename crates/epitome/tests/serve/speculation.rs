@@ -5,7 +5,8 @@ use epitome_upstream::Kind;
 use serde_json::{Value, json};
 
 /// A summary takes one call: once the provider was asked for it, nothing more is asked.
-const ONE_CALL: &str = "[summary]\nby = \"session\"\noversize = \"send\"\nretries = 0\n[keep]\nwithin_turn = false\n";
+const ONE_CALL: &str =
+    "[summary]\nby = \"session\"\noversize = \"send\"\nretries = 0\n[keep]\nwithin_turn = false\n";
 const TURNS_MAX: usize = 120;
 
 /// A conversation, and what the provider was asked for at each of its turns.

@@ -1,0 +1,104 @@
+//! Bringing home what was appended on a copy of a path: as it is where nobody else has appended meanwhile, else behind
+//! what they appended, under new ids. What the store does not take is the engine's to deal with.
+
+use super::batch_of;
+use super::tree::{SessionTree, TreeState, is_message};
+use crate::error::EngineError;
+use crate::session::{AppendedEntry, Session, Step};
+use crate::store::Store;
+use epitome_core::{Archive as _, Entry, EntryId, Log};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+impl SessionTree {
+    /// Brings home what a copy has appended: as it is where nobody else has appended meanwhile, else behind what
+    /// they appended.
+    pub(super) async fn commit(
+        &self,
+        store: &dyn Store,
+        session: &mut Session,
+        step: &mut Step,
+        time_ms: Option<u64>,
+    ) -> Result<Renumbering, EngineError> {
+        if step.appended.is_empty() && step.events.is_empty() {
+            return Ok(Renumbering::default());
+        }
+        let _in_order = self.commits.lock().await;
+        let (expected, renumbering, batch) = {
+            let mut state = self.state();
+            let expected = state.log.len();
+            let renumbering = if session.log().len() - step.appended.len() == expected {
+                state.log = session.timeline().log().clone();
+                Renumbering::default()
+            } else {
+                self.bring_behind(&mut state, session, step)?
+            };
+            state.take_sizes(session, step);
+            let mut batch = batch_of(step, time_ms);
+            for one in step.appended.iter().filter(|one| is_message(&one.entry)) {
+                batch.messages.push((one.id, self.archive.message(one.id)?));
+            }
+            batch.leaf = session.leaf().filter(|_| !batch.messages.is_empty());
+            state.leaf = batch.leaf.or(state.leaf);
+            (expected, renumbering, batch)
+        };
+        store.commit(self.lease, expected, batch).await?;
+        Ok(renumbering)
+    }
+
+    /// Appends what a copy has appended behind what others did meanwhile; the copy, its step and the originals of new
+    /// messages go by the new ids from here on.
+    fn bring_behind(
+        &self,
+        state: &mut TreeState,
+        session: &mut Session,
+        step: &mut Step,
+    ) -> Result<Renumbering, EngineError> {
+        let (appended, renumbering) = rebase(Arc::make_mut(&mut state.log), &step.appended)?;
+        for (old, new) in step.appended.iter().zip(&appended).filter(|(old, _)| is_message(&old.entry)) {
+            self.archive.put_shared(new.id, self.archive.message(old.id)?);
+        }
+        step.appended = appended;
+        step.events.iter_mut().for_each(|event| event.renumber(|id| renumbering.id(id)));
+        let sizes = state.sizes[session.assembly().sizes_key()].clone();
+        let leaf = session.leaf().map(|leaf| renumbering.id(leaf));
+        session.rebase(state.log.clone(), sizes, leaf)?;
+        Ok(renumbering)
+    }
+}
+
+/// The ids that entries were given behind what others had appended.
+#[derive(Debug, Default)]
+pub(super) struct Renumbering(HashMap<EntryId, EntryId>);
+
+impl Renumbering {
+    /// The id that an entry has now.
+    pub(super) fn id(&self, old: EntryId) -> EntryId {
+        self.0.get(&old).copied().unwrap_or(old)
+    }
+}
+
+/// Appends entries behind what others appended meanwhile; those that name each other go on doing so.
+fn rebase(
+    log: &mut Log,
+    appended: &[AppendedEntry],
+) -> Result<(Vec<AppendedEntry>, Renumbering), EngineError> {
+    let mut moved: HashMap<EntryId, EntryId> = HashMap::new();
+    let mut rebased = Vec::with_capacity(appended.len());
+    for AppendedEntry { id: old, parent, entry } in appended {
+        let at = |id: EntryId| moved.get(&id).copied().unwrap_or(id);
+        let parent = parent.map(at);
+        let (id, entry) = match entry {
+            Entry::Mark(mark) => {
+                let mark = mark.with_targets(at);
+                (log.mark(parent, mark.clone())?, Entry::Mark(mark))
+            }
+            entry @ (Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {
+                (log.append(parent, entry.clone())?, entry.clone())
+            }
+        };
+        moved.insert(*old, id);
+        rebased.push(AppendedEntry { id, parent, entry });
+    }
+    Ok((rebased, Renumbering(moved)))
+}
