@@ -367,6 +367,7 @@ impl Engine {
         let _one_at_a_time = self.openings.lock().await;
         let tree = self.live.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
         if let Some(tree) = tree {
+            tree.drop_backgrounds();
             self.store.release(tree.lease()).await;
         }
     }

@@ -359,6 +359,12 @@ impl SessionTree {
         BackgroundLoan { tree: self.clone(), newest_answered: session.newest_answered(), background }
     }
 
+    /// Ends all work in the background. It holds the session through whom it tells, so it does not end by itself.
+    pub(super) fn drop_backgrounds(&self) {
+        let dropped = std::mem::take(&mut *self.backgrounds());
+        drop(dropped);
+    }
+
     /// Keeps a background for the path's next request. Where there are too many the oldest is let go.
     fn put_background(&self, newest_answered: Option<EntryId>, background: Background) -> Crowding {
         if background.is_empty() {
