@@ -3,9 +3,11 @@
 //!
 //! What is asked of whom, and what is in view, is decided below; who may open which session is decided above.
 
+mod backgrounds;
 mod commit;
 mod tree;
 
+use self::backgrounds::{BackgroundLoan, Crowding};
 use crate::assembly::{Assembly, RefusalFigures};
 use crate::branch::{BranchExit, NavigationOutcome};
 use crate::check::CheckPoint;
@@ -25,7 +27,7 @@ use futures_util::lock::Mutex as AsyncMutex;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tree::{BackgroundLoan, Crowding, PrefixClaim, SessionTree};
+use tree::{PrefixClaim, SessionTree};
 
 /// Stored sessions, and the acts on them.
 pub struct Engine {
@@ -147,7 +149,7 @@ impl Engine {
         let driver = self.driver(&tree, checkout);
         let acted = match &self.spawn {
             Some(spawn) => {
-                let mut background = tree.borrow_background(&session);
+                let mut background = tree.backgrounds().lend(&session);
                 let acted = background.prepare_at(&driver, &mut session, point, &**spawn).await;
                 return_background(background, &mut session, acted)
             }
@@ -164,7 +166,7 @@ impl Engine {
         let driver = self.driver(&tree, checkout);
         let acted = match &self.spawn {
             Some(spawn) => {
-                let mut background = tree.borrow_background(&session);
+                let mut background = tree.backgrounds().lend(&session);
                 let acted = background.end_turn(&driver, &mut session, end, &**spawn).await;
                 return_background(background, &mut session, acted)
             }
@@ -368,6 +370,7 @@ impl Engine {
         let _one_at_a_time = self.openings.lock().await;
         let tree = self.live.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
         if let Some(tree) = tree {
+            tree.backgrounds().clear();
             self.store.release(tree.lease()).await;
         }
     }

@@ -28,6 +28,7 @@ pub struct Timeline {
     usage: Option<UsageAnchor>,
     /// The newest mark that changed what is in view: usage that was told before it is of another context.
     rebuilt_at: Option<EntryId>,
+    /// The newest pass in use; see [`Timeline::newest_pass`].
     newest_pass: Option<EntryId>,
     /// Compactions and edits that this path does without; see [`Timeline::set_ignored`].
     ignored: Arc<HashSet<EntryId>>,

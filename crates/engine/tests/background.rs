@@ -260,3 +260,14 @@ fn a_caller_who_gives_up_waiting_leaves_the_summary_to_the_next() {
     hold_up(false);
     assert_eq!((fates(&desk.prepare(full)), desk.begun()), (vec!["swapped in"], 1));
 }
+
+#[test]
+fn a_session_that_is_closed_ends_what_is_under_way() {
+    let desk = Desk::new();
+    desk.spawned.is_held_up.store(true, Ordering::Relaxed);
+    desk.prepare(desk.talk(None, 0..PAST_THE_MARK));
+    let under_way = || Arc::strong_count(&desk.spawned.is_held_up) - 1;
+    assert_eq!(under_way(), 1);
+    now(desk.engine.close(desk.session));
+    assert_eq!(under_way(), 0);
+}

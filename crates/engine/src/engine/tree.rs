@@ -2,11 +2,11 @@
 //! were worked on last, and the compactions under way. Whoever checks a path out works on a copy; what it appended is
 //! brought home by `commit`.
 
+use super::backgrounds::Backgrounds;
 use super::{Checkout, HashedMessages};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::session::{AppendedEntry, Session, Step};
-use crate::speculation::Background;
 use crate::store::{ChainHash, CommitBatch, Lease, SessionId, Store, StoredSession};
 use epitome_core::{Entry, EntryId, Item, Log, MemoryArchive, SizeTable};
 use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard, OwnedMutexGuard};
@@ -25,8 +25,7 @@ pub(super) struct SessionTree {
     pub(super) commits: AsyncMutex<()>,
     /// Compactions under way.
     jobs: Mutex<Vec<PrefixJob>>,
-    /// Summaries made beforehand, each under the newest answered message of its path; the one put there last is last.
-    backgrounds: Mutex<Vec<(Option<EntryId>, Background)>>,
+    backgrounds: Arc<Backgrounds>,
 }
 
 pub(super) struct TreeState {
@@ -58,55 +57,8 @@ impl Drop for PrefixClaim {
     }
 }
 
-/// A background while somebody works with it. A caller who gives up leaves it to the next.
-pub(super) struct BackgroundLoan {
-    tree: Arc<SessionTree>,
-    newest_answered: Option<EntryId>,
-    background: Background,
-}
-
-impl BackgroundLoan {
-    pub(super) fn put_back(mut self) -> Crowding {
-        self.give_back()
-    }
-
-    fn give_back(&mut self) -> Crowding {
-        self.tree.put_background(self.newest_answered, std::mem::take(&mut self.background))
-    }
-}
-
-impl Drop for BackgroundLoan {
-    fn drop(&mut self) {
-        self.give_back();
-    }
-}
-
-impl std::ops::Deref for BackgroundLoan {
-    type Target = Background;
-
-    fn deref(&self) -> &Background {
-        &self.background
-    }
-}
-
-impl std::ops::DerefMut for BackgroundLoan {
-    fn deref_mut(&mut self) -> &mut Background {
-        &mut self.background
-    }
-}
-
 /// As many paths are kept ready for their next request: a person's agent, its sub-agents, and a retry or two.
 const PATHS_MAX: usize = 8;
-/// As many backgrounds are kept as paths: a summary for a path that nobody has worked on since is paid for in vain.
-const BACKGROUNDS_MAX: usize = PATHS_MAX;
-
-/// What putting a background away has cost others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Crowding {
-    Nothing,
-    /// A summary that was made or under way for another path.
-    Lost,
-}
 
 impl SessionTree {
     pub(super) fn new(id: SessionId, lease: Lease, opened: StoredSession) -> Self {
@@ -121,7 +73,7 @@ impl SessionTree {
             writer: AsyncMutex::default(),
             commits: AsyncMutex::default(),
             jobs: Mutex::default(),
-            backgrounds: Mutex::default(),
+            backgrounds: Arc::default(),
         }
     }
 
@@ -131,10 +83,6 @@ impl SessionTree {
 
     fn jobs(&self) -> MutexGuard<'_, Vec<PrefixJob>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn backgrounds(&self) -> MutexGuard<'_, Vec<(Option<EntryId>, Background)>> {
-        self.backgrounds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn lease(&self) -> Lease {
@@ -293,29 +241,8 @@ impl SessionTree {
         Ok(PrefixClaim { tree: self.clone(), anchor, _gate: held })
     }
 
-    /// The background of a path, or of the one it goes on from.
-    pub(super) fn borrow_background(self: &Arc<Self>, session: &Session) -> BackgroundLoan {
-        let mut backgrounds = self.backgrounds();
-        let is_before =
-            |key: Option<EntryId>| key.is_none_or(|id| session.history().binary_search(&id).is_ok());
-        let found = backgrounds.iter().enumerate().filter(|(_, (key, _))| is_before(*key));
-        let deepest = found.max_by_key(|(_, (key, _))| *key).map(|(at, _)| at);
-        let background = deepest.map(|at| backgrounds.remove(at).1).unwrap_or_default();
-        BackgroundLoan { tree: self.clone(), newest_answered: session.newest_answered(), background }
-    }
-
-    /// Keeps a background for the path's next request. Where there are too many the oldest is let go.
-    fn put_background(&self, newest_answered: Option<EntryId>, background: Background) -> Crowding {
-        if background.is_empty() {
-            return Crowding::Nothing;
-        }
-        let mut backgrounds = self.backgrounds();
-        backgrounds.push((newest_answered, background));
-        let oldest = (backgrounds.len() > BACKGROUNDS_MAX).then(|| backgrounds.remove(0).1);
-        match oldest {
-            Some(oldest) if oldest.has_summary() => Crowding::Lost,
-            Some(_) | None => Crowding::Nothing,
-        }
+    pub(super) fn backgrounds(&self) -> &Arc<Backgrounds> {
+        &self.backgrounds
     }
 }
 
