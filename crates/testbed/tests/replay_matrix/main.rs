@@ -18,7 +18,8 @@ use epitome_tokens::{Catalog, Usage};
 use epitome_wire::{Conversation, ReportedUsage, Transcript, read};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 const WINDOWS: [u64; 3] = [32_000, 64_000, 128_000];
 const FIXED: [u64; 2] = [0, 16_000];
@@ -44,6 +45,16 @@ struct Seen {
     compactions: usize,
     passes: usize,
     impossible: usize,
+}
+
+impl Seen {
+    fn add(&mut self, other: Self) {
+        self.problems.extend(other.problems);
+        self.calls += other.calls;
+        self.compactions += other.compactions;
+        self.passes += other.passes;
+        self.impossible += other.impossible;
+    }
 }
 
 fn is_all() -> bool {
@@ -77,31 +88,23 @@ fn assembly(cell: &Cell<'_>, model: &str) -> Assembly {
 #[test]
 fn every_preset_keeps_every_transcript_within_its_window() {
     let (files, is_all) = (corpus(), is_all());
-    let mut table: BTreeMap<String, Seen> = BTreeMap::new();
-    let mut number = 0;
-    for path in &files {
-        let bytes = zstd::decode_all(&*std::fs::read(path).expect("it can be read")).expect("it unpacks");
-        let bytes = Arc::new(bytes);
-        for preset in preset::names() {
-            let mut transcript: Option<Transcript> = None;
-            for (window, fixed) in WINDOWS.iter().flat_map(|&window| FIXED.map(|fixed| (window, fixed))) {
-                number += 1;
-                if !is_all && number % SAMPLE_STEP != 0 {
-                    continue;
+    let (next, table) = (AtomicUsize::new(0), Mutex::new(BTreeMap::<String, Seen>::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, Into::into) {
+            scope.spawn(|| {
+                while let Some((at, path)) = take_next(&next, &files) {
+                    for (preset, seen) in replay_file(at, path, is_all) {
+                        let mut table = table.lock().expect("nobody panics with it");
+                        table.entry(preset.to_owned()).or_default().add(seen);
+                    }
+                    if is_all {
+                        println!("{} of {}: {}", at + 1, files.len(), path.display());
+                    }
                 }
-                let cell = Cell { preset, window, fixed };
-                let assembly = assembly(&cell, "claude-sonnet-4-5");
-                let transcript = transcript.get_or_insert_with(|| {
-                    read(bytes.clone(), None, &**assembly.measure()).expect("it is a transcript")
-                });
-                let seen = table.entry(preset.to_owned()).or_default();
-                for conversation in transcript.conversations.iter().take(CONVERSATIONS_MAX) {
-                    let name = format!("{} {preset} at {window} with {fixed}", path.display());
-                    replay_one(conversation, &cell, assembly.clone(), &name, seen);
-                }
-            }
+            });
         }
-    }
+    });
+    let table = table.into_inner().expect("nobody panicked with it");
     let problems: Vec<&String> = table.values().flat_map(|seen| &seen.problems).collect();
     for problem in problems.iter().take(PROBLEMS_MAX) {
         println!("{problem}");
@@ -115,6 +118,40 @@ fn every_preset_keeps_every_transcript_within_its_window() {
     let is_idle = |(name, seen): &(&String, &Seen)| seen.compactions == 0 && *name != "operator-use-prune";
     let idle: Vec<&String> = table.iter().filter(is_idle).map(|(name, _)| name).collect();
     assert!(!is_all || idle.is_empty(), "never compacted: {idle:?}");
+}
+
+fn take_next<'f>(next: &AtomicUsize, files: &'f [PathBuf]) -> Option<(usize, &'f PathBuf)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    files.get(at).map(|path| (at, path))
+}
+
+/// Replays the cells of one file, or those of them that are in the sample; what was seen under each preset.
+fn replay_file(at: usize, path: &Path, is_all: bool) -> BTreeMap<&'static str, Seen> {
+    let bytes = zstd::decode_all(&*std::fs::read(path).expect("it can be read")).expect("it unpacks");
+    let bytes = Arc::new(bytes);
+    let presets: Vec<&'static str> = preset::names().collect();
+    let mut number = at * presets.len() * WINDOWS.len() * FIXED.len();
+    let mut all: BTreeMap<&'static str, Seen> = BTreeMap::new();
+    for preset in presets {
+        let mut transcript: Option<Transcript> = None;
+        for (window, fixed) in WINDOWS.iter().flat_map(|&window| FIXED.map(|fixed| (window, fixed))) {
+            number += 1;
+            if !is_all && number % SAMPLE_STEP != 0 {
+                continue;
+            }
+            let cell = Cell { preset, window, fixed };
+            let assembly = assembly(&cell, "claude-sonnet-4-5");
+            let transcript = transcript.get_or_insert_with(|| {
+                read(bytes.clone(), None, &**assembly.measure()).expect("it is a transcript")
+            });
+            let seen = all.entry(preset).or_default();
+            for conversation in transcript.conversations.iter().take(CONVERSATIONS_MAX) {
+                let name = format!("{} {preset} at {window} with {fixed}", path.display());
+                replay_one(conversation, &cell, assembly.clone(), &name, seen);
+            }
+        }
+    }
+    all
 }
 
 fn replay_one(
