@@ -60,6 +60,10 @@ struct Replay<'r> {
     held: Timeline,
     sent: PrefixOverlap,
     rebuilt: Option<Arc<Record>>,
+    /// Whether the transcript has marks of ours.
+    has_marks: bool,
+    /// Whether messages have left view since the archive was tidied.
+    has_leftovers: bool,
     events: Vec<Event>,
 }
 
@@ -73,8 +77,17 @@ pub async fn replay<E: From<EngineError>>(
 ) -> Result<(), E> {
     let (mut calls, mut messages) = (0, 0);
     let held = Timeline::new(session.timeline().log().clone(), session.timeline().sizes().clone());
-    let mut replay =
-        Replay { driver, session, held, sent: PrefixOverlap::default(), rebuilt: None, events: Vec::new() };
+    let has_marks = !session.log().marks_on(input.path).is_empty();
+    let mut replay = Replay {
+        driver,
+        session,
+        held,
+        sent: PrefixOverlap::default(),
+        rebuilt: None,
+        events: Vec::new(),
+        has_marks,
+        has_leftovers: false,
+    };
     for &id in input.path {
         let is_message = replay.session.log().item(id).is_some();
         if is_message {
@@ -88,6 +101,7 @@ pub async fn replay<E: From<EngineError>>(
             calls += 1;
         }
         replay.take(id)?;
+        replay.keep_readable(&input)?;
         if let Some(usage) = input.usage.get(&id) {
             replay.take_usage(*usage)?;
         }
@@ -152,6 +166,23 @@ impl Replay<'_> {
         Ok(())
     }
 
+    /// Lets go of what no compaction will read any more, and reads again what a transcript's own tool has brought back
+    /// into view: what a replay takes must not grow with what lies behind it.
+    fn keep_readable(&mut self, input: &ReplayInput<'_>) -> Result<(), EngineError> {
+        if !std::mem::take(&mut self.has_leftovers) {
+            return Ok(());
+        }
+        let (archive, readable) = (self.session.archive(), self.session.timeline().readable());
+        for id in archive.missing(&readable) {
+            archive.put_shared(id, (input.read)(id)?);
+        }
+        // By its own marks a transcript may count messages that are out of view here.
+        if !self.has_marks {
+            archive.retain(&readable);
+        }
+        Ok(())
+    }
+
     fn note_step(&mut self, before: &[Slot], step: Step) {
         self.events.extend(step.events);
         self.note(before, step.record);
@@ -159,6 +190,7 @@ impl Replay<'_> {
 
     fn note(&mut self, before: &[Slot], record: Option<Arc<Record>>) {
         self.sent.keep_common(before, self.session);
+        self.has_leftovers |= before != self.session.context().slots();
         self.rebuilt = record.filter(|record| tells(&record.outcome)).or(self.rebuilt.take());
     }
 
