@@ -136,7 +136,7 @@ fn replay_file(at: usize, path: &Path, is_all: bool) -> BTreeMap<&'static str, S
         let mut transcript: Option<Transcript> = None;
         for (window, fixed) in WINDOWS.iter().flat_map(|&window| FIXED.map(|fixed| (window, fixed))) {
             number += 1;
-            if !is_all && number % SAMPLE_STEP != 0 {
+            if !is_all && !number.is_multiple_of(SAMPLE_STEP) {
                 continue;
             }
             let cell = Cell { preset, window, fixed };
