@@ -161,6 +161,12 @@ impl UndoneMarks {
     }
 }
 
+/// What compactions and edits have in common.
+struct PassParts<'m> {
+    record: &'m Arc<Record>,
+    forms: &'m [(EntryId, Form)],
+}
+
 impl Mark {
     /// A compaction of which nothing else is known.
     pub fn compaction(compaction: Compaction) -> Self {
@@ -169,29 +175,19 @@ impl Mark {
 
     /// How a compaction or edit came about.
     pub fn record(&self) -> Option<&Arc<Record>> {
-        match self {
-            Self::Compaction { record, .. } | Self::Edit { record, .. } => Some(record),
-            Self::Apply { .. }
-            | Self::Undo { .. }
-            | Self::Redo { .. }
-            | Self::Pin { .. }
-            | Self::Unpin { .. }
-            | Self::Label { .. }
-            | Self::Judgement { .. }
-            | Self::Usage(_)
-            | Self::Failure
-            | Self::Floor { .. }
-            | Self::Refill
-            | Self::Hold { .. }
-            | Self::Reset => None,
-        }
+        self.pass().map(|pass| pass.record)
     }
 
     /// Forms that messages take on by a compaction or edit.
     pub fn forms(&self) -> Option<&[(EntryId, Form)]> {
+        self.pass().map(|pass| pass.forms)
+    }
+
+    /// What a compaction or edit brings; nothing for other marks.
+    fn pass(&self) -> Option<PassParts<'_>> {
         match self {
-            Self::Compaction { compaction, .. } => Some(&compaction.forms),
-            Self::Edit { edit, .. } => Some(&edit.forms),
+            Self::Compaction { compaction, record } => Some(PassParts { record, forms: &compaction.forms }),
+            Self::Edit { edit, record } => Some(PassParts { record, forms: &edit.forms }),
             Self::Apply { .. }
             | Self::Undo { .. }
             | Self::Redo { .. }

@@ -5,7 +5,7 @@ use crate::api_error::ApiError;
 use crate::blocking;
 use crate::books::Book;
 use crate::listing;
-use crate::walk::{ServerState, note_step};
+use crate::server_state::{ServerState, note_step};
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};

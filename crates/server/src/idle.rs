@@ -3,7 +3,7 @@
 use crate::blocking;
 use crate::books::Book;
 use crate::notice::NoticeKind;
-use crate::walk::{ServerState, note_step};
+use crate::server_state::{ServerState, note_step};
 use epitome_engine::store::SessionId;
 use epitome_engine::{CheckPoint, Checkout, EngineError};
 use std::sync::Arc;

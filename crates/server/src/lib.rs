@@ -29,6 +29,7 @@ mod router;
 mod rules;
 mod seeing;
 mod serve;
+mod server_state;
 mod settings;
 mod tally;
 mod view;

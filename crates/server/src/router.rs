@@ -3,7 +3,8 @@
 use crate::fault::Fault;
 use crate::outward::Path;
 use crate::reply::{Opened, Reply, open};
-use crate::walk::{PreparedRequest, Request, ServerState, prepare, recover};
+use crate::server_state::ServerState;
+use crate::walk::{PreparedRequest, Request, prepare, recover};
 use crate::{api, guard, headers};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;

@@ -3,30 +3,28 @@
 
 use crate::blocking;
 use crate::body::Body;
-use crate::books::{Book, Books, CallUsage, NewestRequest};
+use crate::books::{Book, CallUsage, NewestRequest};
 use crate::chain::ChainKey;
-use crate::checkpoints::{Checkpoints, ClientLine, SessionOperator};
+use crate::checkpoints::{ClientLine, SessionOperator};
 use crate::headers;
 use crate::notice::NoticeKind;
-use crate::outward::Outward;
 use crate::own_model::{self, CACHE_TIME};
 use crate::reading::{self, Unreadable};
-use crate::remarks;
 use crate::reply::{ReplyListener, Sender};
 use crate::restorer::RequestRestorer;
 use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
 use crate::seeing::view_slots;
-use crate::settings::ServerSettings;
+use crate::server_state::{ServerState, note_step};
 use crate::tally::Lesson;
 use crate::view::{self, Origin, Part, ViewSlot};
 use axum::http::HeaderMap;
 use bytes::Bytes;
 use epitome_core::policy::Input;
-use epitome_core::{Entry, EntryId, Message, Outcome, Record, Role, Tokens};
+use epitome_core::{EntryId, Message, Role, Tokens};
 use epitome_engine::store::{ChainHash, SessionId, TenantId};
 use epitome_engine::{
-    AppendedEntry, Assembly, CheckPoint, Checkout, Driver, Engine, EngineError, Event, HashedMessages,
-    NoWindow, PreparedSession, RefusalFigures, SessionOptions, Step, TurnEnd, WindowFacts,
+    Assembly, CheckPoint, Checkout, Driver, EngineError, Event, HashedMessages, NoWindow, PreparedSession,
+    RefusalFigures, SessionOptions, TurnEnd, WindowFacts,
 };
 use epitome_wire::overflow::{OverflowFigures, RequestFacts};
 use epitome_wire::protocol::ModelReply;
@@ -55,31 +53,6 @@ pub(crate) struct PreparedRequest {
     pub(crate) body: Bytes,
     /// Where it comes from.
     pub(crate) from: Sender,
-}
-
-/// What every request is served from.
-pub(crate) struct ServerState {
-    /// What the operator said.
-    pub(crate) settings: ServerSettings,
-    /// The sessions.
-    pub(crate) engine: Engine,
-    /// What is kept beside them.
-    pub(crate) books: Books,
-    /// Compactions that wait for an operator.
-    pub(crate) checkpoints: Arc<Checkpoints>,
-    /// The way to the providers.
-    pub(crate) outward: Outward,
-    /// Held while a history nobody knows is taken up: requests that come at once must find the same session.
-    pub(crate) newcomers: tokio::sync::Mutex<()>,
-    /// The secret that hashes are keyed with.
-    pub(crate) key: ChainKey,
-}
-
-impl ServerState {
-    /// Tells the operator.
-    pub(crate) fn tell(&self, what: NoticeKind) {
-        (self.settings.tell)(&what.into());
-    }
 }
 
 /// Why a request is sent.
@@ -520,43 +493,6 @@ impl Walk<'_> {
     }
 }
 
-/// Keeps the record of an act, and tells the operator of it.
-pub(crate) fn note_step(state: &ServerState, session: SessionId, acted: &PreparedSession) {
-    let step = &acted.step;
-    let mut told = remarks::of_events(&step.events);
-    if let Some(record) = &step.record {
-        told.extend(remarks::of_record(record));
-    }
-    let new = state.books.with(session, |book| {
-        if let Some(record) = &step.record {
-            book.keep_record(entry_of(step, record), record.clone());
-        }
-        book.remarks.new_ones(told)
-    });
-    for what in new.unwrap_or_default() {
-        state.tell(NoticeKind::Remark { session, what });
-    }
-    if let Some(record) = step.record.as_ref().filter(|record| record.outcome.is_rebuilt()) {
-        state.tell(NoticeKind::Compacted {
-            session,
-            before: record.tokens_before,
-            after: record.tokens_after,
-        });
-    }
-}
-
-/// The entry that a record is about: the mark that keeps it, whatever was marked behind it, or the one put to use.
-fn entry_of(step: &Step, record: &Arc<Record>) -> Option<EntryId> {
-    if let Outcome::Applied { of } = record.outcome {
-        return Some(of);
-    }
-    let is_its_mark = |one: &&AppendedEntry| match &one.entry {
-        Entry::Mark(mark) => mark.record().is_some_and(|kept| Arc::ptr_eq(kept, record)),
-        Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => false,
-    };
-    step.appended.iter().rev().find(is_its_mark).map(|one| one.id)
-}
-
 /// Learns from the reply to a request.
 struct Learner {
     state: Arc<ServerState>,
@@ -595,78 +531,4 @@ enum WalkError {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::{Request, ServerState, prepare};
-    use crate::books::{BookLimits, Books};
-    use crate::notice::OperatorNotice;
-    use crate::outward::Outward;
-    use crate::rules::SessionRule;
-    use crate::settings::{ServerSettings, Upstreams};
-    use axum::http::HeaderMap;
-    use epitome_core::Policy;
-    use epitome_engine::FrozenClock;
-    use epitome_tokens::Catalog;
-    use epitome_wire::Protocol;
-    use serde_json::{Value, json};
-    use std::sync::Arc;
-
-    /// Everything a request is served from, with these limits; what is told goes to `tell`.
-    pub(crate) fn state(
-        limits: BookLimits,
-        tell: impl Fn(&OperatorNotice) + Send + Sync + 'static,
-    ) -> Arc<ServerState> {
-        let settings = ServerSettings {
-            upstreams: Upstreams::default(),
-            rules: Arc::new(SessionRule::alone(Policy::default())),
-            window: None,
-            catalog: Arc::new(Catalog::built_in().clone()),
-            clock: Arc::new(FrozenClock),
-            tell: Arc::new(tell),
-        };
-        let state = ServerState::new(settings, Outward::new().expect("a client can be made"));
-        Arc::new(ServerState { books: Books::within(limits), ..state })
-    }
-
-    /// Prepares a request that is to go out as it came.
-    pub(crate) async fn send(state: &Arc<ServerState>, messages: &[Value]) {
-        let body = json!({"model": "claude-haiku-4-5", "max_tokens": 100, "messages": messages}).to_string();
-        let request = Request::read(&state.key, Protocol::Anthropic, &HeaderMap::new(), body.clone().into());
-        let prepared = prepare(state, &Arc::new(request.expect("a request"))).await;
-        assert_eq!(prepared.body, body);
-    }
-
-    #[tokio::test]
-    async fn a_large_last_message_that_changes_is_held_to_the_limit() {
-        let limits = BookLimits { sessions_max: 8, bytes_max: 50_000 };
-        let state = state(limits, |notice| panic!("{notice}"));
-        let opening = json!({"role": "user", "content": "look at this page"});
-        let answer = json!({"role": "assistant", "content": "which?"});
-        let mut held = Vec::new();
-        for number in 0..12 {
-            let page = format!("page {number}: {}", "x ".repeat(5_000));
-            send(&state, &[opening.clone(), answer.clone(), json!({"role": "user", "content": page})]).await;
-            held.push(state.books.bytes());
-        }
-        assert!(held[0] > 10_000 && held[3] > 40_000, "each of them counts: {held:?}");
-        assert!(held.iter().all(|bytes| *bytes <= limits.bytes_max), "{held:?}");
-        assert_eq!(state.books.each(|_, _| ()).len(), 1);
-    }
-
-    #[tokio::test]
-    async fn what_comes_again_counts_once_and_others_go_for_what_is_new() {
-        let limits = BookLimits { sessions_max: 8, bytes_max: 50_000 };
-        let state = state(limits, |notice| panic!("{notice}"));
-        let page = |number: usize| {
-            vec![json!({"role": "user", "content": format!("{number} {}", "x ".repeat(10_000))})]
-        };
-        for number in [0, 0, 1, 0, 1, 2] {
-            send(&state, &page(number)).await;
-        }
-        assert_eq!(
-            state.books.each(|id, _| id.to_string()),
-            ["s0002", "s0003"],
-            "the first was not used for longest"
-        );
-        assert!((40_000..=50_000).contains(&state.books.bytes()), "{}", state.books.bytes());
-    }
-}
+pub(crate) mod tests;

@@ -1,0 +1,76 @@
+//! What every request is served from, and what is kept of each act on a session: its record in the session's book, and a
+//! word to the operator. What an act does is the engine's.
+
+use crate::books::Books;
+use crate::chain::ChainKey;
+use crate::checkpoints::Checkpoints;
+use crate::notice::NoticeKind;
+use crate::outward::Outward;
+use crate::remarks;
+use crate::settings::ServerSettings;
+use epitome_core::{Entry, EntryId, Outcome, Record};
+use epitome_engine::store::SessionId;
+use epitome_engine::{AppendedEntry, Engine, PreparedSession, Step};
+use std::sync::Arc;
+
+/// What every request is served from.
+pub(crate) struct ServerState {
+    /// What the operator said.
+    pub(crate) settings: ServerSettings,
+    /// The sessions.
+    pub(crate) engine: Engine,
+    /// What is kept beside them.
+    pub(crate) books: Books,
+    /// Compactions that wait for an operator.
+    pub(crate) checkpoints: Arc<Checkpoints>,
+    /// The way to the providers.
+    pub(crate) outward: Outward,
+    /// Held while a history nobody knows is taken up: requests that come at once must find the same session.
+    pub(crate) newcomers: tokio::sync::Mutex<()>,
+    /// The secret that hashes are keyed with.
+    pub(crate) key: ChainKey,
+}
+
+impl ServerState {
+    /// Tells the operator.
+    pub(crate) fn tell(&self, what: NoticeKind) {
+        (self.settings.tell)(&what.into());
+    }
+}
+
+/// Keeps the record of an act, and tells the operator of it.
+pub(crate) fn note_step(state: &ServerState, session: SessionId, acted: &PreparedSession) {
+    let step = &acted.step;
+    let mut told = remarks::of_events(&step.events);
+    if let Some(record) = &step.record {
+        told.extend(remarks::of_record(record));
+    }
+    let new = state.books.with(session, |book| {
+        if let Some(record) = &step.record {
+            book.keep_record(entry_of(step, record), record.clone());
+        }
+        book.remarks.new_ones(told)
+    });
+    for what in new.unwrap_or_default() {
+        state.tell(NoticeKind::Remark { session, what });
+    }
+    if let Some(record) = step.record.as_ref().filter(|record| record.outcome.is_rebuilt()) {
+        state.tell(NoticeKind::Compacted {
+            session,
+            before: record.tokens_before,
+            after: record.tokens_after,
+        });
+    }
+}
+
+/// The entry that a record is about: the mark that keeps it, whatever was marked behind it, or the one put to use.
+fn entry_of(step: &Step, record: &Arc<Record>) -> Option<EntryId> {
+    if let Outcome::Applied { of } = record.outcome {
+        return Some(of);
+    }
+    let is_its_mark = |one: &&AppendedEntry| match &one.entry {
+        Entry::Mark(mark) => mark.record().is_some_and(|kept| Arc::ptr_eq(kept, record)),
+        Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => false,
+    };
+    step.appended.iter().rev().find(is_its_mark).map(|one| one.id)
+}
