@@ -66,7 +66,7 @@ impl MadeUpLog {
 
     /// A session that has taken up the first `size` messages.
     fn session(&self, size: u32, counter: &ModelMeasure) -> Result<Session, EngineError> {
-        let mut session = session::session(self.log.clone(), self.sizes.clone(), counter);
+        let mut session = session::session(self.log.clone(), self.sizes.clone(), Arc::default(), counter);
         (0..size).map(EntryId).try_for_each(|id| session.absorb(id))?;
         Ok(session)
     }
@@ -82,7 +82,7 @@ fn measure(size: u32, reps: usize, counter: &ModelMeasure) -> Result<Figures, Bo
         steps.push(median_step(&mut session, size, counter)?);
     }
     figures.put("step", median(steps));
-    session::load(&session, |id| Some(Arc::new(message(id))));
+    session.timeline().readable().into_iter().for_each(|id| session.archive().put(id, message(id)));
     figures.time_many("check", reps, MANY, || session.check());
     figures.time_many("find_cut", reps, MANY, || find_cut(session.context(), Keep::Tokens(KEEP)));
     let driver = Driver::default();

@@ -8,7 +8,7 @@ use epitome_bench::speed::figures::{Figures, peak_rss_mb};
 use epitome_bench::speed::file::OpenFile;
 use epitome_bench::speed::session;
 use epitome_core::{
-    Archive as _, Compaction, Context, Entry, EntryId, Keep, Log, LogReader, Tail, Tokens, Trigger, find_cut,
+    Compaction, Context, Entry, EntryId, Keep, Log, LogReader, MemoryArchive, Tail, Tokens, Trigger, find_cut,
 };
 use epitome_engine::{CompactOptions, Driver, ModelMeasure};
 use epitome_tokens::{Catalog, Counter};
@@ -68,11 +68,11 @@ fn plan(
     figures: &mut Figures,
 ) -> Result<usize, Box<dyn Error>> {
     let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
+    let archive = Arc::new(MemoryArchive::in_front_of(Arc::new(conversation.originals.clone())));
     let mut session = figures.time("build_context", reps, || {
-        let mut session = session::session(log.clone(), sizes.clone(), measure);
+        let mut session = session::session(log.clone(), sizes.clone(), archive.clone(), measure);
         session.move_to(conversation.leaf).map(|()| session)
     })?;
-    session::load(&session, |id| conversation.originals.message(id).ok());
     let driver = Driver::default();
     figures.time_many("check", reps, MANY, || session.check());
     figures.time_many("find_cut", reps, MANY, || find_cut(session.context(), Keep::Tokens(KEEP)));

@@ -28,13 +28,25 @@ pub struct ArchiveError {
     pub why: String,
 }
 
-/// Originals held in memory. More can be put in while others read.
-#[derive(Debug, Default)]
+/// Originals held in memory, and, where somebody keeps the rest at hand, those. More can be put in while others read.
+#[derive(Default)]
 pub struct MemoryArchive {
     messages: RwLock<HashMap<EntryId, Arc<Message>>>,
+    behind: Option<Arc<dyn Archive>>,
+}
+
+impl std::fmt::Debug for MemoryArchive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryArchive").finish_non_exhaustive()
+    }
 }
 
 impl MemoryArchive {
+    /// An archive that asks `behind` for what it does not hold, and does not hold it after.
+    pub fn in_front_of(behind: Arc<dyn Archive>) -> Self {
+        Self { behind: Some(behind), ..Self::default() }
+    }
+
     /// Puts a message in under its entry's id.
     pub fn put(&self, id: EntryId, message: Message) {
         self.put_shared(id, Arc::new(message));
@@ -45,11 +57,12 @@ impl MemoryArchive {
         let mut messages = self.messages.write().unwrap_or_else(PoisonError::into_inner);
         messages.insert(id, message);
     }
-}
 
-impl MemoryArchive {
-    /// Those of `ids` that are not here.
+    /// Those of `ids` that cannot be read here.
     pub fn missing(&self, ids: &[EntryId]) -> Vec<EntryId> {
+        if self.behind.is_some() {
+            return Vec::new();
+        }
         let messages = self.messages.read().unwrap_or_else(PoisonError::into_inner);
         ids.iter().copied().filter(|id| !messages.contains_key(id)).collect()
     }
@@ -64,9 +77,12 @@ impl MemoryArchive {
 
 impl Archive for MemoryArchive {
     fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
-        let messages = self.messages.read().unwrap_or_else(PoisonError::into_inner);
-        let found = messages.get(&id).cloned();
-        found.ok_or_else(|| ArchiveError { id, why: "no message is kept under this id".into() })
+        let held = self.messages.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
+        match (held, &self.behind) {
+            (Some(message), _) => Ok(message),
+            (None, Some(behind)) => behind.message(id),
+            (None, None) => Err(ArchiveError { id, why: "no message is kept under this id".into() }),
+        }
     }
 }
 
@@ -169,4 +185,50 @@ fn bisect<'t>(len_max: usize, piece: impl Fn(usize) -> &'t str, fits: impl Fn(&s
         if fits(piece(middle)) { fitting = middle } else { above = middle }
     }
     piece(fitting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Archive, ArchiveError, MemoryArchive};
+    use crate::{Author, EntryId, Message, Role};
+    use std::sync::{Arc, Mutex};
+
+    fn saying(text: &str) -> Message {
+        Message::text(Role::User, Author::Person, text.to_owned())
+    }
+
+    /// Holds one message, and remembers who asked for what.
+    #[derive(Default)]
+    struct Shelf {
+        asked: Mutex<Vec<EntryId>>,
+    }
+
+    impl Archive for Shelf {
+        fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
+            self.asked.lock().expect("nobody panics with it").push(id);
+            Ok(Arc::new(saying("from the shelf")))
+        }
+    }
+
+    #[test]
+    fn what_lies_behind_is_read_when_it_is_asked_for_and_not_held() {
+        let shelf = Arc::new(Shelf::default());
+        let archive = MemoryArchive::in_front_of(shelf.clone());
+        archive.put(EntryId(1), saying("from memory"));
+        assert_eq!(archive.missing(&[EntryId(0), EntryId(1)]), [], "nothing has to be put in first");
+        let read = archive.message(EntryId(0)).expect("it is on the shelf");
+        assert_eq!(read.said(), "from the shelf");
+        assert_eq!(Arc::strong_count(&read), 1, "whoever reads it is alone in holding it");
+        assert_eq!(archive.message(EntryId(1)).expect("it is in memory").said(), "from memory");
+        assert_eq!(*shelf.asked.lock().expect("nobody panicked"), [EntryId(0)]);
+    }
+
+    #[test]
+    fn without_anything_behind_what_is_not_held_is_missing() {
+        let archive = MemoryArchive::default();
+        archive.put(EntryId(1), saying("from memory"));
+        assert_eq!(archive.missing(&[EntryId(0), EntryId(1)]), [EntryId(0)]);
+        let error = archive.message(EntryId(0)).expect_err("it is nowhere");
+        assert_eq!(error.to_string(), "cannot read the original of m0000: no message is kept under this id");
+    }
 }

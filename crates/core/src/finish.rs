@@ -163,7 +163,7 @@ impl Plan<'_> {
     fn loss(&self, line: &str) -> Result<verify::LossReport, ArchiveError> {
         let sources = self.sources()?;
         let (material, shown) = (sources.material(&self.job), format!("{line}\n{}", sources.visible_text()));
-        Ok(verify::verify(&material, &shown, material.addressable))
+        Ok(verify::verify(&material, &shown, material.addressable).report)
     }
 
     /// The compaction to append: it belongs to the prefix that ends in the last message covered.

@@ -4,7 +4,7 @@
 use crate::event::Event;
 use crate::ports::BoxFuture;
 use crate::session::AppendedEntry;
-use epitome_core::{Entry, EntryId, Log, LogError, Message, SizeTable};
+use epitome_core::{Archive, Entry, EntryId, Log, LogError, Message, SizeTable};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
@@ -55,7 +55,7 @@ pub struct MessageLocation {
 pub struct EventPosition(pub u64);
 
 /// A session as a store opens it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct StoredSession {
     /// Its entries: messages light, marks whole.
     pub log: Arc<Log>,
@@ -63,6 +63,9 @@ pub struct StoredSession {
     pub leaf: Option<EntryId>,
     /// What its messages take, by each way of counting that the store has kept; what is missing is counted.
     pub sizes: Vec<(Arc<str>, Arc<SizeTable>)>,
+    /// What was said, where that can be read message by message without waiting: it is then read when it is looked at,
+    /// and not taken into memory beforehand.
+    pub originals: Option<Arc<dyn Archive>>,
 }
 
 /// What is committed at once.
@@ -232,7 +235,12 @@ impl Store for MemoryStore {
     fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
         let tables = self.tables();
         let kept = tables.sessions.get(&session).ok_or(StoreError::NoSession(session));
-        ready(kept.map(|kept| StoredSession { log: kept.log.clone(), leaf: kept.leaf, sizes: Vec::new() }))
+        ready(kept.map(|kept| StoredSession {
+            log: kept.log.clone(),
+            leaf: kept.leaf,
+            sizes: Vec::new(),
+            originals: None,
+        }))
     }
 
     fn originals<'a>(

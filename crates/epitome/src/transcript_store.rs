@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A conversation that the engine works on.
 pub struct TranscriptStore {
     session: SessionId,
-    originals: Originals,
+    originals: Arc<Originals>,
     state: Mutex<StoredConversation>,
 }
 
@@ -31,15 +31,17 @@ struct StoredConversation {
 impl TranscriptStore {
     /// A store over conversation `number` of a file, whose sizes are kept under `sizes_key`.
     pub fn new(number: usize, conversation: &Conversation, sizes_key: Arc<str>) -> Self {
+        let originals = Arc::new(conversation.originals.clone());
         let opened = StoredSession {
             log: Arc::new(conversation.log.clone()),
             leaf: conversation.leaf,
             sizes: vec![(sizes_key, Arc::new(conversation.sizes.clone()))],
+            originals: Some(originals.clone()),
         };
         let (appended, messages, events) = Default::default();
         Self {
             session: SessionId(number as u64),
-            originals: conversation.originals.clone(),
+            originals,
             state: Mutex::new(StoredConversation { opened, appended, messages, events }),
         }
     }

@@ -199,17 +199,17 @@ impl<'a> EmbeddedQuestion<'a> {
     fn check(&self, written: &CandidateSummary<'_>) -> (FramedSummary, verify::LossReport) {
         let material = self.material();
         let shown = format!("{}\n{}{}", written.text, self.folded, self.sources.visible_text());
-        let mut loss = verify::verify(&material, &shown, material.addressable);
+        let mut found = verify::verify(&material, &shown, material.addressable);
         let mut lines = vec![written.text.trim_end().to_owned()];
         match self.plan.job.policy.rebuild.verify {
             Verify::Repair => {
                 let room = if written.by == EMBEDDED { self.embedded_room() } else { self.room() };
                 let room = room.less(self.plan.job.measure.text(&written.text));
-                lines.extend(verify::repair(&material, &mut loss, room));
+                lines.extend(verify::repair(&material, &mut found, room));
             }
             Verify::Report => {}
         }
-        (self.plan.frame(&lines.join("\n"), written.by, &self.folded), loss)
+        (self.plan.frame(&lines.join("\n"), written.by, &self.folded), found.report)
     }
 
     /// What a person should know of how the summary was made.

@@ -50,8 +50,14 @@ pub struct LossReport {
     pub by_class: BTreeMap<Class, FactTally>,
     /// The most important lost facts, most important first.
     pub lost_examples: Vec<Fact>,
+}
+
+/// A comparison: what it found, and what a repair can still put back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verification {
+    /// What is kept of it.
+    pub report: LossReport,
     /// Facts worth putting back, most important first.
-    #[serde(skip)]
     missing: Vec<MissingFact>,
 }
 
@@ -74,22 +80,30 @@ enum Fate {
 /// Compares the superseded range with the text of the whole new context, summary included.
 ///
 /// A pointer counts where `resolvable` says that it leads to its original.
-pub fn verify(material: &Material<'_>, shown_text: &str, resolvable: &[EntryId]) -> LossReport {
+pub fn verify(material: &Material<'_>, shown_text: &str, resolvable: &[EntryId]) -> Verification {
     let inventory = Inventory::of(material);
     let flat = flat(shown_text);
     let (shown, pointers) = (VisibleText::of(shown_text, &flat), pointers(shown_text, resolvable));
-    let mut report = LossReport::default();
+    let mut found = Verification::default();
     for fact in inventory.facts {
         let fate = shown.fate(&fact, &pointers);
-        report.count(fact.class, fate);
+        found.report.count(fact.class, fate);
         if fate != Fate::Kept {
-            report.missing.push(MissingFact { fact, fate });
+            found.missing.push(MissingFact { fact, fate });
         }
     }
-    report.missing.sort_by_cached_key(|missing| (tier(missing), std::cmp::Reverse(missing.fact.source)));
-    report.missing.truncate(MISSING_MAX);
-    report.name_lost();
-    report
+    found.missing.sort_by_cached_key(|missing| (tier(missing), std::cmp::Reverse(missing.fact.source)));
+    found.missing.truncate(MISSING_MAX);
+    found.name_lost();
+    found
+}
+
+impl Verification {
+    /// Names the most important of what is lost as it stands now.
+    fn name_lost(&mut self) {
+        let lost = self.missing.iter().filter(|missing| missing.fate != Fate::Recoverable);
+        self.report.lost_examples = lost.take(EXAMPLES_MAX).map(|missing| missing.fact.clone()).collect();
+    }
 }
 
 impl LossReport {
@@ -107,12 +121,6 @@ impl LossReport {
                 tally.wrong += 1;
             }
         }
-    }
-
-    /// Names the most important of what is lost as it stands now.
-    fn name_lost(&mut self) {
-        let lost = self.missing.iter().filter(|missing| missing.fate != Fate::Recoverable);
-        self.lost_examples = lost.take(EXAMPLES_MAX).map(|missing| missing.fact.clone()).collect();
     }
 
     /// Counts a fact as put back.

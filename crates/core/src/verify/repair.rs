@@ -1,15 +1,15 @@
 //! Putting lost facts back, each with the line it stood in.
 
 use super::visible_text::{VisibleText, flat};
-use super::{LossReport, MissingFact};
+use super::{MissingFact, Verification};
 use crate::embedded::harmless;
 use crate::facts::RepairLine;
 use crate::{Material, Tokens};
 use std::collections::HashSet;
 
-/// Lines that hold the missing facts that matter most, within `budget`; the report is told.
-pub fn repair(material: &Material<'_>, report: &mut LossReport, budget: Tokens) -> Vec<String> {
-    let missing = std::mem::take(&mut report.missing);
+/// Lines that hold the missing facts that matter most, within `budget`; the report is brought up to date.
+pub fn repair(material: &Material<'_>, found: &mut Verification, budget: Tokens) -> Vec<String> {
+    let missing = std::mem::take(&mut found.missing);
     let escape = harmless(material);
     let (mut lines, mut spent) = (Vec::<String>::new(), Tokens::ZERO);
     let mut written = HashSet::new();
@@ -19,17 +19,17 @@ pub fn repair(material: &Material<'_>, report: &mut LossReport, budget: Tokens) 
         let tokens = if is_written { Tokens::ZERO } else { material.measure.text(&line) + Tokens(1) };
         // Shortened and made harmless, the line may no longer state the fact.
         if spent + tokens > budget || !VisibleText::of(&line, &line).holds(&missing.fact) {
-            report.missing.push(missing);
+            found.missing.push(missing);
             continue;
         }
         spent += tokens;
-        report.mend(&missing);
+        found.report.mend(&missing);
         if !is_written {
             written.insert(line.clone());
             lines.push(line);
         }
     }
-    report.name_lost();
+    found.name_lost();
     lines
 }
 

@@ -50,9 +50,9 @@ fn check_all(
         focus: None,
         measure: &Words,
     };
-    let mut report = verify(&material, shown, &addressable);
-    let lines = repair(&material, &mut report, Tokens(budget));
-    (report, lines)
+    let mut found = verify(&material, shown, &addressable);
+    let lines = repair(&material, &mut found, Tokens(budget));
+    (found.report, lines)
 }
 
 fn class(report: &LossReport, class: Class) -> (u64, u64, u64, u64) {

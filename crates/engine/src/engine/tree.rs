@@ -62,13 +62,13 @@ const PATHS_MAX: usize = 8;
 
 impl SessionTree {
     pub(super) fn new(id: SessionId, lease: Lease, opened: StoredSession) -> Self {
-        let StoredSession { log, leaf, sizes } = opened;
+        let StoredSession { log, leaf, sizes, originals } = opened;
         let sizes = sizes.into_iter().collect();
         let state = TreeState { log, leaf, sizes, hashes: HashMap::new(), paths: Vec::new() };
         Self {
             id,
             lease,
-            archive: Arc::default(),
+            archive: originals.map(MemoryArchive::in_front_of).map(Arc::new).unwrap_or_default(),
             state: Mutex::new(state),
             writer: AsyncMutex::default(),
             commits: AsyncMutex::default(),
