@@ -16,6 +16,7 @@ use epitome_settings::preset;
 use epitome_testbed::now;
 use epitome_tokens::{Catalog, Usage};
 use epitome_wire::{Conversation, ReportedUsage, Transcript, read};
+use sound::Exchanges;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -165,6 +166,7 @@ fn replay_one(
     let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
     let mut session = Session::new(log, sizes, Arc::default(), assembly);
     let path = conversation.log.path_of(conversation.leaf);
+    let exchanges = Exchanges::on(&path, &conversation.log);
     let read = |id| conversation.originals.message(id);
     // The fixed part is of our making, so what a provider counted of the whole request is believed without it alone.
     let usage = if cell.fixed == 0 { recorded_usage(conversation) } else { HashMap::new() };
@@ -173,7 +175,7 @@ fn replay_one(
     let driver = Driver::default();
     let done = replay::<EngineError>(&driver, &mut session, input, |call| {
         let at = format!("{name} call {}", call.call);
-        let mut found = check_call(&call, cell);
+        let mut found = check_call(&call, cell, &exchanges);
         if let Some(record) = &call.compaction {
             found.extend(check_record(&call, record, last.as_deref(), !usage.is_empty()));
             count(record, seen);
@@ -209,12 +211,12 @@ fn count(record: &Record, seen: &mut Seen) {
 }
 
 /// What is wrong with a call.
-fn check_call(call: &ReplayedCall<'_>, cell: &Cell<'_>) -> Vec<String> {
+fn check_call(call: &ReplayedCall<'_>, cell: &Cell<'_>, exchanges: &Exchanges) -> Vec<String> {
     let most = call.session.budget().window;
     let is_named =
         call.compaction.as_ref().is_some_and(|record| matches!(record.outcome, Outcome::Impossible(_)));
     let is_told = is_named || call.session.breaker().has_floor();
-    let mut found = sound::problems_of_context(call.session);
+    let mut found = sound::problems_of_context(call.session, exchanges);
     if call.tokens > most && !is_told {
         found.push(format!("{} is over {most}", call.tokens));
     }
@@ -224,7 +226,7 @@ fn check_call(call: &ReplayedCall<'_>, cell: &Cell<'_>) -> Vec<String> {
     let is_rebuilt =
         |record: &Arc<Record>| matches!(record.outcome, Outcome::Compacted(_) | Outcome::Pruned(_));
     if call.compaction.as_ref().is_some_and(is_rebuilt) {
-        found.extend(sound::problems_of_current_work(call.session));
+        found.extend(sound::problems_of_current_work(call.session, exchanges));
     }
     found
 }

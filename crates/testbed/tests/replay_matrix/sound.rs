@@ -1,13 +1,13 @@
 //! What must hold of a context as the core decided it, looked at without any encoder.
 
 use epitome_core::policy::AlwaysKeep;
-use epitome_core::{CallId, EntryId, Form, Item, Role, Slot};
+use epitome_core::{CallId, EntryId, Form, Item, Log, Role, Slot};
 use epitome_engine::Session;
 use std::collections::{HashMap, HashSet};
 
 /// What is wrong with a context: each message stands in it once, each exchange whole, at most one summary, and what
 /// stands in front of it and behind it in order.
-pub(crate) fn problems_of_context(session: &Session) -> Vec<String> {
+pub(crate) fn problems_of_context(session: &Session, exchanges: &Exchanges) -> Vec<String> {
     let slots = session.context().slots();
     let is_summary = |slot: &Slot| matches!(slot, Slot::Summary { .. });
     let mut found = Vec::new();
@@ -25,22 +25,27 @@ pub(crate) fn problems_of_context(session: &Session) -> Vec<String> {
             found.push("messages are out of order".to_owned());
         }
     }
-    let parted =
-        pairs(session).into_iter().filter(|(call, answer)| view.contains(call) != view.contains(answer));
-    found.extend(parted.map(|(call, answer)| format!("{call} and {answer} are parted")));
+    let newest = session.history().last();
+    let has_come = |other: &&EntryId| newest.is_some_and(|newest| *other <= newest);
+    for id in &view {
+        let others = exchanges.of(*id).iter().filter(has_come);
+        found.extend(
+            others.filter(|other| !view.contains(other)).map(|other| format!("{id} stands without {other}")),
+        );
+    }
     found
 }
 
 /// What is wrong with what is being worked on: what people said first and last, and the newest exchange, must be word for
 /// word where each takes under half of the window and the policy keeps it.
-pub(crate) fn problems_of_current_work(session: &Session) -> Vec<String> {
+pub(crate) fn problems_of_current_work(session: &Session, exchanges: &Exchanges) -> Vec<String> {
     let always = &session.policy().keep.always;
     let said: Vec<EntryId> = session.history().iter().copied().filter(|&id| is_said(session, id)).collect();
     let mut wanted: Vec<EntryId> = Vec::new();
     wanted.extend(said.first().filter(|_| always.contains(&AlwaysKeep::First)));
     wanted.extend(said.last().filter(|_| always.contains(&AlwaysKeep::Newest)));
     if always.contains(&AlwaysKeep::Exchange) {
-        wanted.extend(newest_exchange(session));
+        wanted.extend(newest_exchange(session, exchanges));
     }
     let half = session.budget().window.share(1, 2);
     let is_small = |id: &EntryId| session.timeline().sizes().total(*id) < half;
@@ -60,12 +65,13 @@ fn is_said(session: &Session, id: EntryId) -> bool {
 }
 
 /// The newest reply, and what answers its calls.
-fn newest_exchange(session: &Session) -> Vec<EntryId> {
+fn newest_exchange(session: &Session, exchanges: &Exchanges) -> Vec<EntryId> {
     let log = session.log();
     let is_reply = |id: &&EntryId| log.item(**id).is_some_and(|item| item.role == Role::Assistant);
     let Some(&reply) = session.history().iter().rev().find(is_reply) else { return Vec::new() };
-    let answers = pairs(session).into_iter().filter(|(call, _)| *call == reply).map(|(_, answer)| answer);
-    std::iter::once(reply).chain(answers).collect()
+    let has_come = |other: &&EntryId| session.history().last().is_some_and(|newest| *other <= newest);
+    let answers = exchanges.of(reply).iter().filter(|other| **other > reply).filter(has_come);
+    std::iter::once(reply).chain(answers.copied()).collect()
 }
 
 fn message(slot: &Slot) -> Option<EntryId> {
@@ -79,14 +85,28 @@ fn messages(session: &Session) -> Vec<EntryId> {
     session.context().slots().iter().filter_map(message).collect()
 }
 
-/// Every call with what answers it; the nearest call of an id counts.
-fn pairs(session: &Session) -> Vec<(EntryId, EntryId)> {
-    let mut made: HashMap<&CallId, EntryId> = HashMap::new();
-    let mut pairs = Vec::new();
-    for &id in session.history() {
-        let Some(item) = session.log().item(id) else { continue };
-        pairs.extend(item.answers.iter().filter_map(|call| Some((*made.get(call)?, id))));
-        made.extend(item.calls.iter().map(|call| (call, id)));
+/// Which messages of a path belong together: each that makes a call, and those that answer it. The nearest call of an id
+/// counts.
+#[derive(Default)]
+pub(crate) struct Exchanges(HashMap<EntryId, Vec<EntryId>>);
+
+impl Exchanges {
+    pub(crate) fn on(path: &[EntryId], log: &Log) -> Self {
+        let mut made: HashMap<&CallId, EntryId> = HashMap::new();
+        let mut found = Self::default();
+        for &id in path {
+            let Some(item) = log.item(id) else { continue };
+            for &call in item.answers.iter().filter_map(|call| made.get(call)) {
+                found.0.entry(call).or_default().push(id);
+                found.0.entry(id).or_default().push(call);
+            }
+            made.extend(item.calls.iter().map(|call| (call, id)));
+        }
+        found
     }
-    pairs
+
+    /// The others of the exchange that a message is part of.
+    fn of(&self, id: EntryId) -> &[EntryId] {
+        self.0.get(&id).map_or(&[], Vec::as_slice)
+    }
 }
