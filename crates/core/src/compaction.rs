@@ -23,6 +23,9 @@ pub struct Compaction {
     /// Forms that messages in view take on in the same pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forms: Vec<(EntryId, Form)>,
+    /// Messages in view that an earlier pass cut for want of room, and that stand uncut again before `forms` apply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncut: Vec<EntryId>,
 }
 
 /// The messages kept after a summary. Whatever is said later follows them.

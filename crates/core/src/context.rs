@@ -265,7 +265,9 @@ impl Context {
         };
         let old = std::mem::replace(self, fresh);
         let (front, tail) = (old.front_of(compaction), old.tail_of(&compaction.tail));
-        front.iter().for_each(|&kept| self.keep(kept, &old, reader));
+        let keep =
+            |view: &mut Self, kept| view.keep(kept, old.shown_as(kept, &compaction.uncut, reader)?, reader);
+        front.iter().try_for_each(|&kept| keep(self, kept))?;
         if let Some(text) = &compaction.summary {
             self.push_slot(Slot::Summary { id }, None, reader.summary_tokens(id, text));
         }
@@ -274,7 +276,7 @@ impl Context {
         let known = record.and_then(|record| record.change()).map(|change| &change.kept);
         for kept in tail.into_iter().filter(|kept| !front.contains(kept)) {
             self.fresh += usize::from(known.is_some_and(|known| !known.contains(&kept)));
-            self.keep(kept, &old, reader);
+            keep(self, kept)?;
         }
         let in_view: HashSet<EntryId> = self.message_slots().map(|(id, ..)| id).collect();
         // Newest first, so that few of the many that are hidden have to be looked up.
@@ -319,12 +321,32 @@ impl Context {
         }
     }
 
-    fn keep(&mut self, id: EntryId, old: &Self, reader: LogReader<'_>) {
-        let Some(item) = reader.log.item(id) else { return };
-        let edited = old.edited.get(&id).copied();
+    fn keep(
+        &mut self,
+        id: EntryId,
+        edited: Option<(Form, Tokens)>,
+        reader: LogReader<'_>,
+    ) -> Result<(), ArchiveError> {
+        let Some(item) = reader.log.item(id) else { return Ok(()) };
         let (form, tokens) = edited.unwrap_or((Form::WHOLE, reader.sizes.total(id)));
         self.edited.extend(edited.map(|shown| (id, shown)));
         self.push_slot(Slot::Message { id, form }, Some(item), tokens);
+        Ok(())
+    }
+
+    /// How a message goes on being shown, where that is not whole, with `uncut` no longer cut.
+    fn shown_as(
+        &self,
+        id: EntryId,
+        uncut: &[EntryId],
+        reader: LogReader<'_>,
+    ) -> Result<Option<(Form, Tokens)>, ArchiveError> {
+        let Some(&(form, tokens)) = self.edited.get(&id) else { return Ok(None) };
+        if !uncut.contains(&id) {
+            return Ok(Some((form, tokens)));
+        }
+        let form = form.uncut();
+        if form == Form::WHOLE { Ok(None) } else { Ok(Some((form, shown_tokens(id, form, reader)?))) }
     }
 
     fn show(&mut self, changes: &[(EntryId, Form)], reader: LogReader<'_>) -> Result<(), ArchiveError> {

@@ -180,6 +180,7 @@ impl Plan<'_> {
             summary: Some(summary),
             tail,
             forms: self.kept.forms.clone(),
+            uncut: self.kept.uncut.clone(),
             native: None,
         }
     }

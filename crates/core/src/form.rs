@@ -70,6 +70,12 @@ impl Form {
         shorten: None,
     };
 
+    /// The same for a message that is no longer cut for want of room.
+    #[must_use]
+    pub fn uncut(self) -> Self {
+        Self { shorten: None, opaque: false, ..self }
+    }
+
     /// Both forms at once; the shorter of two lengths, and the wording that came first.
     pub fn and(self, other: Self) -> Self {
         let shorten = match (self.shorten, other.shorten) {

@@ -54,8 +54,9 @@ impl<'a> Plan<'a> {
 
     /// The form each message that stays will have, where it is not whole.
     fn forms(&self) -> HashMap<EntryId, Form> {
-        let KeepSelection { folded, forms, .. } = &self.kept;
-        let shown = self.job.context.message_slots().map(|(id, form, _)| (id, form));
+        let KeepSelection { folded, forms, uncut, .. } = &self.kept;
+        let form_of = |id, form: Form| if uncut.contains(&id) { form.uncut() } else { form };
+        let shown = self.job.context.message_slots().map(|(id, form, _)| (id, form_of(id, form)));
         let mut all: HashMap<EntryId, Form> = shown.filter(|(_, form)| *form != Form::WHOLE).collect();
         let told = folded.iter().filter(|(_, limit)| *limit < Tokens(u64::MAX));
         let told = told.map(|&(id, limit)| (id, Form { shorten: Some(limit), ..Form::WHOLE }));

@@ -3,8 +3,8 @@
 
 use epitome_core::policy::{CountRule, CountText, LastResort, TriggerMode};
 use epitome_core::{
-    Author, Block, Budget, CallCost, CallResult, CheckpointView, Decision, Failure, Image, Message, Outcome,
-    Policy, Role, Settings, Strategy, SummaryRequest, Tokens, Trigger, Verdict,
+    Author, Block, Budget, CallCost, CallResult, CheckpointView, Decision, Failure, Form, Image, Message,
+    Outcome, Policy, Role, Settings, Strategy, SummaryRequest, Tokens, Trigger, Verdict,
 };
 use epitome_engine::{BoxFuture, Event, Model, Operator, Phase, Recovery, SummaryModel, TurnEnd};
 use epitome_testbed::{Bed, Maker, TestHook, change, failed, good, word};
@@ -279,4 +279,26 @@ fn with_an_open_breaker_no_request_is_over_the_window() {
     }
     assert!(bed.session.breaker().is_open() && !bed.session.compactions().is_empty());
     assert_eq!(bed.model.requests().len(), calls);
+}
+
+#[test]
+fn what_was_cut_for_want_of_room_stands_whole_again_when_there_is_room() {
+    let mut bed =
+        Maker::new("default", WINDOW).no_model().budget(|budget| budget.fixed = Tokens(8_000)).bed();
+    let task = format!("build the parser; {}", bed.filler(7_500));
+    let first = bed.user(&task);
+    bed.assistant("I read the grammar first.");
+    bed.exchange("read", "grammar.txt", &bed.filler(8_500));
+    let form_of = |bed: &Bed, id| {
+        let sizes = bed.session.timeline().sizes();
+        bed.session.context().form_of(id, sizes).0
+    };
+    bed.prepare().expect("task and exchange together are over the room");
+    assert!(form_of(&bed, first).shorten.is_some(), "{:?}", form_of(&bed, first));
+    bed.talk(30, 300);
+    let record = bed.prepare().expect("it is due again");
+    assert!(matches!(record.outcome, Outcome::Compacted(_)), "{:?}", record.outcome);
+    assert_eq!(form_of(&bed, first), Form::WHOLE);
+    assert!(bed.shown()[0].ends_with(&task), "{}", bed.shown()[0]);
+    assert_eq!(bed.reopened().context().slots(), bed.session.context().slots());
 }

@@ -45,7 +45,7 @@ impl KeepSet {
         let mut messages = BTreeMap::new();
         for id in always(chooser, pins)?.into_iter().chain(work_ids.iter().copied()).chain(input_ids) {
             let form = chooser.plain_form(id);
-            let size = chooser.size(id, form)?;
+            let size = chooser.size_uncut(id, form)?;
             let rigid = job.sizes.of(id).opaque.min(size);
             let is_work = work_ids.contains(&id);
             messages.insert(id, KeptMessage { form, limit: None, size, rigid, is_work });

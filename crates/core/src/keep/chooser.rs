@@ -76,6 +76,20 @@ impl<'c, 'a> Chooser<'c, 'a> {
         if now.and(form) == now { Ok(size) } else { shown_tokens(id, now.and(form), self.reader) }
     }
 
+    /// Whether an earlier pass has cut a message for want of room, and this one may do otherwise.
+    pub(super) fn is_cut(&self, id: EntryId) -> bool {
+        self.job.can.forms && self.job.context.form_of(id, self.job.sizes).0.shorten.is_some()
+    }
+
+    /// What a message takes when it takes on `form` and is no longer cut.
+    pub(super) fn size_uncut(&self, id: EntryId, form: Form) -> Result<Tokens, ArchiveError> {
+        if !self.is_cut(id) {
+            return self.size(id, form);
+        }
+        let form = self.job.context.form_of(id, self.job.sizes).0.uncut().and(form);
+        if form == Form::WHOLE { Ok(self.job.sizes.total(id)) } else { shown_tokens(id, form, self.reader) }
+    }
+
     /// The newest whole exchanges that fit `room`, what is kept in any case not counted. The newest one stays
     /// even where it does not fit, if it can be shown shortened, is still open, or leaves the summary some
     /// room. Where not all of them fit, large results of older ones give way to pointers.

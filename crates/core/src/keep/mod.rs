@@ -26,6 +26,9 @@ pub(crate) struct KeepSelection {
     pub tail: Vec<EntryId>,
     /// Forms they take on now.
     pub forms: Vec<(EntryId, Form)>,
+    /// Of those kept in any case, the ones that an earlier pass cut for want of room: how far they are cut now is
+    /// decided anew.
+    pub uncut: Vec<EntryId>,
     /// What the messages shown take in these forms.
     pub tokens: Tokens,
     /// What is kept in any case takes so much, told inside the summary or shown.
@@ -197,7 +200,7 @@ impl KeepSelection {
             return Ok(());
         }
         self.front.push(id);
-        self.show(chooser, id, standing.form).map(drop)
+        self.stand(chooser, id, standing.form)
     }
 
     /// Puts messages in front that a range leaves there, cut where they take more than `most` together.
@@ -228,7 +231,7 @@ impl KeepSelection {
         for (id, standing) in standing.into_iter().filter_map(|id| Some((id, set.get(id)?))) {
             // Cut or not, nothing can be shown in another form where forms cannot be said.
             let form = if chooser.job.can.forms { standing.form } else { Form::WHOLE };
-            self.show(chooser, id, form)?;
+            self.stand(chooser, id, form)?;
         }
         for (id, form) in forms_within(chooser, &others, masked, most)? {
             let tokens = self.show(chooser, id, form)?;
@@ -242,6 +245,7 @@ impl KeepSelection {
     /// The form a message will be shown in.
     pub(crate) fn form_of(&self, job: &Job<'_>, id: EntryId) -> Form {
         let (now, _) = job.context.form_of(id, job.sizes);
+        let now = if self.uncut.contains(&id) { now.uncut() } else { now };
         let new = self.forms.iter().filter(|(kept, _)| *kept == id).map(|&(_, form)| form);
         new.fold(now, Form::and)
     }
@@ -254,6 +258,16 @@ impl KeepSelection {
                 None => self.forms.push((id, form)),
             }
         }
+    }
+
+    /// Takes a message down that is kept in any case.
+    fn stand(&mut self, chooser: &Chooser<'_, '_>, id: EntryId, form: Form) -> Result<(), ArchiveError> {
+        self.tokens += chooser.size_uncut(id, form)?;
+        self.uncut.extend(chooser.is_cut(id).then_some(id));
+        if form != Form::WHOLE {
+            self.forms.push((id, form));
+        }
+        Ok(())
     }
 
     /// Takes a message that stays in view down in its form; gives what it takes.

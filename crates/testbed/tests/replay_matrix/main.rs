@@ -3,7 +3,8 @@
 //! it; what is being worked on is verbatim; and each compaction is explained by its trigger.
 //!
 //! The ordinary run takes a sample, the same each time. `EPITOME_MATRIX=all cargo test --release -p epitome-testbed --test
-//! replay_matrix -- --nocapture` (`make replay-matrix`) takes all of it, and prints a table.
+//! replay_matrix -- --nocapture` (`make replay-matrix`) takes all of it, and prints a table; the name of a preset in place of
+//! `all` takes what is under that preset.
 
 mod sound;
 
@@ -58,8 +59,34 @@ impl Seen {
     }
 }
 
-fn is_all() -> bool {
-    std::env::var("EPITOME_MATRIX").is_ok_and(|value| value == "all")
+/// How much of the matrix is run.
+#[derive(Clone, Copy)]
+enum Extent {
+    Sample,
+    /// All of it under this preset.
+    Preset(&'static str),
+    All,
+}
+
+impl Extent {
+    fn asked_for() -> Self {
+        match std::env::var("EPITOME_MATRIX").ok() {
+            None => Self::Sample,
+            Some(all) if all == "all" => Self::All,
+            Some(name) => {
+                Self::Preset(preset::names().find(|known| *known == name).expect("`all` or a preset"))
+            }
+        }
+    }
+
+    /// Whether a cell is run, by its number.
+    fn holds(self, cell: &Cell<'_>, number: usize) -> bool {
+        match self {
+            Self::Sample => number.is_multiple_of(SAMPLE_STEP),
+            Self::Preset(name) => cell.preset == name,
+            Self::All => true,
+        }
+    }
 }
 
 fn corpus() -> Vec<PathBuf> {
@@ -88,13 +115,14 @@ fn assembly(cell: &Cell<'_>, model: &str) -> Assembly {
 
 #[test]
 fn every_preset_keeps_every_transcript_within_its_window() {
-    let (files, is_all) = (corpus(), is_all());
+    let (files, extent) = (corpus(), Extent::asked_for());
+    let is_all = matches!(extent, Extent::All);
     let (next, table) = (AtomicUsize::new(0), Mutex::new(BTreeMap::<String, Seen>::new()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, Into::into) {
             scope.spawn(|| {
                 while let Some((at, path)) = take_next(&next, &files) {
-                    for (preset, seen) in replay_file(at, path, is_all) {
+                    for (preset, seen) in replay_file(at, path, extent) {
                         let mut table = table.lock().expect("nobody panics with it");
                         table.entry(preset.to_owned()).or_default().add(seen);
                     }
@@ -127,7 +155,7 @@ fn take_next<'f>(next: &AtomicUsize, files: &'f [PathBuf]) -> Option<(usize, &'f
 }
 
 /// Replays the cells of one file, or those of them that are in the sample; what was seen under each preset.
-fn replay_file(at: usize, path: &Path, is_all: bool) -> BTreeMap<&'static str, Seen> {
+fn replay_file(at: usize, path: &Path, extent: Extent) -> BTreeMap<&'static str, Seen> {
     let bytes = zstd::decode_all(&*std::fs::read(path).expect("it can be read")).expect("it unpacks");
     let bytes = Arc::new(bytes);
     let presets: Vec<&'static str> = preset::names().collect();
@@ -137,10 +165,10 @@ fn replay_file(at: usize, path: &Path, is_all: bool) -> BTreeMap<&'static str, S
         let mut transcript: Option<Transcript> = None;
         for (window, fixed) in WINDOWS.iter().flat_map(|&window| FIXED.map(|fixed| (window, fixed))) {
             number += 1;
-            if !is_all && !number.is_multiple_of(SAMPLE_STEP) {
+            let cell = Cell { preset, window, fixed };
+            if !extent.holds(&cell, number) {
                 continue;
             }
-            let cell = Cell { preset, window, fixed };
             let assembly = assembly(&cell, "claude-sonnet-4-5");
             let transcript = transcript.get_or_insert_with(|| {
                 read(bytes.clone(), None, &**assembly.measure()).expect("it is a transcript")

@@ -1,9 +1,12 @@
 //! What must hold of a context as the core decided it, looked at without any encoder.
 
 use epitome_core::policy::AlwaysKeep;
-use epitome_core::{CallId, EntryId, Form, Item, Log, Role, Slot};
+use epitome_core::{CallId, Entry, EntryId, Form, Item, Log, Role, Slot, Tokens};
 use epitome_engine::Session;
 use std::collections::{HashMap, HashSet};
+
+/// What a summary is left in any case.
+const SUMMARY_MIN: Tokens = Tokens(400);
 
 /// What is wrong with a context: each message stands in it once, each exchange whole, at most one summary, and what
 /// stands in front of it and behind it in order.
@@ -37,19 +40,27 @@ pub(crate) fn problems_of_context(session: &Session, exchanges: &Exchanges) -> V
 }
 
 /// What is wrong with what is being worked on: what people said first and last, and the newest exchange, must be word for
-/// word where each takes under half of the window and the policy keeps it.
+/// word where each takes under half of the window, the policy keeps it, and there is room for them beside system prompt,
+/// instructions and answer.
 pub(crate) fn problems_of_current_work(session: &Session, exchanges: &Exchanges) -> Vec<String> {
     let always = &session.policy().keep.always;
     let said: Vec<EntryId> = session.history().iter().copied().filter(|&id| is_said(session, id)).collect();
-    let mut wanted: Vec<EntryId> = Vec::new();
-    wanted.extend(said.first().filter(|_| always.contains(&AlwaysKeep::First)));
-    wanted.extend(said.last().filter(|_| always.contains(&AlwaysKeep::Newest)));
+    let mut wanted: Vec<Vec<EntryId>> = Vec::new();
+    wanted.extend(said.first().filter(|_| always.contains(&AlwaysKeep::First)).map(|id| vec![*id]));
+    wanted.extend(said.last().filter(|_| always.contains(&AlwaysKeep::Newest)).map(|id| vec![*id]));
     if always.contains(&AlwaysKeep::Exchange) {
-        wanted.extend(newest_exchange(session, exchanges));
+        wanted.push(newest_exchange(session, exchanges));
     }
     let half = session.budget().window.share(1, 2);
-    let is_small = |id: &EntryId| session.timeline().sizes().total(*id) < half;
-    wanted.into_iter().filter(is_small).filter_map(|id| shown_otherwise(session, id)).collect()
+    let size = |id: EntryId| session.timeline().sizes().total(id);
+    let is_small = |part: &Vec<EntryId>| part.iter().map(|&id| size(id)).sum::<Tokens>() < half;
+    let instructions = messages(session).into_iter().filter(|&id| is_instruction(session, id));
+    let kept: HashSet<EntryId> = wanted.iter().flatten().copied().chain(instructions).collect();
+    if kept.into_iter().map(size).sum::<Tokens>() + SUMMARY_MIN > session.budget().room() {
+        return Vec::new();
+    }
+    let small = wanted.into_iter().filter(is_small).flatten();
+    small.filter_map(|id| shown_otherwise(session, id)).collect()
 }
 
 fn shown_otherwise(session: &Session, id: EntryId) -> Option<String> {
@@ -64,12 +75,21 @@ fn is_said(session: &Session, id: EntryId) -> bool {
     session.log().item(id).is_some_and(Item::opens_turn)
 }
 
-/// The newest reply, and what answers its calls.
+fn is_instruction(session: &Session, id: EntryId) -> bool {
+    session.log().item(id).is_some_and(|item| item.role == Role::System)
+}
+
+/// The newest reply, and what answers its calls; nothing where the transcript's own tool has taken it out of view since.
 fn newest_exchange(session: &Session, exchanges: &Exchanges) -> Vec<EntryId> {
     let log = session.log();
     let is_reply = |id: &&EntryId| log.item(**id).is_some_and(|item| item.role == Role::Assistant);
     let Some(&reply) = session.history().iter().rev().find(is_reply) else { return Vec::new() };
-    let has_come = |other: &&EntryId| session.history().last().is_some_and(|newest| *other <= newest);
+    let newest = *session.history().last().expect("it holds the reply");
+    let is_recorded = |id: u32| matches!(log.get(EntryId(id)), Some(Entry::Recorded(_)));
+    if (reply.0..newest.0).any(is_recorded) {
+        return Vec::new();
+    }
+    let has_come = |other: &&EntryId| **other <= newest;
     let answers = exchanges.of(reply).iter().filter(|other| **other > reply).filter(has_come);
     std::iter::once(reply).chain(answers.copied()).collect()
 }

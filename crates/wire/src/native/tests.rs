@@ -328,8 +328,13 @@ fn lines_of_version_1_are_read_as_what_they_are_today() {
     let transcript = read_back(file.clone());
     let forms = vec![(EntryId(1), Form { thinking: true, ..Form::WHOLE })];
     let tail = Tail::After { anchor: EntryId(0), kept: Vec::new() };
-    let compaction =
-        Compaction { front: vec![EntryId(0)], summary: Some("so far".into()), tail, forms, native: None };
+    let compaction = Compaction {
+        front: vec![EntryId(0)],
+        summary: Some("so far".into()),
+        tail,
+        forms,
+        ..Compaction::default()
+    };
     let edit = Edit { forms: vec![(EntryId(1), Form { results: true, ..Form::WHOLE })] };
     let expected = [
         said("original"),

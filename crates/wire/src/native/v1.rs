@@ -113,7 +113,14 @@ impl CompactionV1 {
             None => Tail::These(shown.into_iter().collect()),
         };
         let summary = self.summary.map(|summary| summary.text);
-        Compaction { front: self.before, summary, tail, native: self.native, forms: self.forms }
+        Compaction {
+            front: self.before,
+            summary,
+            tail,
+            native: self.native,
+            forms: self.forms,
+            uncut: Vec::new(),
+        }
     }
 }
 
