@@ -2,6 +2,7 @@
 
 use super::branch::Links;
 use super::message::{is_made_up, message_of};
+use super::queue::PromptQueue;
 use super::record::{Record, RecordMessage, UsageLine};
 use crate::jsonl::{JsonlObject, Problems};
 use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
@@ -25,6 +26,9 @@ pub(super) struct ClaudeSession<'m> {
     newest_reply: Option<EntryId>,
     /// The entry of the newest message record.
     pub(super) last: Option<EntryId>,
+    /// That record.
+    pub(super) last_uuid: Option<Box<str>>,
+    pub(super) queue: PromptQueue,
 }
 
 impl<'m> ClaudeSession<'m> {
@@ -39,6 +43,8 @@ impl<'m> ClaudeSession<'m> {
             by_message: HashMap::new(),
             newest_reply: None,
             last: None,
+            last_uuid: None,
+            queue: PromptQueue::default(),
         }
     }
 
@@ -54,7 +60,7 @@ impl<'m> ClaudeSession<'m> {
             return problems.add(object.line, format!("repeats the record {uuid}; the first one counts"));
         }
         match &*record.kind {
-            "user" if record.is_compact_summary == Some(true) => self.take_summary(record, object),
+            "user" if *record.is_compact_summary == Some(true) => self.take_summary(record, object),
             "user" => self.take_user(record, object, problems),
             "assistant" => self.take_reply(record, object),
             "attachment" => self.take_attachment(record, object),
@@ -80,6 +86,7 @@ impl<'m> ClaudeSession<'m> {
 
     fn take_attachment(&mut self, record: &Record<'_>, object: JsonlObject<'_>) {
         let Some(message) = message_of(record, object.text, 0) else { return self.take_link(record) };
+        self.queue.note_said(&message);
         let met = self.met(record, object, self.measure.weigh(&message), 0);
         let id = self.assembly.add(met);
         self.settle(id, record, object);
@@ -88,6 +95,7 @@ impl<'m> ClaudeSession<'m> {
     fn take_user(&mut self, record: &Record<'_>, object: JsonlObject<'_>, problems: &mut Problems) {
         let unpaired = self.unpaired(record, object, problems);
         let Some(message) = message_of(record, object.text, unpaired) else { return };
+        self.queue.note_said(&message);
         let met = self.met(record, object, self.measure.weigh(&message), unpaired);
         let id = self.assembly.answer(met);
         self.settle(id, record, object);
@@ -117,7 +125,7 @@ impl<'m> ClaudeSession<'m> {
     }
 
     fn take_reply(&mut self, record: &Record<'_>, object: JsonlObject<'_>) {
-        let Some(body) = &record.message else { return };
+        let Some(body) = &*record.message else { return };
         let Some(message) = message_of(record, object.text, 0) else { return };
         let weighed = self.measure.weigh(&message);
         let begun = body.id.as_deref().and_then(|id| self.by_message.get(id)).copied();
@@ -171,6 +179,7 @@ impl<'m> ClaudeSession<'m> {
         self.link(id, record.parent_uuid.as_deref(), object.line);
         self.stands.extend(record.uuid.as_deref().map(|uuid| (uuid.into(), Some(id))));
         self.last = Some(id);
+        self.last_uuid = record.uuid.as_deref().map(Box::from);
     }
 
     pub(super) fn link(&mut self, id: EntryId, parent: Option<&str>, line: u64) {
@@ -184,7 +193,9 @@ impl<'m> ClaudeSession<'m> {
     /// The conversation these records make.
     pub(super) fn finish(mut self, source: Arc<dyn ByteSource>, problems: &mut Problems) -> Conversation {
         self.bring_home(problems);
-        let links = Links { ups: self.ups, answers: self.assembly.answered_replies() };
+        self.place_prompts();
+        let (answers, newest) = (self.assembly.answered_replies(), self.assembly.newest());
+        let links = Links { ups: self.ups, answers, newest };
         let tree = links.tree(self.last);
         let made = self.assembly.below(tree.parents, source, Format::ClaudeCode);
         let model = self.replies.iter().rev().find_map(|reply| reply.model.clone());

@@ -4,6 +4,7 @@
 //! message is a line of its own, results included. A compaction names the first entry it keeps, which
 //! lies before it, and pi wraps its summary before showing it.
 
+mod edit;
 mod message;
 mod read;
 mod record;
