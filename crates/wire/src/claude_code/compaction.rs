@@ -18,7 +18,8 @@ impl ClaudeSession<'_> {
         let follows = record.logical_parent_uuid.as_deref().and_then(|uuid| self.stands.get(uuid)).copied();
         let follows = follows.unwrap_or_else(|| self.assembly.newest());
         let kept = record.compact_metadata.as_ref().map(KeptRecords::of).unwrap_or_default();
-        let tail = self.tail_of(&kept, object, problems);
+        let unnamed = record.mark().map_or_else(Vec::new, |mark| mark.tail);
+        let tail = with_unnamed(self.tail_of(&kept, object, problems), unnamed, self.assembly.next_id());
         let name = record.uuid.as_ref().map(Arc::from);
         let id = self.assembly.compact(Compaction { tail, ..Compaction::default() }, name);
         self.ups.extend(follows.map(|up| (id, up)));
@@ -106,6 +107,21 @@ impl ClaudeSession<'_> {
             let mark = self.assembly.edit(forms);
             self.ups.push((mark, at));
         }
+    }
+}
+
+/// A tail with the messages in it that have no record to name, which we noted ourselves.
+fn with_unnamed(tail: Tail, mut unnamed: Vec<EntryId>, next: EntryId) -> Tail {
+    unnamed.retain(|id| *id < next);
+    match tail {
+        Tail::These(mut ids) => {
+            ids.extend(unnamed);
+            ids.sort_unstable();
+            ids.dedup();
+            Tail::These(ids)
+        }
+        Tail::Nothing if !unnamed.is_empty() => Tail::These(unnamed),
+        Tail::Nothing | Tail::From(_) | Tail::After { .. } => tail,
     }
 }
 

@@ -3,7 +3,7 @@
 //! `queue-operation` records say what entered the queue and that something left it. What is `dequeue`d opens a
 //! turn and has a record of its own. What is `remove`d was given to the model between two tools; versions that
 //! write no attachment for it leave no other trace, so the prompt is put where it left the queue. Whether it
-//! has a record after all is known at the end of the file, so a place is kept for it until then.
+//! has a record after all is known when the next reply begins, so a place is kept for it until then.
 
 use super::message::message_of;
 use super::record::Record;
@@ -22,6 +22,8 @@ pub(super) struct PromptQueue {
     given: Vec<(EntryId, QueuedPrompt)>,
     /// Prompts of the queue that have a record of their own.
     recorded: HashSet<Box<str>>,
+    /// The newest place, until the next record follows it.
+    newest_place: Option<EntryId>,
 }
 
 struct QueuedPrompt {
@@ -31,6 +33,11 @@ struct QueuedPrompt {
 }
 
 impl PromptQueue {
+    /// The place that the next record follows, whatever it hangs off.
+    pub(super) fn take_newest_place(&mut self) -> Option<EntryId> {
+        self.newest_place.take()
+    }
+
     /// Takes note of a message that may be one of the queue's.
     pub(super) fn note_said(&mut self, message: &Message) {
         if self.waiting.is_empty() && self.given.is_empty() {
@@ -67,19 +74,17 @@ impl ClaudeSession<'_> {
         let Some(prompt) = self.queue.waiting.pop_front().filter(|prompt| is_prompt(&prompt.text)) else {
             return;
         };
-        let Some(last) = self.last_uuid.clone() else { return };
+        let follows = self.queue.take_newest_place().or(self.last);
         let place = self.assembly.keep_place("queued prompt");
-        // What hangs off the last record follows the prompt from here on.
-        let follows = self.stands.insert(last, Some(place)).flatten();
         self.ups.extend(follows.map(|up| (place, up)));
+        self.queue.newest_place = Some(place);
         self.queue.given.push((place, prompt));
     }
 
-    /// Puts prompts that have no record of their own where they left the queue.
+    /// Puts prompts that were given, and have no record of their own, where they left the queue.
     pub(super) fn place_prompts(&mut self) {
-        let queue = std::mem::take(&mut self.queue);
-        for (place, QueuedPrompt { text, weighed, span }) in queue.given {
-            if !queue.recorded.contains(&text) {
+        for (place, QueuedPrompt { text, weighed, span }) in std::mem::take(&mut self.queue.given) {
+            if !self.queue.recorded.remove(&text) {
                 self.assembly.fill(place, ParsedMessage { weighed, span, part: 0, name: None });
             }
         }

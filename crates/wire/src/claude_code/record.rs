@@ -1,6 +1,7 @@
 //! A line of a Claude Code session, as far as we read it. What we do not name is skipped unread:
 //! `toolUseResult` alone, a second copy of each result, can be half of a file.
 
+use crate::boundary::BoundaryMark;
 use crate::jsonl::{Field, JsonText, TextOrBlocks, object_values};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -40,6 +41,8 @@ pub(super) struct Record<'a> {
     /// What enters it.
     #[serde(borrow, default)]
     pub content: Field<JsonText<'a>>,
+    #[serde(borrow, default)]
+    epitome: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub compact_metadata: Field<CompactMetadata<'a>>,
     #[serde(borrow, default)]
@@ -186,6 +189,11 @@ object_values!(
 );
 
 impl Record<'_> {
+    /// What we noted on a compaction of ours.
+    pub(super) fn mark(&self) -> Option<BoundaryMark> {
+        serde_json::from_str(self.epitome?.get()).ok()
+    }
+
     pub(super) fn is_sidechain(&self) -> bool {
         self.is_sidechain.unwrap_or(false)
     }

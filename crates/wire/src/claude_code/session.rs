@@ -26,8 +26,6 @@ pub(super) struct ClaudeSession<'m> {
     newest_reply: Option<EntryId>,
     /// The entry of the newest message record.
     pub(super) last: Option<EntryId>,
-    /// That record.
-    pub(super) last_uuid: Option<Box<str>>,
     pub(super) queue: PromptQueue,
 }
 
@@ -43,7 +41,6 @@ impl<'m> ClaudeSession<'m> {
             by_message: HashMap::new(),
             newest_reply: None,
             last: None,
-            last_uuid: None,
             queue: PromptQueue::default(),
         }
     }
@@ -152,6 +149,7 @@ impl<'m> ClaudeSession<'m> {
         body: &RecordMessage<'_>,
         met: ParsedMessage,
     ) -> (EntryId, Option<usize>) {
+        self.place_prompts();
         let entry = self.assembly.add(met);
         let reply = (!is_made_up(record, body)).then(|| {
             let model = body.model.as_ref().map(Arc::from);
@@ -179,10 +177,10 @@ impl<'m> ClaudeSession<'m> {
         self.link(id, record.parent_uuid.as_deref(), object.line);
         self.stands.extend(record.uuid.as_deref().map(|uuid| (uuid.into(), Some(id))));
         self.last = Some(id);
-        self.last_uuid = record.uuid.as_deref().map(Box::from);
     }
 
     pub(super) fn link(&mut self, id: EntryId, parent: Option<&str>, line: u64) {
+        self.ups.extend(self.queue.take_newest_place().map(|place| (id, place)));
         let Some(parent) = parent else { return };
         match self.stands.get(parent) {
             Some(up) => self.ups.extend(up.filter(|up| *up != id).map(|up| (id, up))),
@@ -193,7 +191,6 @@ impl<'m> ClaudeSession<'m> {
     /// The conversation these records make.
     pub(super) fn finish(mut self, source: Arc<dyn ByteSource>, problems: &mut Problems) -> Conversation {
         self.bring_home(problems);
-        self.place_prompts();
         let (answers, newest) = (self.assembly.answered_replies(), self.assembly.newest());
         let links = Links { ups: self.ups, answers, newest };
         let tree = links.tree(self.last);

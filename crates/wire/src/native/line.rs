@@ -135,10 +135,10 @@ pub(super) fn each(
 }
 
 fn mended_entries(numbers: &[u64]) -> Option<Problem> {
-    let (first, count) = (numbers.first()?, numbers.len());
-    let what = format!(
-        "added entry {first} holds what is no text, shown as \u{fffd}; {count} such entries, this the first"
-    );
+    let mut what = format!("added entry {} holds what is no text, shown as \u{fffd}", numbers.first()?);
+    if numbers.len() > 1 {
+        what += &format!(" ({} such entries, this the first)", numbers.len());
+    }
     Some(Problem { line: None, what })
 }
 

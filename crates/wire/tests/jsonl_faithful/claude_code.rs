@@ -137,8 +137,13 @@ fn a_prompt_given_to_the_model_between_two_tools_stands_where_it_was_given() {
     ];
     let transcript = read(ClaudeCode, &lines);
     assert_eq!(seen(&transcript), ["go", "call c1 {}", "result c1 out", "no verify", "done"]);
-    // At the end of a file, too, before the result has come.
-    assert_eq!(seen(&read(ClaudeCode, &lines[..4])), ["go", "call c1 {}", "no verify"]);
+    // Until the next reply begins, a record of it may come.
+    assert_eq!(seen(&read(ClaudeCode, &lines[..5])), ["go", "call c1 {}", "result c1 out"]);
+    // It has no id to name, and is kept all the same.
+    let (after, _) = compacted(ClaudeCode, &lines, EntryId(1));
+    assert_eq!(seen(&after), ["SUMMARY", "call c1 {}", "result c1 out", "no verify", "done"]);
+    let (after, _) = compacted(ClaudeCode, &lines, EntryId(3));
+    assert_eq!(seen(&after), ["SUMMARY", "no verify", "done"]);
 }
 
 #[test]
