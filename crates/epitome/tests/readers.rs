@@ -163,7 +163,8 @@ fn reading_time(format: Format, bytes: &Arc<Vec<u8>>) -> Duration {
 #[test]
 fn a_line_four_times_as_long_takes_about_four_times_as_long() {
     for format in [Format::ClaudeCode, Format::Pi, Format::Codex] {
-        let [short, long] = [20_000, 80_000].map(|count| Arc::new(unknown_blocks(format, count).into_bytes()));
+        let [short, long] =
+            [20_000, 80_000].map(|count| Arc::new(unknown_blocks(format, count).into_bytes()));
         let times: Vec<(Duration, Duration)> =
             (0..4).map(|_| (reading_time(format, &short), reading_time(format, &long))).collect();
         let short = times.iter().map(|(short, _)| *short).min().expect("it was read");

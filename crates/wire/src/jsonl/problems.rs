@@ -116,8 +116,8 @@ impl Problems {
         let mut told: Vec<Problem> = self.damages.iter().map(damaged).collect();
         told.sort_by_key(|problem| problem.line);
         told.extend(self.told);
-        told.extend(self.unknown.iter().map(|kind| strange(kind, "passed over")));
-        told.extend(self.carried.iter().map(|kind| strange(kind, "carried as they are")));
+        told.extend(self.unknown.iter().map(|(kind, lines)| strange(kind, *lines, "passed over")));
+        told.extend(self.carried.iter().map(|(kind, lines)| strange(kind, *lines, "carried as they are")));
         if self.untold > 0 {
             told.push(Problem { line: None, what: format!("{} more problems, not listed", self.untold) });
         }
@@ -133,7 +133,7 @@ fn damaged((damage, lines): (&Damage, &LineCount)) -> Problem {
     Problem { line: Some(lines.first), what }
 }
 
-fn strange((kind, lines): (&Box<str>, &LineCount), fate: &str) -> Problem {
+fn strange(kind: &str, lines: LineCount, fate: &str) -> Problem {
     let count = lines.count;
     let what = format!("`{kind}` is no known kind of record; {count} of them {fate}, this the first");
     Problem { line: Some(lines.first), what }

@@ -167,13 +167,13 @@ fn pieces_and_items_nobody_knows_are_carried_and_outputs_find_their_calls() {
 #[test]
 fn letters_between_agents_are_part_of_the_context_and_open_turns() {
     let letter = |text: &str, rest: &str| {
-        let payload = format!(r#"{{"author":"/root","recipient":"/root/a","content":"{text}",{rest}}}"#);
+        let payload = format!(r#"{{"author":"/lead","recipient":"/lead/a","content":"{text}",{rest}}}"#);
         line("inter_agent_communication", &payload)
     };
     let plain = letter("look there", r#""trigger_turn":true"#);
     let sealed = letter("", r#""encrypted_content":"E","trigger_turn":false"#);
     let lines = [message("user", "go"), plain, message("assistant", "1"), sealed];
-    let head = "Message Type: MESSAGE\nTask name: /root/a\nSender: /root\nPayload:\n";
+    let head = "Message Type: MESSAGE\nTask name: /lead/a\nSender: /lead\nPayload:\n";
     let carried = r#"opaque encrypted_content {"type":"encrypted_content","encrypted_content":"E"}"#;
     let expected = ["go", "look there", "1", &format!("{head}+{carried}")];
     assert_eq!(seen(&read(Codex, &lines)), expected);
