@@ -1,6 +1,6 @@
 // Opens a pi session with pi's own session manager and prints what pi would go on with:
 //   PI_DIR=<installed pi-coding-agent> node load.mjs FILE
-//   {"roles":[…],"summary":"…","orphans":N}: orphans are tool results whose call is not in the context.
+//   {"roles":[…],"texts":[…],"summary":"…","orphans":N}: orphans are tool results whose call is not in the context.
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 
@@ -18,4 +18,5 @@ for (const message of convertToLlm(messages)) {
 	for (const block of message.content) if (block.type === "toolCall") calls.add(block.id);
 }
 const summary = messages.find((message) => message.role === "compactionSummary")?.summary ?? null;
-console.log(JSON.stringify({ roles: messages.map((message) => message.role), summary, orphans }));
+const text = ({ content }) => (Array.isArray(content) ? content.map((block) => block.text ?? "").join("") : content);
+console.log(JSON.stringify({ texts: messages.map(text), roles: messages.map((message) => message.role), summary, orphans }));

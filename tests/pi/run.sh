@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Shows that pi itself goes on from a session we compacted: each pi transcript of the corpus is
-# compacted, opened by pi's own session manager, and compared with what we say the model sees.
+# compacted, opened by pi's own session manager, and compared with what we say the model sees. A session with
+# edits of earlier entries is compared as it is.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 cargo build -q -p epitome
@@ -33,4 +34,17 @@ print(f"pi resumes {sys.argv[3].rsplit('/', 1)[1]}: a summary and {len(seen['rol
 PY
     passed=$((passed + 1))
 done
+# What was edited later is shown as pi shows it.
+cp tests/pi/edited.jsonl "$work/edited.jsonl"
+PI_DIR=$PWD/$pi/node_modules/@earendil-works/pi-coding-agent "$pi/node_modules/.bin/node" tests/pi/load.mjs "$work/edited.jsonl" >"$work/seen.json"
+"$epitome" context "$work/edited.jsonl" --to openai-chat >"$work/body.json"
+python3 - "$work/body.json" "$work/seen.json" <<'PY'
+import json, sys
+
+body, seen = (json.load(open(path)) for path in sys.argv[1:3])
+ours = [message["content"] or "" for message in body["messages"]]
+assert ours == seen["texts"], (ours, seen["texts"])
+print(f"pi and we see the same of a session with edits: {len(ours)} messages")
+PY
+passed=$((passed + 1))
 echo "$passed passed, 0 failed"

@@ -96,6 +96,14 @@ pub enum WriteError {
     },
 }
 
+/// The error of reading a file once more to append to it.
+pub(crate) fn read_again(error: ReadError) -> WriteError {
+    match error {
+        ReadError::Read(error) => WriteError::Read(error),
+        other => WriteError::Read(io::Error::other(other)),
+    }
+}
+
 /// How to take back the last compaction of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BoundaryUndo {

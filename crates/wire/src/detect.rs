@@ -12,6 +12,7 @@ mod tests;
 pub(crate) use sample::{DetectSample, has_role};
 
 use crate::document::{View, broken};
+use crate::jsonl::decoded;
 use crate::{ByteSource, FORMATS, Format, ReadError};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -32,6 +33,8 @@ pub fn detect(head: &[u8], source: &dyn ByteSource) -> Result<Format, ReadError>
     }
     let is_cut = fault.is_none() && source.len() > window.len() as u64;
     let (found, broken) = look(text, is_cut);
+    // Of a log with a damaged spot, the lines that are whole still tell what it is.
+    let found = found.or_else(|| fault.as_ref().and_then(|_| look_at_lines(&decoded(&window))));
     found
         .ok_or_else(|| ReadError::Unknown { why: fault.or(broken).unwrap_or_else(|| prefix::describe(text)) })
 }
@@ -75,6 +78,6 @@ fn look_at_rest(text: &str) -> Option<Format> {
 /// The format of the first line that is an object of a known shape. Lines of a document that is
 /// merely spread over several are indented, or not whole.
 fn look_at_lines(text: &str) -> Option<Format> {
-    let lines = text.lines().filter(|line| line.starts_with('{'));
+    let lines = text.lines().map(|line| line.trim_matches('\0')).filter(|line| line.starts_with('{'));
     lines.take(VALUES_MAX).find_map(|line| format_of(View::parse(line).ok()?))
 }

@@ -6,9 +6,18 @@
 //! never came is a note.
 
 use crate::{ByteSource, Format, OriginalPlace, Originals, Span};
-use epitome_core::{Author, CallId, Compaction, Entry, EntryId, Log, MeasuredItem, Role, SizeTable, Sizes};
-use std::collections::HashMap;
+use epitome_core::{
+    Author, CallId, Compaction, Edit, Entry, EntryId, Form, Item, Log, Mark, MeasuredItem, Outcome, Record,
+    Role, SizeTable, Sizes,
+};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// The mark of an edit that the transcript's own tool made.
+pub(crate) fn recorded_edit(forms: Vec<(EntryId, Form)>) -> Mark {
+    let record = Record { outcome: Outcome::Recorded, ..Record::default() };
+    Mark::Edit { edit: Edit { forms }, record: Arc::new(record) }
+}
 
 /// What stands in the place of a result that has not come.
 const UNANSWERED: &str = "unanswered call";
@@ -19,6 +28,12 @@ pub(crate) struct LogBuilder {
     nodes: Vec<BuilderNode>,
     /// Where the results of unanswered calls will stand, by the newest call of each id.
     waiting: HashMap<CallId, EntryId>,
+    /// Entries that do not follow the one before them, with what they follow.
+    jumps: HashMap<EntryId, Option<EntryId>>,
+    /// What the next entry follows, where the conversation went back.
+    resumes: Option<Option<EntryId>>,
+    /// Where the newest result of each call stands.
+    answered: HashMap<CallId, EntryId>,
 }
 
 struct BuilderNode {
@@ -65,10 +80,16 @@ pub(crate) struct BuiltLog {
 impl LogBuilder {
     /// Adds a message, and reserves the places of the results it asks for.
     pub(crate) fn add(&mut self, met: ParsedMessage) -> EntryId {
-        let id = self.next_id();
         let calls = met.weighed.item.calls.clone();
-        self.nodes.push(BuilderNode::of(met));
+        let id = self.push(BuilderNode::of(met));
         self.reserve(id, &calls);
+        id
+    }
+
+    fn push(&mut self, node: BuilderNode) -> EntryId {
+        let id = self.next_id();
+        self.jumps.extend(self.resumes.take().map(|follows| (id, follows)));
+        self.nodes.push(node);
         id
     }
 
@@ -87,8 +108,7 @@ impl LogBuilder {
 
     fn reserve(&mut self, reply: EntryId, calls: &[CallId]) {
         for call in calls {
-            let place = self.next_id();
-            self.nodes.push(BuilderNode::waiting_for(reply));
+            let place = self.push(BuilderNode::waiting_for(reply));
             self.waiting.insert(call.clone(), place);
         }
     }
@@ -104,21 +124,49 @@ impl LogBuilder {
 
     /// Puts results in the place reserved for the first of them; one that answers nothing is added.
     pub(crate) fn answer(&mut self, met: ParsedMessage) -> EntryId {
-        let places: Vec<EntryId> =
-            met.weighed.item.answers.iter().filter_map(|call| self.waiting.remove(call)).collect();
-        let Some(&place) = places.first() else { return self.add(met) };
+        let calls = met.weighed.item.answers.clone();
+        let places: Vec<EntryId> = calls.iter().filter_map(|call| self.waiting.remove(call)).collect();
+        let id = match places.first() {
+            Some(&place) => self.fill(place, met),
+            None => self.add(met),
+        };
+        self.answered.extend(calls.iter().map(|call| (call.clone(), id)));
+        id
+    }
+
+    /// Keeps a place for a message that may turn out to stand here.
+    pub(crate) fn keep_place(&mut self, kind: &str) -> EntryId {
+        self.push(BuilderNode::bare(Entry::Note { kind: kind.into() }))
+    }
+
+    /// Puts a message in a place that was kept.
+    pub(crate) fn fill(&mut self, place: EntryId, met: ParsedMessage) -> EntryId {
         let answers = self.nodes[place.index()].answers;
         self.nodes[place.index()] = BuilderNode { answers, ..BuilderNode::of(met) };
         place
     }
 
+    /// Where the newest result of a call stands.
+    pub(crate) fn answer_to(&self, call: &CallId) -> Option<EntryId> {
+        self.answered.get(call).copied()
+    }
+
+    /// From here on the tool itself shows messages in these forms. A mark: nothing follows it.
+    pub(crate) fn edit(&mut self, forms: Vec<(EntryId, Form)>) -> EntryId {
+        self.push(BuilderNode::bare(Entry::Mark(recorded_edit(forms))))
+    }
+
     /// Adds a compaction. Calls from before it wait no longer: their place is out of view.
     pub(crate) fn compact(&mut self, compaction: Compaction, name: Option<Arc<str>>) -> EntryId {
-        let id = self.next_id();
         self.waiting.clear();
         let entry = Entry::Recorded(Box::new(compaction));
-        self.nodes.push(BuilderNode { name, ..BuilderNode::bare(entry) });
-        id
+        self.push(BuilderNode { name, ..BuilderNode::bare(entry) })
+    }
+
+    /// Goes back to an entry, or before the first: what comes next follows it. Calls made since wait no longer.
+    pub(crate) fn go_back(&mut self, to: Option<EntryId>) {
+        self.waiting.retain(|_, place| Some(*place) <= to);
+        self.resumes = Some(to);
     }
 
     /// The compaction of this id, still open to change.
@@ -129,11 +177,38 @@ impl LogBuilder {
         }
     }
 
-    /// The messages of one side by one author.
+    /// The messages of one side by one author that the newest entry follows.
     pub(crate) fn messages_by(&self, role: Role, author: Author) -> Vec<EntryId> {
-        let is_theirs = |node: &BuilderNode| matches!(&node.entry, Entry::Message(item) if item.role == role && item.author == author);
-        let all = self.nodes.iter().enumerate().filter(|(_, node)| is_theirs(node));
-        all.map(|(at, _)| EntryId(at as u32)).collect()
+        let is_theirs =
+            |id: &EntryId| self.item(*id).is_some_and(|item| item.role == role && item.author == author);
+        let mut ids: Vec<EntryId> =
+            std::iter::successors(self.leaf(), |id| self.parent(*id)).filter(is_theirs).collect();
+        ids.reverse();
+        ids
+    }
+
+    /// The message of this id, where it is one.
+    pub(crate) fn item(&self, id: EntryId) -> Option<&Item> {
+        match &self.nodes.get(id.index())?.entry {
+            Entry::Message(item) => Some(item),
+            Entry::Recorded(_) | Entry::Note { .. } | Entry::Mark(_) => None,
+        }
+    }
+
+    /// What an entry follows in a file whose entries follow each other, but where it went back.
+    pub(crate) fn parent(&self, id: EntryId) -> Option<EntryId> {
+        self.jumps.get(&id).copied().unwrap_or_else(|| self.newest_before(id))
+    }
+
+    /// The newest entry before `end` that others can follow.
+    fn newest_before(&self, end: EntryId) -> Option<EntryId> {
+        let is_mark = |node: &BuilderNode| matches!(node.entry, Entry::Mark(_));
+        self.nodes[..end.index()].iter().rposition(|node| !is_mark(node)).map(|at| EntryId(at as u32))
+    }
+
+    /// The entry that the next one follows.
+    pub(crate) fn leaf(&self) -> Option<EntryId> {
+        self.resumes.unwrap_or_else(|| self.newest())
     }
 
     /// The id the next entry will have.
@@ -141,9 +216,9 @@ impl LogBuilder {
         EntryId(self.nodes.len() as u32)
     }
 
-    /// The newest entry.
+    /// The newest entry that others can follow.
     pub(crate) fn newest(&self) -> Option<EntryId> {
-        self.next_id().0.checked_sub(1).map(EntryId)
+        self.newest_before(self.next_id())
     }
 
     /// For each entry the reply whose result it is, or will be.
@@ -151,9 +226,9 @@ impl LogBuilder {
         self.nodes.iter().map(|node| node.answers).collect()
     }
 
-    /// The log, each entry below the one before it.
+    /// The log, each entry below the one before it, or below what it went back to.
     pub(crate) fn in_line(self, source: Arc<dyn ByteSource>, format: Format) -> BuiltLog {
-        let parents = (0..self.nodes.len() as u32).map(|at| at.checked_sub(1).map(EntryId)).collect();
+        let parents = (0..self.nodes.len() as u32).map(|at| self.parent(EntryId(at))).collect();
         self.below(parents, source, format)
     }
 
@@ -168,7 +243,9 @@ impl LogBuilder {
         let mut originals = Originals::new(source, format);
         let mut names = Vec::with_capacity(self.nodes.len());
         for (node, parent) in self.nodes.into_iter().zip(parents) {
-            let id = log.append(parent, node.entry).expect("a parent comes before its child");
+            let id = log
+                .append(parent, on_path(node.entry, parent, &log))
+                .expect("a parent comes before its child");
             sizes.set(id, node.sizes);
             if !node.spans.is_empty() {
                 originals.put(id, OriginalPlace::Spans { spans: node.spans.into(), part: node.part });
@@ -176,6 +253,18 @@ impl LogBuilder {
             names.push(node.name);
         }
         BuiltLog { log, sizes, originals, names }
+    }
+}
+
+/// An entry as it can be put below `parent`: of an edit, what is shown there at all.
+fn on_path(entry: Entry, parent: Option<EntryId>, log: &Log) -> Entry {
+    match entry {
+        Entry::Mark(Mark::Edit { mut edit, record }) => {
+            let path: HashSet<EntryId> = log.path_of(parent).into_iter().collect();
+            edit.forms.retain(|(id, _)| path.contains(id));
+            Entry::Mark(Mark::Edit { edit, record })
+        }
+        other => other,
     }
 }
 

@@ -50,6 +50,14 @@ impl Originals {
         }
     }
 
+    /// Which of the messages made from its spans a message is.
+    pub(crate) fn part(&self, id: EntryId) -> Option<u32> {
+        match self.places.get(id.index())?.as_ref()? {
+            OriginalPlace::Spans { part, .. } => Some(*part),
+            OriginalPlace::Held(_) => None,
+        }
+    }
+
     fn read(&self, spans: &[Span], part: u32) -> Result<Message, String> {
         let runs: Result<Vec<Vec<u8>>, _> = spans.iter().map(|&span| self.source.slice(span)).collect();
         (self.format.row().decode)(&runs.map_err(|error| error.to_string())?, part)

@@ -334,7 +334,7 @@ fn the_summary_in_a_new_history_of_codexs_stands_where_it_stood() {
 }
 
 #[test]
-fn a_new_history_that_is_no_text_is_left_out_and_told() {
+fn a_new_history_that_is_not_all_text_is_read_and_told() {
     let history = message("user", "one");
     let compacted =
         format!(r#"{{"type":"compacted","payload":{{"message":"S","replacement_history":[{history}]}}}}"#);
@@ -342,7 +342,8 @@ fn a_new_history_that_is_no_text_is_left_out_and_told() {
     let at = bytes.windows(3).rposition(|run| run == b"one").expect("it is in the history");
     bytes[at] = 0xff;
     let transcript = read_bytes(Format::Codex, bytes).expect("it is of this format");
-    assert_eq!((seen(&transcript), transcript.problems.len()), ("<S>".to_owned(), 2));
+    let what = "is not UTF-8 throughout; what cannot be read is shown as \u{fffd}".to_owned();
+    assert_eq!((seen(&transcript), problems(&transcript)), ("<S>, \u{fffd}ne".to_owned(), vec![what]));
 }
 
 #[test]

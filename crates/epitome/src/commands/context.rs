@@ -1,7 +1,7 @@
 //! `epitome context`: what the model would see now.
 
 use crate::cli::ContextArgs;
-use crate::output;
+use crate::output::{self, Page};
 use crate::runner::Runner;
 use crate::transcript_file::TranscriptFile;
 use anyhow::{Context as _, Result};
@@ -17,10 +17,28 @@ pub fn run(args: &ContextArgs) -> Result<()> {
     let session = Runner::default().to_the_end(async { Ok(open.engine.look(&open.opening).await?) })?;
     let fixed = &file.conversation(number).fixed;
     let body = body(&file, fixed, &session.shown()?, args.to, args.max_tokens)?;
+    if !args.read.json {
+        tell_problems(&file);
+    }
     output::write(None, |out| {
         out.write_all(&body)?;
         out.write_all(b"\n").context("cannot write to standard output")
     })
+}
+
+/// Says on standard error that the file is not all it was; the body itself says nothing of it.
+fn tell_problems(file: &TranscriptFile) {
+    let Some(first) = file.transcript.problems.first() else { return };
+    let (count, line) = (file.transcript.problems.len(), first.line.map(|line| format!("line {line} ")));
+    let mut page = Page::default();
+    writeln!(
+        page,
+        "note: oddities of {} survived: {count}, the first: {}{}; `epitome inspect` lists them",
+        file.path.display(),
+        line.unwrap_or_default(),
+        first.what
+    );
+    page.tell();
 }
 
 /// A request body of protocol `to` with `fixed` before these messages.

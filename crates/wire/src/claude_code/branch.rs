@@ -13,6 +13,8 @@ pub(super) struct Links {
     pub ups: Vec<(EntryId, EntryId)>,
     /// For each entry the reply whose result it is.
     pub answers: Vec<Option<EntryId>>,
+    /// The newest entry that others can follow.
+    pub newest: Option<EntryId>,
 }
 
 /// Parents, and the end of the live branch.
@@ -53,8 +55,7 @@ impl Links {
 
     fn live(&self, last: Option<EntryId>, exchanges: &HashMap<EntryId, Vec<EntryId>>) -> HashSet<EntryId> {
         // A result may fill a place before the newest message without ending the branch there.
-        let newest = self.answers.len().checked_sub(1).map(|at| EntryId(at as u32));
-        let from_newest = self.reach(newest, exchanges);
+        let from_newest = self.reach(self.newest, exchanges);
         match last {
             Some(last) if !from_newest.contains(&last) => self.reach(Some(last), exchanges),
             Some(_) | None => from_newest,

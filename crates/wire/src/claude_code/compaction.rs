@@ -3,8 +3,9 @@
 use super::message::message_of;
 use super::record::{CompactMetadata, Record};
 use super::session::ClaudeSession;
-use crate::jsonl::{JsonText, JsonlObject, Problems};
-use epitome_core::{Compaction, EntryId, Tail};
+use crate::jsonl::{Field, JsonText, JsonlObject, Problems};
+use epitome_core::{CallId, Compaction, EntryId, Form, Tail};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 impl ClaudeSession<'_> {
@@ -17,7 +18,8 @@ impl ClaudeSession<'_> {
         let follows = record.logical_parent_uuid.as_deref().and_then(|uuid| self.stands.get(uuid)).copied();
         let follows = follows.unwrap_or_else(|| self.assembly.newest());
         let kept = record.compact_metadata.as_ref().map(KeptRecords::of).unwrap_or_default();
-        let tail = self.tail_of(&kept, object, problems);
+        let unnamed = record.mark().map_or_else(Vec::new, |mark| mark.tail);
+        let tail = with_unnamed(self.tail_of(&kept, object, problems), unnamed, self.assembly.next_id());
         let name = record.uuid.as_ref().map(Arc::from);
         let id = self.assembly.compact(Compaction { tail, ..Compaction::default() }, name);
         self.ups.extend(follows.map(|up| (id, up)));
@@ -75,22 +77,58 @@ impl ClaudeSession<'_> {
         self.assembly.compaction_mut(id).is_some_and(|compaction| compaction.summary.is_none())
     }
 
-    /// Old results were cleared from the prompt; the file keeps them, and so do we.
+    /// Old results and attachments were cleared from the prompt; the file keeps them, and so does the log.
     pub(super) fn take_microcompaction(
         &mut self,
         record: &Record<'_>,
         object: JsonlObject<'_>,
         problems: &mut Problems,
     ) {
-        let cleared =
-            record.microcompact_metadata.as_ref().map_or(0, |metadata| metadata.compacted_tool_ids.len());
-        if cleared > 0 {
-            problems
-                .add(object.line, format!("cleared {cleared} old results from the prompt; shown here whole"));
-        }
         self.take_link(record);
+        let at = record.uuid.as_deref().and_then(|uuid| self.stands.get(uuid)).copied().flatten();
+        let (Some(at), Some(metadata)) = (at, &*record.microcompact_metadata) else { return };
+        let calls: HashSet<CallId> =
+            metadata.compacted_tool_ids.iter().flatten().map(|call| CallId(call.into())).collect();
+        let attachments = metadata.cleared_attachments.iter().flatten();
+        let results: BTreeSet<EntryId> =
+            calls.iter().filter_map(|call| self.assembly.answer_to(call)).collect();
+        let absent = calls.iter().filter(|call| self.assembly.answer_to(call).is_none()).count();
+        if absent > 0 {
+            problems.add(object.line, format!("clears {absent} results that are not in the file"));
+        }
+        // A message that brings other results too stays as it is.
+        let is_cleared = |id: &EntryId| {
+            self.assembly.item(*id).is_some_and(|item| item.answers.iter().all(|call| calls.contains(call)))
+        };
+        let cleared = results.into_iter().filter(is_cleared).map(|id| (id, CLEARED));
+        let gone = attachments.filter_map(|uuid| self.stands.get(&**uuid).copied().flatten());
+        let forms: Vec<(EntryId, Form)> = cleared.chain(gone.map(|id| (id, GONE))).collect();
+        if !forms.is_empty() {
+            let mark = self.assembly.edit(forms);
+            self.ups.push((mark, at));
+        }
     }
 }
+
+/// A tail with the messages in it that have no record to name, which we noted ourselves.
+fn with_unnamed(tail: Tail, mut unnamed: Vec<EntryId>, next: EntryId) -> Tail {
+    unnamed.retain(|id| *id < next);
+    match tail {
+        Tail::These(mut ids) => {
+            ids.extend(unnamed);
+            ids.sort_unstable();
+            ids.dedup();
+            Tail::These(ids)
+        }
+        Tail::Nothing if !unnamed.is_empty() => Tail::These(unnamed),
+        Tail::Nothing | Tail::From(_) | Tail::After { .. } => tail,
+    }
+}
+
+/// How a result is shown that was cleared: by a pointer to it.
+const CLEARED: Form = Form { results: true, ..Form::WHOLE };
+/// An attachment that was cleared is shown no more.
+const GONE: Form = Form { left_out: true, ..Form::WHOLE };
 
 /// The records a boundary keeps, and those that move behind it with them.
 #[derive(Default)]
@@ -103,8 +141,10 @@ struct KeptRecords<'r> {
 
 impl<'r> KeptRecords<'r> {
     fn of(metadata: &'r CompactMetadata<'_>) -> Self {
-        let texts = |uuids: &'r [JsonText<'_>]| uuids.iter().map(|uuid| &**uuid).collect::<Vec<_>>();
-        if let Some(preserved) = &metadata.preserved_messages {
+        let texts = |uuids: &'r Field<Vec<JsonText<'_>>>| {
+            uuids.iter().flatten().map(|uuid| &**uuid).collect::<Vec<_>>()
+        };
+        if let Some(preserved) = &*metadata.preserved_messages {
             let (listed, all) = (texts(&preserved.uuids), texts(&preserved.all_uuids));
             return Self { moved: [&listed[..], &all].concat(), listed, ends: None };
         }

@@ -2,12 +2,14 @@
 //!
 //! A reply is written as a line for each of its blocks, sharing `message.id`; results, progress and
 //! attachments come between. Records hang together by `parentUuid`, a tree with harmless forks and
-//! real rewinds. A compaction is a `compact_boundary` record and a summary; all before it stays.
+//! real rewinds. A compaction is a `compact_boundary` record and a summary; all before it stays. A
+//! `microcompact_boundary` clears old results from the prompt, and is an edit here.
 
 mod attachment;
 mod branch;
 mod compaction;
 mod message;
+mod queue;
 mod read;
 mod record;
 mod session;

@@ -1,5 +1,6 @@
 //! Reading a session file, line by line.
 
+use super::message::QUEUE_OPERATION;
 use super::record::Record;
 use super::session::ClaudeSession;
 use crate::detect::DetectSample;
@@ -9,10 +10,9 @@ use epitome_core::Measure;
 use std::sync::Arc;
 
 /// Records that stand outside the conversation.
-const ASIDES: [&str; 9] = [
+const ASIDES: [&str; 8] = [
     "summary",
     "file-history-snapshot",
-    "queue-operation",
     "custom-title",
     "mode",
     "permission-mode",
@@ -63,6 +63,10 @@ impl FileReader<'_> {
             "user" | "assistant" | "attachment" | "system" | "progress" => {
                 self.known += 1;
                 self.take_in_chain(&record, object, problems);
+            }
+            QUEUE_OPERATION => {
+                self.known += 1;
+                self.main.take_queue_operation(&record, object);
             }
             kind if ASIDES.contains(&kind) => self.known += 1,
             kind => {

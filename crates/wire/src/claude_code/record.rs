@@ -1,9 +1,9 @@
 //! A line of a Claude Code session, as far as we read it. What we do not name is skipped unread:
 //! `toolUseResult` alone, a second copy of each result, can be half of a file.
 
-use crate::jsonl::{JsonText, TextOrBlocks};
+use crate::boundary::BoundaryMark;
+use crate::jsonl::{Field, JsonText, TextOrBlocks, object_values};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 /// One record.
@@ -13,116 +13,124 @@ pub(super) struct Record<'a> {
     #[serde(borrow, rename = "type")]
     pub kind: JsonText<'a>,
     #[serde(borrow, default)]
-    pub subtype: Option<JsonText<'a>>,
+    pub subtype: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub uuid: Option<JsonText<'a>>,
+    pub uuid: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub parent_uuid: Option<JsonText<'a>>,
+    pub parent_uuid: Field<JsonText<'a>>,
     /// Where a boundary, which has no parent, continues from.
     #[serde(borrow, default)]
-    pub logical_parent_uuid: Option<JsonText<'a>>,
+    pub logical_parent_uuid: Field<JsonText<'a>>,
     #[serde(default)]
-    pub is_sidechain: Option<bool>,
+    pub is_sidechain: Field<bool>,
     #[serde(default)]
-    pub is_meta: Option<bool>,
+    pub is_meta: Field<bool>,
     #[serde(default)]
-    pub is_compact_summary: Option<bool>,
+    pub is_compact_summary: Field<bool>,
     #[serde(default)]
-    pub is_api_error_message: Option<bool>,
+    pub is_api_error_message: Field<bool>,
     #[serde(borrow, default)]
-    pub origin: Option<RecordOrigin<'a>>,
+    pub origin: Field<RecordOrigin<'a>>,
     #[serde(borrow, default)]
-    pub message: Option<RecordMessage<'a>>,
+    pub message: Field<RecordMessage<'a>>,
     #[serde(borrow, default)]
     pub attachment: Option<&'a RawValue>,
+    /// What is done to the queue of prompts.
     #[serde(borrow, default)]
-    pub compact_metadata: Option<CompactMetadata<'a>>,
-    #[serde(default)]
-    pub microcompact_metadata: Option<MicrocompactMetadata>,
+    pub operation: Field<JsonText<'a>>,
+    /// What enters it.
+    #[serde(borrow, default)]
+    pub content: Field<JsonText<'a>>,
+    #[serde(borrow, default)]
+    epitome: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub compact_metadata: Field<CompactMetadata<'a>>,
+    #[serde(borrow, default)]
+    pub microcompact_metadata: Field<MicrocompactMetadata<'a>>,
 }
 
 /// Who or what a user record comes from.
 #[derive(Deserialize)]
 pub(super) struct RecordOrigin<'a> {
     #[serde(borrow, default)]
-    pub kind: Option<JsonText<'a>>,
+    pub kind: Field<JsonText<'a>>,
 }
 
 /// An Anthropic message, or a part of one: the lines of a reply each hold a block, and share an id.
 #[derive(Deserialize)]
 pub(super) struct RecordMessage<'a> {
     #[serde(borrow, default)]
-    pub id: Option<JsonText<'a>>,
+    pub id: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub model: Option<JsonText<'a>>,
+    pub model: Field<JsonText<'a>>,
     #[serde(borrow, default)]
     pub content: TextOrBlocks<'a, BlockLine<'a>>,
     #[serde(default)]
-    pub usage: Option<UsageLine>,
+    pub usage: Field<UsageLine>,
 }
 
 /// A block of any type: each type has some of these fields.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct BlockLine<'a> {
     #[serde(borrow, rename = "type", default)]
-    pub kind: Option<JsonText<'a>>,
+    pub kind: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub text: Option<JsonText<'a>>,
+    pub text: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub thinking: Option<JsonText<'a>>,
+    pub thinking: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub signature: Option<JsonText<'a>>,
+    pub signature: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub data: Option<JsonText<'a>>,
+    pub data: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub id: Option<JsonText<'a>>,
+    pub id: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub name: Option<JsonText<'a>>,
+    pub name: Field<JsonText<'a>>,
     #[serde(borrow, default)]
     pub input: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    pub tool_use_id: Option<JsonText<'a>>,
+    pub tool_use_id: Field<JsonText<'a>>,
     #[serde(default)]
-    pub is_error: Option<bool>,
+    pub is_error: Field<bool>,
     #[serde(borrow, default)]
     pub content: TextOrBlocks<'a, PartLine<'a>>,
     #[serde(borrow, default)]
-    pub source: Option<ImageLine<'a>>,
+    pub source: Field<ImageLine<'a>>,
 }
 
 /// A piece of a tool result.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct PartLine<'a> {
     #[serde(borrow, rename = "type", default)]
-    pub kind: Option<JsonText<'a>>,
+    pub kind: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub text: Option<JsonText<'a>>,
+    pub text: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub source: Option<ImageLine<'a>>,
+    pub source: Field<ImageLine<'a>>,
 }
 
 /// Where a picture is.
 #[derive(Deserialize)]
 pub(super) struct ImageLine<'a> {
     #[serde(borrow, default)]
-    pub media_type: Option<JsonText<'a>>,
+    pub media_type: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub data: Option<JsonText<'a>>,
+    pub data: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub url: Option<JsonText<'a>>,
+    pub url: Field<JsonText<'a>>,
 }
 
 /// ReportedUsage as Anthropic reports it.
 #[derive(Clone, Copy, Deserialize)]
 pub(super) struct UsageLine {
     #[serde(default)]
-    pub input_tokens: Option<u64>,
+    pub input_tokens: Field<u64>,
     #[serde(default)]
-    pub output_tokens: Option<u64>,
+    pub output_tokens: Field<u64>,
     #[serde(default)]
-    pub cache_read_input_tokens: Option<u64>,
+    pub cache_read_input_tokens: Field<u64>,
     #[serde(default)]
-    pub cache_creation_input_tokens: Option<u64>,
+    pub cache_creation_input_tokens: Field<u64>,
 }
 
 /// What a boundary says of its compaction.
@@ -130,17 +138,20 @@ pub(super) struct UsageLine {
 #[serde(rename_all = "camelCase")]
 pub(super) struct CompactMetadata<'a> {
     #[serde(borrow, default)]
-    pub preserved_messages: Option<PreservedRecords<'a>>,
+    pub preserved_messages: Field<PreservedRecords<'a>>,
     #[serde(borrow, default)]
-    pub preserved_segment: Option<Segment<'a>>,
+    pub preserved_segment: Field<Segment<'a>>,
 }
 
 /// What was cleared from the prompt without a summary.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct MicrocompactMetadata {
-    #[serde(default)]
-    pub compacted_tool_ids: Vec<IgnoredAny>,
+pub(super) struct MicrocompactMetadata<'a> {
+    #[serde(borrow, default)]
+    pub compacted_tool_ids: Field<Vec<JsonText<'a>>>,
+    /// Attachments that went with them.
+    #[serde(borrow, default, rename = "clearedAttachmentUUIDs")]
+    pub cleared_attachments: Field<Vec<JsonText<'a>>>,
 }
 
 /// The records kept verbatim after a summary. They stay where they are, before the boundary.
@@ -148,10 +159,10 @@ pub(super) struct MicrocompactMetadata {
 #[serde(rename_all = "camelCase")]
 pub(super) struct PreservedRecords<'a> {
     #[serde(borrow, default)]
-    pub uuids: Vec<JsonText<'a>>,
+    pub uuids: Field<Vec<JsonText<'a>>>,
     /// Those and what stands between them in the chain.
     #[serde(borrow, default)]
-    pub all_uuids: Vec<JsonText<'a>>,
+    pub all_uuids: Field<Vec<JsonText<'a>>>,
 }
 
 /// The same by its two ends, from versions that did not list them.
@@ -159,12 +170,30 @@ pub(super) struct PreservedRecords<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Segment<'a> {
     #[serde(borrow, default)]
-    pub head_uuid: Option<JsonText<'a>>,
+    pub head_uuid: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub tail_uuid: Option<JsonText<'a>>,
+    pub tail_uuid: Field<JsonText<'a>>,
 }
 
+object_values!(
+    RecordOrigin<'a>,
+    RecordMessage<'a>,
+    BlockLine<'a>,
+    PartLine<'a>,
+    ImageLine<'a>,
+    UsageLine,
+    CompactMetadata<'a>,
+    MicrocompactMetadata<'a>,
+    PreservedRecords<'a>,
+    Segment<'a>,
+);
+
 impl Record<'_> {
+    /// What we noted on a compaction of ours.
+    pub(super) fn mark(&self) -> Option<BoundaryMark> {
+        serde_json::from_str(self.epitome?.get()).ok()
+    }
+
     pub(super) fn is_sidechain(&self) -> bool {
         self.is_sidechain.unwrap_or(false)
     }

@@ -2,6 +2,7 @@
 
 use super::branch::Links;
 use super::message::{is_made_up, message_of};
+use super::queue::PromptQueue;
 use super::record::{Record, RecordMessage, UsageLine};
 use crate::jsonl::{JsonlObject, Problems};
 use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
@@ -25,6 +26,7 @@ pub(super) struct ClaudeSession<'m> {
     newest_reply: Option<EntryId>,
     /// The entry of the newest message record.
     pub(super) last: Option<EntryId>,
+    pub(super) queue: PromptQueue,
 }
 
 impl<'m> ClaudeSession<'m> {
@@ -39,6 +41,7 @@ impl<'m> ClaudeSession<'m> {
             by_message: HashMap::new(),
             newest_reply: None,
             last: None,
+            queue: PromptQueue::default(),
         }
     }
 
@@ -54,7 +57,7 @@ impl<'m> ClaudeSession<'m> {
             return problems.add(object.line, format!("repeats the record {uuid}; the first one counts"));
         }
         match &*record.kind {
-            "user" if record.is_compact_summary == Some(true) => self.take_summary(record, object),
+            "user" if *record.is_compact_summary == Some(true) => self.take_summary(record, object),
             "user" => self.take_user(record, object, problems),
             "assistant" => self.take_reply(record, object),
             "attachment" => self.take_attachment(record, object),
@@ -80,6 +83,7 @@ impl<'m> ClaudeSession<'m> {
 
     fn take_attachment(&mut self, record: &Record<'_>, object: JsonlObject<'_>) {
         let Some(message) = message_of(record, object.text, 0) else { return self.take_link(record) };
+        self.queue.note_said(&message);
         let met = self.met(record, object, self.measure.weigh(&message), 0);
         let id = self.assembly.add(met);
         self.settle(id, record, object);
@@ -88,6 +92,7 @@ impl<'m> ClaudeSession<'m> {
     fn take_user(&mut self, record: &Record<'_>, object: JsonlObject<'_>, problems: &mut Problems) {
         let unpaired = self.unpaired(record, object, problems);
         let Some(message) = message_of(record, object.text, unpaired) else { return };
+        self.queue.note_said(&message);
         let met = self.met(record, object, self.measure.weigh(&message), unpaired);
         let id = self.assembly.answer(met);
         self.settle(id, record, object);
@@ -117,7 +122,7 @@ impl<'m> ClaudeSession<'m> {
     }
 
     fn take_reply(&mut self, record: &Record<'_>, object: JsonlObject<'_>) {
-        let Some(body) = &record.message else { return };
+        let Some(body) = &*record.message else { return };
         let Some(message) = message_of(record, object.text, 0) else { return };
         let weighed = self.measure.weigh(&message);
         let begun = body.id.as_deref().and_then(|id| self.by_message.get(id)).copied();
@@ -144,6 +149,7 @@ impl<'m> ClaudeSession<'m> {
         body: &RecordMessage<'_>,
         met: ParsedMessage,
     ) -> (EntryId, Option<usize>) {
+        self.place_prompts();
         let entry = self.assembly.add(met);
         let reply = (!is_made_up(record, body)).then(|| {
             let model = body.model.as_ref().map(Arc::from);
@@ -174,6 +180,7 @@ impl<'m> ClaudeSession<'m> {
     }
 
     pub(super) fn link(&mut self, id: EntryId, parent: Option<&str>, line: u64) {
+        self.ups.extend(self.queue.take_newest_place().map(|place| (id, place)));
         let Some(parent) = parent else { return };
         match self.stands.get(parent) {
             Some(up) => self.ups.extend(up.filter(|up| *up != id).map(|up| (id, up))),
@@ -184,7 +191,8 @@ impl<'m> ClaudeSession<'m> {
     /// The conversation these records make.
     pub(super) fn finish(mut self, source: Arc<dyn ByteSource>, problems: &mut Problems) -> Conversation {
         self.bring_home(problems);
-        let links = Links { ups: self.ups, answers: self.assembly.answered_replies() };
+        let (answers, newest) = (self.assembly.answered_replies(), self.assembly.newest());
+        let links = Links { ups: self.ups, answers, newest };
         let tree = links.tree(self.last);
         let made = self.assembly.below(tree.parents, source, Format::ClaudeCode);
         let model = self.replies.iter().rev().find_map(|reply| reply.model.clone());

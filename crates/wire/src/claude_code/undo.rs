@@ -39,7 +39,7 @@ impl Search {
             let logical = record.logical_parent_uuid.as_deref().filter(|uuid| self.uuids.contains(*uuid));
             let follows = logical.map(str::to_owned).or_else(|| self.newest.clone());
             self.found = Some(found(object, &record, follows));
-        } else if record.is_compact_summary == Some(true) {
+        } else if *record.is_compact_summary == Some(true) {
             self.look_at_summary(object, &record);
         }
         if let Some(uuid) = record.uuid.as_deref() {

@@ -24,9 +24,9 @@ pub(crate) fn append(
     let nothing_said = || WriteError::NothingSaid(conversation);
     let conversation = transcript.conversations.get(conversation).ok_or_else(nothing_said)?;
     let (last, follows) = last_record(conversation, source)?.ok_or_else(nothing_said)?;
-    let kept = kept_uuids(conversation, source, boundary)?;
+    let KeptMessages { uuids: kept, unnamed } = kept_messages(conversation, source, boundary)?;
     let ids = RecordIds::new(&last, source.len(), &boundary.summary);
-    let mark = BoundaryMark::new(source.len(), boundary.record.as_deref());
+    let mark = BoundaryMark { tail: unnamed, ..BoundaryMark::new(source.len(), boundary.record.as_deref()) };
     let mut bytes = begin_line(source)?;
     write_line(&mut bytes, &boundary_line(boundary, &ids, &last, follows, &kept, &mark));
     write_line(&mut bytes, &summary_line(boundary, &ids, &last, &mark));
@@ -55,9 +55,17 @@ fn last_record(
     source: &dyn ByteSource,
 ) -> Result<Option<(Envelope, Option<String>)>, WriteError> {
     let branch = conversation.leaf.map_or_else(Vec::new, |leaf| conversation.log.path(leaf));
-    let last = branch.iter().rev().find_map(|id| Some((*id, *conversation.originals.spans(*id)?.last()?)));
-    let Some((id, span)) = last else { return Ok(None) };
-    let envelope = envelope_at(source, id, span)?;
+    let mut last = None;
+    for &id in branch.iter().rev() {
+        let Some(span) = conversation.originals.spans(id).and_then(<[_]>::last) else { continue };
+        // A prompt that waited has no record in the chain.
+        let envelope = envelope_at(source, id, *span)?;
+        if envelope.uuid.is_some() {
+            last = Some((id, envelope));
+            break;
+        }
+    }
+    let Some((id, envelope)) = last else { return Ok(None) };
     // A compaction may come after the last message; its name is that of its boundary record.
     let mut newer = branch.iter().rev().take_while(|other| **other > id);
     let name = newer.find_map(|id| conversation.names.get(id.index())?.as_deref().map(str::to_owned));
@@ -70,20 +78,33 @@ fn envelope_at(source: &dyn ByteSource, id: EntryId, span: Span) -> Result<Envel
     serde_json::from_str(&decoded(&bytes)).map_err(|error| WriteError::Changed { id, why: error.to_string() })
 }
 
-/// The ids of the records kept, in file order: each line of a reply has its own.
-fn kept_uuids(
+/// What is kept of a conversation, as a boundary names it.
+struct KeptMessages {
+    /// The ids of its records, in file order: each line of a reply has its own.
+    uuids: Vec<String>,
+    /// Messages that have no record in the chain: prompts that waited.
+    unnamed: Vec<EntryId>,
+}
+
+fn kept_messages(
     conversation: &Conversation,
     source: &dyn ByteSource,
     boundary: &Boundary,
-) -> Result<Vec<String>, WriteError> {
+) -> Result<KeptMessages, WriteError> {
     let mut spans: Vec<(EntryId, Span)> = Vec::new();
     for id in kept_tail(conversation, boundary)? {
         let own = conversation.originals.spans(id).ok_or(WriteError::NotInFile(id))?;
         spans.extend(own.iter().map(|span| (id, *span)));
     }
     spans.sort_by_key(|(_, span)| span.offset);
-    let uuid = |(id, span)| envelope_at(source, id, span)?.uuid.ok_or(WriteError::NotInFile(id));
-    spans.into_iter().map(uuid).collect()
+    let mut kept = KeptMessages { uuids: Vec::new(), unnamed: Vec::new() };
+    for (id, span) in spans {
+        match envelope_at(source, id, span)?.uuid {
+            Some(uuid) => kept.uuids.push(uuid),
+            None => kept.unnamed.push(id),
+        }
+    }
+    Ok(kept)
 }
 
 fn write_line(bytes: &mut Vec<u8>, line: &impl Serialize) {

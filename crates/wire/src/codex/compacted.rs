@@ -7,21 +7,19 @@
 use super::item::{CompactedItem, Item};
 use super::message::{BARE, message_of};
 use super::rollout::Rollout;
-use crate::Span;
 use crate::boundary::BoundaryMark;
-use crate::jsonl::{JsonlObject, Problems};
+use crate::jsonl::{JsonlObject, Problems, part_of};
 use epitome_core::{Author, Compaction, EntryId, Role, Tail};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
 impl Rollout<'_> {
-    /// Takes a compaction; `within` finds the span of an item of its history.
-    pub(super) fn take_compacted(
+    /// Takes a compaction, which stands on the line `object`.
+    pub(super) fn take_compacted<'a>(
         &mut self,
-        compacted: &CompactedItem<'_>,
+        compacted: &CompactedItem<'a>,
         mark: Option<&BoundaryMark>,
-        object: JsonlObject<'_>,
-        within: impl Fn(&RawValue) -> Span,
+        object: JsonlObject<'a>,
         problems: &mut Problems,
     ) {
         self.end_reply();
@@ -32,7 +30,7 @@ impl Rollout<'_> {
             self.compact(mark.front.clone(), summary, tail);
             return;
         }
-        let Some(history) = &compacted.replacement_history else {
+        let Some(history) = compacted.history() else {
             return self.compact(
                 self.assembly.messages_by(Role::User, Author::Person),
                 summary,
@@ -41,31 +39,24 @@ impl Rollout<'_> {
         };
         // Where the summary stands in the new history, what is before it stays before it.
         let (before, after) =
-            history.split_at(summary_at(history, compacted.message.as_deref()).unwrap_or(0));
+            history.split_at(summary_at(&history, compacted.message.as_deref()).unwrap_or(0));
         let first = self.assembly.next_id();
-        self.take_history(before, object, &within, problems);
+        self.take_history(before, object, problems);
         let before = (first.0..self.assembly.next_id().0).map(EntryId).collect();
         let skipped = usize::from(is_summary(after.first(), compacted.message.as_deref()));
         self.compact(before, summary, Tail::Nothing);
-        self.take_history(&after[skipped..], object, &within, problems);
+        self.take_history(&after[skipped..], object, problems);
     }
 
     fn compact(&mut self, front: Vec<EntryId>, summary: Option<Arc<str>>, tail: Tail) {
         self.assembly.compact(Compaction { front, summary, tail, ..Compaction::default() }, None);
     }
 
-    fn take_history(
-        &mut self,
-        items: &[&RawValue],
-        object: JsonlObject<'_>,
-        within: impl Fn(&RawValue) -> Span,
-        problems: &mut Problems,
-    ) {
+    fn take_history<'a>(&mut self, items: &[&'a RawValue], object: JsonlObject<'a>, problems: &mut Problems) {
         for raw in items {
             match serde_json::from_str::<Item<'_>>(raw.get()) {
                 Ok(item) => {
-                    let object = JsonlObject { span: within(raw), ..object };
-                    self.take_item(&item, raw.get(), object, BARE, problems);
+                    self.take_item(&item, raw.get(), part_of(object, raw.get()), BARE, problems);
                 }
                 Err(error) => {
                     problems.add(object.line, format!("holds an item that cannot be read ({error})"))

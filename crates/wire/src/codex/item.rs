@@ -1,7 +1,7 @@
 //! The lines of a rollout and the items in them, as far as we read them.
 
 use crate::boundary::BoundaryMark;
-use crate::jsonl::{JsonText, TextOrBlocks};
+use crate::jsonl::{Field, JsonText, TextOrBlocks, object_values};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -12,32 +12,38 @@ pub(super) struct RolloutLine<'a> {
     pub kind: JsonText<'a>,
     #[serde(borrow)]
     pub payload: &'a RawValue,
+    #[serde(borrow, default)]
+    epitome: Option<&'a RawValue>,
+}
+
+impl RolloutLine<'_> {
     /// What we noted on a compaction of ours.
-    #[serde(default)]
-    pub epitome: Option<BoundaryMark>,
+    pub(super) fn mark(&self) -> Option<BoundaryMark> {
+        serde_json::from_str(self.epitome?.get()).ok()
+    }
 }
 
 /// Something that went to or from the model, of any type: each type has some of these fields.
 #[derive(Deserialize)]
 pub(super) struct Item<'a> {
     #[serde(borrow, rename = "type", default)]
-    pub kind: Option<JsonText<'a>>,
+    pub kind: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub id: Option<JsonText<'a>>,
+    pub id: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub role: Option<JsonText<'a>>,
+    pub role: Field<JsonText<'a>>,
     #[serde(borrow, default)]
     pub content: TextOrBlocks<'a, ContentPiece<'a>>,
     #[serde(borrow, default)]
-    pub call_id: Option<JsonText<'a>>,
+    pub call_id: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub name: Option<JsonText<'a>>,
+    pub name: Field<JsonText<'a>>,
     /// A JSON string for functions, an object for tool searches.
     #[serde(borrow, default)]
     pub arguments: Option<&'a RawValue>,
     /// What a free-form tool is given.
     #[serde(borrow, default)]
-    pub input: Option<JsonText<'a>>,
+    pub input: Option<&'a RawValue>,
     /// What a local shell is asked to run.
     #[serde(borrow, default)]
     pub action: Option<&'a RawValue>,
@@ -49,16 +55,18 @@ pub(super) struct Item<'a> {
     #[serde(borrow, default)]
     pub summary: TextOrBlocks<'a, ContentPiece<'a>>,
     #[serde(borrow, default)]
-    pub encrypted_content: Option<JsonText<'a>>,
+    pub encrypted_content: Field<JsonText<'a>>,
 }
 
 /// A piece of a message, a result or a reasoning.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct ContentPiece<'a> {
+    #[serde(borrow, rename = "type", default)]
+    pub kind: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub text: Option<JsonText<'a>>,
+    pub text: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub image_url: Option<JsonText<'a>>,
+    pub image_url: Field<JsonText<'a>>,
 }
 
 /// What a session begins with.
@@ -67,50 +75,83 @@ pub(super) struct SessionMeta<'a> {
     #[serde(borrow, default)]
     pub base_instructions: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    pub dynamic_tools: Option<Vec<&'a RawValue>>,
+    pub dynamic_tools: Option<&'a RawValue>,
 }
 
 /// What a turn begins with.
 #[derive(Deserialize)]
 pub(super) struct TurnContext<'a> {
     #[serde(borrow, default)]
-    pub model: Option<JsonText<'a>>,
+    pub model: Field<JsonText<'a>>,
 }
 
-/// An event, as far as it counts tokens.
+/// An event, as far as it says what the conversation came to.
 #[derive(Deserialize)]
-pub(super) struct TokenEvent<'a> {
+pub(super) struct RolloutEvent<'a> {
     #[serde(borrow, rename = "type", default)]
-    pub kind: Option<JsonText<'a>>,
+    pub kind: Field<JsonText<'a>>,
+    /// What tokens were counted.
     #[serde(default)]
-    pub info: Option<TokenInfo>,
+    pub info: Field<TokenInfo>,
+    /// How many turns the person took back.
+    #[serde(default)]
+    pub num_turns: Field<u64>,
 }
 
 /// What a token count tells.
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 pub(super) struct TokenInfo {
     #[serde(default)]
-    pub last_token_usage: Option<UsageLine>,
+    pub last_token_usage: Field<UsageLine>,
+    /// All of the session's, which each new count adds to.
     #[serde(default)]
-    pub model_context_window: Option<u64>,
+    pub total_token_usage: Field<UsageLine>,
+    #[serde(default)]
+    pub model_context_window: Field<u64>,
 }
 
 /// ReportedUsage as OpenAI reports it: the input includes what was cached.
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) struct UsageLine {
     #[serde(default)]
-    pub input_tokens: u64,
+    pub input_tokens: Field<u64>,
     #[serde(default)]
-    pub cached_input_tokens: u64,
+    pub cached_input_tokens: Field<u64>,
     #[serde(default)]
-    pub output_tokens: u64,
+    pub output_tokens: Field<u64>,
 }
 
 /// A compaction: the history that takes the place of all before it.
 #[derive(Deserialize)]
 pub(super) struct CompactedItem<'a> {
     #[serde(borrow, default)]
-    pub message: Option<JsonText<'a>>,
+    pub message: Field<JsonText<'a>>,
+    /// A list of items; something else counts as none.
     #[serde(borrow, default)]
-    pub replacement_history: Option<Vec<&'a RawValue>>,
+    pub replacement_history: Option<&'a RawValue>,
 }
+
+impl<'a> CompactedItem<'a> {
+    /// The items of the new history; none where it is not there.
+    pub(super) fn history(&self) -> Option<Vec<&'a RawValue>> {
+        serde_json::from_str(self.replacement_history?.get()).ok()
+    }
+}
+
+/// What one agent of a session wrote to another.
+#[derive(Deserialize)]
+pub(super) struct AgentLetter<'a> {
+    #[serde(borrow, default)]
+    pub author: Field<JsonText<'a>>,
+    #[serde(borrow, default)]
+    pub recipient: Field<JsonText<'a>>,
+    #[serde(borrow, default)]
+    pub content: Field<JsonText<'a>>,
+    #[serde(borrow, default)]
+    pub encrypted_content: Field<JsonText<'a>>,
+    /// Whether the recipient is to begin a turn with it.
+    #[serde(default)]
+    pub trigger_turn: Field<bool>,
+}
+
+object_values!(ContentPiece<'a>, TokenInfo, UsageLine);

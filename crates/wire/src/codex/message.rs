@@ -1,10 +1,11 @@
 //! From the items of a message to the message, and who wrote it.
 
-use super::item::{ContentPiece, Item, RolloutLine};
-use crate::jsonl::{JsonText, TextOrBlocks, decoded};
-use crate::protocol::read::image_at;
+use super::item::{AgentLetter, ContentPiece, Item, RolloutLine};
+use crate::jsonl::{JsonText, RawList, TextOrBlocks, decoded};
+use crate::protocol::read::{block_of, image_at};
 use crate::unpaired::{UNPAIRED, unpaired};
 use epitome_core::{Author, Block, Call, CallId, Message, Opaque, ResultPart, Role, ToolResult};
+use serde_json::json;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -30,18 +31,21 @@ pub(super) const BARE: u32 = 1;
 pub(super) const NO_CALL: u32 = 2;
 
 /// What an item is to the conversation.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemKind {
     /// Part of a reply.
     Reply,
     /// The answer to a call.
     Output,
+    /// The answer to a call that is carried as it is, and so is this.
+    CarriedOutput,
     /// A message of the user's or the developer's side.
     Said,
-    /// An unreadable summary the provider made.
-    Sealed,
+    /// Something the harness gave the model that we carry: a summary only the provider can read, more tools.
+    Carried,
     /// Nothing the model sees.
     Unseen,
-    /// Nothing we know.
+    /// Nothing we know. What is no message and no output, the model put out.
     Unknown,
 }
 
@@ -49,7 +53,7 @@ pub(super) enum ItemKind {
 pub(super) fn kind_of(item: &Item<'_>) -> ItemKind {
     match item.kind.as_deref().unwrap_or_default() {
         "message" if item.role.as_deref() == Some("assistant") => ItemKind::Reply,
-        "message" => ItemKind::Said,
+        "message" | AGENT_MESSAGE => ItemKind::Said,
         "reasoning"
         | "function_call"
         | "custom_tool_call"
@@ -58,10 +62,19 @@ pub(super) fn kind_of(item: &Item<'_>) -> ItemKind {
         | "web_search_call"
         | "image_generation_call" => ItemKind::Reply,
         "function_call_output" | "custom_tool_call_output" | "tool_search_output" => ItemKind::Output,
-        "compaction" | "compaction_summary" | "context_compaction" => ItemKind::Sealed,
-        "ghost_snapshot" => ItemKind::Unseen,
+        "compaction" | "compaction_summary" | "context_compaction" | "additional_tools" => ItemKind::Carried,
+        "ghost_snapshot" | "compaction_trigger" => ItemKind::Unseen,
+        kind if kind.ends_with("_call_output") => ItemKind::CarriedOutput,
         _ => ItemKind::Unknown,
     }
+}
+
+/// The type of an item that another agent of the session wrote.
+const AGENT_MESSAGE: &str = "agent_message";
+
+/// Whether another agent of the session wrote it.
+pub(super) fn is_letter(item: &Item<'_>) -> bool {
+    item.kind.as_deref() == Some(AGENT_MESSAGE)
 }
 
 /// Makes the message of these runs again.
@@ -69,9 +82,9 @@ pub(crate) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
     let mut whole: Option<Message> = None;
     for run in runs {
         let text = decoded(run);
-        let json = if part & BARE == 0 { payload_of(&text)? } else { &text };
-        let item: Item<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
-        let more = message_of(&item, json, part & NO_CALL != 0);
+        let json = if part & BARE == 0 { item_on(&text)? } else { Cow::Borrowed(&*text) };
+        let item: Item<'_> = serde_json::from_str(&json).map_err(|error| error.to_string())?;
+        let more = message_of(&item, &json, part & NO_CALL != 0);
         match &mut whole {
             Some(message) => message.blocks.extend(more.blocks),
             None => whole = Some(more),
@@ -80,29 +93,62 @@ pub(crate) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
     whole.ok_or_else(|| "the message stands nowhere".into())
 }
 
-/// The item on a line of the rollout, as it stands there.
-pub(super) fn payload_of(line: &str) -> Result<&str, String> {
+/// The item on a line of the rollout, as it stands there, or as Codex makes it of a letter.
+pub(super) fn item_on(line: &str) -> Result<Cow<'_, str>, String> {
     let line: RolloutLine<'_> = serde_json::from_str(line).map_err(|error| error.to_string())?;
-    Ok(line.payload.get())
+    match &*line.kind {
+        LETTER => letter_item(line.payload.get()).map(Cow::Owned).map_err(|error| error.to_string()),
+        _ => Ok(Cow::Borrowed(line.payload.get())),
+    }
+}
+
+/// The type of a line that holds what one agent wrote to another.
+pub(super) const LETTER: &str = "inter_agent_communication";
+
+/// The item by which Codex gives the model a letter.
+pub(super) fn letter_item(payload: &str) -> serde_json::Result<String> {
+    let letter: AgentLetter<'_> = serde_json::from_str(payload)?;
+    let (author, recipient) = (read(&letter.author), read(&letter.recipient));
+    let content = match &*letter.encrypted_content {
+        None => json!([{ "type": "input_text", "text": read(&letter.content) }]),
+        Some(sealed) => {
+            let kind = if *letter.trigger_turn == Some(true) { "NEW_TASK" } else { "MESSAGE" };
+            let head = format!("Message Type: {kind}\nTask name: {recipient}\nSender: {author}\nPayload:\n");
+            json!([
+                { "type": "input_text", "text": head },
+                { "type": "encrypted_content", "encrypted_content": &**sealed },
+            ])
+        }
+    };
+    serde_json::to_string(
+        &json!({ "type": AGENT_MESSAGE, "author": author, "recipient": recipient, "content": content }),
+    )
 }
 
 /// The message of one item; `json` is its text.
 pub(super) fn message_of(item: &Item<'_>, json: &str, no_call: bool) -> Message {
-    match kind_of(item) {
-        ItemKind::Reply => {
-            Message { role: Role::Assistant, author: Author::Model, blocks: reply_blocks(item, json) }
+    let blocks = match kind_of(item) {
+        ItemKind::Output => return output_message(item, json, no_call),
+        ItemKind::CarriedOutput if no_call => {
+            let text = unpaired(read(&item.call_id), json);
+            return Message::text(Role::User, Author::Harness, text);
         }
-        ItemKind::Output => output_message(item, no_call),
-        ItemKind::Said => said(item),
-        ItemKind::Sealed | ItemKind::Unseen | ItemKind::Unknown => {
-            Message { role: Role::User, author: Author::Harness, blocks: vec![opaque(item, json)] }
+        ItemKind::CarriedOutput => {
+            return Message { role: Role::Tool, author: Author::Tool, blocks: vec![opaque(item, json)] };
         }
-    }
+        ItemKind::Said => return said(item, json),
+        ItemKind::Carried | ItemKind::Unseen => {
+            return Message { role: Role::User, author: Author::Harness, blocks: vec![opaque(item, json)] };
+        }
+        ItemKind::Reply => reply_blocks(item, json),
+        ItemKind::Unknown => vec![opaque(item, json)],
+    };
+    Message { role: Role::Assistant, author: Author::Model, blocks }
 }
 
 fn reply_blocks(item: &Item<'_>, json: &str) -> Vec<Block> {
     match item.kind.as_deref() {
-        Some("message") => blocks_of(&item.content),
+        Some("message") => blocks_of(&item.content, &RawList::at(json, CONTENT)),
         Some(_) | None => vec![reply_block(item, json)],
     }
 }
@@ -114,12 +160,15 @@ fn reply_block(item: &Item<'_>, json: &str) -> Block {
             signature: item.encrypted_content.as_ref().map(Arc::from),
             redacted: false,
         },
-        "function_call" => Block::Call(call(item, &owned(&item.name), arguments(item), false)),
-        "tool_search_call" => Block::Call(call(item, "tool_search", arguments(item), false)),
+        "function_call" => Block::Call(call(item, &owned(&item.name), inside(item.arguments), false)),
+        "tool_search_call" => Block::Call(call(item, "tool_search", inside(item.arguments), false)),
         "local_shell_call" => {
             Block::Call(call(item, "local_shell", item.action.map_or("{}", RawValue::get).into(), false))
         }
-        "custom_tool_call" => Block::Call(call(item, &owned(&item.name), owned(&item.input), true)),
+        "custom_tool_call" => {
+            let input = item.input.map_or_else(|| "".into(), |_| inside(item.input));
+            Block::Call(call(item, &owned(&item.name), input, true))
+        }
         _ => opaque(item, json),
     }
 }
@@ -128,15 +177,15 @@ fn call(item: &Item<'_>, name: &str, input: Arc<str>, freeform: bool) -> Call {
     Call { id: CallId(owned(&item.call_id)), name: name.into(), input, freeform }
 }
 
-/// Arguments as JSON: what is inside where they came as a string.
-fn arguments(item: &Item<'_>) -> Arc<str> {
-    let raw = item.arguments.map_or("{}", RawValue::get);
+/// What a call is given: what is inside where it came as a string, else the JSON.
+fn inside(given: Option<&RawValue>) -> Arc<str> {
+    let raw = given.map_or("{}", RawValue::get);
     serde_json::from_str::<Cow<'_, str>>(raw).map_or_else(|_| raw.into(), Into::into)
 }
 
-fn output_message(item: &Item<'_>, no_call: bool) -> Message {
+fn output_message(item: &Item<'_>, json: &str, no_call: bool) -> Message {
     let result =
-        ToolResult { call: CallId(owned(&item.call_id)), parts: output_parts(item), is_error: false };
+        ToolResult { call: CallId(owned(&item.call_id)), parts: output_parts(item, json), is_error: false };
     if no_call {
         let text = unpaired(&result.call, &result.text());
         return Message::text(Role::User, Author::Harness, text);
@@ -144,29 +193,23 @@ fn output_message(item: &Item<'_>, no_call: bool) -> Message {
     Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }
 }
 
-fn output_parts(item: &Item<'_>) -> Vec<ResultPart> {
-    if let Some(found) = item.tools {
-        return vec![ResultPart::Text { text: found.get().into() }];
-    }
-    match &item.output {
-        TextOrBlocks::Nothing => Vec::new(),
-        TextOrBlocks::Text(text) => vec![ResultPart::Text { text: text.into() }],
-        TextOrBlocks::Blocks(pieces) => pieces.iter().map(part_of).collect(),
+fn output_parts(item: &Item<'_>, json: &str) -> Vec<ResultPart> {
+    match item.tools {
+        Some(found) => vec![ResultPart::Text { text: found.get().into() }],
+        None => parts_of(&item.output, &RawList::at(json, &["output"])),
     }
 }
 
-fn part_of(piece: &ContentPiece<'_>) -> ResultPart {
-    match &piece.image_url {
-        Some(url) => ResultPart::Image(image_at(url)),
-        None => ResultPart::Text { text: owned(&piece.text) },
-    }
-}
+/// Where an item has its pieces.
+const CONTENT: &[&str] = &["content"];
 
-fn said(item: &Item<'_>) -> Message {
-    let blocks = blocks_of(&item.content);
+fn said(item: &Item<'_>, json: &str) -> Message {
+    let blocks = blocks_of(&item.content, &RawList::at(json, CONTENT));
     let (role, author) = match item.role.as_deref() {
         Some("developer" | "system") => (Role::System, Author::Harness),
-        _ if joined_text(&blocks).is_some_and(is_harness_text) => (Role::User, Author::Harness),
+        _ if is_letter(item) || joined_text(&blocks).is_some_and(is_harness_text) => {
+            (Role::User, Author::Harness)
+        }
         _ => (Role::User, Author::Person),
     };
     Message { role, author, blocks }
@@ -185,18 +228,31 @@ fn is_harness_text(text: &str) -> bool {
     HARNESS_BEGINNINGS.iter().any(|beginning| text.trim_start().starts_with(beginning))
 }
 
-fn blocks_of(content: &TextOrBlocks<'_, ContentPiece<'_>>) -> Vec<Block> {
+fn blocks_of(content: &TextOrBlocks<'_, ContentPiece<'_>>, raws: &RawList<'_>) -> Vec<Block> {
+    parts_of(content, raws).into_iter().map(block_of).collect()
+}
+
+/// The pieces of a content; `raws` is the same as it stands in the item.
+fn parts_of(content: &TextOrBlocks<'_, ContentPiece<'_>>, raws: &RawList<'_>) -> Vec<ResultPart> {
     match content {
         TextOrBlocks::Nothing => Vec::new(),
-        TextOrBlocks::Text(text) => vec![Block::text(&**text)],
-        TextOrBlocks::Blocks(pieces) => pieces.iter().map(block_of).collect(),
+        TextOrBlocks::Text(text) => vec![ResultPart::Text { text: text.into() }],
+        TextOrBlocks::Blocks(pieces) => {
+            pieces.iter().enumerate().map(|(at, piece)| part_of(piece, || raws.element(at))).collect()
+        }
+        TextOrBlocks::Other => {
+            vec![ResultPart::Opaque(Opaque { kind: "".into(), json: raws.whole().into() })]
+        }
     }
 }
 
-fn block_of(piece: &ContentPiece<'_>) -> Block {
-    match &piece.image_url {
-        Some(url) => Block::Image(image_at(url)),
-        None => Block::text(owned(&piece.text)),
+/// A piece: a text, a picture, or something we carry (a file, a refusal, what is encrypted).
+fn part_of<'a>(piece: &ContentPiece<'_>, raw: impl FnOnce() -> &'a str) -> ResultPart {
+    let kind = piece.kind.as_deref().unwrap_or_default();
+    match (kind, &*piece.text, &*piece.image_url) {
+        ("input_text" | "output_text" | "text" | "", Some(text), _) => ResultPart::Text { text: text.into() },
+        ("input_image" | "", _, Some(url)) => ResultPart::Image(image_at(url)),
+        _ => ResultPart::Opaque(Opaque { kind: kind.into(), json: raw().into() }),
     }
 }
 
@@ -210,5 +266,9 @@ fn opaque(item: &Item<'_>, json: &str) -> Block {
 }
 
 fn owned(text: &Option<JsonText<'_>>) -> Arc<str> {
-    text.as_deref().unwrap_or_default().into()
+    read(text).into()
+}
+
+fn read<'t>(text: &'t Option<JsonText<'_>>) -> &'t str {
+    text.as_deref().unwrap_or_default()
 }

@@ -1,9 +1,10 @@
 //! Reading a rollout, line by line.
 
-use super::item::{CompactedItem, Item, RolloutLine, SessionMeta, TokenEvent, TurnContext};
+use super::item::{CompactedItem, Item, RolloutEvent, RolloutLine, SessionMeta, TurnContext};
+use super::message::{LETTER, letter_item};
 use super::rollout::Rollout;
 use crate::detect::DetectSample;
-use crate::jsonl::{JsonlObject, Problems, each_object, part_of};
+use crate::jsonl::{JsonlObject, Problems, each_object};
 use crate::{ByteSource, Format, ReadError, Transcript};
 use epitome_core::Measure;
 use serde_json::value::RawValue;
@@ -34,6 +35,18 @@ pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result
     Ok(Transcript { format: Format::Codex, conversations: vec![conversation], problems: problems.told() })
 }
 
+/// Lines that say nothing to the model. Newer versions keep what they know of the surroundings, of usage and of
+/// risks on lines of their own.
+const ASIDES: [&str; 7] = [
+    "inter_agent_communication_metadata",
+    "world_state",
+    "retained_context",
+    "security_risk_score",
+    "token_usage_record",
+    "realtime_item",
+    "rollout_reference",
+];
+
 /// Takes one line; true where it is one of Codex's.
 fn take(
     rollout: &mut Rollout<'_>,
@@ -47,29 +60,26 @@ fn take(
             let item: Item<'_> = serde_json::from_str(payload)?;
             rollout.take_item(&item, payload, object, 0, problems);
         }
+        LETTER => {
+            let json = letter_item(payload)?;
+            rollout.take_item(&serde_json::from_str(&json)?, &json, object, 0, problems);
+        }
         "event_msg" => {
-            if let Ok(event) = serde_json::from_str::<TokenEvent<'_>>(payload) {
+            if let Ok(event) = serde_json::from_str::<RolloutEvent<'_>>(payload) {
                 rollout.take_event(&event);
             }
         }
         "session_meta" => take_meta(rollout, payload),
         "turn_context" => {
-            if let Ok(TurnContext { model: Some(model) }) = serde_json::from_str(payload) {
-                rollout.fixed.model = Some((&model).into());
+            if let Ok(context) = serde_json::from_str::<TurnContext<'_>>(payload) {
+                rollout.fixed.model = context.model.as_ref().map(Arc::from).or(rollout.fixed.model.take());
             }
         }
         "compacted" => {
-            let mut compacted: CompactedItem<'_> = serde_json::from_str(payload)?;
-            if object.text.len() != object.span.len as usize {
-                problems.add(
-                    object.line,
-                    "holds a new history that, being no UTF-8, cannot be found again; left out",
-                );
-                compacted.replacement_history = Some(Vec::new());
-            }
-            let within = |raw: &RawValue| part_of(object, raw.get()).span;
-            rollout.take_compacted(&compacted, line.epitome.as_ref(), object, within, problems);
+            let compacted: CompactedItem<'_> = serde_json::from_str(payload)?;
+            rollout.take_compacted(&compacted, line.mark().as_ref(), object, problems);
         }
+        kind if ASIDES.contains(&kind) => {}
         kind => {
             problems.add_unknown(object.line, kind);
             return Ok(false);
@@ -87,10 +97,12 @@ fn take_meta(rollout: &mut Rollout<'_>, payload: &str) {
     }
     let Ok(meta) = serde_json::from_str::<SessionMeta<'_>>(payload) else { return };
     let instructions = meta.base_instructions.and_then(|raw| serde_json::from_str(raw.get()).ok());
+    let tools: Vec<&RawValue> =
+        meta.dynamic_tools.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     if rollout.fixed.system.is_empty() {
         rollout.fixed.system.extend(instructions.map(|instructions| match instructions {
             Instructions::Plain(text) | Instructions::Inside { text } => text,
         }));
-        rollout.fixed.tools = meta.dynamic_tools.iter().flatten().map(|tool| tool.get().into()).collect();
+        rollout.fixed.tools = tools.into_iter().map(|tool| tool.get().into()).collect();
     }
 }

@@ -1,11 +1,11 @@
 //! The items of a rollout on their way into a log.
 
-use super::item::{Item, TokenEvent, UsageLine};
-use super::message::{ItemKind, NO_CALL, kind_of, message_of};
+use super::item::{Item, RolloutEvent, TokenInfo, UsageLine};
+use super::message::{BARE, ItemKind, NO_CALL, is_letter, kind_of, message_of};
 use crate::jsonl::{JsonlObject, Problems};
 use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
 use crate::{ByteSource, Conversation, FixedParts, Format, RecordedReply, ReportedUsage};
-use epitome_core::{CallId, EntryId, Measure, Message, Role};
+use epitome_core::{Author, CallId, EntryId, Item as LogItem, Measure, Message, Role};
 use std::sync::Arc;
 
 /// A rollout as far as it has been read.
@@ -16,6 +16,10 @@ pub(super) struct Rollout<'m> {
     replies: Vec<RecordedReply>,
     /// The reply whose items are still coming.
     open: Option<EntryId>,
+    /// Where the turns of this branch begin.
+    turns: Vec<EntryId>,
+    /// The newest token count.
+    counted: Option<TokenInfo>,
 }
 
 impl<'m> Rollout<'m> {
@@ -26,6 +30,8 @@ impl<'m> Rollout<'m> {
             fixed: FixedParts::default(),
             replies: Vec::new(),
             open: None,
+            turns: Vec::new(),
+            counted: None,
         }
     }
 
@@ -40,12 +46,15 @@ impl<'m> Rollout<'m> {
     ) {
         match kind_of(item) {
             ItemKind::Reply => self.take_reply(item, json, object, part),
-            ItemKind::Output => self.take_output(item, json, object, part, problems),
+            ItemKind::Output | ItemKind::CarriedOutput => {
+                self.take_output(item, json, object, part, problems);
+            }
             ItemKind::Said => self.take_said(item, json, object, part),
-            ItemKind::Sealed => self.add(item, &message_of(item, json, false), object, part),
+            ItemKind::Carried => drop(self.add(item, &message_of(item, json, false), object, part)),
             ItemKind::Unseen => {}
             ItemKind::Unknown => {
-                problems.add_unknown(object.line, item.kind.as_deref().unwrap_or("item without a type"));
+                problems.add_carried(object.line, item.kind.as_deref().unwrap_or("item without a type"));
+                self.take_reply(item, json, object, part);
             }
         }
     }
@@ -87,28 +96,66 @@ impl<'m> Rollout<'m> {
         if message.role == Role::System && self.assembly.newest().is_none() {
             return self.fixed.system.push(message.said().into());
         }
-        self.add(item, &message, object, part);
+        let entry = self.add(item, &message, object, part);
+        // What a compaction carries over is of no turn: taking turns back goes to before the compaction.
+        if part & BARE == 0 && (message.author == Author::Person || is_letter(item)) {
+            self.turns.push(entry);
+        }
     }
 
-    fn add(&mut self, item: &Item<'_>, message: &Message, object: JsonlObject<'_>, part: u32) {
+    fn add(&mut self, item: &Item<'_>, message: &Message, object: JsonlObject<'_>, part: u32) -> EntryId {
         self.open = None;
         let name = item.id.as_ref().map(Arc::from);
         let met = ParsedMessage { weighed: self.measure.weigh(message), span: object.span, part, name };
-        self.assembly.answer(met);
+        self.assembly.answer(met)
     }
 
-    /// A token count ends the reply it counts; repeats of it are for the screen.
-    pub(super) fn take_event(&mut self, event: &TokenEvent<'_>) {
-        if event.kind.as_deref() != Some("token_count") {
+    /// Takes an event, of which most are for the screen.
+    pub(super) fn take_event(&mut self, event: &RolloutEvent<'_>) {
+        match (event.kind.as_deref(), *event.info, *event.num_turns) {
+            (Some("token_count"), Some(info), _) => self.take_count(info),
+            (Some("thread_rolled_back"), _, Some(turns)) => self.roll_back(turns),
+            _ => {}
+        }
+    }
+
+    /// A token count ends the reply it counts. Counts are repeated when rate limits change, before the next
+    /// reply and in the middle of it: what adds nothing to the total is none.
+    fn take_count(&mut self, info: TokenInfo) {
+        self.fixed.window = info.model_context_window.or(self.fixed.window);
+        let Some(usage) = *info.last_token_usage else { return };
+        let is_repeat = self.counted.is_some_and(|counted| {
+            counted.total_token_usage == info.total_token_usage
+                && (info.total_token_usage.is_some() || *counted.last_token_usage == Some(usage))
+        });
+        self.counted = Some(info);
+        if is_repeat {
             return;
         }
-        let Some(info) = &event.info else { return };
-        self.fixed.window = info.model_context_window.or(self.fixed.window);
-        let Some(usage) = info.last_token_usage else { return };
         self.open = None;
         if let Some(reply) = self.replies.last_mut() {
             reply.usage = reply.usage.or_else(|| usage_of(usage));
         }
+    }
+
+    /// Takes back the newest turns, with what the harness said at their beginning. What came before the first
+    /// turn stays.
+    fn roll_back(&mut self, turns: u64) {
+        let kept = self.turns.len().saturating_sub(turns as usize);
+        let (Some(&first), Some(&cut)) = (self.turns.first(), self.turns.get(kept)) else { return };
+        let mut to = self.assembly.parent(cut);
+        while let Some(id) = to.filter(|id| *id > first && self.is_beginning(*id)) {
+            to = self.assembly.parent(id);
+        }
+        self.turns.truncate(kept);
+        self.assembly.go_back(to);
+        self.end_reply();
+    }
+
+    /// Whether a message is one of those the harness puts before what a person says.
+    fn is_beginning(&self, id: EntryId) -> bool {
+        let is_harness = |item: &LogItem| item.author == Author::Harness && item.role != Role::Assistant;
+        self.assembly.item(id).is_some_and(is_harness)
     }
 
     /// Items from here on belong to no reply that has begun.
@@ -117,7 +164,7 @@ impl<'m> Rollout<'m> {
     }
 
     pub(super) fn finish(self, source: Arc<dyn ByteSource>) -> Conversation {
-        let leaf = self.assembly.newest();
+        let leaf = self.assembly.leaf();
         let made = self.assembly.in_line(source, Format::Codex);
         Conversation {
             log: made.log,
@@ -134,9 +181,9 @@ impl<'m> Rollout<'m> {
 /// The normalised figures; none where all are zero.
 fn usage_of(line: UsageLine) -> Option<ReportedUsage> {
     let usage = ReportedUsage {
-        prompt: line.input_tokens,
-        output: line.output_tokens,
-        cache_read: line.cached_input_tokens,
+        prompt: line.input_tokens.unwrap_or(0),
+        output: line.output_tokens.unwrap_or(0),
+        cache_read: line.cached_input_tokens.unwrap_or(0),
         cache_write: 0,
     };
     (usage != ReportedUsage::default()).then_some(usage)

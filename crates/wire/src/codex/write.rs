@@ -1,15 +1,17 @@
 //! Appending a compaction the way Codex does, and finding the last one to take it back.
 
 use super::item::Item;
-use super::message::{ItemKind, kind_of, message_of, payload_of};
+use super::message::{ItemKind, item_on, kind_of, message_of};
 use crate::boundary::{
-    Boundary, BoundaryMark, BoundaryUndo, LastCompaction, WriteError, begin_line, kept_tail, take_back,
+    Boundary, BoundaryMark, BoundaryUndo, LastCompaction, WriteError, begin_line, kept_tail, read_again,
+    take_back,
 };
-use crate::jsonl::{JsonText, JsonlObject, Problems, decoded, each_object};
+use crate::jsonl::{Field, JsonText, JsonlObject, Problems, decoded, each_object};
 use crate::{ByteSource, Conversation, ReadError, Transcript};
 use epitome_core::EntryId;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 /// The bytes that add a compaction to the end of `source`: one record with the new history in full.
 ///
@@ -33,7 +35,9 @@ pub(crate) fn append(
         ..BoundaryMark::new(source.len(), boundary.record.as_deref())
     };
     let payload = Payload { message: &boundary.summary, replacement_history: history };
-    let line = NewLine { timestamp: &boundary.timestamp, r#type: "compacted", payload, epitome: mark };
+    let ordinal = next_ordinal(source)?;
+    let line =
+        NewLine { timestamp: &boundary.timestamp, ordinal, r#type: "compacted", payload, epitome: mark };
     let mut bytes = begin_line(source)?;
     serde_json::to_writer(&mut bytes, &line)
         .expect("strings and numbers are JSON, and memory can be written");
@@ -44,6 +48,8 @@ pub(crate) fn append(
 #[derive(Serialize)]
 struct NewLine<'a> {
     timestamp: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ordinal: Option<u64>,
     r#type: &'a str,
     payload: Payload<'a>,
     epitome: BoundaryMark,
@@ -53,6 +59,24 @@ struct NewLine<'a> {
 struct Payload<'a> {
     message: &'a str,
     replacement_history: Vec<Box<RawValue>>,
+}
+
+/// The number of the next line, where the lines of a rollout are numbered: one that repeats, or is missing,
+/// ends what newer versions list of a session.
+fn next_ordinal(source: &dyn ByteSource) -> Result<Option<u64>, WriteError> {
+    #[derive(Deserialize)]
+    struct NumberedLine {
+        #[serde(default)]
+        ordinal: Field<u64>,
+    }
+    let mut newest = None;
+    each_object(source, &mut Problems::default(), |object, _| {
+        let line: NumberedLine = serde_json::from_str(object.text)?;
+        newest = newest.max(*line.ordinal);
+        Ok(())
+    })
+    .map_err(read_again)?;
+    Ok(newest.and_then(|newest: u64| newest.checked_add(1)))
 }
 
 /// The items of these messages, as they stand in the file.
@@ -76,17 +100,20 @@ fn items_of(
 /// The item in a run of bytes, which is a line or the item itself. A result without its call, which
 /// is shown as text, is written as text too.
 fn item_of(run: &str, conversation: &Conversation, id: EntryId) -> Result<Box<RawValue>, String> {
-    let json = payload_of(run).unwrap_or(run);
-    let item: Item<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let json = item_on(run).unwrap_or(Cow::Borrowed(run));
+    let item: Item<'_> = serde_json::from_str(&json).map_err(|error| error.to_string())?;
     let answers = conversation.log.item(id).is_some_and(|light| !light.answers.is_empty());
     match kind_of(&item) {
-        ItemKind::Output if !answers => Ok(user_item(&message_of(&item, json, true).said())),
+        ItemKind::Output | ItemKind::CarriedOutput if !answers => {
+            Ok(user_item(&message_of(&item, &json, true).said()))
+        }
         ItemKind::Output
+        | ItemKind::CarriedOutput
         | ItemKind::Reply
         | ItemKind::Said
-        | ItemKind::Sealed
+        | ItemKind::Carried
         | ItemKind::Unseen
-        | ItemKind::Unknown => serde_json::from_str(json).map_err(|error| error.to_string()),
+        | ItemKind::Unknown => serde_json::from_str(&json).map_err(|error| error.to_string()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! for those after it is found out on one thread, in order. How many threads there are and how they
 //! take turns makes no difference to what comes out.
 
+use super::line_text::has_half_pair;
 use crate::{ByteSource, ReadError, Span};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -157,7 +158,8 @@ fn parse_chunk<T>(offset: u64, chunk: &[u8], parse: &impl Fn(&str) -> Option<T>)
         batch.lines += 1;
         if !bytes.trim_ascii_start().is_empty() {
             let line = text.map_or_else(|| str::from_utf8(bytes).ok(), |text| text.get(start..end));
-            let found = match line.and_then(parse) {
+            let sound = line.filter(|line| !has_half_pair(line));
+            let found = match sound.and_then(parse) {
                 Some(parsed) => LineContent::Parsed(parsed),
                 None => LineContent::Bytes { bytes: bytes.into(), is_ended: newline.is_some() },
             };

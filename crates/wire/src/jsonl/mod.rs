@@ -3,17 +3,24 @@
 //! What an object means is left to the reader of each format.
 
 mod ahead;
+mod apart;
+mod field;
+mod line_text;
 mod problems;
+mod raw_list;
 mod text;
 
+pub(crate) use field::{Field, FieldValue, object_values};
+pub(crate) use line_text::decoded;
 pub(crate) use problems::Problems;
+pub(crate) use raw_list::RawList;
 pub(crate) use text::{JsonText, TextOrBlocks};
 
 use crate::{ByteSource, Lines, ReadError, SourceLine, Span};
 use ahead::{LineContent, each_line_ahead};
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use std::borrow::Cow;
+use apart::take_apart;
+use line_text::LineText;
+use problems::Damage;
 
 /// One object of a file.
 #[derive(Clone, Copy)]
@@ -22,8 +29,10 @@ pub(crate) struct JsonlObject<'a> {
     pub line: u64,
     /// Where it stands.
     pub span: Span,
-    /// Its JSON.
+    /// Its JSON, mended where it was no text.
     pub text: &'a str,
+    /// The line it is of.
+    line_text: &'a LineText<'a>,
 }
 
 /// Hands each object of `source` to `take`, in order.
@@ -90,74 +99,25 @@ fn take_line(
     problems: &mut Problems,
     take: &mut impl FnMut(JsonlObject<'_>, &mut Problems) -> serde_json::Result<()>,
 ) {
-    let text = decoded(line.bytes);
-    if matches!(text, Cow::Owned(_)) {
-        problems.add(line.number, "is not UTF-8 throughout; what cannot be read is shown as \u{fffd}");
+    let text = LineText::of(line.bytes);
+    if text.has_other_bytes() {
+        problems.add_damage(line.number, Damage::NotUtf8);
     }
-    let whole = JsonlObject { line: line.number, span: line.span, text: &text };
+    if text.has_half_pairs {
+        problems.add_damage(line.number, Damage::HalfPair);
+    }
+    let whole = JsonlObject { line: line.number, span: line.span, text: &text.text, line_text: &text };
     if let Err(error) = take(whole, problems) {
         take_apart(whole, &error, line.is_ended, problems, take);
     }
 }
 
-/// The text of a line; bytes that are no text become the replacement character.
-pub(crate) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
-    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
-}
-
-/// Takes a line that is not one object: several of them, or one cut off, or no JSON at all.
-fn take_apart(
-    whole: JsonlObject<'_>,
-    refusal: &serde_json::Error,
-    is_ended: bool,
-    problems: &mut Problems,
-    take: &mut impl FnMut(JsonlObject<'_>, &mut Problems) -> serde_json::Result<()>,
-) {
-    if whole.text.len() != whole.span.len as usize {
-        return problems
-            .add(whole.line, "is not one object, and being no UTF-8 cannot be taken apart; left out");
-    }
-    let mut pieces = serde_json::Deserializer::from_str(whole.text).into_iter::<&RawValue>();
-    let mut taken = 0;
-    for piece in &mut pieces {
-        let Ok(piece) = piece else {
-            problems.add(whole.line, broken(is_ended, taken));
-            return;
-        };
-        match take(part_of(whole, piece.get()), problems) {
-            Ok(()) => taken += 1,
-            Err(_) => problems.add(whole.line, format!("cannot be read ({refusal}); left out")),
-        }
-    }
-    if taken > 1 {
-        problems.add(whole.line, format!("holds {taken} objects with no newline between; all are taken"));
-    }
-}
-
-fn broken(is_ended: bool, taken: usize) -> String {
-    match (is_ended, taken) {
-        (false, 0) => "is cut off, as a last line is while it is written; the file is taken up to it".into(),
-        (false, _) => format!("is cut off after {taken} objects, which are taken"),
-        (true, 0) => "is not JSON; left out".into(),
-        (true, _) => format!("is not JSON after its first {taken} objects, which are taken"),
-    }
-}
-
 /// The object that `piece`, a slice of the text of `whole`, stands for.
 pub(crate) fn part_of<'a>(whole: JsonlObject<'a>, piece: &'a str) -> JsonlObject<'a> {
-    let skipped = (piece.as_ptr() as usize).wrapping_sub(whole.text.as_ptr() as usize);
-    let span = Span { offset: whole.span.offset + skipped as u64, len: piece.len() as u32 };
-    JsonlObject { line: whole.line, span, text: piece }
-}
-
-/// The raw elements of the `content` list of a JSON object; none where it has no such list.
-pub(crate) fn raw_content(object: &str) -> Vec<&RawValue> {
-    #[derive(Deserialize)]
-    struct ContentField<'a> {
-        #[serde(borrow)]
-        content: Vec<&'a RawValue>,
-    }
-    serde_json::from_str::<ContentField<'_>>(object).map_or_else(|_| Vec::new(), |holder| holder.content)
+    let skipped = whole.line_text.bytes_between(whole.text, piece);
+    let len = whole.line_text.bytes_between(piece, &piece[piece.len()..]) as u32;
+    let span = Span { offset: whole.span.offset + skipped, len };
+    JsonlObject { span, text: piece, ..whole }
 }
 
 #[cfg(test)]
@@ -185,7 +145,7 @@ mod tests {
     fn two_objects_on_a_line_are_both_taken() {
         let (numbers, told) = read(b"{\"n\":1}{\"n\":2}\n{\"n\":3}\n");
         assert_eq!(numbers, [1, 2, 3]);
-        assert_eq!(told, ["Some(1) holds 2 objects with no newline between; all are taken"]);
+        assert_eq!(told, ["Some(1) holds several records with no newline between; all are taken"]);
     }
 
     #[test]
@@ -203,8 +163,54 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_do_not_stop_reading() {
-        let (numbers, told) = read(b"{\"n\":1,\"t\":\"\xff\"}\nno json\n{\"m\":1}\n{\"n\":2}\n");
+        let (numbers, told) = read(b"{\"n\":1,\"t\":\"\xff\"}\nno json\n{\"m\":1}\n{\"n\":2}\n\xff\n");
         assert_eq!(numbers, [1, 2]);
-        assert_eq!(told.len(), 3);
+        assert_eq!(
+            told,
+            [
+                "Some(1) is not UTF-8 throughout; what cannot be read is shown as \u{fffd} (2 such lines, this the first)",
+                "Some(2) is not JSON; left out (2 such lines, this the first)",
+                "Some(3) cannot be read (missing field `n`); left out",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_whole_in_a_damaged_line_is_taken() {
+        let damaged = "Some(1) is damaged; the whole records in it are taken, the rest is left out";
+        let cases: [(&[u8], &[u32], &[&str]); 7] = [
+            (b"{\"n\":1,\"t\":\"ha{\"n\":2}\n", &[2], &[damaged]),
+            (b"{\"n\":1,\"deep\":{\"n\":7},\"t{\"n\":2}\n", &[2], &[damaged]),
+            (b"{\"n\":1}{\"n\":2,\"t\":\"ha\n{\"n\":3}\n", &[1, 3], &[damaged]),
+            (
+                b"\0\0\0{\"n\":1}\0\0\n\0\0\n{\"n\":2}\n",
+                &[1, 2],
+                &[
+                    "Some(1) holds zero bytes, as a disk leaves where it lost something; what else is there is taken (2 such lines, this the first)",
+                ],
+            ),
+            (
+                b"[{\"n\":1}]\n\"n\"\n{\"n\":2}\n",
+                &[2],
+                &["Some(1) is JSON, but no record; left out (2 such lines, this the first)"],
+            ),
+            (
+                b"{\"n\":1}\n{\"n\":2}{\"n\":3",
+                &[1, 2],
+                &["Some(2) is damaged; the whole records in it are taken, the rest is left out"],
+            ),
+            (b"{\"n\":{\"n\":{\"n\":{\"n\n", &[], &["Some(1) is not JSON; left out"]),
+        ];
+        for (bytes, numbers, told) in cases {
+            let expected = (numbers.to_vec(), told.iter().map(|what| (*what).to_owned()).collect());
+            assert_eq!(read(bytes), expected, "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn a_line_of_many_beginnings_is_given_up_soon() {
+        let mut bytes = br#"{"n":"#.repeat(200_000);
+        bytes.extend(b"\n{\"n\":1}\n");
+        assert_eq!(read(&bytes), (vec![1], vec!["Some(1) is not JSON; left out".into()]));
     }
 }

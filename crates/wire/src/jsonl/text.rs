@@ -1,6 +1,7 @@
 //! Strings that borrow from the line they stand on, and content that is a string or a list.
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use super::field::{Field, FieldValue, skip_map};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,6 +20,12 @@ impl Deref for JsonText<'_> {
     }
 }
 
+impl<'a> From<Cow<'a, str>> for JsonText<'a> {
+    fn from(text: Cow<'a, str>) -> Self {
+        Self(text)
+    }
+}
+
 impl From<&JsonText<'_>> for Arc<str> {
     fn from(text: &JsonText<'_>) -> Self {
         Self::from(&*text.0)
@@ -28,26 +35,28 @@ impl From<&JsonText<'_>> for Arc<str> {
 /// What a message says: a string, or a list of blocks.
 #[derive(Debug, Default)]
 pub(crate) enum TextOrBlocks<'a, B> {
-    /// Nothing, or something that is neither.
+    /// It is not there.
     #[default]
     Nothing,
     /// A string.
     Text(JsonText<'a>),
-    /// Blocks.
+    /// Blocks; one that is no object is the default of its type.
     Blocks(Vec<B>),
+    /// Something that is neither, to be carried as it is.
+    Other,
 }
 
 impl<B> TextOrBlocks<'_, B> {
-    /// Its blocks; none where it is a string.
+    /// Its blocks; none where it is no list.
     pub(crate) fn blocks(&self) -> &[B] {
         match self {
             Self::Blocks(blocks) => blocks,
-            Self::Nothing | Self::Text(_) => &[],
+            Self::Nothing | Self::Text(_) | Self::Other => &[],
         }
     }
 }
 
-impl<'de: 'a, 'a, B: Deserialize<'de>> Deserialize<'de> for TextOrBlocks<'a, B> {
+impl<'de: 'a, 'a, B: FieldValue<'de> + Default> Deserialize<'de> for TextOrBlocks<'a, B> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(Either(PhantomData))
     }
@@ -56,7 +65,7 @@ impl<'de: 'a, 'a, B: Deserialize<'de>> Deserialize<'de> for TextOrBlocks<'a, B> 
 /// Tells a string from a list without holding either twice, as an untagged enum would.
 struct Either<'a, B>(PhantomData<(&'a (), B)>);
 
-impl<'de: 'a, 'a, B: Deserialize<'de>> Visitor<'de> for Either<'a, B> {
+impl<'de: 'a, 'a, B: FieldValue<'de> + Default> Visitor<'de> for Either<'a, B> {
     type Value = TextOrBlocks<'a, B>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -75,16 +84,31 @@ impl<'de: 'a, 'a, B: Deserialize<'de>> Visitor<'de> for Either<'a, B> {
         Ok(TextOrBlocks::Nothing)
     }
 
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(TextOrBlocks::Other)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(TextOrBlocks::Other)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(TextOrBlocks::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(TextOrBlocks::Other)
+    }
+
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut blocks = Vec::new();
-        while let Some(block) = list.next_element()? {
-            blocks.push(block);
+        while let Some(block) = list.next_element::<Field<B>>()? {
+            blocks.push(block.into_option().unwrap_or_default());
         }
         Ok(TextOrBlocks::Blocks(blocks))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(TextOrBlocks::Nothing)
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        skip_map(map).map(|()| TextOrBlocks::Other)
     }
 }

@@ -3,10 +3,12 @@
 use super::header::FileLayout;
 use super::mark::WrittenMark;
 use super::v1::EntryV1;
+use crate::jsonl::decoded;
 use crate::{ByteSource, FixedParts, Lines, Problem, ReadError, Slice, Span};
 use epitome_core::{EntryId, Mark, Message};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// One line of what was added, of any version.
@@ -105,24 +107,39 @@ pub fn next_pass(source: Arc<dyn ByteSource>) -> Result<u64, ReadError> {
     Ok(last.saturating_add(1))
 }
 
-/// Hands out each added line with where it stands in the file; a problem where they end badly.
+/// Hands out each added line with where it stands in the file; what had to be mended, and where they end badly.
 pub(super) fn each(
     source: &Arc<dyn ByteSource>,
     layout: &FileLayout,
     mut take: impl FnMut(Span, AddedLine),
-) -> Result<Option<Problem>, ReadError> {
+) -> Result<Vec<Problem>, ReadError> {
     let start = layout.added_start();
     let window = Slice::new(source.clone(), start, source.len().saturating_sub(start));
-    let mut lines = Lines::of(&window);
+    let (mut lines, mut mended, mut end) = (Lines::of(&window), Vec::new(), None);
     while let Some(line) = lines.next()? {
-        match serde_json::from_slice(line.bytes) {
+        let text = decoded(line.bytes);
+        if matches!(text, Cow::Owned(_)) {
+            mended.push(line.number);
+        }
+        match serde_json::from_str(&text) {
             Ok(added) => take(Span { offset: start + line.span.offset, len: line.span.len }, added),
             Err(_) if line.bytes.is_empty() => {}
-            Err(_) if !line.is_ended => return Ok(Some(cut_off(line.number))),
-            Err(error) => return Ok(Some(unreadable(line.number, &error))),
+            Err(_) if !line.is_ended => end = Some(cut_off(line.number)),
+            Err(error) => {
+                end = Some(unreadable(line.number, &error));
+                break;
+            }
         }
     }
-    Ok(None)
+    Ok(mended_entries(&mended).into_iter().chain(end).collect())
+}
+
+fn mended_entries(numbers: &[u64]) -> Option<Problem> {
+    let mut what = format!("added entry {} holds what is no text, shown as \u{fffd}", numbers.first()?);
+    if numbers.len() > 1 {
+        what += &format!(" ({} such entries, this the first)", numbers.len());
+    }
+    Some(Problem { line: None, what })
 }
 
 fn cut_off(number: u64) -> Problem {

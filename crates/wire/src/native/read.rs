@@ -4,7 +4,7 @@ use super::header::FileLayout;
 use super::line::{self, AddedLine};
 use super::v1::UpgradedEntry;
 use crate::boundary::branch_messages;
-use crate::jsonl::Problems;
+use crate::jsonl::{Problems, decoded};
 use crate::{
     ByteSource, Conversation, FixedParts, Format, OriginalPlace, Originals, Problem, ReadError,
     RecordedReply, Span, Transcript,
@@ -27,9 +27,9 @@ pub fn read(
     transcript.problems.extend(differing_count(&transcript, &layout));
     let is_born_native = layout.is_born_native();
     let mut growth = Growth { transcript, measure, is_born_native, problems: Problems::default() };
-    let problem = line::each(&source, &layout, |span, added| growth.take(span, added))?;
+    let ends = line::each(&source, &layout, |span, added| growth.take(span, added))?;
     let Growth { mut transcript, problems, .. } = growth;
-    transcript.problems.extend(problems.told().into_iter().chain(problem));
+    transcript.problems.extend(problems.told().into_iter().chain(ends));
     Ok(transcript)
 }
 
@@ -54,7 +54,7 @@ const BORN_MAX: usize = 4096;
 /// The message of an entry line.
 pub(crate) fn decode(runs: &[Vec<u8>], _part: u32) -> Result<Message, String> {
     let line = runs.first().map_or(&[][..], Vec::as_slice);
-    let added: AddedLine = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let added: AddedLine = serde_json::from_str(&decoded(line)).map_err(|error| error.to_string())?;
     added.message.ok_or_else(|| "its line holds no message".to_owned())
 }
 

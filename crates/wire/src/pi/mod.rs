@@ -2,8 +2,10 @@
 //!
 //! From version 2 on entries have ids and form a tree; in version 1 their order is all there is. Each
 //! message is a line of its own, results included. A compaction names the first entry it keeps, which
-//! lies before it, and pi wraps its summary before showing it.
+//! lies before it, or writes the messages it keeps out, and pi wraps its summary before showing it. A
+//! `context_edit` changes what is shown of an earlier entry.
 
+mod edit;
 mod message;
 mod read;
 mod record;

@@ -54,7 +54,7 @@ pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result
 }
 
 /// Roles of messages pi knows.
-const ROLES: [&str; 7] =
+pub(super) const ROLES: [&str; 7] =
     ["user", "assistant", "toolResult", "bashExecution", "system", "custom", "hookMessage"];
 
 /// Takes one entry; true where it is one of pi's.
@@ -70,17 +70,13 @@ fn take(
             problems.add_unknown(object.line, "message without a body");
             return Ok(false);
         }
-        "message" if !record.message.as_ref().is_some_and(|body| ROLES.contains(&&*body.role)) => {
+        "message" if !record.message.as_ref().is_some_and(|body| ROLES.contains(&body.role())) => {
             problems.add_unknown(object.line, "message of a role pi does not have");
             session.take_aside(&record, object, problems);
         }
         "message" | "custom_message" | "branch_summary" => session.take_message(&record, object, problems),
         "compaction" => session.take_compaction(&record, object, problems),
-        "context_edit" => {
-            problems
-                .add(object.line, "edits an earlier entry (`context_edit`); shown here as it was first said");
-            session.take_aside(&record, object, problems);
-        }
+        "context_edit" => session.take_edit(&record, object, problems),
         kind => {
             let is_known = ASIDES.contains(&kind);
             if !is_known {

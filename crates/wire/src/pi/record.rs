@@ -1,8 +1,7 @@
 //! A line of a pi session, as far as we read it.
 
-use crate::jsonl::{JsonText, TextOrBlocks};
+use crate::jsonl::{Field, JsonText, TextOrBlocks, object_values};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 /// One entry, of any type: each type has some of these fields.
@@ -12,84 +11,100 @@ pub(super) struct Record<'a> {
     #[serde(borrow, rename = "type")]
     pub kind: JsonText<'a>,
     #[serde(default)]
-    pub version: Option<u32>,
+    pub version: Field<u32>,
     #[serde(borrow, default)]
-    pub id: Option<JsonText<'a>>,
+    pub id: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub parent_id: Option<JsonText<'a>>,
+    pub parent_id: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub message: Option<AnyMessage<'a>>,
+    pub message: Field<AnyMessage<'a>>,
     /// What a `custom_message` says.
     #[serde(borrow, default)]
     pub content: TextOrBlocks<'a, BlockLine<'a>>,
     #[serde(borrow, default)]
-    pub summary: Option<JsonText<'a>>,
+    pub summary: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub first_kept_entry_id: Option<JsonText<'a>>,
+    pub first_kept_entry_id: Field<JsonText<'a>>,
     #[serde(default)]
-    pub first_kept_entry_index: Option<usize>,
-    #[serde(default)]
-    pub system_message: Option<IgnoredAny>,
+    pub first_kept_entry_index: Field<usize>,
     #[serde(borrow, default)]
-    pub model_id: Option<JsonText<'a>>,
+    pub system_message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub model_id: Field<JsonText<'a>>,
+    /// The messages a compaction keeps, written out.
+    #[serde(borrow, default)]
+    pub retained_tail: Option<&'a RawValue>,
+    /// The entry that is shown otherwise from here on.
+    #[serde(borrow, default)]
+    pub target_id: Field<JsonText<'a>>,
+    /// What it says instead; none where it is shown no more.
+    #[serde(borrow, default)]
+    pub replacement: Field<Replacement<'a>>,
+}
+
+/// What takes the place of a message's content.
+#[derive(Deserialize)]
+pub(super) struct Replacement<'a> {
+    #[serde(borrow, default)]
+    pub content: TextOrBlocks<'a, BlockLine<'a>>,
 }
 
 /// A message of any role.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AnyMessage<'a> {
-    #[serde(borrow)]
-    pub role: JsonText<'a>,
+    #[serde(borrow, default)]
+    pub role: Field<JsonText<'a>>,
     #[serde(borrow, default)]
     pub content: TextOrBlocks<'a, BlockLine<'a>>,
     #[serde(borrow, default)]
-    pub model: Option<JsonText<'a>>,
+    pub model: Field<JsonText<'a>>,
     #[serde(default)]
-    pub usage: Option<UsageLine>,
+    pub usage: Field<UsageLine>,
     #[serde(borrow, default)]
-    pub tool_call_id: Option<JsonText<'a>>,
+    pub tool_call_id: Field<JsonText<'a>>,
     #[serde(default)]
-    pub is_error: Option<bool>,
+    pub is_error: Field<bool>,
     #[serde(borrow, default)]
-    pub command: Option<JsonText<'a>>,
+    pub command: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub output: Option<JsonText<'a>>,
+    pub output: Field<JsonText<'a>>,
     #[serde(default)]
-    pub exit_code: Option<i64>,
+    pub exit_code: Field<i64>,
     #[serde(default)]
-    pub cancelled: Option<bool>,
+    pub cancelled: Field<bool>,
     #[serde(default)]
-    pub truncated: Option<bool>,
+    pub truncated: Field<bool>,
     #[serde(borrow, default)]
-    pub full_output_path: Option<JsonText<'a>>,
+    pub full_output_path: Field<JsonText<'a>>,
     #[serde(default)]
-    pub exclude_from_context: Option<bool>,
+    pub exclude_from_context: Field<bool>,
 }
 
 /// A block of any type.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct BlockLine<'a> {
     #[serde(borrow, rename = "type", default)]
-    pub kind: Option<JsonText<'a>>,
+    pub kind: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub text: Option<JsonText<'a>>,
+    pub text: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub thinking: Option<JsonText<'a>>,
+    pub thinking: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub thinking_signature: Option<JsonText<'a>>,
+    pub thinking_signature: Field<JsonText<'a>>,
     #[serde(default)]
-    pub redacted: Option<bool>,
+    pub redacted: Field<bool>,
     #[serde(borrow, default)]
-    pub id: Option<JsonText<'a>>,
+    pub id: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub name: Option<JsonText<'a>>,
+    pub name: Field<JsonText<'a>>,
     #[serde(borrow, default)]
     pub arguments: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    pub data: Option<JsonText<'a>>,
+    pub data: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub mime_type: Option<JsonText<'a>>,
+    pub mime_type: Field<JsonText<'a>>,
 }
 
 /// ReportedUsage as pi notes it: `input` is what was neither read from nor written to the cache.
@@ -97,11 +112,20 @@ pub(super) struct BlockLine<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct UsageLine {
     #[serde(default)]
-    pub input: Option<u64>,
+    pub input: Field<u64>,
     #[serde(default)]
-    pub output: Option<u64>,
+    pub output: Field<u64>,
     #[serde(default)]
-    pub cache_read: Option<u64>,
+    pub cache_read: Field<u64>,
     #[serde(default)]
-    pub cache_write: Option<u64>,
+    pub cache_write: Field<u64>,
+}
+
+object_values!(AnyMessage<'a>, BlockLine<'a>, Replacement<'a>, UsageLine);
+
+impl AnyMessage<'_> {
+    /// Its role; none of pi's where it has none.
+    pub(super) fn role(&self) -> &str {
+        self.role.as_deref().unwrap_or_default()
+    }
 }

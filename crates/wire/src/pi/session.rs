@@ -3,6 +3,7 @@
 //! pi writes results right behind their call, so file order is log order, and an entry's id is its
 //! place among the messages and compactions before it: lines added later do not touch it.
 
+use super::edit::ContextEdit;
 use super::message::{MessageReading, message_of, shown_summary};
 use super::record::{Record, UsageLine};
 use super::weigh::WeighedLine;
@@ -14,13 +15,13 @@ use std::sync::Arc;
 
 /// A session as far as it has been read.
 pub(super) struct PiSession<'m> {
-    measure: &'m dyn Measure,
-    log: Log,
-    sizes: SizeTable,
-    originals: Originals,
-    names: Vec<Option<Arc<str>>>,
+    pub(super) measure: &'m dyn Measure,
+    pub(super) log: Log,
+    pub(super) sizes: SizeTable,
+    pub(super) originals: Originals,
+    pub(super) names: Vec<Option<Arc<str>>>,
     /// Where pi's entries stand, by id.
-    stands: HashMap<Arc<str>, LogPlace>,
+    pub(super) stands: HashMap<Arc<str>, LogPlace>,
     /// The newest of them: the next entry mostly hangs off it.
     newest: Option<(Arc<str>, LogPlace)>,
     /// The same by position in the file, header included, as version 1 counts.
@@ -28,12 +29,13 @@ pub(super) struct PiSession<'m> {
     has_ids: bool,
     /// Whether each entry so far follows the one before it.
     is_line: bool,
-    leaf: Option<EntryId>,
+    pub(super) leaf: Option<EntryId>,
     /// The first entry that the newest compaction keeps.
     kept_from: EntryId,
     calls: HashSet<Arc<str>>,
     fixed: FixedParts,
     replies: Vec<RecordedReply>,
+    pub(super) edits: Vec<ContextEdit>,
 }
 
 /// About what a line of a long session takes: room is made for so many entries at once.
@@ -41,28 +43,28 @@ const ENTRY_BYTES: u64 = 2048;
 
 /// Where an entry of pi's stands in the log, which holds messages and compactions only.
 #[derive(Clone, Copy)]
-struct LogPlace {
+pub(super) struct LogPlace {
     /// Itself, or the nearest above it.
-    at: Option<EntryId>,
+    pub(super) at: Option<EntryId>,
     /// Itself, or whatever comes next.
     from: EntryId,
 }
 
 /// What an entry calls itself, and what it says it follows.
 #[derive(Clone, Copy)]
-struct EntryNames<'a> {
+pub(super) struct EntryNames<'a> {
     id: Option<&'a str>,
     parent_id: Option<&'a str>,
 }
 
 impl<'a> EntryNames<'a> {
-    fn of(record: &'a Record<'_>) -> Self {
+    pub(super) fn of(record: &'a Record<'_>) -> Self {
         Self { id: record.id.as_deref(), parent_id: record.parent_id.as_deref() }
     }
 }
 
-fn place_of(span: Span, reading: MessageReading) -> OriginalPlace {
-    OriginalPlace::Spans { spans: [span].into(), part: reading as u32 }
+pub(super) fn place_of(span: Span, reading: MessageReading) -> OriginalPlace {
+    OriginalPlace::Spans { spans: [span].into(), part: reading.part() }
 }
 
 impl<'m> PiSession<'m> {
@@ -84,6 +86,7 @@ impl<'m> PiSession<'m> {
             calls: HashSet::new(),
             fixed: FixedParts::default(),
             replies: Vec::new(),
+            edits: Vec::new(),
         }
     }
 
@@ -100,7 +103,7 @@ impl<'m> PiSession<'m> {
         object: JsonlObject<'_>,
         problems: &mut Problems,
     ) {
-        if let Some(model) = &record.model_id {
+        if let Some(model) = &*record.model_id {
             self.fixed.model = Some(model.into());
         }
         if let Some(above) = self.place(EntryNames::of(record), object.line, problems) {
@@ -114,7 +117,7 @@ impl<'m> PiSession<'m> {
         object: JsonlObject<'_>,
         problems: &mut Problems,
     ) {
-        let call = record.message.as_ref().filter(|body| &*body.role == "toolResult");
+        let call = record.message.as_ref().filter(|body| body.role() == "toolResult");
         let call = call.and_then(|body| body.tool_call_id.as_deref());
         let reading = self.reading(call, object.line, problems);
         let Some(message) = message_of(record, object.text, reading) else {
@@ -127,7 +130,7 @@ impl<'m> PiSession<'m> {
         let Some(above) = self.place(EntryNames::of(record), object.line, problems) else { return };
         let weighed = self.measure.weigh(&message);
         if let Some(body) = record.message.as_ref().filter(|_| message.role == Role::Assistant) {
-            self.note_reply(body.model.as_deref(), body.usage);
+            self.note_reply(body.model.as_deref(), *body.usage);
         }
         self.originals.put(self.next_id(), place_of(object.span, reading));
         self.settle_message(record.id.as_ref().map(Arc::from), above, weighed);
@@ -146,7 +149,7 @@ impl<'m> PiSession<'m> {
         let ids = EntryNames { id: name.as_deref(), parent_id: parent_id.as_deref() };
         let Some(above) = self.place(ids, line, problems) else { return };
         self.originals.put(self.next_id(), place_of(span, reading));
-        if reading == MessageReading::Unpaired {
+        if reading.is_unpaired {
             // Shown as text after all, it has to be weighed again.
             match self.originals.message(self.next_id()) {
                 Ok(message) => weighed = self.measure.weigh(&message),
@@ -159,7 +162,12 @@ impl<'m> PiSession<'m> {
         self.settle_message(name, above, weighed);
     }
 
-    fn settle_message(&mut self, name: Option<Arc<str>>, above: Option<EntryId>, weighed: MeasuredItem) {
+    pub(super) fn settle_message(
+        &mut self,
+        name: Option<Arc<str>>,
+        above: Option<EntryId>,
+        weighed: MeasuredItem,
+    ) {
         let MeasuredItem { item, sizes } = weighed;
         self.sizes.set(self.next_id(), sizes);
         self.calls.extend(item.calls.iter().map(|call| call.0.clone()));
@@ -167,12 +175,12 @@ impl<'m> PiSession<'m> {
     }
 
     /// Whether the result of `call`, if it is one, can be shown as one: its call has been made.
-    fn reading(&self, call: Option<&str>, line: u64, problems: &mut Problems) -> MessageReading {
+    pub(super) fn reading(&self, call: Option<&str>, line: u64, problems: &mut Problems) -> MessageReading {
         let Some(call) = call.filter(|call| !self.calls.contains(*call)) else {
-            return MessageReading::Plain;
+            return MessageReading::default();
         };
         problems.add(line, format!("answers {call}, which was never called; read as text"));
-        MessageReading::Unpaired
+        MessageReading { is_unpaired: true, ..MessageReading::default() }
     }
 
     fn note_reply(&mut self, model: Option<&str>, usage: Option<UsageLine>) {
@@ -196,15 +204,25 @@ impl<'m> PiSession<'m> {
         let text: Arc<str> = shown_summary(record.summary.as_deref().unwrap_or_default()).into();
         let tail = self.tail_of(record, above);
         let compaction = Compaction { summary: Some(text), tail, ..Compaction::default() };
-        let name = record.id.as_ref().map(Arc::from);
-        self.settle(name, above, Some(Entry::Recorded(Box::new(compaction))));
+        let name: Option<Arc<str>> = record.id.as_ref().map(Arc::from);
+        self.settle(name.clone(), above, Some(Entry::Recorded(Box::new(compaction))));
+        if let Some(tail) = record.retained_tail {
+            self.take_retained(tail, object, problems);
+            // Whatever hangs off the compaction follows the messages it wrote out.
+            self.newest = name.map(|name| (name, LogPlace { at: self.leaf, from: self.next_id() }));
+            self.stands.extend(self.newest.clone());
+        }
     }
 
     /// What a compaction keeps: everything on its branch from the entry it names. Nothing, where that
     /// entry is not on the branch, as pi has it.
     fn tail_of(&mut self, record: &Record<'_>, above: Option<EntryId>) -> Tail {
         let next = self.next_id();
-        let first = match (&record.first_kept_entry_id, record.first_kept_entry_index) {
+        if record.retained_tail.is_some() {
+            self.kept_from = next;
+            return Tail::Nothing;
+        }
+        let first = match (&*record.first_kept_entry_id, *record.first_kept_entry_index) {
             (Some(id), _) => self.stands.get(&**id).map(|stand| stand.from),
             (None, Some(at)) => self.positions.get(at).filter(|_| at > 0).copied(),
             (None, None) => None,
@@ -221,7 +239,12 @@ impl<'m> PiSession<'m> {
     }
 
     /// What an entry hangs off; none where it repeats an id, and does not count.
-    fn place(&self, ids: EntryNames<'_>, line: u64, problems: &mut Problems) -> Option<Option<EntryId>> {
+    pub(super) fn place(
+        &self,
+        ids: EntryNames<'_>,
+        line: u64,
+        problems: &mut Problems,
+    ) -> Option<Option<EntryId>> {
         let Some(id) = ids.id.filter(|_| self.has_ids) else { return Some(self.leaf) };
         if self.stands.contains_key(id) {
             problems.add(line, format!("repeats the id {id}; the first entry of that id counts"));
@@ -240,7 +263,7 @@ impl<'m> PiSession<'m> {
     }
 
     /// Gives an entry its place, and remembers it.
-    fn settle(&mut self, name: Option<Arc<str>>, above: Option<EntryId>, entry: Option<Entry>) {
+    pub(super) fn settle(&mut self, name: Option<Arc<str>>, above: Option<EntryId>, entry: Option<Entry>) {
         let from = self.next_id();
         self.positions.push(from);
         self.is_line &= above == self.leaf;
@@ -253,11 +276,12 @@ impl<'m> PiSession<'m> {
         self.stands.extend(self.newest.clone());
     }
 
-    fn next_id(&self) -> EntryId {
+    pub(super) fn next_id(&self) -> EntryId {
         EntryId(self.log.len() as u32)
     }
 
-    pub(super) fn finish(self) -> Conversation {
+    pub(super) fn finish(mut self) -> Conversation {
+        self.apply_edits();
         Conversation {
             log: self.log,
             sizes: self.sizes,

@@ -23,7 +23,7 @@ pub(super) fn weigh(line: &str, measure: &dyn Measure) -> Option<WeighedLine> {
     }
     let record: Record<'_> = serde_json::from_str(line).ok()?;
     let body = record.message.as_ref().filter(|_| &*record.kind == "message")?;
-    let weighed = match &*body.role {
+    let weighed = match body.role() {
         "user" => weigh_said(body, Role::User, Author::Person, measure)?,
         "assistant" => weigh_said(body, Role::Assistant, Author::Model, measure)?,
         "toolResult" => weigh_result(body, measure)?,
@@ -33,7 +33,7 @@ pub(super) fn weigh(line: &str, measure: &dyn Measure) -> Option<WeighedLine> {
         id: record.id.as_ref().map(Arc::from),
         parent_id: record.parent_id.as_deref().map(Box::from),
         model: body.model.as_deref().map(Box::from),
-        usage: body.usage,
+        usage: *body.usage,
         weighed,
     })
 }
@@ -45,14 +45,16 @@ fn weigh_said(
     measure: &dyn Measure,
 ) -> Option<MeasuredItem> {
     let (mut sizes, mut calls) = (Sizes { framing: measure.framing(), ..Sizes::default() }, Vec::new());
-    if let TextOrBlocks::Text(said) = &body.content {
-        sizes.text += measure.text(said);
+    match &body.content {
+        TextOrBlocks::Text(said) => sizes.text += measure.text(said),
+        TextOrBlocks::Other => return None,
+        TextOrBlocks::Nothing | TextOrBlocks::Blocks(_) => {}
     }
     for block in body.content.blocks() {
         match block.kind.as_deref()? {
-            "text" => sizes.text += measure.text(read(&block.text)),
+            "text" => sizes.text += measure.text(block.text.as_deref()?),
             "thinking" => sizes.thinking += measure.text(read(&block.thinking)),
-            "image" => sizes.images += measure.image(&image_of(block)),
+            "image" => sizes.images += measure.image(&image_of(block)?),
             "toolCall" => {
                 let input = block.arguments.map_or("{}", RawValue::get);
                 sizes.calls += measure.text(read(&block.name)) + measure.text(input);
@@ -69,13 +71,15 @@ fn weigh_said(
 fn weigh_result(body: &AnyMessage<'_>, measure: &dyn Measure) -> Option<MeasuredItem> {
     let framing = measure.framing() + measure.result_framing();
     let mut sizes = Sizes { framing, ..Sizes::default() };
-    if let TextOrBlocks::Text(said) = &body.content {
-        sizes.results += measure.text(said);
+    match &body.content {
+        TextOrBlocks::Text(said) => sizes.results += measure.text(said),
+        TextOrBlocks::Other => return None,
+        TextOrBlocks::Nothing | TextOrBlocks::Blocks(_) => {}
     }
     for block in body.content.blocks() {
         match block.kind.as_deref()? {
-            "text" => sizes.results += measure.text(read(&block.text)),
-            "image" => sizes.images += measure.image(&image_of(block)),
+            "text" => sizes.results += measure.text(block.text.as_deref()?),
+            "image" => sizes.images += measure.image(&image_of(block)?),
             _ => return None,
         }
     }
@@ -84,8 +88,9 @@ fn weigh_result(body: &AnyMessage<'_>, measure: &dyn Measure) -> Option<Measured
     Some(MeasuredItem { item, sizes })
 }
 
-fn image_of(block: &BlockLine<'_>) -> Image {
-    Image { media_type: read(&block.mime_type).into(), data: read(&block.data).into(), is_url: false }
+fn image_of(block: &BlockLine<'_>) -> Option<Image> {
+    let data = block.data.as_deref()?.into();
+    Some(Image { media_type: read(&block.mime_type).into(), data, is_url: false })
 }
 
 fn read<'t>(text: &'t Option<JsonText<'_>>) -> &'t str {

@@ -1,12 +1,16 @@
 //! Appending a compaction the way pi does.
 
-use super::message::bare_summary;
+use super::message::{MessageReading, bare_summary};
 use super::record::Record;
-use crate::boundary::{Boundary, BoundaryMark, WriteError, begin_line, branch_messages, derive, kept_tail};
+use crate::boundary::{
+    Boundary, BoundaryMark, WriteError, begin_line, branch_messages, derive, kept_tail, read_again,
+};
+use crate::jsonl::decoded;
 use crate::{ByteSource, Conversation, Format, Lines, ReadError, Transcript};
 use epitome_core::EntryId;
-use serde::Serialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 
 /// The bytes that add a compaction to the end of `source`: one entry.
@@ -28,19 +32,20 @@ pub(crate) fn append(
     let first_kept = first_kept(conversation, boundary)?;
     let session = scan(source, conversation, first_kept).map_err(read_again)?;
     let mark = BoundaryMark::new(source.len(), boundary.record.as_deref());
-    let line = compaction_line(boundary, &session, conversation, first_kept, &mark);
+    let retained_tail = match first_kept.filter(|id| session.has_ids && name_of(conversation, *id).is_none())
+    {
+        Some(_) => Some(written_out(conversation, source, &kept_tail(conversation, boundary)?)?),
+        None => None,
+    };
+    let line = CompactionLine {
+        retained_tail,
+        ..compaction_line(boundary, &session, conversation, first_kept, &mark)
+    };
     let mut bytes = begin_line(source)?;
     serde_json::to_writer(&mut bytes, &line)
         .expect("strings and numbers are JSON, and memory can be written");
     bytes.push(b'\n');
     Ok(bytes)
-}
-
-fn read_again(error: ReadError) -> WriteError {
-    match error {
-        ReadError::Read(error) => WriteError::Read(error),
-        other => WriteError::Read(std::io::Error::other(other)),
-    }
 }
 
 /// The first message kept; none where nothing is. Everything on the branch behind it comes along.
@@ -84,7 +89,7 @@ fn scan(
             if newest.is_none_or(|newest| line.span.offset >= newest) {
                 session.leaf = entry_id(line.bytes).or(session.leaf);
             }
-        } else if serde_json::from_slice::<IgnoredAny>(line.bytes).is_ok() {
+        } else if serde_json::from_str::<IgnoredAny>(&decoded(line.bytes)).is_ok() {
             if first == Some(line.span.offset) {
                 session.first_kept_at = Some(session.entries);
             }
@@ -98,7 +103,7 @@ fn header(source: &dyn ByteSource) -> Result<SessionTail, ReadError> {
     let mut session = SessionTail::default();
     let mut lines = Lines::of(source);
     while let Some(line) = lines.next()? {
-        if let Ok(record) = serde_json::from_slice::<Record<'_>>(line.bytes) {
+        if let Ok(record) = serde_json::from_str::<Record<'_>>(&decoded(line.bytes)) {
             session.id = record.id.as_deref().unwrap_or_default().to_owned();
             session.has_ids = record.version.is_some_and(|version| version > 1);
             break;
@@ -108,8 +113,9 @@ fn header(source: &dyn ByteSource) -> Result<SessionTail, ReadError> {
 }
 
 fn entry_id(line: &[u8]) -> Option<String> {
-    let record: Record<'_> = serde_json::from_slice(line).ok()?;
-    record.id.filter(|_| &*record.kind != "session").map(|id| id.to_string())
+    let text = decoded(line);
+    let record: Record<'_> = serde_json::from_str(&text).ok()?;
+    record.id.as_deref().filter(|_| &*record.kind != "session").map(str::to_owned)
 }
 
 #[derive(Serialize)]
@@ -126,6 +132,8 @@ struct CompactionLine<'a> {
     first_kept_entry_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_kept_entry_index: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retained_tail: Option<Vec<Box<RawValue>>>,
     tokens_before: u64,
     details: Details<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,6 +148,39 @@ struct Details<'a> {
     modified_files: &'a [String],
 }
 
+/// pi's id of an entry; messages that a compaction wrote out have none.
+fn name_of(conversation: &Conversation, id: EntryId) -> Option<&str> {
+    conversation.names.get(id.index())?.as_deref()
+}
+
+/// These messages as a compaction writes them out, for the tail whose first has no id to name.
+fn written_out(
+    conversation: &Conversation,
+    source: &dyn ByteSource,
+    ids: &[EntryId],
+) -> Result<Vec<Box<RawValue>>, WriteError> {
+    let written = |&id: &EntryId| {
+        let span =
+            conversation.originals.spans(id).and_then(<[_]>::first).ok_or(WriteError::NotInFile(id))?;
+        let bytes = source.slice(*span).map_err(WriteError::Read)?;
+        let (text, part) = (decoded(&bytes), conversation.originals.part(id).unwrap_or_default());
+        body_of(&text, part).ok_or(WriteError::NotInFile(id))
+    };
+    ids.iter().map(written).collect()
+}
+
+/// The message in a run of bytes, which is an entry or the message itself.
+fn body_of(run: &str, part: u32) -> Option<Box<RawValue>> {
+    #[derive(Deserialize)]
+    struct MessageEntry {
+        message: Box<RawValue>,
+    }
+    if MessageReading::of_part(part).is_bare {
+        return serde_json::from_str(run).ok();
+    }
+    serde_json::from_str::<MessageEntry>(run).ok().map(|entry| entry.message)
+}
+
 /// Where nothing is kept the entry names itself: pi finds it nowhere before, and keeps nothing.
 fn compaction_line<'a>(
     boundary: &'a Boundary,
@@ -149,11 +190,11 @@ fn compaction_line<'a>(
     mark: &'a BoundaryMark,
 ) -> CompactionLine<'a> {
     let id = session.has_ids.then(|| new_id(session, mark.original_bytes, &boundary.summary, conversation));
-    let kept_name =
-        first_kept.and_then(|id| conversation.names.get(id.index())?.as_deref()).map(str::to_owned);
+    let kept_name = first_kept.and_then(|id| name_of(conversation, id)).map(str::to_owned);
     CompactionLine {
         r#type: "compaction",
         first_kept_entry_id: id.clone().map(|own| kept_name.unwrap_or(own)),
+        retained_tail: None,
         first_kept_entry_index: (!session.has_ids).then(|| session.first_kept_at.unwrap_or(session.entries)),
         id,
         parent_id: session.leaf.as_deref(),

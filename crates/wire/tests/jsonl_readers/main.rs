@@ -111,19 +111,19 @@ fn the_corpus_reads_as_its_manifest_says() {
     file                                                        msgs  live  repl call  res cmp prb    peak
     claude-code/agent-stuff-6ce966-ko.jsonl                       43    43    12   30   30   0   0  144223
     claude-code/chkit-98b664.jsonl                               350   326   142  170  169   1   0  166479
-    claude-code/cipher-box-af1dd2-images.jsonl                   482   482   224  252  251   2   0  165695
+    claude-code/cipher-box-af1dd2-images.jsonl                   483   483   224  252  251   2   0  165695
     claude-code/claude-code-log-37f83e-2025.jsonl                214   214   105  101  101   0   0  104468
-    claude-code/entire-cli-25730c.jsonl                          411   411   169  220  220   2   2  150210
-    claude-code/entire-cli-8cfa91-broken-lines.jsonl             123   121    59   56   55   0   4   93300
+    claude-code/entire-cli-25730c.jsonl                          411   411   169  220  220   2   0  150210
+    claude-code/entire-cli-8cfa91-broken-lines.jsonl             123   121    59   56   55   0   3   93300
     claude-code/entire-cli-cd95ad.jsonl                          483   483   225  206  206   3   0  155023
     claude-code/entire-skills-967701.jsonl                       978   975   389  388  388   0   0  414202
     claude-code/episodic-memory-large-2025.jsonl                 350   350   170  152  152   0   2  534859
-    claude-code/kimi-cli-28db10-zh-microcompact.jsonl            153   153    69   72   72   0   0   75871
-    claude-code/kimi-cli-2977bc-zh-images.jsonl                  212   212    96  102  102   0   0  116721
+    claude-code/kimi-cli-28db10-zh-microcompact.jsonl            154   154    69   72   72   0   0   75871
+    claude-code/kimi-cli-2977bc-zh-images.jsonl                  213   213    96  102  102   0   0  116721
     claude-code/oh-my-posh-0254bf.jsonl                         1371  1371   610  591  591   1   1  559279
     claude-code/oh-my-posh-d3cfdf-mcp.jsonl                      752   752   307  311  311   1   0  400879
     claude-code/oh-my-posh-d84718-agents-images.jsonl            697   697   273  262  262   0   0  515912
-    claude-code/repiq-01c581-ja.jsonl                            477   464   217  224  224   1   0  166571
+    claude-code/repiq-01c581-ja.jsonl                            479   466   217  224  224   1   0  166571
     claude-code/spotter-ae4a77/session.jsonl                     465   465   217  242  242   1   0  141787
     claude-code/spotter-ae4a77/subagents/agent-aac57f5.jsonl      16    16     3   12   12   0   0   18893
     claude-code/spotter-ae4a77/subagents/agent-acompact-946d2b.jsonl     2     2     1    0    0   0   1  139534
@@ -133,7 +133,7 @@ fn the_corpus_reads_as_its_manifest_says() {
     claude-code/spotter-fa812b/subagents/agent-acompact-70d8e7.jsonl    15    15     1    0    0   0  14  169290
     claude-code/viewer-fe5e1c-inline-sidechains.jsonl             23    23     9   11   11   0   1   21552
     codex/agentv-796ead.jsonl                                    888   888   327  531  531   3   0  237746
-    codex/agentv-f4771e.jsonl                                    534   534   184  311  311   2   0  240512
+    codex/agentv-f4771e.jsonl                                    533   533   183  311  311   2   0  240512
     codex/entire-skills-d5c56b.jsonl                             953   953   295  543  543   1   0  203786
     codex/session-bridge-64b5e5.jsonl                            348   348   121  210  210   1   0  210215
     copilot-cli/agentv-d88be7.jsonl                              121   121    56   61   61   0   0       0
@@ -302,19 +302,19 @@ fn who_wrote_what_is_told_apart() {
     insta::assert_snapshot!(rows.collect::<String>(), @r"
     claude-code/agent-stuff-6ce966-ko.jsonl                              1   0   0   0
     claude-code/chkit-98b664.jsonl                                       9  28   0   2
-    claude-code/cipher-box-af1dd2-images.jsonl                           2   5   0   0
+    claude-code/cipher-box-af1dd2-images.jsonl                           2   6   0   0
     claude-code/claude-code-log-37f83e-2025.jsonl                        6   2   0   0
     claude-code/entire-cli-25730c.jsonl                                 18   5   0   0
     claude-code/entire-cli-8cfa91-broken-lines.jsonl                     5   3   0   1
     claude-code/entire-cli-cd95ad.jsonl                                 42   9   0   1
     claude-code/entire-skills-967701.jsonl                              68 133   0   0
     claude-code/episodic-memory-large-2025.jsonl                        21   7   0   0
-    claude-code/kimi-cli-28db10-zh-microcompact.jsonl                    9   3   0   0
-    claude-code/kimi-cli-2977bc-zh-images.jsonl                         10   4   0   0
+    claude-code/kimi-cli-28db10-zh-microcompact.jsonl                    9   4   0   0
+    claude-code/kimi-cli-2977bc-zh-images.jsonl                         11   4   0   0
     claude-code/oh-my-posh-0254bf.jsonl                                 27 143   0   0
     claude-code/oh-my-posh-d3cfdf-mcp.jsonl                             12 122   0   0
     claude-code/oh-my-posh-d84718-agents-images.jsonl                   24 136   0   2
-    claude-code/repiq-01c581-ja.jsonl                                   19  17   0   0
+    claude-code/repiq-01c581-ja.jsonl                                   21  17   0   0
     claude-code/spotter-ae4a77/session.jsonl                             2   4   0   0
     claude-code/spotter-ae4a77/subagents/agent-aac57f5.jsonl             1   0   0   0
     claude-code/spotter-ae4a77/subagents/agent-acompact-946d2b.jsonl     1   0   0   0
