@@ -6,7 +6,9 @@
 //! never came is a note.
 
 use crate::{ByteSource, Format, OriginalPlace, Originals, Span};
-use epitome_core::{Author, CallId, Compaction, Entry, EntryId, Log, MeasuredItem, Role, SizeTable, Sizes};
+use epitome_core::{
+    Author, CallId, Compaction, Entry, EntryId, Log, MeasuredItem, Role, SizeTable, Sizes, Tail,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -112,10 +114,11 @@ impl LogBuilder {
         place
     }
 
-    /// Adds a compaction. Calls from before it wait no longer: their place is out of view.
+    /// Adds a compaction. Calls from before it wait no longer: their place is out of view. Those it keeps with
+    /// everything behind them still do.
     pub(crate) fn compact(&mut self, compaction: Compaction, name: Option<Arc<str>>) -> EntryId {
         let id = self.next_id();
-        self.waiting.clear();
+        self.waiting.retain(|_, place| matches!(&compaction.tail, Tail::From(first) if *place >= *first));
         let entry = Entry::Recorded(Box::new(compaction));
         self.nodes.push(BuilderNode { name, ..BuilderNode::bare(entry) });
         id
