@@ -96,8 +96,8 @@ impl<'m> EventLog<'m> {
             problems.add_unknown(object.line, "line without `type` and `data`");
             return Ok(());
         };
-        let is_control = self.take_control(&event, object, problems);
-        let is_known = is_control || ASIDES.iter().any(|aside| event.kind.starts_with(aside));
+        let is_relevant = self.take_relevant(&event, object, problems);
+        let is_known = is_relevant || ASIDES.iter().any(|aside| event.kind.starts_with(aside));
         self.known += u64::from(is_known);
         if !is_known {
             problems.add_unknown(object.line, &event.kind);
@@ -106,7 +106,7 @@ impl<'m> EventLog<'m> {
     }
 
     /// Takes an event that says something, or changes what is in view; false where it is neither.
-    fn take_control(
+    fn take_relevant(
         &mut self,
         event: &CopilotEvent<'_>,
         object: JsonlObject<'_>,

@@ -4,7 +4,7 @@
 //! A `gemini` record holds the reply, its thoughts, its calls and their results all in one; here the
 //! reply is a message and each result another, made from its call's own bytes.
 
-mod replay;
+mod message_list;
 
 use crate::detect::DetectSample;
 use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
@@ -13,7 +13,7 @@ use crate::gemini_parts::{
 };
 use crate::{Format, ReportedUsage};
 use epitome_core::{Author, Block, Call, CallId, EntryId, Message, ResultPart, Role, ToolResult};
-use replay::{ListChange, Replay};
+use message_list::{ListChange, MessageList};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -51,12 +51,12 @@ impl Dialect for GeminiCli {
     }
 
     fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
-        let mut replay = Replay::default();
+        let mut list = MessageList::default();
         for (index, &record) in body.elements.iter().enumerate() {
             draft.turn_to(index);
-            replay.take(record, draft);
+            list.take(record, draft);
         }
-        Telling { replay: &replay, ends: Vec::new() }.tell(draft);
+        ChangeTeller { list: &list, ends: Vec::new() }.tell(draft);
     }
 
     fn message(runs: &[View<'_>], side: Side) -> Result<Message, String> {
@@ -87,15 +87,15 @@ fn is_header(record: &ObjectView<'_>) -> bool {
 }
 
 /// The changes of a list of messages on their way into a log.
-struct Telling<'r, 'a> {
-    replay: &'r Replay<'a>,
+struct ChangeTeller<'r, 'a> {
+    list: &'r MessageList<'a>,
     /// For each message of the list the entry it ends with.
     ends: Vec<Option<EntryId>>,
 }
 
-impl Telling<'_, '_> {
+impl ChangeTeller<'_, '_> {
     fn tell(mut self, draft: &mut ConversationDraft<'_, GeminiCli>) {
-        for change in &self.replay.changes {
+        for change in &self.list.changes {
             match change {
                 ListChange::Add(slot) => self.add(*slot, draft),
                 ListChange::Keep(count) => {
@@ -109,7 +109,7 @@ impl Telling<'_, '_> {
 
     fn add(&mut self, slot: usize, draft: &mut ConversationDraft<'_, GeminiCli>) {
         draft.turn_to(slot);
-        tell_record(self.replay.versions[slot], draft);
+        tell_record(self.list.versions[slot], draft);
         self.ends.push(draft.tip());
     }
 
@@ -119,7 +119,7 @@ impl Telling<'_, '_> {
         let first = draft.next_id();
         slots[..summary].iter().for_each(|slot| self.add(*slot, draft));
         let front = (first.0..draft.next_id().0).map(EntryId).collect();
-        let record = self.replay.versions[slots[summary]].object().unwrap_or_default();
+        let record = self.list.versions[slots[summary]].object().unwrap_or_default();
         draft.compact_whole(snapshot(&parts_of(record.get("content"))).as_deref(), front);
         self.ends.push(draft.tip());
         slots[summary + 1..].iter().for_each(|slot| self.add(*slot, draft));

@@ -36,7 +36,7 @@ impl Dialect for Opencode {
     }
 
     fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
-        let mut session = Session::of(&body.around);
+        let mut session = OpencodeSession::of(&body.around);
         for (index, element) in body.elements.iter().enumerate() {
             draft.turn_to(index);
             session.tell(*element, draft);
@@ -80,7 +80,7 @@ fn body_of(root: View<'_>) -> Result<ConversationView<'_>, String> {
 
 /// What of a session decides how its messages are told.
 #[derive(Default)]
-struct Session<'a> {
+struct OpencodeSession<'a> {
     /// The message that was reverted with all behind it.
     reverted: Option<Cow<'a, str>>,
     /// The part of it from which on it was; the parts before stay.
@@ -93,7 +93,7 @@ struct Session<'a> {
     kept_from: HashMap<Cow<'a, str>, Cow<'a, str>>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> OpencodeSession<'a> {
     fn of(around: &ObjectView<'a>) -> Self {
         let revert = around.get("info").and_then(|info| info.at(&["revert"])?.object()).unwrap_or_default();
         Self { reverted: revert.text("messageID"), reverted_part: revert.text("partID"), ..Self::default() }
@@ -303,7 +303,7 @@ fn has_ended(part: View<'_>) -> bool {
 }
 
 fn block(view: View<'_>) -> Option<Block> {
-    let part = view.object()?;
+    let Some(part) = view.object() else { return Some(carried("part", view)) };
     let text = part.shared("text");
     match &*part.shared("type") {
         "text" | "reasoning" if text.is_empty() || part.is_true("ignored") => None,
@@ -313,8 +313,12 @@ fn block(view: View<'_>) -> Option<Block> {
         "file" => file(view, &part).map(block_of),
         "subtask" => Some(Block::text("The following tool was executed by the user")),
         "patch" | "snapshot" | "step-start" | "step-finish" | "retry" | "agent" => None,
-        kind => Some(Block::Opaque(Opaque { kind: kind.into(), json: view.json().into() })),
+        kind => Some(carried(kind, view)),
     }
+}
+
+fn carried(kind: &str, view: View<'_>) -> Block {
+    Block::Opaque(Opaque { kind: kind.into(), json: view.json().into() })
 }
 
 /// Anthropic's seal. What other providers seal with would pass for one, so it stays in the file.

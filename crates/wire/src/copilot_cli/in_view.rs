@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// A message in view.
 #[derive(Clone, Copy)]
-pub(super) struct ShownEntry {
+pub(super) struct ViewEntry {
     pub id: EntryId,
     /// Where the exchange begins that it belongs to: itself, or the reply it answers.
     pub exchange: EntryId,
@@ -14,20 +14,20 @@ pub(super) struct ShownEntry {
 
 /// What is in view.
 #[derive(Clone, Default)]
-struct Shown {
-    entries: Vec<ShownEntry>,
+struct ViewState {
+    entries: Vec<ViewEntry>,
     summary: Option<Arc<str>>,
 }
 
 /// What is in view now, and what was before each compaction of the path.
 #[derive(Default)]
 pub(super) struct InView {
-    now: Shown,
-    before: Vec<(EntryId, Shown)>,
+    now: ViewState,
+    before: Vec<(EntryId, ViewState)>,
 }
 
 impl InView {
-    pub(super) fn add(&mut self, entry: ShownEntry) {
+    pub(super) fn add(&mut self, entry: ViewEntry) {
         self.now.entries.push(entry);
     }
 
@@ -42,7 +42,7 @@ impl InView {
 
     /// Where the newest `count` of the messages before `end` begin, whole exchanges kept; `end` where they are none.
     pub(super) fn newest(&self, count: usize, end: EntryId) -> EntryId {
-        let mut before: Vec<&ShownEntry> = self.now.entries.iter().filter(|entry| entry.id < end).collect();
+        let mut before: Vec<&ViewEntry> = self.now.entries.iter().filter(|entry| entry.id < end).collect();
         // Results stand where their calls reserved a place, whenever they came.
         before.sort_unstable_by_key(|entry| entry.id);
         let newest = before.iter().rev().take(count);
@@ -52,7 +52,7 @@ impl InView {
     /// The messages from `first` on stay, behind the summary that the entry `at` records; says how many.
     pub(super) fn keep_from(&mut self, first: EntryId, at: EntryId, summary: Option<Arc<str>>) -> usize {
         let kept = self.now.entries.iter().filter(|entry| entry.id >= first).copied().collect();
-        let now = Shown { entries: kept, summary };
+        let now = ViewState { entries: kept, summary };
         self.before.push((at, std::mem::replace(&mut self.now, now)));
         self.len()
     }

@@ -4,7 +4,7 @@
 //! stays in view. Which messages stay beyond that is not recorded, only how many, so they are taken to be the newest.
 
 use super::event::CopilotEvent;
-use super::in_view::{InView, ShownEntry};
+use super::in_view::{InView, ViewEntry};
 use super::message::{NO_CALL, message_of};
 use crate::document::{ObjectView, View};
 use crate::jsonl::{JsonlObject, Problems};
@@ -98,7 +98,7 @@ impl<'m> CopilotSession<'m> {
             self.follow(next);
         }
         let exchange = answers.iter().filter_map(|call| self.open.remove(call)).min().unwrap_or(id);
-        self.in_view.add(ShownEntry { id, exchange });
+        self.in_view.add(ViewEntry { id, exchange });
         self.open.extend(calls.into_iter().map(|call| (call, id)));
         if message.role == Role::Assistant {
             self.note_reply(id, &event.data);

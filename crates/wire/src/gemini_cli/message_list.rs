@@ -11,7 +11,7 @@ use crate::gemini_parts::{parts_of, snapshot};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// A change of the list of messages; a slot is a message's place in [`Replay::versions`].
+/// A change of the list of messages; a slot is a message's place in [`MessageList::versions`].
 pub(super) enum ListChange {
     /// A message comes behind the others.
     Add(usize),
@@ -26,9 +26,9 @@ pub(super) enum ListChange {
     },
 }
 
-/// A session replayed as far as its records were taken.
+/// The list of messages as the records taken so far leave it.
 #[derive(Default)]
-pub(super) struct Replay<'a> {
+pub(super) struct MessageList<'a> {
     /// The last version of each message ever listed.
     pub(super) versions: Vec<View<'a>>,
     /// What happened to the list, in order.
@@ -41,7 +41,7 @@ pub(super) struct Replay<'a> {
     places: HashMap<Cow<'a, str>, usize>,
 }
 
-impl<'a> Replay<'a> {
+impl<'a> MessageList<'a> {
     /// Takes one record of the file.
     pub(super) fn take(&mut self, view: View<'a>, draft: &mut ConversationDraft<'_, GeminiCli>) {
         let record = view.object().unwrap_or_default();
