@@ -59,7 +59,7 @@ fn check_round_trip(path: &Path) {
     assert!(before == after, "{}: undo gives other bytes", path.display());
 }
 
-fn said<'t>(messages: &'t [(String, String)]) -> Vec<(&'t str, &'t str)> {
+fn said(messages: &[(String, String)]) -> Vec<(&str, &str)> {
     messages.iter().map(|(role, text)| (role.as_str(), text.as_str())).collect()
 }
 

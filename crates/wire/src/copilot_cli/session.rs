@@ -29,6 +29,8 @@ pub(super) struct CopilotSession<'m> {
     in_view: InView,
     /// The replies whose calls are not answered yet, by call.
     open: HashMap<CallId, EntryId>,
+    /// The newest message that is no reply.
+    newest_other: Option<EntryId>,
     /// The first entry that the compaction under way does not cover.
     uncovered: Option<EntryId>,
 }
@@ -45,6 +47,7 @@ impl<'m> CopilotSession<'m> {
             tips: HashMap::new(),
             in_view: InView::default(),
             open: HashMap::new(),
+            newest_other: None,
             uncovered: None,
         }
     }
@@ -99,10 +102,14 @@ impl<'m> CopilotSession<'m> {
         }
         let exchange = answers.iter().filter_map(|call| self.open.remove(call)).min().unwrap_or(id);
         self.in_view.add(ViewEntry { id, exchange });
-        self.open.extend(calls.into_iter().map(|call| (call, id)));
         if message.role == Role::Assistant {
+            // A reply may come in several pieces. Behind anything else, nobody waits for what was called before.
+            self.open.retain(|_, reply| Some(*reply) > self.newest_other);
             self.note_reply(id, &event.data);
+        } else {
+            self.newest_other = self.newest_other.max(Some(id));
         }
+        self.open.extend(calls.into_iter().map(|call| (call, id)));
     }
 
     /// Hangs an entry that was just added behind the tip.

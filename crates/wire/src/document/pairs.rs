@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn what_was_taken_back_may_be_called_and_answered_anew() {
         let mut pairs = Pairs::default();
-        let mut take = |pairs: &mut Pairs, at, item| pairs.take(EntryId(at), &item);
+        let take = |pairs: &mut Pairs, at, item: Item| pairs.take(EntryId(at), &item);
         let mut faults = take(&mut pairs, 0, item(&["a"], &[]));
         faults.extend(take(&mut pairs, 1, item(&["b"], &["a"])));
         pairs.go_back(Some(EntryId(0)));

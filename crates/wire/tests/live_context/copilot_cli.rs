@@ -45,6 +45,13 @@ fn a_compaction_covers_what_was_said_before_it_began() {
     person: wait
     ! 6 compacts; what it keeps is not recorded, taken to be the newest 2 messages
     ");
+    // A call that was aborted long ago keeps nothing in view.
+    let aborted = log(&[SAID, CALLED, ("abort", ""), SAID, DONE, begun, complete]);
+    assert_eq!(
+        shown(Format::CopilotCli, &aborted).lines().next(),
+        Some("harness: <overview>so far</overview>")
+    );
+    assert_eq!(shown(Format::CopilotCli, &aborted).lines().count(), 2);
     let counted = (
         "session.compaction_complete",
         r#""success":true,"preCompactionMessagesLength":4,"messagesRemoved":2,"summaryContent":"s""#,
