@@ -166,6 +166,12 @@ impl Message {
         Self { role, author, blocks: vec![Block::text(text)] }
     }
 
+    /// Whether the harness put it on the model's or a tool's side: a demonstration of another run, a reply made up in
+    /// the model's place. Nothing of it was said or done in this conversation.
+    pub fn is_staged(&self) -> bool {
+        self.author == Author::Harness && matches!(self.role, Role::Assistant | Role::Tool)
+    }
+
     /// The calls it makes.
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         self.blocks.iter().filter_map(|block| match block {

@@ -1,6 +1,7 @@
 //! Files in: opened, unpacked where packed, and read at offsets so that a large one need not fit in memory.
 
 use crate::draw::alternatives;
+use crate::opencode_database;
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_wire::{ByteSource, FORMATS, ReadError};
 use std::fs::{File, Metadata};
@@ -68,12 +69,23 @@ pub fn open(path: &Path) -> Result<Arc<dyn ByteSource>> {
     if about.is_dir() {
         bail!("cannot read {}: it is a folder; name a transcript in it", path.display());
     }
+    if is_database(path) {
+        return Ok(Arc::new(opencode_database::exports(path)?));
+    }
     let mut beginning = [0; 4];
     let got = if about.is_file() { read_at(&file, &mut beginning, 0).unwrap_or(0) } else { 0 };
     match packing(&beginning[..got]) {
         Packing::None if about.is_file() => Ok(Arc::new(OpenFile { file, len: about.len() })),
         Packing::None | Packing::Gzip | Packing::Zstd => streamed(io::BufReader::new(file), path),
     }
+}
+
+/// Whether a file is a database, whose sessions are read and which is never written.
+pub fn is_database(path: &Path) -> bool {
+    let mut beginning = [0; opencode_database::MAGIC.len()];
+    let file = opened(path).ok().filter(|(_, about)| about.is_file());
+    let got = file.and_then(|(file, _)| read_at(&file, &mut beginning, 0).ok());
+    got == Some(beginning.len()) && beginning == *opencode_database::MAGIC
 }
 
 /// Reads what can be read only once, or has to be unpacked.

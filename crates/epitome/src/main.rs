@@ -9,6 +9,7 @@ mod commands;
 mod draw;
 mod hint;
 mod input;
+mod opencode_database;
 mod output;
 mod progress;
 mod restorer;

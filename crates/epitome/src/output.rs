@@ -1,5 +1,6 @@
 //! Files out: whole or not at all.
 
+use crate::input::is_database;
 use anyhow::{Context as _, Result, bail};
 use epitome_wire::ByteSource;
 use std::fmt;
@@ -24,6 +25,9 @@ pub fn write(path: Option<&Path>, fill: impl FnOnce(&mut dyn Write) -> Result<()
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = || format!("cannot write {}", path.display());
+    if is_database(path) {
+        bail!("{}: it is a database, and a transcript would take its place; write elsewhere", failed());
+    }
     if !folder.is_dir() {
         bail!("{}: there is no folder {}; make it first", failed(), folder.display());
     }

@@ -123,9 +123,11 @@ impl Document {
         while let Some(value) = stream.next() {
             match value {
                 Ok(raw) => values.push(raw.into()),
-                Err(error) if values.is_empty() => return Err(broken(&error)),
                 Err(error) => {
                     let lost = recover(&json[stream.byte_offset()..], &mut values);
+                    if values.is_empty() {
+                        return Err(broken(&error));
+                    }
                     return Ok((values, Some(format!("{}; lines left out: {lost}", broken(&error)))));
                 }
             }

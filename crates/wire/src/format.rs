@@ -13,7 +13,7 @@ use crate::protocol::read::{
 use crate::{
     ByteSource, Protocol, ReadError, Transcript, claude_code, codex, copilot_cli, gemini_cli::GeminiCli,
     langgraph::Langgraph, mini_swe_agent::MiniSweAgent, native, opencode::Opencode, openhands::Openhands, pi,
-    swe_agent::SweAgent,
+    qwen_code::QwenCode, swe_agent::SweAgent,
 };
 use epitome_core::{Expressible, Measure, Message};
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,8 @@ pub enum Format {
     GeminiCli,
     /// Copilot CLI's event logs.
     CopilotCli,
+    /// qwen-code's session files.
+    QwenCode,
     /// SWE-agent trajectories.
     SweAgent,
     /// mini-swe-agent trajectories.
@@ -122,7 +124,7 @@ pub const FORMATS: &[FormatRow] = &[
         resume: Some(ResumeRow { append: pi::append, undo: pi::undo, can: AFTER_ONLY }),
     },
     document_row::<Opencode>("opencode", &["json"]),
-    document_row::<GeminiCli>("gemini-cli", &["json"]),
+    document_row::<GeminiCli>("gemini-cli", &["jsonl", "json"]),
     FormatRow {
         format: Format::CopilotCli,
         name: "copilot-cli",
@@ -132,6 +134,7 @@ pub const FORMATS: &[FormatRow] = &[
         decode: copilot_cli::decode,
         resume: None,
     },
+    document_row::<QwenCode>("qwen-code", &["jsonl"]),
     document_row::<SweAgent>("swe-agent", &["traj", "json"]),
     document_row::<MiniSweAgent>("mini-swe-agent", &["traj", "json"]),
     document_row::<Openhands>("openhands", &["json", "jsonl"]),
@@ -257,7 +260,7 @@ mod tests {
     #[test]
     fn a_name_nobody_has_is_refused_with_those_there_are() {
         let refused = "word".parse::<Format>().expect_err("there is none").to_string();
-        insta::assert_snapshot!(refused, @"`word` is no format; there are claude-code, codex, pi, opencode, gemini-cli, copilot-cli, swe-agent, mini-swe-agent, openhands, langgraph, anthropic, openai-chat, openai-responses, native");
+        insta::assert_snapshot!(refused, @"`word` is no format; there are claude-code, codex, pi, opencode, gemini-cli, copilot-cli, qwen-code, swe-agent, mini-swe-agent, openhands, langgraph, anthropic, openai-chat, openai-responses, native");
         let refused = "pi".parse::<Protocol>().expect_err("it is a file's").to_string();
         insta::assert_snapshot!(refused, @"`pi` is no protocol; there are anthropic, openai-chat, openai-responses");
     }

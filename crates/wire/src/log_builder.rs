@@ -8,7 +8,7 @@
 use crate::{ByteSource, Format, OriginalPlace, Originals, Span};
 use epitome_core::{
     Author, CallId, Compaction, Edit, Entry, EntryId, Form, Item, Log, Mark, MeasuredItem, Outcome, Record,
-    Role, SizeTable, Sizes,
+    Role, SizeTable, Sizes, Tail,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -156,9 +156,10 @@ impl LogBuilder {
         self.push(BuilderNode::bare(Entry::Mark(recorded_edit(forms))))
     }
 
-    /// Adds a compaction. Calls from before it wait no longer: their place is out of view.
+    /// Adds a compaction. Calls from before it wait no longer: their place is out of view. Those it keeps with
+    /// everything behind them still do.
     pub(crate) fn compact(&mut self, compaction: Compaction, name: Option<Arc<str>>) -> EntryId {
-        self.waiting.clear();
+        self.waiting.retain(|_, place| matches!(&compaction.tail, Tail::From(first) if *place >= *first));
         let entry = Entry::Recorded(Box::new(compaction));
         self.push(BuilderNode { name, ..BuilderNode::bare(entry) })
     }

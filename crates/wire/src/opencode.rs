@@ -2,16 +2,19 @@
 //!
 //! A call and its result are one part, and one assistant message may hold several calls of the model,
 //! told apart by `step-start` and `step-finish`. Here each step is a message, its results follow it,
-//! and what opencode itself wrote into a person's message stands apart from what they said.
+//! and what opencode itself wrote into a person's message stands apart from what they said. What opencode does not
+//! send (what was reverted, replies that failed, results it cleared) is in the log, off the path.
 
 use crate::detect::DetectSample;
 use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
 use crate::mini_swe_agent::MiniSweAgent;
-use crate::protocol::read::image_at;
+use crate::protocol::read::{block_of, image_at};
 use crate::{Format, ReportedUsage};
 use epitome_core::{
-    Author, Block, Call, CallId, Compaction, EntryId, Image, Message, Opaque, ResultPart, Role, ToolResult,
+    Author, Block, Call, CallId, Compaction, EntryId, Message, Opaque, ResultPart, Role, Tail, ToolResult,
 };
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// opencode exports.
@@ -33,26 +36,23 @@ impl Dialect for Opencode {
     }
 
     fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
+        let mut session = OpencodeSession::of(&body.around);
         for (index, element) in body.elements.iter().enumerate() {
             draft.turn_to(index);
-            let message = element.object().unwrap_or_default();
-            let Some(info) = message.get("info") else {
-                draft.leave_out("it has no `info`");
-                continue;
-            };
-            let parts = message.list("parts");
-            match info.at(&["role"]).and_then(View::text).as_deref() {
-                Some("assistant") => tell_reply(info, &parts, draft),
-                Some(_) | None => tell_user(info, &parts, draft),
-            }
+            session.tell(*element, draft);
+        }
+        if let Some(tip) = session.reverted_from {
+            draft.go_back(tip);
         }
     }
 
-    /// The first run is the message's `info`, which says whose it is; of an answer, the tool's part.
+    /// The first run is the message's `info`, which says whose it is; of an answer the tool's part, and behind it,
+    /// where the result was cleared, the time of that.
     fn message(runs: &[View<'_>], side: Side) -> Result<Message, String> {
         let (first, parts) = runs.split_first().ok_or("it has no parts")?;
         if side == Side::Answered {
-            return answer(&first.object().ok_or("the tool's part is no object")?);
+            let part = first.object().ok_or("the tool's part is no object")?;
+            return if parts.is_empty() { answer(&part) } else { Ok(cleared_answer(&part)) };
         }
         let role = first.at(&["role"]).and_then(View::text);
         let (role, author) = match role.as_deref() {
@@ -78,11 +78,107 @@ fn body_of(root: View<'_>) -> Result<ConversationView<'_>, String> {
     }
 }
 
-fn tell_user(info: View<'_>, parts: &[View<'_>], draft: &mut ConversationDraft<'_, Opencode>) {
-    if parts.iter().any(|part| kind(*part) == "compaction") {
-        draft.note("compaction");
-        return;
+/// What of a session decides how its messages are told.
+#[derive(Default)]
+struct OpencodeSession<'a> {
+    /// The message that was reverted with all behind it.
+    reverted: Option<Cow<'a, str>>,
+    /// The part of it from which on it was; the parts before stay.
+    reverted_part: Option<Cow<'a, str>>,
+    /// Where the path ends, once the message that was reverted has come.
+    reverted_from: Option<Option<EntryId>>,
+    /// Where messages begin in the log, by their ids.
+    begins: HashMap<Cow<'a, str>, EntryId>,
+    /// The first message that each request for a compaction keeps.
+    kept_from: HashMap<Cow<'a, str>, Cow<'a, str>>,
+}
+
+impl<'a> OpencodeSession<'a> {
+    fn of(around: &ObjectView<'a>) -> Self {
+        let revert = around.get("info").and_then(|info| info.at(&["revert"])?.object()).unwrap_or_default();
+        Self { reverted: revert.text("messageID"), reverted_part: revert.text("partID"), ..Self::default() }
     }
+
+    fn tell(&mut self, element: View<'a>, draft: &mut ConversationDraft<'_, Opencode>) {
+        let message = element.object().unwrap_or_default();
+        let Some(info) = message.get("info") else { return draft.leave_out("it has no `info`") };
+        let id = info.at(&["id"]).and_then(View::text);
+        self.begins.extend(id.clone().map(|id| (id, draft.next_id())));
+        let parts = message.list("parts");
+        if id.is_none() || id != self.reverted || self.reverted_from.is_some() {
+            return self.tell_parts(info, &parts, draft);
+        }
+        let is_first = |part: &View<'_>| part.at(&["id"]).and_then(View::text) == self.reverted_part;
+        let from = self.reverted_part.as_ref().and_then(|_| parts.iter().position(is_first));
+        let (kept, gone) = parts.split_at(from.unwrap_or(0));
+        if !kept.is_empty() {
+            self.tell_parts(info, kept, draft);
+        }
+        self.reverted_from = Some(draft.tip());
+        self.tell_parts(info, gone, draft);
+    }
+
+    fn tell_parts(
+        &mut self,
+        info: View<'a>,
+        parts: &[View<'a>],
+        draft: &mut ConversationDraft<'_, Opencode>,
+    ) {
+        match info.at(&["role"]).and_then(View::text).as_deref() {
+            Some("assistant") if info.at(&["summary"]).is_some_and(View::is_true) => {
+                self.tell_summary(info, parts, draft);
+            }
+            Some("assistant") => tell_reply(info, parts, draft),
+            Some(_) | None => match parts.iter().find(|part| kind(**part) == "compaction") {
+                Some(request) => self.tell_request(info, *request, draft),
+                None => tell_user(info, parts, draft),
+            },
+        }
+    }
+
+    fn tell_request(
+        &mut self,
+        info: View<'a>,
+        request: View<'a>,
+        draft: &mut ConversationDraft<'_, Opencode>,
+    ) {
+        let named = [info.at(&["id"]), request.at(&["tail_start_id"])].map(|view| view.and_then(View::text));
+        if let [Some(id), Some(first)] = named {
+            self.kept_from.insert(id, first);
+        }
+        draft.note("compaction");
+    }
+
+    /// A summary that came to its end stands for all before it but the tail its request names.
+    fn tell_summary(&self, info: View<'a>, parts: &[View<'a>], draft: &mut ConversationDraft<'_, Opencode>) {
+        let texts =
+            parts.iter().filter(|part| kind(**part) == "text").filter_map(|part| part.at(&["text"])?.text());
+        let summary = texts.collect::<Vec<_>>().join("\n");
+        if summary.is_empty() || !has_finished(info) {
+            return draft.odd("a compaction left no summary; the history before it is kept");
+        }
+        let first =
+            info.at(&["parentID"]).and_then(View::text).and_then(|request| self.kept_from.get(&request));
+        let tail = match first.map(|first| self.begins.get(first)) {
+            Some(Some(first)) => Tail::From(*first),
+            Some(None) => {
+                draft.odd("a compaction keeps messages that are not before it; none is kept");
+                Tail::Nothing
+            }
+            None => Tail::Nothing,
+        };
+        draft.compact(Some(&summary), Compaction { tail, ..Compaction::default() });
+    }
+}
+
+/// Whether a reply came to its end. Versions that note neither an end nor an error wrote only such replies.
+fn has_finished(info: View<'_>) -> bool {
+    let is_timed = info.at(&["time"]).is_some();
+    let is_ended = info.at(&["finish"]).is_some() || info.at(&["time", "completed"]).is_some();
+    info.at(&["error"]).is_none() && (is_ended || !is_timed)
+}
+
+fn tell_user(info: View<'_>, parts: &[View<'_>], draft: &mut ConversationDraft<'_, Opencode>) {
     let is_added = |part: &&View<'_>| part.at(&["synthetic"]).is_some_and(View::is_true);
     let (added, said): (Vec<View<'_>>, Vec<View<'_>>) = parts.iter().partition(is_added);
     if !said.is_empty() || added.is_empty() {
@@ -106,10 +202,7 @@ fn say(
 }
 
 fn tell_reply(info: View<'_>, parts: &[View<'_>], draft: &mut ConversationDraft<'_, Opencode>) {
-    if info.at(&["summary"]).is_some_and(View::is_true) {
-        tell_summary(parts, draft);
-        return;
-    }
+    let tip = draft.tip();
     match &mut *steps(parts) {
         // It was cut off before the model said anything.
         [] => draft.note("empty reply"),
@@ -119,17 +212,18 @@ fn tell_reply(info: View<'_>, parts: &[View<'_>], draft: &mut ConversationDraft<
         }
         several => several.iter().for_each(|step| tell_step(info, step, draft)),
     }
+    if is_unsent(info, parts) {
+        draft.go_back(tip);
+        draft.note("failed reply");
+    }
 }
 
-fn tell_summary(parts: &[View<'_>], draft: &mut ConversationDraft<'_, Opencode>) {
-    let texts =
-        parts.iter().filter(|part| kind(**part) == "text").filter_map(|part| part.at(&["text"])?.text());
-    let summary = texts.collect::<Vec<_>>().join("\n");
-    if summary.is_empty() {
-        draft.odd("a compaction left no summary; the history before it is kept");
-    } else {
-        draft.compact(Some(&summary), Compaction::default());
-    }
+/// Whether opencode sends a reply no more: it failed. One that was aborted is sent as far as it got.
+fn is_unsent(info: View<'_>, parts: &[View<'_>]) -> bool {
+    let Some(error) = info.at(&["error"]) else { return false };
+    let is_aborted = error.at(&["name"]).and_then(View::text).as_deref() == Some("MessageAbortedError");
+    let is_said = |part: &View<'_>| !matches!(&*kind(*part), "step-start" | "reasoning");
+    !(is_aborted && parts.iter().any(is_said))
 }
 
 /// One call of the model: what it put out, and what the provider counted.
@@ -171,8 +265,18 @@ fn tell_step(info: View<'_>, step: &ModelStep<'_>, draft: &mut ConversationDraft
     draft.reply(id, model, step.tokens.and_then(View::object).and_then(|tokens| usage(&tokens)));
     for part in &step.parts {
         if kind(*part) == "tool" && has_ended(*part) {
-            draft.say(&[*part], Side::Answered);
+            tell_answer(*part, draft);
         }
+    }
+}
+
+/// A result. Of one that opencode cleared the original stands off the path, and what it sends since on it.
+fn tell_answer(part: View<'_>, draft: &mut ConversationDraft<'_, Opencode>) {
+    let tip = draft.tip();
+    draft.say(&[part], Side::Answered);
+    if let Some(cleared) = part.at(&["state", "time", "compacted"]) {
+        draft.go_back(tip);
+        draft.say(&[part, cleared], Side::Answered);
     }
 }
 
@@ -199,17 +303,22 @@ fn has_ended(part: View<'_>) -> bool {
 }
 
 fn block(view: View<'_>) -> Option<Block> {
-    let part = view.object()?;
+    let Some(part) = view.object() else { return Some(carried("part", view)) };
     let text = part.shared("text");
     match &*part.shared("type") {
         "text" | "reasoning" if text.is_empty() || part.is_true("ignored") => None,
         "text" => Some(Block::Text { text }),
         "reasoning" => Some(Block::Thinking { text, signature: signature(&part), redacted: false }),
         "tool" => Some(Block::Call(call(&part))),
-        "file" => picture(&part).map(Block::Image),
-        "patch" | "snapshot" | "step-start" | "step-finish" | "retry" => None,
-        kind => Some(Block::Opaque(Opaque { kind: kind.into(), json: view.json().into() })),
+        "file" => file(view, &part).map(block_of),
+        "subtask" => Some(Block::text("The following tool was executed by the user")),
+        "patch" | "snapshot" | "step-start" | "step-finish" | "retry" | "agent" => None,
+        kind => Some(carried(kind, view)),
     }
+}
+
+fn carried(kind: &str, view: View<'_>) -> Block {
+    Block::Opaque(Opaque { kind: kind.into(), json: view.json().into() })
 }
 
 /// Anthropic's seal. What other providers seal with would pass for one, so it stays in the file.
@@ -217,10 +326,16 @@ fn signature(part: &ObjectView<'_>) -> Option<Arc<str>> {
     part.get("metadata")?.at(&["anthropic", "signature"])?.text().map(Into::into)
 }
 
-/// A file's picture. Of any other file the text stands in a part of its own.
-fn picture(file: &ObjectView<'_>) -> Option<Image> {
-    let is_picture = file.text("mime").is_some_and(|mime| mime.starts_with("image/"));
-    file.text("url").filter(|_| is_picture).map(|url| image_at(&url))
+/// A file: a picture, or something we carry. Of a text or a folder the text stands in a part of its own.
+fn file(view: View<'_>, file: &ObjectView<'_>) -> Option<ResultPart> {
+    let mime = file.shared("mime");
+    if matches!(&*mime, "text/plain" | "application/x-directory") {
+        return None;
+    }
+    match file.text("url").filter(|_| mime.starts_with("image/")) {
+        Some(url) => Some(ResultPart::Image(image_at(&url))),
+        None => Some(ResultPart::Opaque(Opaque { kind: "file".into(), json: view.json().into() })),
+    }
 }
 
 fn call(part: &ObjectView<'_>) -> Call {
@@ -238,8 +353,17 @@ fn answer(part: &ObjectView<'_>) -> Result<Message, String> {
     let is_error = state.text("status").as_deref() == Some("error");
     let text = state.text(if is_error { "error" } else { "output" }).unwrap_or_default();
     let said = (!text.is_empty()).then(|| ResultPart::Text { text: text.into() });
-    let pictures = state.list("attachments").into_iter().filter_map(|file| picture(&file.object()?));
-    let parts = said.into_iter().chain(pictures.map(ResultPart::Image)).collect();
+    let files = state.list("attachments").into_iter().filter_map(|view| file(view, &view.object()?));
+    let parts = said.into_iter().chain(files).collect();
+    Ok(result_message(part, parts, is_error))
+}
+
+/// What opencode sends in the place of a result it cleared.
+fn cleared_answer(part: &ObjectView<'_>) -> Message {
+    result_message(part, vec![ResultPart::Text { text: "[Old tool result content cleared]".into() }], false)
+}
+
+fn result_message(part: &ObjectView<'_>, parts: Vec<ResultPart>, is_error: bool) -> Message {
     let result = ToolResult { call: CallId(part.shared("callID")), parts, is_error };
-    Ok(Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] })
+    Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }
 }

@@ -1,6 +1,7 @@
 //! SWE-agent trajectories: `{history, trajectory, info, …}`, of which only `history` is the conversation.
 //!
-//! Every step of `trajectory` repeats the messages so far, so it is not read.
+//! Every step of `trajectory` repeats the messages so far, so it is not read. Demonstrations (`is_demo`) show the model
+//! another run: they are the harness's on every side, and no reply of theirs is one of this run.
 
 use crate::Format;
 use crate::detect::{DetectSample, has_role};
@@ -37,7 +38,7 @@ impl Dialect for SweAgent {
             task_is_set |= is_task;
             let side = if is_task { Side::Said } else { Side::Added };
             let Some(id) = draft.say(&[element], side) else { continue };
-            if is_reply(element) {
+            if is_reply(element) && !is_demo(element) {
                 draft.reply(id, None, None);
             }
         }
@@ -45,7 +46,11 @@ impl Dialect for SweAgent {
 
     /// Of the user's messages one is the task; the others are observations and demonstrations.
     fn message(runs: &[View<'_>], side: Side) -> Result<Message, String> {
-        let message = chat_message(&runs.first().and_then(|run| run.object()).ok_or("it is no object")?)?;
+        let run = *runs.first().ok_or("it stands nowhere")?;
+        let message = chat_message(&run.object().ok_or("it is no object")?)?;
+        if is_demo(run) {
+            return Ok(Message { author: Author::Harness, ..message });
+        }
         Ok(written_by(message, side))
     }
 }
@@ -62,8 +67,11 @@ pub(crate) fn written_by(mut message: Message, side: Side) -> Message {
 }
 
 fn is_task(element: View<'_>) -> bool {
-    let message = element.object().unwrap_or_default();
-    message.text("role").as_deref() == Some("user") && !message.is_true("is_demo")
+    element.at(&["role"]).and_then(View::text).as_deref() == Some("user") && !is_demo(element)
+}
+
+fn is_demo(element: View<'_>) -> bool {
+    element.at(&["is_demo"]).is_some_and(View::is_true)
 }
 
 fn body_of(root: View<'_>) -> Result<ConversationView<'_>, String> {

@@ -129,6 +129,9 @@ impl Reading {
 
     /// A message that leaves view.
     fn leave(&mut self, id: EntryId, message: &Message) {
+        if message.is_staged() {
+            return;
+        }
         self.actions.extend(message.calls().map(|call| action::of(id, call, &self.secrets)));
         for result in message.results() {
             action::finish(&mut self.actions, result);

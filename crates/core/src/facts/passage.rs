@@ -30,8 +30,11 @@ pub struct Passage<'m> {
     pub text: Cow<'m, str>,
 }
 
-/// The passages of a message, in order. Pictures and blocks we do not read have none.
+/// The passages of a message, in order. Pictures and blocks we do not read have none, nor has what is staged.
 pub fn passages(message: &Message) -> Vec<Passage<'_>> {
+    if message.is_staged() {
+        return Vec::new();
+    }
     message.blocks.iter().flat_map(|block| of_block(message.author, block)).collect()
 }
 

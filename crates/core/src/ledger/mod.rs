@@ -113,8 +113,11 @@ impl Ledger {
         ledger
     }
 
-    /// Takes up one more message.
+    /// Takes up one more message. What a harness shows in the model's place, such as a demonstration, was not done.
     pub fn update(&mut self, id: EntryId, message: &Message) {
+        if message.is_staged() {
+            return;
+        }
         for block in &message.blocks {
             match block {
                 Block::Call(call) => {

@@ -19,6 +19,23 @@ fn ledger(calls: &[(&str, &str, &str)]) -> Ledger {
     ledger
 }
 
+#[test]
+fn what_a_demonstration_shows_was_not_done() {
+    let call = Call {
+        id: "a".into(),
+        name: "Read".into(),
+        input: r#"{"file_path":"a.rs"}"#.into(),
+        freeform: false,
+    };
+    let answer = ToolResult { call: "a".into(), parts: Vec::new(), is_error: false };
+    let session = |author| {
+        let made = Message { role: Role::Assistant, author, blocks: vec![Block::Call(call.clone())] };
+        let answered = Message { role: Role::Tool, author, blocks: vec![Block::Result(answer.clone())] };
+        Ledger::of([(EntryId(0), &made), (EntryId(1), &answered)])
+    };
+    assert_eq!((session(Author::Harness).files.len(), session(Author::Model).files.len()), (0, 1));
+}
+
 fn lasts(ledger: &Ledger) -> Vec<(&str, Operation)> {
     ledger.files.iter().map(|file| (&*file.path, file.last)).collect()
 }

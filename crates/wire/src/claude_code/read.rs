@@ -5,6 +5,7 @@ use super::record::Record;
 use super::session::ClaudeSession;
 use crate::detect::DetectSample;
 use crate::jsonl::{JsonlObject, Problems, each_object};
+use crate::qwen_code::is_record as is_qwen_record;
 use crate::{ByteSource, Format, ReadError, Transcript};
 use epitome_core::Measure;
 use std::sync::Arc;
@@ -22,12 +23,12 @@ const ASIDES: [&str; 8] = [
 ];
 
 /// Whether a line is a record of a session file. Codex and Copilot CLI put what they say into a field of its
-/// own, and may name their session beside it.
+/// own, and may name their session beside it; qwen-code's records are of the same make, and say Gemini's parts.
 pub(crate) fn is_record(sample: &DetectSample<'_>) -> bool {
     let is_named = ["sessionId", "uuid", "leafUuid"].iter().any(|key| sample.has(key));
     sample.line_kind().is_some_and(|kind| {
         (is_named || kind == "file-history-snapshot") && !kind.contains('.') && !sample.has("payload")
-    })
+    }) && !is_qwen_record(&sample.object)
 }
 
 /// Reads a session file, or the file of a subagent.

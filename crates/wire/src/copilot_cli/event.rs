@@ -1,64 +1,39 @@
-//! An event of a log, as far as we read it.
+//! An event of a log, as far as we read it: its fields are looked up one by one, so that a field of an unknown type
+//! costs itself and not its line.
 
-use crate::jsonl::JsonText;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use crate::document::{ObjectView, View};
+use std::borrow::Cow;
 
 /// One event.
-#[derive(Deserialize)]
 pub(super) struct CopilotEvent<'a> {
-    #[serde(borrow, rename = "type")]
-    pub kind: JsonText<'a>,
-    #[serde(borrow, default)]
-    pub id: Option<JsonText<'a>>,
-    #[serde(borrow)]
-    pub data: &'a RawValue,
+    pub kind: Cow<'a, str>,
+    pub id: Option<Cow<'a, str>>,
+    /// The subagent it is of; none for the session's own.
+    pub agent: Option<Cow<'a, str>>,
+    pub data: ObjectView<'a>,
 }
 
-/// The data of an event that says something: each type has some of these fields.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Data<'a> {
-    #[serde(borrow, default)]
-    pub content: Option<JsonText<'a>>,
-    /// What was sent in place of what was typed.
-    #[serde(borrow, default)]
-    pub transformed_content: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
-    pub reasoning_text: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
-    pub reasoning_opaque: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
-    pub tool_requests: Option<Vec<ToolRequest<'a>>>,
-    #[serde(borrow, default)]
-    pub model: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
-    pub new_model: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
-    pub tool_call_id: Option<JsonText<'a>>,
-    #[serde(default)]
-    pub success: Option<bool>,
-    #[serde(borrow, default)]
-    pub result: Option<ToolOutcome<'a>>,
-    #[serde(borrow, default)]
-    pub error: Option<&'a RawValue>,
-}
+impl<'a> CopilotEvent<'a> {
+    /// The event a line is; none where it has no `type` or no `data`.
+    pub(super) fn parse(line: &'a str) -> serde_json::Result<Option<Self>> {
+        let fields = View::parse(line)?.object().unwrap_or_default();
+        let data = fields.get("data").and_then(View::object);
+        Ok(fields.text("type").zip(data).map(|(kind, data)| Self {
+            kind,
+            id: fields.text("id"),
+            agent: fields.text("agentId"),
+            data,
+        }))
+    }
 
-/// A call.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ToolRequest<'a> {
-    #[serde(borrow, default)]
-    pub tool_call_id: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
-    pub name: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
-    pub arguments: Option<&'a RawValue>,
-}
+    /// Whether it tells of a subagent's beginning, by the call that started it.
+    pub(super) fn is_start(&self) -> bool {
+        self.kind == "subagent.started"
+    }
 
-/// What a call came to.
-#[derive(Deserialize)]
-pub(super) struct ToolOutcome<'a> {
-    #[serde(borrow, default)]
-    pub content: Option<JsonText<'a>>,
+    /// The ids of the calls it makes.
+    pub(super) fn calls(&self) -> Vec<Cow<'a, str>> {
+        let requests = self.data.list("toolRequests").into_iter();
+        requests.filter_map(|request| request.at(&["toolCallId"])?.text()).collect()
+    }
 }

@@ -1,13 +1,10 @@
 //! From an event to the message the model saw or wrote.
 
-use super::event::{CopilotEvent, Data, ToolRequest};
-use crate::jsonl::{JsonText, decoded};
+use super::event::CopilotEvent;
+use crate::document::{ObjectView, View};
+use crate::jsonl::decoded;
 use crate::unpaired::unpaired;
-use epitome_core::{Author, Block, Call, CallId, Message, ResultPart, Role, ToolResult};
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use std::borrow::Cow;
-use std::sync::Arc;
+use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, ResultPart, Role, ToolResult};
 
 /// Set as a place's part where the message is a result without its call.
 pub(super) const NO_CALL: u32 = 1;
@@ -16,17 +13,18 @@ pub(super) const NO_CALL: u32 = 1;
 pub(crate) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
     let run = runs.first().ok_or("the message stands nowhere")?;
     let text = decoded(run);
-    let event: CopilotEvent<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    let data: Data<'_> = serde_json::from_str(event.data.get()).map_err(|error| error.to_string())?;
-    Ok(message_of(&event.kind, &data, part == NO_CALL))
+    let event = CopilotEvent::parse(&text).map_err(|error| error.to_string())?;
+    Ok(message_of(&event.ok_or("it is no event")?, part == NO_CALL))
 }
 
-/// The message of an event of this kind.
-pub(super) fn message_of(kind: &str, data: &Data<'_>, no_call: bool) -> Message {
-    match kind {
-        "user.message" => {
-            let sent = data.transformed_content.as_ref().or(data.content.as_ref());
-            Message::text(Role::User, Author::Person, sent.map_or("", |text| &**text))
+/// The message an event is.
+pub(super) fn message_of(event: &CopilotEvent<'_>, no_call: bool) -> Message {
+    let data = &event.data;
+    match &*event.kind {
+        "user.message" => Message { role: Role::User, author: author(event), blocks: said_blocks(data) },
+        "system.notification" => {
+            let blocks = text_of(data, "content").into_iter().collect();
+            Message { role: Role::User, author: Author::Harness, blocks }
         }
         "assistant.message" => {
             Message { role: Role::Assistant, author: Author::Model, blocks: reply_blocks(data) }
@@ -35,53 +33,104 @@ pub(super) fn message_of(kind: &str, data: &Data<'_>, no_call: bool) -> Message 
     }
 }
 
-fn reply_blocks(data: &Data<'_>) -> Vec<Block> {
-    let has_reasoning = data.reasoning_text.is_some() || data.reasoning_opaque.is_some();
+/// Who wrote what stands on the user's side. A subagent's task was put by the agent that started it: in its own
+/// conversation that is the person.
+fn author(event: &CopilotEvent<'_>) -> Author {
+    let source = event.data.text("source").unwrap_or_default();
+    let is_task = event.agent.is_some() && source.starts_with("agent-");
+    let is_typed = matches!(&*source, "" | "user");
+    if (is_task || is_typed) && !event.data.is_true("isAutopilotContinuation") {
+        Author::Person
+    } else {
+        Author::Harness
+    }
+}
+
+fn text_of(data: &ObjectView<'_>, key: &str) -> Option<Block> {
+    data.text(key).filter(|text| !text.is_empty()).map(Block::text)
+}
+
+/// What was sent in place of what was typed, and what was attached to it.
+fn said_blocks(data: &ObjectView<'_>) -> Vec<Block> {
+    let said = text_of(data, "transformedContent").or_else(|| text_of(data, "content"));
+    let is_sent = data.has("transformedContent");
+    let attached = data.list("attachments").into_iter().filter_map(|view| attachment(view, is_sent));
+    said.into_iter().chain(attached).collect()
+}
+
+/// A file attached: a picture, or something we carry. What is not sent by itself is told in the text that was sent.
+fn attachment(view: View<'_>, is_sent: bool) -> Option<Block> {
+    let fields = view.object().unwrap_or_default();
+    if let Some(image) = picture(&fields) {
+        return Some(Block::Image(image));
+    }
+    let kind = fields.shared("type");
+    let is_alone = &*kind == "blob" || fields.has("assetId") || !is_sent;
+    is_alone.then(|| Block::Opaque(Opaque { kind, json: view.json().into() }))
+}
+
+fn picture(fields: &ObjectView<'_>) -> Option<Image> {
+    let media_type = fields.text("mimeType").filter(|kind| kind.starts_with("image/"))?;
+    Some(Image { media_type: media_type.into(), data: fields.text("data")?.into(), is_url: false })
+}
+
+fn reply_blocks(data: &ObjectView<'_>) -> Vec<Block> {
+    let has_reasoning = data.has("reasoningText") || data.has("reasoningOpaque");
     let thinking = has_reasoning.then(|| Block::Thinking {
-        text: owned(&data.reasoning_text),
-        signature: data.reasoning_opaque.as_ref().map(Arc::from),
+        text: data.shared("reasoningText"),
+        signature: data.text("reasoningOpaque").map(Into::into),
         redacted: false,
     });
-    let said = data.content.as_deref().filter(|text| !text.is_empty()).map(Block::text);
-    let calls = data.tool_requests.iter().flatten().map(|request| Block::Call(call_of(request)));
-    thinking.into_iter().chain(said).chain(calls).collect()
+    let calls = data.list("toolRequests").into_iter().filter_map(|request| request.object());
+    let calls = calls.map(|request| Block::Call(call_of(&request)));
+    thinking.into_iter().chain(text_of(data, "content")).chain(calls).collect()
 }
 
-fn call_of(request: &ToolRequest<'_>) -> Call {
-    let raw = request.arguments.map_or("{}", RawValue::get);
+fn call_of(request: &ObjectView<'_>) -> Call {
+    let arguments = request.get("arguments");
     // Free-form tools are given a string.
-    let freeform = serde_json::from_str::<Cow<'_, str>>(raw).ok();
+    let freeform = arguments.and_then(View::text);
     Call {
-        id: CallId(owned(&request.tool_call_id)),
-        name: owned(&request.name),
+        id: CallId(request.shared("toolCallId")),
+        name: request.shared("name"),
         freeform: freeform.is_some(),
-        input: freeform.map_or_else(|| raw.into(), Into::into),
+        input: freeform.map_or_else(|| arguments.map_or("{}", View::json).into(), Into::into),
     }
 }
 
-fn result_message(data: &Data<'_>, no_call: bool) -> Message {
-    let content = data.result.as_ref().and_then(|result| result.content.as_ref()).map(Arc::from);
-    let text: Arc<str> = content.or_else(|| data.error.map(error_text)).unwrap_or_default();
-    let call = CallId(owned(&data.tool_call_id));
-    if no_call {
-        return Message::text(Role::User, Author::Harness, unpaired(call, &text));
-    }
+fn result_message(data: &ObjectView<'_>, no_call: bool) -> Message {
+    let call = CallId(data.shared("toolCallId"));
     let result =
-        ToolResult { call, parts: vec![ResultPart::Text { text }], is_error: data.success == Some(false) };
+        ToolResult { call, parts: result_parts(data), is_error: data.get("success").is_some_and(is_false) };
+    if no_call {
+        return Message::text(Role::User, Author::Harness, unpaired(&result.call, &result.text()));
+    }
     Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] }
 }
 
-/// What an error says; all of it where it has no message.
-fn error_text(error: &RawValue) -> Arc<str> {
-    #[derive(Deserialize)]
-    struct ErrorMessage<'a> {
-        #[serde(borrow)]
-        message: JsonText<'a>,
-    }
-    serde_json::from_str::<ErrorMessage<'_>>(error.get())
-        .map_or_else(|_| error.get().into(), |told| (&told.message).into())
+fn is_false(view: View<'_>) -> bool {
+    view.json() == "false"
 }
 
-fn owned(text: &Option<JsonText<'_>>) -> Arc<str> {
-    text.as_deref().unwrap_or_default().into()
+/// What a call came to: the text sent to the model, and what was sent beside it; of a failure what it says.
+fn result_parts(data: &ObjectView<'_>) -> Vec<ResultPart> {
+    let result = data.get("result").and_then(View::object).unwrap_or_default();
+    let said = result.get("content").map(|content| content.text().unwrap_or_else(|| content.json().into()));
+    let said = said.or_else(|| data.get("error").map(error_text)).filter(|text| !text.is_empty());
+    let said = said.map(|text| ResultPart::Text { text: text.into() });
+    let beside = result.list("binaryResultsForLlm").into_iter().map(binary);
+    said.into_iter().chain(beside).collect()
+}
+
+fn binary(view: View<'_>) -> ResultPart {
+    let fields = view.object().unwrap_or_default();
+    picture(&fields).map_or_else(
+        || ResultPart::Opaque(Opaque { kind: fields.shared("type"), json: view.json().into() }),
+        ResultPart::Image,
+    )
+}
+
+/// What an error says; all of it where it has no message.
+fn error_text(error: View<'_>) -> std::borrow::Cow<'_, str> {
+    error.at(&["message"]).and_then(View::text).unwrap_or_else(|| error.json().into())
 }

@@ -18,7 +18,7 @@ fn claims(json: &str) -> Vec<Format> {
 
 #[test]
 fn small_files_of_every_shape_are_recognised_and_claimed_by_one_tool_at_most() {
-    let samples: [(&str, Format); 24] = [
+    let samples: [(&str, Format); 29] = [
         (r#"{"epitome":"native","version":1,"from":"native"}"#, Native),
         (r#"{"type":"session","id":"x","cwd":"/"}"#, Pi),
         (r#"{"timestamp":"t","type":"session_meta","payload":{}}"#, Codex),
@@ -27,6 +27,11 @@ fn small_files_of_every_shape_are_recognised_and_claimed_by_one_tool_at_most() {
         ("oops\n{\"type\":\"user\",\"uuid\":\"x\",\"message\":{}}\n", ClaudeCode),
         ("{\"broken\":\n{\"type\":\"user\",\"uuid\":\"x\",\"message\":{}}\n", ClaudeCode),
         ("\u{feff}{\"sessionId\":\"x\",\"projectHash\":\"h\",\"messages\":[]}", GeminiCli),
+        (r#"{"sessionId":"x","projectHash":"h","startTime":"t","kind":"main"}"#, GeminiCli),
+        ("{\"sess\n{\"id\":\"a\",\"type\":\"gemini\",\"content\":\"\"}\n", GeminiCli),
+        (r#"{"$set":{"messages":[]}}"#, GeminiCli),
+        (r#"{"uuid":"a","sessionId":"s","type":"user","message":{"role":"user","parts":[]}}"#, QwenCode),
+        (r#"{"uuid":"a","sessionId":"s","type":"system","subtype":"x","systemPayload":{}}"#, QwenCode),
         (r#"{"info":{"id":"ses"},"messages":[]}"#, Opencode),
         (r#"{"values":{"messages":[]}}"#, Langgraph),
         (r#"{"history":[{"role":"system","content":""}]}"#, SweAgent),

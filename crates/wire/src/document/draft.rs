@@ -6,7 +6,7 @@ use crate::jsonl::Problems;
 use crate::{
     ByteSource, Conversation, FixedParts, OriginalPlace, Originals, RecordedReply, ReportedUsage, Span,
 };
-use epitome_core::{Compaction, Entry, EntryId, Log, Measure, MeasuredItem, Message, SizeTable};
+use epitome_core::{CallId, Compaction, Entry, EntryId, Log, Measure, MeasuredItem, Message, SizeTable};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub(crate) struct ConversationDraft<'d, D> {
     replies: Vec<RecordedReply>,
     names: Vec<Option<Arc<str>>>,
     pairs: Pairs,
+    /// The entry the next one follows.
+    tip: Option<EntryId>,
     problems: &'d mut Problems,
     /// Which conversation of the file it is, where there are several.
     label: String,
@@ -48,6 +50,7 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
             replies: Vec::new(),
             names: Vec::new(),
             pairs: Pairs::default(),
+            tip: None,
             problems,
             label,
             element: 0,
@@ -58,6 +61,11 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
     /// Says which element is being read, so that a problem can name it.
     pub(crate) fn turn_to(&mut self, index: usize) {
         self.element = index + 1;
+    }
+
+    /// The number of the element being read.
+    pub(crate) fn element(&self) -> usize {
+        self.element
     }
 
     /// Adds the message that `runs` say on `side`. One that cannot be read is left out, and that is said.
@@ -79,7 +87,7 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
     /// Adds a message already made from `runs` on `side`.
     pub(crate) fn put(&mut self, runs: &[View<'_>], side: Side, message: &Message) -> EntryId {
         let MeasuredItem { item, sizes } = self.measure.weigh(message);
-        let id = EntryId(self.log.len() as u32);
+        let id = self.next_id();
         for fault in self.pairs.take(id, &item) {
             self.odd(&format!("message {}: {fault}", self.element));
         }
@@ -101,9 +109,38 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
         self.push(Entry::Recorded(Box::new(compaction)));
     }
 
+    /// The same where the tool writes its new history out behind the summary: what was called before is out of
+    /// view, and may be called again.
+    pub(crate) fn compact_whole(&mut self, summary: Option<&str>, front: Vec<EntryId>) {
+        self.pairs.leave();
+        self.compact(summary, Compaction { front, ..Compaction::default() });
+    }
+
     fn push(&mut self, entry: Entry) {
-        self.log.push(entry);
+        let id = self.log.append(self.tip, entry).expect("what it follows is in the log");
         self.names.push(None);
+        self.tip = Some(id);
+    }
+
+    /// The entry the next one will follow.
+    pub(crate) fn tip(&self) -> Option<EntryId> {
+        self.tip
+    }
+
+    /// Takes the conversation up again behind `tip`: what was said since stays in the log, off the path.
+    pub(crate) fn go_back(&mut self, tip: Option<EntryId>) {
+        self.tip = tip;
+        self.pairs.go_back(tip);
+    }
+
+    /// Whether a call of this path has its result.
+    pub(crate) fn is_answered(&self, call: &CallId) -> bool {
+        self.pairs.is_answered(call)
+    }
+
+    /// The id the next entry will have.
+    pub(crate) fn next_id(&self) -> EntryId {
+        EntryId(self.log.len() as u32)
     }
 
     /// Records that `entry` is an answer of the model.
@@ -122,6 +159,11 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
         }
     }
 
+    /// Counts a record of a kind nobody knows.
+    pub(crate) fn pass_over(&mut self, kind: &str) {
+        self.problems.add_unknown(self.element as u64, kind);
+    }
+
     /// Remembers something odd that was survived.
     pub(crate) fn odd(&mut self, what: &str) {
         self.problems.add_overall(format!("{}{what}", self.label));
@@ -133,7 +175,7 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
             self.odd(&fault);
         }
         Conversation {
-            leaf: self.log.newest(),
+            leaf: self.tip,
             log: self.log,
             sizes: self.sizes,
             fixed: self.fixed,

@@ -115,6 +115,11 @@ impl<'a> ObjectView<'a> {
         unknown.map(|(key, raw)| (key.as_ref().into(), raw.get().into())).collect()
     }
 
+    /// The name of its first field.
+    pub(crate) fn first_key(&self) -> Option<&str> {
+        self.0.first().map(|(key, _)| key.as_ref())
+    }
+
     /// Whether a field is there.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()

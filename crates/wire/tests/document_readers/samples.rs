@@ -346,6 +346,16 @@ fn only_the_task_of_a_benchmark_run_is_a_persons() {
     tool: a -> seen | b -> 
     harness: observed
     ");
+    let demo = r#"{"history":[{"role":"system","content":"s"},
+        {"role":"user","content":"fix it","is_demo":true},
+        {"role":"assistant","content":"I see","is_demo":true,"tool_calls":[{"id":"d","function":{"name":"ls","arguments":"{}"}}]},
+        {"role":"tool","content":"x","is_demo":true,"tool_call_ids":["d"]},
+        {"role":"user","content":"task"},{"role":"assistant","content":"on it"}]}"#;
+    let transcript = read_as(None, demo.as_bytes()).expect("it is read");
+    let conversation = &transcript.conversations[0];
+    let staged: Vec<bool> = originals(conversation).iter().map(|message| message.is_staged()).collect();
+    assert_eq!(staged, [false, true, true, false, false]);
+    assert_eq!(conversation.replies.iter().map(|reply| reply.entry.0).collect::<Vec<_>>(), [4]);
     let run = r#"{"trajectory_format":"mini-swe-agent-1.1","messages":[{"role":"system","content":"s"},
         {"role":"user","content":"task"},{"role":"assistant","content":"no call"},
         {"role":"user","content":"call something"},{"role":"exit","content":"diff"}]}"#;

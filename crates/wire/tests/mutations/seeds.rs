@@ -49,7 +49,20 @@ pub(crate) fn seeds() -> Vec<Seed> {
     let bodies: Vec<Seed> =
         [Protocol::Anthropic, Protocol::OpenaiResponses].into_iter().map(|to| body(&all[2], to)).collect();
     let ours = [wrapped(&all[3]), born()];
-    all.into_iter().chain(compacted).chain(bodies).chain(ours).collect()
+    all.into_iter().chain(compacted).chain(bodies).chain(ours).chain(changes()).collect()
+}
+
+/// Sessions that their own tools changed: lists replaced, messages taken back, histories compacted.
+fn changes() -> impl Iterator<Item = Seed> {
+    let seed = |(format, text): (Format, &str)| Seed { format, bytes: text.as_bytes().to_vec() };
+    [
+        (Format::GeminiCli, include_str!("changes/gemini-cli.jsonl")),
+        (Format::QwenCode, include_str!("changes/qwen-code.jsonl")),
+        (Format::CopilotCli, include_str!("changes/copilot-cli.jsonl")),
+        (Format::Opencode, include_str!("changes/opencode.json")),
+    ]
+    .into_iter()
+    .map(seed)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the crate reads no files; its tests read the corpus")]
