@@ -1,8 +1,9 @@
 //! A conversation while it is being read: entries, where their originals are, and what was odd.
 
 use super::pairs::Pairs;
-use super::{Dialect, Document, Side, View};
+use super::{ConversationView, Dialect, Document, Side, View};
 use crate::jsonl::Problems;
+use crate::originals::{BodyFrame, BodyPlace};
 use crate::{
     ByteSource, Conversation, FixedParts, OriginalPlace, Originals, RecordedReply, ReportedUsage, Span,
 };
@@ -53,6 +54,20 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
             element: 0,
             dialect: PhantomData,
         }
+    }
+
+    /// Remembers where the body stands, so that it can be written again from its own bytes: its list is in one of
+    /// `fields`, and the first `opening` elements are instructions.
+    pub(crate) fn put_body(&mut self, body: &ConversationView<'_>, fields: &[&str], opening: usize) {
+        let mut lists = fields.iter().filter_map(|field| body.around.get(field));
+        let frame = match (body.around.whole(), lists.next(), lists.next()) {
+            (Some(whole), Some(list), None) => {
+                Some(BodyFrame { body: self.document.span(whole), list: self.document.span(list) })
+            }
+            (_, _, _) => None,
+        };
+        let elements = body.elements.iter().map(|&element| self.document.span(element)).collect();
+        self.originals.put_body(BodyPlace { frame, elements, opening });
     }
 
     /// Says which element is being read, so that a problem can name it.
