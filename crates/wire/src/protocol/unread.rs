@@ -108,7 +108,7 @@ fn piece_fields(from: Protocol, piece: View<'_>) -> Option<&'static [&'static st
     let kind = piece.at(&["type"]).and_then(View::text).unwrap_or_default();
     Some(match (from, &*kind) {
         (Protocol::Anthropic, "text") => &["type", "text"],
-        (Protocol::Anthropic, "image") => &["type", "source"],
+        (Protocol::Anthropic, "image") if piece.at(&["source", "file_id"]).is_none() => &["type", "source"],
         (Protocol::Anthropic, "tool_use") => &["type", "id", "name", "input"],
         (Protocol::Anthropic, "tool_result") => &["type", "tool_use_id", "content", "is_error"],
         (Protocol::Anthropic, "thinking") => &["type", "thinking", "signature"],
@@ -120,7 +120,7 @@ fn piece_fields(from: Protocol, piece: View<'_>) -> Option<&'static [&'static st
         (
             Protocol::OpenaiChat | Protocol::OpenaiResponses,
             "image_url" | "input_image" | "computer_screenshot",
-        ) => &["type", "image_url"],
+        ) if piece.at(&["image_url"]).is_some() => &["type", "image_url"],
         (Protocol::Anthropic | Protocol::OpenaiChat | Protocol::OpenaiResponses, _) => return None,
     })
 }

@@ -10,7 +10,7 @@ use super::arrange::{
 use super::ids::{Ids, Naming};
 use super::piece::{self, PlainPiece, note_text};
 use super::sealed::SealedBlock;
-use super::words::SubstituteList;
+use super::words::{SubstituteList, is_reasoning};
 use super::{EMPTY_REPLY, EMPTY_RESULT, NO_RESULT, NO_USER_MESSAGE, RequestParts, input, raw, spoken_system};
 use crate::validate::{is_base64, is_blank};
 use block::{AnthropicBlock, image};
@@ -146,6 +146,7 @@ fn replied<'a>(
                 content.push(AnthropicBlock::call(&id, ids.name(&call.name), input::object(call)));
                 calls.push((id, *result));
             }
+            ReplyPiece::Opaque(opaque) if is_reasoning(&opaque.kind) => list.leave_out(step.id, &opaque.kind),
             ReplyPiece::Opaque(opaque) => content.push(match served.remove(&at) {
                 Some(raw) => AnthropicBlock::raw(raw),
                 None => AnthropicBlock::text(list.say(step.id, opaque)),

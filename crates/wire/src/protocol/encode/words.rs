@@ -25,7 +25,7 @@ impl SubstituteList {
     /// The words for a block that cannot be written; it is listed.
     pub(super) fn say(&mut self, message: Option<EntryId>, opaque: &Opaque) -> String {
         let words = words_for(message, opaque);
-        self.add(message, &opaque.kind, Some(words.clone()));
+        self.add(message, kind_of(opaque), Some(words.clone()));
         words
     }
 
@@ -58,10 +58,15 @@ pub(super) fn is_reasoning(kind: &str) -> bool {
     matches!(kind, "reasoning" | "reasoning_details")
 }
 
+/// The type of a block, or what one without is called.
+fn kind_of(opaque: &Opaque) -> &str {
+    if opaque.kind.is_empty() { "part" } else { &opaque.kind }
+}
+
 /// A marker with the kind, whatever name it has, and where the original is; behind it what can be read of it.
 fn words_for(message: Option<EntryId>, opaque: &Opaque) -> String {
     let object = View::parse(&opaque.json).ok().and_then(View::object).unwrap_or_default();
-    let kind = if opaque.kind.is_empty() { "part" } else { &opaque.kind };
+    let kind = kind_of(opaque);
     let name = name_of(&object).map(|name| format!(" {name}")).unwrap_or_default();
     let recall = message.map(|id| format!("; recall {id}")).unwrap_or_default();
     let marker = format!("[{kind}{name}{recall}]");
@@ -84,19 +89,15 @@ fn name_of(object: &ObjectView<'_>) -> Option<String> {
         .map(|name| name.chars().take(NAME_CHARS_MAX).collect())
 }
 
-/// The words in a block, where it has some: a text, a document that is text, a list of texts.
+/// The words in a block, where it has some: a text, a document that is text, what a shell printed, a list of texts.
 fn readable(object: &ObjectView<'_>) -> Option<String> {
-    let source = object
-        .get("source")
-        .and_then(View::object)
-        .filter(|source| source.text("type").as_deref() == Some("text"));
-    let text = object.text("text").or_else(|| object.text("content")).or_else(|| source?.text("data"));
-    let listed = || {
-        let texts = object.list("content").into_iter().filter_map(|part| part.at(&["text"])?.text());
-        texts.collect::<Vec<_>>().join("\n")
-    };
-    let text = text.map_or_else(listed, std::borrow::Cow::into_owned);
-    (!crate::validate::is_blank(&text)).then_some(text)
+    let is_text = |source: &ObjectView<'_>| source.text("type").as_deref() == Some("text");
+    let source = object.get("source").and_then(View::object).filter(is_text);
+    let own = ["text", "content", "stdout", "stderr"].into_iter().filter_map(|key| object.text(key));
+    let listed = object.list("content").into_iter().filter_map(|part| part.at(&["text"])?.text());
+    let texts = own.chain(source.and_then(|source| source.text("data"))).chain(listed);
+    let texts: Vec<_> = texts.filter(|text| !crate::validate::is_blank(text)).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(crate) struct OpenaiResponses;
 
 const LAYOUT: BodyLayout = BodyLayout {
     fields: &["input", "output"],
-    is_element: |object| object.text("type").is_some() || object.has("role"),
+    is_element: |object| object.text("type").is_some() || object.has("role") || is_bare_reference(object),
 };
 
 /// Who an item speaks for.
@@ -155,8 +155,13 @@ pub(crate) fn shape(view: View<'_>) -> ItemShape {
 
 /// The type of an item. A reference needs none: an id alone is one.
 fn kind_of(item: &ObjectView<'_>) -> Arc<str> {
-    let is_reference = !item.has("type") && !item.has("role") && item.has("id");
-    if is_reference { "item_reference".into() } else { item.shared("type") }
+    if is_bare_reference(item) { "item_reference".into() } else { item.shared("type") }
+}
+
+/// A response has an id, too.
+fn is_bare_reference(item: &ObjectView<'_>) -> bool {
+    let is_other = ["type", "role", "input", "output"].into_iter().any(|key| item.has(key));
+    item.has("id") && !is_other
 }
 
 fn asked(view: View<'_>) -> Result<Message, String> {

@@ -30,7 +30,8 @@ impl<'e> ListPiece<'e> {
 }
 
 /// Adds a piece. Where it and the one before are the user's and were not neighbours in the source's own list,
-/// they become one message: user and assistant speak in turn.
+/// they become one message: user and assistant speak in turn. A message that says more than who speaks and what,
+/// such as a name, stands by itself: those who write such servers take it so.
 pub(super) fn put<'e>(protocol: Protocol, pieces: &mut Vec<ListPiece<'e>>, piece: ListPiece<'e>) {
     if let Some(last) = pieces.last_mut()
         && must_join(protocol, last, &piece)
@@ -61,7 +62,12 @@ fn must_join(protocol: Protocol, before: &ListPiece<'_>, after: &ListPiece<'_>) 
         Protocol::OpenaiResponses => false,
     };
     let are_neighbours = matches!((before.from, after.from), (Some((_, a)), Some((b, _))) if a + 1 == b);
-    takes_turns && !are_neighbours && is_users(&before.json) && is_users(&after.json)
+    takes_turns && !are_neighbours && is_users(&before.json) && is_users(&after.json) && is_plain(&after.json)
+}
+
+fn is_plain(element: &str) -> bool {
+    let object = View::parse(element).ok().and_then(View::object).unwrap_or_default();
+    object.rest(&["role", "content"]).is_empty()
 }
 
 fn is_users(element: &str) -> bool {
