@@ -27,9 +27,17 @@ pub(crate) enum BodyError {
     #[error(
         "a request body has no list of messages that can be read ({0}); compare it with its provider's reference"
     )]
-    NoList(#[source] serde_json::Error),
+    NoList(String),
     #[error("a request says nothing beside its instructions")]
     Silent,
+}
+
+impl BodyError {
+    /// Without the place where the parser stood: it moves as a conversation grows, and the fault is the same.
+    fn no_list(error: serde_json::Error) -> Self {
+        let why = error.to_string();
+        Self::NoList(why.split(" at line ").next().unwrap_or_default().to_owned())
+    }
 }
 
 /// What is read of a body. A key that comes twice makes it one we do not understand.
@@ -45,9 +53,9 @@ impl Body {
     /// The body, where it is a JSON object with a list of messages.
     pub(crate) fn read(bytes: Bytes) -> Result<Self, BodyError> {
         let text = std::str::from_utf8(&bytes).map_err(|_| BodyError::NotText)?;
-        let fields: Fields<'_> = serde_json::from_str(text).map_err(BodyError::NoList)?;
+        let fields: Fields<'_> = serde_json::from_str(text).map_err(BodyError::no_list)?;
         let messages: Vec<&RawValue> =
-            serde_json::from_str(fields.messages.get()).map_err(BodyError::NoList)?;
+            serde_json::from_str(fields.messages.get()).map_err(BodyError::no_list)?;
         let range = |raw: &RawValue| {
             let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
             start..start + raw.get().len()

@@ -97,6 +97,11 @@ fn in_another_protocol_each_part_is_there_or_is_said_and_listed() {
                     "{from} to {to}: {entry} is not said"
                 );
             }
+            let last = elements(to, &written).pop().expect("something is said");
+            assert!(
+                last.contains("The answer is"),
+                "{from} to {to}: a reply that is begun stays last: {last}"
+            );
             for OddPart { kind, mark, .. } in odd_parts(from) {
                 let is_listed = listed.iter().any(|entry| entry["kind"] == *kind);
                 let is_there = said.contains(&mark) || written.contains(&mark);

@@ -56,15 +56,16 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
         }
     }
 
-    /// Remembers where the body stands, so that it can be written again from its own bytes: its list is in one of
-    /// `fields`, and the first `opening` elements are instructions.
+    /// Remembers where the body stands, so that it can be written again from its own bytes; the first `opening`
+    /// elements are instructions. It is a request where its list is in the first of `fields` alone: the others are
+    /// where responses and logs keep theirs.
     pub(crate) fn put_body(&mut self, body: &ConversationView<'_>, fields: &[&str], opening: usize) {
-        let mut lists = fields.iter().filter_map(|field| body.around.get(field));
-        let frame = match (body.around.whole(), lists.next(), lists.next()) {
-            (Some(whole), Some(list), None) => {
-                Some(BodyFrame { body: self.document.span(whole), list: self.document.span(list) })
+        let lists: Vec<Option<View<'_>>> = fields.iter().map(|field| body.around.get(field)).collect();
+        let frame = match (body.around.whole(), &lists[..]) {
+            (Some(whole), [Some(list), others @ ..]) if others.iter().all(Option::is_none) => {
+                Some(BodyFrame { body: self.document.span(whole), list: self.document.span(*list) })
             }
-            (_, _, _) => None,
+            (Some(_) | None, _) => None,
         };
         let elements = body.elements.iter().map(|&element| self.document.span(element)).collect();
         self.originals.put_body(BodyPlace { frame, elements, opening });

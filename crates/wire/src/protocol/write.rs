@@ -1,7 +1,7 @@
 //! A conversation's context as a request body. In the protocol it was read in, the body is spliced from its own
 //! bytes; in another it is encoded, and what that protocol has no place for is listed.
 
-use super::encode::{self, EncodeError, RequestParts, Substitute};
+use super::encode::{self, BodyEnd, EncodeError, RequestParts, Substitute};
 use super::splice::{ElementPart, ElementPlace, ListSlot, range_in, splice};
 use super::{Protocol, decode_fixed, unread};
 use crate::document::{ObjectView, Side, View};
@@ -51,11 +51,13 @@ pub fn write_body(
             return Ok(WrittenBody { bytes, substitutes: Vec::new() });
         }
     }
-    let Some(from) = originals.format().protocol() else { return encode::written(to, &parts, &[], shown) };
+    let Some(from) = originals.format().protocol() else {
+        return encode::written(to, &parts, &[], shown, BodyEnd::Asked);
+    };
     if from == to {
-        return encode::written(to, &parts, &fixed.rest, shown);
+        return encode::written(to, &parts, &fixed.rest, shown, BodyEnd::AsGiven);
     }
-    let mut written = encode::written(to, &parts, &[], shown)?;
+    let mut written = encode::written(to, &parts, &[], shown, BodyEnd::AsGiven)?;
     unread::list(from, conversation, fixed, shown, &mut written.substitutes)?;
     Ok(written)
 }

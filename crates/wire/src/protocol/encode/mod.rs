@@ -25,7 +25,7 @@ pub use single::message;
 pub use words::Substitute;
 
 use super::{Protocol, WrittenBody};
-use epitome_core::{Author, Message, MessageView, Role};
+use epitome_core::{Author, Block, Message, MessageView, Role};
 use rest::Rest;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -106,23 +106,50 @@ pub fn body_with_rest(
     rest: &[(Arc<str>, Arc<str>)],
     shown: &[MessageView],
 ) -> Result<Vec<u8>, EncodeError> {
-    written(to, parts, rest, shown).map(|written| written.bytes)
+    written(to, parts, rest, shown, BodyEnd::Asked).map(|written| written.bytes)
+}
+
+/// How a body ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyEnd {
+    /// With the user's side, which a transcript may not have recorded.
+    Asked,
+    /// As the messages do: a reply at the end is the beginning of the one to come.
+    AsGiven,
 }
 
 /// The same, with what the protocol has no place for.
-pub fn written(
+pub(super) fn written(
     to: Protocol,
     parts: &RequestParts<'_>,
     rest: &[(Arc<str>, Arc<str>)],
     shown: &[MessageView],
+    end: BodyEnd,
 ) -> Result<WrittenBody, EncodeError> {
     let mut list = SubstituteList::default();
     for tool in tools::foreign(to, parts.tools)? {
         list.leave_out(None, &format!("tool {tool}"));
     }
-    let messages = listed_messages(to, parts, shown, &mut list);
+    let mut messages = listed_messages(to, parts, shown, &mut list);
+    if end == BodyEnd::AsGiven && ends_in_reply(shown) {
+        // What stands behind it is what was put there for it to be answered.
+        messages.pop();
+    }
     let bytes = framed(to, parts, rest, &messages)?;
     Ok(WrittenBody { bytes, substitutes: list.into_list() })
+}
+
+/// Whether nothing is to be said behind the last reply. A call wants its result and a picture its place, and a reply
+/// that is begun may not end in white space.
+fn ends_in_reply(shown: &[MessageView]) -> bool {
+    let is_begun = |block: &Block| match block {
+        Block::Text { text } => text.trim_end() == &**text,
+        Block::Thinking { .. } | Block::Opaque(_) => true,
+        Block::Call(_) | Block::Result(_) | Block::Image(_) => false,
+    };
+    shown
+        .last()
+        .is_some_and(|last| last.message.role == Role::Assistant && last.message.blocks.iter().all(is_begun))
 }
 
 /// A body around these elements.

@@ -82,7 +82,7 @@ fn check_messages(messages: &[Value], found: &mut Findings) {
             }
             (Some(_) | None, _) => found.add(path, "a message's role is user, assistant or system"),
         }
-        before = role(at).filter(|role| *role != "system").unwrap_or(before);
+        before = role(at).filter(|role| matches!(*role, "user" | "assistant")).unwrap_or(before);
         blocks::check_message(at, message, found);
     }
     check_prefill(messages, found);

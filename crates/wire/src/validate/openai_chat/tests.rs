@@ -63,7 +63,10 @@ fn tools_are_functions_with_a_name() {
 #[test]
 fn roles_are_known() {
     let messages = json!([text("exit"), text("user")]);
-    assert_eq!(said(messages), ["messages[0]: a role is system, developer, user, assistant or tool"]);
+    assert_eq!(
+        said(messages),
+        ["messages[0]: a role is system, developer, user, assistant, tool or function"]
+    );
 }
 
 #[test]
