@@ -25,6 +25,9 @@ pub fn run(args: &ContextArgs) -> Result<()> {
         out.write_all(&written.bytes)?;
         out.write_all(b"\n").context("cannot write to standard output")
     })?;
+    if written.substitutes.is_empty() {
+        return Ok(());
+    }
     if args.read.json {
         output::tell(json!({ "substitutes": written.substitutes }));
         return Ok(());
