@@ -2,7 +2,8 @@
 //! keeps what is always kept, loses no byte, and comes back whole.
 
 use epitome_core::{Archive, Author, EntryId, ZeroMeasure};
-use epitome_wire::{Conversation, Protocol, Transcript, read, validate};
+use epitome_wire::validate::{self, Violation};
+use epitome_wire::{Conversation, Protocol, Transcript, read};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -115,7 +116,14 @@ impl Case {
             };
             let body = json(&["context", out, "--to", name, "--window", window]);
             let at = format!("{} at {window} as {name}", self.name);
-            assert_eq!(validate::body(protocol, &body), [], "{at}");
+            // In its own protocol a body keeps its bytes, right or wrong: nothing may be wrong that was right.
+            let is_own = transcript.format.protocol() == Some(protocol);
+            let before = is_own.then(|| json(&["context", self.file.to_str().expect("UTF-8"), "--to", name]));
+            let before = before.map(|before| validate::body(protocol, &before)).unwrap_or_default();
+            let was_right = |broken: &Violation| !before.iter().any(|known| known.rule == broken.rule);
+            let broken: Vec<Violation> =
+                validate::body(protocol, &body).into_iter().filter(was_right).collect();
+            assert_eq!(broken, [], "{at}");
             let shown = texts(&body);
             check_kept(&transcript.conversations[number], &shown, &at);
             check_pointers(&again.conversations[number], &shown, &at);

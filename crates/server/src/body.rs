@@ -19,6 +19,27 @@ pub(crate) struct Body {
     model: String,
 }
 
+/// A body that is passed on as it came, because nobody can say what is in it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BodyError {
+    #[error("a request body is no UTF-8; its client should send JSON")]
+    NotText,
+    #[error(
+        "a request body has no list of messages that can be read ({0}); compare it with its provider's reference"
+    )]
+    NoList(String),
+    #[error("a request says nothing beside its instructions")]
+    Silent,
+}
+
+impl BodyError {
+    /// Without the place where the parser stood: it moves as a conversation grows, and the fault is the same.
+    fn no_list(error: serde_json::Error) -> Self {
+        let why = error.to_string();
+        Self::NoList(why.split(" at line ").next().unwrap_or_default().to_owned())
+    }
+}
+
 /// What is read of a body. A key that comes twice makes it one we do not understand.
 struct Fields<'a> {
     messages: &'a RawValue,
@@ -29,18 +50,19 @@ struct Fields<'a> {
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl Body {
-    /// The body, where it is a JSON object with a list of messages; none where it is anything else.
-    pub(crate) fn read(bytes: Bytes) -> Option<Self> {
-        let text = std::str::from_utf8(&bytes).ok()?;
-        let fields: Fields<'_> = serde_json::from_str(text).ok()?;
-        let messages: Vec<&RawValue> = serde_json::from_str(fields.messages.get()).ok()?;
+    /// The body, where it is a JSON object with a list of messages.
+    pub(crate) fn read(bytes: Bytes) -> Result<Self, BodyError> {
+        let text = std::str::from_utf8(&bytes).map_err(|_| BodyError::NotText)?;
+        let fields: Fields<'_> = serde_json::from_str(text).map_err(BodyError::no_list)?;
+        let messages: Vec<&RawValue> =
+            serde_json::from_str(fields.messages.get()).map_err(BodyError::no_list)?;
         let range = |raw: &RawValue| {
             let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
             start..start + raw.get().len()
         };
         let (list, elements) = (range(fields.messages), messages.into_iter().map(range).collect());
         let model = fields.model.unwrap_or_default().into_owned();
-        Some(Self { list, elements, model, bytes })
+        Ok(Self { list, elements, model, bytes })
     }
 
     /// The bytes as they came.
@@ -113,7 +135,7 @@ mod tests {
     use super::Body;
 
     fn body(json: &'static str) -> Option<Body> {
-        Body::read(json.as_bytes().into())
+        Body::read(json.as_bytes().into()).ok()
     }
 
     #[test]

@@ -9,7 +9,9 @@
 use blake3::Hasher;
 use epitome_engine::store::{ChainHash, TenantId};
 use epitome_wire::Protocol;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher as _};
 
@@ -46,34 +48,71 @@ impl ChainKey {
         ChainHash(*hasher.finalize().as_bytes())
     }
 
-    /// The hash of a message that follows what `before` stands for; none where it is no JSON.
-    pub(crate) fn next(&self, before: ChainHash, message: &str) -> Option<ChainHash> {
-        let mut value: Value = serde_json::from_str(message).ok()?;
-        if let Value::Object(fields) = &mut value {
-            fields.retain(|_, field| !field.is_null());
-        }
-        tidy(&mut value, CONTENT_DEPTH);
+    /// The hash of a message, JSON, that follows what `before` stands for.
+    pub(crate) fn next(&self, before: ChainHash, message: &str) -> ChainHash {
         let mut hasher = Hasher::new_keyed(&self.0);
         hasher.update(&before.0);
-        feed(&mut hasher, &value);
-        Some(ChainHash(*hasher.finalize().as_bytes()))
+        feed_message(&mut hasher, message);
+        ChainHash(*hasher.finalize().as_bytes())
     }
 }
 
 /// A message holds blocks, and a result among them parts: marks stand nowhere deeper.
 const CONTENT_DEPTH: usize = 2;
 
-/// Takes cache marks out, and writes a content of one text as a list.
-fn tidy(value: &mut Value, depth: usize) {
-    let Value::Object(fields) = value else { return };
-    fields.shift_remove("cache_control");
-    let Some(content) = fields.get_mut("content").filter(|_| depth > 0) else { return };
-    if let Value::String(text) = content {
-        let block = [("type".to_owned(), "text".into()), ("text".to_owned(), std::mem::take(text).into())];
-        *content = Value::Array(vec![Value::Object(Map::from_iter(block))]);
+type Fields<'m> = BTreeMap<String, &'m RawValue>;
+
+fn feed_message(hasher: &mut Hasher, message: &str) {
+    let Ok(mut fields) = serde_json::from_str::<Fields<'_>>(message) else {
+        return feed_leaf(hasher, message);
+    };
+    fields.retain(|_, field| field.get() != "null");
+    feed_fields(hasher, fields, CONTENT_DEPTH);
+}
+
+/// Hashes an object without its cache mark; a content in it, `depth` levels down, by what is said in it.
+fn feed_fields(hasher: &mut Hasher, mut fields: Fields<'_>, depth: usize) {
+    fields.remove("cache_control");
+    hasher.update(b"{").update(&(fields.len() as u64).to_le_bytes());
+    for (key, value) in fields {
+        feed_text(hasher, &key);
+        match depth.checked_sub(1).filter(|_| key == "content") {
+            Some(depth) => feed_content(hasher, value.get(), depth),
+            None => feed_leaf(hasher, value.get()),
+        }
     }
-    if let Value::Array(blocks) = content {
-        blocks.iter_mut().for_each(|block| tidy(block, depth - 1));
+}
+
+/// A text is a list of one block.
+fn feed_content(hasher: &mut Hasher, content: &str, depth: usize) {
+    if content.starts_with('"') {
+        hasher.update(b"[").update(&1_u64.to_le_bytes()).update(b"{").update(&2_u64.to_le_bytes());
+        feed_text(hasher, "text");
+        feed_leaf(hasher, content);
+        feed_text(hasher, "type");
+        return feed_leaf(hasher, r#""text""#);
+    }
+    let Ok(blocks) = serde_json::from_str::<Vec<&RawValue>>(content) else {
+        return feed_leaf(hasher, content);
+    };
+    hasher.update(b"[").update(&(blocks.len() as u64).to_le_bytes());
+    for block in blocks {
+        match serde_json::from_str(block.get()) {
+            Ok(fields) => feed_fields(hasher, fields, depth),
+            Err(_) => feed_leaf(hasher, block.get()),
+        }
+    }
+}
+
+/// Hashes a value by what it means. Half a surrogate pair, a number beyond any float and what is nested too deep mean
+/// nothing to a parser: they go by their bytes.
+fn feed_leaf(hasher: &mut Hasher, json: &str) {
+    match serde_json::from_str(json) {
+        Ok(value) => feed(hasher, &value),
+        Err(_) => {
+            hasher.update(b"r");
+            feed_text(hasher, json);
+        }
     }
 }
 
@@ -120,7 +159,7 @@ mod tests {
 
     const KEY: ChainKey = ChainKey([7; 32]);
 
-    fn hash(message: &str) -> Option<ChainHash> {
+    fn hash(message: &str) -> ChainHash {
         KEY.next(KEY.seed(Protocol::Anthropic), message)
     }
 
@@ -128,7 +167,6 @@ mod tests {
     fn marks_and_ways_of_writing_make_no_difference() {
         let plain = hash(r#"{"role":"user","content":"hi"}"#);
         let marked = r#"{ "content": [{"text":"hi","type":"text","cache_control":{"type":"ephemeral"}}], "role":"user", "name":null }"#;
-        assert!(plain.is_some());
         assert_eq!(hash(marked), plain);
     }
 
@@ -151,10 +189,24 @@ mod tests {
             hash(r#"{"role":"user","content":"ho"}"#),
             KEY.next(KEY.seed(Protocol::OpenaiChat), message),
             other.next(other.seed(Protocol::Anthropic), message),
-            hash(message).and_then(|first| KEY.next(first, message)),
+            KEY.next(hash(message), message),
         ];
         let distinct: std::collections::HashSet<_> = all.iter().collect();
-        assert_eq!((distinct.len(), all.contains(&None)), (all.len(), false));
+        assert_eq!(distinct.len(), all.len());
+    }
+
+    #[test]
+    fn what_no_parser_reads_is_told_apart_by_its_bytes_and_marks_still_make_no_difference() {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        let odd = ["\"a\\ud83d\"", "\"a\\ud83e\"", "1e999", "2e999", &deep];
+        let block = |value: &str, mark: &str| {
+            hash(&format!(r#"{{"role":"user","content":[{{"type":"x","value":{value}{mark}}}]}}"#))
+        };
+        let distinct: std::collections::HashSet<_> = odd.iter().map(|value| block(value, "")).collect();
+        assert_eq!(distinct.len(), odd.len());
+        for value in odd {
+            assert_eq!(block(value, r#","cache_control":{"type":"ephemeral"}"#), block(value, ""));
+        }
     }
 
     #[test]

@@ -3,8 +3,9 @@
 
 use crate::body::Body;
 use crate::element;
-use crate::view::{Origin, Part};
+use crate::view::Origin;
 use epitome_core::Message;
+use epitome_wire::protocol::ElementPart;
 use epitome_wire::{FixedParts, Protocol, decode, decode_fixed};
 use std::ops::Range;
 
@@ -39,7 +40,7 @@ pub(crate) fn messages(
     let elements: Vec<&str> = range.map(|at| body.element(instructions + at)).collect();
     let found = decode(protocol, &elements)
         .map_err(|error| Unreadable { element: instructions + first + error.element })?;
-    let origin = |element| Origin { element: first + element, part: Part::All };
+    let origin = |element| Origin { element: first + element, part: ElementPart::All };
     let mut found: Vec<(Origin, Message)> =
         found.into_iter().map(|(element, message)| (origin(element), message)).collect();
     mark_parts(&mut found);
@@ -50,7 +51,7 @@ pub(crate) fn messages(
 fn mark_parts(found: &mut [(Origin, Message)]) {
     for at in 1..found.len() {
         if found[at - 1].0.element == found[at].0.element {
-            (found[at - 1].0.part, found[at].0.part) = (Part::Results, Part::Said);
+            (found[at - 1].0.part, found[at].0.part) = (ElementPart::Results, ElementPart::Said);
         }
     }
 }
@@ -66,9 +67,10 @@ pub(crate) fn fixed(protocol: Protocol, body: &Body, instructions: usize) -> Fix
 mod tests {
     use super::{count_instructions, fixed, messages};
     use crate::body::Body;
-    use crate::view::{Origin, Part};
+    use crate::view::Origin;
     use epitome_core::Role;
     use epitome_wire::Protocol;
+    use epitome_wire::protocol::ElementPart;
 
     fn told(protocol: Protocol, json: &'static str, first: usize) -> Vec<(Origin, Role)> {
         let body = Body::read(json.as_bytes().into()).expect("a body");
@@ -86,9 +88,9 @@ mod tests {
             {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"ok"},{"type":"text","text":"and now?"}]}]}"#;
         let origin = |element, part| Origin { element, part };
         let expected = [
-            (origin(1, Part::All), Role::Assistant),
-            (origin(2, Part::Results), Role::Tool),
-            (origin(2, Part::Said), Role::User),
+            (origin(1, ElementPart::All), Role::Assistant),
+            (origin(2, ElementPart::Results), Role::Tool),
+            (origin(2, ElementPart::Said), Role::User),
         ];
         assert_eq!(told(Protocol::Anthropic, json, 1), expected);
     }

@@ -58,8 +58,13 @@ async fn converse(State(state): State<Arc<ServerState>>, protocol: Protocol, req
         Err(error) => return unread(&error).response(protocol),
     };
     match Request::read(&state.key, protocol, &parts.headers, bytes.clone()) {
-        None => pass_on(&state, &parts, bytes.into()).await,
-        Some(request) => match answer(&state, &parts, protocol, Arc::new(request)).await {
+        Err(error) => {
+            let credentials = headers::credentials(&parts.headers);
+            let tenant = state.key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()));
+            state.tell_passed_on(tenant, error.to_string());
+            pass_on(&state, &parts, bytes.into()).await
+        }
+        Ok(request) => match answer(&state, &parts, protocol, Arc::new(request)).await {
             Ok(response) => response,
             Err(fault) => fault.response(protocol),
         },

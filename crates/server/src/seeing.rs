@@ -1,7 +1,7 @@
 //! What the model is to see of a path, in terms of the client's own messages.
 
 use crate::view::{Origin, ViewSlot};
-use epitome_core::{Archive as _, Author, Block, EntryId, Form, Message, Role, Slot};
+use epitome_core::{Archive as _, Author, EntryId, Form, Message, Role, Slot};
 use epitome_engine::{EngineError, Session};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,10 +34,12 @@ fn view_slot(
     };
     let Some(&origin) = origins.get(&id).filter(|_| !form.left_out) else { return Ok(None) };
     let form = Form { thinking: form.thinking && spared != Some(id), ..form };
+    if form == Form::WHOLE {
+        return Ok(Some(ViewSlot::Message(origin, None)));
+    }
     let message = session.archive().message(id)?;
-    let is_cut = Form { thinking: false, ..form } == Form::WHOLE && !is_all_thinking(&message, form);
-    let shown = (!is_cut).then(|| form.apply(id, &message, &**session.assembly().measure()));
-    Ok(Some(ViewSlot::Message { origin, form, shown }))
+    let shown = form.apply(id, &message, &**session.assembly().measure());
+    Ok(Some(ViewSlot::Message(origin, Some(shown))))
 }
 
 fn summary(session: &Session, id: EntryId) -> Option<Arc<Message>> {
@@ -57,10 +59,4 @@ fn spared(session: &Session) -> Option<EntryId> {
     let mut items = before.filter_map(|&id| Some((id, log.item(id)?)));
     let (id, item) = items.find(|(_, item)| item.role != Role::Tool)?;
     (item.role == Role::Assistant && !item.calls.is_empty()).then_some(id)
-}
-
-/// Whether leaving out thinking leaves nothing of a message.
-fn is_all_thinking(message: &Message, form: Form) -> bool {
-    let is_thinking = |block: &Block| matches!(block, Block::Thinking { .. });
-    form.thinking && message.blocks.iter().all(is_thinking)
 }

@@ -17,7 +17,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -94,6 +94,7 @@ impl ServerState {
             outward,
             newcomers: tokio::sync::Mutex::default(),
             key: ChainKey::new(),
+            passed_on: Mutex::default(),
         }
     }
 }

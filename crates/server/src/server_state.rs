@@ -9,9 +9,10 @@ use crate::outward::Outward;
 use crate::remarks;
 use crate::settings::ServerSettings;
 use epitome_core::{Entry, EntryId, Outcome, Record};
-use epitome_engine::store::SessionId;
+use epitome_engine::store::{SessionId, TenantId};
 use epitome_engine::{AppendedEntry, Engine, PreparedSession, Step};
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What every request is served from.
 pub(crate) struct ServerState {
@@ -29,9 +30,27 @@ pub(crate) struct ServerState {
     pub(crate) newcomers: tokio::sync::Mutex<()>,
     /// The secret that hashes are keyed with.
     pub(crate) key: ChainKey,
+    /// Whose requests were passed on, and why: it is said once, and they may come again and again.
+    pub(crate) passed_on: Mutex<HashSet<(TenantId, String)>>,
 }
 
+/// How many reasons are remembered; beyond it they are forgotten, and said once more.
+const PASSED_ON_MAX: usize = 1024;
+
 impl ServerState {
+    /// Tells the operator, once for each client, that its requests go out as they came.
+    pub(crate) fn tell_passed_on(&self, tenant: TenantId, why: String) {
+        let mut said = self.passed_on.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.len() >= PASSED_ON_MAX {
+            said.clear();
+        }
+        let is_new = said.insert((tenant, why.clone()));
+        drop(said);
+        if is_new {
+            self.tell(NoticeKind::PassedOn { why });
+        }
+    }
+
     /// Tells the operator.
     pub(crate) fn tell(&self, what: NoticeKind) {
         (self.settings.tell)(&what.into());

@@ -2,7 +2,7 @@
 //! session, made to fit by the engine, written from the client's own bytes.
 
 use crate::blocking;
-use crate::body::Body;
+use crate::body::{Body, BodyError};
 use crate::books::{Book, CallUsage, NewestRequest};
 use crate::chain::ChainKey;
 use crate::checkpoints::{ClientLine, SessionOperator};
@@ -16,7 +16,7 @@ use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
 use crate::seeing::view_slots;
 use crate::server_state::{ServerState, note_step};
 use crate::tally::Lesson;
-use crate::view::{self, Origin, Part, ViewSlot};
+use crate::view::{self, Origin, ViewSlot};
 use axum::http::HeaderMap;
 use bytes::Bytes;
 use epitome_core::policy::Input;
@@ -27,7 +27,7 @@ use epitome_engine::{
     RefusalFigures, SessionOptions, TurnEnd, WindowFacts,
 };
 use epitome_wire::overflow::{OverflowFigures, RequestFacts};
-use epitome_wire::protocol::ModelReply;
+use epitome_wire::protocol::{ElementPart, ModelReply};
 use epitome_wire::{FixedParts, Protocol};
 use futures_util::future::{Either, select};
 use std::pin::pin;
@@ -66,7 +66,12 @@ enum Attempt {
 
 impl Request {
     /// The request in `body`; none where we do not understand it.
-    pub(crate) fn read(key: &ChainKey, protocol: Protocol, headers: &HeaderMap, body: Bytes) -> Option<Self> {
+    pub(crate) fn read(
+        key: &ChainKey,
+        protocol: Protocol,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Result<Self, BodyError> {
         let body = Body::read(body)?;
         let (credentials, beta) = (headers::credentials(headers), headers::beta(headers));
         let agent = headers::agent(headers);
@@ -75,19 +80,13 @@ impl Request {
         let mut hash = key.seed(protocol);
         let mut hashes = Vec::with_capacity(body.len() - instructions);
         for at in instructions..body.len() {
-            hash = key.next(hash, body.element(at))?;
+            hash = key.next(hash, body.element(at));
             hashes.push(hash);
         }
-        (!hashes.is_empty()).then_some(Self {
-            protocol,
-            body,
-            instructions,
-            tenant,
-            hashes,
-            credentials,
-            beta,
-            agent,
-        })
+        if hashes.is_empty() {
+            return Err(BodyError::Silent);
+        }
+        Ok(Self { protocol, body, instructions, tenant, hashes, credentials, beta, agent })
     }
 }
 
@@ -114,7 +113,7 @@ async fn attempt(
     request: &Arc<Request>,
     attempt: Attempt,
 ) -> Option<PreparedRequest> {
-    let told = |error: WalkError| state.tell(NoticeKind::PassedOn { why: error.to_string() });
+    let told = |error: WalkError| state.tell_passed_on(request.tenant, error.to_string());
     // Let go with this future when the client hangs up; the work on its own thread goes on.
     let (_held, client) = ClientLine::new();
     let work = {
@@ -411,8 +410,8 @@ impl Walk<'_> {
     fn bytes_of(&self, origin: Origin) -> usize {
         let Request { body, instructions, .. } = self.request;
         match origin.part {
-            Part::Results => 0,
-            Part::All | Part::Said => body.element(instructions + origin.element).len(),
+            ElementPart::Results => 0,
+            ElementPart::All | ElementPart::Said => body.element(instructions + origin.element).len(),
         }
     }
 

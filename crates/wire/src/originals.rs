@@ -18,6 +18,24 @@ pub(crate) enum OriginalPlace {
     Held(Arc<Message>),
 }
 
+/// Where a request body stands in its source, to be written again from its own bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct BodyPlace {
+    /// The body, and the list of messages in it; none where the messages stand by themselves.
+    pub(crate) frame: Option<BodyFrame>,
+    /// The elements of the list, in order.
+    pub(crate) elements: Vec<Span>,
+    /// How many of them open it as instructions, and are no messages of the history.
+    pub(crate) opening: usize,
+}
+
+/// A body and its list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BodyFrame {
+    pub(crate) body: Span,
+    pub(crate) list: Span,
+}
+
 /// The archive of one conversation.
 #[derive(Clone)]
 pub struct Originals {
@@ -26,12 +44,34 @@ pub struct Originals {
     format: Format,
     /// By entry; none for entries that are not messages.
     places: Vec<Option<OriginalPlace>>,
+    /// The request body they stand in, where that is what was read.
+    body: Option<Arc<BodyPlace>>,
 }
 
 impl Originals {
     /// An empty archive over `source`, whose messages are written in `format`.
     pub(crate) fn new(source: Arc<dyn ByteSource>, format: Format) -> Self {
-        Self { source, format, places: Vec::new() }
+        Self { source, format, places: Vec::new(), body: None }
+    }
+
+    /// Remembers the request body that the messages stand in.
+    pub(crate) fn put_body(&mut self, body: BodyPlace) {
+        self.body = Some(Arc::new(body));
+    }
+
+    /// The request body that the messages stand in.
+    pub(crate) fn body(&self) -> Option<&BodyPlace> {
+        self.body.as_deref()
+    }
+
+    /// How the bytes of the messages are written.
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What the places are places in.
+    pub(crate) fn source(&self) -> &dyn ByteSource {
+        &*self.source
     }
 
     /// Remembers where the message of `id` is.
@@ -44,8 +84,13 @@ impl Originals {
 
     /// The bytes behind a message, exactly as they stand in the source; none where it is held in memory.
     pub fn spans(&self, id: EntryId) -> Option<&[Span]> {
+        self.place(id).map(|(spans, _)| spans)
+    }
+
+    /// The same, and which of the messages made from them it is.
+    pub(crate) fn place(&self, id: EntryId) -> Option<(&[Span], u32)> {
         match self.places.get(id.index())?.as_ref()? {
-            OriginalPlace::Spans { spans, .. } => Some(spans),
+            OriginalPlace::Spans { spans, part } => Some((spans, *part)),
             OriginalPlace::Held(_) => None,
         }
     }

@@ -13,6 +13,8 @@ use anyhow::{Context as _, Result, bail};
 use epitome_core::{EntryId, Record};
 use epitome_engine::{PlanSketch, WindowSource};
 use epitome_settings::Door;
+use epitome_wire::Protocol;
+use epitome_wire::encode::Substitute;
 use indicatif::ProgressBar;
 use run::{CompactRun, check_range};
 use serde::Serialize;
@@ -35,9 +37,9 @@ struct RecordLine {
     window_source: WindowSource,
     /// How many oddities of the file reading survived; `inspect` lists them.
     problems: usize,
-    /// Whether it went to a request body, which keeps no originals.
+    /// The protocol of the request body it went to, which keeps no originals.
     #[serde(skip)]
-    is_body: bool,
+    body: Option<Protocol>,
     /// Whether what its calls cost is known.
     #[serde(skip)]
     is_priced: bool,
@@ -47,6 +49,9 @@ struct RecordLine {
     /// What happened, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     events: Vec<Value>,
+    /// What a request body says in words, or leaves out, because its protocol has no place for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    substitutes: Vec<Substitute>,
     #[serde(flatten)]
     record: Arc<Record>,
 }
@@ -148,17 +153,21 @@ fn compact_file(
             entry: one.entry().filter(|_| !args.dry_run),
             window_source: file.window().from,
             problems: file.transcript.problems.len(),
-            is_body: matches!(target, Target::Body(_)),
+            body: target.protocol(),
             is_priced: run.ports.is_priced(),
             plan,
             events: one.events.iter().map(|stored| event_json(&stored.event)).collect(),
+            substitutes: Vec::new(),
             record: one.record.clone(),
         });
         compacted.push(one);
     }
     let is_wanted = out.is_some() || !args.read.json;
     if is_wanted && !args.dry_run {
-        let pieces = target.pieces(&file, &compacted)?;
+        let mut pieces = target.pieces(&file, &compacted)?;
+        if let Some(line) = lines.first_mut() {
+            line.substitutes = std::mem::take(&mut pieces.substitutes);
+        }
         output::write(out, |to| {
             pieces.write(&*file.source, to)?;
             file.check_unchanged(out)

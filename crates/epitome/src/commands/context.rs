@@ -7,23 +7,38 @@ use crate::transcript_file::TranscriptFile;
 use anyhow::{Context as _, Result};
 use epitome_core::MessageView;
 use epitome_engine::{Driver, SessionOptions};
-use epitome_wire::{FixedParts, Protocol, encode};
+use epitome_wire::encode::Substitute;
+use epitome_wire::protocol::{WrittenBody, write_body};
+use epitome_wire::{FixedParts, Protocol};
+use serde_json::json;
 
-/// Prints the request body.
+/// Prints the request body; what it says in words goes to standard error, with `--json` as one JSON document.
 pub fn run(args: &ContextArgs) -> Result<()> {
     let file = TranscriptFile::open(&args.file, &args.read)?;
     let number = file.number(args.conversation)?;
     let open = file.open_conversation(number, SessionOptions::default(), Driver::default());
     let session = Runner::default().to_the_end(async { Ok(open.engine.look(&open.opening).await?) })?;
     let fixed = &file.conversation(number).fixed;
-    let body = body(&file, fixed, &session.shown()?, args.to, args.max_tokens)?;
+    let request = BodyRequest { number, fixed, to: args.to, max_tokens: args.max_tokens };
+    let written = request.written(&file, &session.shown()?)?;
     if !args.read.json {
         tell_problems(&file);
     }
     output::write(None, |out| {
-        out.write_all(&body)?;
+        out.write_all(&written.bytes)?;
         out.write_all(b"\n").context("cannot write to standard output")
-    })
+    })?;
+    if written.substitutes.is_empty() {
+        return Ok(());
+    }
+    if args.read.json {
+        output::tell(json!({ "substitutes": written.substitutes }));
+        return Ok(());
+    }
+    let mut page = Page::default();
+    write_substitutes(&mut page, "", args.to, &written.substitutes);
+    page.tell();
+    Ok(())
 }
 
 /// Says on standard error that the file is not all it was; the body itself says nothing of it.
@@ -41,23 +56,42 @@ fn tell_problems(file: &TranscriptFile) {
     page.tell();
 }
 
-/// A request body of protocol `to` with `fixed` before these messages.
-pub fn body(
-    file: &TranscriptFile,
-    fixed: &FixedParts,
-    shown: &[MessageView],
-    to: Protocol,
-    max_tokens: Option<u64>,
-) -> Result<Vec<u8>> {
-    let asked = Some(file.model().id.as_str()).filter(|name| !name.is_empty());
-    let parts = encode::RequestParts {
-        system: &fixed.system,
-        tools: &fixed.tools,
-        model: fixed.model.as_deref().or(asked),
-        max_tokens: fixed.max_tokens.or(max_tokens),
-    };
-    // What we do not read has a place only in a body of the protocol it came in.
-    let rest = if file.transcript.format.protocol() == Some(to) { fixed.rest.as_slice() } else { &[] };
-    encode::body_with_rest(to, &parts, rest, shown)
-        .with_context(|| format!("cannot write {} as a request of {to}", file.path.display()))
+/// A request body to be written of one conversation of a file.
+pub struct BodyRequest<'a> {
+    /// Which conversation.
+    pub number: usize,
+    /// What stands before its history.
+    pub fixed: &'a FixedParts,
+    /// The protocol of the body.
+    pub to: Protocol,
+    /// The output limit, where none is recorded.
+    pub max_tokens: Option<u64>,
+}
+
+impl BodyRequest<'_> {
+    /// The body with these messages.
+    pub fn written(&self, file: &TranscriptFile, shown: &[MessageView]) -> Result<WrittenBody> {
+        let asked = Some(file.model().id.as_str()).filter(|name| !name.is_empty());
+        let conversation = file.conversation(self.number);
+        write_body(self.to, conversation, self.fixed, (asked, self.max_tokens), shown)
+            .with_context(|| format!("cannot write {} as a request of {}", file.path.display(), self.to))
+    }
+}
+
+/// Tells a person what a body says in words, each kind once.
+pub fn write_substitutes(page: &mut Page, indent: &str, to: Protocol, substitutes: &[Substitute]) {
+    for (is_said, what) in [(true, "said in words"), (false, "left out")] {
+        let mut kinds: Vec<(&str, usize)> = Vec::new();
+        for one in substitutes.iter().filter(|one| one.words.is_some() == is_said) {
+            match kinds.iter_mut().find(|(kind, _)| *kind == one.kind) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((&one.kind, 1)),
+            }
+        }
+        if kinds.is_empty() {
+            continue;
+        }
+        let kinds: Vec<String> = kinds.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
+        writeln!(page, "{indent}note: {what}, having no place in {to}: {}", kinds.join(", "));
+    }
 }

@@ -1,5 +1,6 @@
 //! `epitome replay`: a transcript fed through the engine call by call.
 
+use super::context::BodyRequest;
 use super::{FileCommand, event_json, spent_text};
 use crate::cli::ReplayArgs;
 use crate::draw::{self, Paint};
@@ -159,15 +160,16 @@ impl ReplayRun<'_> {
             reserve: budget.reserve,
             compaction: call.compaction.as_deref(),
             events: call.events.iter().map(event_json).collect(),
-            context: self.args.contexts.then(|| self.context(fixed, call)).transpose()?,
+            context: self.args.contexts.then(|| self.context(number, fixed, call)).transpose()?,
         };
         serde_json::to_writer(&mut *out, &line)?;
         out.write_all(b"\n").context("cannot write to standard output")
     }
 
-    fn context(&self, fixed: &FixedParts, call: &ReplayedCall<'_>) -> Result<Box<RawValue>> {
-        let body = super::context::body(self.file, fixed, &call.session.shown()?, self.args.to, None)?;
-        RawValue::from_string(String::from_utf8(body)?).context("the request body is not JSON")
+    fn context(&self, number: usize, fixed: &FixedParts, call: &ReplayedCall<'_>) -> Result<Box<RawValue>> {
+        let request = BodyRequest { number, fixed, to: self.args.to, max_tokens: None };
+        let written = request.written(self.file, &call.session.shown()?)?;
+        RawValue::from_string(String::from_utf8(written.bytes)?).context("the request body is not JSON")
     }
 
     fn page(&self, number: usize, budget: Budget, seen: &[SeenCall]) -> Page {

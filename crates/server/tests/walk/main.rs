@@ -3,6 +3,7 @@
 mod acts;
 mod checkpoints;
 mod edges;
+mod odd_bodies;
 mod paths;
 mod stage;
 mod windows;

@@ -100,6 +100,16 @@ pub(crate) async fn serve(base: &str, window: u64) -> (String, oneshot::Sender<(
     serve_as(base, SessionRule::alone(Policy::default()), Some(Tokens(window))).await
 }
 
+/// The same, with what it tells handed to `tell`.
+pub(crate) async fn serve_telling(
+    base: &str,
+    window: u64,
+    tell: impl Fn(&OperatorNotice) + Send + Sync + 'static,
+) -> (String, oneshot::Sender<()>) {
+    let alone = SessionRule::alone(Policy::default());
+    run(ServerSettings { tell: Arc::new(tell), ..settings(base, alone, Some(Tokens(window))) }).await
+}
+
 /// A server in front of `base` by a rule.
 pub(crate) async fn serve_as(
     base: &str,

@@ -1,8 +1,9 @@
 //! A conversation while it is being read: entries, where their originals are, and what was odd.
 
 use super::pairs::Pairs;
-use super::{Dialect, Document, Side, View};
+use super::{ConversationView, Dialect, Document, Side, View};
 use crate::jsonl::Problems;
+use crate::originals::{BodyFrame, BodyPlace};
 use crate::{
     ByteSource, Conversation, FixedParts, OriginalPlace, Originals, RecordedReply, ReportedUsage, Span,
 };
@@ -56,6 +57,21 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
             element: 0,
             dialect: PhantomData,
         }
+    }
+
+    /// Remembers where the body stands, so that it can be written again from its own bytes; the first `opening`
+    /// elements are instructions. It is a request where its list is in the first of `fields` alone: the others are
+    /// where responses and logs keep theirs.
+    pub(crate) fn put_body(&mut self, body: &ConversationView<'_>, fields: &[&str], opening: usize) {
+        let lists: Vec<Option<View<'_>>> = fields.iter().map(|field| body.around.get(field)).collect();
+        let frame = match (body.around.whole(), &lists[..]) {
+            (Some(whole), [Some(list), others @ ..]) if others.iter().all(Option::is_none) => {
+                Some(BodyFrame { body: self.document.span(whole), list: self.document.span(*list) })
+            }
+            (Some(_) | None, _) => None,
+        };
+        let elements = body.elements.iter().map(|&element| self.document.span(element)).collect();
+        self.originals.put_body(BodyPlace { frame, elements, opening });
     }
 
     /// Says which element is being read, so that a problem can name it.

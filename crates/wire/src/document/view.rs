@@ -14,7 +14,11 @@ pub(crate) struct View<'a>(&'a RawValue);
 
 /// The fields of an object, in order. A field whose value is `null` counts as absent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ObjectView<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(crate) struct ObjectView<'a> {
+    /// The object they are of; none where there is no object, and no field.
+    object: Option<View<'a>>,
+    fields: Vec<(Cow<'a, str>, &'a RawValue)>,
+}
 
 impl<'a> From<&'a RawValue> for View<'a> {
     fn from(raw: &'a RawValue) -> Self {
@@ -68,7 +72,8 @@ impl<'a> View<'a> {
         if !self.json().starts_with('{') {
             return None;
         }
-        serde_json::from_str(self.json()).ok()
+        let Fields(fields) = serde_json::from_str(self.json()).ok()?;
+        Some(ObjectView { object: Some(self), fields })
     }
 
     /// The value reached by these keys, one inside the other.
@@ -78,9 +83,14 @@ impl<'a> View<'a> {
 }
 
 impl<'a> ObjectView<'a> {
+    /// The object itself.
+    pub(crate) fn whole(&self) -> Option<View<'a>> {
+        self.object
+    }
+
     /// The value of a field; of the last one where a key is repeated.
     pub(crate) fn get(&self, key: &str) -> Option<View<'a>> {
-        let found = self.0.iter().rev().find(|(name, _)| name == key);
+        let found = self.fields.iter().rev().find(|(name, _)| name == key);
         found.map(|(_, raw)| View(raw)).filter(|view| view.json() != "null")
     }
 
@@ -111,13 +121,13 @@ impl<'a> ObjectView<'a> {
 
     /// The fields that are none of `known`, as they came, `null` included.
     pub(crate) fn rest(&self, known: &[&str]) -> Vec<(Arc<str>, Arc<str>)> {
-        let unknown = self.0.iter().filter(|(key, _)| !known.contains(&key.as_ref()));
+        let unknown = self.fields.iter().filter(|(key, _)| !known.contains(&key.as_ref()));
         unknown.map(|(key, raw)| (key.as_ref().into(), raw.get().into())).collect()
     }
 
     /// The name of its first field.
     pub(crate) fn first_key(&self) -> Option<&str> {
-        self.0.first().map(|(key, _)| key.as_ref())
+        self.fields.first().map(|(key, _)| key.as_ref())
     }
 
     /// Whether a field is there.
@@ -129,20 +139,23 @@ impl<'a> ObjectView<'a> {
 #[derive(Deserialize)]
 struct KeyText<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl<'de> Deserialize<'de> for ObjectView<'de> {
+/// The fields of an object as they stand in it.
+struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct ObjectVisitor;
         impl<'de> Visitor<'de> for ObjectVisitor {
-            type Value = ObjectView<'de>;
+            type Value = Fields<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<ObjectView<'de>, M::Error> {
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Fields<'de>, M::Error> {
                 let mut fields = Vec::new();
                 while let Some((KeyText(key), raw)) = map.next_entry::<KeyText<'de>, &RawValue>()? {
                     fields.push((key, raw));
                 }
-                Ok(ObjectView(fields))
+                Ok(Fields(fields))
             }
         }
         from.deserialize_map(ObjectVisitor)

@@ -4,9 +4,14 @@ mod decode;
 pub mod encode;
 pub(crate) mod read;
 mod reply;
+mod splice;
+mod unread;
+mod write;
 
 pub use decode::{ElementError, decode, decode_fixed};
 pub use reply::{ModelReply, ReplyUsage, StopReason, reply};
+pub use splice::{ElementPart, ElementPlace, ListSlot, splice};
+pub use write::{WrittenBody, write_body};
 
 use crate::format::names;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Strict validators of the three protocols: what a provider would refuse, found before it is sent.
 //!
 //! Only what can be seen in the body is checked. Where a provider is lenient and a rule keeps bytes
-//! stable or satisfies the strictest compatible server (alternation, ending with the user), we demand
+//! stable or satisfies the strictest compatible server (alternation, a system prompt that stands first), we demand
 //! the rule. Sizes in bytes and pixels, and which model reads whose blocks, are left to others.
 
 mod anthropic;

@@ -4,12 +4,16 @@
 mod mutate;
 mod seeds;
 
-use epitome_core::{Archive, Context, Entry, EntryId, Image, Measure, MeasuredItem, Tokens};
+use epitome_core::{
+    Archive, Context, Entry, EntryId, Form, Image, Measure, MeasuredItem, MessageView, Tokens,
+};
+use epitome_wire::protocol::write_body;
 use epitome_wire::{
     ByteSource, Conversation, FORMATS, Format, ReadError, Transcript, detect, native, read, undo,
 };
 use mutate::{Dice, damage, with_nulls};
 use seeds::Seed;
+use serde_json::value::RawValue;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -89,11 +93,32 @@ fn check(conversation: &Conversation) {
     shown.expect("what is in view has its original");
 }
 
+/// A body is written from its own bytes, whole and with every message cut as short as can be, and is JSON both times.
+fn check_written(transcript: &Transcript) {
+    let Some(protocol) = transcript.format.protocol() else { return };
+    let (measure, short) = (Quarter::default(), Form { shorten: Some(Tokens(20)), ..Form::WHOLE });
+    for conversation in &transcript.conversations {
+        let reader = conversation.reader(&measure);
+        let shown = Context::of(conversation.leaf, reader).and_then(|context| context.shown(reader));
+        let shown = shown.expect("what is in view has its original");
+        let cut = |view: &MessageView| {
+            let message = view.id.map(|id| short.apply(id, &view.message, &measure));
+            MessageView { id: view.id, message: message.unwrap_or_else(|| view.message.clone()) }
+        };
+        for shown in [shown.iter().map(cut).collect(), shown] {
+            let written = write_body(protocol, conversation, &conversation.fixed, (None, None), &shown);
+            let bytes = written.expect("it can be written").bytes;
+            serde_json::from_slice::<&RawValue>(&bytes).expect("what is written is JSON");
+        }
+    }
+}
+
 /// Reads a file as what it was meant to be, as what it looks like, and without its last compaction.
 fn survive(format: Format, bytes: &[u8]) {
     for from in [Some(format), None] {
         if let Ok(transcript) = read_as(from, bytes) {
             transcript.conversations.iter().for_each(check);
+            check_written(&transcript);
         }
     }
     if format == Format::Native {

@@ -2,6 +2,7 @@
 
 use super::{PricedPlan, RecordLine};
 use crate::cli::CompactArgs;
+use crate::commands::context::write_substitutes;
 use crate::commands::{calls_text, spent_text, window_text};
 use crate::output::Page;
 use epitome_core::{Change, Outcome};
@@ -39,12 +40,13 @@ fn write(page: &mut Page, line: &RecordLine, args: &CompactArgs) {
 
 /// What a person should know of the file and its window.
 fn write_file_notes(page: &mut Page, line: &RecordLine) {
-    if line.is_body {
+    if let Some(protocol) = line.body {
         writeln!(
             page,
             "  note: a request body keeps no originals; its pointers lead to {}, and it cannot be undone",
             line.file
         );
+        write_substitutes(page, "  ", protocol, &line.substitutes);
     }
     if line.window_source == WindowSource::Guess {
         writeln!(page, "  note: the window is {}; name it with --window", window_text(line.window_source));

@@ -2,12 +2,15 @@
 //! body, or our own form around the original bytes.
 
 use crate::clock::timestamp;
+use crate::commands::context::BodyRequest;
 use crate::transcript_file::TranscriptFile;
 use crate::{input, output};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{Compaction, Entry, EntryId, Expressible, Mark, Record, ledger::Operation};
 use epitome_engine::store::StoredEvent;
 use epitome_engine::{AppendedEntry, Session};
+use epitome_wire::encode::Substitute;
+use epitome_wire::protocol::WrittenBody;
 use epitome_wire::{Boundary, ByteSource, Format, Protocol, append, can_express, native};
 use std::io::Write;
 use std::ops::Range;
@@ -65,6 +68,8 @@ pub(super) struct Pieces {
     front: Vec<u8>,
     original: Range<u64>,
     behind: Vec<u8>,
+    /// What a body says in words.
+    pub(super) substitutes: Vec<Substitute>,
 }
 
 impl Pieces {
@@ -94,6 +99,14 @@ impl Target {
                 bail!("a {from} transcript cannot be written as {to}; use native or a protocol")
             }
             (Some(to), _) => bail!("{to} is a format we read only; use native, or leave --to out"),
+        }
+    }
+
+    /// The protocol of a request body; none for what keeps originals.
+    pub(super) fn protocol(self) -> Option<Protocol> {
+        match self {
+            Self::Body(protocol) => Some(protocol),
+            Self::Resumable(_) | Self::Native => None,
         }
     }
 
@@ -147,10 +160,12 @@ fn is_same(out: &Path, path: &Path) -> bool {
 }
 
 fn body(file: &TranscriptFile, protocol: Protocol, compacted: &CompactedConversation) -> Result<Pieces> {
-    let fixed = &file.conversation(compacted.number).fixed;
-    let mut front = crate::commands::context::body(file, fixed, &compacted.session.shown()?, protocol, None)?;
+    let CompactedConversation { number, session, .. } = compacted;
+    let fixed = &file.conversation(*number).fixed;
+    let request = BodyRequest { number: *number, fixed, to: protocol, max_tokens: None };
+    let WrittenBody { bytes: mut front, substitutes } = request.written(file, &session.shown()?)?;
     front.push(b'\n');
-    Ok(Pieces { front, ..Pieces::default() })
+    Ok(Pieces { front, substitutes, ..Pieces::default() })
 }
 
 fn resumable(file: &TranscriptFile, compacted: &CompactedConversation) -> Result<Pieces> {
@@ -176,7 +191,7 @@ fn wrapped(file: &TranscriptFile, compacted: &[CompactedConversation]) -> Result
         return Ok(Pieces { behind, ..Pieces::unchanged(&**source) });
     }
     let (front, start) = native::rewrap(&**source).map_err(input::explain)?;
-    Ok(Pieces { front, original: start..source.len(), behind })
+    Ok(Pieces { front, original: start..source.len(), behind, ..Pieces::default() })
 }
 
 /// The compaction as the transcript's own tool would write it.

@@ -4,14 +4,16 @@
 pub(super) mod block;
 mod server;
 
-use super::arrange::{Arrangement, NamedResult, Pair, ReplyPiece, UserPiece, remnant};
+use super::arrange::{
+    Arrangement, CallResult, CarriedBlock, NamedResult, Pair, ReplyPiece, ReplyTurn, UserPiece,
+};
 use super::ids::{Ids, Naming};
 use super::piece::{self, PlainPiece, note_text};
 use super::sealed::SealedBlock;
-use super::{EMPTY_RESULT, NO_RESULT, RequestParts, input, raw, spoken_system};
+use super::words::{SubstituteList, is_reasoning};
+use super::{EMPTY_REPLY, EMPTY_RESULT, NO_RESULT, NO_USER_MESSAGE, RequestParts, input, raw, spoken_system};
 use crate::validate::{is_base64, is_blank};
 use block::{AnthropicBlock, image};
-use epitome_core::ToolResult;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -46,88 +48,117 @@ struct AnthropicMessage<'a> {
     content: Vec<AnthropicBlock<'a>>,
 }
 
-pub(super) fn messages(arranged: &Arrangement<'_>) -> Vec<Box<RawValue>> {
+pub(super) fn messages(arranged: &Arrangement<'_>, list: &mut SubstituteList) -> Vec<Box<RawValue>> {
     let mut ids = Ids::new(NAMING);
-    let mut all = vec![raw(&asked(&[], &arranged.opening))];
+    let mut all = vec![raw(&asked(&[], &arranged.opening, list))];
     for step in &arranged.steps {
-        let (content, calls) = replied(&step.reply, &mut ids);
+        let (content, calls) = replied(step, &mut ids, list);
         all.push(raw(&AnthropicMessage { role: "assistant", content }));
-        all.push(raw(&asked(&calls, &step.after)));
+        all.push(raw(&asked(&calls, &step.after, list)));
     }
     all
 }
 
-fn asked<'a>(calls: &[NamedResult<'a>], said: &[UserPiece<'a>]) -> AnthropicMessage<'a> {
+fn asked<'a>(
+    calls: &[NamedResult<'a>],
+    said: &[UserPiece<'a>],
+    list: &mut SubstituteList,
+) -> AnthropicMessage<'a> {
     let mut pictures = Vec::new();
     let mut content: Vec<AnthropicBlock<'a>> =
-        calls.iter().map(|(id, result)| result_block(id, *result, &mut pictures)).collect();
+        calls.iter().map(|(id, answer)| result_block(id, *answer, &mut pictures, list)).collect();
     content.append(&mut pictures);
-    let pieces = piece::said(said);
-    content.extend(pieces.iter().filter_map(said_block));
+    content.extend(piece::said(said).iter().map(|piece| said_block(piece, server::is_asked, list)));
     if content.is_empty() {
-        content.push(AnthropicBlock::text(piece::absent(&pieces)));
+        content.push(AnthropicBlock::text(NO_USER_MESSAGE));
     }
     AnthropicMessage { role: "user", content }
 }
 
-fn said_block<'a>(piece: &PlainPiece<'a>) -> Option<AnthropicBlock<'a>> {
+/// A piece as a block; in words where it is one that may not stand here.
+fn said_block<'a>(
+    piece: &PlainPiece<'a>,
+    may_stand: fn(&SealedBlock) -> bool,
+    list: &mut SubstituteList,
+) -> AnthropicBlock<'a> {
     match piece {
-        PlainPiece::Text(text) => Some(AnthropicBlock::text(text.clone())),
-        PlainPiece::Note(note) => Some(AnthropicBlock::text(note_text(note))),
-        PlainPiece::Picture(picture) => Some(image(*picture)),
-        PlainPiece::Opaque(opaque) => {
-            SealedBlock::of(opaque).filter(server::is_document).map(|it| AnthropicBlock::raw(it.raw))
-        }
+        PlainPiece::Text(text) => AnthropicBlock::text(text.clone()),
+        PlainPiece::Note(note) => AnthropicBlock::text(note_text(note)),
+        PlainPiece::Picture(picture) => image(*picture),
+        PlainPiece::Unreadable(id) => AnthropicBlock::text(list.say_unreadable(*id)),
+        PlainPiece::Opaque(CarriedBlock { id, opaque }) => match SealedBlock::of(opaque).filter(may_stand) {
+            Some(sealed) => AnthropicBlock::raw(sealed.raw),
+            None => AnthropicBlock::text(list.say(*id, opaque)),
+        },
     }
 }
 
 /// A result. An error may hold text only, so its pictures go behind the results.
 fn result_block<'a>(
     id: &str,
-    result: Option<&'a ToolResult>,
+    answer: Option<CallResult<'a>>,
     pictures: &mut Vec<AnthropicBlock<'a>>,
+    list: &mut SubstituteList,
 ) -> AnthropicBlock<'a> {
-    let Some(result) = result else {
+    let Some(answer) = answer else {
         return AnthropicBlock::result(id, vec![AnthropicBlock::text(NO_RESULT)], true);
     };
+    let is_error = answer.result.is_error;
     let mut content = Vec::new();
-    for piece in piece::answered(result) {
+    for piece in piece::answered(answer) {
         match &piece {
-            PlainPiece::Picture(picture) if result.is_error => pictures.push(image(*picture)),
-            PlainPiece::Opaque(_) if result.is_error => {}
-            PlainPiece::Text(_) | PlainPiece::Note(_) | PlainPiece::Picture(_) | PlainPiece::Opaque(_) => {
-                content.extend(said_block(&piece));
+            PlainPiece::Picture(picture) if is_error => pictures.push(image(*picture)),
+            PlainPiece::Opaque(CarriedBlock { id, opaque }) if is_error => {
+                content.push(AnthropicBlock::text(list.say(*id, opaque)));
             }
+            PlainPiece::Text(_)
+            | PlainPiece::Note(_)
+            | PlainPiece::Picture(_)
+            | PlainPiece::Unreadable(_)
+            | PlainPiece::Opaque(_) => content.push(said_block(&piece, server::is_answered, list)),
         }
     }
     if content.is_empty() {
         content.push(AnthropicBlock::text(EMPTY_RESULT));
     }
-    AnthropicBlock::result(id, content, result.is_error)
+    AnthropicBlock::result(id, content, is_error)
 }
 
 /// The blocks of a reply, and its calls in order.
-fn replied<'a>(reply: &[ReplyPiece<'a>], ids: &mut Ids) -> (Vec<AnthropicBlock<'a>>, Vec<NamedResult<'a>>) {
-    let mut served = server::kept(reply, ids);
+fn replied<'a>(
+    step: &ReplyTurn<'a>,
+    ids: &mut Ids,
+    list: &mut SubstituteList,
+) -> (Vec<AnthropicBlock<'a>>, Vec<NamedResult<'a>>) {
+    let mut served = server::kept(&step.reply, ids);
     let mut content: Vec<AnthropicBlock<'a>> = Vec::new();
     let mut calls = Vec::new();
-    for (at, spoken) in reply.iter().enumerate() {
+    for (at, spoken) in step.reply.iter().enumerate() {
         match spoken {
             ReplyPiece::Text(text) => content.extend((!is_blank(text)).then(|| AnthropicBlock::text(*text))),
-            ReplyPiece::Thinking { text, signature, redacted } => {
-                let stands_first = content.iter().all(AnthropicBlock::is_thinking);
-                content.extend(thinking(text, *signature, *redacted).filter(|_| stands_first));
-            }
+            ReplyPiece::Thinking { text, signature, redacted } => match thinking(text, *signature, *redacted)
+            {
+                Some(block) => content.push(block),
+                None => list.leave_out(step.id, "thinking"),
+            },
             ReplyPiece::Call(Pair { call, result }) => {
                 let id = ids.give(&call.id.0);
                 content.push(AnthropicBlock::call(&id, ids.name(&call.name), input::object(call)));
                 calls.push((id, *result));
             }
-            ReplyPiece::Opaque(_) => content.extend(served.remove(&at).map(AnthropicBlock::raw)),
+            ReplyPiece::Opaque(opaque) if is_reasoning(&opaque.kind) => list.leave_out(step.id, &opaque.kind),
+            ReplyPiece::Opaque(opaque) => content.push(match served.remove(&at) {
+                Some(raw) => AnthropicBlock::raw(raw),
+                None => AnthropicBlock::text(list.say(step.id, opaque)),
+            }),
         }
     }
-    if content.is_empty() || content.iter().all(AnthropicBlock::is_thinking) {
-        content.push(AnthropicBlock::text(remnant(reply)));
+    if content.iter().all(AnthropicBlock::is_thinking) {
+        content.push(AnthropicBlock::text(EMPTY_REPLY));
+    }
+    // A reply may not end in thinking: what it led to was cut off.
+    while content.pop_if(|last| last.is_thinking()).is_some() {
+        list.leave_out(step.id, "thinking");
     }
     (content, calls)
 }

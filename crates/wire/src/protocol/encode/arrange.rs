@@ -1,8 +1,7 @@
 //! The order all protocols accept: the user's side speaks, a reply, the user's side, and so on to the
 //! end, where the user's side speaks last. Calls meet their results here.
 
-use super::{EMPTY_REPLY, opaque_marker};
-use epitome_core::{Block, Call, CallId, Image, Message, MessageView, Opaque, Role, ToolResult};
+use epitome_core::{Block, Call, CallId, EntryId, Image, Message, MessageView, Opaque, Role, ToolResult};
 
 /// A conversation as what opens it, and each reply with what followed.
 #[derive(Default)]
@@ -13,6 +12,7 @@ pub(super) struct Arrangement<'a> {
 
 /// One reply, and everything the user's side said before the next.
 pub(super) struct ReplyTurn<'a> {
+    pub(super) id: Option<EntryId>,
     pub(super) reply: Vec<ReplyPiece<'a>>,
     pub(super) after: Vec<UserPiece<'a>>,
 }
@@ -28,31 +28,48 @@ pub(super) enum ReplyPiece<'a> {
 /// A call with its result, where one came before the next reply.
 pub(super) struct Pair<'a> {
     pub(super) call: &'a Call,
-    pub(super) result: Option<&'a ToolResult>,
+    pub(super) result: Option<CallResult<'a>>,
+}
+
+/// A result, with the message it came in.
+#[derive(Clone, Copy)]
+pub(super) struct CallResult<'a> {
+    pub(super) id: Option<EntryId>,
+    pub(super) result: &'a ToolResult,
+}
+
+/// A block that is carried, with the message it came in.
+#[derive(Clone, Copy)]
+pub(super) struct CarriedBlock<'a> {
+    pub(super) id: Option<EntryId>,
+    pub(super) opaque: &'a Opaque,
 }
 
 /// The wire id of a call, and its result.
-pub(super) type NamedResult<'a> = (String, Option<&'a ToolResult>);
+pub(super) type NamedResult<'a> = (String, Option<CallResult<'a>>);
 
 /// A piece of what the user's side said; results that met their call are not among them.
 pub(super) enum UserPiece<'a> {
     Text(&'a str),
     /// Instructions in the middle of a history.
     Note(&'a str),
-    Image(&'a Image),
-    Opaque(&'a Opaque),
+    Image {
+        id: Option<EntryId>,
+        image: &'a Image,
+    },
+    Opaque(CarriedBlock<'a>),
     /// A result whose call is not in the reply before it.
-    Orphan(&'a ToolResult),
+    Orphan(CallResult<'a>),
     /// A call that someone other than the model is said to have made.
     Foreign(&'a Call),
 }
 
 pub(super) fn arrange(shown: &[MessageView]) -> Arrangement<'_> {
     let mut arranged = Arrangement::default();
-    for MessageView { message, .. } in shown {
+    for MessageView { id, message } in shown {
         match message.role {
-            Role::Assistant => arranged.steps.push(reply_of(message)),
-            Role::System | Role::User | Role::Tool => arranged.newest().extend(said_in(message)),
+            Role::Assistant => arranged.steps.push(reply_of(*id, message)),
+            Role::System | Role::User | Role::Tool => arranged.newest().extend(said_in(*id, message)),
         }
     }
     arranged.steps.iter_mut().for_each(ReplyTurn::meet);
@@ -67,8 +84,8 @@ impl<'a> Arrangement<'a> {
 }
 
 /// A reply. Results and pictures in it belong to the side that answers, so they go there.
-fn reply_of(message: &Message) -> ReplyTurn<'_> {
-    let mut step = ReplyTurn { reply: Vec::new(), after: Vec::new() };
+fn reply_of(id: Option<EntryId>, message: &Message) -> ReplyTurn<'_> {
+    let mut step = ReplyTurn { id, reply: Vec::new(), after: Vec::new() };
     for block in &message.blocks {
         match block {
             Block::Text { text } => step.reply.push(ReplyPiece::Text(text)),
@@ -81,20 +98,20 @@ fn reply_of(message: &Message) -> ReplyTurn<'_> {
             }
             Block::Call(call) => step.reply.push(ReplyPiece::Call(Pair { call, result: None })),
             Block::Opaque(opaque) => step.reply.push(ReplyPiece::Opaque(opaque)),
-            Block::Result(result) => step.after.push(UserPiece::Orphan(result)),
-            Block::Image(image) => step.after.push(UserPiece::Image(image)),
+            Block::Result(result) => step.after.push(UserPiece::Orphan(CallResult { id, result })),
+            Block::Image(image) => step.after.push(UserPiece::Image { id, image }),
         }
     }
     step
 }
 
-fn said_in(message: &Message) -> impl Iterator<Item = UserPiece<'_>> {
-    message.blocks.iter().filter_map(|block| match block {
+fn said_in(id: Option<EntryId>, message: &Message) -> impl Iterator<Item = UserPiece<'_>> {
+    message.blocks.iter().filter_map(move |block| match block {
         Block::Text { text } if message.role == Role::System => Some(UserPiece::Note(text)),
         Block::Text { text } => Some(UserPiece::Text(text)),
-        Block::Image(image) => Some(UserPiece::Image(image)),
-        Block::Opaque(opaque) => Some(UserPiece::Opaque(opaque)),
-        Block::Result(result) => Some(UserPiece::Orphan(result)),
+        Block::Image(image) => Some(UserPiece::Image { id, image }),
+        Block::Opaque(opaque) => Some(UserPiece::Opaque(CarriedBlock { id, opaque })),
+        Block::Result(result) => Some(UserPiece::Orphan(CallResult { id, result })),
         Block::Call(call) => Some(UserPiece::Foreign(call)),
         Block::Thinking { .. } => None,
     })
@@ -112,24 +129,16 @@ impl<'a> ReplyTurn<'a> {
     }
 }
 
-fn take_result<'a>(said: &mut Vec<UserPiece<'a>>, call: &CallId) -> Option<&'a ToolResult> {
-    let at =
-        said.iter().position(|said| matches!(said, UserPiece::Orphan(result) if result.call == *call))?;
+fn take_result<'a>(said: &mut Vec<UserPiece<'a>>, call: &CallId) -> Option<CallResult<'a>> {
+    let at = said
+        .iter()
+        .position(|said| matches!(said, UserPiece::Orphan(answer) if answer.result.call == *call))?;
     match said.remove(at) {
-        UserPiece::Orphan(result) => Some(result),
+        UserPiece::Orphan(answer) => Some(answer),
         UserPiece::Text(_)
         | UserPiece::Note(_)
-        | UserPiece::Image(_)
+        | UserPiece::Image { .. }
         | UserPiece::Opaque(_)
         | UserPiece::Foreign(_) => None,
     }
-}
-
-/// What stands for a reply of which nothing, or only its thinking, can be written.
-pub(super) fn remnant(reply: &[ReplyPiece<'_>]) -> String {
-    let marker = reply.iter().find_map(|spoken| match spoken {
-        ReplyPiece::Opaque(opaque) => Some(opaque_marker(&opaque.kind)),
-        ReplyPiece::Text(_) | ReplyPiece::Thinking { .. } | ReplyPiece::Call(_) => None,
-    });
-    marker.unwrap_or_else(|| EMPTY_REPLY.into())
 }

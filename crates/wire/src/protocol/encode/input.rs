@@ -13,7 +13,7 @@ struct TextArgument<'a> {
 }
 
 /// As a JSON object.
-pub(super) fn object(call: &Call) -> Box<RawValue> {
+pub(in super::super) fn object(call: &Call) -> Box<RawValue> {
     let given = json(&call.input).filter(|(value, _)| value.is_object() && !call.freeform);
     given.map_or_else(|| substitute(call), |(_, raw)| raw)
 }
@@ -35,7 +35,7 @@ fn substitute(call: &Call) -> Box<RawValue> {
 const DEPTH_MAX: usize = 100;
 
 /// JSON that any parser reads back, with its own bytes.
-pub(super) fn json(text: &str) -> Option<(Value, Box<RawValue>)> {
+pub(in super::super) fn json(text: &str) -> Option<(Value, Box<RawValue>)> {
     let value: Value = serde_json::from_str(text).ok()?;
     let raw = RawValue::from_string(text.to_owned()).ok()?;
     (depth(&value) <= DEPTH_MAX).then_some((value, raw))

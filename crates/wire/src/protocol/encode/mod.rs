@@ -8,7 +8,7 @@
 mod anthropic;
 mod arrange;
 mod ids;
-mod input;
+pub(super) mod input;
 mod openai_chat;
 mod openai_responses;
 mod picture;
@@ -19,15 +19,18 @@ mod single;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod words;
 
 pub use single::message;
+pub use words::Substitute;
 
-use super::Protocol;
-use epitome_core::{Author, Message, MessageView, Role};
+use super::{Protocol, WrittenBody};
+use epitome_core::{Author, Block, Message, MessageView, Role};
 use rest::Rest;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
+use words::SubstituteList;
 
 /// What a request holds beside its messages. A field without a value is left out of the body.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,6 +66,9 @@ pub enum EncodeError {
         #[source]
         source: serde_json::Error,
     },
+    /// The source of a body could not be read again.
+    #[error("cannot read the transcript again to write it")]
+    Read(#[source] std::io::Error),
 }
 
 /// Stands where the user's side must speak and nothing is recorded.
@@ -100,12 +106,64 @@ pub fn body_with_rest(
     rest: &[(Arc<str>, Arc<str>)],
     shown: &[MessageView],
 ) -> Result<Vec<u8>, EncodeError> {
-    let messages = messages(to, parts, shown);
+    written(to, parts, rest, shown, BodyEnd::Asked).map(|written| written.bytes)
+}
+
+/// How a body ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyEnd {
+    /// With the user's side, which a transcript may not have recorded.
+    Asked,
+    /// As the messages do: a reply at the end is the beginning of the one to come.
+    AsGiven,
+}
+
+/// The same, with what the protocol has no place for.
+pub(super) fn written(
+    to: Protocol,
+    parts: &RequestParts<'_>,
+    rest: &[(Arc<str>, Arc<str>)],
+    shown: &[MessageView],
+    end: BodyEnd,
+) -> Result<WrittenBody, EncodeError> {
+    let mut list = SubstituteList::default();
+    for tool in tools::foreign(to, parts.tools)? {
+        list.leave_out(None, &format!("tool {tool}"));
+    }
+    let mut messages = listed_messages(to, parts, shown, &mut list);
+    if end == BodyEnd::AsGiven && ends_in_reply(shown) {
+        // What stands behind it is what was put there for it to be answered.
+        messages.pop();
+    }
+    let bytes = framed(to, parts, rest, &messages)?;
+    Ok(WrittenBody { bytes, substitutes: list.into_list() })
+}
+
+/// Whether nothing is to be said behind the last reply. A call wants its result and a picture its place, and a reply
+/// that is begun may not end in white space.
+fn ends_in_reply(shown: &[MessageView]) -> bool {
+    let is_begun = |block: &Block| match block {
+        Block::Text { text } => text.trim_end() == &**text,
+        Block::Thinking { .. } | Block::Opaque(_) => true,
+        Block::Call(_) | Block::Result(_) | Block::Image(_) => false,
+    };
+    shown
+        .last()
+        .is_some_and(|last| last.message.role == Role::Assistant && last.message.blocks.iter().all(is_begun))
+}
+
+/// A body around these elements.
+pub(super) fn framed(
+    to: Protocol,
+    parts: &RequestParts<'_>,
+    rest: &[(Arc<str>, Arc<str>)],
+    messages: &[Box<RawValue>],
+) -> Result<Vec<u8>, EncodeError> {
     let (tools, rest) = (tools::convert(to, parts.tools)?, Rest::of(rest)?);
     let body = match to {
-        Protocol::Anthropic => rest.behind(&anthropic::frame(parts, &tools, &messages)),
-        Protocol::OpenaiChat => rest.behind(&openai_chat::frame(parts, &rest, &tools, &messages)),
-        Protocol::OpenaiResponses => rest.behind(&openai_responses::frame(parts, &tools, &messages)),
+        Protocol::Anthropic => rest.behind(&anthropic::frame(parts, &tools, messages)),
+        Protocol::OpenaiChat => rest.behind(&openai_chat::frame(parts, &rest, &tools, messages)),
+        Protocol::OpenaiResponses => rest.behind(&openai_responses::frame(parts, &tools, messages)),
     };
     Ok(Box::<str>::from(body).into_string().into_bytes())
 }
@@ -114,15 +172,24 @@ pub fn body_with_rest(
 ///
 /// The elements for a context that ended before a reply begin the elements for every longer one.
 pub fn messages(to: Protocol, parts: &RequestParts<'_>, shown: &[MessageView]) -> Vec<Box<RawValue>> {
+    listed_messages(to, parts, shown, &mut SubstituteList::default())
+}
+
+fn listed_messages(
+    to: Protocol,
+    parts: &RequestParts<'_>,
+    shown: &[MessageView],
+    list: &mut SubstituteList,
+) -> Vec<Box<RawValue>> {
     let nobody = [MessageView {
         id: None,
         message: Message::text(Role::User, Author::Harness, NO_USER_MESSAGE).into(),
     }];
     let arranged = arrange::arrange(if shown.is_empty() { &nobody } else { shown });
     match to {
-        Protocol::Anthropic => anthropic::messages(&arranged),
-        Protocol::OpenaiChat => openai_chat::messages(parts, &arranged),
-        Protocol::OpenaiResponses => openai_responses::messages(&arranged),
+        Protocol::Anthropic => anthropic::messages(&arranged, list),
+        Protocol::OpenaiChat => openai_chat::messages(parts, &arranged, list),
+        Protocol::OpenaiResponses => openai_responses::messages(&arranged, list),
     }
 }
 
@@ -133,9 +200,4 @@ fn raw(value: &impl Serialize) -> Box<RawValue> {
 /// The pieces of the system prompt that say something.
 fn spoken_system<'a>(parts: &RequestParts<'a>) -> impl Iterator<Item = &'a str> {
     parts.system.iter().map(AsRef::as_ref).filter(|text| !crate::validate::is_blank(text))
-}
-
-/// What is left in place of blocks that cannot be written here.
-fn opaque_marker(kind: &str) -> String {
-    format!("[opaque {kind}]")
 }

@@ -1,13 +1,19 @@
 //! OpenAI Chat Completions, in the order the strictest chat templates take: one system message first,
 //! user and assistant in turn, tool messages right behind their calls.
 
-use super::arrange::{Arrangement, NamedResult, Pair, ReplyPiece, UserPiece, remnant};
+use super::arrange::{
+    Arrangement, CallResult, CarriedBlock, NamedResult, Pair, ReplyPiece, ReplyTurn, UserPiece,
+};
 use super::ids::{Ids, Naming};
 use super::piece::{self, PlainPiece, note_text};
 use super::rest::Rest;
-use super::{BETWEEN_TEXTS, EMPTY_RESULT, NO_RESULT, RequestParts, input, raw, spoken_system};
+use super::sealed::SealedBlock;
+use super::words::{SubstituteList, is_reasoning};
+use super::{
+    BETWEEN_TEXTS, EMPTY_REPLY, EMPTY_RESULT, NO_RESULT, NO_USER_MESSAGE, RequestParts, input, raw,
+    spoken_system,
+};
 use crate::validate::is_blank;
-use epitome_core::ToolResult;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -64,10 +70,23 @@ enum MessageContent {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(untagged)]
 enum ContentPart {
+    Own(OwnPart),
+    Raw(Box<RawValue>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum OwnPart {
     Text { text: String },
     ImageUrl { image_url: ImageUrl },
+}
+
+impl ContentPart {
+    fn text(text: String) -> Self {
+        Self::Own(OwnPart::Text { text })
+    }
 }
 
 #[derive(Serialize)]
@@ -88,15 +107,19 @@ struct ChatFunction {
     arguments: String,
 }
 
-pub(super) fn messages(parts: &RequestParts<'_>, arranged: &Arrangement<'_>) -> Vec<Box<RawValue>> {
+pub(super) fn messages(
+    parts: &RequestParts<'_>,
+    arranged: &Arrangement<'_>,
+    list: &mut SubstituteList,
+) -> Vec<Box<RawValue>> {
     let mut ids = Ids::new(NAMING);
     let (system, opening) = split_system(parts, &arranged.opening);
     let mut all: Vec<ChatMessage> = system.into_iter().collect();
-    all.extend(asked(&[], opening));
+    all.extend(asked(&[], opening, list));
     for step in &arranged.steps {
-        let (reply, calls) = replied(&step.reply, &mut ids);
+        let (reply, calls) = replied(step, &mut ids, list);
         all.push(reply);
-        all.extend(asked(&calls, &step.after));
+        all.extend(asked(&calls, &step.after, list));
     }
     all.iter().map(raw).collect()
 }
@@ -109,7 +132,7 @@ fn split_system<'s, 'a>(
     let notes = opening.iter().map_while(|said| match said {
         UserPiece::Note(note) => Some(*note),
         UserPiece::Text(_)
-        | UserPiece::Image(_)
+        | UserPiece::Image { .. }
         | UserPiece::Opaque(_)
         | UserPiece::Orphan(_)
         | UserPiece::Foreign(_) => None,
@@ -122,14 +145,13 @@ fn split_system<'s, 'a>(
 }
 
 /// The tool messages, then one user message where there is something to say or nothing else is said.
-fn asked(calls: &[NamedResult<'_>], said: &[UserPiece<'_>]) -> Vec<ChatMessage> {
+fn asked(calls: &[NamedResult<'_>], said: &[UserPiece<'_>], list: &mut SubstituteList) -> Vec<ChatMessage> {
     let mut parts = Vec::new();
     let mut all: Vec<ChatMessage> =
-        calls.iter().map(|(id, result)| tool_message(id, *result, &mut parts)).collect();
-    let pieces = piece::said(said);
-    parts.extend(pieces.iter().filter_map(part_of));
+        calls.iter().map(|(id, answer)| tool_message(id, *answer, &mut parts, list)).collect();
+    parts.extend(piece::said(said).iter().map(|piece| part_of(piece, list)));
     if parts.is_empty() && all.is_empty() {
-        parts.push(ContentPart::Text { text: piece::absent(&pieces) });
+        parts.push(ContentPart::text(NO_USER_MESSAGE.to_owned()));
     }
     if !parts.is_empty() {
         all.push(ChatMessage::User { content: content(parts) });
@@ -137,14 +159,22 @@ fn asked(calls: &[NamedResult<'_>], said: &[UserPiece<'_>]) -> Vec<ChatMessage> 
     all
 }
 
-fn part_of(piece: &PlainPiece<'_>) -> Option<ContentPart> {
+/// A piece as a part of a user message; in words where it is one that may not stand there.
+fn part_of(piece: &PlainPiece<'_>, list: &mut SubstituteList) -> ContentPart {
     match piece {
-        PlainPiece::Text(text) => Some(ContentPart::Text { text: text.to_string() }),
-        PlainPiece::Note(note) => Some(ContentPart::Text { text: note_text(note) }),
+        PlainPiece::Text(text) => ContentPart::text(text.to_string()),
+        PlainPiece::Note(note) => ContentPart::text(note_text(note)),
         PlainPiece::Picture(picture) => {
-            Some(ContentPart::ImageUrl { image_url: ImageUrl { url: picture.url() } })
+            ContentPart::Own(OwnPart::ImageUrl { image_url: ImageUrl { url: picture.url() } })
         }
-        PlainPiece::Opaque(_) => None,
+        PlainPiece::Unreadable(id) => ContentPart::text(list.say_unreadable(*id)),
+        PlainPiece::Opaque(CarriedBlock { id, opaque }) => {
+            let is_part = |sealed: &SealedBlock| matches!(sealed.kind(), "input_audio" | "file");
+            match SealedBlock::of(opaque).filter(is_part) {
+                Some(sealed) => ContentPart::Raw(sealed.raw),
+                None => ContentPart::text(list.say(*id, opaque)),
+            }
+        }
     }
 }
 
@@ -153,8 +183,8 @@ fn content(parts: Vec<ContentPart>) -> MessageContent {
     let texts: Option<Vec<&str>> = parts
         .iter()
         .map(|part| match part {
-            ContentPart::Text { text } => Some(text.as_str()),
-            ContentPart::ImageUrl { .. } => None,
+            ContentPart::Own(OwnPart::Text { text }) => Some(text.as_str()),
+            ContentPart::Own(OwnPart::ImageUrl { .. }) | ContentPart::Raw(_) => None,
         })
         .collect();
     match texts {
@@ -164,43 +194,57 @@ fn content(parts: Vec<ContentPart>) -> MessageContent {
 }
 
 /// A tool message. It can hold text only, so its pictures go to the user message behind it.
-fn tool_message(id: &str, result: Option<&ToolResult>, pictures: &mut Vec<ContentPart>) -> ChatMessage {
-    let pieces = result.map(piece::answered).unwrap_or_default();
+fn tool_message(
+    id: &str,
+    answer: Option<CallResult<'_>>,
+    pictures: &mut Vec<ContentPart>,
+    list: &mut SubstituteList,
+) -> ChatMessage {
     let mut texts: Vec<String> = Vec::new();
-    for piece in &pieces {
-        match piece {
+    for piece in answer.map(piece::answered).unwrap_or_default() {
+        match &piece {
             PlainPiece::Text(text) => texts.push(text.to_string()),
             PlainPiece::Picture(_) => {
                 texts.push("[image; it follows in the next user message]".into());
-                pictures.push(ContentPart::Text { text: format!("[image from the result of call {id}]") });
-                pictures.extend(part_of(piece));
+                pictures.push(ContentPart::text(format!("[image from the result of call {id}]")));
+                pictures.push(part_of(&piece, list));
             }
-            PlainPiece::Note(_) | PlainPiece::Opaque(_) => {}
+            PlainPiece::Unreadable(id) => texts.push(list.say_unreadable(*id)),
+            PlainPiece::Opaque(CarriedBlock { id, opaque }) => texts.push(list.say(*id, opaque)),
+            PlainPiece::Note(_) => {}
         }
     }
-    let empty = if result.is_some() { EMPTY_RESULT } else { NO_RESULT };
+    let empty = if answer.is_some() { EMPTY_RESULT } else { NO_RESULT };
     let content = if texts.is_empty() { empty.to_owned() } else { texts.join("\n") };
     ChatMessage::Tool { tool_call_id: id.to_owned(), content }
 }
 
-fn replied<'a>(reply: &[ReplyPiece<'a>], ids: &mut Ids) -> (ChatMessage, Vec<NamedResult<'a>>) {
+fn replied<'a>(
+    step: &ReplyTurn<'a>,
+    ids: &mut Ids,
+    list: &mut SubstituteList,
+) -> (ChatMessage, Vec<NamedResult<'a>>) {
     let (mut texts, mut tool_calls, mut answers) = (Vec::new(), Vec::new(), Vec::new());
-    for spoken in reply {
+    for spoken in &step.reply {
         match spoken {
-            ReplyPiece::Text(text) if !is_blank(text) => texts.push(*text),
+            ReplyPiece::Text(text) if !is_blank(text) => texts.push((*text).to_owned()),
             ReplyPiece::Call(Pair { call, result }) => {
                 let id = ids.give(&call.id.0);
                 let function = ChatFunction { name: ids.name(&call.name), arguments: input::string(call) };
                 tool_calls.push(ToolCall { id: id.clone(), function });
                 answers.push((id, *result));
             }
-            ReplyPiece::Text(_) | ReplyPiece::Thinking { .. } | ReplyPiece::Opaque(_) => {}
+            // Reasoning has no place in a reply, and words for it there would be taken for the model's own.
+            ReplyPiece::Thinking { .. } => list.leave_out(step.id, "thinking"),
+            ReplyPiece::Opaque(opaque) if is_reasoning(&opaque.kind) => list.leave_out(step.id, &opaque.kind),
+            ReplyPiece::Opaque(opaque) => texts.push(list.say(step.id, opaque)),
+            ReplyPiece::Text(_) => {}
         }
     }
     let content = match (texts.is_empty(), tool_calls.is_empty()) {
         (false, _) => Some(texts.join(BETWEEN_TEXTS)),
         (true, false) => None,
-        (true, true) => Some(remnant(reply)),
+        (true, true) => Some(EMPTY_REPLY.to_owned()),
     };
     (ChatMessage::Assistant { content, tool_calls }, answers)
 }

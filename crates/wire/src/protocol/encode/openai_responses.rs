@@ -4,13 +4,17 @@
 mod carried;
 pub(super) mod item;
 
-use super::arrange::{Arrangement, NamedResult, Pair, ReplyPiece, ReplyTurn, UserPiece, remnant};
+use super::arrange::{Arrangement, CallResult, NamedResult, Pair, ReplyPiece, ReplyTurn, UserPiece};
 use super::ids::{Ids, Naming};
 use super::piece::{self, PlainPiece};
-use super::{BETWEEN_TEXTS, EMPTY_RESULT, NO_RESULT, RequestParts, input, raw, spoken_system};
+use super::words::SubstituteList;
+use super::{
+    BETWEEN_TEXTS, EMPTY_REPLY, EMPTY_RESULT, NO_RESULT, NO_USER_MESSAGE, RequestParts, input, raw,
+    spoken_system,
+};
 use crate::validate::is_blank;
 use carried::Carrier;
-use epitome_core::{Call, ToolResult};
+use epitome_core::Call;
 use item::{Item, ItemPart, Output};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -41,8 +45,8 @@ pub(super) fn frame<'a>(
     ResponsesRequest { model: parts.model, max_output_tokens: parts.max_tokens, instructions, tools, input }
 }
 
-pub(super) fn messages(arranged: &Arrangement<'_>) -> Vec<Box<RawValue>> {
-    let mut carrier = Carrier::new(NAMING);
+pub(super) fn messages(arranged: &Arrangement<'_>, list: &mut SubstituteList) -> Vec<Box<RawValue>> {
+    let mut carrier = Carrier::new(NAMING, list);
     let mut all = asked(Vec::new(), &arranged.opening, &mut carrier);
     for step in &arranged.steps {
         let outputs = replied(step, &mut carrier, &mut all);
@@ -52,25 +56,30 @@ pub(super) fn messages(arranged: &Arrangement<'_>) -> Vec<Box<RawValue>> {
 }
 
 /// The outputs, then what the user's side said, each speaker's pieces together.
-fn asked<'a>(outputs: Vec<Item<'a>>, said: &[UserPiece<'a>], carrier: &mut Carrier) -> Vec<Item<'a>> {
+fn asked<'a>(outputs: Vec<Item<'a>>, said: &[UserPiece<'a>], carrier: &mut Carrier<'_>) -> Vec<Item<'a>> {
     let mut items = outputs;
-    let pieces = piece::said(said);
-    for piece in &pieces {
+    for piece in &piece::said(said) {
         match piece {
             PlainPiece::Text(text) => item::say(&mut items, "user", ItemPart::input(text.to_string())),
             PlainPiece::Note(note) => item::say(&mut items, "developer", ItemPart::input((*note).to_owned())),
             PlainPiece::Picture(picture) => item::say(&mut items, "user", ItemPart::image(picture.url())),
-            PlainPiece::Opaque(opaque) => items.extend(carrier.compaction(opaque)),
+            PlainPiece::Unreadable(id) => {
+                item::say(&mut items, "user", ItemPart::input(carrier.list.say_unreadable(*id)));
+            }
+            PlainPiece::Opaque(carried) => match carrier.compaction(carried.opaque) {
+                Some(item) => items.push(item),
+                None => item::say(&mut items, "user", carrier.part(*carried)),
+            },
         }
     }
     if items.is_empty() {
-        item::say(&mut items, "user", ItemPart::input(piece::absent(&pieces)));
+        item::say(&mut items, "user", ItemPart::input(NO_USER_MESSAGE.to_owned()));
     }
     items
 }
 
 /// Appends the items of a reply, and gives the outputs that belong right behind it.
-fn replied<'a>(step: &ReplyTurn<'a>, carrier: &mut Carrier, all: &mut Vec<Item<'a>>) -> Vec<Item<'a>> {
+fn replied<'a>(step: &ReplyTurn<'a>, carrier: &mut Carrier<'_>, all: &mut Vec<Item<'a>>) -> Vec<Item<'a>> {
     let mut items = Vec::new();
     let mut outputs = Vec::new();
     for spoken in &step.reply {
@@ -81,15 +90,16 @@ fn replied<'a>(step: &ReplyTurn<'a>, carrier: &mut Carrier, all: &mut Vec<Item<'
             ReplyPiece::Call(Pair { call, result }) => {
                 let answer = (carrier.ids.give(&call.id.0), *result);
                 items.push(call_item(call, &answer.0, &carrier.ids));
-                outputs.push(output_item(call, answer));
+                outputs.push(output_item(call, answer, carrier));
             }
-            ReplyPiece::Opaque(opaque) => carrier.pass(opaque, &step.after, &mut items, &mut outputs),
-            ReplyPiece::Text(_) | ReplyPiece::Thinking { .. } => {}
+            ReplyPiece::Opaque(opaque) => carrier.pass(opaque, step, &mut items, &mut outputs),
+            ReplyPiece::Thinking { .. } => carrier.list.leave_out(step.id, "thinking"),
+            ReplyPiece::Text(_) => {}
         }
     }
-    carried::drop_idle_reasoning(&mut items);
+    carrier.drop_idle_reasoning(step.id, &mut items);
     if items.is_empty() {
-        item::say(&mut items, "assistant", ItemPart::output(remnant(&step.reply)));
+        item::say(&mut items, "assistant", ItemPart::output(EMPTY_REPLY.to_owned()));
     }
     all.append(&mut items);
     outputs
@@ -103,19 +113,21 @@ fn call_item<'a>(call: &'a Call, id: &str, ids: &Ids) -> Item<'a> {
     }
 }
 
-fn output_item<'a>(call: &Call, (id, result): NamedResult<'_>) -> Item<'a> {
-    let output = result.map_or_else(|| Output::Text(NO_RESULT.into()), output_of);
+fn output_item<'a>(call: &Call, (id, answer): NamedResult<'_>, carrier: &mut Carrier<'_>) -> Item<'a> {
+    let output = answer.map_or_else(|| Output::Text(NO_RESULT.into()), |answer| output_of(answer, carrier));
     if call.freeform { Item::custom_output(id, output) } else { Item::function_output(id, output) }
 }
 
 /// One string where it is all text, else a list of parts.
-fn output_of(result: &ToolResult) -> Output {
+fn output_of(answer: CallResult<'_>, carrier: &mut Carrier<'_>) -> Output {
     let mut parts = Vec::new();
-    for piece in piece::answered(result) {
+    for piece in piece::answered(answer) {
         match piece {
             PlainPiece::Text(text) => parts.push(ItemPart::input(text.into_owned())),
             PlainPiece::Picture(picture) => parts.push(ItemPart::image(picture.url())),
-            PlainPiece::Note(_) | PlainPiece::Opaque(_) => {}
+            PlainPiece::Unreadable(id) => parts.push(ItemPart::input(carrier.list.say_unreadable(id))),
+            PlainPiece::Opaque(carried) => parts.push(carrier.part(carried)),
+            PlainPiece::Note(_) => {}
         }
     }
     if parts.is_empty() {

@@ -225,12 +225,12 @@ fn server_tools_stay_in_pairs_where_their_provider_reads_them() {
     ];
     assert_snapshot!(written(Anthropic, &conversation), @r#"
     {"role":"user","content":[{"type":"text","text":"go"}]}
-    {"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query": "x"}},{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}]}
+    {"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query": "x"}},{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]},{"type":"text","text":"[server_tool_use web_search]"}]}
     {"role":"user","content":[{"type":"text","text":"[no user message was recorded here]"}]}
     "#);
     assert_snapshot!(written(OpenaiChat, &conversation), @r#"
     {"role":"user","content":"go"}
-    {"role":"assistant","content":"[opaque server_tool_use]"}
+    {"role":"assistant","content":"[server_tool_use web_search]\n\n[web_search_tool_result]\n\n[server_tool_use web_search]"}
     {"role":"user","content":"[no user message was recorded here]"}
     "#);
 }

@@ -4,7 +4,7 @@ use super::ids::Naming;
 use super::{EncodeError, anthropic, openai_chat, openai_responses, raw};
 use crate::protocol::Protocol;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Map, Value, json, value::RawValue};
 use std::sync::Arc;
 
 /// A definition in any shape: the fields of all of them.
@@ -18,8 +18,12 @@ struct ToolDefinition<'a> {
     description: Option<String>,
     #[serde(borrow, default, alias = "inputSchema", alias = "parameters")]
     input_schema: Option<&'a RawValue>,
+    #[serde(default)]
+    format: Option<Value>,
     #[serde(borrow, default)]
     function: Option<Function<'a>>,
+    #[serde(default)]
+    custom: Option<CustomTool>,
 }
 
 #[derive(Deserialize)]
@@ -31,20 +35,57 @@ struct Function<'a> {
     parameters: Option<&'a RawValue>,
 }
 
-/// A function tool, whatever shape it came in.
+/// A tool that takes free text.
+#[derive(Deserialize)]
+struct CustomTool {
+    name: String,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    format: Option<Value>,
+}
+
+/// A tool, whatever shape it came in.
 struct Tool<'a> {
     name: String,
     description: Option<String>,
-    schema: Option<&'a RawValue>,
+    input: ToolInput<'a>,
+}
+
+/// What a tool takes.
+enum ToolInput<'a> {
+    /// An object of this schema.
+    Object(Option<&'a RawValue>),
+    /// Free text, of a grammar where one is given.
+    Text(Option<Value>),
 }
 
 /// The tools as `to` writes them. One that only its own provider can run is left out elsewhere.
 pub(super) fn convert(to: Protocol, tools: &[Arc<str>]) -> Result<Vec<Box<RawValue>>, EncodeError> {
-    let converted = tools
+    let converted = each(tools, |text| convert_one(to, text))?;
+    Ok(converted.into_iter().flatten().collect())
+}
+
+/// The names of those that are left out, or what they are where they have none.
+pub(super) fn foreign(to: Protocol, tools: &[Arc<str>]) -> Result<Vec<String>, EncodeError> {
+    let named = each(tools, |text| {
+        let fields: Map<String, Value> = serde_json::from_str(text)?;
+        let name = ["name", "type"].into_iter().find_map(|key| fields.get(key)?.as_str());
+        let name = name.unwrap_or("without a name").to_owned();
+        Ok(convert_one(to, text)?.is_none().then_some(name))
+    })?;
+    Ok(named.into_iter().flatten().collect())
+}
+
+fn each<T>(
+    tools: &[Arc<str>],
+    work: impl Fn(&str) -> Result<T, serde_json::Error>,
+) -> Result<Vec<T>, EncodeError> {
+    let worked = tools
         .iter()
         .enumerate()
-        .map(|(index, text)| convert_one(to, text).map_err(|source| EncodeError::Tool { index, source }));
-    Ok(converted.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        .map(|(index, text)| work(text).map_err(|source| EncodeError::Tool { index, source }));
+    worked.collect()
 }
 
 fn convert_one(to: Protocol, text: &str) -> Result<Option<Box<RawValue>>, serde_json::Error> {
@@ -63,11 +104,13 @@ fn is_shape_of(to: Protocol, fields: &Map<String, Value>) -> bool {
     let is_named = fields.get("name").is_some_and(Value::is_string);
     match to {
         Protocol::Anthropic => is_named && (is_dated || fields.get("input_schema").is_some_and(is_schema)),
-        Protocol::OpenaiChat => kind == "function" && fields.get("function").is_some_and(Value::is_object),
+        Protocol::OpenaiChat => {
+            matches!(kind, "function" | "custom") && fields.get(kind).is_some_and(Value::is_object)
+        }
         Protocol::OpenaiResponses => match kind {
             "function" => is_named,
             "" => false,
-            _ => !is_dated && !fields.contains_key("input_schema"),
+            _ => !is_dated && !fields.contains_key("input_schema") && !fields.contains_key("custom"),
         },
     }
 }
@@ -93,11 +136,18 @@ fn verbatim(text: &str, mut fields: Map<String, Value>) -> Result<Box<RawValue>,
 impl<'a> Tool<'a> {
     fn of(given: ToolDefinition<'a>) -> Option<Self> {
         if let Some(Function { name, description, parameters }) = given.function {
-            return Some(Self { name, description, schema: parameters });
+            return Some(Self { name, description, input: ToolInput::Object(parameters) });
         }
-        let is_function = given.kind.as_deref().is_none_or(|kind| matches!(kind, "function" | "custom"));
-        let name = given.name.filter(|_| is_function)?;
-        Some(Self { name, description: given.description, schema: given.input_schema })
+        if let Some(CustomTool { name, description, format }) = given.custom {
+            return Some(Self { name, description, input: ToolInput::Text(format) });
+        }
+        let kind = given.kind.as_deref().unwrap_or("function");
+        let input = match (kind, given.input_schema) {
+            ("custom", None) => ToolInput::Text(given.format),
+            ("function" | "custom", schema) => ToolInput::Object(schema),
+            (_, _) => return None,
+        };
+        Some(Self { name: given.name?, description: given.description, input })
     }
 
     fn written(&self, to: Protocol) -> Box<RawValue> {
@@ -115,8 +165,15 @@ impl<'a> Tool<'a> {
             }
             Protocol::OpenaiResponses => {
                 let name = self.name(openai_responses::NAMING);
-                let function = NamedFunction { name, description, parameters: self.schema() };
-                raw(&ResponsesTool { function })
+                match &self.input {
+                    ToolInput::Text(format) => {
+                        raw(&ResponsesCustomTool { name, description, format: format.as_ref().map(flat) })
+                    }
+                    ToolInput::Object(_) => {
+                        let function = NamedFunction { name, description, parameters: self.schema() };
+                        raw(&ResponsesTool { function })
+                    }
+                }
             }
         }
     }
@@ -125,14 +182,40 @@ impl<'a> Tool<'a> {
         naming.name(&self.name)
     }
 
-    /// The schema's own bytes, or one that takes anything where none is usable.
+    /// The schema's own bytes, or one that takes anything where none is usable. Free text is given as an argument of
+    /// its own, as calls with it are written.
     fn schema(&self) -> Box<RawValue> {
-        let given = self
-            .schema
+        let given = match &self.input {
+            ToolInput::Object(schema) => *schema,
+            ToolInput::Text(_) => {
+                let properties = json!({"input": {"type": "string"}});
+                return raw(&json!({"type": "object", "properties": properties, "required": ["input"]}));
+            }
+        };
+        let given = given
             .filter(|schema| serde_json::from_str(schema.get()).is_ok_and(|value: Value| is_schema(&value)));
-        let anything = || raw(&serde_json::json!({"type": "object", "properties": {}}));
+        let anything = || raw(&json!({"type": "object", "properties": {}}));
         given.map_or_else(anything, ToOwned::to_owned)
     }
+}
+
+/// A grammar as Responses writes it: Chat Completions puts what it consists of one level deeper.
+fn flat(format: &Value) -> Value {
+    let mut fields = format.as_object().cloned().unwrap_or_default();
+    if let Some(Value::Object(grammar)) = fields.shift_remove("grammar") {
+        fields.extend(grammar);
+    }
+    Value::Object(fields)
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "custom")]
+struct ResponsesCustomTool<'a> {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<Value>,
 }
 
 #[derive(Serialize)]

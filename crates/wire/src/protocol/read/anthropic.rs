@@ -35,6 +35,7 @@ impl Dialect for Anthropic {
 
     fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
         draft.fixed = fixed(&body.around);
+        draft.put_body(body, LAYOUT.fields, 0);
         for (index, &element) in body.elements.iter().enumerate() {
             draft.turn_to(index);
             tell_element(element, draft);
@@ -165,7 +166,8 @@ fn result(block: &ObjectView<'_>) -> ToolResult {
     }
 }
 
-fn part(view: View<'_>) -> Option<ResultPart> {
+/// One piece of a result; none for a text that says nothing.
+pub(crate) fn part(view: View<'_>) -> Option<ResultPart> {
     let Some(part) = view.object() else { return bare(view) };
     let kind = part.shared("type");
     match (&*kind, part.text("text"), part.get("source").and_then(image_from)) {

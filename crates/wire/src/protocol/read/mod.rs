@@ -11,6 +11,6 @@ mod shape;
 mod usage;
 
 pub(crate) use author::author_of;
-pub(crate) use part::{block_of, image_at, parts_of};
+pub(crate) use part::{block_of, image_at, part as content_part, parts_of};
 pub(crate) use shape::protocol_of;
 pub(crate) use usage::{anthropic_usage, chat_usage, responses_usage};

@@ -34,6 +34,7 @@ impl Dialect for OpenaiChat {
     fn tell(body: &ConversationView<'_>, draft: &mut ConversationDraft<'_, Self>) {
         draft.fixed = fixed(&body.around);
         let first = lift_system(&body.elements, &mut draft.fixed);
+        draft.put_body(body, LAYOUT.fields, first);
         for (index, &element) in body.elements.iter().enumerate().skip(first) {
             draft.turn_to(index);
             let Some(id) = draft.say(&[element], Side::Said) else { continue };
@@ -121,7 +122,8 @@ pub(crate) fn thinking(message: &ObjectView<'_>) -> Option<Block> {
     Some(Block::Opaque(Opaque { kind: "reasoning_details".into(), json: details.json().into() }))
 }
 
-fn call(view: View<'_>) -> Block {
+/// One entry of `tool_calls`.
+pub(crate) fn call(view: View<'_>) -> Block {
     let call = view.object().unwrap_or_default();
     let (inner, freeform) = match call.get("custom") {
         Some(custom) => (custom, true),
@@ -139,7 +141,7 @@ fn call(view: View<'_>) -> Block {
 }
 
 /// A call from before calls had ids: its function's name stands in for one.
-fn legacy_call(view: View<'_>) -> Option<Block> {
+pub(crate) fn legacy_call(view: View<'_>) -> Option<Block> {
     let call = view.object()?;
     let name = call.shared("name");
     let input = call.shared("arguments");
@@ -147,7 +149,7 @@ fn legacy_call(view: View<'_>) -> Option<Block> {
 }
 
 /// A tool's answer. SWE-agent names its calls in a list, all of them answered by the one content.
-fn results(message: &ObjectView<'_>) -> Vec<Block> {
+pub(crate) fn results(message: &ObjectView<'_>) -> Vec<Block> {
     let mut ids: Vec<Arc<str>> =
         message.list("tool_call_ids").into_iter().filter_map(|id| id.text().map(Into::into)).collect();
     if ids.is_empty() {

@@ -12,13 +12,14 @@ use crate::protocol::ElementError;
 use crate::{FixedParts, Format, Protocol};
 use epitome_core::{Author, Block, Call, CallId, Message, Opaque, ResultPart, Role, ToolResult};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Request bodies, item lists or stored responses in the form of OpenAI Responses.
 pub(crate) struct OpenaiResponses;
 
 const LAYOUT: BodyLayout = BodyLayout {
     fields: &["input", "output"],
-    is_element: |object| object.text("type").is_some() || object.has("role"),
+    is_element: |object| object.text("type").is_some() || object.has("role") || is_bare_reference(object),
 };
 
 /// Who an item speaks for.
@@ -49,6 +50,7 @@ impl Dialect for OpenaiResponses {
         let has_instructions = !draft.fixed.system.is_empty();
         let first =
             if has_instructions { 0 } else { openai_chat::lift_system(&body.elements, &mut draft.fixed) };
+        draft.put_body(body, LAYOUT.fields, first);
         for run in runs_of(&body.elements[first..]) {
             let items = &body.elements[first + run.items.start..first + run.items.end];
             draft.turn_to(first + run.items.start);
@@ -120,17 +122,46 @@ pub(crate) fn decode(items: &[View<'_>]) -> Result<Vec<(usize, Message)>, Elemen
 }
 
 fn voice(view: View<'_>) -> ItemVoice {
-    let Some(item) = view.object() else { return ItemVoice::Asker };
-    let kind = item.shared("type");
-    if kind.ends_with("_output") || &*kind == "mcp_approval_response" {
-        return ItemVoice::Tool;
+    match shape(view) {
+        ItemShape::Answer => ItemVoice::Tool,
+        ItemShape::Item => ItemVoice::Model,
+        ItemShape::Speech => {
+            let role = view.at(&["role"]).and_then(View::text);
+            if role.as_deref() == Some("assistant") { ItemVoice::Model } else { ItemVoice::Asker }
+        }
     }
-    let is_message = matches!(&*kind, "message" | "");
-    if is_message && item.text("role").as_deref() != Some("assistant") {
-        ItemVoice::Asker
-    } else {
-        ItemVoice::Model
+}
+
+/// How an item is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ItemShape {
+    /// A message: a role, and content.
+    Speech,
+    /// What a tool of the client, or a person it asked, answered.
+    Answer,
+    /// Everything else the model put out.
+    Item,
+}
+
+pub(crate) fn shape(view: View<'_>) -> ItemShape {
+    let Some(item) = view.object() else { return ItemShape::Speech };
+    match &*kind_of(&item) {
+        "message" | "" => ItemShape::Speech,
+        "mcp_approval_response" => ItemShape::Answer,
+        kind if kind.ends_with("_output") => ItemShape::Answer,
+        _ => ItemShape::Item,
     }
+}
+
+/// The type of an item. A reference needs none: an id alone is one.
+fn kind_of(item: &ObjectView<'_>) -> Arc<str> {
+    if is_bare_reference(item) { "item_reference".into() } else { item.shared("type") }
+}
+
+/// A response has an id, too.
+fn is_bare_reference(item: &ObjectView<'_>) -> bool {
+    let is_other = ["type", "role", "input", "output"].into_iter().any(|key| item.has(key));
+    item.has("id") && !is_other
 }
 
 fn asked(view: View<'_>) -> Result<Message, String> {
@@ -151,7 +182,7 @@ fn asked(view: View<'_>) -> Result<Message, String> {
 /// What one item of the model's side says.
 pub(crate) fn reply_blocks(view: View<'_>) -> Vec<Block> {
     let item = view.object().unwrap_or_default();
-    match &*item.shared("type") {
+    match &*kind_of(&item) {
         "message" | "" => parts_of(item.get("content")).into_iter().map(block_of).collect(),
         "reasoning" if !item.has("id") && !item.has("encrypted_content") => vec![reasoning(&item)],
         "mcp_approval_request" => vec![call(&item, "id", "arguments")],
@@ -180,16 +211,23 @@ fn call(item: &ObjectView<'_>, id: &str, input: &str) -> Block {
     })
 }
 
-fn answer(item: &ObjectView<'_>) -> Result<Message, String> {
+/// The message of an item that answers a call.
+pub(crate) fn answer(item: &ObjectView<'_>) -> Result<Message, String> {
     let id = item.text("call_id").or_else(|| item.text("approval_request_id")).unwrap_or_default();
     let parts = match item.get("output").or_else(|| item.get("tools")) {
         Some(output) => parts_of(Some(output)),
-        None if item.is_true("approve") => vec![ResultPart::Text { text: "approved".into() }],
-        None => Vec::new(),
+        None => item.get("approve").map(|approve| decision(approve, item)).into_iter().collect(),
     };
     let is_error = matches!(item.text("status").as_deref(), Some("failed" | "incomplete"));
     let result = ToolResult { call: CallId(id.into()), parts, is_error };
     Ok(Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] })
+}
+
+/// What a person said to an approval that was asked for.
+fn decision(approve: View<'_>, item: &ObjectView<'_>) -> ResultPart {
+    let decided = if approve.is_true() { "approved" } else { "refused" };
+    let text = item.text("reason").map_or(decided.to_owned(), |reason| format!("{decided}: {reason}"));
+    ResultPart::Text { text: text.into() }
 }
 
 /// The fields of a request that are read. What a stored response says about itself is no request's field.

@@ -22,7 +22,7 @@ pub(crate) fn bare(view: View<'_>) -> Option<ResultPart> {
 }
 
 /// A content part in any of the forms OpenAI's protocols use: text, a picture, or something we carry.
-fn part(view: View<'_>) -> Option<ResultPart> {
+pub(crate) fn part(view: View<'_>) -> Option<ResultPart> {
     let Some(part) = view.object() else { return bare(view) };
     let kind = part.shared("type");
     let url = part.get("image_url").and_then(|url| url.text().or_else(|| url.at(&["url"])?.text()));

@@ -59,7 +59,7 @@ fn check_replied(block: &Value, path: &str, found: &mut Findings) {
             found.demand(is_whole, path, "a redacted_thinking block keeps its data");
         }
         "tool_use" | "server_tool_use" | "mcp_tool_use" => check_call(block, path, found),
-        "mcp_tool_result" | "compaction" => {}
+        "mcp_tool_result" | "compaction" | "container_upload" => {}
         kind if is_server_result(kind) => {}
         _ => found.add(path, "an assistant message holds text, thinking, calls and server results"),
     }

@@ -62,24 +62,43 @@ fn check_tools(body: &Value, found: &mut Findings) {
 }
 
 fn check_messages(messages: &[Value], found: &mut Findings) {
+    let role = |at: usize| messages.get(at).and_then(|message| text_of(message, "role"));
+    let mut before = "";
     for (at, message) in messages.iter().enumerate() {
         let path = format!("messages[{at}]");
-        let expected = if at % 2 == 0 { "user" } else { "assistant" };
-        match text_of(message, "role") {
-            Some(role) if role == expected => {}
-            Some("user" | "assistant") if at == 0 => found.add(path, "the first message is the user's"),
-            Some("user" | "assistant") => found.add(path, "user and assistant alternate"),
-            Some(_) | None => found.add(path, "a message's role is user or assistant"),
+        match (role(at), before) {
+            (Some("user"), "" | "assistant") | (Some("assistant"), "user") => {}
+            (Some("assistant"), "") => found.add(path, "the first message is the user's"),
+            (Some("user" | "assistant"), _) => found.add(path, "user and assistant alternate"),
+            (Some("system"), _) => {
+                let is_placed = at > 0
+                    && role(at - 1) == Some("user")
+                    && role(at + 1).is_none_or(|next| next == "assistant");
+                found.demand(
+                    is_placed,
+                    &path,
+                    "instructions stand right behind a user message and before a reply",
+                );
+            }
+            (Some(_) | None, _) => found.add(path, "a message's role is user, assistant or system"),
         }
+        before = role(at).filter(|role| matches!(*role, "user" | "assistant")).unwrap_or(before);
         blocks::check_message(at, message, found);
     }
-    let ends_with_user = messages.last().is_some_and(|last| text_of(last, "role") == Some("user"));
-    found.demand(
-        ends_with_user,
-        &format!("messages[{}]", messages.len() - 1),
-        "the last message is the user's",
-    );
+    check_prefill(messages, found);
     pairs::check(messages, found);
+}
+
+/// A reply at the end is the beginning of the one to come.
+fn check_prefill(messages: &[Value], found: &mut Findings) {
+    let Some(last) = messages.last().filter(|last| text_of(last, "role") == Some("assistant")) else {
+        return;
+    };
+    let content = &last["content"];
+    let text = content.as_str().or_else(|| text_of(list_of(last, "content").last()?, "text"));
+    let path = format!("messages[{}]", messages.len() - 1);
+    let is_trimmed = text.is_none_or(|text| text.trim_end() == text);
+    found.demand(is_trimmed, &path, "a reply that is begun does not end in white space");
 }
 
 /// Rules that hold only while thinking is on.
@@ -95,6 +114,8 @@ fn check_thinking(body: &Value, found: &mut Findings) {
         "with thinking on, tool_choice is auto or none",
     );
     let messages = list_of(body, "messages");
+    let is_begun = messages.last().is_some_and(|last| text_of(last, "role") == Some("assistant"));
+    found.demand(!is_begun, "messages", "with thinking on, no reply is begun for the model");
     let last = messages.iter().rposition(|message| text_of(message, "role") == Some("assistant"));
     if let Some(at) = last.filter(|_| mode == "enabled") {
         let blocks = list_of(&messages[at], "content");

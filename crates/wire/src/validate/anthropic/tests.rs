@@ -83,30 +83,43 @@ fn there_is_at_least_one_message() {
 }
 
 #[test]
-fn roles_are_user_and_assistant() {
-    let messages = json!([text("user"), text("system"), text("user")]);
-    assert_eq!(said(messages), ["messages[1]: a message's role is user or assistant"]);
+fn roles_are_user_assistant_and_system() {
+    let messages = json!([text("user"), text("developer"), text("assistant"), text("user")]);
+    assert_eq!(said(messages), ["messages[1]: a message's role is user, assistant or system"]);
+}
+
+#[test]
+fn instructions_stand_between_a_user_message_and_a_reply() {
+    let good = json!([text("user"), text("system"), text("assistant"), text("user"), text("system")]);
+    assert_eq!(said(good), [""; 0]);
+    let rule = "instructions stand right behind a user message and before a reply";
+    let first = json!([text("system"), text("user")]);
+    assert_eq!(said(first), [format!("messages[0]: {rule}")]);
+    let late = json!([text("user"), text("assistant"), text("system"), text("user")]);
+    assert_eq!(said(late), [format!("messages[2]: {rule}")]);
 }
 
 #[test]
 fn the_user_speaks_first() {
     let messages = json!([text("assistant")]);
-    let rules =
-        ["messages[0]: the first message is the user's", "messages[0]: the last message is the user's"];
-    assert_eq!(said(messages), rules);
+    assert_eq!(said(messages), ["messages[0]: the first message is the user's"]);
 }
 
 #[test]
 fn roles_alternate() {
-    let messages = json!([text("user"), text("user"), text("user")]);
+    let messages = json!([text("user"), text("user"), text("assistant"), text("user")]);
     assert_eq!(said(messages), ["messages[1]: user and assistant alternate"]);
 }
 
 #[test]
-fn the_user_speaks_last() {
+fn a_reply_may_be_begun_without_white_space_at_its_end_and_without_thinking() {
+    let begun = json!([text("user"), text("assistant")]);
+    assert_eq!(said(begun.clone()), [""; 0]);
+    let spaced = json!([text("user"), {"role": "assistant", "content": [{"type": "text", "text": "So "}]}]);
+    assert_eq!(said(spaced), ["messages[1]: a reply that is begun does not end in white space"]);
     assert_eq!(
-        said(json!([text("user"), text("assistant")])),
-        ["messages[1]: the last message is the user's"]
+        broken(json!({"messages": begun, "thinking": {"type": "enabled", "budget_tokens": 1024}})),
+        ["messages: with thinking on, no reply is begun for the model"]
     );
 }
 

@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions: roles and their order, tool messages beside their calls, content by role.
 //!
 //! The order is that of the strictest chat templates: one system message at most, and first; user and
-//! assistant in turn, with tool messages between; a user or tool message last.
+//! assistant in turn, with tool messages between. A reply at the end is the beginning of the one to come.
 
 #[cfg(test)]
 mod tests;
@@ -44,7 +44,13 @@ fn check_messages(messages: &[Value], found: &mut Findings) {
             "user" => check_content(message, &path, found),
             "assistant" => check_reply(message, &path, &mut used, found),
             "tool" => check_result(message, &path, found),
-            _ => found.add(&path, "a role is system, developer, user, assistant or tool"),
+            // From before calls had ids: the name of the function is what answers are told by.
+            "function" => {
+                check_result(message, &path, found);
+                let is_named = text_of(message, "name").is_some_and(|name| !name.is_empty());
+                found.demand(is_named, &path, "a function message names its function");
+            }
+            _ => found.add(&path, "a role is system, developer, user, assistant, tool or function"),
         }
     }
     check_order(messages, found);
@@ -55,7 +61,7 @@ fn role_of(message: &Value) -> &str {
     text_of(message, "role").unwrap_or_default()
 }
 
-/// User and assistant in turn, the user first, tool messages and system aside; the assistant never last.
+/// User and assistant in turn, the user first, tool messages and system aside.
 fn check_order(messages: &[Value], found: &mut Findings) {
     let mut before = "";
     for (at, message) in messages.iter().enumerate() {
@@ -66,13 +72,13 @@ fn check_order(messages: &[Value], found: &mut Findings) {
             ("user", "user") | ("assistant", "assistant") => found.add(path, "user and assistant alternate"),
             _ => {}
         }
-        if matches!(role, "user" | "assistant" | "tool") {
+        if matches!(role, "user" | "assistant" | "tool" | "function") {
             before = role;
         }
     }
-    let ends_well = messages.last().is_some_and(|last| matches!(role_of(last), "user" | "tool"));
+    let ends_well = messages.last().is_some_and(|last| !matches!(role_of(last), "system" | "developer"));
     let path = format!("messages[{}]", messages.len() - 1);
-    found.demand(ends_well, &path, "the last message is the user's or a tool's");
+    found.demand(ends_well, &path, "there is something to answer, or a reply that is begun");
 }
 
 /// Each call is answered by one tool message right behind its reply, and nothing else is.
@@ -106,7 +112,9 @@ fn check_reply<'v>(message: &'v Value, path: &str, used: &mut HashSet<&'v str>, 
     if message.get("tool_calls").is_some() {
         found.demand(!calls.is_empty(), path, "tool_calls is not empty");
     }
-    if calls.is_empty() || !matches!(message.get("content"), None | Some(Value::Null)) {
+    let says_otherwise = ["refusal", "audio", "function_call"].iter().any(|key| !message[*key].is_null());
+    let is_silent = matches!(message.get("content"), None | Some(Value::Null));
+    if !is_silent || calls.is_empty() && !says_otherwise {
         check_content(message, path, found);
     }
     for (at, call) in calls.iter().enumerate() {
@@ -118,7 +126,13 @@ fn check_call<'v>(call: &'v Value, path: &str, used: &mut HashSet<&'v str>, foun
     let id = text_of(call, "id").unwrap_or_default();
     found.demand(!id.is_empty() && id.len() <= ID_BYTES_MAX, path, "a call's id has 1 to 40 characters");
     found.demand(used.insert(id), path, "a call's id is unique in the request");
-    found.demand(type_of(call) == "function", path, "a call is of type function");
+    if type_of(call) == "custom" {
+        let custom = &call["custom"];
+        let is_whole =
+            text_of(custom, "name").is_some_and(|name| !name.is_empty()) && custom["input"].is_string();
+        return found.demand(is_whole, path, "a custom call names its tool and gives it text");
+    }
+    found.demand(type_of(call) == "function", path, "a call is of type function or custom");
     let function = &call["function"];
     let is_named = text_of(function, "name").is_some_and(|name| !name.is_empty());
     found.demand(is_named, path, "a call names its function");

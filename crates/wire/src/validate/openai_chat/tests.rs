@@ -63,7 +63,10 @@ fn tools_are_functions_with_a_name() {
 #[test]
 fn roles_are_known() {
     let messages = json!([text("exit"), text("user")]);
-    assert_eq!(said(messages), ["messages[0]: a role is system, developer, user, assistant or tool"]);
+    assert_eq!(
+        said(messages),
+        ["messages[0]: a role is system, developer, user, assistant, tool or function"]
+    );
 }
 
 #[test]
@@ -86,9 +89,25 @@ fn user_and_assistant_alternate() {
 }
 
 #[test]
-fn the_assistant_does_not_speak_last() {
-    let messages = json!([text("user"), text("assistant")]);
-    assert_eq!(said(messages), ["messages[1]: the last message is the user's or a tool's"]);
+fn odd_parts_of_the_reference_break_nothing() {
+    let custom = json!({"id": "b", "type": "custom", "custom": {"name": "patch", "input": "*** Begin"}});
+    let messages = json!([
+        {"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}, {"type": "input_audio", "input_audio": {}}]},
+        calls(&[custom]),
+        result("b"),
+        {"role": "assistant", "content": null, "function_call": {"name": "run", "arguments": "{}"}},
+        {"role": "function", "name": "run", "content": "ok"},
+        {"role": "assistant", "content": null, "refusal": "no"},
+        text("user"),
+        {"role": "assistant", "content": null, "audio": {"id": "audio_1"}},
+        text("user"),
+        text("assistant"),
+    ]);
+    assert_eq!(said(messages), [""; 0]);
+    assert_eq!(
+        said(json!([text("system")])),
+        ["messages[0]: there is something to answer, or a reply that is begun"]
+    );
 }
 
 #[test]
@@ -120,7 +139,7 @@ fn a_call_names_its_function_and_gives_it_json() {
     let bad = json!({"id": "a", "type": "other", "function": {"arguments": {}}});
     let at = "messages[1].tool_calls[0]";
     let rules = [
-        format!("{at}: a call is of type function"),
+        format!("{at}: a call is of type function or custom"),
         format!("{at}: a call names its function"),
         format!("{at}: arguments are a string of JSON"),
     ];

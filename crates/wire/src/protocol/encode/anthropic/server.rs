@@ -9,9 +9,20 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 
 /// Whether the user's side may hold this block as it is.
-pub(super) fn is_document(sealed: &SealedBlock) -> bool {
+pub(super) fn is_asked(sealed: &SealedBlock) -> bool {
+    sealed.kind() == "container_upload" || is_document(sealed)
+}
+
+/// Whether a result may.
+pub(super) fn is_answered(sealed: &SealedBlock) -> bool {
+    sealed.kind() == "tool_reference" || is_document(sealed)
+}
+
+fn is_document(sealed: &SealedBlock) -> bool {
     match sealed.kind() {
         "search_result" => true,
+        // Pictures that we can read are none of ours to carry.
+        "image" => sealed.value["source"]["type"] == "file",
         "document" => {
             let source = &sealed.value["source"];
             source["type"] != "base64" || source["data"].as_str().is_some_and(is_base64)

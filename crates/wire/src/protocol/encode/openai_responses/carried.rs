@@ -1,45 +1,51 @@
 //! Items only Responses knows, carried as they came: reasoning, hosted tools, calls whose output is an item of its own.
 
-use super::super::arrange::UserPiece;
+use super::super::arrange::{CarriedBlock, ReplyTurn, UserPiece};
 use super::super::ids::{Ids, Naming};
 use super::super::sealed::SealedBlock;
-use super::item::Item;
+use super::super::words::{SubstituteList, is_reasoning};
+use super::item::{self, Item, ItemPart};
 use crate::validate::{LONE_ITEMS, PAIRED_ITEMS};
-use epitome_core::Opaque;
+use epitome_core::{EntryId, Opaque};
 use std::collections::HashSet;
 
-/// The ids taken so far, of calls and of items.
-pub(super) struct Carrier {
+/// The ids taken so far, of calls and of items, and what could not be carried.
+pub(super) struct Carrier<'l> {
     pub(super) ids: Ids,
+    pub(super) list: &'l mut SubstituteList,
     items: HashSet<String>,
 }
 
-impl Carrier {
-    pub(super) fn new(naming: Naming) -> Self {
-        Self { ids: Ids::new(naming), items: HashSet::new() }
+impl<'l> Carrier<'l> {
+    pub(super) fn new(naming: Naming, list: &'l mut SubstituteList) -> Self {
+        Self { ids: Ids::new(naming), list, items: HashSet::new() }
     }
 
-    /// Passes on an item of a reply: alone, or with its output out of what followed; else leaves it
-    /// out, and the reasoning that led to it.
+    /// Passes on an item of a reply: alone, or with its output out of what followed. Else it is said in words, and
+    /// the reasoning that led to it is left out.
     pub(super) fn pass<'a>(
         &mut self,
         opaque: &Opaque,
-        after: &[UserPiece<'_>],
+        step: &ReplyTurn<'_>,
         items: &mut Vec<Item<'a>>,
         outputs: &mut Vec<Item<'a>>,
     ) {
         let sealed = SealedBlock::of(opaque).filter(|sealed| is_intact(sealed) && self.admit(sealed));
         match sealed {
-            Some(sealed) if sealed.kind() == "reasoning" => items.push(Item::Reasoning(sealed.raw)),
-            Some(sealed) if LONE_ITEMS.contains(&sealed.kind()) => items.push(Item::Raw(sealed.raw)),
-            Some(sealed) => match self.output_for(&sealed, after) {
-                Some(output) => {
+            Some(sealed) if sealed.kind() == "reasoning" => return items.push(Item::Reasoning(sealed.raw)),
+            Some(sealed) if LONE_ITEMS.contains(&sealed.kind()) => return items.push(Item::Raw(sealed.raw)),
+            Some(sealed) => {
+                if let Some(output) = self.output_for(&sealed, &step.after) {
                     items.push(Item::Raw(sealed.raw));
-                    outputs.push(Item::Raw(output.raw));
+                    return outputs.push(Item::Raw(output.raw));
                 }
-                None => drop_idle_reasoning(items),
-            },
-            None => drop_idle_reasoning(items),
+            }
+            None => {}
+        }
+        self.drop_idle_reasoning(step.id, items);
+        match &*opaque.kind {
+            kind if is_reasoning(kind) => self.list.leave_out(step.id, kind),
+            _ => item::say(items, "assistant", ItemPart::output(self.list.say(step.id, opaque))),
         }
     }
 
@@ -48,6 +54,24 @@ impl Carrier {
         let sealed = SealedBlock::of(opaque)?;
         let is_kept = sealed.kind() == "compaction" && is_intact(&sealed) && self.admit(&sealed);
         is_kept.then_some(Item::Raw(sealed.raw))
+    }
+
+    /// A part of the user's side or of an output: parts of this protocol are named by their direction. Any other is
+    /// said in words.
+    pub(super) fn part(&mut self, CarriedBlock { id, opaque }: CarriedBlock<'_>) -> ItemPart {
+        let is_part =
+            |sealed: &SealedBlock| matches!(sealed.kind(), "input_image" | "input_file" | "input_audio");
+        match SealedBlock::of(opaque).filter(is_part) {
+            Some(sealed) => ItemPart::Raw(sealed.raw),
+            None => ItemPart::input(self.list.say(id, opaque)),
+        }
+    }
+
+    /// Takes back reasoning that nothing followed: alone it is refused.
+    pub(super) fn drop_idle_reasoning(&mut self, reply: Option<EntryId>, items: &mut Vec<Item<'_>>) {
+        while items.pop_if(|last| matches!(last, Item::Reasoning(_))).is_some() {
+            self.list.leave_out(reply, "reasoning");
+        }
     }
 
     /// The output of a call that is passed on as it came, where both can be.
@@ -75,10 +99,10 @@ fn is_ours(kind: &str) -> bool {
 
 fn sealed_in(said: &UserPiece<'_>) -> Option<SealedBlock> {
     match said {
-        UserPiece::Opaque(opaque) => SealedBlock::of(opaque),
+        UserPiece::Opaque(carried) => SealedBlock::of(carried.opaque),
         UserPiece::Text(_)
         | UserPiece::Note(_)
-        | UserPiece::Image(_)
+        | UserPiece::Image { .. }
         | UserPiece::Orphan(_)
         | UserPiece::Foreign(_) => None,
     }
@@ -90,12 +114,5 @@ fn is_intact(sealed: &SealedBlock) -> bool {
         "reasoning" => sealed.value["summary"].is_array() && sealed.has_intact("encrypted_content"),
         "compaction" => sealed.has_intact("encrypted_content"),
         _ => true,
-    }
-}
-
-/// Takes back reasoning that nothing followed: alone it is refused.
-pub(super) fn drop_idle_reasoning(items: &mut Vec<Item<'_>>) {
-    while matches!(items.last(), Some(Item::Reasoning(_))) {
-        items.pop();
     }
 }

@@ -29,9 +29,17 @@ pub(in super::super) enum Output {
     Parts(Vec<ItemPart>),
 }
 
+/// A part of a message or an output: one of ours, or one as it came.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(in super::super) enum ItemPart {
+    Own(OwnPart),
+    Raw(Box<RawValue>),
+}
+
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(in super::super) enum ItemPart {
+pub(in super::super) enum OwnPart {
     InputText { text: String },
     InputImage { image_url: String },
     OutputText { text: String },
@@ -47,21 +55,21 @@ pub(in super::super) fn say(items: &mut Vec<Item<'_>>, role: &'static str, part:
 
 impl ItemPart {
     pub(in super::super) fn input(text: String) -> Self {
-        Self::InputText { text }
+        Self::Own(OwnPart::InputText { text })
     }
 
     pub(in super::super) fn output(text: String) -> Self {
-        Self::OutputText { text }
+        Self::Own(OwnPart::OutputText { text })
     }
 
     pub(in super::super) fn image(image_url: String) -> Self {
-        Self::InputImage { image_url }
+        Self::Own(OwnPart::InputImage { image_url })
     }
 
     fn as_text(&self) -> Option<&str> {
         match self {
-            Self::InputText { text } | Self::OutputText { text } => Some(text),
-            Self::InputImage { .. } => None,
+            Self::Own(OwnPart::InputText { text } | OwnPart::OutputText { text }) => Some(text),
+            Self::Own(OwnPart::InputImage { .. }) | Self::Raw(_) => None,
         }
     }
 }
