@@ -47,6 +47,8 @@ mod session;
 mod speculation;
 pub mod store;
 mod timeline;
+#[cfg(feature = "tokio")]
+mod tokio_runtime;
 mod view_tally;
 
 pub use assembly::{Assembly, NoWindow, RefusalFigures, Thresholds, WindowChoice, WindowFacts, WindowSource};
@@ -67,3 +69,5 @@ pub use replay::{ReplayInput, ReplayedCall, replay};
 pub use session::{AppendedEntry, Phase, Session, SessionOptions, Step};
 pub use speculation::{Background, PreparedCompaction, Speculation};
 pub use timeline::{Lens, Timeline, TimelineError};
+#[cfg(feature = "tokio")]
+pub use tokio_runtime::{LostWork, NoRuntime, TokioRuntime};

@@ -128,7 +128,7 @@ fn allowed(name: &str) -> Option<&'static [&'static str]> {
         "core" | "tokens" => Some(&[]),
         "wire" | "settings" => Some(&["core"]),
         "engine" => Some(&["core", "tokens"]),
-        "testbed" => Some(&["core", "tokens", "wire", "settings", "engine"]),
+        "session" | "testbed" => Some(&["core", "tokens", "wire", "settings", "engine"]),
         "epitome" => None,
         _ => Some(&["core", "tokens", "wire", "engine"]),
     }

@@ -80,6 +80,6 @@ impl PlacedLine {
     }
 
     fn note(&self) -> Vec<u8> {
-        note_line(self.conversation, "undone")
+        note_line(self.conversation, None, "undone")
     }
 }
