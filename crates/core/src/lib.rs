@@ -3,12 +3,15 @@
 //! Nothing here touches the world. Token counts come in through [`Measure`], messages through
 //! [`Archive`], and what must be found out is handed out as a question whose answer uses it up.
 
+#![warn(missing_debug_implementations)]
+
 mod amount;
 mod archive;
 mod budget;
 mod compaction;
 mod context;
 mod cut;
+mod debug;
 pub mod embedded;
 pub mod facts;
 pub mod fence;

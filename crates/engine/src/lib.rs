@@ -29,11 +29,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![warn(missing_debug_implementations)]
+
 mod assembly;
 mod branch;
 mod breaker;
 mod check;
 mod count;
+mod debug;
 mod driver;
 mod engine;
 mod error;

@@ -37,18 +37,6 @@ pub struct Ports {
     hooks: Vec<Arc<dyn Hook>>,
 }
 
-impl std::fmt::Debug for Ports {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let hooks: Vec<&str> = self.hooks.iter().map(|hook| hook.name()).collect();
-        f.debug_struct("Ports")
-            .field("model", &self.model)
-            .field("hooks", &hooks)
-            .field("has_operator", &self.operator.is_some())
-            .field("has_restorer", &self.restorer.is_some())
-            .finish_non_exhaustive()
-    }
-}
-
 impl Default for Ports {
     fn default() -> Self {
         Self {
@@ -73,17 +61,6 @@ pub struct SummaryModel {
     pub is_warm: bool,
     /// Whether the provider's own compaction may be used.
     pub is_native: bool,
-}
-
-impl std::fmt::Debug for SummaryModel {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { model, is_warm, is_native } = self;
-        f.debug_struct("SummaryModel")
-            .field("model", &model.name())
-            .field("is_warm", is_warm)
-            .field("is_native", is_native)
-            .finish()
-    }
 }
 
 impl SummaryModel {

@@ -109,6 +109,7 @@ pub enum Phase {
 
 /// What one act did: entries to be stored, events to be told, and what came of a compaction, if one was asked for.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Step {
     /// What was appended, in order.
     pub appended: Vec<AppendedEntry>,

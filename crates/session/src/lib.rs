@@ -23,6 +23,8 @@
 //! `docs/guides/embed.md` has the whole of it, as one program: tools, overflows, streams, a model that summarises, saving
 //! and loading. What stands behind this is re-exported: [`core`], [`engine`], [`tokens`], [`wire`], [`settings`].
 
+#![warn(missing_debug_implementations)]
+
 mod act;
 mod builder;
 mod error;

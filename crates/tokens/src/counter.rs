@@ -21,6 +21,7 @@ pub struct Counter {
 
 /// A count, and how it came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TokenCount {
     /// The tokens.
     pub tokens: u64,

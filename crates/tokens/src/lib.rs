@@ -7,6 +7,8 @@
 //! it needs is handed in. What a context is, and when it must shrink, is left to other crates; so are
 //! the protocols that usage arrives in.
 
+#![warn(missing_debug_implementations)]
+
 pub mod calibrate;
 pub mod catalog;
 pub mod counter;

@@ -4,6 +4,8 @@
 //! message's original again when it is asked for. [`FORMATS`] lists what can be read. Nothing here opens a
 //! file; bytes come through [`ByteSource`].
 
+#![warn(missing_debug_implementations)]
+
 mod boundary;
 mod claude_code;
 mod codex;

@@ -18,12 +18,6 @@ pub struct Background {
     known: Option<SpeculationMemory>,
 }
 
-impl std::fmt::Debug for Background {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Background").field("is_running", &self.is_running()).finish_non_exhaustive()
-    }
-}
-
 /// What a session knew of summaries made beforehand. A client that changes its last message goes on with a session
 /// that has seen none of them.
 struct SpeculationMemory {

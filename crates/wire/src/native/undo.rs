@@ -6,6 +6,7 @@ use crate::{ByteSource, ReadError, Slice, Span};
 use std::sync::Arc;
 
 /// The file without its last pass.
+#[derive(Debug)]
 pub enum NativeUndo {
     /// There was no pass to take back.
     Nothing,
