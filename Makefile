@@ -29,7 +29,7 @@ lean:
 
 # Whether every crate can be packaged, with all it includes inside it; `cargo package --workspace` compiles each as well.
 packages:
-	$(CARGO) package --workspace --no-verify --allow-dirty --quiet
+	$(CARGO) package --workspace --no-verify --allow-dirty --offline --quiet
 
 fmt:
 	$(CARGO) fmt

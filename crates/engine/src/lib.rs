@@ -3,7 +3,9 @@
 //!
 //! From pure to wired: a [`Timeline`] is derived from a log; a [`Session`] adds policy and budget ([`Assembly`]
 //! chooses them, alone); a [`Driver`] puts a plan's questions to the [`Ports`]; a [`store::Store`] keeps what was
-//! appended; an [`Engine`] joins them for many sessions at once.
+//! appended; an [`Engine`] joins them for many sessions at once. Whoever embeds one session in an agent's loop finds all of
+//! this ready in `epitome-session`. With the feature `tokio`, a `TokioRuntime` is their clock, and runs what is done in the
+//! background; what takes the processor is given to its `off_executor`.
 //!
 //! ```
 //! use epitome_core::{Author, Message, Policy, Role, Tokens, Trigger};

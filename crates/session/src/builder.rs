@@ -28,20 +28,14 @@ pub struct SessionBuilder {
     model: String,
     catalog: Option<Catalog>,
     window: Option<Tokens>,
-    policy: PolicyChoice,
+    /// Settings that differ from the preset's, and the preset's name.
+    settings: toml::Table,
+    /// In their place.
+    policy: Option<Arc<Policy>>,
     fixed: FixedParts,
     ports: Option<Ports>,
     summarizer: Option<SummaryModel>,
     prompts: Option<Prompts>,
-}
-
-/// How the policy is said.
-#[derive(Clone, Debug)]
-enum PolicyChoice {
-    /// By the name of a preset, with what differs from it.
-    Settings(toml::Table),
-    /// As a whole.
-    Whole(Arc<Policy>),
 }
 
 /// The key under which a table of settings names its preset.
@@ -53,7 +47,8 @@ impl SessionBuilder {
             model: model.to_owned(),
             catalog: None,
             window: None,
-            policy: PolicyChoice::Settings(toml::Table::new()),
+            settings: toml::Table::new(),
+            policy: None,
             fixed: FixedParts { model: Some(model.into()), ..FixedParts::default() },
             ports: None,
             summarizer: None,
@@ -104,20 +99,13 @@ impl SessionBuilder {
 
     /// One setting by its name, such as `trigger.at` and `"70%"`.
     pub fn setting(mut self, key: &str, value: impl Into<toml::Value>) -> Self {
-        let table = match self.policy {
-            PolicyChoice::Settings(mut table) => {
-                table.insert(key.to_owned(), value.into());
-                table
-            }
-            PolicyChoice::Whole(_) => toml::Table::from_iter([(key.to_owned(), value.into())]),
-        };
-        self.policy = PolicyChoice::Settings(table);
+        self.settings.insert(key.to_owned(), value.into());
         self
     }
 
     /// A policy made in code, in place of preset and settings.
     pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = PolicyChoice::Whole(Arc::new(policy));
+        self.policy = Some(Arc::new(policy));
         self
     }
 
@@ -174,10 +162,12 @@ impl SessionBuilder {
 
     fn parts(self) -> Result<(Assembly, Driver, FixedParts), BuildError> {
         let policy = match self.policy {
-            PolicyChoice::Whole(policy) => policy,
-            PolicyChoice::Settings(overrides) => {
-                resolve(&Sources { overrides, model: Some(self.model.clone()), ..Sources::default() })?.policy
+            None => {
+                let (overrides, model) = (self.settings, Some(self.model.clone()));
+                resolve(&Sources { overrides, model, ..Sources::default() })?.policy
             }
+            Some(policy) if self.settings.is_empty() => policy,
+            Some(_) => return Err(BuildError::PolicyAndSettings),
         };
         let mut ports = self.ports.map_or_else(ports_here, Ok)?;
         if let Some(summarizer) = self.summarizer {

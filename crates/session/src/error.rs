@@ -16,6 +16,9 @@ pub enum BuildError {
     /// A preset or setting that cannot be used.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    /// Two policies, one of them in parts.
+    #[error("a policy was handed in, and settings beside it; put what they say into the policy")]
+    PolicyAndSettings,
     /// Nobody knows how large the model's window is.
     #[error(transparent)]
     NoWindow(#[from] NoWindow),

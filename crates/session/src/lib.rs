@@ -11,7 +11,7 @@
 //! # }
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut session = LiveSession::for_model("claude-sonnet-4-5").system("You find things.").build()?;
-//! session.say("where is the code?")?;
+//! session.say("where is the code?").await?;
 //! session.prepare().await?; // compacts where that is due
 //! let answer = send(session.body(Protocol::Anthropic)?);
 //! session.take_reply(&reply(Protocol::Anthropic, &answer))?;

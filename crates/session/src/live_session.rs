@@ -17,6 +17,7 @@ use epitome_wire::{FixedParts, Problem, Protocol, ReportedUsage, encode};
 use futures_util::lock::Mutex;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One conversation of an agent, whose context always fits its model's window.
 ///
@@ -46,9 +47,20 @@ impl LiveSession {
         Self { session, driver, fixed, saved, background: Arc::default() }
     }
 
-    /// Takes up what a person says.
-    pub fn say(&mut self, text: impl Into<Arc<str>>) -> Result<EntryId, SessionError> {
-        self.append(Message::text(Role::User, Author::Person, text))
+    /// Takes up what a person says, after what the policy wants done before input.
+    pub async fn say(&mut self, text: impl Into<Arc<str>>) -> Result<Step, SessionError> {
+        let message = Message::text(Role::User, Author::Person, text);
+        let tokens = self.session.assembly().measure().sizes(&message).total();
+        let mut step = self.prepare_at(CheckPoint::Input(tokens)).await?;
+        self.append(message)?;
+        step.appended.extend(self.session.step(None).appended);
+        Ok(step)
+    }
+
+    /// Does what the policy wants done after nobody has spoken for so long.
+    pub async fn idle(&mut self, time: Duration) -> Result<Step, SessionError> {
+        self.session.set_idle_minutes(Some(time.as_secs() / 60));
+        self.prepare_at(CheckPoint::Idle(time.as_secs())).await
     }
 
     /// Calls of the newest reply that wait for their results; none where the newest thing said is something else.
@@ -75,10 +87,14 @@ impl LiveSession {
     /// Everything that is to be done before a call: a compaction where one is due. Its record, if there was one, is in
     /// the step. Where nothing is due this costs the same however long the session is.
     pub async fn prepare(&mut self) -> Result<Step, SessionError> {
-        if self.session.is_settled_at(CheckPoint::Call) {
+        self.prepare_at(CheckPoint::Call).await
+    }
+
+    async fn prepare_at(&mut self, point: CheckPoint) -> Result<Step, SessionError> {
+        if self.session.is_settled_at(point) {
             return Ok(self.session.step(None));
         }
-        Ok(self.act(Act::Prepare(CheckPoint::Call)).await?.step)
+        Ok(self.act(Act::Prepare(point)).await?.step)
     }
 
     /// The body of the next request. Between compactions each body extends the one before, so that the provider's cache

@@ -1,14 +1,15 @@
 //! Sessions as an agent's loop has them: built, filled, compacted, cancelled, saved, damaged and loaded.
 
-use epitome_session::core::{CallResult, Failure, SummaryRequest};
+use epitome_session::core::{CallResult, Failure, SummaryRequest, Trigger};
 use epitome_session::engine::Thresholds;
 use epitome_session::wire::{Format, native};
 use epitome_session::{
-    BoxFuture, BuildError, Call, ErrorPlace, LiveSession, Message, Model, Protocol, Role, SessionBuilder,
-    SessionError, Tokens, reply,
+    Author, BoxFuture, BuildError, Call, ErrorPlace, LiveSession, Message, Model, Policy, Protocol, Role,
+    SessionBuilder, SessionError, Tokens, reply,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// A session in a window that a few dozen exchanges fill.
 fn small() -> SessionBuilder {
@@ -21,7 +22,7 @@ fn exchange(session: &mut LiveSession, number: usize) {
         "please never touch config{number}.toml; what does src/part{number}.rs do? {}",
         "It matters. ".repeat(30)
     );
-    session.say(asked).expect("it is taken up");
+    session.append(Message::text(Role::User, Author::Person, asked)).expect("it is taken up");
     let answer = format!(
         r#"{{"choices":[{{"message":{{"role":"assistant","content":"part {number} parses headers"}},"finish_reason":"stop"}}],"usage":{{"prompt_tokens":{},"completion_tokens":9}}}}"#,
         session.session().check().tokens.0
@@ -218,7 +219,7 @@ async fn a_second_refusal_of_one_call_goes_back_as_it_came() {
     for number in 0..20 {
         exchange(&mut session, number);
     }
-    session.say("and now?").expect("it is taken up");
+    session.say("and now?").await.expect("it is taken up");
     let said = br#"{"error":{"message":"This model's maximum context length is 4000 tokens. However, your messages resulted in 4600 tokens.","code":"context_length_exceeded"}}"#;
     session.recover(ErrorPlace::Status(400), said).await.expect("room is made");
     assert!(session.session().budget().window <= Tokens(4_000));
@@ -230,7 +231,7 @@ async fn a_second_refusal_of_one_call_goes_back_as_it_came() {
 #[tokio::test]
 async fn a_reply_that_broke_off_is_not_taken_up() {
     let mut session = small().build().expect("it is built");
-    session.say("well?").expect("it is taken up");
+    session.say("well?").await.expect("it is taken up");
     let error = session.take_reply(&reply(Protocol::OpenaiChat, b"{}")).expect_err("nothing came");
     assert!(matches!(error, SessionError::BrokenReply { .. }), "{error:?}");
     assert_eq!(session.session().history().len(), 1);
@@ -239,7 +240,7 @@ async fn a_reply_that_broke_off_is_not_taken_up() {
 #[tokio::test]
 async fn calls_are_open_until_they_are_answered() {
     let mut session = small().build().expect("it is built");
-    session.say("well?").expect("it is taken up");
+    session.say("well?").await.expect("it is taken up");
     let body = br#"{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}},{"id":"c2","type":"function","function":{"name":"rm","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
     session.take_reply(&reply(Protocol::OpenaiChat, body)).expect("it is whole");
     let calls = session.open_calls().expect("it is in memory");
@@ -260,11 +261,44 @@ async fn a_reply_that_filled_the_window_is_asked_for_again() {
     for number in 0..20 {
         exchange(&mut session, number);
     }
-    session.say("and now?").expect("it is taken up");
+    session.say("and now?").await.expect("it is taken up");
     let before = session.session().check().tokens;
     let full = br#"{"content":[{"type":"text","text":"it"}],"stop_reason":"model_context_window_exceeded"}"#;
     session.take_reply(&reply(Protocol::Anthropic, full)).expect("it is no error");
     assert_eq!((session.session().budget().window, session.has_turn_ended()), (before, false));
     session.prepare().await.expect("room is made");
     assert!(session.session().check().tokens < before);
+}
+
+#[tokio::test]
+async fn a_policy_that_looks_before_input_does() {
+    let builder = small().setting("check.before_input", true).setting("check.before_call", false);
+    let mut session = builder.build().expect("it is built");
+    for number in 0..20 {
+        exchange(&mut session, number);
+    }
+    let step = session.say("word ".repeat(3_000)).await.expect("room is made");
+    assert!(step.record.is_some_and(|record| record.outcome.is_rebuilt()));
+    assert_eq!(step.appended.last().map(|entry| entry.id), session.session().leaf());
+}
+
+#[tokio::test]
+async fn a_policy_that_uses_the_pause_does() {
+    let mut session = small().setting("check.idle_seconds", 300).build().expect("it is built");
+    for number in 0..8 {
+        exchange(&mut session, number);
+    }
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    assert!(session.idle(minutes(4)).await.expect("nothing fails").record.is_none());
+    let record = session.idle(minutes(5)).await.expect("nothing fails").record;
+    assert_eq!(record.map(|record| record.trigger), Some(Trigger::Idle));
+}
+
+#[tokio::test]
+async fn a_whole_policy_and_settings_are_not_mixed() {
+    let both = small().setting("trigger.at", "50%").policy(Policy::default());
+    assert_eq!(
+        both.build().map(drop).expect_err("which of them?").to_string(),
+        "a policy was handed in, and settings beside it; put what they say into the policy"
+    );
 }

@@ -4,7 +4,7 @@ use epitome_session::{ErrorPlace, LiveSession, Protocol, TurnEnd, reply};
 
 async fn run_agent(service: &Service, question: &str) -> Result<LiveSession, AgentError> {
     let mut session = LiveSession::for_model(MODEL).system(SYSTEM).tool(READ_FILE).build()?;
-    session.say(question)?;
+    session.say(question).await?;
     while !session.has_turn_ended() {
         session.prepare().await?; // compacts where that is due
         let (status, body) = service.send(session.body(Protocol::Anthropic)?).await?;
@@ -127,7 +127,7 @@ async fn run(service: impl Fn() -> Service, path: &Path) -> Result<LiveSession, 
     let mut session = run_agent(&service(), "What does this project do?").await?;
     save(&mut session, path)?;
     let mut session = load(path, Summarizer(service()))?;
-    session.say("And how is it tested?")?;
+    session.say("And how is it tested?").await?;
     while !session.has_turn_ended() {
         stream_reply(&mut session, &service()).await?;
         session.answer(session.open_calls()?.iter().map(run_tool))?;
