@@ -156,7 +156,7 @@ impl SessionBuilder {
 
     fn read(self, bytes: Vec<u8>, damage: Damage) -> Result<LiveSession, BuildError> {
         let (assembly, driver, fixed) = self.parts()?;
-        let (session, log) = saved::read(bytes, assembly, damage)?;
+        let (session, log) = saved::read(bytes, assembly, fixed.model.as_deref(), damage)?;
         Ok(LiveSession::new(session, driver, fixed, log))
     }
 

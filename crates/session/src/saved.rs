@@ -2,8 +2,8 @@
 //! session that such a file holds. The form itself is `epitome_wire::native`'s.
 
 use crate::error::BuildError;
-use epitome_core::{Archive, Entry, EntryId, Log, MemoryArchive};
-use epitome_engine::{Assembly, EngineError, Session};
+use epitome_core::{Archive, Entry, EntryId, Log, MemoryArchive, Tokens};
+use epitome_engine::{Assembly, EngineError, Session, WindowChoice, WindowSource};
 use epitome_wire::{ByteSource, FixedParts, Format, Problem, Transcript, native, read as read_transcript};
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ impl SavedLog {
         session: &Session,
         fixed: &FixedParts,
     ) -> Result<(Vec<u8>, Self), EngineError> {
+        let fixed = &FixedParts { window: learned_window(session), ..fixed.clone() };
         let mut bytes = Vec::new();
         if self.fixed.is_none() {
             bytes.extend(native::wrap(Format::Native, 0, 1));
@@ -72,11 +73,24 @@ impl SavedLog {
     }
 }
 
-/// The session in `bytes`, worked on as `assembly` says. Where the file is not whole, that is an error, or
+/// The window that the provider's refusals have taught: whoever loads the session should not have to be refused again.
+fn learned_window(session: &Session) -> Option<u64> {
+    match session.assembly().window() {
+        WindowChoice { tokens, from: WindowSource::Learned } => Some(tokens.0),
+        WindowChoice {
+            from:
+                WindowSource::Explicit | WindowSource::Provider | WindowSource::Catalog | WindowSource::Guess,
+            ..
+        } => None,
+    }
+}
+
+/// The session in `bytes`, worked on as `assembly` says, with the window that was learned of the same `model`. Where the file is not whole, that is an error, or
 /// (`salvage`) what can be read is a session that is not saved yet.
 pub(crate) fn read(
     bytes: Vec<u8>,
-    assembly: Assembly,
+    mut assembly: Assembly,
+    model: Option<&str>,
     damage: Damage,
 ) -> Result<(Session, SavedLog), BuildError> {
     let source: Arc<dyn ByteSource> = Arc::new(bytes);
@@ -88,6 +102,9 @@ pub(crate) fn read(
     let Some(held) = conversations.pop().filter(|_| count == 1 && from == Format::Native) else {
         return Err(BuildError::NotSaved { from, conversations: count });
     };
+    if let Some(window) = held.fixed.window.filter(|_| held.fixed.model.as_deref() == model) {
+        assembly.learn_window(Tokens(window));
+    }
     let (entries, leaf, fixed) = (held.log.len(), held.leaf, Some(held.fixed));
     let archive = MemoryArchive::in_front_of(Arc::new(held.originals));
     let mut session = Session::new(held.log.into(), held.sizes.into(), archive.into(), assembly);

@@ -17,7 +17,8 @@ pub fn summary_body(
     model: &str,
     request: &SummaryRequest,
 ) -> Result<Vec<u8>, EncodeError> {
-    let system: &[Arc<str>] = if request.system.is_empty() { &[] } else { std::slice::from_ref(&request.system) };
+    let system: &[Arc<str>] =
+        if request.system.is_empty() { &[] } else { std::slice::from_ref(&request.system) };
     let parts =
         RequestParts { system, tools: &[], model: Some(model), max_tokens: Some(request.output_max.0) };
     let shown = request.messages().into_iter().map(|message| MessageView { id: None, message });

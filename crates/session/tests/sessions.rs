@@ -302,3 +302,19 @@ async fn a_whole_policy_and_settings_are_not_mixed() {
         "a policy was handed in, and settings beside it; put what they say into the policy"
     );
 }
+
+#[tokio::test]
+async fn a_window_that_was_learned_is_known_after_loading() {
+    let mut session = filled(small().build().expect("it is built")).await;
+    session.session_mut().learn_window(Tokens(5_000));
+    session.prepare().await.expect("room is made");
+    let file = saved(&mut session);
+    let loaded = small().load(file.clone()).expect("it is whole");
+    assert_eq!((loaded.session().budget(), said(&loaded)), (session.session().budget(), said(&session)));
+    let other = LiveSession::for_model("gpt-4o").window(8_000).load(file).expect("it is whole");
+    assert_eq!(
+        other.session().budget().window,
+        Tokens(8_000),
+        "what one model taught says nothing of another"
+    );
+}

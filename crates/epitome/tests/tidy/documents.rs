@@ -284,3 +284,11 @@ fn the_guide_of_embedding_is_a_program_and_the_readme_its_beginning() {
     let shown = section(&readme, "## As a library").map(rust_blocks).unwrap_or_default();
     assert_eq!(shown.lines().collect::<Vec<_>>(), begins, "README.md, `As a library`");
 }
+
+#[test]
+fn the_session_of_the_demo_is_one_of_the_corpus() {
+    let bytes = |path: &str| fs::read(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let [bundled, published] =
+        ["crates/epitome/demo/session.jsonl.zst", "corpus/pi/pi-mono-large-session.jsonl.zst"].map(bytes);
+    assert!(bundled == published, "its source and licence are told in corpus/MANIFEST.md");
+}
