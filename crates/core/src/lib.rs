@@ -45,18 +45,18 @@
 //!
 //! // What is to become of it.
 //! let (policy, ledger, prompts) = (Policy::default(), Ledger::default(), Prompts::default());
-//! let budget = Budget::new(Tokens(4_000), Tokens(100), Tokens(500));
+//! let (history, count_method) = (log.path_of(log.newest()), "bytes/4".into());
 //! let draft = Plan::draft(Job {
 //!     log: &log,
 //!     sizes: &sizes,
-//!     history: &log.path_of(log.newest()),
+//!     history: &history,
 //!     compactions: &[],
 //!     earlier: FarHistory { count: 0, ledger: &ledger },
 //!     context: &context,
 //!     archive: &archive,
 //!     measure: &Quarters,
-//!     count_method: &"bytes/4".into(),
-//!     budget,
+//!     count_method: &count_method,
+//!     budget: Budget::new(Tokens(4_000), Tokens(100), Tokens(500)),
 //!     policy: &policy,
 //!     trigger: Trigger::Manual,
 //!     focus: None,

@@ -277,7 +277,7 @@ async fn a_policy_that_looks_before_input_does() {
     for number in 0..20 {
         exchange(&mut session, number);
     }
-    let step = session.say("word ".repeat(3_000)).await.expect("room is made");
+    let step = session.say("word ".repeat(5_000)).await.expect("room is made");
     assert!(step.record.is_some_and(|record| record.outcome.is_rebuilt()));
     assert_eq!(step.appended.last().map(|entry| entry.id), session.session().leaf());
 }
