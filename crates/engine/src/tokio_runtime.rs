@@ -56,9 +56,10 @@ impl TokioRuntime {
         let runtime = self.handle.clone();
         let thread = self.handle.spawn_blocking(move || {
             runtime.block_on(async {
-                match select(pin!(work), let_go).await {
-                    Either::Left((done, _)) => Some(done),
-                    Either::Right(_) => None,
+                // Work that was given up while it waited for a thread is not begun.
+                match select(let_go, pin!(work)).await {
+                    Either::Left(_) => None,
+                    Either::Right((done, _)) => Some(done),
                 }
             })
         });
