@@ -3,7 +3,7 @@
 CARGO ?= cargo
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
-.PHONY: run test lint fmt bench retention test-doors test-sdk replay-matrix cases deny fuzz clean
+.PHONY: run test lint lean packages fmt bench retention test-doors test-sdk replay-matrix cases deny fuzz clean
 
 run:
 	$(CARGO) build --release -p epitome
@@ -21,6 +21,15 @@ test: lint
 lint:
 	$(CARGO) fmt --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(MAKE) lean packages
+
+# The libraries without tokenizers, YAML and tokio; whether they still compile.
+lean:
+	$(CARGO) check -p epitome-core -p epitome-tokens -p epitome-wire -p epitome-engine -p epitome-session --no-default-features
+
+# Whether every crate can be packaged, with all it includes inside it; `cargo package --workspace` compiles each as well.
+packages:
+	$(CARGO) package --workspace --no-verify --allow-dirty --offline --quiet
 
 fmt:
 	$(CARGO) fmt

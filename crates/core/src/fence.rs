@@ -12,6 +12,7 @@ pub const OPENING: &str = "<epitome-summary";
 pub const CLOSING: &str = "</epitome-summary>";
 
 /// What a summary stands for, told in its first line.
+#[derive(Clone, Copy, Debug)]
 pub struct Provenance<'a> {
     /// The messages it covers, oldest first.
     pub covers: &'a [EntryId],

@@ -50,7 +50,7 @@ pub struct Job<'a> {
 }
 
 /// Who can be asked in the course of a plan.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Available<'a> {
     /// The model that writes summaries; the embedded summariser where there is none.
     pub summarizer: Option<Summarizer<'a>>,

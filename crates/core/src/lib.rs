@@ -2,6 +2,89 @@
 //!
 //! Nothing here touches the world. Token counts come in through [`Measure`], messages through
 //! [`Archive`], and what must be found out is handed out as a question whose answer uses it up.
+//!
+//! A compaction, with nothing but this crate: a log, a plan, and the answers it wants. `epitome-engine` does all of this,
+//! and `epitome-session` hides it.
+//!
+//! ```
+//! use epitome_core::{
+//!     Author, Available, Budget, Circumstances, Context, Entry, Expressible, FarHistory, Image, Job, Log, LogReader,
+//!     Measure, MeasuredItem, MemoryArchive, Message, Next, Plan, PlanDraft, Policy, Prompts, Range, Role, SizeTable,
+//!     Tokens, Trigger, embedded, ledger::Ledger,
+//! };
+//!
+//! /// A token for four bytes.
+//! struct Quarters;
+//!
+//! impl Measure for Quarters {
+//!     fn text(&self, text: &str) -> Tokens {
+//!         Tokens(text.len() as u64 / 4)
+//!     }
+//!
+//!     fn image(&self, _: &Image) -> Tokens {
+//!         Tokens(1_600)
+//!     }
+//!
+//!     fn framing(&self) -> Tokens {
+//!         Tokens(4)
+//!     }
+//! }
+//!
+//! // What was said: a light half in the log, the message itself in an archive.
+//! let (mut log, mut sizes, archive) = (Log::default(), SizeTable::default(), MemoryArchive::default());
+//! for number in 0..200 {
+//!     let text = format!("please read src/part{number}.rs, and never touch config.toml on the way");
+//!     let message = Message::text(Role::User, Author::Person, text);
+//!     let MeasuredItem { item, sizes: taken } = Quarters.weigh(&message);
+//!     let id = log.append(log.newest(), Entry::Message(item))?;
+//!     sizes.set(id, taken);
+//!     archive.put(id, message);
+//! }
+//! let reader = LogReader { log: &log, sizes: &sizes, measure: &Quarters, archive: &archive };
+//! let context = Context::of(log.newest(), reader)?;
+//!
+//! // What is to become of it.
+//! let (policy, ledger, prompts) = (Policy::default(), Ledger::default(), Prompts::default());
+//! let (history, count_method) = (log.path_of(log.newest()), "bytes/4".into());
+//! let draft = Plan::draft(Job {
+//!     log: &log,
+//!     sizes: &sizes,
+//!     history: &history,
+//!     compactions: &[],
+//!     earlier: FarHistory { count: 0, ledger: &ledger },
+//!     context: &context,
+//!     archive: &archive,
+//!     measure: &Quarters,
+//!     count_method: &count_method,
+//!     budget: Budget::new(Tokens(4_000), Tokens(100), Tokens(500)),
+//!     policy: &policy,
+//!     trigger: Trigger::Manual,
+//!     focus: None,
+//!     pins: &[],
+//!     can: Expressible::ALL,
+//!     available: Available::none(&prompts),
+//!     range: Range::All,
+//!     circumstances: Circumstances::default(),
+//! })?;
+//! let PlanDraft::Plan(plan) = draft else { panic!("there is something to do") };
+//!
+//! // Each question is used up by its answer.
+//! let mut next = plan.begin()?;
+//! let conclusion = loop {
+//!     next = match next {
+//!         Next::Summarize(question) => {
+//!             let summary = embedded::summarize(&question.material(), question.budget());
+//!             question.answer(Ok(summary))?
+//!         }
+//!         Next::Done(conclusion) => break conclusion,
+//!         question => panic!("nobody else can be asked here: {question:?}"),
+//!     };
+//! };
+//! assert!(context.tokens() > Tokens(3_000) && conclusion.record.tokens_after < Tokens(2_000));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(missing_debug_implementations)]
 
 mod amount;
 mod archive;
@@ -9,6 +92,7 @@ mod budget;
 mod compaction;
 mod context;
 mod cut;
+mod debug;
 pub mod embedded;
 pub mod facts;
 pub mod fence;

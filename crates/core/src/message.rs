@@ -142,6 +142,19 @@ impl Block {
     }
 }
 
+impl Call {
+    /// What its tool answers.
+    pub fn answer(&self, text: impl Into<Arc<str>>) -> ToolResult {
+        let parts = vec![ResultPart::Text { text: text.into() }];
+        ToolResult { call: self.id.clone(), parts, is_error: false }
+    }
+
+    /// What is answered where its tool failed, or there is none of that name.
+    pub fn fail(&self, text: impl Into<Arc<str>>) -> ToolResult {
+        ToolResult { is_error: true, ..self.answer(text) }
+    }
+}
+
 impl ToolResult {
     /// The readable text of the result, its parts joined by newlines.
     pub fn text(&self) -> String {

@@ -65,6 +65,7 @@ pub(crate) struct CollectedChanges {
 }
 
 /// A drafted plan, or the reason there is none.
+#[derive(Debug)]
 pub enum PlanDraft<'a> {
     /// Something to do.
     Plan(Box<Plan<'a>>),

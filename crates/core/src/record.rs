@@ -73,6 +73,7 @@ impl Default for Outcome {
 
 /// The parts of a record that exist only where something was changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Change {
     /// What did it in the end.
     pub strategy: Strategy,

@@ -1,7 +1,7 @@
 //! The summary call as data: the request, its reply or failure, and what it cost. Writing one is
 //! `machine::wording`'s, sending it a `Model`'s of the engine.
 
-use crate::{Measure, Message, Opaque, Tokens};
+use crate::{Author, Measure, Message, Opaque, Role, Tokens};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -21,6 +21,18 @@ pub struct SummaryRequest {
 }
 
 impl SummaryRequest {
+    /// What is to be sent behind the system prompt, oldest first.
+    pub fn messages(&self) -> Vec<Arc<Message>> {
+        let said = |text: &Arc<str>| Arc::new(Message::text(Role::User, Author::Harness, text.clone()));
+        match &self.body {
+            SummaryInput::Text(text) => vec![said(text)],
+            SummaryInput::Messages { messages, instruction }
+            | SummaryInput::Prefix { messages, instruction } => {
+                messages.iter().cloned().chain([said(instruction)]).collect()
+            }
+        }
+    }
+
     /// What it takes, by this count.
     pub fn tokens(&self, measure: &dyn Measure) -> Tokens {
         let body = match &self.body {
@@ -86,6 +98,13 @@ pub struct CallResult {
     pub result: Result<SummaryReply, Failure>,
     /// What it took.
     pub spent: CallCost,
+}
+
+/// A call that brought nothing and cost nothing.
+impl From<Failure> for CallResult {
+    fn from(failure: Failure) -> Self {
+        Self { result: Err(failure), spent: CallCost::default() }
+    }
 }
 
 /// What a model wrote.

@@ -299,6 +299,7 @@ fn sizes_key(policy: &Policy, counter: &Counter) -> Arc<str> {
 
 /// What a policy's points come to in a budget, in tokens of the whole request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Thresholds {
     /// The window, as the policy sees it.
     pub window: Tokens,

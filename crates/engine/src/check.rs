@@ -1,6 +1,7 @@
 //! How full the context is: the figure, the point it is held against, and where each comes from. What is done
 //! about it is [`crate::Driver`]'s.
 
+use crate::pre_passes::wants_pass;
 use crate::session::Session;
 use epitome_core::policy::{CheckPoints, MeasureBy, TriggerMode};
 use epitome_core::{Mark, Role, Slot, Tokens, Trigger, UsageMark};
@@ -118,6 +119,14 @@ impl Session {
             permission: self.permission(),
             is_approaching: approaching.is_some_and(|at| tokens >= at),
         }
+    }
+
+    /// Whether nothing at all would be done at some point: no compaction, pass, warning or summary made beforehand. Costs
+    /// the same however long the session is.
+    pub fn is_settled_at(&self, point: CheckPoint) -> bool {
+        let check = self.check_at(point);
+        let is_quiet = check.trigger.is_none() && !check.is_approaching;
+        is_quiet && !wants_pass(self, point) && !self.policy().speculate.enabled
     }
 
     fn permission(&self) -> Permission {

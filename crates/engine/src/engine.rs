@@ -46,7 +46,7 @@ impl std::fmt::Debug for Engine {
 }
 
 /// A path of a stored session, and how it is worked on this time.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Checkout {
     /// The session.
     pub session: SessionId,
@@ -64,6 +64,7 @@ pub struct Checkout {
 
 /// What came of an act, and the path as it is now.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct PreparedSession {
     /// What was appended and told.
     pub step: Step,
@@ -72,6 +73,7 @@ pub struct PreparedSession {
 }
 
 /// Messages with the hashes under which they are found again.
+#[derive(Debug)]
 pub struct HashedMessages {
     /// What was said, each with the hash of everything up to it where a request ends there.
     pub messages: Vec<(Message, Option<ChainHash>)>,

@@ -3,7 +3,9 @@
 //!
 //! From pure to wired: a [`Timeline`] is derived from a log; a [`Session`] adds policy and budget ([`Assembly`]
 //! chooses them, alone); a [`Driver`] puts a plan's questions to the [`Ports`]; a [`store::Store`] keeps what was
-//! appended; an [`Engine`] joins them for many sessions at once.
+//! appended; an [`Engine`] joins them for many sessions at once. Whoever embeds one session in an agent's loop finds all of
+//! this ready in `epitome-session`. With the feature `tokio`, a `TokioRuntime` is their clock, and runs what is done in the
+//! background; what takes the processor is given to its `off_executor`.
 //!
 //! ```
 //! use epitome_core::{Author, Message, Policy, Role, Tokens, Trigger};
@@ -29,11 +31,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![warn(missing_debug_implementations)]
+
 mod assembly;
 mod branch;
 mod breaker;
 mod check;
 mod count;
+mod debug;
 mod driver;
 mod engine;
 mod error;
@@ -47,6 +52,8 @@ mod session;
 mod speculation;
 pub mod store;
 mod timeline;
+#[cfg(feature = "tokio")]
+mod tokio_runtime;
 mod view_tally;
 
 pub use assembly::{Assembly, NoWindow, RefusalFigures, Thresholds, WindowChoice, WindowFacts, WindowSource};
@@ -67,3 +74,5 @@ pub use replay::{ReplayInput, ReplayedCall, replay};
 pub use session::{AppendedEntry, Phase, Session, SessionOptions, Step};
 pub use speculation::{Background, PreparedCompaction, Speculation};
 pub use timeline::{Lens, Timeline, TimelineError};
+#[cfg(feature = "tokio")]
+pub use tokio_runtime::{LostWork, NoRuntime, TokioRuntime};

@@ -24,13 +24,14 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// The model that writes summaries.
     pub model: Option<SummaryModel>,
-    /// Why the session's own model is not it, for the record of a policy that leaves summaries to that one.
+    /// Why there is no `model`, for the record, where the policy leaves summaries to the session's own (`summary.by = "session"`).
     pub no_model: Option<Arc<str>>,
     /// What is brought back after a compaction.
     pub restorer: Option<Arc<dyn Restorer>>,
     /// Who decides about a compaction that waits for a word.
     pub operator: Option<Arc<dyn Operator>>,
-    /// What a summariser is told.
+    /// What `model` is told. It must be set with it, as `epitome_settings::prompts::built_in` has them: a model that is told
+    /// nothing writes nothing of use.
     pub prompts: Arc<Prompts>,
     /// Who hears of a wait for an operator when it begins; without one it is told with the step, when it is over.
     pub(crate) listener: Option<Arc<dyn Listener>>,

@@ -32,6 +32,11 @@ pub(crate) fn pre_passes(
     Ok(record)
 }
 
+/// Whether a pass would be tried at `point`.
+pub(crate) fn wants_pass(session: &Session, point: CheckPoint) -> bool {
+    session.policy().mode != TriggerMode::Off && (wants_trim(session) || wants_prune(session, point))
+}
+
 fn wants_trim(session: &Session) -> bool {
     let rule = &session.policy().trim;
     let limit = rule.absolute.unwrap_or_else(|| rule.at.of(session.budget().window));

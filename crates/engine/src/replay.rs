@@ -14,6 +14,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// One model call of a replay, as it stands before the recorded reply is taken up.
+#[derive(Debug)]
+#[non_exhaustive]
 pub struct ReplayedCall<'s> {
     /// Its number, from 0.
     pub call: usize,

@@ -49,7 +49,8 @@ impl std::fmt::Debug for Session {
 /// What holds for all compactions of a session, beside its policy.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
-    /// What the place the result goes to can say.
+    /// What the form the session is written in can express: [`Expressible::ALL`] for requests and for our own form, less
+    /// for files of other tools.
     pub can: Expressible,
     /// What a summary is to dwell on.
     pub focus: Option<Arc<str>>,
@@ -109,6 +110,7 @@ pub enum Phase {
 
 /// What one act did: entries to be stored, events to be told, and what came of a compaction, if one was asked for.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Step {
     /// What was appended, in order.
     pub appended: Vec<AppendedEntry>,

@@ -18,6 +18,7 @@ use epitome_core::{
 use std::sync::Arc;
 
 /// Work to be done in the background. Dropping it, or the future that runs it, cancels it.
+#[derive(Debug)]
 pub struct Speculation {
     copy: Session,
 }

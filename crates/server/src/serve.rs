@@ -1,6 +1,5 @@
 //! A server from its address to its end.
 
-use crate::blocking;
 use crate::books::Books;
 use crate::chain::ChainKey;
 use crate::checkpoints::Checkpoints;
@@ -12,15 +11,13 @@ use crate::settings::{ServerSettings, ServerSettingsError, check_loopback};
 use axum::Router;
 use axum::serve::ListenerExt;
 use epitome_engine::store::MemoryStore;
-use epitome_engine::{BoxFuture, Engine, Spawn};
+use epitome_engine::{Engine, TokioRuntime};
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio::runtime::Handle;
 
 /// A server that has its address and serves nobody yet.
 pub struct Server {
@@ -85,7 +82,8 @@ impl Server {
 impl ServerState {
     /// A state in which nothing was said yet.
     pub(crate) fn new(settings: ServerSettings, outward: Outward) -> Self {
-        let engine = Engine::new(Arc::new(MemoryStore::default())).with_spawn(Arc::new(TokioSpawn));
+        let engine = Engine::new(Arc::new(MemoryStore::default()))
+            .with_spawn(Arc::new(TokioRuntime::of(Handle::current())));
         Self {
             settings,
             engine,
@@ -96,32 +94,5 @@ impl ServerState {
             key: ChainKey::new(),
             passed_on: Mutex::default(),
         }
-    }
-}
-
-/// Runs summaries beside everything else.
-struct TokioSpawn;
-
-impl Spawn for TokioSpawn {
-    fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
-        let running = tokio::spawn(blocking::run_while_awaited(async move || work.await));
-        Box::pin(AbortOnDrop(running))
-    }
-}
-
-/// A task that ends when nobody waits for it any more.
-struct AbortOnDrop(JoinHandle<Option<()>>);
-
-impl Future for AbortOnDrop {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        Pin::new(&mut self.0).poll(context).map(drop)
-    }
-}
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

@@ -36,15 +36,23 @@ pub fn parent(file: &SourceText) -> Result<Option<String>, SettingsError> {
 
 fn front_matter(file: &SourceText) -> Result<Table, SettingsError> {
     let Some(yaml) = yaml_of(file) else { return Ok(Table::new()) };
-    // As YAML 1.2 has it: `off` is a word, and one that several systems use.
-    let options = serde_saphyr::options! { strict_booleans: true };
-    let read = serde_saphyr::from_str_with_options(yaml, options);
-    let value: serde_json::Value = read.map_err(|error| SettingsError::syntax(&file.name, error))?;
-    match to_toml(value) {
+    match to_toml(parse(yaml).map_err(|why| SettingsError::syntax(&file.name, why))?) {
         Some(Value::Table(table)) => Ok(table),
         Some(_) => Err(SettingsError::syntax(&file.name, "the front matter is no list of keys and values")),
         None => Ok(Table::new()),
     }
+}
+
+#[cfg(feature = "yaml")]
+fn parse(yaml: &str) -> Result<serde_json::Value, String> {
+    // As YAML 1.2 has it: `off` is a word, and one that several systems use.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(yaml, options).map_err(|error| error.to_string())
+}
+
+#[cfg(not(feature = "yaml"))]
+fn parse(_: &str) -> Result<serde_json::Value, String> {
+    Err("YAML is not read by this build; turn on the feature `yaml`, or write the settings as TOML".into())
 }
 
 /// The YAML of a file: all of it, or what a Markdown file has between its first two fences.

@@ -9,6 +9,7 @@ use toml::Value;
 
 /// Settings that cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SettingsError {
     /// A file that is not there, or not ours to read.
     #[error("cannot read {file}: {why}")]
@@ -45,7 +46,7 @@ pub enum SettingsError {
     /// A table with addresses, names of keys or commands, in a file that comes with a project.
     #[error(
         "{}: `[{}]` is the operator's to say: it names addresses, keys or commands, and this file comes with the project; \
-         write it into the user's `epitome.toml`, or into a file of yours that `--config FILE` names",
+         write it into the user's `epitome.toml`, or into a file of yours that is read in its place",
         at.origin, at.key
     )]
     Operators {
@@ -122,7 +123,7 @@ pub enum SettingsError {
 
 fn meant(nearest: Option<&str>) -> String {
     nearest.map_or_else(
-        || "docs/reference/settings.md lists them".to_owned(),
+        || "the reference of settings lists them".to_owned(),
         |name| format!("did you mean `{name}`?"),
     )
 }

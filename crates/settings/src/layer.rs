@@ -114,6 +114,7 @@ impl fmt::Display for SettingSource {
 
 /// One value and where it was written.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Leaf {
     /// The setting: `trigger.at`.
     pub key: String,

@@ -17,6 +17,8 @@
 //! # Ok::<(), epitome_settings::SettingsError>(())
 //! ```
 
+#![warn(missing_debug_implementations)]
+
 mod agent;
 mod doors;
 mod environment;

@@ -57,6 +57,16 @@ pub struct LivePolicy {
     fault: Option<SettingsError>,
 }
 
+impl std::fmt::Debug for LivePolicy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LivePolicy")
+            .field("watched", &self.watched)
+            .field("preset", &self.resolved.preset)
+            .field("fault", &self.fault)
+            .finish_non_exhaustive()
+    }
+}
+
 impl LivePolicy {
     /// Reads the files for the first time; `rest` is what is said elsewhere.
     ///

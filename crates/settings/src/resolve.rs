@@ -50,6 +50,7 @@ pub struct FlagValue {
 
 /// A policy, and how it came about.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ResolvedPolicy {
     /// The policy.
     pub policy: Arc<Policy>,
@@ -161,7 +162,7 @@ fn check_writer(layer: &Layer, aliases: &Table) -> Result<(), SettingsError> {
         name.is_some_and(|name| name.contains('/') && !aliases.contains_key(name))
     };
     let allowed = "this file comes with the project: write a name from [alias] of the user's `epitome.toml`, \
-                   or say it there or with --summarizer";
+                   or say it there, or for this run alone";
     let refused = layer.native.iter().chain(&layer.foreign).find(names_provider);
     refused.map_or(Ok(()), |leaf| Err(SettingsError::value(&leaf.source, &leaf.value, allowed)))
 }

@@ -25,6 +25,7 @@ pub struct Catalog {
 /// Overrides that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("model overrides cannot be read; each is a `[[model]]` table with `match` and the values to replace")]
+#[non_exhaustive]
 pub struct CatalogError(#[from] toml::de::Error);
 
 /// The window a name ending in `[1m]` asks for.

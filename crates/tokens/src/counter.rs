@@ -7,10 +7,12 @@ use crate::{Encoding, Family, Method, Tokenizer, estimate};
 /// Counts for one model. Cheap to make and to clone; vocabularies load on the first exact count.
 ///
 /// ```
+/// # #[cfg(feature = "tokenizers")] {
 /// use epitome_tokens::{Counter, Encoding};
 /// let counter = Counter::exact(Encoding::O200kBase);
 /// assert_eq!(counter.count_text("hello world"), 2);
 /// assert_eq!(counter.method().to_string(), "o200k_base");
+/// # }
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counter {
@@ -21,6 +23,7 @@ pub struct Counter {
 
 /// A count, and how it came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TokenCount {
     /// The tokens.
     pub tokens: u64,

@@ -4,6 +4,7 @@
 //! and kept. Special-token spellings in a text are ordinary text here: a transcript is data.
 
 use crate::estimate::Family;
+#[cfg(feature = "tokenizers")]
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
@@ -84,10 +85,17 @@ impl Encoding {
     /// Whether this build carries the vocabulary.
     #[must_use]
     pub fn is_built_in(self) -> bool {
-        tiktoken::list_encodings().contains(&self.name())
+        built_in().contains(&self.name())
     }
 
     /// The exact count, or nothing where this build lacks the vocabulary.
+    #[cfg(not(feature = "tokenizers"))]
+    pub(crate) fn count(self, _: &str) -> Option<u64> {
+        None
+    }
+
+    /// The exact count, or nothing where this build lacks the vocabulary.
+    #[cfg(feature = "tokenizers")]
     pub(crate) fn count(self, text: &str) -> Option<u64> {
         let vocabulary = tiktoken::get_encoding(self.name())?;
         let count = |piece: &str| vocabulary.count(piece) as u64;
@@ -95,11 +103,25 @@ impl Encoding {
     }
 }
 
+/// The names of the vocabularies that this build carries.
+#[cfg(feature = "tokenizers")]
+fn built_in() -> &'static [&'static str] {
+    tiktoken::list_encodings()
+}
+
+/// The same for a build without any.
+#[cfg(not(feature = "tokenizers"))]
+fn built_in() -> &'static [&'static str] {
+    &[]
+}
+
 /// An apostrophe and the long s, which o200k's case-blind contraction rule takes for `'s`.
+#[cfg(feature = "tokenizers")]
 const LONG_S: &str = "'\u{17F}";
 
 /// Cuts a text behind each contraction written with a long s. The `tiktoken` crate leaves such an
 /// ending to the next word; the reference ends the word there, as for `'s`.
+#[cfg(feature = "tokenizers")]
 fn after_long_s(text: &str) -> impl Iterator<Item = &str> {
     let mut ends = memmem::find_iter(text.as_bytes(), LONG_S)
         .filter(|&at| text[..at].ends_with(char::is_alphabetic))
@@ -116,7 +138,7 @@ fn after_long_s(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "tokenizers"))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -6,6 +6,20 @@
 //! image rules, and where each comes from. Nothing here touches a clock, a file or the network: what
 //! it needs is handed in. What a context is, and when it must shrink, is left to other crates; so are
 //! the protocols that usage arrives in.
+//!
+//! ```
+//! use epitome_tokens::{Catalog, Counter};
+//!
+//! let model = Catalog::built_in().find("anthropic/claude-sonnet-4-5@20250929"); // any usual spelling
+//! assert_eq!(model.window_tokens.value, 200_000);
+//!
+//! let counter = Counter::for_model(&model);
+//! let count = counter.count("The quick brown fox jumps over the lazy dog.");
+//! assert!((9..15).contains(&count.tokens));
+//! assert_eq!(count.method.to_string(), "estimate(claude,±20%)"); // its tokenizer is not published
+//! ```
+
+#![warn(missing_debug_implementations)]
 
 pub mod calibrate;
 pub mod catalog;

@@ -128,6 +128,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "tokenizers")]
     fn a_text_without_lines_is_cut_between_words() {
         let [counter, _] = counters();
         assert_eq!(counter.take_prefix("one two three four five", 3), "one two three");

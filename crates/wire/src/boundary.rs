@@ -52,6 +52,7 @@ pub fn can_express(format: Format) -> Expressible {
 
 /// A compaction that cannot be written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum WriteError {
     /// Only the formats of tools that can go on from it are written.
     #[error("a {0} transcript cannot be appended to; write it as native instead")]

@@ -3,6 +3,36 @@
 //! Readers turn bytes into a [`Transcript`]: a log of light entries, and an archive that finds each
 //! message's original again when it is asked for. [`FORMATS`] lists what can be read. Nothing here opens a
 //! file; bytes come through [`ByteSource`].
+//!
+//! ```
+//! use epitome_core::{Archive, Context, ZeroMeasure};
+//! use epitome_wire::encode::{self, RequestParts};
+//! use epitome_wire::protocol::reply;
+//! use epitome_wire::{Format, Protocol, read};
+//! use std::sync::Arc;
+//!
+//! // A file of any format, found by its looks; here the body of a request.
+//! let file = br#"{"model":"gpt-5","messages":[{"role":"user","content":"where is main?"}]}"#;
+//! let transcript = read(Arc::new(file.to_vec()), None, &ZeroMeasure)?;
+//! assert_eq!(transcript.format, Format::Body(Protocol::OpenaiChat));
+//! let conversation = &transcript.conversations[0];
+//! let first = conversation.log.path_of(conversation.leaf)[0];
+//! assert_eq!(conversation.originals.message(first)?.said(), "where is main?");
+//!
+//! // What the model sees of it, for another provider.
+//! let reader = conversation.reader(&ZeroMeasure);
+//! let shown = Context::of(conversation.leaf, reader)?.shown(reader)?;
+//! let parts = RequestParts { model: Some("claude-sonnet-4-5"), max_tokens: Some(1_024), ..RequestParts::default() };
+//! let body = String::from_utf8(encode::body(Protocol::Anthropic, &parts, &shown)?)?;
+//! assert!(body.starts_with(r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"#), "{body}");
+//!
+//! // And what comes back.
+//! let answer = reply(Protocol::Anthropic, br#"{"content":[{"type":"text","text":"in src"}],"stop_reason":"end_turn"}"#);
+//! assert_eq!(answer.message.said(), "in src");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(missing_debug_implementations)]
 
 mod boundary;
 mod claude_code;

@@ -48,6 +48,15 @@ pub struct Originals {
     body: Option<Arc<BodyPlace>>,
 }
 
+impl std::fmt::Debug for Originals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Originals")
+            .field("format", &self.format)
+            .field("entries", &self.places.len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Originals {
     /// An empty archive over `source`, whose messages are written in `format`.
     pub(crate) fn new(source: Arc<dyn ByteSource>, format: Format) -> Self {

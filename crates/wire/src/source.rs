@@ -55,6 +55,13 @@ pub struct Slice {
     len: u64,
 }
 
+impl std::fmt::Debug for Slice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { offset, len, .. } = self;
+        f.debug_struct("Slice").field("offset", offset).field("len", len).finish_non_exhaustive()
+    }
+}
+
 impl Slice {
     /// The `len` bytes of `whole` from `offset` on; fewer where there are fewer.
     pub fn new(whole: Arc<dyn ByteSource>, offset: u64, len: u64) -> Self {

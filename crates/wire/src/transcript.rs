@@ -8,6 +8,8 @@ use std::io;
 use std::sync::Arc;
 
 /// A file, read: its conversations, and what was odd about it.
+#[derive(Debug)]
+#[non_exhaustive]
 pub struct Transcript {
     /// How it is written.
     pub format: Format,
@@ -18,6 +20,8 @@ pub struct Transcript {
 }
 
 /// One conversation of a file.
+#[derive(Debug)]
+#[non_exhaustive]
 pub struct Conversation {
     /// Its entries.
     pub log: Log,
@@ -63,6 +67,7 @@ pub struct FixedParts {
 
 /// One recorded answer of the model.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RecordedReply {
     /// Its message.
     pub entry: EntryId,
@@ -87,6 +92,7 @@ pub struct ReportedUsage {
 
 /// Something wrong in a file that reading survived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Problem {
     /// The line, from 1; none where the format has no lines.
     pub line: Option<u64>,

@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 const NO_SESSION_MODEL: &str = "the session's own model cannot be asked here";
 
 /// What a plan that has begun wants next.
+#[derive(Debug)]
 pub enum Next<'a> {
     /// The verdicts of hooks.
     Consult(Box<Consultation<'a>>),

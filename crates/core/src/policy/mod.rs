@@ -146,6 +146,7 @@ impl Default for Policy {
 
 /// Settings that make no policy.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PolicyError {
     /// No way to make room is named.
     #[error("`strategy` is empty; name at least one of {}", Strategy::ALL.map(Strategy::name).join(", "))]

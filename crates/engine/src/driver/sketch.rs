@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 /// What a compaction would set out to do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PlanSketch {
     /// The ways of making room, in the order they would be tried.
     pub strategies: Vec<Strategy>,
@@ -30,6 +31,7 @@ pub struct PlanSketch {
 
 /// The calls a summary would take if each went well at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SketchedCalls {
     /// Who would be asked.
     pub summarizer: String,

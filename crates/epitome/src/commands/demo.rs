@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A session of pi's own developers, published with pi under the MIT licence (see corpus/MANIFEST.md).
-const SESSION: &[u8] = include_bytes!("../../../../corpus/pi/pi-mono-large-session.jsonl.zst");
+const SESSION: &[u8] = include_bytes!("../../demo/session.jsonl.zst");
 /// How much of the summary is shown.
 const SUMMARY_LINES: usize = 24;
 

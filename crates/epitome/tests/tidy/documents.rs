@@ -254,3 +254,41 @@ fn the_endings_of_transcripts_are_those_of_the_table() {
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// How the guide's program opens and ends; between stands what the guide shows of it.
+const PROGRAM: (&str, &str, &str) = (
+    "crates/session/examples/agent/main.rs",
+    "//! The program of `docs/guides/embed.md`, put together from what stands there.\n\n",
+    "\n#[cfg(test)]\nmod tests;\n",
+);
+/// As many lines of it are shown by the README.
+const PROGRAM_LINES: usize = 15;
+
+/// The blocks of Rust on a page, one after another.
+fn rust_blocks(page: &str) -> String {
+    let blocks = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_guide_of_embedding_is_a_program_and_the_readme_its_beginning() {
+    let (path, opens, ends) = PROGRAM;
+    let guide = rust_blocks(&text("docs/guides/embed.md"));
+    let made = format!("{opens}{guide}{ends}");
+    if std::env::var_os(UPDATE).is_some() {
+        fs::write(root().join(path), &made).expect("it can be written");
+    }
+    assert!(made == text(path), "{path} is not what docs/guides/embed.md shows; run with {UPDATE}=1");
+    let begins: Vec<&str> = guide.lines().take(PROGRAM_LINES).collect();
+    let readme = text("README.md");
+    let shown = section(&readme, "## As a library").map(rust_blocks).unwrap_or_default();
+    assert_eq!(shown.lines().collect::<Vec<_>>(), begins, "README.md, `As a library`");
+}
+
+#[test]
+fn the_session_of_the_demo_is_one_of_the_corpus() {
+    let bytes = |path: &str| fs::read(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let [bundled, published] =
+        ["crates/epitome/demo/session.jsonl.zst", "corpus/pi/pi-mono-large-session.jsonl.zst"].map(bytes);
+    assert!(bundled == published, "its source and licence are told in corpus/MANIFEST.md");
+}

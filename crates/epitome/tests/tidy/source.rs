@@ -128,7 +128,7 @@ fn allowed(name: &str) -> Option<&'static [&'static str]> {
         "core" | "tokens" => Some(&[]),
         "wire" | "settings" => Some(&["core"]),
         "engine" => Some(&["core", "tokens"]),
-        "testbed" => Some(&["core", "tokens", "wire", "settings", "engine"]),
+        "session" | "testbed" => Some(&["core", "tokens", "wire", "settings", "engine"]),
         "epitome" => None,
         _ => Some(&["core", "tokens", "wire", "engine"]),
     }
@@ -155,4 +155,19 @@ fn every_crate_is_of_the_workspace() {
     let of = |name: &String| toml::Value::String(format!("crates/{name}"));
     none_of(crates().iter().filter(|name| !members.contains(&of(name))).cloned().collect());
     assert!(fs::exists(root().join("Cargo.lock")).is_ok_and(|there| there), "the lock file is committed");
+}
+
+/// A package holds its own folder and nothing else, so what it includes must lie there.
+#[test]
+fn what_a_crate_includes_lies_inside_it() {
+    let mut faults = Vec::new();
+    for (path, text) in shipped().into_iter().filter(|(path, _)| path.starts_with("crates/")) {
+        // `crates/NAME/src/…`: as many folders lie between the file and its crate's.
+        let depth = path.matches('/').count() - 2;
+        let included =
+            text.lines().filter(|line| line.contains("include_str!(") || line.contains("include_bytes!("));
+        let leaves = |line: &&str| line.matches("../").count() > depth;
+        faults.extend(included.filter(leaves).map(|line| format!("{path}: {}", line.trim())));
+    }
+    none_of(faults);
 }

@@ -25,7 +25,7 @@ fn l79_what_cannot_be_used_is_refused_with_its_place_and_what_may_be_written() {
              { percent = N }, { messages = N }, { tokens-at-least = N }, { tokens-reached = N }, \
              { tokens-at-most = N }, { turns = N }",
             "epitome.toml: `summary.retries` is -1, which it cannot be; write a whole number, 0 or more",
-            "epitome.toml: `colour` is no setting; docs/reference/settings.md lists them",
+            "epitome.toml: `colour` is no setting; the reference of settings lists them",
         ]
     );
     let yaml = refusal(&agent("aura", "features:\n  compaction:\n    treshold: 70"));
@@ -47,7 +47,7 @@ fn a_file_that_comes_with_a_project_names_no_address_key_or_command() {
     let user = || Some(text("user.toml", "[alias.fast]\nmodel = \"a\""));
     let of = |toml: &str| refusal(&Sources { user: user(), ..project(toml) });
     let belongs = "is the operator's to say: it names addresses, keys or commands, and this file comes with the project; \
-                   write it into the user's `epitome.toml`, or into a file of yours that `--config FILE` names";
+                   write it into the user's `epitome.toml`, or into a file of yours that is read in its place";
     assert_eq!(
         [
             of("[alias.fast]\nbase_url = \"http://127.0.0.1:1\""),
@@ -61,7 +61,7 @@ fn a_file_that_comes_with_a_project_names_no_address_key_or_command() {
         ]
     );
     let allowed = "which it cannot be; this file comes with the project: write a name from [alias] of the user's \
-                   `epitome.toml`, or say it there or with --summarizer";
+                   `epitome.toml`, or say it there, or for this run alone";
     assert_eq!(
         [
             of("[summary]\nby = \"openai/gpt-5\""),

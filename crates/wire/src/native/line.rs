@@ -84,9 +84,10 @@ pub fn message_line(conversation: usize, at: Option<EntryId>, message: &Message)
     NativeLine { conversation, at, message: Some(message), ..NativeLine::default() }.bytes()
 }
 
-/// The line of a note that keeps the place of something taken out, newline included.
-pub(super) fn note_line(conversation: usize, note: &str) -> Vec<u8> {
-    NativeLine { conversation, note: Some(note), ..NativeLine::default() }.bytes()
+/// The line of a note below `at`, newline included: something of the path that is no part of the context, or what keeps
+/// the place of something taken out.
+pub fn note_line(conversation: usize, at: Option<EntryId>, note: &str) -> Vec<u8> {
+    NativeLine { conversation, at, note: Some(note), ..NativeLine::default() }.bytes()
 }
 
 /// The line that moves a conversation to another leaf, newline included.

@@ -6,6 +6,7 @@ use crate::{ByteSource, ReadError, Slice, Span};
 use std::sync::Arc;
 
 /// The file without its last pass.
+#[derive(Debug)]
 pub enum NativeUndo {
     /// There was no pass to take back.
     Nothing,
@@ -80,6 +81,6 @@ impl PlacedLine {
     }
 
     fn note(&self) -> Vec<u8> {
-        note_line(self.conversation, "undone")
+        note_line(self.conversation, None, "undone")
     }
 }

@@ -47,6 +47,7 @@ pub struct RequestParts<'a> {
 
 /// A context that cannot be written as a request.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EncodeError {
     /// A tool definition that is no JSON object.
     #[error("tool definition {index} is not a JSON object; correct it or leave it out")]

@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 /// What came back for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ModelReply {
     /// The provider's id of it.
     pub id: Option<Arc<str>>,
@@ -41,6 +42,7 @@ pub struct ModelReply {
 
 /// What a reply took, as the provider reported it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ReplyUsage {
     /// The call itself.
     pub usage: ReportedUsage,

@@ -1,0 +1,79 @@
+//! A summary call on the wire, for whoever has a client of their own and makes a `Model` of it: the request's body, and
+//! what the provider's answer comes to. Sending, and waiting out a provider's passing faults, is the client's.
+
+use epitome_core::{CallCost, CallResult, Failure, MessageView, Stop, SummaryReply, SummaryRequest, Tokens};
+use epitome_wire::encode::{EncodeError, RequestParts};
+use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
+use epitome_wire::protocol::{ModelReply, StopReason, reply};
+use epitome_wire::{Protocol, encode};
+use std::sync::Arc;
+
+/// The body of a summary call to the model of this name.
+///
+/// # Errors
+/// Where the request cannot be written in this protocol.
+pub fn summary_body(
+    protocol: Protocol,
+    model: &str,
+    request: &SummaryRequest,
+) -> Result<Vec<u8>, EncodeError> {
+    let system: &[Arc<str>] =
+        if request.system.is_empty() { &[] } else { std::slice::from_ref(&request.system) };
+    let parts =
+        RequestParts { system, tools: &[], model: Some(model), max_tokens: Some(request.output_max.0) };
+    let shown = request.messages().into_iter().map(|message| MessageView { id: None, message });
+    encode::body(protocol, &parts, &shown.collect::<Vec<_>>())
+}
+
+/// What the provider's answer to a summary call comes to.
+pub fn summary_result(protocol: Protocol, status: u16, body: &[u8]) -> CallResult {
+    if !(200..300).contains(&status) {
+        return refused(status, body).into();
+    }
+    let answer = reply(protocol, body);
+    let result = match &answer.error {
+        Some(error) => Err(Failure::Broken(error.to_string())),
+        None => Ok(SummaryReply { text: answer.message.said(), stop: stop(&answer), native: None }),
+    };
+    CallResult { result, spent: spent(&answer) }
+}
+
+fn refused(status: u16, body: &[u8]) -> Failure {
+    let known = RequestFacts::default();
+    let verdict = classify(ErrorPlace::Status(status), body, &known);
+    let said = String::from_utf8_lossy(body).into_owned();
+    if verdict.needs_compaction(&known) || verdict.class == OverflowClass::OutputReserve {
+        return Failure::TooLong { over: verdict.numbers.gap() };
+    }
+    match status {
+        429 => Failure::Throttled(said),
+        400..500 => Failure::Refused(format!("HTTP {status}: {said}")),
+        _ => Failure::Broken(format!("HTTP {status}: {said}")),
+    }
+}
+
+fn stop(answer: &ModelReply) -> Stop {
+    match answer.stop {
+        Some(StopReason::Length) => Stop::Length,
+        Some(StopReason::Call) => Stop::Call,
+        Some(StopReason::Refusal) => Stop::Refusal,
+        Some(StopReason::Window) => Stop::Window,
+        Some(StopReason::End | StopReason::Pause | StopReason::Compaction | StopReason::Other(_)) | None => {
+            Stop::End
+        }
+    }
+}
+
+fn spent(answer: &ModelReply) -> CallCost {
+    let Some(taken) = answer.usage else { return CallCost { calls: 1, ..CallCost::default() } };
+    let charged = taken.charged();
+    CallCost {
+        calls: 1,
+        input: Tokens(charged.prompt),
+        cache_read: Tokens(charged.cache_read),
+        cache_write: Tokens(charged.cache_write),
+        output: Tokens(charged.output),
+        reasoning: Tokens(taken.reasoning),
+        dollars: 0.0,
+    }
+}
