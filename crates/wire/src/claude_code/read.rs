@@ -2,6 +2,7 @@
 
 use super::record::Record;
 use super::session::ClaudeSession;
+use super::shape::SUMMARY_MESSAGE;
 use crate::detect::DetectSample;
 use crate::jsonl::{JsonlObject, Problems, each_object};
 use crate::{ByteSource, Format, ReadError, Transcript};
@@ -63,6 +64,10 @@ impl FileReader<'_> {
             "user" | "assistant" | "attachment" | "system" | "progress" => {
                 self.known += 1;
                 self.take_in_chain(&record, object, problems);
+            }
+            SUMMARY_MESSAGE => {
+                self.known += 1;
+                self.main.take_summary_message(object.text);
             }
             kind if ASIDES.contains(&kind) => self.known += 1,
             kind => {

@@ -104,4 +104,6 @@ pub(super) struct UsageLine {
     pub cache_read: Option<u64>,
     #[serde(default)]
     pub cache_write: Option<u64>,
+    #[serde(default)]
+    pub total_tokens: Option<u64>,
 }
