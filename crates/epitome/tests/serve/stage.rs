@@ -165,6 +165,28 @@ impl Proxy<'_> {
         done["record"].clone()
     }
 
+    /// What the API shows at a path.
+    pub(crate) fn get(&self, path: &str) -> Value {
+        self.stage.block_on(async {
+            let url = format!("{}{path}", self.address);
+            self.stage.client.get(url).send().await.expect("it answers").json().await.expect("JSON")
+        })
+    }
+
+    /// What comes of an act of the API's; it must succeed.
+    pub(crate) fn act(&self, path: &str, body: &Value) -> Value {
+        let (status, done) = self.stage.block_on(self.post(path, &HeaderMap::new(), body));
+        assert_eq!(status, 200, "{done}");
+        done
+    }
+
+    /// The same where it changes something that is there.
+    pub(crate) fn patch(&self, path: &str, body: &Value) {
+        let request = self.stage.client.patch(format!("{}{path}", self.address)).json(body);
+        let status = self.stage.block_on(async { request.send().await.expect("it answers").status() });
+        assert_eq!(status, 200);
+    }
+
     async fn post(&self, path: &str, headers: &HeaderMap, body: &Value) -> (u16, Value) {
         let request = self.stage.client.post(format!("{}{path}", self.address)).headers(headers.clone());
         let response = request.json(body).send().await.expect("the proxy answers");
@@ -187,11 +209,18 @@ pub(crate) struct Talk {
     pub(crate) model: String,
     pub(crate) headers: HeaderMap,
     pub(crate) messages: Vec<Value>,
+    pub(crate) system: Option<&'static str>,
 }
 
 impl Talk {
     pub(crate) fn new(speech: Speech, model: &str) -> Self {
-        let talk = Self { speech, model: model.to_owned(), headers: HeaderMap::new(), messages: Vec::new() };
+        let talk = Self {
+            speech,
+            model: model.to_owned(),
+            headers: HeaderMap::new(),
+            messages: Vec::new(),
+            system: None,
+        };
         match speech {
             Speech::Anthropic => talk.with("anthropic-version", "2023-06-01"),
             Speech::Chat => talk,
@@ -206,7 +235,11 @@ impl Talk {
     }
 
     pub(crate) fn body(&self) -> Value {
-        json!({"model": self.model, "max_tokens": 400, "messages": self.messages})
+        let mut body = json!({"model": self.model, "max_tokens": 400, "messages": self.messages});
+        if let Some(system) = self.system {
+            body["system"] = json!(system);
+        }
+        body
     }
 
     /// Says something, and takes up the answer.
@@ -216,13 +249,18 @@ impl Talk {
         self.messages.push(reply);
     }
 
-    /// Sends it as it stands; the model's answer.
-    pub(crate) async fn ask(&self, proxy: &Proxy<'_>) -> Value {
+    /// Sends it as it stands; the provider's answer, whatever it is.
+    pub(crate) async fn answer(&self, proxy: &Proxy<'_>) -> (u16, Value) {
         let path = match self.speech {
             Speech::Anthropic => "/v1/messages",
             Speech::Chat => "/v1/chat/completions",
         };
-        let (status, reply) = proxy.post(path, &self.headers, &self.body()).await;
+        proxy.post(path, &self.headers, &self.body()).await
+    }
+
+    /// The same, which must succeed; what the model says.
+    pub(crate) async fn ask(&self, proxy: &Proxy<'_>) -> Value {
+        let (status, reply) = self.answer(proxy).await;
         assert_eq!(status, 200, "{reply}");
         match self.speech {
             Speech::Anthropic => json!({"role": "assistant", "content": reply["content"]}),
