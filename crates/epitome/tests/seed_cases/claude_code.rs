@@ -67,9 +67,8 @@ fn c11_every_request_has_an_answers_limit_of_20000() {
     assert_eq!(serde_json::from_str::<Value>(&asked.body).expect("JSON")["max_tokens"], 20_000);
 }
 
-// door: compact
-#[test]
-fn c13_of_seven_files_the_five_used_last_come_back_with_5000_tokens_each() {
+/// A session that read seven files of 9,000 tokens, each of which is there.
+fn reading() -> Stage {
     let read = |number: usize| {
         let id = format!("c{number}");
         let input = json!({"file_path": format!("src/{number}.rs")});
@@ -85,7 +84,16 @@ fn c13_of_seven_files_the_five_used_last_come_back_with_5000_tokens_each() {
     for number in 1..8 {
         stage.put(&format!("project/src/{number}.rs"), &text(number, 9_000));
     }
-    let record = compact(&stage, &[&COMPACT[..], &["--project", "project"]].concat());
+    stage
+}
+
+const IN_PROJECT: [&str; 6] = ["--preset", "claude-code", "--window", "200000", "--project", "project"];
+
+// door: compact
+#[test]
+fn c13_of_seven_files_the_five_used_last_come_back_with_5000_tokens_each() {
+    let stage = reading();
+    let record = compact(&stage, &IN_PROJECT);
     let files = [7, 6, 5, 4, 3].map(|number| format!("src/{number}.rs"));
     assert_eq!(record["restored"]["files"], json!(files));
     let seen = added(&stage)[0]["content"].as_str().expect("a text").to_owned();
@@ -93,6 +101,22 @@ fn c13_of_seven_files_the_five_used_last_come_back_with_5000_tokens_each() {
         let head = text(number, 5_000);
         assert!(seen.contains(&head) && !seen.contains(&text(number, 5_100)), "{number}");
     }
+}
+
+// door: compact
+#[test]
+fn c21_the_statistics_are_told_with_the_compaction() {
+    let stage = reading();
+    let record = compact(&stage, &IN_PROJECT);
+    let names: Vec<&Value> =
+        record["events"].as_array().expect("a list").iter().map(|one| &one["event"]).collect();
+    assert_eq!(names, ["compaction.triggered", "compaction.completed"]);
+    let number = |name: &str| record[name].as_u64().unwrap_or_else(|| panic!("{name}: {record}"));
+    // original_turns, summary_tokens, tokens_saved, files_restored, duration_ms.
+    assert_eq!((number("turns"), number("summary_tokens") > 0), (1, true));
+    assert!(number("tokens_before") > 0 && number("tokens_after") > 0 && record["duration_ms"].is_u64());
+    let seen = added(&stage)[0]["content"].as_str().expect("a text").matches("File src/").count();
+    assert_eq!((record["restored"]["files"].as_array().map(Vec::len), seen), (Some(5), 5));
 }
 
 // door: compact

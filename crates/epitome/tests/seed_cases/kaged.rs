@@ -61,17 +61,51 @@ fn k3_with_nothing_set_dropping_summarises_first_by_the_built_in_block() {
     );
 }
 
-// door: compact
+// door: serve
 #[test]
 fn k5_a_summariser_that_fails_leaves_plain_dropping() {
     let stage = Stage::new("summary:*=empty");
-    stage.put("session", &body(60, 30_000, 500));
-    stage.settings(&alias(&stage, "session", CLAUDE));
-    let args = ["--preset", "kaged", "--window", "32000", "--to", "native", "--set", "guard.last=drop"];
-    let record = compact(&stage, &args);
-    let tried: Vec<&Value> =
-        record["fallbacks"].as_array().expect("a list").iter().map(|one| &one["strategy"]).collect();
-    assert_eq!(tried, ["summarize"]);
+    let proxy = stage.serve(&SERVE);
+    let record = talk().until_compacted(&proxy);
+    assert_eq!((&record["strategy"], stage.summaries().len()), (&json!("drop"), 1));
+    let given_up = json!([{"strategy": "summarize", "why": "the summary is empty"}]);
+    assert_eq!(record["fallbacks"], given_up);
+}
+
+/// How many turns it takes until something is compacted.
+fn turns_until_compacted() -> usize {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&SERVE);
+    let mut talk = talk();
+    talk.until_compacted(&proxy);
+    talk.messages.len() / 2
+}
+
+// door: serve
+#[test]
+fn k23_while_a_reply_is_under_way_nothing_is_compacted_and_before_the_next_call_it_is() {
+    let turns = turns_until_compacted();
+    // The reply before that call takes its time.
+    let stage = Stage::new(&format!("chat:{}=slow=1500", turns - 1));
+    let proxy = stage.serve(&SERVE);
+    let mut talk = talk();
+    for turn in 0..turns - 2 {
+        talk.say(&proxy, &words(turn));
+    }
+    talk.messages.push(json!({"role": "user", "content": words(turns - 2)}));
+    let path = format!("/api/v1/sessions/{}/compactions", session(&proxy));
+    let look = async {
+        while stage.arrived().len() < turns - 1 {
+            tokio::task::yield_now().await;
+        }
+        proxy.look(&path).await
+    };
+    let (reply, meanwhile) = stage.block_on(async { tokio::join!(talk.ask(&proxy), look) });
+    assert_eq!(meanwhile, json!([]));
+    talk.messages.push(reply);
+    assert_eq!(proxy.get(&path), json!([]), "nor when it has ended");
+    talk.say(&proxy, &words(turns - 1));
+    assert_eq!(proxy.compactions()[0]["outcome"], "compacted");
 }
 
 // door: compact

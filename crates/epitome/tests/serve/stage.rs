@@ -167,10 +167,13 @@ impl Proxy<'_> {
 
     /// What the API shows at a path.
     pub(crate) fn get(&self, path: &str) -> Value {
-        self.stage.block_on(async {
-            let url = format!("{}{path}", self.address);
-            self.stage.client.get(url).send().await.expect("it answers").json().await.expect("JSON")
-        })
+        self.stage.block_on(self.look(path))
+    }
+
+    /// The same while something else is under way.
+    pub(crate) async fn look(&self, path: &str) -> Value {
+        let url = format!("{}{path}", self.address);
+        self.stage.client.get(url).send().await.expect("it answers").json().await.expect("JSON")
     }
 
     /// What comes of an act of the API's; it must succeed.
