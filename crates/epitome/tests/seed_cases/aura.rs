@@ -51,8 +51,8 @@ fn a13_the_new_context_is_the_system_prompt_the_summary_and_what_stays() {
     let mut talk = talk();
     talk.system = Some("You are careful.");
     talk.until_compacted(&proxy);
-    let chats = stage.report().recorded.into_iter().filter(|request| request.kind == Kind::Chat);
-    let sent: Value = serde_json::from_str(&chats.last().expect("there are some").body).expect("JSON");
+    let mut chats = stage.report().recorded.into_iter().filter(|request| request.kind == Kind::Chat);
+    let sent: Value = serde_json::from_str(&chats.next_back().expect("there are some").body).expect("JSON");
     assert_eq!(sent["system"], "You are careful.");
     let messages = sent["messages"].as_array().expect("a list");
     let (summary, kept) = messages.split_first().expect("there are some");

@@ -3,6 +3,7 @@
 use crate::door::{alias, compact, ids, last_outcome, written};
 use crate::stage::{Proxy, Speech, Stage, Talk, words};
 use crate::transcripts::body;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 const CLAUDE: &str = "claude-haiku-4-5";
@@ -259,7 +260,7 @@ fn k13_going_back_past_a_compaction_restores_the_context() {
     let superseded = record["superseded"].as_array().expect("a list");
     let last = superseded.last().expect("something was").as_str().expect("a pointer");
     let path = format!("/api/v1/sessions/{}/rollback", session(&proxy));
-    assert_eq!(proxy.act(&path, &json!({"to": last}))["leaf"], last);
+    assert_eq!(proxy.act(Method::POST, &path, &json!({"to": last}))["leaf"], last);
     // Pointers are numbered as messages are said, as long as nothing else is between them.
     let number: usize = last[1..].parse().expect("a number");
     talk.messages.truncate(number + 1);
@@ -275,7 +276,8 @@ fn k35_a_judgement_is_told_and_kept() {
     let proxy = stage.serve(&SERVE);
     let record = talk().until_compacted(&proxy);
     let (id, entry) = (session(&proxy), record["entry"].as_str().expect("an id").to_owned());
-    proxy.patch(
+    proxy.act(
+        Method::PATCH,
         &format!("/api/v1/sessions/{id}/compactions/{entry}"),
         &json!({"flag": "bad", "notes": "lost the port"}),
     );

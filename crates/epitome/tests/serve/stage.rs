@@ -1,6 +1,7 @@
 //! A provider, a proxy in front of it, and conversations that go through both.
 
 use epitome_upstream::{Handle, Keep, Kind, Recorded, Report, Script, Upstream};
+use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -142,11 +143,7 @@ impl Stage {
 impl Proxy<'_> {
     /// The sessions, as the API lists them.
     pub(crate) fn sessions(&self) -> Vec<Value> {
-        let listed: Value = self.stage.runtime.block_on(async {
-            let url = format!("{}/api/v1/sessions", self.address);
-            self.stage.client.get(url).send().await.expect("it answers").json().await.expect("JSON")
-        });
-        listed.as_array().expect("a list").clone()
+        self.get("/api/v1/sessions").as_array().expect("a list").clone()
     }
 
     /// What came of the compactions of its only session.
@@ -160,9 +157,7 @@ impl Proxy<'_> {
     pub(crate) fn compact(&self) -> Value {
         let path =
             format!("/api/v1/sessions/{}/compact", self.sessions()[0]["session"].as_str().expect("an id"));
-        let (status, done) = self.stage.block_on(self.post(&path, &HeaderMap::new(), &json!({})));
-        assert_eq!(status, 200, "{done}");
-        done["record"].clone()
+        self.act(Method::POST, &path, &json!({}))["record"].clone()
     }
 
     /// What the API shows at a path.
@@ -177,17 +172,14 @@ impl Proxy<'_> {
     }
 
     /// What comes of an act of the API's; it must succeed.
-    pub(crate) fn act(&self, path: &str, body: &Value) -> Value {
-        let (status, done) = self.stage.block_on(self.post(path, &HeaderMap::new(), body));
+    pub(crate) fn act(&self, method: Method, path: &str, body: &Value) -> Value {
+        let request = self.stage.client.request(method, format!("{}{path}", self.address)).json(body);
+        let (status, done) = self.stage.block_on(async {
+            let response = request.send().await.expect("it answers");
+            (response.status(), response.json::<Value>().await.unwrap_or_default())
+        });
         assert_eq!(status, 200, "{done}");
         done
-    }
-
-    /// The same where it changes something that is there.
-    pub(crate) fn patch(&self, path: &str, body: &Value) {
-        let request = self.stage.client.patch(format!("{}{path}", self.address)).json(body);
-        let status = self.stage.block_on(async { request.send().await.expect("it answers").status() });
-        assert_eq!(status, 200);
     }
 
     async fn post(&self, path: &str, headers: &HeaderMap, body: &Value) -> (u16, Value) {
