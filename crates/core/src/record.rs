@@ -278,6 +278,15 @@ impl Record {
         self.outcome.change()
     }
 
+    /// Whether a hook wrote the summary or the whole list, and not the one who is set to.
+    pub fn is_by_hook(&self) -> bool {
+        self.change().is_some_and(|change| {
+            let is_supplier =
+                |run: &HookRun| Some(&*run.name) == change.summarizer.as_deref() && run.supplies_summary();
+            change.strategy == Strategy::Delegate || self.hooks.iter().any(is_supplier)
+        })
+    }
+
     /// The same, open to change.
     pub fn change_mut(&mut self) -> Option<&mut Change> {
         match &mut self.outcome {

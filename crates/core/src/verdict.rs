@@ -94,6 +94,16 @@ pub struct HookRun {
     pub told: String,
 }
 
+/// What is noted of a hook whose summary was taken.
+pub(crate) const SUPPLIES_SUMMARY: &str = "supplies the summary";
+
+impl HookRun {
+    /// Whether its own summary was taken.
+    pub fn supplies_summary(&self) -> bool {
+        self.told.split("; ").any(|said| said == SUPPLIES_SUMMARY)
+    }
+}
+
 /// The list a compactor returns in place of the context: what it keeps, and what it wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompactorReply {

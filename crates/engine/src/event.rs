@@ -42,7 +42,7 @@ pub enum Event {
     Noop {
         /// In a few words.
         why: String,
-        /// What would have been tried first.
+        /// What was tried, or would have been, behind what was given up.
         strategy: Strategy,
     },
     /// Messages give way to pointers.

@@ -1,5 +1,6 @@
 //! Claude Code, for the record: what a compaction adds to the log and to a transcript.
 
+use epitome_core::policy::TranscriptEntry;
 use epitome_core::{Entry, EntryId, Mark, Record, Tail, Trigger};
 use epitome_testbed::{Bed, Quarter};
 use epitome_wire::{Boundary, Format, append, read};
@@ -57,6 +58,9 @@ fn c19_claude_code_2_1_writes_a_boundary_and_a_flagged_message() {
         read_files: Vec::new(),
         modified_files: Vec::new(),
         duration_ms: record.duration_ms,
+        turns: 0,
+        is_by_hook: false,
+        entry: TranscriptEntry::Boundary,
         record: None,
     };
     let added = append(&transcript, 0, &*source, &boundary).expect("it can be written");

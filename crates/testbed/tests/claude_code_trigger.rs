@@ -1,5 +1,13 @@
 //! Claude Code, when: the window without its reserves, the one look before each call, input that
 //! comes meanwhile, and a session taken up again. C5 and C24 are tested where settings are resolved.
+//!
+//! # What is not held
+//! - c6: waits for the interactive agent: a prompt that is paused; what is said meanwhile is kept and comes after the summary
+//! - c10: waits for the interactive agent: a notice on its screen; it is an event, a mark in the log and a line of `serve`
+//! - c15: waits for the interactive agent: a count of how often each skill was used; they come in the order they are offered
+//! - c21: the figures have our names (`turns`, `summary_tokens`, `tokens_before`, `tokens_after`, `restored.files`,
+//!   `duration_ms`), and `tokens_saved` is the difference of two
+//! - c23: before each call, so in a turn with tools before each of its calls, not once
 
 use epitome_core::{Block, Tokens, Trigger};
 use epitome_engine::{CheckPoint, Event, TurnEnd};

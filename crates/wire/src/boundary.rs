@@ -13,6 +13,7 @@ pub(crate) use take_back::{LastCompaction, take_back};
 
 use crate::format::names;
 use crate::{ByteSource, FORMATS, Format, ReadError, Transcript};
+use epitome_core::policy::TranscriptEntry;
 use epitome_core::{ArchiveError, EntryId, Expressible, Tail, Tokens, Trigger};
 use std::io;
 use std::sync::Arc;
@@ -40,6 +41,12 @@ pub struct Boundary {
     pub modified_files: Vec<String>,
     /// How long it took.
     pub duration_ms: u64,
+    /// How many turns it covers.
+    pub turns: usize,
+    /// Whether a hook wrote it.
+    pub is_by_hook: bool,
+    /// In which of its forms, where the tool has several.
+    pub entry: TranscriptEntry,
     /// The record of it, as JSON, to be found again in the file.
     pub record: Option<Arc<str>>,
 }

@@ -1,5 +1,6 @@
 //! Small files with one oddity each, read, compacted and taken back.
 
+use epitome_core::policy::TranscriptEntry;
 use epitome_core::{Archive, Context, Entry, EntryId, Expressible, Image, Measure, Tail, Tokens, Trigger};
 use epitome_wire::{
     Boundary, BoundaryUndo, Conversation, Format, ReadError, Transcript, WriteError, append, can_express, pi,
@@ -86,6 +87,9 @@ fn boundary(tail: Tail) -> Boundary {
         read_files: Vec::new(),
         modified_files: Vec::new(),
         duration_ms: 1,
+        turns: 0,
+        is_by_hook: false,
+        entry: TranscriptEntry::Boundary,
         record: None,
     }
 }

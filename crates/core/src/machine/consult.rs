@@ -4,7 +4,9 @@
 use super::Next;
 use crate::plan::Plan;
 use crate::record::Outcome;
-use crate::verdict::{HookAnswer, HookRun, HookSummary, PlanChanges, UpcomingCompaction, Verdict};
+use crate::verdict::{
+    HookAnswer, HookRun, HookSummary, PlanChanges, SUPPLIES_SUMMARY, UpcomingCompaction, Verdict,
+};
 use crate::{ArchiveError, EntryId, Slot, Trigger};
 
 /// A question for the hooks.
@@ -120,7 +122,7 @@ impl Plan<'_> {
         if self.changes.summary.is_none() {
             self.changes.summary = Some((name.to_owned(), supplied));
             self.cut_for = None;
-            return "supplies the summary".into();
+            return SUPPLIES_SUMMARY.into();
         }
         "its summary is not needed: another hook supplied one".into()
     }

@@ -1,6 +1,6 @@
 //! Validation of a model's answer before it is taken for a summary: ended by itself, neither empty
-//! nor larger than what it replaces, no error text, no refusal, no call syntax. What is done about
-//! one that fails is `retry`'s.
+//! nor larger than what it replaces or was limited to, no error text, no refusal, no call syntax. What is
+//! done about one that fails is `retry`'s.
 
 use crate::pattern::compile;
 use crate::request::{Stop, SummaryReply};
@@ -34,13 +34,20 @@ static SYNTAX: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The text of a summary, or why the answer is none. `source` is what it was made from.
-pub(super) fn judge(
-    reply: &SummaryReply,
-    source: Tokens,
-    size_min: Option<Tokens>,
-    measure: &dyn Measure,
-) -> Result<String, String> {
+/// What a summary may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// What it was made from: it must be smaller.
+    pub(super) source: Tokens,
+    /// The least that is wanted of it.
+    pub(super) size_min: Option<Tokens>,
+    /// The limit its request named, where nobody else held it to that.
+    pub(super) size_max: Option<Tokens>,
+}
+
+/// The text of a summary, or why the answer is none.
+pub(super) fn judge(reply: &SummaryReply, bounds: Bounds, measure: &dyn Measure) -> Result<String, String> {
+    let Bounds { source, size_min, size_max } = bounds;
     match reply.stop {
         Stop::Length => return Err("the summary was cut off at its limit".into()),
         Stop::Call => return Err("the summariser called a tool instead of writing".into()),
@@ -64,6 +71,9 @@ pub(super) fn judge(
     if source > SOURCE_TOKENS_MIN && size >= source {
         return Err("the summary takes more than what it replaces".into());
     }
+    if let Some(most) = size_max.filter(|most| size > *most) {
+        return Err(format!("the summary takes {size}, over its limit of {most}"));
+    }
     if size_min.is_some_and(|least| size < least && source > least) {
         return Err(format!("the summary takes {size}, below the least wanted"));
     }
@@ -78,7 +88,7 @@ fn unwrapped(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::judge;
+    use super::{Bounds, judge};
     use crate::request::{Stop, SummaryReply};
     use crate::{Image, Measure, Tokens};
 
@@ -98,7 +108,19 @@ mod tests {
 
     fn judged(text: &str, stop: Stop) -> Result<String, String> {
         let reply = SummaryReply { text: text.into(), stop, native: None };
-        judge(&reply, Tokens(1_000), None, &Quarter)
+        judge(&reply, bounds(None), &Quarter)
+    }
+
+    fn bounds(size_max: Option<Tokens>) -> Bounds {
+        Bounds { source: Tokens(1_000), size_min: None, size_max }
+    }
+
+    #[test]
+    fn a_summary_over_its_limit_is_refused() {
+        let reply = SummaryReply { text: "x".repeat(404), stop: Stop::End, native: None };
+        let judged = |most: u64| judge(&reply, bounds(Some(Tokens(most))), &Quarter).map(|text| text.len());
+        assert_eq!(judged(101), Ok(404));
+        assert_eq!(judged(100), Err("the summary takes 101, over its limit of 100".into()));
     }
 
     #[test]

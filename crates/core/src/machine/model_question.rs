@@ -1,11 +1,12 @@
 //! Calls of a model for a summary: part by part, each answer through the gate, each new try different
 //! from the last, and all of them together limited.
 
+use super::Next;
 use super::compose::{Prose, compose};
 use super::embedded_question::{CandidateSummary, EmbeddedQuestion, NoSummary};
+use super::gate::{self, Bounds};
 use super::parts::{self, MaterialPart};
 use super::wording::input_room;
-use super::{Next, gate};
 use crate::embedded;
 use crate::ledger::Ledger;
 use crate::policy::{Oversize, Split};
@@ -134,7 +135,7 @@ impl<'a> ModelQuestion<'a> {
         for (cut, called) in std::mem::take(&mut self.cuts).into_iter().zip(called) {
             self.ask.plan.progress.spent.add(&called.spent);
             let Some(part) = self.todo.pop_front() else { break };
-            match self.judge(&part, called.result) {
+            match self.judge(&part, called) {
                 Ok(text) => {
                     self.seen.cut += cut;
                     self.keep(&part, text);
@@ -158,12 +159,9 @@ impl<'a> ModelQuestion<'a> {
         }
     }
 
-    fn judge(
-        &mut self,
-        part: &MaterialPart,
-        result: Result<crate::SummaryReply, Failure>,
-    ) -> Result<String, CallProblem> {
-        let reply = result.map_err(|failure| match failure {
+    fn judge(&mut self, part: &MaterialPart, called: CallResult) -> Result<String, CallProblem> {
+        let written = called.spent.output;
+        let reply = called.result.map_err(|failure| match failure {
             Failure::TooLong { over } => CallProblem::TooLong(over),
             Failure::Cancelled => CallProblem::Stopped,
             Failure::Throttled(_)
@@ -180,15 +178,25 @@ impl<'a> ModelQuestion<'a> {
             // What cannot be read gets a twin that can.
             return Ok(embedded::summarize(&self.ask.material(), self.ask.budget()).text);
         }
-        let (source, size_min) = match part.purpose {
-            Purpose::Short => (Tokens(u64::MAX), None),
+        let bounds = match part.purpose {
+            Purpose::Short => Bounds { source: Tokens(u64::MAX), size_min: None, size_max: None },
             Purpose::History
             | Purpose::TurnPrefix
             | Purpose::Part { .. }
             | Purpose::Branch
-            | Purpose::Native => (source + self.carried_size(), self.job().policy.summary.size_min),
+            | Purpose::Native => Bounds {
+                source: source + self.carried_size(),
+                size_min: self.job().policy.summary.size_min,
+                size_max: self.size_max(part.purpose, written),
+            },
         };
-        gate::judge(&reply, source, size_min, self.job().measure).map_err(CallProblem::Refused)
+        gate::judge(&reply, bounds, self.job().measure).map_err(CallProblem::Refused)
+    }
+
+    /// The most an answer may take by our count; none where the provider, whose count decides, held it to its limit.
+    fn size_max(&self, purpose: Purpose, written: Tokens) -> Option<Tokens> {
+        let limit = self.output_max(purpose);
+        (written == Tokens::ZERO || written > limit).then_some(limit)
     }
 
     pub(super) fn size_of(&self, ids: &[EntryId]) -> Tokens {

@@ -10,7 +10,9 @@ mod trigger;
 
 pub use keep::{AlwaysKeep, KeepRule, Newest};
 pub use prepass::{Notice, PruneRule, PruneWhen, TrimRule};
-pub use rebuild::{FileList, GuardRule, LargerFile, LastResort, RebuildRule, RestoreRule, Resume, Verify};
+pub use rebuild::{
+    FileList, GuardRule, LargerFile, LastResort, RebuildRule, RestoreRule, Resume, TranscriptEntry, Verify,
+};
 pub use strategy::{Strategy, StrategyKind};
 pub use summary::{
     BranchRule, Clip, Input, Markers, Oversize, Pictures, Previous, Split, SummaryRule, Writer,

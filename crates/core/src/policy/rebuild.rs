@@ -21,6 +21,9 @@ pub struct RebuildRule {
     pub coverage: bool,
     /// What happens after a compaction.
     pub resume: Resume,
+    /// What a compaction leaves in a transcript of Claude Code's.
+    #[serde(default)]
+    pub entry: TranscriptEntry,
 }
 
 impl Default for RebuildRule {
@@ -32,6 +35,7 @@ impl Default for RebuildRule {
             verify: Verify::Repair,
             coverage: false,
             resume: Resume::Continue,
+            entry: TranscriptEntry::Boundary,
         }
     }
 }
@@ -69,6 +73,17 @@ pub enum Resume {
     Ask,
     /// Nothing happens until a person speaks.
     Wait,
+}
+
+/// What a compaction leaves in a transcript of Claude Code's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TranscriptEntry {
+    /// The boundary and the flagged message that the program goes on from.
+    #[default]
+    Boundary,
+    /// One `SummaryMessage`, as its document says. The program does not go on from it; we do.
+    SummaryMessage,
 }
 
 /// What is brought back into view after a compaction.

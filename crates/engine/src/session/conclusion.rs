@@ -74,7 +74,11 @@ impl Session {
     fn tell_unchanged(&mut self, record: &Record) -> Result<(), EngineError> {
         match &record.outcome {
             Outcome::Noop { why } => {
-                let strategy = self.policy().strategy.first().copied().unwrap_or(Strategy::Drop);
+                let was_given_up = |strategy: &Strategy| {
+                    record.fallbacks.iter().any(|fallback| fallback.strategy == *strategy)
+                };
+                let mut chain = self.policy().strategy.iter().copied();
+                let strategy = chain.find(|strategy| !was_given_up(strategy)).unwrap_or(Strategy::Drop);
                 self.state.events.push(Event::Noop { why: why.clone(), strategy });
             }
             Outcome::Vetoed { .. } => self.tell_failed(record),

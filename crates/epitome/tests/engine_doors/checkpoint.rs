@@ -64,16 +64,18 @@ fn without_a_terminal_a_checkpoint_is_passed_over_and_that_is_recorded() {
     assert_eq!((&record["strategy"], &record["fallbacks"]), (&json!("summarize"), &passed));
 }
 
+// door: compact
 #[test]
-fn a_person_who_approves_gets_what_was_planned() {
+fn k20_a_person_who_approves_gets_what_was_planned() {
     let (shown, record) = at_terminal(&Sandbox::with(talk("gpt-5", 20)), "a\n", &[]);
     assert!(shown.contains("a compaction waits for you: of "), "{shown}");
     let record = record.expect("it was compacted");
     assert_eq!((&record["strategy"], &record["fallbacks"]), (&json!("summarize"), &json!([])));
 }
 
+// door: compact
 #[test]
-fn a_person_who_rejects_keeps_the_file_as_it_is() {
+fn k20_a_person_who_rejects_keeps_the_file_as_it_is() {
     let sandbox = Sandbox::with(talk("gpt-5", 20));
     let (shown, record) = at_terminal(&sandbox, "perhaps\nr\n", &[]);
     assert!(shown.contains("left as it is (the operator said no: rejected at the checkpoint)"), "{shown}");

@@ -60,8 +60,9 @@ fn a_veto_leaves_the_file_as_it_is() {
     assert!(page.contains("left as it is (watch said no: the release is open)"), "{page}");
 }
 
+// door: compact
 #[test]
-fn a_hook_is_told_of_the_plan_with_its_messages_and_of_the_end() {
+fn k21_a_hook_is_told_of_the_plan_with_its_messages_and_of_the_end() {
     let script = "open('asked', 'a').write(json.dumps(asked) + '\\n')";
     let sandbox = hooked(script, "");
     let record = compact(&sandbox, &[]);
@@ -81,8 +82,9 @@ fn a_hook_is_told_of_the_plan_with_its_messages_and_of_the_end() {
     assert_eq!(asked[1]["record"]["tokens_after"], record["tokens_after"]);
 }
 
+// door: compact
 #[test]
-fn what_a_hook_retains_stays_in_view() {
+fn k9_what_a_hook_retains_stays_in_view() {
     let sandbox = hooked(&answering(&json!({"verdict": "proceed", "retain": ["m0009"]})), "");
     let record = compact(&sandbox, &[]);
     assert_eq!(told(&record), watch("retains 1"));
@@ -109,8 +111,9 @@ fn a_summary_that_a_hook_supplies_stands() {
     assert!(summary.contains("We agreed on blue, for the whole garden."), "{summary}");
 }
 
+// door: compact
 #[test]
-fn the_list_of_a_compactor_takes_the_place_of_the_context() {
+fn k16_the_list_of_a_compactor_takes_the_place_of_the_context() {
     let script = "if asked['hook'] == 'transform':
     ids = [one['id'] for one in asked['messages']]
     print(json.dumps({'list': [{'keep': ids[0]}, {'write': 'the middle, in short'}] + [{'keep': id} for id in ids[-3:]]}))";
@@ -120,8 +123,9 @@ fn the_list_of_a_compactor_takes_the_place_of_the_context() {
     assert!(record["summary"].as_str().expect("a text").contains("the middle, in short"));
 }
 
+// door: compact
 #[test]
-fn a_list_that_breaks_a_rule_is_passed_over() {
+fn k17_a_list_that_breaks_a_rule_is_passed_over() {
     let script = "if asked['hook'] == 'transform': print(json.dumps({'list': [{'write': 'nothing stays'}]}))";
     let record = compact(&hooked(script, "role = \"compactor\""), &["--strategy", "delegate"]);
     assert_eq!(
@@ -193,8 +197,9 @@ fn a_hook_sees_of_the_environment_what_its_table_names() {
     assert_eq!((names, &seen["GARDEN"]), (vec!["GARDEN", "PATH"], &json!("open")));
 }
 
+// door: compact
 #[test]
-fn hooks_that_cannot_be_used_are_refused_before_anything_is_read() {
+fn k18_hooks_that_cannot_be_used_are_refused_before_anything_is_read() {
     let sandbox = Sandbox::new();
     let refused = |toml: &str| {
         sandbox.settings(toml);

@@ -33,8 +33,9 @@ fn check_window(calls: &[Value], preset: &str) {
     }
 }
 
+// door: replay
 #[test]
-fn passes_before_a_compaction_run_and_are_told_with_the_call_they_change() {
+fn k32_passes_before_a_compaction_run_and_are_told_with_the_call_they_change() {
     let sandbox = Sandbox::with(reading("gpt-5", 60));
     let calls = sandbox.calls(&["--preset", "kaged", "--window", "120000", "--set", "prune.saving_min=5000"]);
     let passes: Vec<&Value> =

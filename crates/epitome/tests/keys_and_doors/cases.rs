@@ -1,8 +1,8 @@
 //! The cases: for each setting a scenario in which it matters, and two values that must come to something different.
 
 use crate::scenario::Scenario::{
-    self, Chat, Idle, KnownModel, LeftBranch, Operator, Overflow, PatientWork, Pictures, Project, Reminders,
-    ResumedWork, Skills, ToolLoop, UnknownModel, Watched, Work,
+    self, Chat, Idle, KnownModel, LeftBranch, Operator, Overflow, OwnFile, PatientWork, Pictures, Project,
+    Reminders, ResumedWork, Skills, ToolLoop, UnknownModel, Watched, Work,
 };
 use epitome_settings::Door;
 
@@ -191,6 +191,7 @@ pub(crate) const CASES: &[Case] = &[
     case("rebuild.verify", "repair", "report", Work, &[BY_MODEL, ("rebuild.facts", "false"), ("summary.output_max", "200")]),
     case("rebuild.coverage", "false", "true", Work, &[BY_MODEL, ("rebuild.facts", "false"), ("summary.output_max", "200")]),
     case("rebuild.resume", "continue", "ask", Work, &[]),
+    case("rebuild.entry", "boundary", "summary-message", OwnFile, &[]).behind(COMPACT),
 
     case("restore.files", "0", "2", Project, &[]),
     case("restore.file_tokens", "5000", "100", Project, &[("restore.files", "2")]),

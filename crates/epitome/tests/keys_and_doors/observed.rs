@@ -78,7 +78,7 @@ impl Observed {
 }
 
 /// Fields that the clock writes.
-const TIMES: [&str; 2] = ["duration_ms", "time_ms"];
+const TIMES: [&str; 4] = ["duration_ms", "time_ms", "timestamp", "durationMs"];
 
 /// A value as text, without what the clock wrote into it, its entries by the order in which they are named.
 pub(crate) fn normal(mut value: Value) -> String {

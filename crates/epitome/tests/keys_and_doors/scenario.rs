@@ -14,6 +14,8 @@ pub(crate) enum Scenario {
     KnownModel,
     /// Work with tools.
     Work,
+    /// Work that is written back as its own tool writes it.
+    OwnFile,
     /// Work that was summarised by its own tool once.
     ResumedWork,
     /// Work in a project whose files are there.
@@ -53,6 +55,8 @@ pub(crate) struct Setup {
     pub(crate) provider_window: Option<u64>,
     /// Whether the transcript holds a summary of its own tool's.
     pub(crate) is_resumed: bool,
+    /// Whether what was compacted is written as the transcript was.
+    pub(crate) keeps_format: bool,
     /// Whether files of the project are there.
     pub(crate) has_files: bool,
     /// Whether a hook watches.
@@ -82,11 +86,12 @@ pub(crate) enum After {
 
 impl Scenario {
     /// All of them.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Chat,
         Self::UnknownModel,
         Self::KnownModel,
         Self::Work,
+        Self::OwnFile,
         Self::ResumedWork,
         Self::Project,
         Self::ToolLoop,
@@ -114,6 +119,7 @@ impl Scenario {
             window: Some(8_000),
             provider_window: None,
             is_resumed: false,
+            keeps_format: false,
             has_files: false,
             has_hook: false,
             has_tools: false,
@@ -126,6 +132,7 @@ impl Scenario {
             Self::UnknownModel => Setup { model: "nobody-knows-7", window: None, ..chat },
             Self::KnownModel => Setup { window: None, ..chat },
             Self::Work => work,
+            Self::OwnFile => Setup { keeps_format: true, ..work },
             Self::ResumedWork => Setup { is_resumed: true, ..work },
             Self::Project => Setup { has_files: true, ..work },
             Self::ToolLoop => Setup { messages: talk::tool_loop(4, 30), skipped_calls: 14, ..chat },

@@ -149,7 +149,8 @@ impl<'r> Stage<'r> {
     }
 
     fn compact(&self) -> Observed {
-        let mut args = vec!["compact", TRANSCRIPT, "--to", "anthropic", "-o", "out.json", "--json"];
+        let mut args = vec!["compact", TRANSCRIPT, "-o", "out.json", "--json"];
+        args.extend((!self.setup.keeps_format).then_some(["--to", "anthropic"]).into_iter().flatten());
         args.extend(self.setup.has_files.then_some(["--project", "project"]).into_iter().flatten());
         let (out, told) = match self.setup.after {
             After::Approve => self.printed_at_terminal(&args),
@@ -157,7 +158,11 @@ impl<'r> Stage<'r> {
         };
         let records = out.lines().map(json_of).collect();
         let context = self.read("out.json");
-        let contexts = if context.is_empty() { Vec::new() } else { vec![json_of(&context)] };
+        let contexts = match context.is_empty() {
+            true => Vec::new(),
+            false if self.setup.keeps_format => context.lines().map(json_of).collect(),
+            false => vec![json_of(&context)],
+        };
         self.observed(contexts, records, told)
     }
 

@@ -1,6 +1,7 @@
 //! A provider, a proxy in front of it, and conversations that go through both.
 
 use epitome_upstream::{Handle, Keep, Kind, Recorded, Report, Script, Upstream};
+use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -142,11 +143,7 @@ impl Stage {
 impl Proxy<'_> {
     /// The sessions, as the API lists them.
     pub(crate) fn sessions(&self) -> Vec<Value> {
-        let listed: Value = self.stage.runtime.block_on(async {
-            let url = format!("{}/api/v1/sessions", self.address);
-            self.stage.client.get(url).send().await.expect("it answers").json().await.expect("JSON")
-        });
-        listed.as_array().expect("a list").clone()
+        self.get("/api/v1/sessions").as_array().expect("a list").clone()
     }
 
     /// What came of the compactions of its only session.
@@ -160,9 +157,29 @@ impl Proxy<'_> {
     pub(crate) fn compact(&self) -> Value {
         let path =
             format!("/api/v1/sessions/{}/compact", self.sessions()[0]["session"].as_str().expect("an id"));
-        let (status, done) = self.stage.block_on(self.post(&path, &HeaderMap::new(), &json!({})));
+        self.act(Method::POST, &path, &json!({}))["record"].clone()
+    }
+
+    /// What the API shows at a path.
+    pub(crate) fn get(&self, path: &str) -> Value {
+        self.stage.block_on(self.look(path))
+    }
+
+    /// The same while something else is under way.
+    pub(crate) async fn look(&self, path: &str) -> Value {
+        let url = format!("{}{path}", self.address);
+        self.stage.client.get(url).send().await.expect("it answers").json().await.expect("JSON")
+    }
+
+    /// What comes of an act of the API's; it must succeed.
+    pub(crate) fn act(&self, method: Method, path: &str, body: &Value) -> Value {
+        let request = self.stage.client.request(method, format!("{}{path}", self.address)).json(body);
+        let (status, done) = self.stage.block_on(async {
+            let response = request.send().await.expect("it answers");
+            (response.status(), response.json::<Value>().await.unwrap_or_default())
+        });
         assert_eq!(status, 200, "{done}");
-        done["record"].clone()
+        done
     }
 
     async fn post(&self, path: &str, headers: &HeaderMap, body: &Value) -> (u16, Value) {
@@ -187,11 +204,18 @@ pub(crate) struct Talk {
     pub(crate) model: String,
     pub(crate) headers: HeaderMap,
     pub(crate) messages: Vec<Value>,
+    pub(crate) system: Option<&'static str>,
 }
 
 impl Talk {
     pub(crate) fn new(speech: Speech, model: &str) -> Self {
-        let talk = Self { speech, model: model.to_owned(), headers: HeaderMap::new(), messages: Vec::new() };
+        let talk = Self {
+            speech,
+            model: model.to_owned(),
+            headers: HeaderMap::new(),
+            messages: Vec::new(),
+            system: None,
+        };
         match speech {
             Speech::Anthropic => talk.with("anthropic-version", "2023-06-01"),
             Speech::Chat => talk,
@@ -206,7 +230,11 @@ impl Talk {
     }
 
     pub(crate) fn body(&self) -> Value {
-        json!({"model": self.model, "max_tokens": 400, "messages": self.messages})
+        let mut body = json!({"model": self.model, "max_tokens": 400, "messages": self.messages});
+        if let Some(system) = self.system {
+            body["system"] = json!(system);
+        }
+        body
     }
 
     /// Says something, and takes up the answer.
@@ -216,13 +244,18 @@ impl Talk {
         self.messages.push(reply);
     }
 
-    /// Sends it as it stands; the model's answer.
-    pub(crate) async fn ask(&self, proxy: &Proxy<'_>) -> Value {
+    /// Sends it as it stands; the provider's answer, whatever it is.
+    pub(crate) async fn answer(&self, proxy: &Proxy<'_>) -> (u16, Value) {
         let path = match self.speech {
             Speech::Anthropic => "/v1/messages",
             Speech::Chat => "/v1/chat/completions",
         };
-        let (status, reply) = proxy.post(path, &self.headers, &self.body()).await;
+        proxy.post(path, &self.headers, &self.body()).await
+    }
+
+    /// The same, which must succeed; what the model says.
+    pub(crate) async fn ask(&self, proxy: &Proxy<'_>) -> Value {
+        let (status, reply) = self.answer(proxy).await;
         assert_eq!(status, 200, "{reply}");
         match self.speech {
             Speech::Anthropic => json!({"role": "assistant", "content": reply["content"]}),

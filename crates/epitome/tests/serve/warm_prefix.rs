@@ -28,8 +28,9 @@ fn asked(stage: &Stage) -> (Recorded, Recorded) {
     (all[at].clone(), all[at - 1].clone())
 }
 
+// door: serve
 #[test]
-fn a_summary_goes_on_from_the_sessions_own_request_and_is_read_from_the_cache() {
+fn c28_a_summary_goes_on_from_the_sessions_own_request_and_is_read_from_the_cache() {
     for speech in [Speech::Anthropic, Speech::Chat] {
         let stage = Stage::new("");
         let proxy = stage.serve(&SERVE);

@@ -49,6 +49,9 @@ pub const FOREIGN: &[ForeignSetting] = &[
     of("kaged", "summarize.max_summary_tokens", TranslationRule::Same("summary.output_max")),
     of("kaged", "summarize.model", TranslationRule::Same("summary.by")),
     of("kaged", "summarize.prompt", TranslationRule::Same("summary.prompt")),
+    of("kaged", "PruneConfig.protectTokens", TranslationRule::Same("prune.protect_results")),
+    of("kaged", "PruneConfig.protectedTools", TranslationRule::Same("prune.tools_kept")),
+    of("kaged", "PruneConfig.minimumSavings", TranslationRule::Same("prune.saving_min")),
     of("kaged", "maxInputTokens", TranslationRule::Same("window.tokens")),
     of("omp", "thresholdTokens", TranslationRule::TokensOrOff("trigger.absolute")),
     of("omp", "thresholdPercent", TranslationRule::ThresholdPercent),
@@ -58,6 +61,9 @@ pub const FOREIGN: &[ForeignSetting] = &[
     of("operator-use", "triggerPercent", TranslationRule::Fraction("trigger.at")),
     of("claude-code", "CLAUDE_CODE_AUTO_COMPACT_WINDOW", TranslationRule::ClaudeWindow),
     of("claude-code", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", TranslationRule::Percent("trigger.only_lower")),
+    of("claude-code", "autoCompactWindow", TranslationRule::Same("window.most")),
+    of("claude-code", "autoCompactEnabled", TranslationRule::Enabled),
+    of("claude-code", "CLAUDE_CODE_MAX_CONTEXT_TOKENS", TranslationRule::ClaudeContext),
     of("claude-code", "DISABLE_AUTO_COMPACT", TranslationRule::Disable { by_hand_too: false }),
     of("claude-code", "DISABLE_COMPACT", TranslationRule::Disable { by_hand_too: true }),
 ];
@@ -68,6 +74,7 @@ pub(in super::super) const VARIABLES: (&str, &[&str]) = (
     &[
         "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
         "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
+        "CLAUDE_CODE_MAX_CONTEXT_TOKENS",
         "DISABLE_AUTO_COMPACT",
         "DISABLE_COMPACT",
     ],

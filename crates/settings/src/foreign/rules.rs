@@ -126,9 +126,9 @@ impl Translator<'_> {
         self.choose(said, "strategy", &[("true", "summarize,drop"), ("false", "drop")])
     }
 
-    pub(super) fn claude_window(&mut self, said: &RankedValue) -> Result<(), SettingsError> {
+    pub(super) fn plain_tokens(&mut self, said: &RankedValue, key: &str) -> Result<(), SettingsError> {
         let text = said.text()?;
         let tokens = text.parse().map_err(|_| said.refused("write plain tokens, such as 500000"))?;
-        self.give(said, "window.most", Value::Integer(tokens))
+        self.give(said, key, Value::Integer(tokens))
     }
 }

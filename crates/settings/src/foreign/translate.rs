@@ -46,8 +46,10 @@ pub(super) enum TranslationRule {
     Strategy,
     /// Whether a summary is tried before dropping.
     SummarizeFirst,
-    /// A window in plain tokens.
+    /// The most of the window that is used, in plain tokens.
     ClaudeWindow,
+    /// The window itself, in plain tokens.
+    ClaudeContext,
     /// Nothing here does that; why.
     Idle(&'static str),
 }
@@ -111,7 +113,8 @@ impl Translator<'_> {
             TranslationRule::PruneMode => self.choose(said, "prune.when", PRUNE_MODES),
             TranslationRule::Strategy => self.strategy(said),
             TranslationRule::SummarizeFirst => self.summarize_first(said),
-            TranslationRule::ClaudeWindow => self.claude_window(said),
+            TranslationRule::ClaudeWindow => self.plain_tokens(said, "window.most"),
+            TranslationRule::ClaudeContext => self.plain_tokens(said, "window.tokens"),
             TranslationRule::Idle(why) => {
                 self.note(said, &format!("has no effect: {why}"));
                 Ok(())

@@ -129,6 +129,7 @@ pub const KEYS: &[Key] = &[
     set("rebuild.verify", Choice(&["repair", "report"]), ALL, "facts the summary lost are put back, those that matter most first, or reported"),
     set("rebuild.coverage", Flag, ALL, "requests the summary does not mention are appended word for word"),
     set("rebuild.resume", Choice(&["continue", "ask", "wait"]), ALL, "what happens after a compaction: the work goes on, a person is asked, nothing until one speaks"),
+    set("rebuild.entry", Choice(&["boundary", "summary-message"]), COMPACT, "what a compaction leaves in a transcript of Claude Code's: the boundary and the message it goes on from, or the one `SummaryMessage` of its document, which only epitome goes on from"),
 
     set("restore.files", Number, COMPACT, "how many of the files used last are read again"),
     set("restore.file_tokens", Number, COMPACT, "what one of them may take"),

@@ -60,6 +60,19 @@ fn a27_an_agent_is_used_instead_of_the_default() {
 }
 
 #[test]
+fn a27_without_a_name_of_its_own_an_agent_has_the_default_of_compaction_yaml() {
+    let shared = text("compaction.yaml", "compaction:\n  agent: Compaction\n  threshold: 70\n");
+    let by = |own: &str| {
+        let agents = vec![shared.clone(), text("agent.md", &format!("---\nname: one\n{own}---\n"))];
+        let one = resolved(&Sources { agents, ..project("preset = \"aura\"") });
+        (one.policy.summary.by.clone(), one.policy.trigger.at.to_string())
+    };
+    let written = |name: &str| (Writer::Alias(name.into()), "70%".to_owned());
+    assert_eq!(by(""), written("Compaction"));
+    assert_eq!(by("features:\n  compaction:\n    agent: FastCompactor\n"), written("FastCompactor"));
+}
+
+#[test]
 fn a28_an_override_of_two_fields_inherits_the_rest() {
     let plain = resolved(&agent("aura", ""));
     let one =
@@ -106,6 +119,18 @@ fn c5_a_window_with_a_suffix_is_refused() {
 }
 
 #[test]
+fn the_other_names_of_claude_code_2_1_count() {
+    let stated = [("CLAUDE_CODE_MAX_CONTEXT_TOKENS", "400000")];
+    let one = resolved(&environment("claude-code@2.1", &stated));
+    assert_eq!(one.policy.window.tokens, Some(Tokens(400_000)));
+    assert_eq!(source(&one, "window.tokens"), "environment: CLAUDE_CODE_MAX_CONTEXT_TOKENS");
+    let toml =
+        "preset = \"claude-code@2.1\"\n[compaction]\nautoCompactWindow = 150000\nautoCompactEnabled = false";
+    let set = resolved(&project(toml));
+    assert_eq!((set.policy.window.most, set.policy.mode), (Some(Tokens(150_000)), TriggerMode::Off));
+}
+
+#[test]
 fn c24_a_percentage_can_only_lower_the_point() {
     let at = |percent| {
         let variables = [("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", percent)];
@@ -141,6 +166,15 @@ fn k11_a_model_that_is_not_set_is_the_agents_own() {
     let summary = &one.policy.summary;
     assert_eq!((&summary.by, summary.span_messages), (&Writer::Session, Some(30)));
     assert_eq!(summary.prompt, "config:/prompts/compaction-summary.md");
+}
+
+#[test]
+fn k32_and_k33_what_is_pruned_can_be_set_by_kageds_names() {
+    let config = "protectTokens: 9000\n    protectedTools: [read, fetch]\n    minimumSavings: 700";
+    let one = resolved(&agent("kaged", &format!("compaction:\n  PruneConfig:\n    {config}")));
+    let prune = &one.policy.prune;
+    assert_eq!((prune.protect_results, prune.saving_min), (Some(Tokens(9_000)), Tokens(700)));
+    assert_eq!(prune.tools_kept, ["read", "fetch"]);
 }
 
 #[test]

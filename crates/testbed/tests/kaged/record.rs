@@ -1,9 +1,9 @@
 //! What is kept of a compaction, of one that was nothing, and of one that was only tried.
 
 use super::{WINDOW, full, kaged, made};
-use epitome_core::{EntryId, Flag, Judgement, LogError, Outcome, Strategy, Tokens, Trigger};
+use epitome_core::{EntryId, Failure, Flag, Judgement, LogError, Outcome, Strategy, Tokens, Trigger};
 use epitome_engine::{EngineError, Event};
-use epitome_testbed::Bed;
+use epitome_testbed::{Bed, failed};
 
 /// A session of which every message is one that is kept.
 fn short() -> Bed {
@@ -21,6 +21,28 @@ fn k27_a_strategy_that_supersedes_nothing_leaves_no_record() {
     let why = "every message in view is one that is kept".into();
     let noop = Event::Noop { why, strategy: Strategy::Summarize };
     assert_eq!(bed.take_events().split_off(1), [noop]);
+}
+
+#[test]
+fn k27_the_event_names_the_strategy_that_ran_and_superseded_nothing() {
+    let mut bed = Bed::new("kaged", WINDOW);
+    let before = bed.talk(12, 1_000);
+    bed.assistant("ok");
+    let behind = bed.talk(10, 1_000);
+    for id in before.into_iter().chain(behind) {
+        bed.session.pin(id).expect("it is a message");
+    }
+    // Only `ok` could leave, and the line that says so is longer.
+    bed.model.always(failed(Failure::TimedOut));
+    let view = bed.in_view();
+    bed.take_events();
+    let step = bed.try_compact(Trigger::Threshold).expect("all is in memory");
+    let record = step.record.expect("one was asked for");
+    assert_eq!((bed.in_view(), bed.session.compactions()), (view, &[][..]));
+    let tried: Vec<Strategy> = record.fallbacks.iter().map(|fallback| fallback.strategy).collect();
+    assert_eq!((record.outcome.name(), tried), ("noop", vec![Strategy::Summarize]));
+    let why = "compacting would not make the context smaller".into();
+    assert_eq!(bed.take_events().split_off(1), [Event::Noop { why, strategy: Strategy::Drop }]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::{full, kaged, made};
 use epitome_core::{EntryId, Purpose, Slot, Strategy, SummaryInput, Tokens, Trigger};
 use epitome_engine::Event;
 use epitome_settings::prompts;
-use epitome_testbed::Bed;
+use epitome_testbed::{Bed, good};
 use std::sync::Arc;
 
 /// Goes back, or forward, to a message.
@@ -30,6 +30,23 @@ fn k10_twenty_older_messages_are_summarised_and_the_newest_stay() {
     let SummaryInput::Messages { messages, .. } = &request.body else { panic!("as messages") };
     let originals: Vec<_> = ids[1..21].iter().map(|&id| bed.original(id)).collect();
     assert_eq!(*messages, originals);
+}
+
+#[test]
+fn k10_a_summary_over_1500_tokens_is_not_taken() {
+    let made_of = |tokens: u64| {
+        let mut bed = kaged().bed();
+        bed.talk(50, 1_800);
+        let mut called = good(&bed.filler(tokens));
+        called.spent.output = Tokens(tokens);
+        bed.model.always(called);
+        let record = bed.compact(Trigger::Manual);
+        let given_up: Vec<String> = record.fallbacks.iter().map(|fallback| fallback.why.clone()).collect();
+        (made(Some(record)).strategy, given_up)
+    };
+    assert_eq!(made_of(1_500), (Strategy::Summarize, vec![]));
+    let why = "the summary takes 1,501, over its limit of 1,500".to_owned();
+    assert_eq!(made_of(1_501), (Strategy::Drop, vec![why]));
 }
 
 #[test]

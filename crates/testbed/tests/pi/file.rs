@@ -1,5 +1,6 @@
 //! What a compaction leaves in a session file of pi's.
 
+use epitome_core::policy::TranscriptEntry;
 use epitome_core::{Archive, Budget, EntryId, Measure, MemoryArchive, Policy, Record, Tokens, Trigger};
 use epitome_engine::{Assembly, Driver, Ports, Session, SessionOptions, SummaryModel, measure_for};
 use epitome_settings::{preset, prompts};
@@ -102,6 +103,9 @@ fn boundary(session: &Session, record: &Record) -> Boundary {
         read_files: paths(true),
         modified_files: paths(false),
         duration_ms: record.duration_ms,
+        turns: 0,
+        is_by_hook: false,
+        entry: TranscriptEntry::Boundary,
         record: None,
     }
 }

@@ -1,8 +1,10 @@
 //! pi, case by case: the tests' names begin with the number of the case they hold.
 //!
-//! # Cases that cannot hold
+//! # What is not held
 //! - p10: under `pi@0.58` alone: where nothing can be cut off, that version asks for a summary of nothing;
 //!   we say that there is nothing to compact, as later versions do, for it would make no room
+//! - p27: waits for navigation in pi's files: a branch summary's files stand in its text, and `details` of a
+//!   `branch_summary` that pi wrote are not read
 
 mod branch;
 mod cut;

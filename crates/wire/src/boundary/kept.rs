@@ -24,6 +24,7 @@ pub(crate) fn kept_tail(
 mod tests {
     use super::kept_tail;
     use crate::{Boundary, Conversation, FixedParts, Format, Originals};
+    use epitome_core::policy::TranscriptEntry;
     use epitome_core::{
         Author, Compaction, Entry, EntryId, Item, Log, Message, Role, SizeTable, Tail, Tokens, Trigger,
     };
@@ -41,6 +42,9 @@ mod tests {
             read_files: Vec::new(),
             modified_files: Vec::new(),
             duration_ms: 0,
+            turns: 0,
+            is_by_hook: false,
+            entry: TranscriptEntry::Boundary,
             record: None,
         }
     }

@@ -3,8 +3,10 @@
 use super::message::message_of;
 use super::record::{CompactMetadata, Record};
 use super::session::ClaudeSession;
+use crate::boundary::BoundaryMark;
 use crate::jsonl::{Field, JsonText, JsonlObject, Problems};
 use epitome_core::{CallId, Compaction, EntryId, Form, Tail};
+use serde::Deserialize;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -72,6 +74,19 @@ impl ClaudeSession<'_> {
         self.last = Some(id);
     }
 
+    /// One of ours behind the newest message: whatever hangs off that follows the summary from here on. Claude Code
+    /// itself does not go on from such a record, so one without our mark changes nothing.
+    pub(super) fn take_summary_message(&mut self, line: &str) {
+        let Ok(SummaryMessageRecord { content, epitome }) = serde_json::from_str(line) else { return };
+        let Some(follows) = self.last else { return };
+        let tail = if epitome.tail.is_empty() { Tail::Nothing } else { Tail::These(epitome.tail) };
+        let summary = Some(content.into());
+        let id = self.assembly.compact(Compaction { summary, tail, ..Compaction::default() }, None);
+        self.ups.push((id, follows));
+        self.stands.values_mut().filter(|stand| **stand == Some(follows)).for_each(|stand| *stand = Some(id));
+        self.last = Some(id);
+    }
+
     /// Whether this entry is a compaction that has no summary yet.
     fn is_bare(&mut self, id: EntryId) -> bool {
         self.assembly.compaction_mut(id).is_some_and(|compaction| compaction.summary.is_none())
@@ -129,6 +144,13 @@ fn with_unnamed(tail: Tail, mut unnamed: Vec<EntryId>, next: EntryId) -> Tail {
 const CLEARED: Form = Form { results: true, ..Form::WHOLE };
 /// An attachment that was cleared is shown no more.
 const GONE: Form = Form { left_out: true, ..Form::WHOLE };
+
+/// A `SummaryMessage` of ours.
+#[derive(Deserialize)]
+struct SummaryMessageRecord {
+    content: String,
+    epitome: BoundaryMark,
+}
 
 /// The records a boundary keeps, and those that move behind it with them.
 #[derive(Default)]

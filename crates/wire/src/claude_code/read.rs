@@ -3,6 +3,7 @@
 use super::message::QUEUE_OPERATION;
 use super::record::Record;
 use super::session::ClaudeSession;
+use super::shape::SUMMARY_MESSAGE;
 use crate::detect::DetectSample;
 use crate::jsonl::{JsonlObject, Problems, each_object};
 use crate::qwen_code::is_record as is_qwen_record;
@@ -68,6 +69,10 @@ impl FileReader<'_> {
             QUEUE_OPERATION => {
                 self.known += 1;
                 self.main.take_queue_operation(&record, object);
+            }
+            SUMMARY_MESSAGE => {
+                self.known += 1;
+                self.main.take_summary_message(object.text);
             }
             kind if ASIDES.contains(&kind) => self.known += 1,
             kind => {

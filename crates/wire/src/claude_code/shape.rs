@@ -1,9 +1,12 @@
-//! The two records of a compaction, field by field as Claude Code writes them.
+//! The records of a compaction, field by field: the two that Claude Code writes, and the one of its document.
 
 use crate::boundary::{Boundary, BoundaryMark};
 use epitome_core::Trigger;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+/// The type of the one record of its document.
+pub(super) const SUMMARY_MESSAGE: &str = "SummaryMessage";
 
 /// What every record of a session carries; taken over from its last one.
 #[derive(Serialize, Deserialize)]
@@ -169,6 +172,33 @@ pub(super) fn summary_line<'a>(
         uuid: &ids.summary,
         timestamp: &boundary.timestamp,
         envelope,
+        epitome: mark,
+    }
+}
+
+/// The one record of its document: it stands outside the chain, and only `epitome` says what it keeps.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SummaryMessageLine<'a> {
+    r#type: &'a str,
+    content: &'a str,
+    original_turns: usize,
+    tokens_saved: u64,
+    timestamp: &'a str,
+    epitome: &'a BoundaryMark,
+}
+
+/// The summary, with what it covers and saved.
+pub(super) fn summary_message_line<'a>(
+    boundary: &'a Boundary,
+    mark: &'a BoundaryMark,
+) -> SummaryMessageLine<'a> {
+    SummaryMessageLine {
+        r#type: SUMMARY_MESSAGE,
+        content: &boundary.summary,
+        original_turns: boundary.turns,
+        tokens_saved: boundary.tokens_before.less(boundary.tokens_after).0,
+        timestamp: &boundary.timestamp,
         epitome: mark,
     }
 }

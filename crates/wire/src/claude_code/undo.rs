@@ -1,6 +1,7 @@
 //! Finding the last compaction of a session file, to take it back.
 
 use super::record::Record;
+use super::shape::SUMMARY_MESSAGE;
 use crate::boundary::{BoundaryMark, BoundaryUndo, LastCompaction, take_back};
 use crate::jsonl::{JsonlObject, Problems, each_object};
 use crate::{ByteSource, ReadError};
@@ -39,6 +40,9 @@ impl Search {
             let logical = record.logical_parent_uuid.as_deref().filter(|uuid| self.uuids.contains(*uuid));
             let follows = logical.map(str::to_owned).or_else(|| self.newest.clone());
             self.found = Some(found(object, &record, follows));
+        } else if &*record.kind == SUMMARY_MESSAGE {
+            let ours = found(object, &record, self.newest.clone());
+            self.found = ours.original_bytes.is_some().then_some(ours).or(self.found.take());
         } else if *record.is_compact_summary == Some(true) {
             self.look_at_summary(object, &record);
         }

@@ -1,14 +1,16 @@
 //! Appending a compaction the way Claude Code does.
 
-use super::shape::{Envelope, RecordIds, boundary_line, summary_line};
+use super::shape::{Envelope, RecordIds, boundary_line, summary_line, summary_message_line};
 use crate::boundary::{Boundary, BoundaryMark, WriteError, begin_line, derive, kept_tail};
 use crate::jsonl::decoded;
 use crate::{ByteSource, Conversation, Format, Span, Transcript};
 use epitome_core::EntryId;
+use epitome_core::policy::TranscriptEntry;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The bytes that add a compaction to the end of `source`: a boundary record and the summary.
+/// The bytes that add a compaction to the end of `source`: a boundary record and the summary, or the one
+/// record of its document.
 ///
 /// Claude Code shows the summary, then the records kept, then what comes later; messages before the
 /// summary are refused.
@@ -28,6 +30,11 @@ pub(crate) fn append(
     let ids = RecordIds::new(&last, source.len(), &boundary.summary);
     let mark = BoundaryMark { tail: unnamed, ..BoundaryMark::new(source.len(), boundary.record.as_deref()) };
     let mut bytes = begin_line(source)?;
+    if boundary.entry == TranscriptEntry::SummaryMessage {
+        let mark = BoundaryMark { tail: kept_tail(conversation, boundary)?, ..mark };
+        write_line(&mut bytes, &summary_message_line(boundary, &mark));
+        return Ok(bytes);
+    }
     write_line(&mut bytes, &boundary_line(boundary, &ids, &last, follows, &kept, &mark));
     write_line(&mut bytes, &summary_line(boundary, &ids, &last, &mark));
     Ok(bytes)

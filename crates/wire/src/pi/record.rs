@@ -119,6 +119,8 @@ pub(super) struct UsageLine {
     pub cache_read: Field<u64>,
     #[serde(default)]
     pub cache_write: Field<u64>,
+    #[serde(default)]
+    pub total_tokens: Field<u64>,
 }
 
 object_values!(AnyMessage<'a>, BlockLine<'a>, Replacement<'a>, UsageLine);

@@ -297,11 +297,10 @@ impl<'m> PiSession<'m> {
 /// The normalised figures; none where all are zero, as on replies that were cut short.
 fn usage_of(line: UsageLine) -> Option<ReportedUsage> {
     let (cache_read, cache_write) = (line.cache_read.unwrap_or(0), line.cache_write.unwrap_or(0));
-    let usage = ReportedUsage {
-        prompt: line.input.unwrap_or(0).saturating_add(cache_read).saturating_add(cache_write),
-        output: line.output.unwrap_or(0),
-        cache_read,
-        cache_write,
-    };
+    let output = line.output.unwrap_or(0);
+    let parts = line.input.unwrap_or(0).saturating_add(cache_read).saturating_add(cache_write);
+    // pi goes by the total where there is one; less than its parts it cannot be.
+    let total = line.total_tokens.unwrap_or(0).saturating_sub(output);
+    let usage = ReportedUsage { prompt: parts.max(total), output, cache_read, cache_write };
     (usage != ReportedUsage::default()).then_some(usage)
 }

@@ -202,7 +202,7 @@ fn compaction_line<'a>(
         summary: bare_summary(&boundary.summary),
         tokens_before: boundary.tokens_before.0,
         details: Details { read_files: &boundary.read_files, modified_files: &boundary.modified_files },
-        from_hook: session.has_ids.then_some(false),
+        from_hook: session.has_ids.then_some(boundary.is_by_hook),
         epitome: mark,
     }
 }

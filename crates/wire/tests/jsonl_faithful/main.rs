@@ -6,6 +6,7 @@ mod codex;
 mod damage;
 mod pi;
 
+use epitome_core::policy::TranscriptEntry;
 use epitome_core::{Block, Context, EntryId, Image, Measure, Message, ResultPart, Tail, Tokens, Trigger};
 use epitome_wire::{Boundary, Format, Transcript, append};
 use std::sync::Arc;
@@ -93,6 +94,9 @@ fn boundary(first: EntryId) -> Boundary {
         read_files: Vec::new(),
         modified_files: Vec::new(),
         duration_ms: 1,
+        turns: 0,
+        is_by_hook: false,
+        entry: TranscriptEntry::Boundary,
         record: None,
     }
 }

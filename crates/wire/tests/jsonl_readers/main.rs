@@ -3,6 +3,7 @@
 
 mod shapes;
 
+use epitome_core::policy::TranscriptEntry;
 use epitome_core::{
     Archive, Author, CallId, Compaction, Context, Cut, Entry, EntryId, Image, Keep, Measure, MeasuredItem,
     Message, Role, Tail, Tokens, Trigger, find_cut,
@@ -216,6 +217,9 @@ fn boundary(transcript: &Transcript) -> Boundary {
         read_files: vec!["src/a.rs".into()],
         modified_files: vec!["src/b.rs".into()],
         duration_ms: 12,
+        turns: 0,
+        is_by_hook: false,
+        entry: TranscriptEntry::Boundary,
         record: Some(r#"{"outcome":"done"}"#.into()),
     }
 }

@@ -1,6 +1,7 @@
 //! Small files of every format, cut from real ones.
 
 use crate::{CORPUS, Quarter, read_as};
+use epitome_core::policy::TranscriptEntry;
 use epitome_core::{
     Author, Compaction, Context, Edit, EntryId, Flag, Form, Judgement, Log, Mark, Message, MessageView, Role,
     Tail, Tokens, UsageMark,
@@ -113,6 +114,9 @@ fn compact(seed: &Seed) -> Seed {
         read_files: vec!["a.rs".into()],
         modified_files: Vec::new(),
         duration_ms: 1,
+        turns: 0,
+        is_by_hook: false,
+        entry: TranscriptEntry::Boundary,
         record: None,
     };
     let behind = append(&transcript, 0, &seed.bytes, &boundary).expect("a seed has messages");

@@ -213,6 +213,9 @@ fn boundary(compacted: &CompactedConversation) -> Option<Boundary> {
         read_files: paths(|last| last == Operation::Read),
         modified_files: paths(|last| last != Operation::Read),
         duration_ms: record.duration_ms,
+        turns: change.turns,
+        is_by_hook: record.is_by_hook(),
+        entry: compacted.session.policy().rebuild.entry,
         record: Some(brief(record)?.to_string().into()),
     })
 }
