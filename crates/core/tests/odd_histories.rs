@@ -15,12 +15,15 @@ use proptest::test_runner::RngSeed;
 use std::collections::HashSet;
 use world::{Asked, Others, Session, axes, odd_histories, others};
 
-/// How many histories each property sees; the same ones each time unless somebody asks for a number.
+/// How many properties there are.
+const PROPERTIES: u32 = 6;
+
+/// In all properties together three thousand histories, the same ones each time unless somebody asks for a number.
 #[expect(clippy::disallowed_methods, reason = "whoever runs the tests says how many cases")]
 fn cases() -> ProptestConfig {
     let asked = std::env::var("EPITOME_CASES").ok().and_then(|cases| cases.parse::<u32>().ok());
     let rng_seed = if asked.is_some() { RngSeed::Random } else { RngSeed::Fixed(2027) };
-    ProptestConfig { cases: asked.unwrap_or(500), rng_seed, ..ProptestConfig::default() }
+    ProptestConfig { cases: asked.unwrap_or(3_000) / PROPERTIES, rng_seed, ..ProptestConfig::default() }
 }
 
 fn asked() -> impl Generate<Value = Asked> {

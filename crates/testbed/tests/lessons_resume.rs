@@ -125,6 +125,13 @@ fn l106_what_compactions_write_grows_by_their_number_and_not_by_the_history() {
     // The ledger grows with the files there are, not with what was said.
     let size = |(mark, line): &(&Mark, Vec<u8>)| line.len() - ledger_bytes(mark);
     let sizes: Vec<usize> = lines.iter().map(size).collect();
+    let listed = |(_, line): &(&Mark, Vec<u8>)| {
+        let line: serde_json::Value = serde_json::from_slice(line).expect("it is a line");
+        let record = &line["mark"]["record"];
+        ["superseded", "dropped", "kept"].map(|name| record[name].as_array().expect("a list").len())
+    };
+    let runs: usize = lines.iter().flat_map(listed).max().expect("there are some");
+    assert!(runs <= 24, "{runs} of {} messages", bed.session.history().len());
     let (early, late) = (sizes[2..6].iter().sum::<usize>(), sizes[8..].iter().sum::<usize>());
     assert!(sizes.len() == 12 && late < early * 5 / 4, "{sizes:?}");
 }
