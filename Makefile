@@ -3,7 +3,7 @@
 CARGO ?= cargo
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
-.PHONY: run test lint lean packages fmt bench retention test-doors test-sdk replay-matrix cases deny fuzz clean
+.PHONY: run test lint lean packages fmt bench retention test-doors test-sdk replay-matrix cases deny mutants fuzz clean
 
 run:
 	$(CARGO) build --release -p epitome
@@ -61,6 +61,11 @@ cases:
 
 deny:
 	./tests/deny.sh
+
+# A seeded sample of mutants of each module, built and tested one by one; needs cargo-mutants. docs/reference/mutants.md.
+# `make mutants ARGS="--group core --sample 10 --seed 7 --shard 0/4"`.
+mutants:
+	./tests/mutants.py $(ARGS)
 
 # Each reader, a minute each; needs cargo-fuzz.
 fuzz:

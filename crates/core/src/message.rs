@@ -197,6 +197,18 @@ impl Message {
         })
     }
 
+    /// What it carries and we do not read.
+    pub fn opaque(&self) -> impl Iterator<Item = &Opaque> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Opaque(opaque) => Some(opaque),
+            Block::Text { .. }
+            | Block::Thinking { .. }
+            | Block::Call(_)
+            | Block::Result(_)
+            | Block::Image(_) => None,
+        })
+    }
+
     /// The results it brings.
     pub fn results(&self) -> impl Iterator<Item = &ToolResult> {
         self.blocks.iter().filter_map(|block| match block {

@@ -3,6 +3,7 @@
 //! that nothing said in a session can end its own frame. The rest of a request is
 //! `machine::wording`'s.
 
+use crate::facts::SECRET;
 use crate::plain_text::{Wording, ends, render};
 use crate::policy::{Clip, Markers, Pictures, SummaryRule};
 use crate::{
@@ -79,7 +80,7 @@ impl TranscriptWriter<'_, '_> {
             Markers::Ids => "\n",
             Markers::Upper | Markers::Colon | Markers::Short => "\n\n",
         };
-        let mut text = opened(&(self.harmless)(&render(message, &mut marked, separator)));
+        let mut text = self.screened(&render(message, &mut marked, separator));
         if self.rule.markers == Markers::Ids && !text.is_empty() {
             text = format!("[{id} {}]\n{text}", speaker(message));
         }
@@ -141,11 +142,10 @@ impl TranscriptWriter<'_, '_> {
         for block in &message.blocks {
             match block {
                 Block::Text { text } => {
-                    let (text, was_cut) = self.within(opened(&(self.harmless)(text)));
+                    let (text, was_cut) = self.within(self.screened(text));
                     is_cut |= was_cut;
                     blocks.push(Block::text(text));
                 }
-                Block::Thinking { .. } if !self.rule.thinking => {}
                 Block::Image(image) => match self.rule.images {
                     Pictures::Sent => blocks.push(block.clone()),
                     Pictures::Label | Pictures::Dropped => {
@@ -154,15 +154,37 @@ impl TranscriptWriter<'_, '_> {
                 },
                 Block::Result(result) => {
                     let (text, was_cut) = self.result_text(result);
-                    let (text, is_shortened) = self.within((self.harmless)(&text));
+                    let (text, is_shortened) = self.within(self.screened(&text));
                     is_cut |= was_cut || is_shortened;
                     let parts = vec![ResultPart::Text { text: text.into() }];
                     blocks.push(Block::Result(ToolResult { parts, ..result.clone() }));
                 }
-                Block::Thinking { .. } | Block::Call(_) | Block::Opaque(_) => blocks.push(block.clone()),
+                Block::Call(call) => {
+                    let input = self.screened(&call.input).into();
+                    blocks.push(Block::Call(Call { input, ..call.clone() }));
+                }
+                // Sealed and read by nobody here: passed on whole, or left out whole.
+                Block::Thinking { text, .. } => {
+                    let is_told = self.rule.thinking && !self.holds_secret(text);
+                    blocks.extend(is_told.then(|| block.clone()));
+                }
+                Block::Opaque(opaque) if self.holds_secret(&opaque.json) => {
+                    blocks.push(Block::text(format!("[{}]", opaque.kind)));
+                }
+                Block::Opaque(_) => blocks.push(block.clone()),
             }
         }
         (blocks, is_cut)
+    }
+
+    /// A text without secrets, in which nothing passes for a frame.
+    fn screened(&self, text: &str) -> String {
+        opened(&(self.harmless)(text))
+    }
+
+    fn holds_secret(&self, text: &str) -> bool {
+        let count = |text: &str| text.matches(SECRET).count();
+        count(&(self.harmless)(text)) > count(text)
     }
 }
 

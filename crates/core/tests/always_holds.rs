@@ -3,7 +3,7 @@
 //!
 //! `EPITOME_CASES=1000000 cargo test -p epitome-core --release --test always_holds` runs more.
 
-#[allow(dead_code, reason = "the other tests of it need more")]
+#[allow(dead_code, unused_imports, reason = "the other tests of it need more")]
 mod world;
 
 use epitome_core::{
@@ -14,7 +14,7 @@ use proptest::prelude::{
 };
 use proptest::test_runner::RngSeed;
 use std::collections::HashSet;
-use world::{Asked, CountingArchive, Session, histories, others};
+use world::{Asked, Axes, CountingArchive, Session, histories, others};
 
 /// How many properties there are.
 const PROPERTIES: u32 = 16;
@@ -47,6 +47,7 @@ fn asked() -> impl Generate<Value = Asked> {
             is_long,
             has_target: true,
             others,
+            axes: Axes::default(),
         },
     )
 }

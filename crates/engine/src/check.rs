@@ -189,12 +189,13 @@ impl Session {
         let Some(usage) = self.timeline().usage() else { return (count, FigureSource::Count) };
         let slots = self.context().slots().len();
         let since = self.context().tokens_between(usage.slots.min(slots), slots);
-        let hybrid = usage.mark.tokens + since;
+        let told = usage.mark.tokens.less(self.timeline().freed_since(usage, self.budget().fixed));
+        let hybrid = told + since;
         match self.policy().trigger.measure {
             MeasureBy::Count => (count, FigureSource::Count),
             // Of a newer call nobody knows what it took: then what came since is counted.
             MeasureBy::Usage if self.has_reply_since(usage.slots) => (hybrid, FigureSource::Hybrid),
-            MeasureBy::Usage => (usage.mark.tokens, FigureSource::Usage),
+            MeasureBy::Usage => (told, FigureSource::Usage),
             MeasureBy::Hybrid => (hybrid, FigureSource::Hybrid),
             MeasureBy::Floor if hybrid >= count => (hybrid, FigureSource::Hybrid),
             MeasureBy::Floor => (count, FigureSource::Count),

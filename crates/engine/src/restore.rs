@@ -6,7 +6,7 @@ use crate::ports::Restorer;
 use crate::session::Session;
 use epitome_core::ledger::Ledger;
 use epitome_core::policy::{LargerFile, RestoreRule};
-use epitome_core::{Conclusion, Effect, Measure, RestoreReport, Tokens};
+use epitome_core::{Conclusion, Effect, Measure, RestoreReport, Tokens, fence};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -145,13 +145,15 @@ impl RestorePage<'_> {
     }
 
     fn add(&mut self, piece: &str) -> bool {
-        let size = self.measure.text(piece) + JOINTS;
+        // What a file says must not open or close a frame of ours.
+        let piece = fence::escape(piece);
+        let size = self.measure.text(&piece) + JOINTS;
         if size > self.room {
             return false;
         }
         self.room = self.room.less(size);
         self.text.push_str("\n\n");
-        self.text.push_str(piece);
+        self.text.push_str(&piece);
         true
     }
 }

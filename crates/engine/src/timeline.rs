@@ -26,8 +26,10 @@ pub struct Timeline {
     breaker: Breaker,
     tally: ViewTally,
     usage: Option<UsageAnchor>,
-    /// The newest mark that changed what is in view: usage that was told before it is of another context.
+    /// The newest mark that changed what is in view, edits apart: usage that was told before it is of another context.
     rebuilt_at: Option<EntryId>,
+    /// The newest edit: of usage that was told before it, what it freed is no longer taken.
+    edited_at: Option<EntryId>,
     /// The newest pass in use; see [`Timeline::newest_pass`].
     newest_pass: Option<EntryId>,
     /// Compactions and edits that this path does without; see [`Timeline::set_ignored`].
@@ -39,6 +41,8 @@ pub struct Timeline {
 /// The provider's usage of the newest call, and where the context stood then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UsageAnchor {
+    /// Its entry.
+    pub id: EntryId,
     /// What it said, beside our own count.
     pub mark: UsageMark,
     /// Slots in view when the reply had been taken up.
@@ -75,6 +79,7 @@ impl Timeline {
             tally: ViewTally::default(),
             usage: None,
             rebuilt_at: None,
+            edited_at: None,
             newest_pass: None,
             ignored: Arc::default(),
             whole: Tokens::ZERO,
@@ -143,9 +148,8 @@ impl Timeline {
         let Some(entry) = log.get(id) else { return };
         self.breaker.take(entry, lens.guard);
         if rebuilds(entry) {
-            self.rebuilt_at = self.rebuilt_at.max(Some(id));
             self.newest_pass = self.newest_pass.max(Some(pass_of(entry).unwrap_or(id)));
-            self.usage = None;
+            self.note_usage_of_another(id, matches!(entry, Entry::Mark(Mark::Edit { .. })));
         }
         match entry {
             Entry::Message(_) => {
@@ -163,7 +167,7 @@ impl Timeline {
                 let is_known = *mark != UsageMark::default();
                 let is_ours = is_known && (mark.model.is_empty() || *mark.model == *lens.model);
                 let is_of_this_context = Some(id) > self.rebuilt_at;
-                let anchor = || UsageAnchor { mark: mark.clone(), slots };
+                let anchor = || UsageAnchor { id, mark: mark.clone(), slots };
                 self.usage = (is_ours && is_of_this_context).then(anchor);
             }
             Entry::Mark(
@@ -181,6 +185,21 @@ impl Timeline {
                 | Mark::Reset,
             )
             | Entry::Note { .. } => {}
+        }
+    }
+
+    /// What was told of the context before a pass is told of another one now. An edit shows the same messages, and what it
+    /// freed can be taken off; were the figure given up, a policy that prunes each turn would never go by it.
+    fn note_usage_of_another(&mut self, pass: EntryId, is_edit: bool) {
+        if is_edit {
+            self.edited_at = self.edited_at.max(Some(pass));
+            if let Some(mut usage) = self.usage.take() {
+                usage.slots = self.slots_up_to(self.log.parent(usage.id));
+                self.usage = Some(usage);
+            }
+        } else {
+            self.rebuilt_at = self.rebuilt_at.max(Some(pass));
+            self.usage = None;
         }
     }
 
@@ -346,6 +365,12 @@ impl Timeline {
 
     pub(crate) fn usage(&self) -> Option<&UsageAnchor> {
         self.usage.as_ref()
+    }
+
+    /// What edits have freed, by our count, of a context that the provider told the usage of; `fixed` stands before it.
+    pub(crate) fn freed_since(&self, usage: &UsageAnchor, fixed: Tokens) -> Tokens {
+        let left = fixed + self.context.tokens_between(0, usage.slots.min(self.context.slots().len()));
+        if self.edited_at > Some(usage.id) { usage.mark.counted.less(left) } else { Tokens::ZERO }
     }
 
     /// The newest entry that changed what is in view, the same whoever derives it; one that was made on another path

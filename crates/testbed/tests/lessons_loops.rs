@@ -5,13 +5,14 @@
 //!
 //! - l2: a restart of the whole program comes with the store; here the log is opened again.
 
-use epitome_core::policy::{LastResort, PruneWhen};
+use epitome_core::policy::{LastResort, MeasureBy, PruneWhen};
 use epitome_core::{
     Budget, CallCost, CallResult, CheckpointView, Decision, Failure, Fallback, Floor, Outcome, PlanChanges,
     Strategy, SummaryRequest, Tokens, Trigger, Verdict,
 };
 use epitome_engine::{BoxFuture, Event, FigureSource, Operator, Permission, Recovery};
 use epitome_testbed::{Bed, Maker, TestHook, change, failed, good, now, word};
+use epitome_tokens::Usage;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -140,6 +141,57 @@ fn l5_pruning_each_turn_does_not_keep_a_compaction_from_coming() {
         compacted += usize::from(matches!(event, Event::Completed { .. }));
     }
     assert!(pruned > 10 && compacted > 0, "{pruned} pruned, {compacted} compacted");
+}
+
+#[test]
+fn l5_with_pruning_each_turn_what_the_provider_counts_still_counts() {
+    let maker = Maker::new("default", WINDOW).no_model().set(|settings| {
+        settings.prune.when = PruneWhen::Check;
+        settings.trigger.measure = MeasureBy::Hybrid;
+    });
+    let mut bed = maker.bed();
+    let (mut pruned, mut figures) = (0, Vec::new());
+    for _ in 0..12 {
+        let text = bed.filler(400);
+        bed.user(&text);
+        bed.exchange("read", r#"{"path":"a.txt"}"#, &text);
+        // The provider counts half as much again as we do.
+        let counted = bed.session.context().tokens();
+        let usage = Usage { prompt: counted.0 * 3 / 2, ..Usage::default() };
+        bed.session.record_usage(usage).expect("all is in memory");
+        let record = bed.prepare();
+        let freed = counted.less(bed.session.context().tokens());
+        pruned += usize::from(record.is_some_and(|record| word(&record) == "pruned"));
+        figures.push((bed.session.figure(), Tokens(usage.prompt).less(freed)));
+    }
+    assert!(pruned > 3, "{pruned}");
+    for (figure, told) in figures {
+        assert_eq!(figure, (told, FigureSource::Hybrid));
+    }
+    assert_eq!(bed.reopened().figure(), bed.session.figure());
+}
+
+#[test]
+fn l5_a_refusal_right_after_a_pruning_is_still_made_room_for() {
+    let maker = Maker::new("default", WINDOW).no_model().set(|settings| {
+        settings.prune.when = PruneWhen::Check;
+        settings.prune.protect = Some("20%".parse().expect("a threshold"));
+        settings.prune.saving_min = Tokens(50);
+    });
+    let mut bed = maker.bed();
+    for _ in 0..20 {
+        let text = bed.filler(400);
+        bed.user(&text);
+        bed.exchange("read", r#"{"path":"a.txt"}"#, &text);
+    }
+    assert_eq!(bed.prepare().map(|record| word(&record)), Some("pruned"));
+    let before = bed.session.context().tokens();
+    let step = match bed.recover(Some(1_000)) {
+        Recovery::Retry(step) => step,
+        Recovery::Surface { why, .. } => panic!("nothing was done: {why}"),
+    };
+    assert_eq!(step.record.map(|record| word(&record)), Some("compacted"));
+    assert!(bed.session.context().tokens() + Tokens(1_000) <= before);
 }
 
 #[test]
@@ -282,6 +334,22 @@ fn l13_a_reserve_is_at_most_a_share_of_the_window() {
         }
         assert!(compactions <= 3, "{preset} compacted {compactions} times in 30 steps");
     }
+}
+
+#[test]
+fn l14_what_a_summary_call_used_would_be_believed_if_it_were_the_sessions() {
+    // No more than our count of the session before, and over the trigger: nothing in the figure itself gives it away.
+    let mut bed = due(Maker::new("default", WINDOW));
+    let CallResult { result, .. } = good("## Goal\nship it\n\n## Next Steps\n- go on");
+    let spent = CallCost { calls: 1, input: Tokens(17_500), output: Tokens(100), ..CallCost::default() };
+    bed.model.always(CallResult { result, spent });
+    let record = bed.prepare().expect("it is due");
+    assert_eq!(bed.session.figure(), (record.tokens_after, FigureSource::Count));
+    bed.assistant("on we go");
+    let usage = Usage { prompt: bed.session.context().tokens().0, ..Usage::default() };
+    bed.session.record_usage(usage).expect("all is in memory");
+    assert_eq!(bed.session.figure(), (Tokens(usage.prompt), FigureSource::Hybrid));
+    assert!(bed.prepare().is_none());
 }
 
 #[test]

@@ -279,6 +279,24 @@ fn l102_at_a_hundred_and_one_percent_a_failing_summariser_does_not_let_the_reque
 }
 
 #[test]
+fn l102_whoever_would_rather_go_on_may_not_where_the_request_cannot_be_sent() {
+    let presets = ["default", "aura", "pi", "claude-code", "operator-use", "omp@17", "omp@18"];
+    for (preset, messages) in presets.into_iter().flat_map(|preset| [(preset, 98), (preset, 101)]) {
+        let maker = Maker::new(preset, WINDOW).set(|settings| {
+            settings.strategy = vec![Strategy::Summarize];
+            settings.guard.last = LastResort::Abandon;
+            settings.summary.else_embedded = false;
+        });
+        let mut bed = session(maker, messages);
+        bed.model.always(failed(Failure::Broken("connection reset".into())));
+        let outcome = word(&bed.compact(Trigger::Threshold));
+        let is_sent = bed.session.check().tokens <= Tokens(WINDOW);
+        let expected = if messages < 100 { "abandoned" } else { "compacted" };
+        assert_eq!((outcome, is_sent), (expected, true), "{preset} at {messages} %");
+    }
+}
+
+#[test]
 fn l103_two_triggers_at_once_compact_once() {
     let mut bed = session(Maker::new("default", WINDOW), 80);
     assert_eq!(bed.session.check().trigger, Some(Trigger::Threshold));

@@ -6,13 +6,14 @@
 //!   that a session's own state does not grow with what left view.
 
 use epitome_core::{
-    Archive, Change, Compaction, Entry, EntryId, Log, Message, Opaque, Role, Stop, Strategy, SummaryReply,
-    Tail, Tokens, Trigger,
+    Archive, Author, Change, Compaction, Entry, EntryId, Log, Mark, Message, Opaque, Role, Stop, Strategy,
+    SummaryReply, Tail, Tokens, Trigger,
 };
-use epitome_engine::Session;
-use epitome_testbed::{Bed, Maker, Quarter, change, good, word};
-use epitome_wire::Format;
+use epitome_engine::store::{MemoryStore, Store, TenantId};
+use epitome_engine::{Engine, HashedMessages, Session};
+use epitome_testbed::{Bed, Maker, Quarter, change, good, now, word};
 use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
+use epitome_wire::{Format, native};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -91,16 +92,46 @@ fn l105_a_transcript_whose_parent_was_never_written_is_read_all_the_same() {
     assert!(said.contains(&"last".to_owned()), "{said:?}");
 }
 
+/// Where each message went, by the record of a compaction.
+fn places(mark: &Mark) -> [Vec<EntryId>; 3] {
+    let Mark::Compaction { record, .. } = mark else { panic!("not {mark:?}") };
+    let Change { superseded, dropped, kept, .. } = record.change().expect("something was changed");
+    [superseded, dropped, kept].map(Clone::clone)
+}
+
+fn ledger_bytes(mark: &Mark) -> usize {
+    let Mark::Compaction { record, .. } = mark else { panic!("not {mark:?}") };
+    let ledger = &record.change().expect("something was changed").ledger;
+    serde_json::to_vec(ledger).expect("it is JSON").len()
+}
+
 #[test]
 fn l106_what_compactions_write_grows_by_their_number_and_not_by_the_history() {
     let mut bed = Maker::new("default", WINDOW).no_model().bed();
     for _ in 0..12 {
         until_compacted(&mut bed);
     }
-    let sizes: Vec<usize> = compactions(&bed)
-        .into_iter()
-        .map(|compaction| serde_json::to_string(compaction).expect("an entry is JSON").len())
-        .collect();
+    // As it is written to a file, with its record.
+    let lines = bed.session.compactions().iter().map(|&id| {
+        let log = bed.session.log();
+        let mark = log.mark_of(id).expect("it is a compaction");
+        (mark, native::mark_line(1, 0, log.parent(id), mark))
+    });
+    let lines: Vec<(&Mark, Vec<u8>)> = lines.collect();
+    for (mark, line) in &lines {
+        let read: native::AddedLine = serde_json::from_slice(line).expect("it is a line");
+        assert_eq!(places(&read.mark.map(Mark::from).expect("it is a mark")), places(mark));
+    }
+    // The ledger grows with the files there are, not with what was said.
+    let size = |(mark, line): &(&Mark, Vec<u8>)| line.len() - ledger_bytes(mark);
+    let sizes: Vec<usize> = lines.iter().map(size).collect();
+    let listed = |(_, line): &(&Mark, Vec<u8>)| {
+        let line: serde_json::Value = serde_json::from_slice(line).expect("it is a line");
+        let record = &line["mark"]["record"];
+        ["superseded", "dropped", "kept"].map(|name| record[name].as_array().expect("a list").len())
+    };
+    let runs: usize = lines.iter().flat_map(listed).max().expect("there are some");
+    assert!(runs <= 24, "{runs} of {} messages", bed.session.history().len());
     let (early, late) = (sizes[2..6].iter().sum::<usize>(), sizes[8..].iter().sum::<usize>());
     assert!(sizes.len() == 12 && late < early * 5 / 4, "{sizes:?}");
 }
@@ -164,11 +195,20 @@ fn l109_the_middle_of_three_compactions_is_undone_and_so_is_the_last() {
 
 #[test]
 fn l110_a_prompt_is_in_the_log_before_anyone_answers_it() {
-    let mut bed = Bed::new("default", WINDOW);
-    let prompt = bed.user("please fix the parser");
-    let session = reopened(&bed, bed.session.log().len());
-    let in_view: Vec<EntryId> = session.context().message_slots().map(|(id, ..)| id).collect();
-    assert_eq!(in_view, [prompt]);
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let message = Message::text(Role::User, Author::Person, "please fix the parser");
+    let arrival = || HashedMessages { messages: vec![(message.clone(), None)] };
+    let session = {
+        // The process ends right after: nobody was asked, and nothing was closed.
+        let engine = Engine::new(store.clone());
+        let session = now(engine.create(TenantId::LOCAL)).expect("there is room");
+        now(engine.append(session, None, arrival())).expect("there is room");
+        session
+    };
+    let stored = now(store.open(session)).expect("it is there");
+    let originals = now(store.originals(session, &[EntryId(0)])).expect("they are there");
+    assert_eq!((stored.leaf, stored.log.len()), (Some(EntryId(0)), 1));
+    assert_eq!(originals, [Arc::new(message.clone())]);
 }
 
 #[test]

@@ -101,6 +101,25 @@ fn l32_a_prohibition_is_there_word_for_word_after_ten_compactions() {
 }
 
 #[test]
+fn l32_a_prohibition_of_400000_tokens_ago_is_read_and_so_is_what_was_done_then() {
+    let mut bed = Maker::new("default", 2_000_000).no_model().bed();
+    bed.user("begin");
+    let rule = "Never run the migration against the production database.";
+    bed.user(rule);
+    bed.user("go on until it is done");
+    bed.exchange("write", r#"{"path":"src/far.rs","content":"fn main() {}"}"#, "ok");
+    for _ in 0..200 {
+        let text = bed.filler(2_000);
+        bed.exchange("bash", r#"{"command":"make"}"#, &text);
+    }
+    let made = change(Some(bed.compact(Trigger::Manual)));
+    let summary = made.summary.expect("there is one");
+    assert!(summary.contains(rule), "{summary}");
+    assert!(made.ledger.files.iter().any(|file| &*file.path == "src/far.rs"), "{:?}", made.ledger.files);
+    assert!(summary.contains("src/far.rs"), "{summary}");
+}
+
+#[test]
 fn l33_a_summary_without_the_rule_leaves_the_rule_in_view() {
     let mut bed = Bed::new("default", WINDOW);
     bed.user("begin");

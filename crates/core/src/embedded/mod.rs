@@ -72,8 +72,11 @@ pub fn ledger(material: &Material<'_>) -> Ledger {
 /// pointers to nowhere broken.
 pub(crate) fn harmless(material: &Material<'_>) -> impl Fn(&str) -> String + use<> {
     let mut secrets = Secrets::default();
+    material.previous.iter().for_each(|text| secrets.learn(text));
     for (_, message) in material.superseded {
         passages(message).iter().for_each(|passage| secrets.learn(&passage.text));
+        // Nothing is quoted from these, and yet a summariser may be handed them as they are.
+        message.opaque().for_each(|opaque| secrets.learn(&opaque.json));
     }
     let pointers: HashSet<EntryId> = material.addressable.iter().copied().collect();
     move |text: &str| Escape { pointers: &pointers, secrets: &secrets }.apply(text)

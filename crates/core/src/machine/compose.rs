@@ -4,7 +4,7 @@
 use crate::facts::{self, Voice};
 use crate::ledger::{FileRecord, Ledger};
 use crate::policy::{FileList, RebuildRule};
-use crate::{Author, EntryId, Material};
+use crate::{Author, EntryId, Material, embedded};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -37,13 +37,13 @@ impl Prose<'_> {
     }
 }
 
-/// The prose, screened already, with what `rebuild` adds to it, facts apart.
+/// The prose with what `rebuild` adds to it, facts apart, made `harmless`.
 pub(super) fn compose(
     prose: &str,
     rebuild: &RebuildRule,
     ledger: &Ledger,
-    inject: &[String],
     material: &Material<'_>,
+    harmless: &dyn Fn(&str) -> String,
 ) -> String {
     let mut text = mark_quotes(prose, material);
     if rebuild.coverage {
@@ -52,12 +52,15 @@ pub(super) fn compose(
     if rebuild.todos {
         text.push_str(&todos(ledger));
     }
+    let mut text = harmless(&text);
+    // Of what stays in view the calls themselves can be seen.
+    let gone = || embedded::ledger(&Material { visible: &[], ..*material });
     text.push_str(&match rebuild.files {
         FileList::None => String::new(),
-        FileList::Lists => lists(ledger),
-        FileList::Tree => tree(ledger),
+        FileList::Lists => lists(&gone()),
+        FileList::Tree => tree(&gone()),
     });
-    with_injected(text, inject)
+    text
 }
 
 /// The text with what hooks put behind it.
@@ -141,7 +144,7 @@ fn uncovered(summary: &str, material: &Material<'_>) -> String {
         let asked = words(&text);
         let found = asked.iter().filter(|word| known.contains(*word)).count();
         if found * 2 < asked.len() {
-            missing.push(format!("\n- {id}: {}", text.split_whitespace().collect::<Vec<_>>().join(" ")));
+            missing.push(format!("\n- {id}: {}", text.trim()));
         }
     }
     if missing.is_empty() {

@@ -2,7 +2,7 @@
 //! from the last, and all of them together limited.
 
 use super::Next;
-use super::compose::{Prose, compose};
+use super::compose::{Prose, compose, with_injected};
 use super::embedded_question::{CandidateSummary, EmbeddedQuestion, NoSummary};
 use super::gate::{self, Bounds};
 use super::parts::{self, MaterialPart};
@@ -289,8 +289,8 @@ impl<'a> ModelQuestion<'a> {
         let history = self.history.clone().or_else(|| self.kept_on());
         let prose = Prose { history: history.as_deref(), prefix: self.prefix.as_deref() }.joined();
         let ledger = self.ledger.clone();
-        let prose = (self.harmless)(&prose);
-        let mut text = compose(&prose, rebuild, &ledger, &self.ask.plan.changes.inject, &material);
+        let text = compose(&prose, rebuild, &ledger, &material, &*self.harmless);
+        let mut text = with_injected(text, &self.ask.plan.changes.inject);
         let mut notes = Vec::new();
         if rebuild.facts {
             let room = self.ask.model_budget().less(self.job().measure.text(&text));

@@ -77,7 +77,7 @@ impl<'a> ModelQuestion<'a> {
             text.push_str(&format!("\n\nAlso mind: {guidance}"));
         }
         if job.policy.rebuild.todos && self.is_last_of_history(part.purpose) {
-            text.push_str(&todos(&self.ledger));
+            text.push_str(&(self.harmless)(&todos(&self.ledger)));
         }
         if let Some(complaint) = &self.retry.complaint {
             text.push_str(&format!(
@@ -125,7 +125,7 @@ impl<'a> ModelQuestion<'a> {
             self.previous().filter(|_| is_first && self.job().policy.summary.previous == Previous::Message)
         };
         if let Some(previous) = self.carried(part.purpose).or_else(as_message) {
-            text.push_str(&format!("\n\n<previous-summary>\n{}\n</previous-summary>", opened(&previous)));
+            text.push_str(&format!("\n\n{}", self.enclosed(&previous)));
         }
         text.push_str(&format!("\n\n{instruction}"));
         Ok((SummaryInput::Text(text.into()), script.cut))
@@ -140,11 +140,17 @@ impl<'a> ModelQuestion<'a> {
         let mut messages = script.made;
         let carried = self.history.clone().or_else(|| self.previous());
         if let Some(previous) = carried.filter(|_| part.purpose != Purpose::TurnPrefix) {
-            let text = format!("<previous-summary>\n{}\n</previous-summary>", opened(&previous));
+            let text = self.enclosed(&previous);
             let first = crate::Message::text(crate::Role::User, crate::Author::Harness, text);
             messages.insert(0, first.into());
         }
         Ok((SummaryInput::Messages { messages, instruction: instruction.into() }, script.cut))
+    }
+
+    /// A summary to build on, in its frame. Who wrote it may have screened nothing.
+    fn enclosed(&self, previous: &str) -> String {
+        let text = opened(&(self.harmless)(previous));
+        format!("<previous-summary>\n{text}\n</previous-summary>")
     }
 
     pub(super) fn writer<T>(

@@ -28,6 +28,45 @@ pub(crate) enum Act {
     Calls(Vec<Option<usize>>, Order),
     /// The model makes calls, one after the other, whose results are giants of these sizes.
     Floods(Vec<usize>),
+    /// Something that formats and providers allow and few agents do, of so many bytes.
+    Odd(Oddity, usize),
+}
+
+/// What few agents do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Oddity {
+    /// A result comes in a message of the person's, beside a text.
+    ResultBesideText,
+    /// A result is an error, with a picture.
+    FailsWithPicture,
+    /// A result answers no call.
+    Orphan,
+    /// A result comes after the next reply.
+    Late,
+    /// Text, sealed reasoning and a call in one message.
+    Reasons,
+    /// A text that no byte may be cut out of: scripts beyond ASCII, pictures in letters.
+    Scripts,
+    /// A rule, numbers, ids and a path.
+    Rules,
+    /// A key, in what is said and in a call.
+    Secret,
+    /// A list of todos is written.
+    Todos,
+}
+
+impl Oddity {
+    const ALL: [Self; 9] = [
+        Self::ResultBesideText,
+        Self::FailsWithPicture,
+        Self::Orphan,
+        Self::Late,
+        Self::Reasons,
+        Self::Scripts,
+        Self::Rules,
+        Self::Secret,
+        Self::Todos,
+    ];
 }
 
 /// How the results of parallel calls arrive.
@@ -47,6 +86,18 @@ pub(crate) enum Order {
 
 /// Histories of up to thirty acts.
 pub(crate) fn histories() -> impl Generate<Value = Vec<Act>> {
+    prop::collection::vec(act(), 1..32)
+}
+
+/// The same, with much that is odd.
+pub(crate) fn odd_histories() -> impl Generate<Value = Vec<Act>> {
+    let size = prop_oneof![4 => 0usize..300, 1 => 300usize..6_000];
+    let odd = (prop::sample::select(Oddity::ALL.to_vec()), size);
+    let odd = odd.prop_map(|(oddity, size)| Act::Odd(oddity, size));
+    prop::collection::vec(prop_oneof![1 => act(), 1 => odd], 1..48)
+}
+
+fn act() -> impl Generate<Value = Act> {
     let size = prop_oneof![40 => 0usize..200, 8 => 200usize..2_000, 1 => 2_000usize..16_000];
     let result = prop_oneof![9 => size.clone().prop_map(Some), 1 => Just(None)];
     let order = prop::sample::select(vec![
@@ -56,7 +107,7 @@ pub(crate) fn histories() -> impl Generate<Value = Vec<Act>> {
         Order::Together,
         Order::Noted,
     ]);
-    let act = prop_oneof![
+    prop_oneof![
         60 => size.clone().prop_map(Act::Says),
         20 => Just(Act::Shows),
         4 => size.clone().prop_map(Act::Attaches),
@@ -69,6 +120,5 @@ pub(crate) fn histories() -> impl Generate<Value = Vec<Act>> {
         100 => (prop::collection::vec(result, 1..4), order)
             .prop_map(|(results, order)| Act::Calls(results, order)),
         3 => prop::collection::vec(4_000usize..20_000, 2..6).prop_map(Act::Floods),
-    ];
-    prop::collection::vec(act, 1..32)
+    ]
 }

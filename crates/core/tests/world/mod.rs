@@ -1,15 +1,17 @@
 //! A small world for properties: random histories, a gauge, and a session that answers a plan's questions.
 
 mod acts;
+mod axes;
+mod oddities;
 mod others;
 
-pub(crate) use acts::{Act, Order, histories};
+pub(crate) use acts::{Act, Oddity, Order, histories, odd_histories};
+pub(crate) use axes::{Axes, axes};
 use epitome_core::{
-    Archive, ArchiveError, Author, Block, Budget, Call, CallId, Circumstances, Compaction, Conclusion,
-    Context, Effect, Entry, EntryId, Expressible, FarHistory, Image, Item, Job, LogReader, Mark, Measure,
-    MemoryArchive, Message, Next, Opaque, Plan, PlanDraft, Policy, Prompts, Range, Record, ResultPart, Role,
-    Settings, SizeTable, Slot, Strategy, Tokens, ToolResult, Trigger, embedded, ledger::Ledger,
-    policy::Newest,
+    Archive, ArchiveError, Author, Block, Budget, Call, CallId, Compaction, Conclusion, Context, Effect,
+    Entry, EntryId, Expressible, FarHistory, Image, Item, Job, LogReader, Mark, Measure, MemoryArchive,
+    Message, Next, Opaque, Plan, PlanDraft, Policy, Prompts, Record, ResultPart, Role, Settings, SizeTable,
+    Slot, Strategy, Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
 };
 pub(crate) use others::{Others, others};
 use std::collections::HashMap;
@@ -67,6 +69,8 @@ pub(crate) struct Asked {
     pub(crate) has_target: bool,
     /// Who else has a say.
     pub(crate) others: Others,
+    /// What else the policy and the moment say.
+    pub(crate) axes: Axes,
 }
 
 impl Asked {
@@ -84,6 +88,7 @@ impl Asked {
             is_long: false,
             has_target: true,
             others: Others::nobody(),
+            axes: Axes::default(),
         }
     }
 }
@@ -143,6 +148,7 @@ impl Session {
                 Act::Summarizes => self.summarize(),
                 Act::Answers(len, thinking) => self.answer(*len, *thinking),
                 Act::Calls(results, order) => self.call(results, *order),
+                Act::Odd(oddity, size) => self.odd(*oddity, *size),
             }
         }
     }
@@ -233,13 +239,13 @@ impl Session {
         }
     }
 
-    fn next_call(&mut self) -> CallId {
+    pub(super) fn next_call(&mut self) -> CallId {
         // Ids come back after a while, as some providers' do.
         self.called += 1;
         CallId::from(format!("call_{}", self.called % 40).as_str())
     }
 
-    fn put(&mut self, message: Message) {
+    pub(super) fn put(&mut self, message: Message) {
         let id = self.log.push(Entry::Message(Item::of(&message)));
         self.sizes.set(id, Gauge.sizes(&message));
         self.archive.put(id, message.clone());
@@ -277,6 +283,7 @@ impl Session {
     /// What would come of a compaction whose originals are in `archive`.
     pub(crate) fn outcome_from(&self, asked: &Asked, archive: &dyn Archive) -> Conclusion {
         let (policy, prompts) = (policy(asked), Prompts::default());
+        let in_view: Vec<EntryId> = self.context.message_slots().map(|(id, ..)| id).collect();
         let job = Job {
             log: &self.log,
             sizes: &self.sizes,
@@ -292,20 +299,20 @@ impl Session {
             count_method: &"a quarter of the bytes".into(),
             budget: self.budget(asked),
             policy: &policy,
-            trigger: asked.trigger,
+            trigger: asked.axes.trigger.unwrap_or(asked.trigger),
             focus: None,
             pins: &self.pins(asked),
             can: asked.can,
             available: asked.others.available(&prompts),
-            range: Range::All,
-            circumstances: Circumstances::default(),
+            range: asked.axes.range(&in_view),
+            circumstances: asked.axes.circumstances(),
         };
         let plan = match Plan::draft(job).expect("all is in memory") {
             PlanDraft::Plan(plan) => plan,
             PlanDraft::Settled(conclusion) => return conclusion,
         };
         let mut next = plan.begin().expect("all is in memory");
-        let mut fates = asked.others.fates();
+        let (mut fates, mut calls) = (asked.others.fates(), 0);
         for _ in 0..QUESTIONS_MAX {
             next = match next {
                 Next::Done(conclusion) => return conclusion,
@@ -318,6 +325,9 @@ impl Session {
                     consultation.answer(verdicts)
                 }
                 Next::Call(question) => {
+                    calls += question.requests().len();
+                    assert!(calls <= policy.guard.calls_max as usize, "{calls} calls");
+                    asked.others.check_sizes(question.requests(), &policy);
                     let called = question.requests().iter().map(|request| fates.call(request)).collect();
                     question.answer(called)
                 }
@@ -398,6 +408,11 @@ impl Session {
             made.extend(message.calls().map(|call| (call.id.clone(), id)));
         }
         pairs
+    }
+
+    /// What a message says.
+    pub(crate) fn said(&self, id: EntryId) -> String {
+        self.archive.message(id).expect("all is in memory").said()
     }
 
     /// The messages pinned.
@@ -494,6 +509,7 @@ fn policy(asked: &Asked) -> Policy {
     settings.trigger.target = settings.trigger.target.filter(|_| asked.has_target);
     settings.summary.short_max = asked.others.makes_short.then_some(Tokens(100));
     settings.prune.size_min = Tokens(20);
+    asked.axes.turn(&mut settings);
     Policy::try_from(settings).expect("the settings are sound")
 }
 

@@ -1,13 +1,17 @@
 //! Whoever else has a say in a compaction, and what they make of it: models that fail in every way,
 //! hooks that veto, lie or name what is not there, compactors that split exchanges, operators.
 
-use epitome_core::policy::Newest;
+use super::Gauge;
+use epitome_core::policy::{Newest, Oversize};
 use epitome_core::{
     Available, CallCost, CallResult, CompactorPiece, CompactorReply, Decision, EntryId, Failure, HookAnswer,
-    HookSummary, PlanChanges, Prompts, Stop, Summarizer, SummaryReply, SummaryRequest, Tokens,
-    UpcomingCompaction, Verdict,
+    HookSummary, Measure, PlanChanges, Policy, Prompts, Stop, Summarizer, SummaryInput, SummaryReply,
+    SummaryRequest, Tokens, UpcomingCompaction, Verdict,
 };
 use proptest::prelude::{Just, Strategy as Generate, any, prop, prop_oneof};
+
+/// The least window of a summariser that is worth the name.
+const WINDOW_MIN: u64 = 8_000;
 
 /// Who can be asked, and what will come of it.
 #[derive(Clone, Debug)]
@@ -93,6 +97,23 @@ impl Others {
 
     pub(crate) fn fates(&self) -> Fates {
         Fates { left: self.fates.clone() }
+    }
+
+    /// Where parts are folded to fit, what a model is shown fits its window. Windows that do not even hold what stands
+    /// around the messages are nobody's.
+    pub(crate) fn check_sizes(&self, requests: &[SummaryRequest], policy: &Policy) {
+        let is_bounded = policy.summary.oversize == Oversize::Fold && self.summarizer_window >= WINDOW_MIN;
+        for request in requests.iter().filter(|_| is_bounded) {
+            let tokens = match &request.body {
+                SummaryInput::Text(text) => Gauge.text(text),
+                SummaryInput::Messages { messages, .. } => {
+                    messages.iter().map(|message| Gauge.sizes(message).total()).sum()
+                }
+                // The session's own request, as its provider takes it every time.
+                SummaryInput::Prefix { .. } => continue,
+            };
+            assert!(tokens <= Tokens(self.summarizer_window), "{tokens} of {}", self.summarizer_window);
+        }
     }
 }
 

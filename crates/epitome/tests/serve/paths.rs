@@ -59,6 +59,20 @@ fn a_last_message_that_changes_every_turn_leaves_one_compaction_for_each_trigger
     }
 }
 
+#[test]
+fn presets_that_look_between_turns_compact_there_and_not_at_the_windows_end() {
+    for preset in ["pi", "pi@0.58", "operator-use", "operator-use@2", "omp@18"] {
+        let stage = Stage::new("");
+        let proxy = serve(&stage, preset);
+        let record = talk().until_compacted(&proxy);
+        assert_eq!(
+            (&record["trigger"], &record["source"]),
+            (&json!("threshold"), &json!("policy")),
+            "{preset}"
+        );
+    }
+}
+
 /// Presets that go by what the provider said of the call before, and not by what is asked now.
 const BY_USAGE: [&str; 3] = ["aura", "pi", "operator-use"];
 

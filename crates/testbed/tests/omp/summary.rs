@@ -77,6 +77,18 @@ fn m16_a_request_the_summary_leaves_out_is_appended_word_for_word() {
 }
 
 #[test]
+fn m16_a_request_of_several_lines_keeps_its_lines() {
+    let mut bed = omp("18.x").bed();
+    let request =
+        "rename every exported widget helper:\n\n```rust\nfn  old_name() {}\n    // four spaces\n```";
+    let missed = bed.user(request);
+    work(&mut bed);
+    bed.model.then(good("## Goal\nport the tokenizer benchmarks"));
+    let summary = made(Some(bed.compact(Trigger::Manual))).summary.unwrap_or_default();
+    assert!(summary.contains(&format!("\n- {missed}: {request}\n")), "{summary}");
+}
+
+#[test]
 fn m17_of_many_files_the_newest_twenty_are_listed() {
     let mut bed = omp("17").bed();
     bed.user("read everything");

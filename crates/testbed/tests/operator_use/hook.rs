@@ -24,14 +24,16 @@ fn supplies() -> TestHook {
 
 #[test]
 fn o17_one_no_outweighs_a_result() {
-    let guard = TestHook::new("guard").says(Ok(Some(Verdict::Veto { why: "not now".into() })));
-    let hooks = [Arc::new(supplies()), Arc::new(guard)];
-    let mut bed = hooked(&hooks);
-    let entries = bed.session.log().len();
-    let record = bed.compact(Trigger::Manual);
-    assert_eq!(record.outcome, Outcome::Vetoed { by: "guard".into(), why: "not now".into() });
-    assert_eq!((bed.session.log().len(), bed.model.requests().len()), (entries, 0));
-    assert_eq!(hooks.map(|hook| hook.told().len()), [1, 1]);
+    let guard = || TestHook::new("guard").says(Ok(Some(Verdict::Veto { why: "not now".into() })));
+    for hooks in [[supplies(), guard()], [guard(), supplies()]] {
+        let hooks = hooks.map(Arc::new);
+        let mut bed = hooked(&hooks);
+        let entries = bed.session.log().len();
+        let record = bed.compact(Trigger::Manual);
+        assert_eq!(record.outcome, Outcome::Vetoed { by: "guard".into(), why: "not now".into() });
+        assert_eq!((bed.session.log().len(), bed.model.requests().len()), (entries, 0));
+        assert_eq!(hooks.map(|hook| hook.told().len()), [1, 1]);
+    }
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! What Operator-Use asks of a model, and what becomes of the answer.
 
 use crate::{WINDOW, bed, compact, exchanges, summary, tail};
-use epitome_core::{Purpose, SummaryInput, SummaryRequest};
+use epitome_core::{CallResult, Purpose, SummaryInput, SummaryRequest, Tokens};
+use epitome_engine::{BoxFuture, Model, SummaryModel};
 use epitome_settings::prompts;
 use epitome_testbed::{Bed, Maker, good};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::Poll;
 
 /// The texts of the messages of a request, and what to do with them.
 fn told(request: &SummaryRequest) -> (Vec<String>, String) {
@@ -61,6 +65,48 @@ fn o11_a_cut_turn_takes_two_calls_at_once() {
     assert_eq!(summary(&bed), "## Goal\nship it\n\n---\n\n**Turn Context (split turn):**\n\n- make it green");
 }
 
+/// A model that answers no call before it was asked twice.
+#[derive(Default)]
+struct Pair(AtomicU32);
+
+impl Model for Pair {
+    fn name(&self) -> &str {
+        "pair"
+    }
+
+    fn window(&self) -> Tokens {
+        Tokens(200_000)
+    }
+
+    fn output_max(&self) -> Tokens {
+        Tokens(8_000)
+    }
+
+    fn takes_parallel(&self) -> bool {
+        true
+    }
+
+    fn summarize(&self, request: SummaryRequest) -> BoxFuture<'_, CallResult> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let text = format!("## Goal\n{:?}", request.purpose);
+        Box::pin(std::future::poll_fn(move |_| match self.0.load(Ordering::Relaxed) {
+            0 | 1 => Poll::Pending,
+            _ => Poll::Ready(good(&text)),
+        }))
+    }
+}
+
+#[test]
+fn o11_both_calls_of_a_cut_turn_are_under_way_at_once() {
+    let mut bed = bed("operator-use");
+    bed.driver.ports_mut().model = Some(SummaryModel::apart(Arc::new(Pair::default())));
+    bed.talk(2, 1_000);
+    bed.user("make it green");
+    exchanges(&mut bed, 8);
+    // Asked one after the other, the first would never be answered.
+    assert_eq!(compact(&mut bed).spent.calls, 2);
+}
+
 #[test]
 fn o12_a_cut_turn_without_history_keeps_the_summary_before_it() {
     let result = |preset: &str| {
@@ -104,6 +150,18 @@ fn o13_files_read_and_files_changed_are_listed() {
         lists(&calls),
         "<read-files>\nread.py\n</read-files>\n\n<modified-files>\ncreated.py\ndeleted.py\nupdated.py\n</modified-files>"
     );
+}
+
+#[test]
+fn o13_files_of_the_kept_tail_are_not_listed() {
+    let mut bed = bed("operator-use");
+    bed.model.then(good("## Goal\nship it"));
+    bed.talk(2, 1_000);
+    bed.exchange("read", r#"{"path":"old.py"}"#, "done");
+    tail(&mut bed);
+    bed.exchange("edit", r#"{"path":"new.py","old_string":"x","new_string":"y"}"#, "done");
+    compact(&mut bed);
+    assert_eq!(summary(&bed), "## Goal\nship it\n\n<read-files>\nold.py\n</read-files>");
 }
 
 #[test]

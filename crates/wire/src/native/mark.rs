@@ -1,6 +1,7 @@
 //! Marks as version 2 writes them: one tagged object each. The core's types may change; what stands here is
 //! what files hold.
 
+use super::record;
 use epitome_core::{Compaction, Edit, EntryId, Form, Judgement, Mark, Record, Tokens, UsageMark};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ pub enum WrittenMark {
         /// What it did.
         compaction: Box<Compaction>,
         /// How it came about.
+        #[serde(with = "record")]
         record: Arc<Record>,
     },
     /// Messages are shown in another form.
@@ -21,6 +23,7 @@ pub enum WrittenMark {
         /// Each with its form.
         forms: Vec<(EntryId, Form)>,
         /// How it came about.
+        #[serde(with = "record")]
         record: Arc<Record>,
     },
     /// A compaction or edit of another path is used.

@@ -17,6 +17,7 @@ mod header;
 mod line;
 mod mark;
 mod read;
+mod record;
 #[cfg(test)]
 mod tests;
 mod undo;
