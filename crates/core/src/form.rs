@@ -331,7 +331,8 @@ mod tests {
 
     #[test]
     fn a_message_is_cut_around_what_we_cannot_read() {
-        let document = || Block::Opaque(Opaque { kind: "document".into(), json: "x".repeat(300).into() });
+        let json = format!("\"{}\"", "x ".repeat(149));
+        let document = || Block::Opaque(Opaque { kind: "document".into(), json: json.as_str().into() });
         let cut = |opaque| shortened(vec![Block::text("a".repeat(600)), document()], 400, opaque);
         let pointer = "[… 600 tokens in all; recall m0007 …]";
         let [Block::Text { text }, kept] = &cut(false)[..] else { panic!("two blocks") };

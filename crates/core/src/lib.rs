@@ -25,6 +25,7 @@ mod message;
 mod message_cache;
 mod pair;
 mod pattern;
+mod payload;
 mod plain_text;
 mod plan;
 pub mod policy;
@@ -55,6 +56,7 @@ pub use machine::{
 };
 pub use mark::{Flag, Judgement, Mark, UndoneMarks, UsageMark, rebuilds};
 pub use message::{Author, Block, Call, Image, Message, Opaque, ResultPart, Role, ToolResult};
+pub use payload::{OpaqueContents, Payload};
 pub use plain_text::TextDetail;
 pub use plan::{Plan, PlanDraft};
 pub use policy::{Policy, PolicyError, Settings, Strategy, Threshold};

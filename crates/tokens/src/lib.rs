@@ -13,6 +13,7 @@ pub mod counter;
 pub mod encoding;
 pub mod estimate;
 pub mod image;
+mod media;
 pub mod model;
 pub mod price;
 mod split;
