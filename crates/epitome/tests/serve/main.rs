@@ -3,6 +3,7 @@
 
 mod agents;
 mod changes;
+mod files;
 mod paths;
 mod session_model;
 mod speculation;
