@@ -190,6 +190,14 @@ impl Session {
 
     /// Takes up what the provider said of the call whose reply was just taken up.
     pub fn record_usage(&mut self, usage: Usage) -> Result<(), EngineError> {
+        if let Some(growth) = self.prompt_growth(usage) {
+            self.assembly.calibration().learn(growth);
+        }
+        self.mark_usage(usage)
+    }
+
+    /// Takes it up as the size of the context alone.
+    pub(crate) fn mark_usage(&mut self, usage: Usage) -> Result<(), EngineError> {
         if let Some(mark) = self.usage_mark(usage) {
             self.mark(mark)?;
         }
@@ -281,7 +289,7 @@ impl Session {
         self.outgrow()
     }
 
-    /// Learns a window on our own scale, where it is a smaller one, and says so.
+    /// Learns a window in the provider's tokens, where it is a smaller one, and says so.
     pub fn learn_window(&mut self, window: Tokens) {
         if let Some(window) = self.assembly.learn_window(window) {
             self.state.events.push(Event::Learned { window });

@@ -20,7 +20,7 @@ mod split;
 pub mod tokenizer;
 pub mod usage;
 
-pub use calibrate::{Calibration, Rejection, Sample, SampleKind, SampleResult};
+pub use calibrate::{Calibration, PromptGrowth};
 pub use catalog::{Catalog, CatalogError};
 pub use counter::{Counter, TokenCount};
 pub use encoding::Encoding;
@@ -29,4 +29,4 @@ pub use image::{ImageDetail, ImageRule, PixelSize, dimensions, dimensions_base64
 pub use model::{Framing, ModelSpec, RowOrigin, SpecSource, SpecValue, Vendor};
 pub use price::{LongRates, Prices, Rates};
 pub use tokenizer::{Method, Tokenizer, UnknownTokenizer};
-pub use usage::{Anchor, Epoch, Usage};
+pub use usage::Usage;

@@ -319,7 +319,7 @@ pub(crate) fn summary_min(job: &Job<'_>) -> Tokens {
 }
 
 fn is_giant(job: &Job<'_>, size: Tokens) -> bool {
-    size > job.budget.window.share(GIANT_SHARE.0, GIANT_SHARE.1)
+    job.budget.scale.theirs(size) > job.budget.window.share(GIANT_SHARE.0, GIANT_SHARE.1)
 }
 
 /// The largest limit such that, every size cut to it, the sum is at most `most`.
