@@ -26,7 +26,7 @@ pub use counter::{Counter, TokenCount};
 pub use encoding::Encoding;
 pub use estimate::{Family, RunningEstimate, estimate};
 pub use image::{ImageDetail, ImageRule, PixelSize, dimensions, dimensions_base64};
-pub use model::{Framing, ModelSpec, RowOrigin, SpecSource, SpecValue, Vendor};
+pub use model::{BetaWindow, Framing, ModelSpec, RowOrigin, SpecSource, SpecValue, Vendor};
 pub use price::{LongRates, Prices, Rates};
 pub use tokenizer::{Method, Tokenizer, UnknownTokenizer};
 pub use usage::Usage;
