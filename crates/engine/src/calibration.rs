@@ -65,7 +65,7 @@ mod tests {
     fn a_count_is_corrected_downward_by_less_than_upward() {
         let after = |prompt| {
             let calibration = SharedCalibration::default();
-            (0..200).for_each(|_| calibration.learn(PromptGrowth { before: 0, prompt, counted: 10_000 }));
+            (0..200).for_each(|_| calibration.learn(PromptGrowth { before: 1, prompt, counted: 10_000 }));
             calibration.scale()
         };
         let least = Scale::of(FACTOR_MIN);

@@ -241,12 +241,13 @@ impl Replay<'_> {
             self.session.assembly().calibration().learn(PromptGrowth { before, prompt, counted });
         }
         let fixed = self.session.budget().fixed;
-        let ours = fixed + self.session.context().tokens();
+        let shown = fixed + self.session.context().tokens();
         let held = fixed + self.held.context().tokens();
         let scaled = |tokens: u64| {
-            if ours == held || held == Tokens::ZERO { tokens } else { Tokens(tokens).share(ours.0, held.0).0 }
+            if shown == held || held.is_zero() { tokens } else { Tokens(tokens).share(shown.0, held.0).0 }
         };
-        self.session.mark_usage(Usage { prompt: scaled(usage.prompt), output: scaled(usage.output), ..usage })
+        let ours = Usage { prompt: scaled(usage.prompt), output: scaled(usage.output), ..usage };
+        self.session.mark_usage(ours).map(drop)
     }
 
     /// What is kept of a compaction that the transcript records.

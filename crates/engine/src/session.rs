@@ -190,18 +190,19 @@ impl Session {
 
     /// Takes up what the provider said of the call whose reply was just taken up.
     pub fn record_usage(&mut self, usage: Usage) -> Result<(), EngineError> {
-        if let Some(growth) = self.prompt_growth(usage) {
-            self.assembly.calibration().learn(growth);
-        }
-        self.mark_usage(usage)
-    }
-
-    /// Takes it up as the size of the context alone.
-    pub(crate) fn mark_usage(&mut self, usage: Usage) -> Result<(), EngineError> {
-        if let Some(mark) = self.usage_mark(usage) {
-            self.mark(mark)?;
+        let growth = self.prompt_growth(usage);
+        if self.mark_usage(usage)? {
+            growth.into_iter().for_each(|growth| self.assembly.calibration().learn(growth));
         }
         Ok(())
+    }
+
+    /// Takes it up as the size of the context alone; whether it is believed.
+    pub(crate) fn mark_usage(&mut self, usage: Usage) -> Result<bool, EngineError> {
+        let mark = self.usage_mark(usage);
+        let is_believed = mark.is_some();
+        mark.map(|mark| self.mark(mark)).transpose()?;
+        Ok(is_believed)
     }
 
     /// What a plan is drafted from.

@@ -56,8 +56,12 @@ impl Calibration {
         if growth.prompt == 0 || growth.counted == 0 {
             return false;
         }
-        let reported = growth.prompt as f64 - growth.before as f64;
-        let ratio = (reported / growth.counted as f64).clamp(RATIO.0, RATIO.1);
+        let ratio = (growth.prompt as f64 - growth.before as f64) / growth.counted as f64;
+        // A whole prompt that is far off had something else before its history than we believe.
+        if growth.before == 0 && !(RATIO.0..=RATIO.1).contains(&ratio) {
+            return false;
+        }
+        let ratio = ratio.clamp(RATIO.0, RATIO.1);
         let weight = (growth.counted as f64).min(WEIGHT_MAX);
         self.reported = self.reported * FADING + ratio * weight;
         self.counted = self.counted * FADING + weight;

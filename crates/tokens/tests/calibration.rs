@@ -25,6 +25,9 @@ fn nothing_is_corrected_before_anything_is_known() {
     assert_eq!((after([]).calls(), thousandths([])), (0, 1_000));
     assert!(!Calibration::default().learn(PromptGrowth { before: 9, prompt: 0, counted: 5 }));
     assert!(!Calibration::default().learn(PromptGrowth { before: 9, prompt: 9, counted: 0 }));
+    // A whole prompt that takes three times what we count had another system prompt, or another cache.
+    let whole = |prompt| Calibration::default().learn(PromptGrowth { before: 0, prompt, counted: 1_000 });
+    assert_eq!([400, 1_900, 3_000].map(whole), [false, true, false]);
 }
 
 #[test]
