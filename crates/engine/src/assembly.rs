@@ -3,7 +3,8 @@
 
 use crate::calibration::SharedCalibration;
 use crate::count::measure_for;
-use epitome_core::{Budget, Measure, Policy, Tokens, is_window};
+use epitome_core::policy::CountText;
+use epitome_core::{Budget, Measure, Policy, Scale, Tokens, is_window};
 use epitome_tokens as tokens;
 use epitome_tokens::Counter;
 use serde::Serialize;
@@ -202,9 +203,18 @@ impl Assembly {
         Self { calibration, ..self }
     }
 
+    /// What is learned of how the provider counts. A policy that counts by another system's rule wants that system's
+    /// figures as they are, and they say nothing of our own: then there is none.
+    pub(crate) fn calibration(&self) -> Option<&SharedCalibration> {
+        match self.policy.count.text {
+            CountText::Model => Some(&self.calibration),
+            CountText::QuarterChars | CountText::QuarterUtf16 | CountText::Cl100k | CountText::Larger => None,
+        }
+    }
+
     /// How the provider's count compares with ours.
-    pub fn calibration(&self) -> &SharedCalibration {
-        &self.calibration
+    fn scale(&self) -> Scale {
+        self.calibration().map(SharedCalibration::scale).unwrap_or_default()
     }
 
     /// How to compact.
@@ -241,7 +251,7 @@ impl Assembly {
 
     /// The room there is, as the policy sees it.
     pub fn budget(&self) -> Budget {
-        let scale = self.calibration.scale();
+        let scale = self.scale();
         if let Some(given) = self.given {
             return Budget { window: self.window().tokens, scale, ..given }.under(&self.policy);
         }
@@ -293,9 +303,11 @@ impl Assembly {
     /// window is taken to be as much smaller as our count of the refused request was below it.
     pub fn learn(&mut self, counted: Tokens, figures: RefusalFigures) -> Option<Tokens> {
         let limit = figures.limit.filter(|tokens| is_window(*tokens)).unwrap_or(self.window().tokens);
-        let theirs = |ours: Tokens| self.calibration.scale().theirs(ours);
+        let theirs = |ours: Tokens| self.scale().theirs(ours);
+        let is_learned =
+            |requested| self.calibration().is_some_and(|it| it.learn_refusal(requested, counted));
         let window = match figures.requested.filter(|tokens| is_window(*tokens)) {
-            Some(requested) if self.calibration.learn_refusal(requested, counted) => limit,
+            Some(requested) if is_learned(requested) => limit,
             Some(requested) => theirs(limit.share(counted.0, requested.0)),
             None => theirs(counted.share(SHRINK_SHARE.0, SHRINK_SHARE.1)),
         };

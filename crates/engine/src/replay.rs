@@ -236,9 +236,10 @@ impl Replay<'_> {
     /// now, and is taken to have been counted alike.
     fn take_usage(&mut self, usage: Usage) -> Result<(), EngineError> {
         let prompt = usage.prompt;
-        if let Some((before, counted)) = self.reported.replace((prompt, self.prompted)) {
+        let before = self.reported.replace((prompt, self.prompted));
+        if let Some(((before, counted), calibration)) = before.zip(self.session.assembly().calibration()) {
             let counted = self.prompted.less(counted).0;
-            self.session.assembly().calibration().learn(PromptGrowth { before, prompt, counted });
+            calibration.learn(PromptGrowth { before, prompt, counted });
         }
         let fixed = self.session.budget().fixed;
         let shown = fixed + self.session.context().tokens();

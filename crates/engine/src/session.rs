@@ -191,8 +191,15 @@ impl Session {
     /// Takes up what the provider said of the call whose reply was just taken up.
     pub fn record_usage(&mut self, usage: Usage) -> Result<(), EngineError> {
         let growth = self.prompt_growth(usage);
-        if self.mark_usage(usage)? {
-            growth.into_iter().for_each(|growth| self.assembly.calibration().learn(growth));
+        let is_believed = self.mark_usage(usage)?;
+        if let Some((growth, calibration)) = growth.filter(|_| is_believed).zip(self.assembly.calibration()) {
+            let before = calibration.scale();
+            calibration.learn(growth);
+            let has_passes = self.timeline.newest_pass().is_some() || self.timeline.ignores_any();
+            // What was made for a smaller window is done without by the room there is now.
+            if has_passes && calibration.scale() != before {
+                self.outgrow()?;
+            }
         }
         Ok(())
     }
