@@ -75,7 +75,7 @@ fn is_openai(base_url: &str) -> bool {
     let host = url.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
     let is_at =
         |known: &&str| host.strip_suffix(*known).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
-    OPENAI_HOSTS.iter().any(|known| is_at(&known))
+    OPENAI_HOSTS.iter().any(is_at)
 }
 
 impl Options {
