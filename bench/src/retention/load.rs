@@ -43,13 +43,15 @@ fn is_transcript(path: &Path) -> bool {
     name.ends_with(".jsonl") || name.ends_with(".json")
 }
 
+/// The bytes of a file, unpacked where it is compressed.
+pub fn unpacked(path: &Path) -> std::io::Result<Vec<u8>> {
+    let bytes = fs::read(path)?;
+    if path.extension().is_some_and(|ending| ending == "zst") { zstd::decode_all(&*bytes) } else { Ok(bytes) }
+}
+
 /// The conversations of one file.
 pub fn load_file(path: &Path, measure: &O200k) -> Result<Vec<Session>, String> {
-    let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    let bytes = match path.extension().is_some_and(|ending| ending == "zst") {
-        true => zstd::decode_all(bytes.as_slice()).map_err(|error| error.to_string())?,
-        false => bytes,
-    };
+    let bytes = unpacked(path).map_err(|error| error.to_string())?;
     let transcript = epitome_wire::read(Arc::new(bytes), None, measure).map_err(|error| error.to_string())?;
     let name = short_name(path);
     Ok(transcript.conversations.iter().filter_map(|conversation| Session::of(&name, conversation)).collect())

@@ -15,6 +15,11 @@ impl Tokens {
     /// No tokens at all.
     pub const ZERO: Self = Self(0);
 
+    /// Whether there are none.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::ZERO
+    }
+
     /// What is left after taking `other` away, zero at the least.
     pub fn less(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -25,6 +30,42 @@ impl Tokens {
         // Providers name windows of any size; a product of two of them leaves 64 bits.
         let share = u128::from(self.0) * u128::from(numerator) / u128::from(denominator);
         Self(u64::try_from(share).unwrap_or(u64::MAX))
+    }
+}
+
+/// How a provider's count of a request compares with our own: so many of its tokens for a thousand of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Scale(u32);
+
+impl Scale {
+    /// Both count alike, as far as anybody knows.
+    pub const SAME: Self = Self(1_000);
+
+    /// A provider that counts so many where we count one; at least a thousandth.
+    pub fn of(factor: f64) -> Self {
+        Self((factor * 1_000.0).round().clamp(1.0, f64::from(u32::MAX)) as u32)
+    }
+
+    /// Whether both count alike.
+    pub fn is_same(&self) -> bool {
+        *self == Self::SAME
+    }
+
+    /// What we count where the provider counts `tokens`.
+    pub fn ours(self, tokens: Tokens) -> Tokens {
+        tokens.share(1_000, self.0.into())
+    }
+
+    /// What the provider counts where we count `tokens`.
+    pub fn theirs(self, tokens: Tokens) -> Tokens {
+        tokens.share(self.0.into(), 1_000)
+    }
+}
+
+impl Default for Scale {
+    fn default() -> Self {
+        Self::SAME
     }
 }
 

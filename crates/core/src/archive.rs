@@ -2,7 +2,7 @@
 //! which counts tokens. Where originals lie and how a model's tokens are counted is left to those
 //! who implement them; an archive in memory stands here.
 
-use crate::{Block, EntryId, Image, Item, Message, ResultPart, Sizes, Tokens};
+use crate::{Block, EntryId, Image, Item, Message, Opaque, Payload, ResultPart, Sizes, Tokens};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -95,6 +95,12 @@ pub trait Measure: Send + Sync {
     /// What the protocol adds around each message.
     fn framing(&self) -> Tokens;
 
+    /// Tokens of a file, or of data only its provider can read, in a block that is carried. Nothing where a measure
+    /// knows no rule for it: what nobody can count is the provider's to judge.
+    fn payload(&self, _: &Payload) -> Tokens {
+        Tokens::ZERO
+    }
+
     /// What it adds around each call.
     fn call_framing(&self) -> Tokens {
         Tokens::ZERO
@@ -122,6 +128,20 @@ pub trait Measure: Send + Sync {
         bisect(text.len(), from_end, |piece| self.text(piece) <= max)
     }
 
+    /// Tokens of a block that is carried: its prose as text, all else by rules of its own.
+    fn opaque(&self, opaque: &Opaque) -> Tokens {
+        let contents = opaque.contents();
+        let images: Tokens = contents.images.iter().map(|image| self.image(image)).sum();
+        let payloads: Tokens = contents.payloads.iter().map(|payload| self.payload(payload)).sum();
+        self.text(&contents.prose) + images + payloads
+    }
+
+    /// Tokens of reasoning: its words, or what its seal holds where that is more.
+    fn thinking(&self, text: &str, signature: Option<&str>) -> Tokens {
+        let chars = signature.map_or(0, str::len) as u64;
+        self.text(text).max(self.payload(&Payload::Sealed { chars }))
+    }
+
     /// A whole message, by kind of block.
     fn sizes(&self, message: &Message) -> Sizes {
         let mut sizes = Sizes { framing: self.framing(), ..Sizes::default() };
@@ -130,14 +150,16 @@ pub trait Measure: Send + Sync {
         for block in &message.blocks {
             match block {
                 Block::Text { text } => sizes.text += self.text(text),
-                Block::Thinking { text, .. } => sizes.thinking += self.text(text),
+                Block::Thinking { text, signature, .. } => {
+                    sizes.thinking += self.thinking(text, signature.as_deref());
+                }
                 Block::Call(call) => sizes.calls += self.text(&call.name) + self.text(&call.input),
                 Block::Image(image) => sizes.images += self.image(image),
-                Block::Opaque(opaque) => sizes.opaque += self.text(&opaque.json),
+                Block::Opaque(opaque) => sizes.opaque += self.opaque(opaque),
                 Block::Result(result) => result.parts.iter().for_each(|part| match part {
                     ResultPart::Text { text } => sizes.results += self.text(text),
                     ResultPart::Image(image) => sizes.images += self.image(image),
-                    ResultPart::Opaque(opaque) => sizes.opaque += self.text(&opaque.json),
+                    ResultPart::Opaque(opaque) => sizes.opaque += self.opaque(opaque),
                 }),
             }
         }

@@ -1,9 +1,12 @@
 //! The token budget of one request: a window, less the answer's reserve and the parts that are not
-//! history, and the points in it at which a policy acts. Which window a session has is chosen by
-//! the engine's `Assembly`.
+//! history, and the points in it at which a policy acts. Which window a session has, and how the provider's
+//! count compares with ours, is chosen by the engine's `Assembly`.
+//!
+//! A request is told in the provider's tokens: the window, the trigger, what records show. A history is told in our own
+//! count, since that is what messages are weighed and cut by. The [`Scale`] between the two is applied here and nowhere else.
 
 use crate::policy::{Compare, OutputCount, TargetOf, TriggerRule};
-use crate::{Policy, Threshold, Tokens};
+use crate::{Policy, Scale, Threshold, Tokens};
 use serde::{Deserialize, Serialize};
 
 /// The window of one request and the parts of it that are not history.
@@ -11,13 +14,16 @@ use serde::{Deserialize, Serialize};
 pub struct Budget {
     /// All a request may take, answer included.
     pub window: Tokens,
-    /// System prompt and tools.
+    /// System prompt and tools, by our own count.
     pub fixed: Tokens,
     /// Kept free for the answer.
     pub reserve: Tokens,
     /// The longest prompt the provider takes, where that is less than window and reserve would leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_max: Option<Tokens>,
+    /// How the provider's count compares with ours.
+    #[serde(default, skip_serializing_if = "Scale::is_same")]
+    pub scale: Scale,
 }
 
 /// An answer never reserves more than this part of the window: a model without a stated limit would
@@ -45,12 +51,37 @@ impl Budget {
     /// A budget whose reserve is `output_max`, or a quarter of the window where that is less.
     pub fn new(window: Tokens, fixed: Tokens, output_max: Tokens) -> Self {
         let reserve = output_max.min(window.share(RESERVE_SHARE.0, RESERVE_SHARE.1));
-        Self { window, fixed, reserve, prompt_max: None }
+        Self { window, fixed, reserve, prompt_max: None, scale: Scale::SAME }
     }
 
     /// The same with a limit on the prompt alone.
     pub fn with_prompt_max(self, prompt_max: Option<Tokens>) -> Self {
         Self { prompt_max, ..self }
+    }
+
+    /// The same with a provider that counts otherwise than we do.
+    pub fn with_scale(self, scale: Scale) -> Self {
+        Self { scale, ..self }
+    }
+
+    /// What the provider counts of a request whose history takes so much by our count.
+    pub fn request(&self, history: Tokens) -> Tokens {
+        self.scale.theirs(self.fixed + history)
+    }
+
+    /// What the history of a request takes by our count, of which the provider counts so much.
+    pub fn history_in(&self, request: Tokens) -> Tokens {
+        self.scale.ours(request).less(self.fixed)
+    }
+
+    /// The longest prompt the provider takes, an answer or none, as the history in it.
+    pub fn history_max(&self) -> Tokens {
+        self.history_in(self.prompt_max.unwrap_or(self.window).min(self.window))
+    }
+
+    /// A point in the window, by our count.
+    pub fn point_of(&self, threshold: Threshold) -> Tokens {
+        self.scale.ours(threshold.of(self.window))
     }
 
     /// The budget as `policy` sees it: its own window, and no reserve where the trigger leaves enough.
@@ -68,8 +99,8 @@ impl Budget {
 
     /// What the history may take at the very most.
     pub fn room(&self) -> Tokens {
-        let room = self.window.less(self.fixed + self.reserve);
-        self.prompt_max.map_or(room, |most| room.min(most.less(self.fixed)))
+        let room = self.history_in(self.window.less(self.reserve));
+        self.prompt_max.map_or(room, |most| room.min(self.history_in(most)))
     }
 
     /// Whether a history of `tokens` can be sent.
@@ -106,16 +137,14 @@ impl Budget {
     /// The request at which `policy` wants to compact, as it comes about: fixed parts included, and never above what
     /// leaves the answer the room that the policy minds.
     pub fn trigger_point(&self, policy: &Policy) -> Tokens {
-        self.fixed + self.due_at(policy).min(self.most(policy))
+        self.request(self.due_at(policy).min(self.most(policy)))
     }
 
     /// The largest history that can be sent, as `policy` minds the answer.
     fn most(&self, policy: &Policy) -> Tokens {
         match policy.trigger.output {
             OutputCount::Room => self.room(),
-            OutputCount::None | OutputCount::Reserved | OutputCount::Capped(_) => {
-                self.prompt_max.unwrap_or(self.window).min(self.window).less(self.fixed)
-            }
+            OutputCount::None | OutputCount::Reserved | OutputCount::Capped(_) => self.history_max(),
         }
     }
 
@@ -137,7 +166,7 @@ impl Budget {
     /// fixed parts bring the trigger down only half-way to the target: below that each call would
     /// compact again.
     fn due_at(&self, policy: &Policy) -> Tokens {
-        let limit = self.limit(policy);
+        let limit = self.scale.ours(self.limit(policy));
         let beside_fixed = limit.less(self.fixed);
         match policy.trigger.output {
             OutputCount::Room => {
@@ -158,9 +187,10 @@ impl Budget {
         let Some(target) = policy.trigger.target else { return runway };
         let least = room.share(TARGET_SHARE_MIN.0, TARGET_SHARE_MIN.1);
         let wanted = match (policy.trigger.target_of, target) {
-            (TargetOf::Request, _) => target.of(self.window).less(self.fixed).max(least),
-            (TargetOf::Free, Threshold::Remaining(free)) => room.less(free).max(least),
-            (TargetOf::Free, Threshold::Share(_) | Threshold::Absolute(_)) => target.of(room),
+            (TargetOf::Request, _) => self.history_in(target.of(self.window)).max(least),
+            (TargetOf::Free, Threshold::Remaining(free)) => room.less(self.scale.ours(free)).max(least),
+            (TargetOf::Free, Threshold::Absolute(tokens)) => self.scale.ours(tokens),
+            (TargetOf::Free, Threshold::Share(_)) => target.of(room),
         };
         wanted.min(runway)
     }
@@ -169,7 +199,7 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::Budget;
-    use crate::{Policy, Settings, Tokens};
+    use crate::{Policy, Scale, Settings, Tokens};
 
     fn target_of(target: &str, budget: Budget) -> Tokens {
         let mut settings = Settings::default();
@@ -188,6 +218,27 @@ mod tests {
         assert_eq!(targets("-12000"), [12_000, 2_000]);
         // However much is wanted, the next turns have a runway.
         assert_eq!(targets("90%"), [18_000, 6_000]);
+    }
+
+    #[test]
+    fn every_point_follows_how_the_provider_counts() {
+        let policy = Policy::default();
+        let same = Budget::new(Tokens(200_000), Tokens(10_000), Tokens(8_000));
+        let finer = same.with_scale(Scale::of(1.25));
+        assert_eq!([same, finer].map(|budget| budget.room()), [Tokens(182_000), Tokens(143_600)]);
+        assert_eq!([same, finer].map(|budget| budget.limit(&policy)), [Tokens(160_000); 2]);
+        // The same request, by the provider's count; a smaller history, by ours.
+        let due = |budget: Budget| {
+            let history = budget.history_in(budget.trigger_point(&policy));
+            let is_due = |tokens: Tokens| budget.is_due(tokens, &policy);
+            assert_eq!((is_due(history.less(Tokens(1))), is_due(history + Tokens(1))), (false, true));
+            history
+        };
+        assert_eq!((due(same), due(finer)), (Tokens(150_000), Tokens(118_000)));
+        assert_eq!([same, finer].map(|budget| budget.target(&policy)), [Tokens(45_500), Tokens(35_900)]);
+        assert_eq!((finer.request(Tokens(118_000)), finer.history_max()), (Tokens(160_000), Tokens(150_000)));
+        let coarser = same.with_scale(Scale::of(0.8));
+        assert_eq!((coarser.room(), due(coarser)), (Tokens(230_000), Tokens(190_000)));
     }
 
     #[test]
@@ -214,7 +265,7 @@ mod tests {
         let policy = Policy::default();
         for (window, fixed, reserve) in [(32_000, 0, 1_000), (32_000, 0, 8_000), (32_000, 20_000, 8_000)] {
             let budget = Budget::new(Tokens(window), Tokens(fixed), Tokens(reserve));
-            let history = budget.trigger_point(&policy).less(budget.fixed);
+            let history = budget.history_in(budget.trigger_point(&policy));
             let is_due = |tokens: Tokens| budget.is_due(tokens, &policy);
             assert_eq!(
                 (is_due(history.less(Tokens(1))), is_due(history + Tokens(1))),

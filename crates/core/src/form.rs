@@ -311,7 +311,9 @@ fn trim_text(text: &str, id: EntryId) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::Form;
-    use crate::{Author, Block, EntryId, Image, Measure, Message, Opaque, Role, Tokens};
+    use crate::{
+        Author, Block, Call, EntryId, Image, Measure, Message, Opaque, ResultPart, Role, Tokens, ToolResult,
+    };
     use std::sync::Arc;
 
     /// A byte is a token.
@@ -329,6 +331,45 @@ mod tests {
         }
     }
 
+    /// The same with what a protocol adds around messages, calls and results.
+    struct Framed;
+
+    impl Measure for Framed {
+        fn text(&self, text: &str) -> Tokens {
+            Bytes.text(text)
+        }
+        fn image(&self, image: &Image) -> Tokens {
+            Bytes.image(image)
+        }
+        fn framing(&self) -> Tokens {
+            Tokens(4)
+        }
+        fn call_framing(&self) -> Tokens {
+            Tokens(58)
+        }
+        fn result_framing(&self) -> Tokens {
+            Tokens(16)
+        }
+    }
+
+    #[test]
+    fn a_shortened_result_is_filled_to_what_its_framing_leaves() {
+        let lines: String = (0..400).map(|line| format!("{line}\n")).collect();
+        let parts = vec![ResultPart::Text { text: lines.as_str().into() }];
+        let result = ToolResult { call: "1".into(), parts, is_error: false };
+        let call = Call { id: "2".into(), name: "read".into(), input: "{}".into(), freeform: false };
+        let blocks = vec![Block::Result(result), Block::Call(call)];
+        let message = Arc::new(Message { role: Role::Tool, author: Author::Tool, blocks });
+        for shorten in [300, 500, 900] {
+            let form = Form { shorten: Some(Tokens(shorten)), ..Form::WHOLE };
+            let shown = form.apply(EntryId(7), &message, &Framed);
+            let told = shown.results().next().expect("it is still there").text();
+            assert!(told.starts_with("0\n1\n") && told.ends_with("399\n"), "{told}");
+            let size = Framed.sizes(&shown).total();
+            assert!((shorten - 3..=shorten).contains(&size.0), "{size} of {shorten}");
+        }
+    }
+
     fn shortened(blocks: Vec<Block>, shorten: u64, opaque: bool) -> Vec<Block> {
         let message = Arc::new(Message { role: Role::User, author: Author::Person, blocks });
         let form = Form { shorten: Some(Tokens(shorten)), opaque, ..Form::WHOLE };
@@ -337,7 +378,8 @@ mod tests {
 
     #[test]
     fn a_message_is_cut_around_what_we_cannot_read() {
-        let document = || Block::Opaque(Opaque { kind: "document".into(), json: "x".repeat(300).into() });
+        let json = format!("\"{}\"", "x ".repeat(149));
+        let document = || Block::Opaque(Opaque { kind: "document".into(), json: json.as_str().into() });
         let cut = |opaque| shortened(vec![Block::text("a".repeat(600)), document()], 400, opaque);
         let pointer = "[… 600 tokens in all; recall m0007 …]";
         let [Block::Text { text }, kept] = &cut(false)[..] else { panic!("two blocks") };

@@ -109,6 +109,7 @@ mod message;
 mod message_cache;
 mod pair;
 mod pattern;
+mod payload;
 mod plain_text;
 mod plan;
 pub mod policy;
@@ -120,7 +121,7 @@ mod transcript;
 mod verdict;
 pub mod verify;
 
-pub use amount::{SizeTable, Sizes, Tokens};
+pub use amount::{Scale, SizeTable, Sizes, Tokens};
 pub use archive::{Archive, ArchiveError, Measure, MeasuredItem, MemoryArchive, ZeroMeasure};
 pub use budget::{Budget, is_window};
 pub use compaction::{Compaction, Edit, Tail};
@@ -139,6 +140,7 @@ pub use machine::{
 };
 pub use mark::{Flag, Judgement, Mark, UndoneMarks, UsageMark, rebuilds};
 pub use message::{Author, Block, Call, Image, Message, Opaque, ResultPart, Role, ToolResult};
+pub use payload::{OpaqueContents, Payload};
 pub use plain_text::TextDetail;
 pub use plan::{Plan, PlanDraft};
 pub use policy::{Policy, PolicyError, Settings, Strategy, Threshold};

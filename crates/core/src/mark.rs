@@ -92,6 +92,12 @@ pub struct UsageMark {
     pub tokens: Tokens,
     /// The same by our own count.
     pub counted: Tokens,
+    /// The prompt alone, as the provider counted it.
+    #[serde(default, skip_serializing_if = "Tokens::is_zero")]
+    pub prompt: Tokens,
+    /// The prompt by our own count.
+    #[serde(default, skip_serializing_if = "Tokens::is_zero")]
+    pub prompt_counted: Tokens,
     /// The model that was called; it counts for any where nothing is said. A mark that says nothing at all ends what
     /// was known.
     #[serde(default, skip_serializing_if = "str::is_empty")]

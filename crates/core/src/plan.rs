@@ -6,7 +6,9 @@ use crate::message_cache::MessageCache;
 use crate::policy::{LastResort, Newest, Strategy, StrategyKind};
 use crate::record::{Conclusion, Coverage, Effect, Fallback, Floor, Outcome};
 use crate::verdict::{HookRun, HookSummary};
-use crate::{ArchiveError, CallCost, EntryId, Job, LogReader, Range, Slot, Tokens, Trigger, fence, prune};
+use crate::{
+    ArchiveError, Budget, CallCost, EntryId, Job, LogReader, Range, Slot, Tokens, Trigger, fence, prune,
+};
 use std::collections::HashSet;
 
 /// A compaction that has been thought through and not begun.
@@ -347,7 +349,8 @@ fn is_just_compacted(job: &Job<'_>) -> bool {
 }
 
 pub(crate) fn floor_of(job: &Job<'_>, kept: Tokens) -> Floor {
-    Floor { window: job.budget.window, fixed: job.budget.fixed, reserve: job.budget.reserve, kept }
+    let Budget { window, fixed, reserve, scale, .. } = job.budget;
+    Floor { window, fixed: scale.theirs(fixed), reserve, kept: scale.theirs(kept) }
 }
 
 /// The policy's strategies. Behind them stands the one that needs nothing, unless the policy would

@@ -185,7 +185,7 @@ impl Exemptions {
 fn protected_from(job: &Job<'_>) -> usize {
     let slots = job.context.slots().len();
     let Some(protect) = job.policy.prune.protect else { return slots };
-    let most = protect.of(job.budget.window);
+    let most = job.budget.point_of(protect);
     crate::find_cut(job.context, crate::Keep::AtLeast(most)).map_or(0, |cut| cut.slot(slots))
 }
 

@@ -1,8 +1,10 @@
 //! The one place where a window, a counter and a budget are chosen for a session: from its policy, what is known
 //! of its model, and what a request, a transcript or a provider's refusal says.
 
+use crate::calibration::SharedCalibration;
 use crate::count::measure_for;
-use epitome_core::{Budget, Measure, Policy, Tokens, is_window};
+use epitome_core::policy::CountText;
+use epitome_core::{Budget, Measure, Policy, Scale, Tokens, is_window};
 use epitome_tokens as tokens;
 use epitome_tokens::Counter;
 use serde::Serialize;
@@ -18,6 +20,8 @@ pub struct Assembly {
     count_method: Arc<str>,
     sizes_key: Arc<str>,
     known: WindowFacts,
+    /// How the provider's count compares with ours.
+    calibration: SharedCalibration,
     fixed: Tokens,
     /// The longest answer asked for; what the catalog says where nobody asked.
     output: Option<Tokens>,
@@ -45,7 +49,7 @@ pub struct WindowFacts {
     pub stated: Option<Tokens>,
     /// What the provider lists for the model, or the transcript records.
     pub recorded: Option<Tokens>,
-    /// What the provider's refusals have taught, on our own scale.
+    /// What the provider's refusals have taught, in its own tokens.
     pub learned: Option<Tokens>,
 }
 
@@ -151,6 +155,7 @@ impl Assembly {
             count_method,
             sizes_key,
             known,
+            calibration: SharedCalibration::default(),
             fixed: Tokens::ZERO,
             output: None,
             given: None,
@@ -185,10 +190,31 @@ impl Assembly {
             count_method: count_method.into(),
             sizes_key: count_method.into(),
             known,
+            calibration: SharedCalibration::default(),
             fixed: budget.fixed,
             output: None,
             given: Some(budget),
         }
+    }
+
+    /// The same with what is known of how the endpoint counts, shared with other sessions.
+    #[must_use]
+    pub fn with_calibration(self, calibration: SharedCalibration) -> Self {
+        Self { calibration, ..self }
+    }
+
+    /// What is learned of how the provider counts. A policy that counts by another system's rule wants that system's
+    /// figures as they are, and they say nothing of our own: then there is none.
+    pub(crate) fn calibration(&self) -> Option<&SharedCalibration> {
+        match self.policy.count.text {
+            CountText::Model => Some(&self.calibration),
+            CountText::QuarterChars | CountText::QuarterUtf16 | CountText::Cl100k | CountText::Larger => None,
+        }
+    }
+
+    /// How the provider's count compares with ours.
+    fn scale(&self) -> Scale {
+        self.calibration().map(SharedCalibration::scale).unwrap_or_default()
     }
 
     /// How to compact.
@@ -225,12 +251,13 @@ impl Assembly {
 
     /// The room there is, as the policy sees it.
     pub fn budget(&self) -> Budget {
+        let scale = self.scale();
         if let Some(given) = self.given {
-            return Budget { window: self.window().tokens, ..given }.under(&self.policy);
+            return Budget { window: self.window().tokens, scale, ..given }.under(&self.policy);
         }
         let prompt_max = self.model.input_tokens_max.as_ref().map(|most| Tokens(most.value));
         let budget = Budget::new(self.window().tokens, self.fixed, self.output());
-        budget.with_prompt_max(prompt_max).under(&self.policy)
+        budget.with_prompt_max(prompt_max).with_scale(scale).under(&self.policy)
     }
 
     fn output(&self) -> Tokens {
@@ -271,19 +298,23 @@ impl Assembly {
         Ok(is_other)
     }
 
-    /// Learns a window from a refusal of a request that takes `counted` by our count; the window now, where that
-    /// is another. What the provider calls its limit is brought to our scale: as much smaller as our count of the
-    /// refused request was below the provider's.
+    /// Learns from a refusal of a request that takes `counted` by our count: the window that the provider names, and how
+    /// its count compares with ours. The window now, where that is another. Where its count is not to be believed, the
+    /// window is taken to be as much smaller as our count of the refused request was below it.
     pub fn learn(&mut self, counted: Tokens, figures: RefusalFigures) -> Option<Tokens> {
         let limit = figures.limit.filter(|tokens| is_window(*tokens)).unwrap_or(self.window().tokens);
-        let scaled = match figures.requested.filter(|tokens| is_window(*tokens)) {
-            Some(requested) => limit.share(counted.0, requested.0),
-            None => counted.share(SHRINK_SHARE.0, SHRINK_SHARE.1),
+        let theirs = |ours: Tokens| self.scale().theirs(ours);
+        let is_learned =
+            |requested| self.calibration().is_some_and(|it| it.learn_refusal(requested, counted));
+        let window = match figures.requested.filter(|tokens| is_window(*tokens)) {
+            Some(requested) if is_learned(requested) => limit,
+            Some(requested) => theirs(limit.share(counted.0, requested.0)),
+            None => theirs(counted.share(SHRINK_SHARE.0, SHRINK_SHARE.1)),
         };
-        self.learn_window(scaled.min(limit))
+        self.learn_window(window.min(limit))
     }
 
-    /// Learns a window on our own scale; it only ever becomes smaller. The window now, where it has.
+    /// Learns a window, in the provider's tokens; it only ever becomes smaller. The window now, where it has.
     pub fn learn_window(&mut self, window: Tokens) -> Option<Tokens> {
         if !is_window(window) || window >= self.window().tokens {
             return None;
@@ -329,7 +360,7 @@ impl Thresholds {
             window: budget.window,
             reserve: budget.reserve,
             trigger,
-            target: policy.trigger.target.map(|_| budget.fixed + budget.target(policy)),
+            target: policy.trigger.target.map(|_| budget.request(budget.target(policy))),
             approaching: in_window(policy.trigger.approaching),
             speculate: policy.speculate.enabled.then(|| trigger.less(speculation_lead(policy, trigger))),
             protect: in_window(policy.prune.protect),

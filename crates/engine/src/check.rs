@@ -5,7 +5,7 @@ use crate::pre_passes::wants_pass;
 use crate::session::Session;
 use epitome_core::policy::{CheckPoints, MeasureBy, TriggerMode};
 use epitome_core::{Mark, Role, Slot, Tokens, Trigger, UsageMark};
-use epitome_tokens::Usage;
+use epitome_tokens::{PromptGrowth, Usage};
 use serde::{Deserialize, Serialize};
 
 /// The moment a look is taken.
@@ -26,7 +26,7 @@ pub enum CheckPoint {
 pub struct Check {
     /// The history, by our own count.
     pub history: Tokens,
-    /// The whole request as the policy measures it, what is about to be said included.
+    /// The whole request in the provider's tokens as the policy measures it, what is about to be said included.
     pub tokens: Tokens,
     /// Where that figure comes from.
     pub source: FigureSource,
@@ -104,9 +104,10 @@ impl Session {
             CheckPoint::Call | CheckPoint::TurnEnd | CheckPoint::Idle(_) => Tokens::ZERO,
         };
         let (figure, source) = self.figure();
-        let tokens = figure + pending;
+        let tokens = figure + budget.scale.theirs(pending);
+        let history = budget.history_in(tokens);
         let approaching = policy.trigger.approaching.map(|at| at.of(budget.window));
-        let trigger = self.wants(point, tokens.less(budget.fixed));
+        let trigger = self.wants(point, history);
         Check {
             history: self.context().tokens(),
             tokens,
@@ -115,7 +116,7 @@ impl Session {
             target: budget.target(policy),
             window: budget.window,
             // With an open breaker there is nothing to do until the request no longer fits.
-            trigger: trigger.filter(|_| !self.breaker().is_open() || !budget.fits(tokens.less(budget.fixed))),
+            trigger: trigger.filter(|_| !self.breaker().is_open() || !budget.fits(history)),
             permission: self.permission(),
             is_approaching: approaching.is_some_and(|at| tokens >= at),
         }
@@ -152,7 +153,7 @@ impl Session {
             return Some(Trigger::Requested);
         }
         if let CheckPoint::Idle(_) = point {
-            let large = policy.check.idle_tokens.is_none_or(|least| self.budget().fixed + history >= least);
+            let large = policy.check.idle_tokens.is_none_or(|least| self.budget().request(history) >= least);
             return large.then_some(Trigger::Idle);
         }
         if self.budget().is_due(history, policy) {
@@ -172,9 +173,7 @@ impl Session {
 
     /// Whether a provider takes a request with so much history, by our count; an answer may get little room.
     fn is_sendable(&self, history: Tokens) -> bool {
-        let budget = self.budget();
-        let most = budget.prompt_max.map_or(budget.window, |most| most.min(budget.window));
-        budget.fixed + history <= most
+        history <= self.budget().history_max()
     }
 
     /// Whether the next call answers tools, not a person.
@@ -183,13 +182,15 @@ impl Session {
         newest.is_some_and(|item| item.role == Role::Tool || !item.answers.is_empty())
     }
 
-    /// The size of the next request, as the policy measures it.
+    /// The size of the next request in the provider's tokens, as the policy measures it.
     pub fn figure(&self) -> (Tokens, FigureSource) {
-        let count = self.budget().fixed + self.context().tokens();
+        let budget = self.budget();
+        let count = budget.request(self.context().tokens());
         let Some(usage) = self.timeline().usage() else { return (count, FigureSource::Count) };
         let slots = self.context().slots().len();
-        let since = self.context().tokens_between(usage.slots.min(slots), slots);
-        let told = usage.mark.tokens.less(self.timeline().freed_since(usage, self.budget().fixed));
+        let since = budget.scale.theirs(self.context().tokens_between(usage.slots.min(slots), slots));
+        let freed = budget.scale.theirs(self.timeline().freed_since(usage, budget.fixed));
+        let told = usage.mark.tokens.less(freed);
         let hybrid = told + since;
         match self.policy().trigger.measure {
             MeasureBy::Count => (count, FigureSource::Count),
@@ -212,9 +213,13 @@ impl Session {
 
     /// What the provider counts where we count a hundred; 0 where nothing is known.
     pub(crate) fn usage_percent(&self) -> u32 {
-        let Some(usage) = self.timeline().usage() else { return 0 };
-        let UsageMark { tokens, counted, .. } = usage.mark;
-        let percent = if counted == Tokens::ZERO { Tokens::ZERO } else { tokens.share(100, counted.0) };
+        let scale = self.budget().scale;
+        let percent = match self.timeline().usage().map(|usage| &usage.mark) {
+            Some(UsageMark { tokens, counted, .. }) if !counted.is_zero() => tokens.share(100, counted.0),
+            // What was learned of the endpoint outlasts a compaction.
+            Some(_) | None if !scale.is_same() => scale.theirs(Tokens(100)),
+            Some(_) | None => Tokens::ZERO,
+        };
         u32::try_from(percent.0).unwrap_or(u32::MAX)
     }
 
@@ -227,8 +232,38 @@ impl Session {
         let is_odd = tokens > TRUST_TOKENS_MIN && (is_far(tokens, counted) || is_far(counted, tokens));
         let is_floor = self.policy().trigger.measure == MeasureBy::Floor;
         (!usage.is_zero() && (!is_odd || !is_floor)).then(|| {
-            Mark::Usage(UsageMark { tokens, counted, model: self.assembly().model().id.as_str().into() })
+            Mark::Usage(UsageMark {
+                tokens,
+                counted,
+                prompt: Tokens(usage.prompt),
+                prompt_counted: self.prompt_counted(),
+                model: self.assembly().model().id.as_str().into(),
+            })
         })
+    }
+
+    /// The prompt of the call whose reply was just taken up, by our count.
+    fn prompt_counted(&self) -> Tokens {
+        let context = self.context();
+        let is_reply =
+            |slot: &&Slot| self.log().item(slot.id()).is_some_and(|item| item.role == Role::Assistant);
+        let replies = context.slots().iter().rev().take_while(is_reply).count();
+        self.budget().fixed + context.tokens().less(context.newest_tokens(replies))
+    }
+
+    /// What the call whose reply was just taken up says of how its provider counts: what its prompt grew by since the
+    /// call before, and all of it where none came before and what stands before the history is known.
+    pub(crate) fn prompt_growth(&self, usage: Usage) -> Option<PromptGrowth> {
+        let counted = self.prompt_counted();
+        let before = self.timeline().usage().map(|usage| &usage.mark).filter(|mark| !mark.prompt.is_zero());
+        match before {
+            Some(before) => {
+                let counted = counted.less(before.prompt_counted).0;
+                Some(PromptGrowth { before: before.prompt.0, prompt: usage.prompt, counted })
+            }
+            None if self.budget().fixed.is_zero() => None,
+            None => Some(PromptGrowth { before: 0, prompt: usage.prompt, counted: counted.0 }),
+        }
     }
 }
 

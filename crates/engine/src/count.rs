@@ -2,7 +2,7 @@
 //! that other systems decide by. Tokenizers are the `tokens` crate's.
 
 use epitome_core::policy::{CountRule, CountText};
-use epitome_core::{Image, Measure, Message, Policy, Sizes, Tokens};
+use epitome_core::{Image, Measure, Message, Payload, Policy, Sizes, Tokens};
 use epitome_tokens::{Counter, Encoding, ImageDetail, dimensions_base64};
 use std::sync::Arc;
 
@@ -51,6 +51,14 @@ impl Measure for ModelMeasure {
             || self.0.count_unmeasured_image(),
             |size| self.0.count_image(size, ImageDetail::High),
         ))
+    }
+
+    fn payload(&self, payload: &Payload) -> Tokens {
+        Tokens(match payload {
+            Payload::File { media_type, data } => self.0.count_file(media_type, data),
+            Payload::FileElsewhere => self.0.count_unseen_file(),
+            Payload::Sealed { chars } => self.0.count_sealed(*chars),
+        })
     }
 
     fn framing(&self) -> Tokens {
@@ -112,6 +120,10 @@ impl Measure for ByModel {
         self.pictures.tokens(image)
     }
 
+    fn payload(&self, payload: &Payload) -> Tokens {
+        self.pictures.model.payload(payload)
+    }
+
     fn framing(&self) -> Tokens {
         self.pictures.model.framing()
     }
@@ -139,6 +151,10 @@ impl Measure for Quarters {
 
     fn image(&self, image: &Image) -> Tokens {
         self.pictures.tokens(image)
+    }
+
+    fn payload(&self, payload: &Payload) -> Tokens {
+        self.pictures.model.payload(payload)
     }
 
     fn framing(&self) -> Tokens {
@@ -171,7 +187,7 @@ impl Measure for Quarters {
     }
 }
 
-/// The letters of a message, told as if they were tokens; a picture is four for each of its tokens.
+/// The letters of a message, told as if they were tokens; a picture or a file is four for each of its tokens.
 struct Letters<'q>(&'q Quarters);
 
 impl Measure for Letters<'_> {
@@ -181,6 +197,10 @@ impl Measure for Letters<'_> {
 
     fn image(&self, image: &Image) -> Tokens {
         self.0.image(image).share(4, 1)
+    }
+
+    fn payload(&self, payload: &Payload) -> Tokens {
+        self.0.payload(payload).share(4, 1)
     }
 
     fn framing(&self) -> Tokens {
@@ -203,6 +223,10 @@ impl Measure for Cl100k {
 
     fn image(&self, image: &Image) -> Tokens {
         self.pictures.tokens(image)
+    }
+
+    fn payload(&self, payload: &Payload) -> Tokens {
+        self.pictures.model.payload(payload)
     }
 
     fn framing(&self) -> Tokens {

@@ -341,7 +341,7 @@ fn refusal(session: &Session) -> Option<&'static str> {
 
 fn surface(session: &mut Session, why: String) -> Recovery {
     let budget = session.budget();
-    let tokens = budget.fixed + session.context().tokens();
+    let tokens = budget.request(session.context().tokens());
     let record = Record {
         outcome: Outcome::Abandoned { why: why.clone() },
         trigger: Trigger::Overflow,

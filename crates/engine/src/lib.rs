@@ -36,6 +36,7 @@
 mod assembly;
 mod branch;
 mod breaker;
+mod calibration;
 mod check;
 mod count;
 mod debug;
@@ -59,6 +60,7 @@ mod view_tally;
 pub use assembly::{Assembly, NoWindow, RefusalFigures, Thresholds, WindowChoice, WindowFacts, WindowSource};
 pub use branch::{BranchDifference, BranchExit, NavigationOutcome, is_branch_summary};
 pub use breaker::Breaker;
+pub use calibration::{CalibrationTable, SharedCalibration};
 pub use check::{Check, CheckPoint, FigureSource, Permission};
 pub use count::{ModelMeasure, measure_for};
 pub use driver::{AskScope, CompactOptions, Driver, PlanSketch, Recovery, SketchedCalls, TurnEnd};

@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::session::{Session, Step};
 use crate::timeline::Timeline;
 use epitome_core::{Author, EntryId, Outcome, Record, RecordSource, Role, Slot, Tokens, Trigger};
-use epitome_tokens::Usage;
+use epitome_tokens::{PromptGrowth, Usage};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -60,6 +60,10 @@ struct Replay<'r> {
     session: &'r mut Session,
     /// The path as it was held, without what this replay does to it: what recorded usage is usage of.
     held: Timeline,
+    /// The prompt of the newest call that says what it took, by the provider's count and by ours, as it was held.
+    reported: Option<(u64, Tokens)>,
+    /// The prompt of the call whose reply was taken up last, by our count, as it was held.
+    prompted: Tokens,
     sent: PrefixOverlap,
     rebuilt: Option<Arc<Record>>,
     /// Whether the transcript has marks of ours.
@@ -84,6 +88,8 @@ pub async fn replay<E: From<EngineError>>(
         driver,
         session,
         held,
+        reported: None,
+        prompted: Tokens::ZERO,
         sent: PrefixOverlap::default(),
         rebuilt: None,
         events: Vec::new(),
@@ -138,8 +144,7 @@ impl Replay<'_> {
     async fn before_call(&mut self) -> Result<(), EngineError> {
         self.look(CheckPoint::Call).await?;
         let budget = self.session.budget();
-        let most = budget.prompt_max.map_or(budget.window, |most| most.min(budget.window));
-        let over = (budget.fixed + self.session.context().tokens()).less(most);
+        let over = budget.scale.theirs(self.session.context().tokens().less(budget.history_max()));
         if over == Tokens::ZERO {
             return Ok(());
         }
@@ -197,10 +202,10 @@ impl Replay<'_> {
     }
 
     fn call(&mut self, call: usize, message: usize) -> ReplayedCall<'_> {
-        let (fixed, context) = (self.session.budget().fixed, self.session.context());
+        let (budget, context) = (self.session.budget(), self.session.context());
         let same = context.tokens_between(0, self.sent.same);
-        let cached = if self.sent.any { fixed + same } else { Tokens::ZERO };
-        let tokens = fixed + context.tokens();
+        let cached = if self.sent.any { budget.request(same) } else { Tokens::ZERO };
+        let (tokens, fixed) = (budget.request(context.tokens()), budget.request(Tokens::ZERO));
         self.sent = PrefixOverlap { same: context.slots().len(), any: true };
         let (compaction, events) = (self.rebuilt.take(), std::mem::take(&mut self.events));
         ReplayedCall { call, message, tokens, fixed, cached, compaction, events, session: self.session }
@@ -209,6 +214,9 @@ impl Replay<'_> {
     /// Takes up an entry of the transcript, and the marks that stand at it.
     fn take(&mut self, id: EntryId) -> Result<(), EngineError> {
         let marks: Vec<EntryId> = self.session.log().marks_at(Some(id)).to_vec();
+        if is_reply(self.session, id) {
+            self.prompted = self.session.budget().fixed + self.held.context().tokens();
+        }
         for id in std::iter::once(id).chain(marks) {
             self.held.absorb(id, self.session.lens())?;
             let is_plain = self.session.log().get(id).is_none_or(|entry| !epitome_core::rebuilds(entry));
@@ -216,6 +224,7 @@ impl Replay<'_> {
                 self.session.absorb(id)?;
                 continue;
             }
+            self.reported = None;
             let before = self.session.context().slots().to_vec();
             let tokens = self.session.context().tokens();
             self.session.absorb(id)?;
@@ -228,17 +237,20 @@ impl Replay<'_> {
     /// Takes up what the provider said of a call. It counted the context as it was held; ours may be another one by
     /// now, and is taken to have been counted alike.
     fn take_usage(&mut self, usage: Usage) -> Result<(), EngineError> {
+        let prompt = usage.prompt;
+        let before = self.reported.replace((prompt, self.prompted));
+        if let Some(((before, counted), calibration)) = before.zip(self.session.assembly().calibration()) {
+            let counted = self.prompted.less(counted).0;
+            calibration.learn(PromptGrowth { before, prompt, counted });
+        }
         let fixed = self.session.budget().fixed;
-        let ours = fixed + self.session.context().tokens();
+        let shown = fixed + self.session.context().tokens();
         let held = fixed + self.held.context().tokens();
         let scaled = |tokens: u64| {
-            if ours == held || held == Tokens::ZERO { tokens } else { Tokens(tokens).share(ours.0, held.0).0 }
+            if shown == held || held.is_zero() { tokens } else { Tokens(tokens).share(shown.0, held.0).0 }
         };
-        self.session.record_usage(Usage {
-            prompt: scaled(usage.prompt),
-            output: scaled(usage.output),
-            ..usage
-        })
+        let ours = Usage { prompt: scaled(usage.prompt), output: scaled(usage.output), ..usage };
+        self.session.mark_usage(ours).map(drop)
     }
 
     /// What is kept of a compaction that the transcript records.
@@ -249,8 +261,8 @@ impl Replay<'_> {
             trigger: Trigger::Threshold,
             source: RecordSource::Transcript,
             budget,
-            tokens_before: budget.fixed + history_before,
-            tokens_after: budget.fixed + self.session.context().tokens(),
+            tokens_before: budget.request(history_before),
+            tokens_after: budget.request(self.session.context().tokens()),
             count_method: self.session.assembly().count_method().clone(),
             ..Record::default()
         })

@@ -29,8 +29,8 @@ pub(crate) fn bring_back(restorer: &dyn Restorer, session: &Session, conclusion:
     let (policy, budget) = (session.policy(), session.budget());
     let Conclusion { effect: Effect::Compact(compaction), record } = conclusion else { return };
     let Some(summary) = &mut compaction.summary else { return };
-    let limit = budget.limit(policy).less(budget.fixed).min(budget.room());
-    let history_after = record.tokens_after.less(budget.fixed);
+    let limit = budget.history_in(budget.limit(policy)).min(budget.room());
+    let history_after = budget.history_in(record.tokens_after);
     let room = limit.less(history_after).share(RESTORE_SHARE.0, RESTORE_SHARE.1);
     let measure = &**session.assembly().measure();
     let Some(change) = record.change_mut() else { return };
@@ -40,7 +40,7 @@ pub(crate) fn bring_back(restorer: &dyn Restorer, session: &Session, conclusion:
     let whole: Arc<str> = format!("{summary}{text}").into();
     let grown = measure.text(&whole).less(measure.text(summary));
     change.restored = Some(restored);
-    record.tokens_after += grown;
+    record.tokens_after += budget.scale.theirs(grown);
     *summary = whole;
 }
 

@@ -192,10 +192,26 @@ impl Session {
 
     /// Takes up what the provider said of the call whose reply was just taken up.
     pub fn record_usage(&mut self, usage: Usage) -> Result<(), EngineError> {
-        if let Some(mark) = self.usage_mark(usage) {
-            self.mark(mark)?;
+        let growth = self.prompt_growth(usage);
+        let is_believed = self.mark_usage(usage)?;
+        if let Some((growth, calibration)) = growth.filter(|_| is_believed).zip(self.assembly.calibration()) {
+            let before = calibration.scale();
+            calibration.learn(growth);
+            let has_passes = self.timeline.newest_pass().is_some() || self.timeline.ignores_any();
+            // What was made for a smaller window is done without by the room there is now.
+            if has_passes && calibration.scale() != before {
+                self.outgrow()?;
+            }
         }
         Ok(())
+    }
+
+    /// Takes it up as the size of the context alone; whether it is believed.
+    pub(crate) fn mark_usage(&mut self, usage: Usage) -> Result<bool, EngineError> {
+        let mark = self.usage_mark(usage);
+        let is_believed = mark.is_some();
+        mark.map(|mark| self.mark(mark)).transpose()?;
+        Ok(is_believed)
     }
 
     /// What a plan is drafted from.
@@ -283,7 +299,7 @@ impl Session {
         self.outgrow()
     }
 
-    /// Learns a window on our own scale, where it is a smaller one, and says so.
+    /// Learns a window in the provider's tokens, where it is a smaller one, and says so.
     pub fn learn_window(&mut self, window: Tokens) {
         if let Some(window) = self.assembly.learn_window(window) {
             self.state.events.push(Event::Learned { window });

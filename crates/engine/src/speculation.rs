@@ -74,7 +74,8 @@ impl Session {
         let limit = self.budget().limit(self.policy());
         let lead = speculation_lead(self.policy(), limit);
         let fresh = self.context().fresh().min(self.context().slots().len());
-        let start = self.figure().0.less(self.context().newest_tokens(fresh));
+        let newest = self.budget().scale.theirs(self.context().newest_tokens(fresh));
+        let start = self.figure().0.less(newest);
         let way = limit.less(start);
         limit.less(lead.min(way.share(LEAD_SHARE_MAX.0, LEAD_SHARE_MAX.1)))
     }
@@ -186,10 +187,10 @@ impl Session {
             return None;
         }
         let since = self.history()[ready.binding.messages..].to_vec();
-        let fixed = self.budget().fixed;
+        let budget = self.budget();
         let history_after = ready.history_after + self.tokens_since(ready.binding);
-        let is_due = !ready.is_awaited && self.budget().is_due(history_after, self.policy());
-        if is_due || !self.budget().fits(history_after) {
+        let is_due = !ready.is_awaited && budget.is_due(history_after, self.policy());
+        if is_due || !budget.fits(history_after) {
             self.waste(OUTGROWN);
             return None;
         }
@@ -198,8 +199,8 @@ impl Session {
         compaction.forms.retain(|&(id, _)| id <= binding.newest);
         compaction.forms.extend(forms);
         (record.trigger, record.source) = (trigger, trigger.kind().source);
-        record.tokens_before = fixed + self.context().tokens();
-        record.tokens_after = fixed + history_after;
+        record.tokens_before = budget.request(self.context().tokens());
+        record.tokens_after = budget.request(history_after);
         if let Some(change) = record.change_mut() {
             change.kept.retain(|&id| id <= binding.newest);
             change.kept.extend(since);
@@ -238,7 +239,7 @@ impl Speculation {
             // Where no summary was to be had yet, there is time to try again.
             Effect::Compact(compaction) if compaction.summary.is_some() && is_written(&driven.record) => {
                 let binding = self.copy.binding_of(&compaction)?;
-                let after = driven.record.tokens_after.less(self.copy.budget().fixed);
+                let after = self.copy.budget().history_in(driven.record.tokens_after);
                 let history_after = after.less(self.copy.tokens_since(binding));
                 Some(PreparedCompaction {
                     binding,

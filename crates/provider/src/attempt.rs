@@ -1,6 +1,7 @@
 //! One request over the wire, and what came of it. Time is tokio's, so that a test can hold it still.
 
 use crate::Limits;
+use crate::retry::retry_after;
 use bytes::Bytes;
 use epitome_wire::Protocol;
 use epitome_wire::protocol::{ModelReply, ReplyUsage, reply};
@@ -137,14 +138,6 @@ async fn refusal(mut response: Response, limits: &Limits) -> String {
         }
     }
     String::from_utf8_lossy(&body).into_owned()
-}
-
-/// How long to wait, in milliseconds or seconds. A date would need a clock, and nobody sends one.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let seconds =
-        number("retry-after-ms").map(|millis| millis / 1_000.0).or_else(|| number("retry-after"))?;
-    Duration::try_from_secs_f64(seconds).ok()
 }
 
 fn lost(why: Why, usage: Option<ReplyUsage>) -> Lost {

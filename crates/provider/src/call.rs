@@ -86,8 +86,9 @@ async fn send(
             if let Some(verdict) = verdict {
                 provider.learn(&verdict);
             }
-            if let (Step::Done(Ok(_)), Some(taken)) = (&step, usage) {
-                provider.succeeded(Tokens(taken.usage.prompt));
+            if let Step::Done(Ok(_)) = &step {
+                provider.retries().give_back();
+                usage.inspect(|taken| provider.succeeded(Tokens(taken.usage.prompt)));
             }
             Ok(step)
         }
@@ -169,6 +170,6 @@ impl Tries {
         self.retries += 1;
         let limits = provider.limits();
         let wait = limits.wait_before(self.retries, asked, provider.roll());
-        wait.filter(|_| self.retries <= limits.retries_max)
+        wait.filter(|_| self.retries <= limits.retries_max && provider.retries().take())
     }
 }

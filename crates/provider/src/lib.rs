@@ -37,6 +37,7 @@ mod limits;
 mod options;
 mod prefix;
 mod provider;
+mod retry;
 mod service;
 
 pub use alias::{Alias, AliasError, Aliases};

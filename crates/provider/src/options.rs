@@ -66,10 +66,21 @@ pub(crate) enum CapName {
 /// A field of a body: its key, and its value as JSON text.
 pub(crate) type Field = (Arc<str>, Arc<str>);
 
+/// Hosts of OpenAI itself, and of Azure's deployments of its models.
+const OPENAI_HOSTS: [&str; 2] = ["openai.com", "openai.azure.com"];
+
+/// Whether an address is at one of those hosts, whatever else stands in it.
+fn is_openai(base_url: &str) -> bool {
+    let url = reqwest::Url::parse(base_url).ok();
+    let host = url.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
+    let is_at =
+        |known: &&str| host.strip_suffix(*known).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
+    OPENAI_HOSTS.iter().any(is_at)
+}
+
 impl Options {
     pub(crate) fn new(reasoning: Option<Effort>, base_url: &str) -> Self {
-        let is_openai = base_url.contains("openai.com") || base_url.contains("openai.azure.com");
-        let cap = if is_openai { CapName::MaxCompletionTokens } else { CapName::MaxTokens };
+        let cap = if is_openai(base_url) { CapName::MaxCompletionTokens } else { CapName::MaxTokens };
         Self { reasoning, has_stream_usage: true, cap }
     }
 
@@ -143,6 +154,22 @@ pub(crate) fn field(key: &str, json: impl Into<Arc<str>>) -> Field {
 mod tests {
     use super::{CapName, Effort, Options};
     use epitome_wire::Protocol;
+
+    #[test]
+    fn openai_is_known_by_its_host_and_by_nothing_else_in_an_address() {
+        let cap = |base_url: &str| Options::new(None, base_url).cap;
+        for own in ["https://api.openai.com/v1", "https://mine.openai.azure.com/openai"] {
+            assert_eq!(cap(own), CapName::MaxCompletionTokens, "{own}");
+        }
+        for other in [
+            "https://gateway.example/openai.com/v1",
+            "https://notopenai.com",
+            "https://openai.com.example",
+            "no url",
+        ] {
+            assert_eq!(cap(other), CapName::MaxTokens, "{other}");
+        }
+    }
 
     #[test]
     fn what_is_complained_of_is_left_out_and_nothing_else() {

@@ -3,6 +3,7 @@
 use crate::body::{Outgoing, Place};
 use crate::call::call;
 use crate::options::Options;
+use crate::retry::RetryBudget;
 use crate::{Credential, Dice, Effort, Entropy, LastRequest, Limits, Service};
 use epitome_core::{CallResult, SummaryRequest, Tokens};
 use epitome_engine::{BoxFuture, Clock, Model, ModelMeasure};
@@ -104,6 +105,8 @@ pub struct Provider {
     gauge: ModelMeasure,
     /// The session's last request, to be gone on with.
     last: RwLock<Option<LastRequest>>,
+    /// What its calls have left of tries, together.
+    retries: RetryBudget,
 }
 
 impl fmt::Debug for Provider {
@@ -122,7 +125,7 @@ impl Provider {
     /// A provider in a world.
     pub fn new(setup: ProviderSetup, world: World) -> Self {
         let gauge = ModelMeasure(Counter::for_model(&setup.model));
-        Self { setup, world, gauge, last: RwLock::default() }
+        Self { setup, world, gauge, last: RwLock::default(), retries: RetryBudget::default() }
     }
 
     /// Notes the session's last request, as it was sent, for [`SummaryInput::Prefix`](epitome_core::SummaryInput::Prefix)
@@ -173,6 +176,10 @@ impl Provider {
 
     pub(crate) fn output_limit(&self) -> u64 {
         self.setup.model.output_tokens_max.map_or(OUTPUT_GUESSED.0, |limit| limit.value)
+    }
+
+    pub(crate) fn retries(&self) -> &RetryBudget {
+        &self.retries
     }
 
     pub(crate) fn roll(&self) -> f64 {

@@ -5,10 +5,11 @@ use crate::remarks::Remarks;
 use crate::tally::Tally;
 use crate::view::Origin;
 use epitome_core::{Budget, EntryId, Record, Tokens};
-use epitome_engine::Checkout;
 use epitome_engine::store::SessionId;
+use epitome_engine::{CalibrationTable, Checkout, SharedCalibration};
 use epitome_tokens::Usage;
 use epitome_wire::Protocol;
+use epitome_wire::overflow::{Endpoint, LearnedWindows};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -22,8 +23,10 @@ pub(crate) struct Books {
 #[derive(Default)]
 struct BookTable {
     books: BTreeMap<SessionId, Book>,
-    /// Windows learned from providers' refusals, by protocol and model.
-    learned: HashMap<(Protocol, String), Tokens>,
+    /// Windows learned from providers, for each endpoint.
+    windows: LearnedWindows,
+    /// How providers count, for each endpoint.
+    calibrations: CalibrationTable,
     limits: BookLimits,
     uses: u64,
     /// Of the messages of all sessions, as clients wrote them.
@@ -92,8 +95,6 @@ pub(crate) struct CallUsage {
 const SESSIONS_MAX: usize = 256;
 /// What the messages of all sessions may take together as clients wrote them; decoded they take about as much again.
 const BYTES_MAX: usize = 512 << 20;
-/// Names of models come from clients: past any number of real ones, no other is learned of.
-const MODELS_MAX: usize = 256;
 /// So many records are kept of a session, the newest; each holds a summary.
 const RECORDS_MAX: usize = 100;
 /// So many calls may be unanswered at once: a client that hangs up leaves one behind.
@@ -210,24 +211,14 @@ impl Books {
         self.table().books.iter_mut().map(|(id, book)| act(*id, book)).collect()
     }
 
-    /// The window learned for a model, on our own scale.
-    pub(crate) fn learned(&self, protocol: Protocol, model: &str) -> Option<Tokens> {
-        self.table().learned.get(&(protocol, model.to_owned())).copied()
+    /// Looks at what was learned of windows, or learns.
+    pub(crate) fn windows<T>(&self, act: impl FnOnce(&mut LearnedWindows) -> T) -> T {
+        act(&mut self.table().windows)
     }
 
-    /// Learns a window for every session with a model; it only ever becomes smaller. What can be no window is not
-    /// kept: it would stand in the way of the next one.
-    pub(crate) fn learn(&self, protocol: Protocol, model: &str, window: Tokens) {
-        if !epitome_core::is_window(window) {
-            return;
-        }
-        let mut table = self.table();
-        let key = (protocol, model.to_owned());
-        if let Some(known) = table.learned.get_mut(&key) {
-            *known = window.min(*known);
-        } else if table.learned.len() < MODELS_MAX {
-            table.learned.insert(key, window);
-        }
+    /// How an endpoint counts, for every session with it.
+    pub(crate) fn calibration(&self, endpoint: &Endpoint) -> SharedCalibration {
+        self.table().calibrations.of(&format!("{} {}", endpoint.base_url, endpoint.model))
     }
 }
 
@@ -253,8 +244,7 @@ impl BookTable {
 
 #[cfg(test)]
 mod tests {
-    use super::{Books, MODELS_MAX, SESSIONS_MAX};
-    use epitome_core::Tokens;
+    use super::{Books, SESSIONS_MAX};
     use epitome_engine::store::SessionId;
     use epitome_wire::Protocol;
 
@@ -268,30 +258,5 @@ mod tests {
         assert_eq!(open(0), [], "it is used, so it stays");
         assert_eq!(open(SESSIONS_MAX), [SessionId(1)]);
         assert_eq!(books.each(|id, _| id).len(), SESSIONS_MAX);
-    }
-
-    #[test]
-    fn a_window_becomes_smaller_also_when_the_table_is_full() {
-        let books = Books::default();
-        let learn = |model: usize, window| {
-            let model = format!("m{model}");
-            books.learn(Protocol::Anthropic, &model, Tokens(window));
-            books.learned(Protocol::Anthropic, &model).map(|window| window.0)
-        };
-        for model in 0..MODELS_MAX {
-            assert_eq!(learn(model, 9_000), Some(9_000));
-        }
-        assert_eq!(learn(MODELS_MAX, 9_000), None);
-        assert_eq!([learn(0, 8_000), learn(0, 12_000)], [Some(8_000); 2]);
-    }
-
-    #[test]
-    fn what_can_be_no_window_is_not_learned() {
-        let books = Books::default();
-        let learn = |window| {
-            books.learn(Protocol::Anthropic, "m", Tokens(window));
-            books.learned(Protocol::Anthropic, "m").map(|window| window.0)
-        };
-        assert_eq!([learn(100), learn(9_000), learn(1_023)], [None, Some(9_000), Some(9_000)]);
     }
 }

@@ -1,9 +1,8 @@
 //! What is counted of a conversation: requests, recoveries, and what the provider says they took.
 
-use epitome_core::Tokens;
 use epitome_tokens::Usage;
 use epitome_wire::ReportedUsage;
-use epitome_wire::overflow::{OverflowClass, RequestFacts, notice};
+use epitome_wire::overflow::{OverflowVerdict, RequestFacts, notice};
 use epitome_wire::protocol::{ModelReply, ReplyUsage};
 use serde::Serialize;
 
@@ -27,10 +26,10 @@ pub(crate) struct Tally {
 }
 
 /// What a reply teaches beside its sums.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Lesson {
-    /// What we counted of a request whose reply ended because the window was full.
-    pub(crate) full_at: Option<Tokens>,
+    /// What the reply tells of the provider's window.
+    pub(crate) verdict: Option<OverflowVerdict>,
     /// What the provider said of the call.
     pub(crate) usage: Option<Usage>,
 }
@@ -39,15 +38,14 @@ impl Tally {
     /// Adds what one reply took; `known` is what we knew of its request.
     pub(crate) fn add(&mut self, answer: &ModelReply, known: &RequestFacts) -> Lesson {
         self.replies += u64::from(answer.is_whole);
-        let is_full = notice(answer, known).is_some_and(|verdict| verdict.class == OverflowClass::SoftStop);
-        let full_at = known.estimate.filter(|_| is_full);
-        let Some(taken) = answer.usage else { return Lesson { full_at, usage: None } };
+        let verdict = notice(answer, known);
+        let Some(taken) = answer.usage else { return Lesson { verdict, usage: None } };
         let usage = taken.charged();
         self.prompt_tokens = self.prompt_tokens.saturating_add(usage.prompt);
         self.cache_read_tokens = self.cache_read_tokens.saturating_add(usage.cache_read);
         self.cache_write_tokens = self.cache_write_tokens.saturating_add(usage.cache_write);
         self.output_tokens = self.output_tokens.saturating_add(usage.output);
-        Lesson { full_at, usage: Some(call_usage(&taken)) }
+        Lesson { verdict, usage: Some(call_usage(&taken)) }
     }
 }
 

@@ -26,7 +26,7 @@ use epitome_engine::{
     Assembly, CheckPoint, Checkout, Driver, EngineError, Event, HashedMessages, NoWindow, PreparedSession,
     RefusalFigures, SessionOptions, TurnEnd, WindowFacts,
 };
-use epitome_wire::overflow::{OverflowFigures, RequestFacts};
+use epitome_wire::overflow::{Endpoint, OverflowFigures, RequestFacts};
 use epitome_wire::protocol::{ElementPart, ModelReply};
 use epitome_wire::{FixedParts, Protocol};
 use futures_util::future::{Either, select};
@@ -229,11 +229,10 @@ impl Walk<'_> {
 
     fn sender(&self, session: SessionId, leaf: Option<EntryId>, acted: &PreparedSession) -> Sender {
         let budget = acted.session.budget();
-        let estimate = Some(budget.fixed + acted.session.context().tokens());
+        let estimate = Some(budget.request(acted.session.context().tokens()));
         let known = RequestFacts { estimate, window: Some(budget.window), largest: None };
-        let state = self.state.clone();
-        let (protocol, model) = (self.request.protocol, self.request.body.model().to_owned());
-        Sender { listener: Some(Arc::new(Learner { state, session, leaf, protocol, model })), known }
+        let (state, endpoint) = (self.state.clone(), self.endpoint(self.request.body.model()));
+        Sender { listener: Some(Arc::new(Learner { state, session, leaf, endpoint })), known }
     }
 
     /// The session that the request goes on with, or a new one.
@@ -301,8 +300,17 @@ impl Walk<'_> {
 
     /// What is known of the window of a model.
     fn known(&self, model: &str) -> WindowFacts {
-        let learned = self.state.books.learned(self.request.protocol, model);
+        let (endpoint, now) = (self.endpoint(model), self.state.settings.clock.now());
+        let limits = self.state.books.windows(|windows| windows.of(&endpoint, now));
+        let learned = [limits.window, limits.input_max].into_iter().flatten().map(|limit| limit.tokens).min();
         WindowFacts { stated: self.state.settings.window, learned, ..WindowFacts::default() }
+    }
+
+    /// Where a model of the request is, and as what things are learned of it.
+    fn endpoint(&self, model: &str) -> Endpoint {
+        let protocol = self.request.protocol;
+        let base_url = self.state.settings.upstreams.of(protocol).to_string();
+        Endpoint { provider: protocol.name().into(), base_url: base_url.into(), model: model.into() }
     }
 
     fn operator(&self, session: SessionId, client: Option<ClientLine>) -> Arc<SessionOperator> {
@@ -331,7 +339,10 @@ impl Walk<'_> {
     /// Counter, window and budget of a model, with what the request has `around` its messages.
     fn assembly(&self, rule: &SessionRule, model: &str, around: &FixedParts) -> Result<Assembly, NoWindow> {
         let spec = self.state.settings.catalog.find(model);
-        let mut assembly = Assembly::new(rule.policy.clone(), spec, self.known(model))?;
+        let spec = spec.with_betas(self.request.beta.as_deref().unwrap_or_default());
+        let calibration = self.state.books.calibration(&self.endpoint(model));
+        let assembly = Assembly::new(rule.policy.clone(), spec, self.known(model))?;
+        let mut assembly = assembly.with_calibration(calibration);
         let fixed = assembly.count_fixed(&around.system, &around.tools);
         assembly.set_request(fixed, around.max_tokens.map(Tokens));
         Ok(assembly)
@@ -470,10 +481,10 @@ impl Walk<'_> {
     /// Learns the window of the request's model, for every session with it. The window that the path is measured by
     /// may be what an agent or the operator says of it, and says nothing of the provider.
     fn learn(&self, events: &[Event]) {
-        let Request { protocol, body, .. } = self.request;
+        let (endpoint, now) = (self.endpoint(self.request.body.model()), self.state.settings.clock.now());
         for event in events {
             if let Event::Learned { window } = event {
-                self.state.books.learn(*protocol, body.model(), *window);
+                self.state.books.windows(|windows| windows.limit(&endpoint, *window, now));
             }
         }
     }
@@ -497,8 +508,7 @@ struct Learner {
     state: Arc<ServerState>,
     session: SessionId,
     leaf: Option<EntryId>,
-    protocol: Protocol,
-    model: String,
+    endpoint: Endpoint,
 }
 
 impl ReplyListener for Learner {
@@ -506,13 +516,19 @@ impl ReplyListener for Learner {
         let lesson = self.state.books.with(self.session, |book| {
             let lesson = book.tally.add(reply, known);
             if let Some((leaf, usage)) = self.leaf.zip(lesson.usage) {
-                book.keep_usage(leaf, CallUsage { model: self.model.clone(), usage });
+                book.keep_usage(leaf, CallUsage { model: self.endpoint.model.to_string(), usage });
             }
             lesson
         });
-        if let Some(Lesson { full_at: Some(window), .. }) = lesson {
-            self.state.books.learn(self.protocol, &self.model, window);
-        }
+        let Some(Lesson { verdict, usage }) = lesson else { return };
+        let now = self.state.settings.clock.now();
+        self.state.books.windows(|windows| match verdict {
+            Some(verdict) if windows.learn(&self.endpoint, &verdict, now) => {}
+            // What was taken whole shows limits below it to be wrong.
+            Some(_) | None => {
+                usage.iter().for_each(|usage| windows.succeeded(&self.endpoint, Tokens(usage.prompt)))
+            }
+        });
     }
 }
 

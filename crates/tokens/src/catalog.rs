@@ -82,7 +82,7 @@ impl Catalog {
 
     fn longest_match(&self, name: &Name, source: SpecSource) -> Option<&ModelRow> {
         let rows = self.rows.iter().filter(|(of, _)| *of == source);
-        rows.filter_map(|(_, row)| Some((name.match_length(&row.names)?, row)))
+        rows.filter_map(|(_, row)| Some((name.match_length(&row.names, &row.aliases)?, row)))
             .max_by_key(|&(length, _)| length)
             .map(|(_, row)| row)
     }

@@ -119,6 +119,14 @@ impl Counter {
         self.image.tokens_max()
     }
 
+    pub(crate) const fn family(&self) -> Family {
+        self.tokenizer.family()
+    }
+
+    pub(crate) const fn image_rule(&self) -> ImageRule {
+        self.image
+    }
+
     /// The tokens of tool definitions, with what the provider adds for having any.
     #[must_use]
     pub fn count_tools(&self, definitions: &[&str]) -> u64 {

@@ -5,7 +5,10 @@
 mod base64;
 mod header;
 
+pub(crate) use base64::decode;
 pub use base64::dimensions_base64;
+#[cfg(test)]
+pub(crate) use base64::encode;
 pub use header::dimensions;
 
 use serde::{Deserialize, Serialize};

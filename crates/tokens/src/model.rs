@@ -67,6 +67,8 @@ pub struct ModelSpec {
     pub tokenizer: Tokenizer,
     /// Prompt and output together.
     pub window_tokens: SpecValue<u64>,
+    /// The window of a request that asks for a beta.
+    pub beta_window: Option<BetaWindow>,
     /// The longest prompt, where it is less than the window.
     pub input_tokens_max: Option<SpecValue<u64>>,
     /// The longest reply.
@@ -81,6 +83,16 @@ pub struct ModelSpec {
     pub tool_prompt_tokens: Option<u64>,
     /// Where the catalog's row comes from.
     pub origin: Option<RowOrigin>,
+}
+
+/// A window that a request must ask for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BetaWindow {
+    /// How the beta's name begins.
+    pub beta: String,
+    /// Prompt and output together, with it.
+    pub window: u64,
 }
 
 /// Where a row of the catalog comes from, and when it was true.
@@ -107,6 +119,7 @@ impl ModelSpec {
             provider: Vendor::Unknown,
             tokenizer: Tokenizer::Estimate(Family::Unknown),
             window_tokens: SpecValue::new(GUESSED_WINDOW_TOKENS, SpecSource::Guess),
+            beta_window: None,
             input_tokens_max: None,
             output_tokens_max: None,
             cache_tokens_min: None,
@@ -115,6 +128,22 @@ impl ModelSpec {
             tool_prompt_tokens: None,
             origin: None,
         }
+    }
+
+    /// The model as a request with these betas, apart by commas, gets it.
+    #[must_use]
+    pub fn with_betas(mut self, betas: &str) -> Self {
+        // A beta's name goes on with its date.
+        let asks_for =
+            |window: &BetaWindow| betas.split(',').any(|beta| beta.trim().starts_with(&*window.beta));
+        if let Some(window) = self.beta_window.as_ref().filter(|window| asks_for(window)) {
+            // Neither what an operator stated nor the name's own `[1m]` is made smaller.
+            let value = window.window.max(self.window_tokens.value);
+            if self.window_tokens.source < SpecSource::Explicit {
+                self.window_tokens = SpecValue::new(value, SpecSource::Explicit);
+            }
+        }
+        self
     }
 
     /// What goes around its messages and tools.

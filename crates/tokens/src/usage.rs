@@ -44,42 +44,16 @@ impl Usage {
     }
 }
 
-/// A stretch of a session whose prefix only grows. Every compaction, edit, rewind, model switch or
-/// change of the fixed prefix begins another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Epoch(pub u64);
-
-/// A prefix the provider has measured: what the next prompt of the same epoch begins with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Anchor {
-    /// The epoch it was measured in.
-    pub epoch: Epoch,
-    /// What the provider reported.
-    pub usage: Usage,
-    /// The part of the reply that later prompts leave out, such as thinking.
-    pub dropped: u64,
-}
-
-impl Anchor {
-    /// The tokens of the measured prompt and its reply, as the next prompt will carry them.
-    #[must_use]
-    pub const fn known(&self) -> u64 {
-        self.usage.total().saturating_sub(self.dropped)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Anchor, Epoch, Usage};
+    use super::Usage;
 
     #[test]
     fn absurd_figures_stop_at_the_largest_number() {
         let most = u64::MAX;
         let usage =
             Usage { prompt: most, output: most, cache_read: most, cache_write: most, reasoning: most };
-        let anchor = Anchor { epoch: Epoch(0), usage, dropped: 1 };
-        assert_eq!((usage.total(), usage.fresh(), anchor.known()), (most, 0, most - 1));
+        assert_eq!((usage.total(), usage.fresh()), (most, 0));
     }
 
     #[test]

@@ -83,6 +83,46 @@ fn the_longest_match_wins() {
 }
 
 #[test]
+fn words_of_foreign_names_are_no_models_of_ours() {
+    for foreign in
+        ["opus-mt-en-de", "my-opus-finetune", "magnum-opus-35b", "haiku-writer", "team-o3-eval", "sonnet-gpt"]
+    {
+        assert_eq!(find(foreign).row, None, "{foreign}");
+    }
+    insta::assert_snapshot!(rows(&[
+        "opus",
+        "haiku",
+        "o3",
+        "openai/o3-2025-04-16",
+        "azure-o3",
+        "us.anthropic.claude-future-1",
+        "gemini-ultra",
+    ]), @"
+    opus → claude-opus-5, claude47, 1000000
+    haiku → claude-haiku-4-5, claude, 200000
+    o3 → o3, o200k_base, 200000
+    openai/o3-2025-04-16 → o3, o200k_base, 200000
+    azure-o3 → o3, o200k_base, 200000
+    us.anthropic.claude-future-1 → claude, claude47, 200000
+    gemini-ultra → gemini, gemini, 1048576
+    ");
+}
+
+#[test]
+fn a_beta_asks_for_a_longer_window_where_the_model_has_one() {
+    let window = |id: &str, betas: &str| find(id).with_betas(betas).window_tokens.value;
+    let beta = "fine-grained-tool-streaming-2025-05-14, context-1m-2025-08-07";
+    assert_eq!(
+        [window("claude-sonnet-4-5", beta), window("claude-sonnet-4-5", "other")],
+        [1_000_000, 200_000]
+    );
+    assert_eq!([window("claude-haiku-4-5", beta), window("claude-opus-5", beta)], [200_000, 1_000_000]);
+    let own = "[[model]]\nmatch = ['claude-sonnet-4-5']\nwindow = 150_000\n";
+    let stated = Catalog::built_in().with_overrides(own).expect("well formed").find("claude-sonnet-4-5");
+    assert_eq!(stated.with_betas(beta).window_tokens.value, 150_000, "the operator's word comes first");
+}
+
+#[test]
 fn a_model_nobody_knows_is_a_guess_and_says_so() {
     let model = find("my-own-finetune");
     assert_eq!(model, ModelSpec::guess("my-own-finetune"));

@@ -31,6 +31,8 @@ pub(crate) struct KeptMessage {
     /// Of that, blocks that are passed on as they are.
     rigid: Tokens,
     is_work: bool,
+    /// Whether the model is yet to answer it: then what we cannot read in it is the provider's to judge.
+    is_input: bool,
 }
 
 impl KeepSet {
@@ -39,16 +41,17 @@ impl KeepSet {
         let job = chooser.job;
         let work = NewestWork::of(job).filter(|_| wants(job, AlwaysKeep::Exchange));
         let work_ids: HashSet<EntryId> = work.iter().flat_map(|work| work.ids.iter().copied()).collect();
+        let unanswered = unanswered(job);
         let input = unanswered_from(job).filter(|_| wants(job, AlwaysKeep::Input));
-        let input_ids =
-            input.map(|from| &job.context.slots()[from..]).unwrap_or_default().iter().map(Slot::id);
+        let input_ids = unanswered.iter().copied().filter(|_| input.is_some());
         let mut messages = BTreeMap::new();
         for id in always(chooser, pins)?.into_iter().chain(work_ids.iter().copied()).chain(input_ids) {
             let form = chooser.plain_form(id);
             let size = chooser.size_uncut(id, form)?;
             let rigid = job.sizes.of(id).opaque.min(size);
             let is_work = work_ids.contains(&id);
-            messages.insert(id, KeptMessage { form, limit: None, size, rigid, is_work });
+            let is_input = unanswered.contains(&id);
+            messages.insert(id, KeptMessage { form, limit: None, size, rigid, is_work, is_input });
         }
         let mut set = Self { messages, work_from: work.map(|work| work.from).or(input) };
         set.reduce_giants(job);
@@ -123,14 +126,18 @@ impl KeptMessage {
         }
     }
 
-    /// Cuts it to `limit`, blocks we do not read included.
+    /// Cuts it to `limit`, blocks we do not read included where they may be.
     fn cut_giant(&mut self, limit: Tokens) {
         self.open_blocks();
-        self.cut(limit);
+        self.cut(limit + self.rigid);
     }
 
-    /// Lets a marker stand for each block we do not read.
+    /// Lets a marker stand for each block we do not read; never in input that the model has not seen, whose size is
+    /// our guess alone.
     fn open_blocks(&mut self) {
+        if self.is_input {
+            return;
+        }
         self.form.opaque |= self.rigid > Tokens::ZERO;
         self.rigid = Tokens::ZERO;
     }
@@ -214,6 +221,12 @@ impl NewestWork {
         }
         work
     }
+}
+
+/// Input that the model has not answered.
+pub(super) fn unanswered(job: &Job<'_>) -> Vec<EntryId> {
+    let slots = unanswered_from(job).map(|from| &job.context.slots()[from..]).unwrap_or_default();
+    slots.iter().map(Slot::id).collect()
 }
 
 /// The slot at which input begins that the model has not answered: a person's newest word, where the model has not

@@ -9,7 +9,7 @@ use crate::policy::TargetOf;
 use crate::{ArchiveError, EntryId, Form, Item, Job, Slot, Tail, Tokens};
 use always::NewestWork;
 pub(crate) use always::{KeepSet, matching};
-use always::{KeptMessage, Partners, unit_of};
+use always::{KeptMessage, Partners, unanswered, unit_of};
 pub(crate) use chooser::Chooser;
 use chooser::{TailRoom, first_after_summary};
 use std::collections::HashSet;
@@ -302,9 +302,11 @@ fn forms_within(
         return Ok(forms);
     }
     let limit = fair_limit(&sizes, most);
+    let input = unanswered(job);
     for ((id, form), &size) in forms.iter_mut().zip(&sizes).filter(|(_, size)| **size > limit) {
-        form.shorten = Some(limit);
-        form.opaque = is_giant(job, size) && job.sizes.of(*id).opaque > Tokens::ZERO;
+        let rigid = job.sizes.of(*id).opaque;
+        form.opaque = is_giant(job, size) && rigid > Tokens::ZERO && !input.contains(id);
+        form.shorten = Some(if input.contains(id) { limit + rigid } else { limit });
     }
     let opened: Vec<EntryId> = forms.iter().filter(|(_, form)| form.opaque).map(|&(id, _)| id).collect();
     let partners = Partners::of(job, &opened);
@@ -331,7 +333,7 @@ pub(crate) fn summary_min(job: &Job<'_>) -> Tokens {
 }
 
 fn is_giant(job: &Job<'_>, size: Tokens) -> bool {
-    size > job.budget.window.share(GIANT_SHARE.0, GIANT_SHARE.1)
+    job.budget.scale.theirs(size) > job.budget.window.share(GIANT_SHARE.0, GIANT_SHARE.1)
 }
 
 /// The largest limit such that, every size cut to it, the sum is at most `most`.

@@ -35,7 +35,7 @@ impl<'a> Checkpoint<'a> {
     pub fn pending(&self) -> CheckpointView {
         let plan = &self.plan;
         CheckpointView {
-            tokens: plan.job.budget.fixed + plan.job.context.tokens(),
+            tokens: plan.job.budget.request(plan.job.context.tokens()),
             target: plan.target,
             leaving: plan.leaving(),
             then: plan.first_cut(),

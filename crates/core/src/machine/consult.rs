@@ -27,7 +27,7 @@ impl<'a> Consultation<'a> {
             trigger: job.trigger,
             is_recovery: job.trigger == Trigger::Overflow,
             strategy: plan.first_cut(),
-            tokens: job.budget.fixed + job.context.tokens(),
+            tokens: job.budget.request(job.context.tokens()),
             window: job.budget.window,
             target: plan.target,
             leaving: plan.leaving(),

@@ -11,19 +11,20 @@ fn assembly(stated: u64) -> Assembly {
 }
 
 #[test]
-fn a_window_is_learned_on_our_own_scale() {
+fn a_refusal_tells_the_window_and_how_the_provider_counts() {
     let learned = |limit: Option<u64>, requested: Option<u64>| {
         let figures = RefusalFigures { limit: limit.map(Tokens), requested: requested.map(Tokens) };
         let mut assembly = assembly(32_000);
         assembly.learn(Tokens(24_000), figures);
-        (assembly.window().tokens, assembly.window().from)
+        (assembly.window().tokens.0, assembly.budget().history_max().0)
     };
     let (limit, asked) = (Some(30_000), Some(36_000));
-    let expected = [20_000, 21_333, 18_000, 18_000].map(|tokens| (Tokens(tokens), WindowSource::Learned));
+    // The window as the provider says it, and what it is by our count.
     assert_eq!(
         [learned(limit, asked), learned(None, asked), learned(limit, None), learned(None, None)],
-        expected
+        [(30_000, 20_000), (32_000, 21_333), (18_000, 18_000), (18_000, 18_000)]
     );
+    assert_eq!(learned(limit, Some(90_000)), (8_000, 8_000), "nobody counts four times as much");
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl Session {
     /// Uses a compaction or edit that was made on another path through the same prefix.
     pub(crate) fn apply(&mut self, of: EntryId, trigger: Trigger) -> Result<Arc<Record>, EngineError> {
         let budget = self.budget();
-        let tokens_before = budget.fixed + self.context().tokens();
+        let tokens_before = budget.request(self.context().tokens());
         let entry = self.mark(Mark::Apply { of })?;
         self.answer_request(trigger);
         let record = Arc::new(Record {
@@ -69,7 +69,7 @@ impl Session {
             source: trigger.kind().source,
             budget,
             tokens_before,
-            tokens_after: budget.fixed + self.context().tokens(),
+            tokens_after: budget.request(self.context().tokens()),
             count_method: self.assembly.count_method().clone(),
             ..Record::default()
         });

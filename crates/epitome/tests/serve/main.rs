@@ -3,6 +3,8 @@
 
 mod agents;
 mod changes;
+mod files;
+mod newest_work;
 mod paths;
 mod session_model;
 mod speculation;

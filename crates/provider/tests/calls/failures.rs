@@ -35,6 +35,13 @@ async fn a_throttled_call_waits_as_long_as_it_is_asked_to() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_date_to_wait_for_is_held_against_the_responses_own() {
+    let headers = "date: Sun, 15 Nov 2026 12:00:00 GMT\r\nretry-after: Sun, 15 Nov 2026 12:00:09 GMT\r\n";
+    let seen = ask_anthropic(vec![refusal(429, headers, "slow down"), fine()]).await;
+    assert_eq!((seen.called.result, seen.took.as_secs()), (ok(), 9));
+}
+
+#[tokio::test(start_paused = true)]
 async fn nobody_waits_an_hour() {
     let seen = ask_anthropic(vec![refusal(429, "retry-after: 3600\r\n", "slow down")]).await;
     let throttled = Failure::Throttled("HTTP 429: slow down".into());

@@ -13,6 +13,18 @@ const BELIEVED: u64 = 3_000;
 /// What the catalog says of the model.
 const CATALOG: u64 = 200_000;
 
+#[tokio::test]
+async fn a_beta_that_asks_for_a_longer_window_is_heard() {
+    let stage = Stage::with_windows_of_the_catalog(Script::default()).await;
+    let post = || stage.post("/v1/messages", body(&history(1, "one"), false));
+    answer(post().header("anthropic-beta", "context-1m-2025-08-07")).await;
+    let window = stage.sessions().await.pop().expect("it is listed")["window"].as_u64();
+    assert_eq!(window, Some(1_000_000));
+    answer(post()).await;
+    let window = stage.sessions().await.pop().expect("it is listed")["window"].as_u64();
+    assert_eq!(window, Some(CATALOG), "the next request does not ask for it");
+}
+
 /// Every agent leaves its context alone; one of them believes in a window that is too small.
 struct Agents;
 

@@ -41,13 +41,23 @@ fn source(resolved: &ResolvedPolicy, key: &str) -> String {
 
 /// Whether compaction is due at `tokens`, of a window of `window` with `reserve` kept for the answer.
 fn is_due(resolved: &ResolvedPolicy, window: u64, reserve: u64, tokens: u64) -> bool {
-    let budget =
-        Budget { window: Tokens(window), fixed: Tokens::ZERO, reserve: Tokens(reserve), prompt_max: None };
+    let budget = Budget {
+        window: Tokens(window),
+        fixed: Tokens::ZERO,
+        reserve: Tokens(reserve),
+        prompt_max: None,
+        ..Budget::default()
+    };
     budget.under(&resolved.policy).is_due(Tokens(tokens), &resolved.policy)
 }
 
 fn limit(resolved: &ResolvedPolicy, window: u64, reserve: u64) -> u64 {
-    let budget =
-        Budget { window: Tokens(window), fixed: Tokens::ZERO, reserve: Tokens(reserve), prompt_max: None };
+    let budget = Budget {
+        window: Tokens(window),
+        fixed: Tokens::ZERO,
+        reserve: Tokens(reserve),
+        prompt_max: None,
+        ..Budget::default()
+    };
     budget.under(&resolved.policy).limit(&resolved.policy).0
 }

@@ -94,7 +94,7 @@ impl World {
             Outcome::Recorded => panic!("seed {seed}: no tool of another's is at work here"),
         }
         if record.outcome.is_rebuilt() {
-            assert_eq!(record.tokens_after, budget.fixed + history, "seed {seed}: {record:?}");
+            assert_eq!(record.tokens_after, record.budget.request(history), "seed {seed}: {record:?}");
         }
     }
 
@@ -104,7 +104,7 @@ impl World {
         let session = &self.bed.session;
         let (figure, source) = session.figure();
         let (budget, window) = (session.budget(), session.budget().window);
-        let least = figure.min(budget.fixed + session.context().tokens());
+        let least = figure.min(budget.request(session.context().tokens()));
         let is_excused = step.record.as_ref().is_some_and(|record| match &record.outcome {
             Outcome::Impossible(_) | Outcome::Vetoed { .. } => true,
             Outcome::Abandoned { why } => why.starts_with("it was cancelled"),

@@ -2,7 +2,7 @@
 
 use crate::Tokenizer;
 use crate::image::ImageRule;
-use crate::model::{ModelSpec, RowOrigin, SpecSource, SpecValue, Vendor};
+use crate::model::{BetaWindow, ModelSpec, RowOrigin, SpecSource, SpecValue, Vendor};
 use crate::price::{LongRates, Prices, Rates};
 use serde::Deserialize;
 
@@ -21,9 +21,13 @@ pub(super) struct ModelRow {
     /// Names it stands for, and for every longer name that goes on with a dash.
     #[serde(rename = "match")]
     pub(super) names: Vec<String>,
+    /// Names it stands for, and for no longer ones.
+    #[serde(default, rename = "alias")]
+    pub(super) aliases: Vec<String>,
     provider: Option<Vendor>,
     tokenizer: Option<Tokenizer>,
     window: Option<u64>,
+    beta_window: Option<BetaWindow>,
     input_max: Option<u64>,
     output_max: Option<u64>,
     cache_min: Option<u64>,
@@ -66,6 +70,7 @@ impl ModelRow {
         model.provider = self.provider.unwrap_or(model.provider);
         model.tokenizer = self.tokenizer.unwrap_or(model.tokenizer);
         model.window_tokens = self.window.map_or(model.window_tokens, sourced);
+        model.beta_window = self.beta_window.clone().or(model.beta_window.take());
         model.input_tokens_max = self.input_max.map(sourced).or(model.input_tokens_max);
         model.output_tokens_max = self.output_max.map(sourced).or(model.output_tokens_max);
         model.cache_tokens_min = self.cache_min.map(sourced).or(model.cache_tokens_min);

@@ -23,6 +23,15 @@ pub fn dimensions_base64(text: &str) -> Option<PixelSize> {
     })
 }
 
+/// All the bytes of a file in base64, or in a `data:` URL.
+pub(crate) fn decode(text: &str) -> Vec<u8> {
+    let data = text
+        .split_once(";base64,")
+        .filter(|(head, _)| head.starts_with("data:"))
+        .map_or(text, |(_, data)| data);
+    decode_head(data, usize::MAX)
+}
+
 /// Decodes up to `bytes_max` bytes, standard or URL alphabet, line ends passed over. Stops at the
 /// first character that is not base64: what came before it may still hold the size.
 fn decode_head(data: &str, bytes_max: usize) -> Vec<u8> {
@@ -51,6 +60,17 @@ fn digit(byte: u8) -> Option<u8> {
         b'/' | b'_' => Some(63),
         _ => None,
     }
+}
+
+/// Bytes in base64, for tests.
+#[cfg(test)]
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bits = bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1)).collect::<Vec<_>>();
+    bits.chunks(6)
+        .map(|six| six.iter().fold(0, |digit, bit| digit << 1 | bit) << (6 - six.len()))
+        .map(|digit| char::from(digits[usize::from(digit)]))
+        .collect()
 }
 
 #[cfg(test)]
@@ -86,15 +106,5 @@ mod tests {
         let jpeg = [&[0xFF, 0xD8, 0xFF, 0xE1, 1, 44][..], &[0; 298], &[0xFF, 0xC0, 0, 17, 8, 0, 8, 0, 16, 3]]
             .concat();
         assert_eq!(dimensions_base64(&encode(&jpeg)), Some(PixelSize { width: 16, height: 8 }));
-    }
-
-    fn encode(bytes: &[u8]) -> String {
-        let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let bits =
-            bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1)).collect::<Vec<_>>();
-        bits.chunks(6)
-            .map(|six| six.iter().fold(0, |digit, bit| digit << 1 | bit) << (6 - six.len()))
-            .map(|digit| char::from(digits[usize::from(digit)]))
-            .collect()
     }
 }

@@ -149,7 +149,13 @@ fn additions_come_where_they_say_in_their_conversation() {
 fn every_mark_reads_back_as_it_was_written() {
     let of = EntryId(1);
     let judgement = epitome_core::Judgement { flag: epitome_core::Flag::Bad, notes: "lost the plan".into() };
-    let usage = epitome_core::UsageMark { tokens: Tokens(9), counted: Tokens(8), model: "opus".into() };
+    let usage = epitome_core::UsageMark {
+        tokens: Tokens(9),
+        counted: Tokens(8),
+        prompt: Tokens(7),
+        prompt_counted: Tokens(6),
+        model: "opus".into(),
+    };
     let marks = vec![
         compaction("so far"),
         Mark::Edit {

@@ -26,7 +26,8 @@ pub fn notice(answer: &ModelReply, known: &RequestFacts) -> Option<OverflowVerdi
     let prompt = prompt?;
     let is_beyond = known.window.is_some_and(|window| prompt > window);
     if is_beyond {
-        return Some(verdict(1, OverflowClass::SilentTruncation, Some(prompt)));
+        // It was taken, so the window is not what we believe; how large it is, this prompt does not say.
+        return Some(verdict(1, OverflowClass::SilentTruncation, None));
     }
     let wrote_nothing = answer.stop == Some(StopReason::Length) && output == Some(Tokens::ZERO);
     if wrote_nothing

@@ -92,6 +92,13 @@ impl LearnedWindows {
         true
     }
 
+    /// Takes in a window that was worked out from an error that names none.
+    pub fn limit(&mut self, endpoint: &Endpoint, window: Tokens, now: Duration) {
+        if is_window(window) && window >= self.of(endpoint, now).largest {
+            self.entry(endpoint).window = Some(LearnedLimit { tokens: window, told_at: now });
+        }
+    }
+
     /// Notes a prompt that succeeded. Limits below it were wrong, or are no longer true.
     pub fn succeeded(&mut self, endpoint: &Endpoint, prompt: Tokens) {
         let learned = self.entry(endpoint);

@@ -1,0 +1,70 @@
+//! Counts corrected by what the provider reports: in both directions, kept across compactions, and followed by every
+//! decision.
+
+use epitome_core::{Scale, Tokens, Trigger};
+use epitome_engine::FigureSource;
+use epitome_testbed::{Bed, Maker};
+use epitome_tokens::Usage;
+
+const WINDOW: u64 = 200_000;
+/// What a provider puts before the history that nobody has told us of.
+const UNTOLD: u64 = 5_000;
+
+/// A bed that has got somewhere, so that usage is believed.
+fn bed() -> Bed {
+    let mut bed = Maker::new("default", WINDOW).no_model().bed();
+    bed.talk(30, 1_000);
+    bed
+}
+
+/// Goes on for so many turns with a provider that counts so many percent of what we do.
+fn go_on(bed: &mut Bed, turns: usize, percent: u64) {
+    for _ in 0..turns {
+        bed.talk(2, 1_000);
+        let theirs = |tokens: u64| tokens * percent / 100;
+        let history = bed.session.context().tokens().0;
+        let prompt = UNTOLD + theirs(history - 1_000);
+        let usage = Usage { prompt, output: theirs(1_000), ..Usage::default() };
+        bed.session.record_usage(usage).expect("all is in memory");
+    }
+}
+
+#[test]
+fn a_provider_that_counts_more_or_less_than_we_do_is_followed() {
+    let scale = |percent| {
+        let mut bed = bed();
+        go_on(&mut bed, 25, percent);
+        bed.session.budget().scale
+    };
+    assert_eq!(scale(100), Scale::SAME, "what nobody told us of is no difference in counting");
+    assert!((Scale::of(1.19)..Scale::of(1.25)).contains(&scale(125)), "{:?}", scale(125));
+    assert!((Scale::of(0.85)..Scale::of(0.90)).contains(&scale(85)), "{:?}", scale(85));
+}
+
+#[test]
+fn what_was_learned_outlasts_a_compaction_and_every_decision_follows_it() {
+    let mut bed = bed();
+    let before = bed.session.budget();
+    go_on(&mut bed, 25, 125);
+    let scale = bed.session.budget().scale;
+    bed.compact(Trigger::Manual);
+    let budget = bed.session.budget();
+    assert_eq!((budget.scale, budget.window), (scale, before.window));
+    let history = bed.session.context().tokens();
+    assert_eq!(bed.session.figure(), (scale.theirs(history), FigureSource::Count));
+    // The room, and what a compaction comes down to, are as much smaller by our count.
+    let policy = bed.session.policy();
+    let is_near = |one: Tokens, other: Tokens| one.0.abs_diff(scale.ours(other).0) <= 2;
+    assert!(is_near(budget.room(), before.room()), "{} of {}", budget.room(), before.room());
+    assert!(is_near(budget.target(policy), before.target(policy)));
+    assert_eq!(budget.limit(policy), before.limit(policy), "the provider's tokens are what they were");
+}
+
+#[test]
+fn one_report_that_is_far_off_changes_next_to_nothing() {
+    let mut bed = bed();
+    go_on(&mut bed, 25, 100);
+    go_on(&mut bed, 1, 150);
+    let scale = bed.session.budget().scale;
+    assert!((Scale::SAME..Scale::of(1.05)).contains(&scale), "{scale:?}");
+}
