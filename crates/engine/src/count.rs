@@ -195,6 +195,11 @@ impl Measure for Letters<'_> {
         Tokens((self.0.letters)(text))
     }
 
+    /// Who goes by letters goes by those of the words: none of these systems looks at a seal.
+    fn thinking(&self, text: &str, _: Option<&str>) -> Tokens {
+        self.text(text)
+    }
+
     fn image(&self, image: &Image) -> Tokens {
         self.0.image(image).share(4, 1)
     }

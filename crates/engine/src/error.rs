@@ -3,7 +3,6 @@
 
 use crate::assembly::NoWindow;
 use crate::store::StoreError;
-use crate::timeline::TimelineError;
 use epitome_core::{ArchiveError, EntryId, LogError};
 
 /// An act that failed. What it appended before that stays and is handed out with the next step.
@@ -40,4 +39,15 @@ impl From<TimelineError> for EngineError {
             TimelineError::Archive(error) => Self::Archive(error),
         }
     }
+}
+
+/// An entry that could not be appended or taken up.
+#[derive(Debug, thiserror::Error)]
+pub enum TimelineError {
+    /// The log refuses it.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// An original could not be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
 }

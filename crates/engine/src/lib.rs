@@ -55,6 +55,7 @@ pub mod store;
 mod timeline;
 #[cfg(feature = "tokio")]
 mod tokio_runtime;
+mod usage_anchor;
 mod view_tally;
 
 pub use assembly::{Assembly, NoWindow, RefusalFigures, Thresholds, WindowChoice, WindowFacts, WindowSource};
@@ -66,7 +67,7 @@ pub use count::{ModelMeasure, measure_for};
 pub use driver::{AskScope, CompactOptions, Driver, PlanSketch, Recovery, SketchedCalls, TurnEnd};
 
 pub use engine::{Checkout, Engine, HashedMessages, PreparedSession};
-pub use error::EngineError;
+pub use error::{EngineError, TimelineError};
 pub use event::Event;
 pub use ports::{
     BoxFuture, Clock, FileNow, FrozenClock, Hook, HookRole, Model, Operator, Ports, Restorer, Spawn,
@@ -75,6 +76,6 @@ pub use ports::{
 pub use replay::{ReplayInput, ReplayedCall, replay};
 pub use session::{AppendedEntry, Phase, Session, SessionOptions, Step};
 pub use speculation::{Background, PreparedCompaction, Speculation};
-pub use timeline::{Lens, Timeline, TimelineError};
+pub use timeline::{Lens, Timeline};
 #[cfg(feature = "tokio")]
 pub use tokio_runtime::{LostWork, NoRuntime, TokioRuntime};

@@ -3,11 +3,13 @@
 //! here, and nothing is asked.
 
 use crate::breaker::Breaker;
+use crate::error::TimelineError;
 use crate::far_ledger::FarLedger;
+use crate::usage_anchor::UsageAnchor;
 use crate::view_tally::ViewTally;
 use epitome_core::policy::{GuardRule, TriggerRule};
 use epitome_core::{
-    Archive, ArchiveError, Context, Entry, EntryId, FarHistory, Log, LogError, LogReader, Mark, Measure,
+    Archive, ArchiveError, Context, Entry, EntryId, FarHistory, Log, LogReader, Mark, Measure,
     Message, SizeTable, Tokens, UsageMark, rebuilds,
 };
 use std::collections::HashSet;
@@ -36,17 +38,6 @@ pub struct Timeline {
     ignored: Arc<HashSet<EntryId>>,
     /// What all of `history` would take whole.
     whole: Tokens,
-}
-
-/// The provider's usage of the newest call, and where the context stood then.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct UsageAnchor {
-    /// Its entry.
-    pub id: EntryId,
-    /// What it said, beside our own count.
-    pub mark: UsageMark,
-    /// Slots in view when the reply had been taken up.
-    pub slots: usize,
 }
 
 /// What a timeline reads a log with.
@@ -369,8 +360,7 @@ impl Timeline {
 
     /// What edits have freed, by our count, of a context that the provider told the usage of; `fixed` stands before it.
     pub(crate) fn freed_since(&self, usage: &UsageAnchor, fixed: Tokens) -> Tokens {
-        let left = fixed + self.context.tokens_between(0, usage.slots.min(self.context.slots().len()));
-        if self.edited_at > Some(usage.id) { usage.mark.counted.less(left) } else { Tokens::ZERO }
+        usage.freed(&self.context, self.edited_at, fixed)
     }
 
     /// The newest entry that changed what is in view, the same whoever derives it; one that was made on another path
@@ -402,15 +392,4 @@ fn breaker_of(log: &Log, path: &[EntryId], guard: &GuardRule) -> Breaker {
     let mut breaker = Breaker::default();
     held.into_iter().filter_map(|id| log.get(id)).for_each(|entry| breaker.take(entry, guard));
     breaker
-}
-
-/// An entry that could not be appended or taken up.
-#[derive(Debug, thiserror::Error)]
-pub enum TimelineError {
-    /// The log refuses it.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// An original could not be read.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
 }

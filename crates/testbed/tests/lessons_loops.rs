@@ -162,6 +162,8 @@ fn l5_with_pruning_each_turn_what_the_provider_counts_still_counts() {
         let record = bed.prepare();
         let freed = counted.less(bed.session.context().tokens());
         pruned += usize::from(record.is_some_and(|record| word(&record) == "pruned"));
+        // What was freed is told as the provider would count it, as far as its usage has taught that.
+        let freed = bed.session.budget().scale.theirs(freed);
         figures.push((bed.session.figure(), Tokens(usage.prompt).less(freed)));
     }
     assert!(pruned > 3, "{pruned}");

@@ -93,7 +93,7 @@ impl<'m> EventLog<'m> {
 
     fn take(&mut self, object: JsonlObject<'_>, problems: &mut Problems) -> serde_json::Result<()> {
         let Some(event) = CopilotEvent::parse(object.text)? else {
-            problems.add_unknown(object.line, "line without `type` and `data`");
+            problems.add_unknown(object.line, "line without `data`");
             return Ok(());
         };
         let is_relevant = self.take_relevant(&event, object, problems);

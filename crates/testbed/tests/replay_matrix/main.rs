@@ -275,7 +275,7 @@ fn check_record(
     let input = if policy.check.before_input { newest_input(call.session) } else { Tokens::ZERO };
     // Where a provider's figure is what the trigger goes by, ours does not explain it.
     let by_usage = has_usage && policy.trigger.measure != MeasureBy::Count;
-    let is_due = budget.is_due(before.less(budget.fixed) + input, policy) || by_count || by_usage;
+    let is_due = budget.is_due(budget.history_in(before) + input, policy) || by_count || by_usage;
     if !is_due {
         return Some(format!("compacted at {before} though not due"));
     }
@@ -283,7 +283,7 @@ fn check_record(
         return Some(format!("compacted from {before} to {after}"));
     }
     // What could not be made smaller is due again at once, and each try is explained by that.
-    let has_room = |last: &&Record| !budget.is_due(last.tokens_after.less(budget.fixed), policy);
+    let has_room = |last: &&Record| !budget.is_due(budget.history_in(last.tokens_after), policy);
     let last = last.filter(|last| matches!(last.outcome, Outcome::Compacted(_))).filter(has_room)?;
     (before + input <= last.tokens_after).then(|| format!("compacted again at {before} without growth"))
 }

@@ -2,6 +2,7 @@
 //! costs itself and not its line.
 
 use crate::document::{ObjectView, View};
+use serde::Deserialize;
 use std::borrow::Cow;
 
 /// One event.
@@ -13,17 +14,20 @@ pub(super) struct CopilotEvent<'a> {
     pub data: ObjectView<'a>,
 }
 
+/// What every event says of itself.
+#[derive(Deserialize)]
+struct EventKind<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+}
+
 impl<'a> CopilotEvent<'a> {
-    /// The event a line is; none where it has no `type` or no `data`.
+    /// The event a line is; none where it has no `data`. A line that names no `type` is no event, and refused.
     pub(super) fn parse(line: &'a str) -> serde_json::Result<Option<Self>> {
+        let EventKind { kind } = serde_json::from_str(line)?;
         let fields = View::parse(line)?.object().unwrap_or_default();
         let data = fields.get("data").and_then(View::object);
-        Ok(fields.text("type").zip(data).map(|(kind, data)| Self {
-            kind,
-            id: fields.text("id"),
-            agent: fields.text("agentId"),
-            data,
-        }))
+        Ok(data.map(|data| Self { kind, id: fields.text("id"), agent: fields.text("agentId"), data }))
     }
 
     /// Whether it tells of a subagent's beginning, by the call that started it.
