@@ -9,8 +9,8 @@ use crate::usage_anchor::UsageAnchor;
 use crate::view_tally::ViewTally;
 use epitome_core::policy::{GuardRule, TriggerRule};
 use epitome_core::{
-    Archive, ArchiveError, Context, Entry, EntryId, FarHistory, Log, LogReader, Mark, Measure,
-    Message, SizeTable, Tokens, UsageMark, rebuilds,
+    Archive, ArchiveError, Context, Entry, EntryId, FarHistory, Log, LogReader, Mark, Measure, Message,
+    SizeTable, Tokens, UsageMark, rebuilds,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
