@@ -16,7 +16,7 @@ pub(super) struct CopilotEvent<'a> {
 
 /// What every event says of itself.
 #[derive(Deserialize)]
-struct EventKind<'a> {
+struct CopilotHead<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
 }
@@ -24,7 +24,7 @@ struct EventKind<'a> {
 impl<'a> CopilotEvent<'a> {
     /// The event a line is; none where it has no `data`. A line that names no `type` is no event, and refused.
     pub(super) fn parse(line: &'a str) -> serde_json::Result<Option<Self>> {
-        let EventKind { kind } = serde_json::from_str(line)?;
+        let CopilotHead { kind } = serde_json::from_str(line)?;
         let fields = View::parse(line)?.object().unwrap_or_default();
         let data = fields.get("data").and_then(View::object);
         Ok(data.map(|data| Self { kind, id: fields.text("id"), agent: fields.text("agentId"), data }))
