@@ -41,7 +41,7 @@ pub(crate) fn problems_of_context(session: &Session, exchanges: &Exchanges) -> V
 
 /// What is wrong with what is being worked on: what people said first and last, and the newest exchange, must be word for
 /// word where each takes under half of the window, the policy keeps it, and there is room for them beside system prompt,
-/// instructions and answer.
+/// instructions and answer. What the transcript's own tool took out of view is nobody's to keep.
 pub(crate) fn problems_of_current_work(session: &Session, exchanges: &Exchanges) -> Vec<String> {
     let always = &session.policy().keep.always;
     let said: Vec<EntryId> = session.history().iter().copied().filter(|&id| is_said(session, id)).collect();
@@ -60,7 +60,8 @@ pub(crate) fn problems_of_current_work(session: &Session, exchanges: &Exchanges)
         return Vec::new();
     }
     let small = wanted.into_iter().filter(is_small).flatten();
-    small.filter_map(|id| shown_otherwise(session, id)).collect()
+    let ours = small.filter(|&id| !is_hidden_by_transcript(session, id));
+    ours.filter_map(|id| shown_otherwise(session, id)).collect()
 }
 
 fn shown_otherwise(session: &Session, id: EntryId) -> Option<String> {
@@ -79,16 +80,18 @@ fn is_instruction(session: &Session, id: EntryId) -> bool {
     session.log().item(id).is_some_and(|item| item.role == Role::System)
 }
 
-/// The newest reply, and what answers its calls; nothing where the transcript's own tool has taken it out of view since.
+fn is_hidden_by_transcript(session: &Session, id: EntryId) -> bool {
+    let newest = session.history().last().map_or(id.0, |newest| newest.0);
+    let mut later = (id.0..newest).filter_map(|at| session.log().get(EntryId(at)));
+    later.any(|entry| matches!(entry, Entry::Recorded(compaction) if compaction.hides(id)))
+}
+
+/// The newest reply, and what answers its calls.
 fn newest_exchange(session: &Session, exchanges: &Exchanges) -> Vec<EntryId> {
     let log = session.log();
     let is_reply = |id: &&EntryId| log.item(**id).is_some_and(|item| item.role == Role::Assistant);
     let Some(&reply) = session.history().iter().rev().find(is_reply) else { return Vec::new() };
     let newest = *session.history().last().expect("it holds the reply");
-    let is_recorded = |id: u32| matches!(log.get(EntryId(id)), Some(Entry::Recorded(_)));
-    if (reply.0..newest.0).any(is_recorded) {
-        return Vec::new();
-    }
     let has_come = |other: &&EntryId| **other <= newest;
     let answers = exchanges.of(reply).iter().filter(|other| **other > reply).filter(has_come);
     std::iter::once(reply).chain(answers.copied()).collect()
