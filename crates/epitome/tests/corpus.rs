@@ -1,29 +1,16 @@
 //! Every transcript of the corpus through the program: compacted it fits, is valid on every protocol,
 //! keeps what is always kept, loses no byte, and comes back whole.
 
+mod program;
+
 use epitome_core::{Archive, Author, EntryId, ZeroMeasure};
 use epitome_wire::validate::{self, Violation};
 use epitome_wire::{Conversation, Protocol, Transcript, read};
+use program::{parsed, printed};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-fn epitome(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_epitome")).args(args).output().expect("the program runs")
-}
-
-/// What the program printed; it must have succeeded.
-fn printed(args: &[&str]) -> Vec<u8> {
-    let output = epitome(args);
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
-}
-
-fn json(args: &[&str]) -> Value {
-    serde_json::from_slice(&printed(args)).unwrap_or_else(|error| panic!("{args:?}: {error}"))
-}
 
 fn transcripts(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("the corpus is part of the repository") {
@@ -60,8 +47,8 @@ impl Case {
     fn check(&self, window: &str) {
         let [file, out, undone] =
             [&self.file, &self.out, &self.undone].map(|path| path.to_str().expect("UTF-8"));
-        json(&["inspect", file, "--json"]);
-        json(&["compact", file, "--window", window, "--json", "-o", out]);
+        parsed(&["inspect", file, "--json"]);
+        parsed(&["compact", file, "--window", window, "--json", "-o", out]);
         self.check_bytes(window);
         self.check_fits(window);
         self.check_contexts(window);
@@ -88,7 +75,7 @@ impl Case {
 
     fn check_fits(&self, window: &str) {
         let out = self.out.to_str().expect("UTF-8");
-        let surveys = json(&["inspect", out, "--window", window, "--json"]);
+        let surveys = parsed(&["inspect", out, "--window", window, "--json"]);
         let number = |value: &Value, key: &str| value[key].as_u64().expect("a number");
         for survey in surveys.as_array().unwrap_or(&vec![surveys.clone()]) {
             let taken =
@@ -114,11 +101,12 @@ impl Case {
                 Protocol::OpenaiChat => "openai-chat",
                 Protocol::OpenaiResponses => "openai-responses",
             };
-            let body = json(&["context", out, "--to", name, "--window", window]);
+            let body = parsed(&["context", out, "--to", name, "--window", window]);
             let at = format!("{} at {window} as {name}", self.name);
             // In its own protocol a body keeps its bytes, right or wrong: nothing may be wrong that was right.
             let is_own = transcript.format.protocol() == Some(protocol);
-            let before = is_own.then(|| json(&["context", self.file.to_str().expect("UTF-8"), "--to", name]));
+            let before =
+                is_own.then(|| parsed(&["context", self.file.to_str().expect("UTF-8"), "--to", name]));
             let before = before.map(|before| validate::body(protocol, &before)).unwrap_or_default();
             let was_right = |broken: &Violation| !before.iter().any(|known| known.rule == broken.rule);
             let broken: Vec<Violation> =
@@ -133,7 +121,7 @@ impl Case {
     /// Compacting the result again changes nothing.
     fn check_settled(&self, window: &str) {
         let (out, again) = (self.out.to_str().expect("UTF-8"), self.undone.to_str().expect("UTF-8"));
-        let report = json(&["compact", out, "--window", window, "--json", "-o", again]);
+        let report = parsed(&["compact", out, "--window", window, "--json", "-o", again]);
         for report in report.as_array().unwrap_or(&vec![report.clone()]) {
             assert_eq!(report["outcome"], "noop", "{} at {window}", self.name);
         }

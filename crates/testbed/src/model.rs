@@ -15,6 +15,7 @@ pub struct TestModel {
     output_max: Tokens,
     takes_parallel: bool,
     latency: Duration,
+    hangs: bool,
     clock: Arc<TestClock>,
     script: Mutex<VecDeque<CallResult>>,
     requests: Mutex<Vec<SummaryRequest>>,
@@ -31,6 +32,7 @@ impl TestModel {
             output_max: Tokens(32_000),
             takes_parallel: false,
             latency: Duration::ZERO,
+            hangs: false,
             clock,
             script: Mutex::default(),
             requests: Mutex::default(),
@@ -66,6 +68,12 @@ impl TestModel {
     #[must_use]
     pub fn slow(self, latency: Duration) -> Self {
         Self { latency, ..self }
+    }
+
+    /// The same, never answering.
+    #[must_use]
+    pub fn hangs(self) -> Self {
+        Self { hangs: true, ..self }
     }
 
     /// What the next call that has no answer yet is answered with.
@@ -130,6 +138,9 @@ impl Model for TestModel {
             requests.push(request);
             requests.len()
         };
+        if self.hangs {
+            return Box::pin(std::future::pending());
+        }
         let scripted = self.script.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let always = self.always.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let answer = scripted.or(always).unwrap_or_else(|| {

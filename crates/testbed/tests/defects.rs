@@ -1,13 +1,15 @@
 //! Defects that were found by reading and must not come back: turns that a compaction ended, models without fuel,
 //! reminders on every call, policies that counted nothing of what was said before, compactions that lock a session.
 
-use epitome_core::policy::{CountRule, CountText, LastResort, TriggerMode};
+use epitome_core::policy::{CountRule, CountText, TriggerMode};
 use epitome_core::{
-    Author, Block, Budget, CallCost, CallResult, CheckpointView, Decision, Failure, Form, Image, Message,
-    Outcome, Policy, Role, Settings, Strategy, SummaryRequest, Tokens, Trigger, Verdict,
+    Author, Block, Budget, CallCost, CallResult, Failure, Form, Image, Message, Outcome, Policy, Role,
+    Settings, Strategy, Tokens, Trigger, Verdict,
 };
-use epitome_engine::{BoxFuture, Event, Model, Operator, Phase, Recovery, SummaryModel, TurnEnd};
-use epitome_testbed::{Bed, Maker, TestHook, change, failed, good, word};
+use epitome_engine::{Event, Phase, Recovery, SummaryModel, TurnEnd};
+use epitome_testbed::{
+    Bed, Maker, TestHook, TestModel, TestOperator, change, due, failed, good, stubborn, word,
+};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -16,54 +18,11 @@ const WINDOW: u64 = 20_000;
 const IN_A_TURN: &str =
     "a compaction cannot run now: a turn runs; ask for one at the end of the turn instead";
 
-/// A session that is due for compaction, summarised in one call.
-fn due(maker: Maker) -> Bed {
-    let mut bed = maker.set(|settings| settings.keep.within_turn = false).bed();
-    bed.talk(90, 200);
-    bed
-}
-
-/// Settings under which a failed summary leaves the session as it is.
-fn stubborn() -> Maker {
-    Maker::new("default", WINDOW).set(|settings| {
-        settings.strategy = vec![Strategy::Summarize];
-        settings.guard.last = LastResort::Abandon;
-        settings.summary.else_embedded = false;
-    })
-}
-
 /// The session's settings, with a change.
 fn with(bed: &Bed, change: impl FnOnce(&mut Settings)) -> Arc<Policy> {
     let mut settings = bed.session.policy().settings().clone();
     change(&mut settings);
     Arc::new(Policy::try_from(settings).expect("the settings are sound"))
-}
-
-/// A model and an operator who never answer.
-struct Silent;
-
-impl Model for Silent {
-    fn name(&self) -> &str {
-        "silent"
-    }
-
-    fn window(&self) -> Tokens {
-        Tokens(200_000)
-    }
-
-    fn output_max(&self) -> Tokens {
-        Tokens(8_000)
-    }
-
-    fn summarize(&self, _: SummaryRequest) -> BoxFuture<'_, CallResult> {
-        Box::pin(std::future::pending())
-    }
-}
-
-impl Operator for Silent {
-    fn decide(&self, _: CheckpointView) -> BoxFuture<'_, Decision> {
-        Box::pin(std::future::pending())
-    }
 }
 
 /// Begins what would be done before a call, and gives it up while somebody is being waited for.
@@ -92,7 +51,8 @@ fn after_a_compaction_that_was_cancelled_what_went_on_before_goes_on() {
         if phase == Phase::Turn {
             bed.session.begin_turn();
         }
-        bed.driver.ports_mut().model = Some(SummaryModel::apart(Arc::new(Silent)));
+        bed.driver.ports_mut().model =
+            Some(SummaryModel::apart(Arc::new(TestModel::new(bed.clock.clone()).hangs())));
         let (log, view) = (bed.session.log().len(), bed.in_view());
         give_up(&mut bed);
         assert_eq!((bed.session.phase(), bed.session.log().len(), bed.in_view()), (phase, log, view));
@@ -109,7 +69,8 @@ fn a_compaction_asked_for_and_cancelled_is_still_asked_for() {
     let mut bed = Bed::new("default", WINDOW);
     bed.talk(40, 200);
     bed.session.request_compaction();
-    bed.driver.ports_mut().model = Some(SummaryModel::apart(Arc::new(Silent)));
+    bed.driver.ports_mut().model =
+        Some(SummaryModel::apart(Arc::new(TestModel::new(bed.clock.clone()).hangs())));
     {
         let mut work = pin!(bed.driver.end_turn(&mut bed.session, TurnEnd::Good));
         assert!(work.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -220,7 +181,7 @@ fn waiting(seconds_max: Option<u64>) -> Bed {
         settings.strategy = vec![Strategy::Checkpoint, Strategy::Summarize];
         settings.guard.checkpoint_seconds_max = seconds_max;
     });
-    due(maker.ports(|ports| ports.operator = Some(Arc::new(Silent))))
+    due(maker.ports(|ports| ports.operator = Some(Arc::new(TestOperator::default()))))
 }
 
 #[test]
@@ -247,7 +208,7 @@ fn a_checkpoint_that_is_given_up_blocks_no_later_compaction() {
 #[test]
 fn with_an_open_breaker_an_overflow_is_recovered_from_and_nobody_is_asked() {
     let hook = Arc::new(TestHook::new("observer").says(Ok(Some(Verdict::Veto { why: "never".into() }))));
-    let mut bed = due(stubborn());
+    let mut bed = due(stubborn(WINDOW));
     bed.model.always(failed(Failure::TimedOut));
     for _ in 0..3 {
         assert_eq!(bed.prepare().map(|record| word(&record)), Some("abandoned"));
@@ -268,7 +229,7 @@ fn with_an_open_breaker_an_overflow_is_recovered_from_and_nobody_is_asked() {
 
 #[test]
 fn with_an_open_breaker_no_request_is_over_the_window() {
-    let mut bed = due(stubborn());
+    let mut bed = due(stubborn(WINDOW));
     bed.model.always(failed(Failure::TimedOut));
     (0..3).for_each(|_| drop(bed.prepare()));
     let calls = bed.model.requests().len();

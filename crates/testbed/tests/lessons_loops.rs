@@ -5,35 +5,19 @@
 //!
 //! - l2: a restart of the whole program comes with the store; here the log is opened again.
 
-use epitome_core::policy::{LastResort, MeasureBy, PruneWhen};
+use epitome_core::policy::{MeasureBy, PruneWhen};
 use epitome_core::{
-    Budget, CallCost, CallResult, CheckpointView, Decision, Failure, Fallback, Floor, Outcome, PlanChanges,
-    Strategy, SummaryRequest, Tokens, Trigger, Verdict,
+    Budget, CallCost, CallResult, Failure, Fallback, Floor, Outcome, PlanChanges, Strategy, SummaryRequest,
+    Tokens, Trigger, Verdict,
 };
-use epitome_engine::{BoxFuture, Event, FigureSource, Operator, Permission, Recovery};
-use epitome_testbed::{Bed, Maker, TestHook, change, failed, good, now, word};
+use epitome_engine::{Event, FigureSource, Permission, Recovery};
+use epitome_testbed::{Bed, Maker, TestHook, TestOperator, change, due, failed, good, now, stubborn, word};
 use epitome_tokens::Usage;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
 const WINDOW: u64 = 20_000;
-
-/// A session that is due for compaction: 90 messages of 200 tokens, of which one summary is wanted.
-fn due(maker: Maker) -> Bed {
-    let mut bed = maker.set(|settings| settings.keep.within_turn = false).bed();
-    bed.talk(90, 200);
-    bed
-}
-
-/// Settings under which a failed summary leaves the session as it is.
-fn stubborn() -> Maker {
-    Maker::new("default", WINDOW).set(|settings| {
-        settings.strategy = vec![Strategy::Summarize];
-        settings.guard.last = LastResort::Abandon;
-        settings.summary.else_embedded = false;
-    })
-}
 
 /// An answer longer than anything it could stand for.
 fn endless() -> CallResult {
@@ -44,15 +28,6 @@ fn stops(events: &[Event]) -> usize {
     events.iter().filter(|event| matches!(event, Event::Stopped { .. })).count()
 }
 
-/// An operator who never decides.
-struct Silent;
-
-impl Operator for Silent {
-    fn decide(&self, _: CheckpointView) -> BoxFuture<'_, Decision> {
-        Box::pin(std::future::pending())
-    }
-}
-
 /// What a request asks, its number apart.
 fn asks(request: &SummaryRequest) -> SummaryRequest {
     SummaryRequest { attempt: 0, ..request.clone() }
@@ -60,7 +35,7 @@ fn asks(request: &SummaryRequest) -> SummaryRequest {
 
 #[test]
 fn l1_a_summariser_that_never_shrinks_anything_is_left_alone_after_three_failures() {
-    let mut bed = due(stubborn());
+    let mut bed = due(stubborn(WINDOW));
     bed.model.always(endless());
     let mut outcomes = Vec::new();
     for _ in 0..20 {
@@ -79,7 +54,7 @@ fn l1_a_summariser_that_never_shrinks_anything_is_left_alone_after_three_failure
 
 #[test]
 fn l2_a_breaker_that_opened_before_a_restart_is_open_after_it() {
-    let mut bed = due(stubborn());
+    let mut bed = due(stubborn(WINDOW));
     bed.model.always(failed(Failure::TimedOut));
     for _ in 0..3 {
         bed.prepare();
@@ -276,7 +251,8 @@ fn l10_a_compaction_never_runs_inside_another() {
         settings.strategy = vec![Strategy::Checkpoint, Strategy::Summarize];
         settings.guard.checkpoint_seconds_max = None;
     };
-    let asked = Maker::new("default", WINDOW).ports(|ports| ports.operator = Some(Arc::new(Silent)));
+    let asked =
+        Maker::new("default", WINDOW).ports(|ports| ports.operator = Some(Arc::new(TestOperator::default())));
     let mut bed = due(asked.set(waits));
     {
         // It holds the session for as long as it waits, so that no other can begin.

@@ -8,8 +8,8 @@
 
 use epitome_core::ledger::{CommandRecord, FileRecord, Ledger, Operation, TodoState};
 use epitome_core::policy::Resume;
-use epitome_core::{Archive, Change, EntryId, Trigger};
-use epitome_testbed::{Bed, Maker, change, good};
+use epitome_core::{Archive, EntryId, Trigger};
+use epitome_testbed::{Bed, Maker, compacted, good};
 
 const WINDOW: u64 = 20_000;
 const TODOS: &str = r#"{"todos":[
@@ -23,16 +23,6 @@ fn told(prose: &str) -> Bed {
     let bed = Bed::new("default", WINDOW);
     bed.model.always(good(&format!("## Goal\n{prose}\n\n## Next Steps\n- go on")));
     bed
-}
-
-/// So many compactions, each of 60 messages more; what the last one made.
-fn compacted(bed: &mut Bed, times: usize) -> Change {
-    let mut made = None;
-    for _ in 0..times {
-        bed.talk(60, 200);
-        made = Some(change(Some(bed.compact(Trigger::Manual))));
-    }
-    made.expect("it was to be compacted at least once")
 }
 
 fn shown(bed: &Bed) -> String {

@@ -8,9 +8,9 @@
 use epitome_core::facts::Class;
 use epitome_core::policy::PruneWhen;
 use epitome_core::verify::FactTally;
-use epitome_core::{Change, PlanChanges, RestoreReport, Trigger, Verdict};
+use epitome_core::{PlanChanges, RestoreReport, Trigger, Verdict};
 use epitome_engine::{Event, FileNow, Restorer};
-use epitome_testbed::{Bed, Maker, TestHook, change};
+use epitome_testbed::{Bed, Maker, TestHook, change, compacted};
 use std::sync::Arc;
 
 const WINDOW: u64 = 20_000;
@@ -57,16 +57,6 @@ fn restoring(skill: &str) -> Maker {
             settings.restore.skills_tokens.0 = 25_000;
         })
         .ports(|ports| ports.restorer = Some(Arc::new(project)))
-}
-
-/// So many compactions, each of 60 messages more; what the last one made.
-fn compacted(bed: &mut Bed, times: usize) -> Change {
-    let mut made = None;
-    for _ in 0..times {
-        bed.talk(60, 200);
-        made = Some(change(Some(bed.compact(Trigger::Manual))));
-    }
-    made.expect("it was to be compacted at least once")
 }
 
 /// Everything in view, as one text.

@@ -1,38 +1,27 @@
 //! Small files with one oddity each, read, compacted and taken back.
 
-use epitome_core::policy::TranscriptEntry;
-use epitome_core::{Archive, Context, Entry, EntryId, Expressible, Image, Measure, Tail, Tokens, Trigger};
+mod lines;
+mod reading;
+
+use epitome_core::{Archive, Context, Entry, EntryId, Expressible, Tail};
 use epitome_wire::{
     Boundary, BoundaryUndo, Conversation, Format, ReadError, Transcript, WriteError, append, can_express, pi,
     undo,
 };
+use lines::{boundary, file};
+use reading::{ByteMeasure, originals};
 use std::sync::Arc;
-
-/// A token for each byte.
-struct Bytes;
-
-impl Measure for Bytes {
-    fn text(&self, text: &str) -> Tokens {
-        Tokens(text.len() as u64)
-    }
-    fn image(&self, _: &Image) -> Tokens {
-        Tokens(100)
-    }
-    fn framing(&self) -> Tokens {
-        Tokens(1)
-    }
-}
 
 fn read(format: Format, lines: &[String]) -> Transcript {
     read_bytes(format, file(lines)).expect("it is of this format")
 }
 
 fn read_bytes(format: Format, bytes: Vec<u8>) -> Result<Transcript, ReadError> {
-    epitome_wire::read(Arc::new(bytes), Some(format), &Bytes)
-}
-
-fn file(lines: &[String]) -> Vec<u8> {
-    lines.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()
+    let transcript = epitome_wire::read(Arc::new(bytes), Some(format), &ByteMeasure)?;
+    for conversation in &transcript.conversations {
+        originals(conversation);
+    }
+    Ok(transcript)
 }
 
 /// The entries of the live branch in order, each in a word or two.
@@ -61,7 +50,7 @@ fn told(conversation: &Conversation, id: EntryId) -> String {
 fn seen(transcript: &Transcript) -> String {
     let conversation = &transcript.conversations[0];
     assert!(conversation.leaf.is_some(), "something was said");
-    let reader = conversation.reader(&Bytes);
+    let reader = conversation.reader(&ByteMeasure);
     let context = Context::of(conversation.leaf, reader).expect("it can be read");
     let shown = context.shown(reader).expect("it can be read");
     let words = shown.into_iter().map(|shown| match shown.id {
@@ -73,25 +62,6 @@ fn seen(transcript: &Transcript) -> String {
 
 fn problems(transcript: &Transcript) -> Vec<String> {
     transcript.problems.iter().map(|problem| problem.what.clone()).collect()
-}
-
-fn boundary(tail: Tail) -> Boundary {
-    Boundary {
-        summary: "SUMMARY".into(),
-        front: Vec::new(),
-        tail,
-        tokens_before: Tokens(9),
-        tokens_after: Tokens(3),
-        trigger: Trigger::Threshold,
-        timestamp: "2026-01-31T09:30:00.000Z".into(),
-        read_files: Vec::new(),
-        modified_files: Vec::new(),
-        duration_ms: 1,
-        turns: 0,
-        is_by_hook: false,
-        entry: TranscriptEntry::Boundary,
-        record: None,
-    }
 }
 
 // Claude Code.

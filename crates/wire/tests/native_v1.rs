@@ -1,6 +1,6 @@
 //! A file that the last release of version 1 wrote: the model sees of it today what it saw then.
 
-use epitome_core::{Context, Entry, Image, Mark, Measure, Record, Tokens};
+use epitome_core::{Context, Entry, Mark, Record, Tokens, ZeroMeasure};
 use epitome_wire::encode::{self, RequestParts};
 use epitome_wire::{ByteSource, Format, Protocol, Span, Transcript, native, read};
 use serde_json::Value;
@@ -11,30 +11,15 @@ const FILE: &[u8] = include_bytes!("native_v1/one.native");
 /// The request that version 1 derived from it.
 const REQUEST: &str = include_str!("native_v1/one.context.json");
 
-/// Four bytes to the token: nothing here depends on it.
-struct Quarter;
-
-impl Measure for Quarter {
-    fn text(&self, text: &str) -> Tokens {
-        Tokens(text.len() as u64 / 4)
-    }
-    fn image(&self, _: &Image) -> Tokens {
-        Tokens(1000)
-    }
-    fn framing(&self) -> Tokens {
-        Tokens(4)
-    }
-}
-
 fn transcript(file: &[u8]) -> Transcript {
-    read(Arc::new(file.to_vec()), None, &Quarter).expect("the file is ours")
+    read(Arc::new(file.to_vec()), None, &ZeroMeasure).expect("the file is ours")
 }
 
 /// The messages of the request to Anthropic that the file comes to.
 fn messages(file: &[u8]) -> Value {
     let transcript = transcript(file);
     let conversation = &transcript.conversations[0];
-    let reader = conversation.reader(&Quarter);
+    let reader = conversation.reader(&ZeroMeasure);
     let context = Context::of(conversation.leaf, reader).expect("originals can be read");
     let shown = context.shown(reader).expect("originals can be read");
     let parts = RequestParts { model: Some("m"), max_tokens: Some(1), ..RequestParts::default() };

@@ -3,7 +3,7 @@
 #[path = "../../../crates/wire/tests/mutations/seeds.rs"]
 mod seeds;
 
-use epitome_fuzz::Quarter;
+use epitome_core::ZeroMeasure;
 use epitome_wire::{Format, ReadError, Transcript, read};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::{fs, io};
 const CORPUS: &str = "../corpus";
 
 fn read_as(from: Option<Format>, bytes: &[u8]) -> Result<Transcript, ReadError> {
-    read(Arc::new(bytes.to_vec()), from, &Quarter)
+    read(Arc::new(bytes.to_vec()), from, &ZeroMeasure)
 }
 
 fn main() -> io::Result<()> {

@@ -1,25 +1,12 @@
 //! Sessions as their tools keep them, through the program: looked at, shown as a request, compacted and taken back.
 
 mod opencode_database;
+#[path = "../program/mod.rs"]
+mod program;
 
+use program::{epitome, parsed, printed};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn epitome(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_epitome")).args(args).output().expect("the program runs")
-}
-
-/// What the program printed; it must have succeeded.
-fn printed(args: &[&str]) -> Vec<u8> {
-    let output = epitome(args);
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
-}
-
-fn parsed(args: &[&str]) -> Value {
-    serde_json::from_slice(&printed(args)).unwrap_or_else(|error| panic!("{args:?}: {error}"))
-}
 
 /// What the program said as it failed.
 fn refusal(args: &[&str]) -> String {

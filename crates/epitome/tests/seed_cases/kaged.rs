@@ -11,6 +11,8 @@ const SERVE: [&str; 4] = ["--window", "32000", "--preset", "kaged"];
 /// Counts that can be told beforehand.
 const EVEN: [&str; 4] = ["--preset", "kaged", "--set", "count.text=chars/4"];
 const OVERFLOW: &str = "too long";
+/// The thirteenth request is too long, and so is what is sent in its place.
+const REFUSALS: &str = "chat:13=overflow,14=overflow";
 
 fn with_body(messages: usize, tokens: usize) -> Stage {
     let stage = Stage::new("");
@@ -20,6 +22,15 @@ fn with_body(messages: usize, tokens: usize) -> Stage {
 
 fn talk() -> Talk {
     Talk::new(Speech::Anthropic, CLAUDE).with("x-api-key", "a-clients-key")
+}
+
+/// What a client hears under [`REFUSALS`] of its thirteenth message.
+fn refusal(talk: &mut Talk, stage: &Stage, proxy: &Proxy<'_>) -> (u16, Value) {
+    for turn in 0..12 {
+        talk.say(proxy, &words(turn));
+    }
+    talk.messages.push(json!({"role": "user", "content": "go on"}));
+    stage.block_on(talk.answer(proxy))
 }
 
 /// What a message says, however its content is written.
@@ -174,14 +185,9 @@ fn k24_an_overflow_is_compacted_and_sent_again_once() {
 // door: serve
 #[test]
 fn k24_a_second_overflow_of_the_same_request_surfaces() {
-    let stage = Stage::new("chat:13=overflow,14=overflow");
+    let stage = Stage::new(REFUSALS);
     let proxy = stage.serve(&SERVE);
-    let mut talk = talk();
-    for turn in 0..12 {
-        talk.say(&proxy, &words(turn));
-    }
-    talk.messages.push(json!({"role": "user", "content": "go on"}));
-    let (status, error) = stage.block_on(talk.answer(&proxy));
+    let (status, error) = refusal(&mut talk(), &stage, &proxy);
     assert!(status == 400 && error.to_string().contains(OVERFLOW), "{status}: {error}");
     assert_eq!(stage.arrived().len(), 14);
 }
@@ -201,14 +207,10 @@ fn k25_a_recovery_that_supersedes_nothing_passes_the_error_on() {
 // door: serve
 #[test]
 fn k26_what_the_provider_said_of_an_overflow_is_in_no_later_request() {
-    let stage = Stage::new("chat:13=overflow,14=overflow");
+    let stage = Stage::new(REFUSALS);
     let proxy = stage.serve(&SERVE);
     let mut talk = talk();
-    for turn in 0..12 {
-        talk.say(&proxy, &words(turn));
-    }
-    talk.messages.push(json!({"role": "user", "content": "go on"}));
-    let (_, error) = stage.block_on(talk.answer(&proxy));
+    let (_, error) = refusal(&mut talk, &stage, &proxy);
     let said = error["error"]["message"].as_str().expect("a sentence").to_owned();
     talk.messages.pop();
     for turn in 12..15 {

@@ -14,19 +14,12 @@ use epitome_core::{
     Role, Stop, Strategy, SummaryInput, SummaryReply, SummaryRequest, Tokens, ToolResult, Trigger,
 };
 use epitome_settings::{Sources, resolve};
-use epitome_testbed::{Bed, Maker, change, cut_off, failed, good, tool_call, word};
+use epitome_testbed::{Bed, Maker, change, cut_off, due, failed, good, tool_call, word};
 use epitome_wire::encode::{self, RequestParts};
 use epitome_wire::{Protocol, validate};
 use std::sync::Arc;
 
 const WINDOW: u64 = 20_000;
-
-/// A session that is due for compaction: 90 messages of 200 tokens, of which one summary is wanted.
-fn due(maker: Maker) -> Bed {
-    let mut bed = maker.set(|settings| settings.keep.within_turn = false).bed();
-    bed.talk(90, 200);
-    bed
-}
 
 /// What came of a compaction that a session needed.
 fn made(bed: &mut Bed) -> Change {

@@ -13,9 +13,8 @@ mod hook;
 mod summary;
 mod trigger;
 
-use epitome_core::{EntryId, Record, Settings, Trigger, fence};
-use epitome_testbed::{Bed, Maker};
-use std::sync::Arc;
+use epitome_core::{EntryId, Settings};
+use epitome_testbed::{Bed, Maker, compact, summary};
 
 const WINDOW: u64 = 200_000;
 
@@ -27,19 +26,6 @@ fn bed(preset: &str) -> Bed {
 /// The same with a setting changed.
 fn bed_with(preset: &str, change: impl FnOnce(&mut Settings)) -> Bed {
     Maker::new(preset, WINDOW).set(change).bed()
-}
-
-/// Compacts by hand, and it must come to something.
-fn compact(bed: &mut Bed) -> Arc<Record> {
-    let record = bed.compact(Trigger::Manual);
-    assert_eq!((record.outcome.name(), record.outcome.why()), ("compacted", None));
-    record
-}
-
-/// The summary in view, without its frame.
-fn summary(bed: &Bed) -> String {
-    let (_, summary) = bed.session.context().summary(bed.session.log()).expect("there is one");
-    fence::body(summary).to_owned()
 }
 
 /// Four messages of 5,000 tokens: exactly what every version keeps of them.

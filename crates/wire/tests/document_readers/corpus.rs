@@ -1,6 +1,7 @@
 //! Real sessions: what each file comes to, and that every original is found again.
 
-use crate::{ids, originals, read_as};
+use crate::read_as;
+use crate::reading::{ids, originals};
 use epitome_core::{Entry, MessageView};
 use epitome_wire::encode::{self, RequestParts};
 use epitome_wire::{Conversation, Format, Protocol, Transcript};

@@ -1,7 +1,9 @@
 //! Small hand-written files: what each reader makes of the turns its format can take.
 
-use crate::{ids, originals, read_as};
-use epitome_core::{Author, Block, Entry, Message, ResultPart, Role, Tail};
+use crate::read_as;
+use crate::reading::{ids, originals};
+use crate::words::line;
+use epitome_core::{Entry, Tail};
 use epitome_wire::{Conversation, Format, Protocol};
 
 /// Every conversation of a file, a line for each entry and problem.
@@ -33,59 +35,6 @@ fn entries(conversation: &Conversation) -> Vec<String> {
         Some(Entry::Mark(_)) | None => "?".into(),
     };
     ids(conversation).map(told).collect()
-}
-
-fn line(message: &Message) -> String {
-    let side = match (message.role, message.author) {
-        (Role::User, Author::Person) => "person",
-        (Role::User, _) => "harness",
-        (Role::Assistant, _) => "model",
-        (Role::Tool, _) => "tool",
-        (Role::System, _) => "system",
-    };
-    let blocks: Vec<String> = message.blocks.iter().map(block).collect();
-    format!("{side}: {}", blocks.join(" | "))
-}
-
-fn block(block: &Block) -> String {
-    match block {
-        Block::Text { text } => text.to_string(),
-        Block::Thinking { text, signature, redacted } => {
-            format!(
-                "thinks {text:?} {}{}",
-                signature.as_deref().unwrap_or("-"),
-                if *redacted { " redacted" } else { "" }
-            )
-        }
-        Block::Call(call) => {
-            format!(
-                "calls {}={} {}{}",
-                call.id,
-                call.name,
-                call.input,
-                if call.freeform { " freeform" } else { "" }
-            )
-        }
-        Block::Result(result) => {
-            let parts: Vec<String> = result.parts.iter().map(part).collect();
-            format!(
-                "{} -> {}{}",
-                result.call,
-                parts.join(" + "),
-                if result.is_error { " (error)" } else { "" }
-            )
-        }
-        Block::Image(image) => format!("image {} {}", image.media_type, image.data),
-        Block::Opaque(opaque) => format!("opaque {} {}", opaque.kind, opaque.json),
-    }
-}
-
-fn part(part: &ResultPart) -> String {
-    match part {
-        ResultPart::Text { text } => text.to_string(),
-        ResultPart::Image(image) => format!("image {} {}", image.media_type, image.data),
-        ResultPart::Opaque(opaque) => format!("opaque {} {}", opaque.kind, opaque.json),
-    }
 }
 
 #[test]

@@ -4,47 +4,38 @@
 mod claude_code;
 mod codex;
 mod damage;
+#[path = "../lines/mod.rs"]
+mod lines;
 mod pi;
+#[path = "../reading/mod.rs"]
+mod reading;
 
-use epitome_core::policy::TranscriptEntry;
-use epitome_core::{Block, Context, EntryId, Image, Measure, Message, ResultPart, Tail, Tokens, Trigger};
-use epitome_wire::{Boundary, Format, Transcript, append};
+use epitome_core::{Block, Context, EntryId, Measure, Message, ResultPart, Tail, Tokens};
+use epitome_wire::{Format, Transcript, append};
+use lines::{boundary, file};
+use reading::{ByteMeasure, originals};
 use std::sync::Arc;
-
-/// A token for each byte.
-struct Bytes;
-
-impl Measure for Bytes {
-    fn text(&self, text: &str) -> Tokens {
-        Tokens(text.len() as u64)
-    }
-    fn image(&self, _: &Image) -> Tokens {
-        Tokens(100)
-    }
-    fn framing(&self) -> Tokens {
-        Tokens(1)
-    }
-}
-
-fn file(lines: &[String]) -> Vec<u8> {
-    lines.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()
-}
 
 fn read(format: Format, lines: &[String]) -> Transcript {
     read_bytes(format, file(lines))
 }
 
 fn read_bytes(format: Format, bytes: Vec<u8>) -> Transcript {
-    epitome_wire::read(Arc::new(bytes), Some(format), &Bytes).expect("it is of this format")
+    let read = epitome_wire::read(Arc::new(bytes), Some(format), &ByteMeasure);
+    let transcript = read.expect("it is of this format");
+    for conversation in &transcript.conversations {
+        originals(conversation);
+    }
+    transcript
 }
 
 /// What the model sees, each message in a few words.
 fn seen(transcript: &Transcript) -> Vec<String> {
     let conversation = &transcript.conversations[0];
-    let reader = conversation.reader(&Bytes);
+    let reader = conversation.reader(&ByteMeasure);
     let context = Context::of(conversation.leaf, reader).expect("it can be read");
     let shown = context.shown(reader).expect("it can be read");
-    let total: Tokens = shown.iter().map(|shown| Bytes.sizes(&shown.message).total()).sum();
+    let total: Tokens = shown.iter().map(|shown| ByteMeasure.sizes(&shown.message).total()).sum();
     assert_eq!(context.tokens(), total, "what is shown is what is counted");
     shown.iter().map(|shown| told(&shown.message)).collect()
 }
@@ -81,30 +72,11 @@ fn problems(transcript: &Transcript) -> Vec<String> {
     transcript.problems.iter().map(|problem| line(problem.line) + &problem.what).collect()
 }
 
-/// A compaction that keeps everything from `first` on.
-fn boundary(first: EntryId) -> Boundary {
-    Boundary {
-        summary: "SUMMARY".into(),
-        front: Vec::new(),
-        tail: Tail::From(first),
-        tokens_before: Tokens(9),
-        tokens_after: Tokens(3),
-        trigger: Trigger::Threshold,
-        timestamp: "2026-01-31T09:30:00.000Z".into(),
-        read_files: Vec::new(),
-        modified_files: Vec::new(),
-        duration_ms: 1,
-        turns: 0,
-        is_by_hook: false,
-        entry: TranscriptEntry::Boundary,
-        record: None,
-    }
-}
-
 /// The file after a compaction that keeps everything from `first` on, and what was appended.
 fn compacted(format: Format, lines: &[String], first: EntryId) -> (Transcript, String) {
     let bytes = file(lines);
-    let added = append(&read(format, lines), 0, &bytes, &boundary(first)).expect("it can be appended to");
+    let added =
+        append(&read(format, lines), 0, &bytes, &boundary(Tail::From(first))).expect("it can be appended to");
     let after = read_bytes(format, [&bytes[..], &added].concat());
     (after, String::from_utf8(added).expect("it is JSON"))
 }

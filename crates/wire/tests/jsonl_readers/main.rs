@@ -1,35 +1,23 @@
 //! The readers of line-by-line formats on real sessions: what they find, and what always holds.
 #![expect(clippy::disallowed_methods, reason = "tests read the corpus; the crate itself touches no file")]
 
+#[path = "../reading/mod.rs"]
+mod reading;
 mod shapes;
 
 use epitome_core::policy::TranscriptEntry;
 use epitome_core::{
-    Archive, Author, CallId, Compaction, Context, Cut, Entry, EntryId, Image, Keep, Measure, MeasuredItem,
-    Message, Role, Tail, Tokens, Trigger, find_cut,
+    Author, CallId, Compaction, Context, Cut, Entry, EntryId, Keep, Message, Role, Tail, Tokens, Trigger,
+    find_cut,
 };
 use epitome_wire::{
     Boundary, BoundaryUndo, Conversation, Format, Slice, Transcript, append, can_express, pi, read, undo,
 };
+use reading::{ByteMeasure, ids, originals};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Four bytes to the token: all a test of readers needs.
-struct Quarter;
-
-impl Measure for Quarter {
-    fn text(&self, text: &str) -> Tokens {
-        Tokens(text.len() as u64 / 4)
-    }
-    fn image(&self, _: &Image) -> Tokens {
-        Tokens(1000)
-    }
-    fn framing(&self) -> Tokens {
-        Tokens(4)
-    }
-}
 
 /// The formats under test; their folders in the corpus have their names.
 const FORMATS: [Format; 4] = [Format::ClaudeCode, Format::Codex, Format::CopilotCli, Format::Pi];
@@ -66,11 +54,7 @@ fn gather(folder: &Path, paths: &mut Vec<PathBuf>) {
 }
 
 fn transcript(format: Format, bytes: &Arc<Vec<u8>>) -> Transcript {
-    read(bytes.clone(), Some(format), &Quarter).expect("a corpus file is of its format")
-}
-
-fn ids(conversation: &Conversation) -> impl Iterator<Item = EntryId> + use<> {
-    (0..conversation.log.len() as u32).map(EntryId)
+    read(bytes.clone(), Some(format), &ByteMeasure).expect("a corpus file is of its format")
 }
 
 /// What one file comes to: all its messages, those on the live branch, and the rest.
@@ -148,14 +132,8 @@ fn the_corpus_reads_as_its_manifest_says() {
 fn every_message_can_be_had_again_and_weighs_what_was_noted() {
     for (name, format, bytes) in files() {
         let transcript = transcript(format, &bytes);
-        let conversation = &transcript.conversations[0];
-        for id in ids(conversation) {
-            if let Some(item) = conversation.log.item(id) {
-                let message = conversation.originals.message(id).expect("its lines are in the file");
-                let noted = MeasuredItem { item: item.clone(), sizes: conversation.sizes.of(id) };
-                assert_eq!(Quarter.weigh(&message), noted, "{name} {id}");
-            }
-        }
+        println!("{name}");
+        originals(&transcript.conversations[0]);
     }
 }
 
@@ -181,7 +159,7 @@ fn ids_stay_when_lines_are_added() {
         let ends: Vec<usize> = memchr::memchr_iter(b'\n', &bytes).collect();
         for end in ends.iter().step_by(ends.len() / 9 + 1) {
             let start = Arc::new(Slice::new(bytes.clone(), 0, *end as u64 + 1));
-            let Ok(part) = read(start, Some(format), &Quarter) else { continue };
+            let Ok(part) = read(start, Some(format), &ByteMeasure) else { continue };
             assert_same_ids(&name, &part.conversations[0], &whole.conversations[0]);
         }
     }
@@ -226,19 +204,20 @@ fn boundary(transcript: &Transcript) -> Boundary {
 
 fn context(conversation: &Conversation) -> Context {
     assert!(conversation.leaf.is_some(), "something was said");
-    Context::of(conversation.leaf, conversation.reader(&Quarter)).expect("originals can be read")
+    Context::of(conversation.leaf, conversation.reader(&ByteMeasure)).expect("originals can be read")
 }
 
 fn shown(conversation: &Conversation) -> Vec<Message> {
-    let shown = context(conversation).shown(conversation.reader(&Quarter));
+    let shown = context(conversation).shown(conversation.reader(&ByteMeasure));
     shown.expect("originals can be read").into_iter().map(|shown| (*shown.message).clone()).collect()
 }
 
 /// What the model is to see after `boundary`.
 fn intended(mut transcript: Transcript, boundary: &Boundary) -> Vec<Message> {
-    let text = match transcript.format {
-        Format::Pi => pi::shown_summary(&boundary.summary).into(),
-        _ => boundary.summary.clone(),
+    let text = if transcript.format == Format::Pi {
+        pi::shown_summary(&boundary.summary).into()
+    } else {
+        boundary.summary.clone()
     };
     let compaction = Compaction {
         front: boundary.front.clone(),

@@ -27,7 +27,7 @@ fn a_message_written_again_keeps_its_place_and_has_its_last_version() {
     person: list | opaque inlineData {\"inlineData\":{\"mimeType\":\"application/pdf\",\"data\":\"AA==\"}}
     model: calls c1=ls {\"p\":\".\"}
     tool: c1 -> a
-    model: thinks hm | one file
+    model: thinks \"hm\" - | one file
     ! 10 `record without an id` is no known kind of record; 1 of them passed over, this the first
     ");
     let read = transcript(Format::GeminiCli, &text);

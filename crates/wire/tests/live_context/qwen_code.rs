@@ -33,7 +33,7 @@ fn exchange() -> String {
 fn records_are_told_from_claude_codes_and_say_geminis_parts() {
     insta::assert_snapshot!(shown(Format::QwenCode, &exchange()), @r#"
     person: read a
-    model: thinks hm | looking | calls c1=read_file {"path":"a"}
+    model: thinks "hm" - | looking | calls c1=read_file {"path":"a"}
     tool: c1 -> fn a
     harness: and a picture: | image image/png AA==
     model: done

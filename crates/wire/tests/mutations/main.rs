@@ -2,16 +2,17 @@
 //! every message it found is found again exactly as it was weighed.
 
 mod mutate;
+#[path = "../reading/mod.rs"]
+mod reading;
 mod seeds;
 
-use epitome_core::{
-    Archive, Context, Entry, EntryId, Form, Image, Measure, MeasuredItem, MessageView, Tokens,
-};
+use epitome_core::{Context, Form, Image, Measure, MessageView, Tokens};
 use epitome_wire::protocol::write_body;
 use epitome_wire::{
     ByteSource, Conversation, FORMATS, Format, ReadError, Transcript, detect, native, read, undo,
 };
 use mutate::{Dice, damage, with_nulls};
+use reading::{ByteMeasure, originals};
 use seeds::Seed;
 use serde_json::value::RawValue;
 use std::io;
@@ -31,22 +32,22 @@ const WORK_BYTES: u64 = 1 << 16;
 /// Made once: unpacking takes longer than reading.
 static SEEDS: LazyLock<Vec<Seed>> = LazyLock::new(seeds::seeds);
 
-/// Four bytes to the token, and a tally of the bytes it was asked about.
+/// [`ByteMeasure`] with a tally of the bytes it was asked about.
 #[derive(Default)]
-struct Quarter {
+struct TallyMeasure {
     bytes: AtomicU64,
 }
 
-impl Measure for Quarter {
+impl Measure for TallyMeasure {
     fn text(&self, text: &str) -> Tokens {
         self.bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
-        Tokens(text.len() as u64 / 4)
+        ByteMeasure.text(text)
     }
-    fn image(&self, _: &Image) -> Tokens {
-        Tokens(1000)
+    fn image(&self, image: &Image) -> Tokens {
+        ByteMeasure.image(image)
     }
     fn framing(&self) -> Tokens {
-        Tokens(4)
+        ByteMeasure.framing()
     }
 }
 
@@ -70,7 +71,7 @@ impl ByteSource for Tallied {
 /// The one place that calls the reader; it checks that the work is in proportion.
 fn read_as(from: Option<Format>, bytes: &[u8]) -> Result<Transcript, ReadError> {
     let source = Arc::new(Tallied { bytes: bytes.to_vec(), handed: AtomicU64::new(0) });
-    let measure = Quarter::default();
+    let measure = TallyMeasure::default();
     let transcript = read(source.clone(), from, &measure);
     let most = PASSES_MAX * bytes.len() as u64 + WORK_BYTES;
     let (handed, weighed) = (source.handed.load(Ordering::Relaxed), measure.bytes.load(Ordering::Relaxed));
@@ -80,15 +81,8 @@ fn read_as(from: Option<Format>, bytes: &[u8]) -> Result<Transcript, ReadError> 
 
 /// Every message is found again, and the context can be derived and shown.
 fn check(conversation: &Conversation) {
-    let measure = Quarter::default();
-    for id in (0..conversation.log.len() as u32).map(EntryId) {
-        if let Some(Entry::Message(item)) = conversation.log.get(id) {
-            let message = conversation.originals.message(id).expect("its place was remembered");
-            let noted = MeasuredItem { item: item.clone(), sizes: conversation.sizes.of(id) };
-            assert_eq!(measure.weigh(&message), noted, "{id} is not what was read");
-        }
-    }
-    let reader = conversation.reader(&measure);
+    originals(conversation);
+    let reader = conversation.reader(&ByteMeasure);
     let shown = Context::of(conversation.leaf, reader).and_then(|context| context.shown(reader));
     shown.expect("what is in view has its original");
 }
@@ -96,13 +90,13 @@ fn check(conversation: &Conversation) {
 /// A body is written from its own bytes, whole and with every message cut as short as can be, and is JSON both times.
 fn check_written(transcript: &Transcript) {
     let Some(protocol) = transcript.format.protocol() else { return };
-    let (measure, short) = (Quarter::default(), Form { shorten: Some(Tokens(20)), ..Form::WHOLE });
+    let short = Form { shorten: Some(Tokens(20)), ..Form::WHOLE };
     for conversation in &transcript.conversations {
-        let reader = conversation.reader(&measure);
+        let reader = conversation.reader(&ByteMeasure);
         let shown = Context::of(conversation.leaf, reader).and_then(|context| context.shown(reader));
         let shown = shown.expect("what is in view has its original");
         let cut = |view: &MessageView| {
-            let message = view.id.map(|id| short.apply(id, &view.message, &measure));
+            let message = view.id.map(|id| short.apply(id, &view.message, &ByteMeasure));
             MessageView { id: view.id, message: message.unwrap_or_else(|| view.message.clone()) }
         };
         for shown in [shown.iter().map(cut).collect(), shown] {

@@ -1,10 +1,10 @@
 //! Small files of every format, cut from real ones.
 
-use crate::{CORPUS, Quarter, read_as};
+use crate::{CORPUS, read_as};
 use epitome_core::policy::TranscriptEntry;
 use epitome_core::{
     Author, Compaction, Context, Edit, EntryId, Flag, Form, Judgement, Log, Mark, Message, MessageView, Role,
-    Tail, Tokens, UsageMark,
+    Tail, Tokens, UsageMark, ZeroMeasure,
 };
 use epitome_wire::encode::{self, RequestParts};
 use epitome_wire::{Boundary, Format, Protocol, append, native};
@@ -126,8 +126,7 @@ fn compact(seed: &Seed) -> Seed {
 fn body(seed: &Seed, to: Protocol) -> Seed {
     let transcript = read_as(Some(seed.format), &seed.bytes).expect("a seed is read");
     let conversation = &transcript.conversations[0];
-    let measure = Quarter::default();
-    let reader = conversation.reader(&measure);
+    let reader = conversation.reader(&ZeroMeasure);
     let shown: Vec<MessageView> = Context::of(conversation.leaf, reader)
         .and_then(|context| context.shown(reader))
         .expect("its originals are at hand");
