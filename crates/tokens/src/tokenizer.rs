@@ -70,12 +70,6 @@ impl From<Tokenizer> for String {
 pub struct Method(pub Tokenizer);
 
 impl Method {
-    /// Whether the count is the tokenizer's own.
-    #[must_use]
-    pub const fn is_exact(self) -> bool {
-        matches!(self.0, Tokenizer::Exact(_))
-    }
-
     /// How far off the count may be, in percent either way; zero where it is exact.
     #[must_use]
     pub const fn error_percent(self) -> u8 {

@@ -107,11 +107,6 @@ impl LearnedWindows {
         (learned.window, learned.input_max) = (holds(learned.window), holds(learned.input_max));
     }
 
-    /// Forgets an endpoint, whose name now means another model.
-    pub fn forget(&mut self, endpoint: &Endpoint) {
-        self.0.retain(|(of, _)| of != endpoint);
-    }
-
     /// The endpoint's row, put at the end: the rows are in the order they were last written.
     fn entry(&mut self, endpoint: &Endpoint) -> &mut LearnedLimits {
         let at = self.0.iter().position(|(of, _)| of == endpoint);

@@ -68,14 +68,12 @@ fn what_has_succeeded_is_believed_above_what_is_told() {
 }
 
 #[test]
-fn what_was_learned_wears_out_and_can_be_forgotten() {
+fn what_was_learned_wears_out() {
     let mut windows = LearnedWindows::default();
     windows.learn(&endpoint("a"), &told("This model's maximum context length is 128000 tokens."), NOW);
     let almost = windows.of(&endpoint("a"), NOW + LEARNED_FOR - Duration::from_secs(1));
     let after = windows.of(&endpoint("a"), NOW + LEARNED_FOR);
     assert_eq!((almost.window, after.window), (limit(128_000), None));
-    windows.forget(&endpoint("a"));
-    assert_eq!(windows, LearnedWindows::default());
 }
 
 #[test]
