@@ -74,7 +74,7 @@ const RUN_CHARS_MIN: usize = 1_024;
 
 /// What a block shows the model, as far as its `type` tells.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
+enum ShownMedia {
     Picture,
     File,
     /// Neither: an id in it is only an id.
@@ -89,7 +89,7 @@ impl Opaque {
             return OpaqueContents { payloads: vec![Payload::Sealed { chars }], ..OpaqueContents::default() };
         };
         let mut contents = OpaqueContents::default();
-        contents.take(&mut value, shown_by(&self.kind, Shown::Other));
+        contents.take(&mut value, shown_by(&self.kind, ShownMedia::Other));
         contents.prose = value.to_string();
         contents
     }
@@ -97,7 +97,7 @@ impl Opaque {
 
 impl OpaqueContents {
     /// Takes what is no prose out of a value.
-    fn take(&mut self, value: &mut Value, shown: Shown) {
+    fn take(&mut self, value: &mut Value, shown: ShownMedia) {
         match value {
             Value::Object(fields) => self.take_fields(fields, shown),
             Value::Array(values) => values.iter_mut().for_each(|value| self.take(value, shown)),
@@ -109,7 +109,7 @@ impl OpaqueContents {
         }
     }
 
-    fn take_fields(&mut self, fields: &mut Map<String, Value>, shown: Shown) {
+    fn take_fields(&mut self, fields: &mut Map<String, Value>, shown: ShownMedia) {
         let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
         let shown = shown_by(kind, shown);
         let media_type = media_type_of(fields);
@@ -123,14 +123,14 @@ impl OpaqueContents {
     }
 
     /// Takes a field's text, where it is what its name says.
-    fn take_text(&mut self, text: &mut String, kind: FieldKind, media_type: &Arc<str>, shown: Shown) {
+    fn take_text(&mut self, text: &mut String, kind: FieldKind, media_type: &Arc<str>, shown: ShownMedia) {
         match kind {
             FieldKind::Data if is_data(text) => self.add_file(&std::mem::take(text), media_type, shown),
-            FieldKind::Elsewhere if shown == Shown::Picture => {
+            FieldKind::Elsewhere if shown == ShownMedia::Picture => {
                 let data = std::mem::take(text).into();
                 self.images.push(Image { media_type: media_type.clone(), data, is_url: true });
             }
-            FieldKind::Elsewhere if shown == Shown::File => {
+            FieldKind::Elsewhere if shown == ShownMedia::File => {
                 text.clear();
                 self.payloads.push(Payload::FileElsewhere);
             }
@@ -142,13 +142,13 @@ impl OpaqueContents {
         }
     }
 
-    fn add_file(&mut self, text: &str, media_type: &Arc<str>, shown: Shown) {
+    fn add_file(&mut self, text: &str, media_type: &Arc<str>, shown: ShownMedia) {
         let (media_type, data) = match data_url(text) {
             Some((told, data)) => (told.into(), data),
             None => (media_type.clone(), text),
         };
         let is_picture =
-            media_type.starts_with("image/") || (media_type.is_empty() && shown == Shown::Picture);
+            media_type.starts_with("image/") || (media_type.is_empty() && shown == ShownMedia::Picture);
         let data = data.into();
         if is_picture {
             self.images.push(Image { media_type, data, is_url: false });
@@ -159,13 +159,13 @@ impl OpaqueContents {
 }
 
 /// What a block of this type shows; the source of a block is no block of its own.
-fn shown_by(kind: &str, around: Shown) -> Shown {
+fn shown_by(kind: &str, around: ShownMedia) -> ShownMedia {
     match kind {
         "" | "base64" | "url" | "text" | "content" => around,
-        "file" if around != Shown::Other => around,
-        "document" | "file" | "input_file" => Shown::File,
-        _ if kind.contains("image") => Shown::Picture,
-        _ => Shown::Other,
+        "file" if around != ShownMedia::Other => around,
+        "document" | "file" | "input_file" => ShownMedia::File,
+        _ if kind.contains("image") => ShownMedia::Picture,
+        _ => ShownMedia::Other,
     }
 }
 

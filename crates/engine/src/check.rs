@@ -3,14 +3,14 @@
 
 use crate::pre_passes::wants_pass;
 use crate::session::Session;
-use epitome_core::policy::{CheckPoints, MeasureBy, TriggerMode};
+use epitome_core::policy::{CheckRule, MeasureBy, TriggerMode};
 use epitome_core::{Mark, Role, Slot, Tokens, Trigger, UsageMark};
 use epitome_tokens::{PromptGrowth, Usage};
 use serde::{Deserialize, Serialize};
 
-/// The moment a look is taken.
+/// The point at which a look is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckPoint {
+pub enum LookPoint {
     /// Before a call of the model.
     Call,
     /// When a turn has ended.
@@ -93,15 +93,15 @@ const TRUST_TOKENS_MIN: Tokens = Tokens(2_000);
 impl Session {
     /// Looks at the context before a call. Costs the same however long the session is.
     pub fn check(&self) -> Check {
-        self.check_at(CheckPoint::Call)
+        self.check_at(LookPoint::Call)
     }
 
     /// Looks at the context at some point. Costs the same however long the session is.
-    pub fn check_at(&self, point: CheckPoint) -> Check {
+    pub fn check_at(&self, point: LookPoint) -> Check {
         let (budget, policy) = (self.budget(), self.policy());
         let pending = match point {
-            CheckPoint::Input(tokens) => tokens,
-            CheckPoint::Call | CheckPoint::TurnEnd | CheckPoint::Idle(_) => Tokens::ZERO,
+            LookPoint::Input(tokens) => tokens,
+            LookPoint::Call | LookPoint::TurnEnd | LookPoint::Idle(_) => Tokens::ZERO,
         };
         let (figure, source) = self.figure();
         let tokens = figure + budget.scale.theirs(pending);
@@ -124,7 +124,7 @@ impl Session {
 
     /// Whether nothing at all would be done at some point: no compaction, pass, warning or summary made beforehand. Costs
     /// the same however long the session is.
-    pub fn is_settled_at(&self, point: CheckPoint) -> bool {
+    pub fn is_settled_at(&self, point: LookPoint) -> bool {
         let check = self.check_at(point);
         let is_quiet = check.trigger.is_none() && !check.is_approaching;
         is_quiet && !wants_pass(self, point) && !self.policy().speculate.enabled
@@ -143,16 +143,16 @@ impl Session {
     }
 
     /// Why the policy wants a compaction at this point, if it does.
-    fn wants(&self, point: CheckPoint, history: Tokens) -> Option<Trigger> {
+    fn wants(&self, point: LookPoint, history: Tokens) -> Option<Trigger> {
         let policy = self.policy();
         if !is_looked_at(&policy.check, point, self.is_in_tool_loop()) {
             // Whatever a policy looks at, a request that is sure to be refused is not sent as it is.
-            return (point == CheckPoint::Call && !self.is_sendable(history)).then_some(Trigger::Overflow);
+            return (point == LookPoint::Call && !self.is_sendable(history)).then_some(Trigger::Overflow);
         }
-        if self.is_requested() && point == CheckPoint::TurnEnd {
+        if self.is_requested() && point == LookPoint::TurnEnd {
             return Some(Trigger::Requested);
         }
-        if let CheckPoint::Idle(_) = point {
+        if let LookPoint::Idle(_) = point {
             let large = policy.check.idle_tokens.is_none_or(|least| self.budget().request(history) >= least);
             return large.then_some(Trigger::Idle);
         }
@@ -268,12 +268,12 @@ impl Session {
 }
 
 /// Whether a policy looks at this point at all.
-fn is_looked_at(points: &CheckPoints, point: CheckPoint, in_tool_loop: bool) -> bool {
+fn is_looked_at(rule: &CheckRule, point: LookPoint, in_tool_loop: bool) -> bool {
     match point {
-        CheckPoint::Call if in_tool_loop => points.in_tool_loop,
-        CheckPoint::Call => points.before_call,
-        CheckPoint::TurnEnd => points.after_turn,
-        CheckPoint::Input(_) => points.before_input,
-        CheckPoint::Idle(seconds) => points.idle_seconds.is_some_and(|least| seconds >= least),
+        LookPoint::Call if in_tool_loop => rule.in_tool_loop,
+        LookPoint::Call => rule.before_call,
+        LookPoint::TurnEnd => rule.after_turn,
+        LookPoint::Input(_) => rule.before_input,
+        LookPoint::Idle(seconds) => rule.idle_seconds.is_some_and(|least| seconds >= least),
     }
 }

@@ -7,10 +7,10 @@ mod sketch;
 
 pub use sketch::{PlanSketch, SketchedCalls};
 
-use crate::check::{Check, CheckPoint, FigureSource, Permission};
+use crate::check::{Check, FigureSource, LookPoint, Permission};
 use crate::error::EngineError;
 use crate::event::Event;
-use crate::ports::{Listener, Ports};
+use crate::ports::{EventListener, Ports};
 use crate::pre_passes::pre_passes;
 use crate::restore::bring_back;
 use crate::session::{Phase, Session, Step};
@@ -82,7 +82,7 @@ impl Driver {
     }
 
     /// The same, with somebody who hears of a wait when it begins.
-    pub(crate) fn heard_by(&self, listener: Arc<dyn Listener>) -> Self {
+    pub(crate) fn heard_by(&self, listener: Arc<dyn EventListener>) -> Self {
         let mut ports = self.ports.clone();
         ports.listener = Some(listener);
         Self { ports }
@@ -100,11 +100,11 @@ impl Driver {
 
     /// Everything that is to be done before a call: pre-passes, the warning, a compaction where it is due.
     pub async fn prepare(&self, session: &mut Session) -> Result<Step, EngineError> {
-        self.prepare_at(session, CheckPoint::Call).await
+        self.prepare_at(session, LookPoint::Call).await
     }
 
     /// The same at another point.
-    pub async fn prepare_at(&self, session: &mut Session, point: CheckPoint) -> Result<Step, EngineError> {
+    pub async fn prepare_at(&self, session: &mut Session, point: LookPoint) -> Result<Step, EngineError> {
         let record = self.make_room(session, point).await?;
         Ok(session.step(record))
     }
@@ -112,7 +112,7 @@ impl Driver {
     async fn make_room(
         &self,
         session: &mut Session,
-        point: CheckPoint,
+        point: LookPoint,
     ) -> Result<Option<Arc<Record>>, EngineError> {
         let passed = pre_passes(session, point)?;
         let check = session.check_at(point);
@@ -275,7 +275,7 @@ impl Driver {
             TurnEnd::Good if session.is_requested() && session.policy().mode != TriggerMode::Off => {
                 self.compact(session, Trigger::Requested).await
             }
-            TurnEnd::Good => self.prepare_at(session, CheckPoint::TurnEnd).await,
+            TurnEnd::Good => self.prepare_at(session, LookPoint::TurnEnd).await,
         }
     }
 }

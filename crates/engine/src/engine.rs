@@ -10,11 +10,11 @@ mod tree;
 use self::backgrounds::{BackgroundLoan, Crowding};
 use crate::assembly::{Assembly, RefusalFigures};
 use crate::branch::{BranchExit, NavigationOutcome};
-use crate::check::CheckPoint;
+use crate::check::LookPoint;
 use crate::driver::{CompactOptions, Driver, PlanSketch, Recovery, TurnEnd};
 use crate::error::EngineError;
 use crate::event::Event;
-use crate::ports::{BoxFuture, Clock, Listener, Spawn};
+use crate::ports::{BoxFuture, Clock, EventListener, Spawn};
 use crate::session::{Session, SessionOptions, Step};
 use crate::speculation::CROWDED_OUT;
 use crate::store::{
@@ -136,14 +136,14 @@ impl Engine {
     /// Everything that is to be done before a call: pre-passes, the warning, a compaction where it is due. One that
     /// another path makes of the same prefix is waited for and used.
     pub async fn prepare(&self, checkout: &Checkout) -> Result<PreparedSession, EngineError> {
-        self.prepare_at(checkout, CheckPoint::Call).await
+        self.prepare_at(checkout, LookPoint::Call).await
     }
 
     /// The same at another point.
     pub async fn prepare_at(
         &self,
         checkout: &Checkout,
-        point: CheckPoint,
+        point: LookPoint,
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
         let (mut session, _claim) =
@@ -163,7 +163,7 @@ impl Engine {
     /// A turn has ended: what the policy wants done then is done, once for all who say so of the same turn.
     pub async fn end_turn(&self, checkout: &Checkout, end: TurnEnd) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let is_due = |session: &Session| session.needs_compaction(CheckPoint::TurnEnd);
+        let is_due = |session: &Session| session.needs_compaction(LookPoint::TurnEnd);
         let (mut session, _claim) = self.claim(&tree, checkout, is_due).await?;
         let driver = self.driver(&tree, checkout);
         let acted = match &self.spawn {
@@ -531,7 +531,7 @@ struct StoreListener {
     clock: Arc<dyn Clock>,
 }
 
-impl Listener for StoreListener {
+impl EventListener for StoreListener {
     fn hear(&self, events: Vec<Event>) -> BoxFuture<'_, Result<(), EngineError>> {
         Box::pin(self.tree.tell(&*self.store, events, self.clock.unix_ms()))
     }

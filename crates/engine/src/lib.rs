@@ -62,7 +62,7 @@ pub use assembly::{Assembly, NoWindow, RefusalFigures, Thresholds, WindowChoice,
 pub use branch::{BranchDifference, BranchExit, NavigationOutcome, is_branch_summary};
 pub use breaker::Breaker;
 pub use calibration::{CalibrationTable, SharedCalibration};
-pub use check::{Check, CheckPoint, FigureSource, Permission};
+pub use check::{Check, FigureSource, LookPoint, Permission};
 pub use count::{ModelMeasure, measure_for};
 pub use driver::{AskScope, CompactOptions, Driver, PlanSketch, Recovery, SketchedCalls, TurnEnd};
 

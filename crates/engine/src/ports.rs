@@ -34,7 +34,7 @@ pub struct Ports {
     /// nothing writes nothing of use.
     pub prompts: Arc<Prompts>,
     /// Who hears of a wait for an operator when it begins; without one it is told with the step, when it is over.
-    pub(crate) listener: Option<Arc<dyn Listener>>,
+    pub(crate) listener: Option<Arc<dyn EventListener>>,
     hooks: Vec<Arc<dyn Hook>>,
 }
 
@@ -198,7 +198,7 @@ pub trait Operator: Send + Sync {
 }
 
 /// Somebody who hears of events while an act goes on: the store of the session.
-pub(crate) trait Listener: Send + Sync {
+pub(crate) trait EventListener: Send + Sync {
     /// Takes events in the order they happened; they are not told again.
     fn hear(&self, events: Vec<Event>) -> BoxFuture<'_, Result<(), EngineError>>;
 }

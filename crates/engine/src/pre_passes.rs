@@ -1,7 +1,7 @@
 //! Pre-passes: edits in place that are due before a check, and need nobody. Repeated harness texts are trimmed and the
 //! bulk of old messages is pruned, when and as far as the policy says. What a pass changes is the core's (`EditPass`).
 
-use crate::check::CheckPoint;
+use crate::check::LookPoint;
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::session::Session;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// did anything.
 pub(crate) fn pre_passes(
     session: &mut Session,
-    point: CheckPoint,
+    point: LookPoint,
 ) -> Result<Option<Arc<Record>>, EngineError> {
     let mut record = None;
     if session.policy().mode == TriggerMode::Off {
@@ -33,7 +33,7 @@ pub(crate) fn pre_passes(
 }
 
 /// Whether a pass would be tried at `point`.
-pub(crate) fn wants_pass(session: &Session, point: CheckPoint) -> bool {
+pub(crate) fn wants_pass(session: &Session, point: LookPoint) -> bool {
     session.policy().mode != TriggerMode::Off && (wants_trim(session) || wants_prune(session, point))
 }
 
@@ -43,12 +43,12 @@ fn wants_trim(session: &Session) -> bool {
     rule.enabled && session.figure().0 >= limit
 }
 
-fn wants_prune(session: &Session, point: CheckPoint) -> bool {
+fn wants_prune(session: &Session, point: LookPoint) -> bool {
     match session.policy().prune.when {
         // What a compaction keeps is pruned by its plan.
         PruneWhen::Never | PruneWhen::Compaction => false,
         PruneWhen::Check => true,
-        PruneWhen::ToolRound => point == CheckPoint::Call && session.is_in_tool_loop(),
+        PruneWhen::ToolRound => point == LookPoint::Call && session.is_in_tool_loop(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! would be looked at is come to, before input, before each call, after each turn, and after a refusal where the
 //! provider would refuse the request.
 
-use crate::check::CheckPoint;
+use crate::check::LookPoint;
 use crate::driver::{Driver, Recovery, TurnEnd};
 use crate::error::EngineError;
 use crate::event::Event;
@@ -137,12 +137,12 @@ impl Replay<'_> {
             return Ok(());
         }
         let tokens = self.session.assembly().measure().sizes(message).total();
-        self.look(CheckPoint::Input(tokens)).await
+        self.look(LookPoint::Input(tokens)).await
     }
 
     /// What a live session does before a call, and, where the provider would refuse the request, after that.
     async fn before_call(&mut self) -> Result<(), EngineError> {
-        self.look(CheckPoint::Call).await?;
+        self.look(LookPoint::Call).await?;
         let budget = self.session.budget();
         let over = budget.scale.theirs(self.session.context().tokens().less(budget.history_max()));
         if over == Tokens::ZERO {
@@ -156,7 +156,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    async fn look(&mut self, point: CheckPoint) -> Result<(), EngineError> {
+    async fn look(&mut self, point: LookPoint) -> Result<(), EngineError> {
         let before = self.session.context().slots().to_vec();
         let step = self.driver.prepare_at(self.session, point).await?;
         self.note_step(&before, step);

@@ -5,7 +5,7 @@ use epitome_core::policy::Settings;
 use epitome_core::{Author, EntryId, Message, Policy, Role, Tokens};
 use epitome_engine::store::{MemoryStore, SessionId, TenantId};
 use epitome_engine::{
-    Assembly, BoxFuture, CheckPoint, Checkout, Driver, Engine, Event, FileNow, HashedMessages,
+    Assembly, BoxFuture, Checkout, Driver, Engine, Event, FileNow, HashedMessages, LookPoint,
     PreparedSession, Restorer, SessionOptions, Spawn, TurnEnd, WindowFacts,
 };
 use epitome_tokens::Catalog;
@@ -194,7 +194,7 @@ fn between_turns(settings: &mut Settings) {
 fn what_was_made_beforehand_is_used_at_whatever_point_it_is_due() {
     let at_turn_end = |desk: &Desk, leaf| now(desk.engine.end_turn(&desk.checkout(leaf), TurnEnd::Good));
     let before_input =
-        |desk: &Desk, leaf| now(desk.engine.prepare_at(&desk.checkout(leaf), CheckPoint::Input(Tokens(10))));
+        |desk: &Desk, leaf| now(desk.engine.prepare_at(&desk.checkout(leaf), LookPoint::Input(Tokens(10))));
     for act in [&at_turn_end as &dyn Fn(&Desk, EntryId) -> _, &before_input] {
         let desk = Desk::with(between_turns);
         let begun = desk.talk(None, 0..PAST_THE_MARK);

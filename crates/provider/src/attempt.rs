@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 /// What came back.
 #[derive(Debug)]
-pub(crate) enum Came {
+pub(crate) enum ProviderAnswer {
     /// A reply; there may be an error in its midst.
     Reply(ModelReply),
     /// A status that says no.
@@ -30,15 +30,15 @@ pub(crate) enum Came {
 
 /// Why nothing came back, or not all of it.
 #[derive(Debug)]
-pub(crate) struct Lost {
-    pub(crate) why: Why,
+pub(crate) struct AttemptFailure {
+    pub(crate) why: FailureCause,
     /// What the part that came says it took.
     pub(crate) usage: Option<ReplyUsage>,
 }
 
 /// What went wrong on the way.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum FailureCause {
     /// No connection, or it broke.
     Broken(String),
     /// Nothing came for too long.
@@ -53,28 +53,32 @@ pub(crate) async fn attempt(
     request: RequestBuilder,
     protocol: Protocol,
     limits: &Limits,
-) -> Result<Came, Lost> {
+) -> Result<ProviderAnswer, AttemptFailure> {
     let response = match timeout(limits.first_byte, request.send()).await {
         Ok(Ok(response)) => response,
-        Ok(Err(error)) => return Err(lost(Why::Broken(told(error)), None)),
-        Err(_) => return Err(lost(Why::Silence, None)),
+        Ok(Err(error)) => return Err(lost(FailureCause::Broken(told(error)), None)),
+        Err(_) => return Err(lost(FailureCause::Silence, None)),
     };
     if response.status().is_success() {
-        return take_in(response, protocol, limits).await.map(Came::Reply);
+        return take_in(response, protocol, limits).await.map(ProviderAnswer::Reply);
     }
     let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers()));
-    Ok(Came::Refusal { status, retry_after, body: refusal(response, limits).await })
+    Ok(ProviderAnswer::Refusal { status, retry_after, body: refusal(response, limits).await })
 }
 
-async fn take_in(mut response: Response, protocol: Protocol, limits: &Limits) -> Result<ModelReply, Lost> {
-    let mut incoming = Incoming::new(protocol, is_stream(response.headers()));
+async fn take_in(
+    mut response: Response,
+    protocol: Protocol,
+    limits: &Limits,
+) -> Result<ModelReply, AttemptFailure> {
+    let mut incoming = IncomingReply::new(protocol, is_stream(response.headers()));
     let mut patience = limits.first_byte;
     loop {
         match timeout(patience, response.chunk()).await {
             Ok(Ok(Some(bytes))) => incoming.push(&bytes),
             Ok(Ok(None)) => return Ok(incoming.finish()),
-            Ok(Err(error)) => return Err(lost(Why::Broken(told(error)), incoming.finish().usage)),
-            Err(_) => return Err(lost(Why::Silence, incoming.finish().usage)),
+            Ok(Err(error)) => return Err(lost(FailureCause::Broken(told(error)), incoming.finish().usage)),
+            Err(_) => return Err(lost(FailureCause::Silence, incoming.finish().usage)),
         }
         if incoming.is_done() {
             return Ok(incoming.finish());
@@ -84,12 +88,12 @@ async fn take_in(mut response: Response, protocol: Protocol, limits: &Limits) ->
 }
 
 /// An answer that is coming in.
-enum Incoming {
+enum IncomingReply {
     Stream(Box<Assembler>),
     Whole(Protocol, Vec<u8>),
 }
 
-impl Incoming {
+impl IncomingReply {
     fn new(protocol: Protocol, is_stream: bool) -> Self {
         if is_stream {
             Self::Stream(Box::new(Assembler::new(protocol)))
@@ -140,8 +144,8 @@ async fn refusal(mut response: Response, limits: &Limits) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
-fn lost(why: Why, usage: Option<ReplyUsage>) -> Lost {
-    Lost { why, usage }
+fn lost(why: FailureCause, usage: Option<ReplyUsage>) -> AttemptFailure {
+    AttemptFailure { why, usage }
 }
 
 /// A transport's error with its causes, without the address: it may hold a secret.

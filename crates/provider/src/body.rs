@@ -1,6 +1,6 @@
 //! What is sent: a summary request as a body of its protocol, with the address it goes to.
 
-use crate::options::{Field, Options, field};
+use crate::options::{BodyField, Options, field};
 use crate::prefix::{self, Extension, LastRequest};
 use epitome_core::{Author, Failure, Message, MessageView, Purpose, Role, SummaryInput, SummaryRequest};
 use epitome_wire::Protocol;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A request on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outgoing {
-    pub(crate) place: Place,
+    pub(crate) place: RequestPath,
     pub(crate) body: Vec<u8>,
     /// Features the provider wants named in a header.
     pub(crate) beta: Option<String>,
@@ -20,7 +20,7 @@ pub(crate) struct Outgoing {
 
 /// Where a request goes, at the provider's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum RequestPath {
     /// Where replies are made.
     Replies,
     /// Where OpenAI compacts.
@@ -59,7 +59,7 @@ pub(crate) fn outgoing(request: &SummaryRequest, frame: &Frame<'_>) -> Result<Ou
         Some(body) => body,
         None => write(request, frame, frame.options.fields(frame.protocol, frame.cap_tokens), true)?,
     };
-    Ok(Outgoing { place: Place::Replies, body, beta })
+    Ok(Outgoing { place: RequestPath::Replies, body, beta })
 }
 
 /// The provider's own compaction. What is to be compacted stands alone; what to do goes beside it.
@@ -68,7 +68,7 @@ fn native(request: &SummaryRequest, frame: &Frame<'_>) -> Result<Outgoing, Failu
         Protocol::Anthropic => native_of_anthropic(request, frame),
         Protocol::OpenaiResponses => {
             let body = write(request, &Frame { cap_tokens: 0, ..*frame }, Vec::new(), false)?;
-            Ok(Outgoing { place: Place::Compactions, body, beta: None })
+            Ok(Outgoing { place: RequestPath::Compactions, body, beta: None })
         }
         Protocol::OpenaiChat => Err(Failure::Unavailable(
             "chat completions have no compaction of their own; use `summarize`".into(),
@@ -89,7 +89,7 @@ fn native_of_anthropic(request: &SummaryRequest, frame: &Frame<'_>) -> Result<Ou
     let beta = beta(frame.last.filter(|_| extended.is_some()), Some(COMPACTION_BETA));
     let fields = || vec![field("stream", "true"), field("compaction", how.as_str())];
     let body = extended.map_or_else(|| write(request, frame, fields(), false), Ok)?;
-    Ok(Outgoing { place: Place::Replies, body, beta })
+    Ok(Outgoing { place: RequestPath::Replies, body, beta })
 }
 
 /// The features of the request that is gone on with, and one more.
@@ -114,7 +114,7 @@ fn compaction(request: &SummaryRequest) -> String {
 fn write(
     request: &SummaryRequest,
     frame: &Frame<'_>,
-    mut fields: Vec<Field>,
+    mut fields: Vec<BodyField>,
     has_instruction: bool,
 ) -> Result<Vec<u8>, Failure> {
     let shown = shown(&request.body, has_instruction);

@@ -1,9 +1,9 @@
 //! A summary call from beginning to end: tries, waits and changes, all counted, all paid for.
 
 use crate::Provider;
-use crate::attempt::{Came, attempt};
+use crate::attempt::{ProviderAnswer, attempt};
 use crate::body::{self, Frame};
-use crate::judge::{Asked, Change, OUTPUT_MIN, Step, judge, judge_lost};
+use crate::judge::{OUTPUT_MIN, RequestChange, Ruling, SentRequest, judge, judge_lost};
 use crate::options::Options;
 use epitome_core::{
     CallCost, CallResult, Failure, Measure, Purpose, SummaryInput, SummaryReply, SummaryRequest, Tokens,
@@ -40,18 +40,17 @@ async fn pursue(
     let mut tries = Tries::new(provider, request, &known);
     // Ends: every turn of it uses up a retry or a change, and there are few of both.
     loop {
-        let asked = Asked {
+        let sent = SentRequest {
             known,
             options: tries.options,
             cap_tokens: tries.cap_tokens,
             is_native: request.purpose == Purpose::Native,
             credential: provider.credential(),
         };
-        let step = send(provider, request, &asked, spent).await?;
-        match step {
-            Step::Done(result) => return result,
-            Step::Differently { change, failure } => tries.change(change).ok_or(failure)?,
-            Step::Again { asked, failure } => {
+        match send(provider, request, &sent, spent).await? {
+            Ruling::Done(result) => return result,
+            Ruling::Differently { change, failure } => tries.change(change).ok_or(failure)?,
+            Ruling::Again { asked, failure } => {
                 let wait = tries.retry(provider, asked).ok_or(failure)?;
                 sleep(wait).await;
             }
@@ -63,15 +62,15 @@ async fn pursue(
 async fn send(
     provider: &Provider,
     request: &SummaryRequest,
-    asked: &Asked<'_>,
+    sent: &SentRequest<'_>,
     spent: &mut CallCost,
-) -> Result<Step, Failure> {
+) -> Result<Ruling, Failure> {
     let last = provider.last();
     let frame = Frame {
         protocol: provider.protocol(),
         model: provider.model_id(),
-        cap_tokens: asked.cap_tokens,
-        options: asked.options,
+        cap_tokens: sent.cap_tokens,
+        options: sent.options,
         last: last.as_ref(),
     };
     let outgoing = body::outgoing(request, &frame)?;
@@ -82,27 +81,27 @@ async fn send(
         Ok(came) => {
             let usage = usage_of(&came);
             pay(spent, usage.as_ref(), prices);
-            let (step, verdict) = judge(came, asked);
+            let (ruling, verdict) = judge(came, sent);
             if let Some(verdict) = verdict {
                 provider.learn(&verdict);
             }
-            if let Step::Done(Ok(_)) = &step {
+            if let Ruling::Done(Ok(_)) = &ruling {
                 provider.retries().give_back();
                 usage.inspect(|taken| provider.succeeded(Tokens(taken.usage.prompt)));
             }
-            Ok(step)
+            Ok(ruling)
         }
         Err(lost) => {
             pay(spent, lost.usage.as_ref(), prices);
-            Ok(judge_lost(lost.why, asked))
+            Ok(judge_lost(lost.why, sent))
         }
     }
 }
 
-fn usage_of(came: &Came) -> Option<ReplyUsage> {
+fn usage_of(came: &ProviderAnswer) -> Option<ReplyUsage> {
     match came {
-        Came::Reply(answer) => answer.usage,
-        Came::Refusal { .. } => None,
+        ProviderAnswer::Reply(answer) => answer.usage,
+        ProviderAnswer::Refusal { .. } => None,
     }
 }
 
@@ -152,11 +151,11 @@ impl Tries {
         Self { options, cap_tokens, retries: 0, changes: 0 }
     }
 
-    fn change(&mut self, change: Change) -> Option<()> {
+    fn change(&mut self, change: RequestChange) -> Option<()> {
         self.changes += 1;
         match change {
-            Change::Options(options) => self.options = options,
-            Change::Cap(cap_tokens) => self.cap_tokens = cap_tokens,
+            RequestChange::Options(options) => self.options = options,
+            RequestChange::Cap(cap_tokens) => self.cap_tokens = cap_tokens,
         }
         (self.changes <= CHANGES_MAX).then_some(())
     }

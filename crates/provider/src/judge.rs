@@ -1,7 +1,7 @@
 //! What an attempt means: an answer, a reason to try again, or to ask differently, or to give up.
 
 use crate::Credential;
-use crate::attempt::{Came, Why};
+use crate::attempt::{FailureCause, ProviderAnswer};
 use crate::explain::explain;
 use crate::options::Options;
 use epitome_core::{Block, Failure, Opaque, Stop, SummaryReply, Tokens};
@@ -11,9 +11,9 @@ use epitome_wire::overflow::{
 use epitome_wire::protocol::{ModelReply, StopReason};
 use std::time::Duration;
 
-/// What to do next.
+/// What to do about what came back.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum Ruling {
     /// It is settled.
     Done(Result<SummaryReply, Failure>),
     /// The same once more, after a wait; the failure stands if there are no tries left.
@@ -26,7 +26,7 @@ pub(crate) enum Step {
     /// Once more, otherwise; the failure stands if enough was changed already.
     Differently {
         /// How.
-        change: Change,
+        change: RequestChange,
         /// What it was.
         failure: Failure,
     },
@@ -34,7 +34,7 @@ pub(crate) enum Step {
 
 /// What is changed about a request that was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum RequestChange {
     /// Its options.
     Options(Options),
     /// Its output limit.
@@ -43,7 +43,7 @@ pub(crate) enum Change {
 
 /// What the request was, as far as judging needs it.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct SentRequest<'a> {
     pub(crate) known: RequestFacts,
     pub(crate) options: Options,
     pub(crate) cap_tokens: u64,
@@ -62,63 +62,63 @@ const ABOUT_OUTPUT_LIMIT: OverflowRule = OverflowRule::Exclusion(7);
 const WINDOW_WAS_WRONG: OverflowRule = OverflowRule::Detector(1);
 
 /// What came back, judged; with the verdict there is to learn from.
-pub(crate) fn judge(came: Came, asked: &Asked<'_>) -> (Step, Option<OverflowVerdict>) {
+pub(crate) fn judge(came: ProviderAnswer, sent: &SentRequest<'_>) -> (Ruling, Option<OverflowVerdict>) {
     match came {
-        Came::Refusal { status, body, retry_after } => {
-            let verdict = classify(ErrorPlace::Status(status), body.as_bytes(), &asked.known);
-            (asked.refused(Some(status), &body, retry_after, &verdict), Some(verdict))
+        ProviderAnswer::Refusal { status, body, retry_after } => {
+            let verdict = classify(ErrorPlace::Status(status), body.as_bytes(), &sent.known);
+            (sent.refused(Some(status), &body, retry_after, &verdict), Some(verdict))
         }
-        Came::Reply(answer) => match &answer.error {
+        ProviderAnswer::Reply(answer) => match &answer.error {
             Some(error) => {
-                let verdict = classify(ErrorPlace::InStream, error.as_bytes(), &asked.known);
-                (asked.refused(None, error, None, &verdict), Some(verdict))
+                let verdict = classify(ErrorPlace::InStream, error.as_bytes(), &sent.known);
+                (sent.refused(None, error, None, &verdict), Some(verdict))
             }
-            None => asked.replied(answer),
+            None => sent.replied(answer),
         },
     }
 }
 
 /// A request on which nothing came back, or not all.
-pub(crate) fn judge_lost(why: Why, asked: &Asked<'_>) -> Step {
+pub(crate) fn judge_lost(why: FailureCause, sent: &SentRequest<'_>) -> Ruling {
     let failure = match why {
-        Why::Broken(text) => Failure::Broken(explain(None, &text, asked.credential)),
-        Why::Silence => Failure::TimedOut,
+        FailureCause::Broken(text) => Failure::Broken(explain(None, &text, sent.credential)),
+        FailureCause::Silence => Failure::TimedOut,
     };
-    Step::Again { asked: None, failure }
+    Ruling::Again { asked: None, failure }
 }
 
-impl Asked<'_> {
+impl SentRequest<'_> {
     fn refused(
         &self,
         status: Option<u16>,
         body: &str,
         retry_after: Option<Duration>,
         verdict: &OverflowVerdict,
-    ) -> Step {
+    ) -> Ruling {
         let told = || explain(status, body, self.credential);
-        let too_long = || Step::Done(Err(Failure::TooLong { over: verdict.numbers.gap() }));
+        let too_long = || Ruling::Done(Err(Failure::TooLong { over: verdict.numbers.gap() }));
         match verdict.class {
             OverflowClass::TokenOverflow
             | OverflowClass::SizeRate
             | OverflowClass::SoftStop
             | OverflowClass::SilentTruncation => too_long(),
-            OverflowClass::PayloadBytes => Step::Done(Err(Failure::TooLong { over: None })),
+            OverflowClass::PayloadBytes => Ruling::Done(Err(Failure::TooLong { over: None })),
             OverflowClass::Suspect if verdict.needs_compaction(&self.known) => too_long(),
             OverflowClass::OutputReserve => self.with_less_output(verdict),
             OverflowClass::Throttle => {
-                Step::Again { asked: retry_after, failure: Failure::Throttled(told()) }
+                Ruling::Again { asked: retry_after, failure: Failure::Throttled(told()) }
             }
             OverflowClass::Media
             | OverflowClass::Pairing
             | OverflowClass::ThinkingBinding
-            | OverflowClass::Undecryptable => Step::Done(Err(Failure::Refused(told()))),
+            | OverflowClass::Undecryptable => Ruling::Done(Err(Failure::Refused(told()))),
             OverflowClass::Other | OverflowClass::Suspect => {
                 self.refused_otherwise(status, body, retry_after, verdict)
             }
         }
     }
 
-    fn with_less_output(&self, verdict: &OverflowVerdict) -> Step {
+    fn with_less_output(&self, verdict: &OverflowVerdict) -> Ruling {
         let failure = Failure::TooLong { over: verdict.numbers.gap() };
         let room = verdict
             .numbers
@@ -127,9 +127,9 @@ impl Asked<'_> {
             .map(|(limit, prompt)| limit.less(prompt).0);
         let cap = room.map_or(self.cap_tokens / 2, |room| room.saturating_sub(OUTPUT_MARGIN));
         if (OUTPUT_MIN..self.cap_tokens).contains(&cap) {
-            Step::Differently { change: Change::Cap(cap), failure }
+            Ruling::Differently { change: RequestChange::Cap(cap), failure }
         } else {
-            Step::Done(Err(failure))
+            Ruling::Done(Err(failure))
         }
     }
 
@@ -140,46 +140,46 @@ impl Asked<'_> {
         body: &str,
         retry_after: Option<Duration>,
         verdict: &OverflowVerdict,
-    ) -> Step {
+    ) -> Ruling {
         let told = explain(status, body, self.credential);
         if status.is_none_or(is_transient) {
-            return Step::Again { asked: retry_after, failure: Failure::Broken(told) };
+            return Ruling::Again { asked: retry_after, failure: Failure::Broken(told) };
         }
         let change = if verdict.rule == ABOUT_OUTPUT_LIMIT {
-            lower_cap(&explain(None, body, self.credential), self.cap_tokens).map(Change::Cap)
+            lower_cap(&explain(None, body, self.credential), self.cap_tokens).map(RequestChange::Cap)
         } else if matches!(status, Some(400 | 422)) {
-            self.options.without(&told).map(Change::Options)
+            self.options.without(&told).map(RequestChange::Options)
         } else {
             None
         };
         let failure = Failure::Refused(told);
         match change {
-            Some(change) => Step::Differently { change, failure },
-            None => Step::Done(Err(failure)),
+            Some(change) => Ruling::Differently { change, failure },
+            None => Ruling::Done(Err(failure)),
         }
     }
 
-    fn replied(&self, answer: ModelReply) -> (Step, Option<OverflowVerdict>) {
+    fn replied(&self, answer: ModelReply) -> (Ruling, Option<OverflowVerdict>) {
         let verdict = notice(&answer, &self.known);
-        let step = match verdict.and_then(|verdict| self.noticed(&verdict)) {
-            Some(step) => step,
+        let ruling = match verdict.and_then(|verdict| self.noticed(&verdict)) {
+            Some(ruling) => ruling,
             None if answer.is_whole => self.answered(answer),
             None => again("the stream broke off"),
         };
-        (step, verdict)
+        (ruling, verdict)
     }
 
     /// What a detector makes of a reply; none where the reply stands all the same.
-    fn noticed(&self, verdict: &OverflowVerdict) -> Option<Step> {
+    fn noticed(&self, verdict: &OverflowVerdict) -> Option<Ruling> {
         match verdict.class {
             OverflowClass::SilentTruncation if verdict.rule != WINDOW_WAS_WRONG => {
                 let sizes = self.known.estimate.zip(verdict.numbers.window);
                 let over = sizes.map(|(estimate, window)| estimate.less(window));
                 let over = over.filter(|&over| over > Tokens::ZERO);
-                Some(Step::Done(Err(Failure::TooLong { over })))
+                Some(Ruling::Done(Err(Failure::TooLong { over })))
             }
             OverflowClass::Suspect if verdict.needs_compaction(&self.known) => {
-                Some(Step::Done(Err(Failure::TooLong { over: None })))
+                Some(Ruling::Done(Err(Failure::TooLong { over: None })))
             }
             OverflowClass::Suspect => Some(again("the stream ended without a word")),
             OverflowClass::SilentTruncation
@@ -197,22 +197,22 @@ impl Asked<'_> {
         }
     }
 
-    fn answered(&self, answer: ModelReply) -> Step {
+    fn answered(&self, answer: ModelReply) -> Ruling {
         let native = answer.message.blocks.iter().find_map(compaction).cloned();
         if self.is_native && native.is_none() {
-            return Step::Done(Err(Failure::Broken(
+            return Ruling::Done(Err(Failure::Broken(
                 "the provider's compaction brought no compaction back".into(),
             )));
         }
         let said = answer.message.said();
         let text = native.as_ref().map_or(said, readable);
         let stop = if answer.has_calls() { Stop::Call } else { stop_of(answer.stop.as_ref()) };
-        Step::Done(Ok(SummaryReply { text, stop, native: native.filter(|_| self.is_native) }))
+        Ruling::Done(Ok(SummaryReply { text, stop, native: native.filter(|_| self.is_native) }))
     }
 }
 
-fn again(why: &str) -> Step {
-    Step::Again { asked: None, failure: Failure::Broken(why.to_owned()) }
+fn again(why: &str) -> Ruling {
+    Ruling::Again { asked: None, failure: Failure::Broken(why.to_owned()) }
 }
 
 fn is_transient(status: u16) -> bool {

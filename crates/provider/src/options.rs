@@ -64,7 +64,7 @@ pub(crate) enum CapName {
 }
 
 /// A field of a body: its key, and its value as JSON text.
-pub(crate) type Field = (Arc<str>, Arc<str>);
+pub(crate) type BodyField = (Arc<str>, Arc<str>);
 
 /// Hosts of OpenAI itself, and of Azure's deployments of its models.
 const OPENAI_HOSTS: [&str; 2] = ["openai.com", "openai.azure.com"];
@@ -107,7 +107,7 @@ impl Options {
     }
 
     /// The fields that say all this, `cap_tokens` being the output limit.
-    pub(crate) fn fields(self, protocol: Protocol, cap_tokens: u64) -> Vec<Field> {
+    pub(crate) fn fields(self, protocol: Protocol, cap_tokens: u64) -> Vec<BodyField> {
         let mut fields = vec![field("stream", "true")];
         match protocol {
             Protocol::Anthropic => fields.extend(self.thinking(cap_tokens)),
@@ -130,7 +130,7 @@ impl Options {
     }
 
     /// Anthropic wants the budget below the output limit.
-    fn thinking(self, cap_tokens: u64) -> Option<Field> {
+    fn thinking(self, cap_tokens: u64) -> Option<BodyField> {
         let budget = self.reasoning?.budget_tokens();
         let thinking = || field("thinking", format!(r#"{{"type":"enabled","budget_tokens":{budget}}}"#));
         (budget < cap_tokens).then(thinking)
@@ -146,7 +146,7 @@ impl CapName {
     }
 }
 
-pub(crate) fn field(key: &str, json: impl Into<Arc<str>>) -> Field {
+pub(crate) fn field(key: &str, json: impl Into<Arc<str>>) -> BodyField {
     (key.into(), json.into())
 }
 

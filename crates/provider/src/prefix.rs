@@ -41,7 +41,7 @@ struct Parts<'a> {
 
 /// The parts of a message that matter here.
 #[derive(Deserialize)]
-struct Element<'a> {
+struct LastMessage<'a> {
     #[serde(borrow, default)]
     role: Cow<'a, str>,
     #[serde(borrow)]
@@ -103,7 +103,7 @@ pub(crate) fn extend(
 /// The instruction at the end of a message of the user's; none where it is somebody else's, or an item of its own is
 /// what the protocol has for it.
 fn splice_into(text: &str, protocol: Protocol, last: &RawValue, instruction: &str) -> Option<Splice> {
-    let element: Element<'_> = serde_json::from_str(last.get()).ok()?;
+    let element: LastMessage<'_> = serde_json::from_str(last.get()).ok()?;
     let content =
         element.content.filter(|_| element.role == "user" && protocol != Protocol::OpenaiResponses)?;
     let more = if content.get().starts_with('"') {

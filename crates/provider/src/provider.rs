@@ -1,6 +1,6 @@
 //! A model at an address, as the engine's port wants it.
 
-use crate::body::{Outgoing, Place};
+use crate::body::{Outgoing, RequestPath};
 use crate::call::call;
 use crate::options::Options;
 use crate::retry::RetryBudget;
@@ -222,13 +222,13 @@ impl Provider {
         self.setup.credential.sign(request, self.setup.protocol)
     }
 
-    fn address(&self, place: Place) -> String {
+    fn address(&self, place: RequestPath) -> String {
         let base = self.setup.base_url.trim_end_matches('/');
         match (self.setup.protocol, place) {
             (Protocol::Anthropic, _) => format!("{}/v1/messages", base.trim_end_matches("/v1")),
             (Protocol::OpenaiChat, _) => format!("{base}/chat/completions"),
-            (Protocol::OpenaiResponses, Place::Replies) => format!("{base}/responses"),
-            (Protocol::OpenaiResponses, Place::Compactions) => format!("{base}/responses/compact"),
+            (Protocol::OpenaiResponses, RequestPath::Replies) => format!("{base}/responses"),
+            (Protocol::OpenaiResponses, RequestPath::Compactions) => format!("{base}/responses/compact"),
         }
     }
 }

@@ -26,7 +26,7 @@ const NOTES_CHARS_MAX: usize = 4_000;
 /// A page as well: it goes to the summariser with every request for a summary.
 const FOCUS_CHARS_MAX: usize = 4_000;
 
-type Shared = State<Arc<ServerState>>;
+type SharedState = State<Arc<ServerState>>;
 
 /// The paths below `/api/v1`.
 pub(crate) fn router() -> Router<Arc<ServerState>> {
@@ -48,15 +48,15 @@ pub(crate) fn router() -> Router<Arc<ServerState>> {
         .route("/api/v1/sessions/{id}/events", get(events))
 }
 
-async fn sessions(State(state): Shared) -> impl IntoResponse {
+async fn sessions(State(state): SharedState) -> impl IntoResponse {
     Json(listing::sessions(&state.books))
 }
 
-async fn checkpoints(State(state): Shared) -> impl IntoResponse {
+async fn checkpoints(State(state): SharedState) -> impl IntoResponse {
     Json(state.checkpoints.all())
 }
 
-async fn compactions(State(state): Shared, Path(id): Path<String>) -> Result<Response, ApiError> {
+async fn compactions(State(state): SharedState, Path(id): Path<String>) -> Result<Response, ApiError> {
     let session = session(&id)?;
     let listed =
         state.books.with(session, |book| listing::compactions(book)).ok_or(ApiError::NoSession(id))?;
@@ -108,7 +108,7 @@ const TWO_RANGES: &str = "`up_to` and `from` are two ranges; name one of them";
 const NOT_AT_TURN_END: &str = "`at_turn_end` asks for a compaction by the policy alone; leave out `focus`, `up_to`, `from` and `dry_run`";
 
 async fn compact(
-    State(state): Shared,
+    State(state): SharedState,
     Path(id): Path<String>,
     body: Option<Json<CompactBody>>,
 ) -> Result<Response, ApiError> {
@@ -145,7 +145,7 @@ async fn check_range(state: &ServerState, checkout: &Checkout, range: Range) -> 
 }
 
 async fn judge(
-    State(state): Shared,
+    State(state): SharedState,
     Path((id, entry)): Path<(String, String)>,
     Json(judgement): Json<Judgement>,
 ) -> Result<Response, ApiError> {
@@ -154,30 +154,39 @@ async fn judge(
     act(state, id, async move |engine, checkout| engine.judge(checkout, of, judgement).await).await
 }
 
-async fn undo(State(state): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
+async fn undo(
+    State(state): SharedState,
+    Path((id, entry)): Path<(String, String)>,
+) -> Result<Response, ApiError> {
     let of = parse_entry(&entry)?;
     act(state, id, async move |engine, checkout| engine.undo(checkout, of).await).await
 }
 
-async fn redo(State(state): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
+async fn redo(
+    State(state): SharedState,
+    Path((id, entry)): Path<(String, String)>,
+) -> Result<Response, ApiError> {
     let of = parse_entry(&entry)?;
     act(state, id, async move |engine, checkout| engine.redo(checkout, of).await).await
 }
 
-async fn pin(State(state): Shared, Path((id, entry)): Path<(String, String)>) -> Result<Response, ApiError> {
+async fn pin(
+    State(state): SharedState,
+    Path((id, entry)): Path<(String, String)>,
+) -> Result<Response, ApiError> {
     let of = parse_entry(&entry)?;
     act(state, id, async move |engine, checkout| engine.pin(checkout, of).await).await
 }
 
 async fn unpin(
-    State(state): Shared,
+    State(state): SharedState,
     Path((id, entry)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
     let of = parse_entry(&entry)?;
     act(state, id, async move |engine, checkout| engine.unpin(checkout, of).await).await
 }
 
-async fn reset_breaker(State(state): Shared, Path(id): Path<String>) -> Result<Response, ApiError> {
+async fn reset_breaker(State(state): SharedState, Path(id): Path<String>) -> Result<Response, ApiError> {
     act(state, id, async |engine, checkout| engine.reset_breaker(checkout).await).await
 }
 
@@ -192,7 +201,7 @@ struct NavigateBody {
 }
 
 async fn navigate(
-    State(state): Shared,
+    State(state): SharedState,
     Path(id): Path<String>,
     Json(NavigateBody { to, summary, focus }): Json<NavigateBody>,
 ) -> Result<Response, ApiError> {
@@ -218,7 +227,7 @@ struct RollbackBody {
 }
 
 async fn rollback(
-    State(state): Shared,
+    State(state): SharedState,
     Path(id): Path<String>,
     Json(RollbackBody { to }): Json<RollbackBody>,
 ) -> Result<Response, ApiError> {
@@ -247,7 +256,7 @@ struct LabelBody {
 }
 
 async fn label(
-    State(state): Shared,
+    State(state): SharedState,
     Path(id): Path<String>,
     Json(LabelBody { text }): Json<LabelBody>,
 ) -> Result<Response, ApiError> {
@@ -256,7 +265,7 @@ async fn label(
 }
 
 async fn decide(
-    State(state): Shared,
+    State(state): SharedState,
     Path(name): Path<String>,
     Json(decision): Json<Decision>,
 ) -> Result<Response, ApiError> {
@@ -266,7 +275,7 @@ async fn decide(
 }
 
 async fn recall(
-    State(state): Shared,
+    State(state): SharedState,
     Path((id, entry)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
     let message = state.engine.recall(session(&id)?, parse_entry(&entry)?).await?;
@@ -276,15 +285,15 @@ async fn recall(
 /// From where events are listed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Since {
+struct SinceQuery {
     #[serde(default)]
     since: u64,
 }
 
 async fn events(
-    State(state): Shared,
+    State(state): SharedState,
     Path(id): Path<String>,
-    Query(Since { since }): Query<Since>,
+    Query(SinceQuery { since }): Query<SinceQuery>,
 ) -> Result<Response, ApiError> {
     let session = session(&id)?;
     state.books.with(session, |_| ()).ok_or(ApiError::NoSession(id))?;

@@ -41,7 +41,7 @@ impl BodyError {
 }
 
 /// What is read of a body. A key that comes twice makes it one we do not understand.
-struct Fields<'a> {
+struct BodyFields<'a> {
     messages: &'a RawValue,
     model: Option<Cow<'a, str>>,
 }
@@ -53,7 +53,7 @@ impl Body {
     /// The body, where it is a JSON object with a list of messages.
     pub(crate) fn read(bytes: Bytes) -> Result<Self, BodyError> {
         let text = std::str::from_utf8(&bytes).map_err(|_| BodyError::NotText)?;
-        let fields: Fields<'_> = serde_json::from_str(text).map_err(BodyError::no_list)?;
+        let fields: BodyFields<'_> = serde_json::from_str(text).map_err(BodyError::no_list)?;
         let messages: Vec<&RawValue> =
             serde_json::from_str(fields.messages.get()).map_err(BodyError::no_list)?;
         let range = |raw: &RawValue| {
@@ -104,15 +104,15 @@ impl Body {
     }
 }
 
-impl<'de> Deserialize<'de> for Fields<'de> {
+impl<'de> Deserialize<'de> for BodyFields<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Object;
         impl<'de> Visitor<'de> for Object {
-            type Value = Fields<'de>;
+            type Value = BodyFields<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a request body")
             }
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Fields<'de>, M::Error> {
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<BodyFields<'de>, M::Error> {
                 let (mut messages, mut model) = (None, None);
                 while let Some((Text(key), raw)) = map.next_entry::<Text<'de>, &RawValue>()? {
                     match key.as_ref() {
@@ -123,7 +123,10 @@ impl<'de> Deserialize<'de> for Fields<'de> {
                         _ => {}
                     }
                 }
-                Ok(Fields { messages: messages.ok_or_else(|| M::Error::missing_field("messages"))?, model })
+                Ok(BodyFields {
+                    messages: messages.ok_or_else(|| M::Error::missing_field("messages"))?,
+                    model,
+                })
             }
         }
         from.deserialize_map(Object)

@@ -60,10 +60,10 @@ impl ChainKey {
 /// A message holds blocks, and a result among them parts: marks stand nowhere deeper.
 const CONTENT_DEPTH: usize = 2;
 
-type Fields<'m> = BTreeMap<String, &'m RawValue>;
+type SortedFields<'m> = BTreeMap<String, &'m RawValue>;
 
 fn feed_message(hasher: &mut Hasher, message: &str) {
-    let Ok(mut fields) = serde_json::from_str::<Fields<'_>>(message) else {
+    let Ok(mut fields) = serde_json::from_str::<SortedFields<'_>>(message) else {
         return feed_leaf(hasher, message);
     };
     fields.retain(|_, field| field.get() != "null");
@@ -71,7 +71,7 @@ fn feed_message(hasher: &mut Hasher, message: &str) {
 }
 
 /// Hashes an object without its cache mark; a content in it, `depth` levels down, by what is said in it.
-fn feed_fields(hasher: &mut Hasher, mut fields: Fields<'_>, depth: usize) {
+fn feed_fields(hasher: &mut Hasher, mut fields: SortedFields<'_>, depth: usize) {
     fields.remove("cache_control");
     hasher.update(b"{").update(&(fields.len() as u64).to_le_bytes());
     for (key, value) in fields {

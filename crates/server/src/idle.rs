@@ -5,7 +5,7 @@ use crate::books::Book;
 use crate::notice::NoticeKind;
 use crate::server_state::{ServerState, note_step};
 use epitome_engine::store::SessionId;
-use epitome_engine::{CheckPoint, Checkout, EngineError};
+use epitome_engine::{Checkout, EngineError, LookPoint};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn check(state: Arc<ServerState>, checkout: Checkout, seconds: u64) {
     let work = {
         let state = state.clone();
         async move || {
-            let acted = state.engine.prepare_at(&checkout, CheckPoint::Idle(seconds)).await?;
+            let acted = state.engine.prepare_at(&checkout, LookPoint::Idle(seconds)).await?;
             note_step(&state, session, &acted);
             Ok(())
         }

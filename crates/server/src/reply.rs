@@ -23,13 +23,13 @@ pub(crate) struct Reply {
     status: StatusCode,
     headers: HeaderMap,
     /// What of it was read already.
-    held: Held,
+    held: HeldBytes,
     rest: BoxStream<'static, Result<Bytes, reqwest::Error>>,
 }
 
 /// Pieces of a reply, and how many bytes they are.
 #[derive(Default)]
-struct Held {
+struct HeldBytes {
     pieces: Vec<Bytes>,
     bytes: usize,
 }
@@ -50,7 +50,7 @@ pub(crate) trait ReplyListener: Send + Sync {
 }
 
 /// What a first look at a reply says.
-pub(crate) enum Opened {
+pub(crate) enum FirstLook {
     /// It can be passed on.
     Reply(Reply),
     /// The request was too long; this is how the provider says so.
@@ -70,10 +70,11 @@ pub(crate) async fn open(
     protocol: Protocol,
     response: reqwest::Response,
     known: &RequestFacts,
-) -> Result<Opened, Fault> {
+) -> Result<FirstLook, Fault> {
     let upstream = response.url().origin().ascii_serialization();
     let (status, headers) = (response.status(), headers::passed_on(response.headers()));
-    let mut reply = Reply { status, headers, held: Held::default(), rest: response.bytes_stream().boxed() };
+    let mut reply =
+        Reply { status, headers, held: HeldBytes::default(), rest: response.bytes_stream().boxed() };
     let failed = |error: reqwest::Error| Fault::Unreachable { upstream, why: told(&error.without_url()) };
     let error = if !status.is_success() {
         let body = reply.hold_all().await.map_err(failed)?;
@@ -86,8 +87,8 @@ pub(crate) async fn open(
     };
     let overflow = error.and_then(|(seen, body)| overflow(seen, &body, known));
     Ok(match overflow {
-        Some(numbers) => Opened::TooLong(reply, numbers),
-        None => Opened::Reply(reply),
+        Some(numbers) => FirstLook::TooLong(reply, numbers),
+        None => FirstLook::Reply(reply),
     })
 }
 
@@ -141,9 +142,9 @@ impl Reply {
         let Sender { listener, known } = from;
         let listener = listener.filter(|_| self.status.is_success()).map(|told| {
             let heard = if headers::is_stream(&self.headers) {
-                Heard::Events(Box::new(Assembler::new(protocol)))
+                HeardReply::Events(Box::new(Assembler::new(protocol)))
             } else {
-                Heard::Body { protocol, body: Vec::new(), length: headers::length(&self.headers) }
+                HeardReply::Body { protocol, body: Vec::new(), length: headers::length(&self.headers) }
             };
             Listener { heard, told, known }
         });
@@ -155,7 +156,7 @@ impl Reply {
     }
 }
 
-impl Held {
+impl HeldBytes {
     fn push(&mut self, piece: Bytes) {
         self.bytes += piece.len();
         self.pieces.push(piece);
@@ -169,13 +170,13 @@ struct Tee {
 }
 
 struct Listener {
-    heard: Heard,
+    heard: HeardReply,
     told: Arc<dyn ReplyListener>,
     known: RequestFacts,
 }
 
 /// What was heard of a reply so far.
-enum Heard {
+enum HeardReply {
     Events(Box<Assembler>),
     Body {
         protocol: Protocol,
@@ -208,8 +209,8 @@ impl Tee {
     fn finish(&mut self) {
         if let Some(Listener { heard, told, known }) = self.listener.take() {
             let answer = match heard {
-                Heard::Events(assembler) => assembler.finish(),
-                Heard::Body { protocol, body, .. } => reply(protocol, &body),
+                HeardReply::Events(assembler) => assembler.finish(),
+                HeardReply::Body { protocol, body, .. } => reply(protocol, &body),
             };
             told.ended(&answer, &known);
         }
@@ -226,8 +227,8 @@ impl Drop for Tee {
 impl Listener {
     fn hear(&mut self, chunk: &[u8]) {
         match &mut self.heard {
-            Heard::Events(assembler) => assembler.push(chunk),
-            Heard::Body { body, .. } => {
+            HeardReply::Events(assembler) => assembler.push(chunk),
+            HeardReply::Body { body, .. } => {
                 let room = sse::REPLY_BYTES_MAX - body.len();
                 body.extend_from_slice(&chunk[..chunk.len().min(room)]);
             }
@@ -237,15 +238,15 @@ impl Listener {
     /// Whether all came. A body that says how long it is has no end behind its last byte to wait for.
     fn is_done(&self) -> bool {
         match &self.heard {
-            Heard::Events(assembler) => assembler.is_done(),
-            Heard::Body { body, length, .. } => *length == Some(body.len()),
+            HeardReply::Events(assembler) => assembler.is_done(),
+            HeardReply::Body { body, length, .. } => *length == Some(body.len()),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Held, Reply};
+    use super::{HeldBytes, Reply};
     use axum::http::{HeaderMap, StatusCode};
     use bytes::Bytes;
     use epitome_wire::Protocol;
@@ -261,7 +262,7 @@ mod tests {
         });
         let rest = pings.take(100).boxed();
         let mut reply =
-            Reply { status: StatusCode::OK, headers: HeaderMap::new(), held: Held::default(), rest };
+            Reply { status: StatusCode::OK, headers: HeaderMap::new(), held: HeldBytes::default(), rest };
         let begun = Instant::now();
         let error = reply.hold_opening(Protocol::OpenaiChat).await.expect("pings do not fail");
         let waited = begun.elapsed();

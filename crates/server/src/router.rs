@@ -2,7 +2,7 @@
 
 use crate::fault::Fault;
 use crate::outward::Path;
-use crate::reply::{Opened, Reply, open};
+use crate::reply::{FirstLook, Reply, open};
 use crate::server_state::ServerState;
 use crate::walk::{PreparedRequest, Request, prepare, recover};
 use crate::{api, guard, headers};
@@ -81,8 +81,8 @@ async fn answer(
     let first = prepare(state, &request).await;
     let from = first.from.clone();
     let (refused, numbers) = match send(state, parts, protocol, first).await? {
-        Opened::Reply(reply) => return Ok(reply.relay(protocol, from)),
-        Opened::TooLong(refused, numbers) => (refused, numbers),
+        FirstLook::Reply(reply) => return Ok(reply.relay(protocol, from)),
+        FirstLook::TooLong(refused, numbers) => (refused, numbers),
     };
     match recover(state, &request, numbers).await {
         None => Ok(refused.relay(protocol, from)),
@@ -94,9 +94,9 @@ async fn answer(
 }
 
 /// A second refusal is the client's to see, as the provider wrote it.
-fn reply_of(opened: Opened) -> Reply {
+fn reply_of(opened: FirstLook) -> Reply {
     match opened {
-        Opened::Reply(reply) | Opened::TooLong(reply, _) => reply,
+        FirstLook::Reply(reply) | FirstLook::TooLong(reply, _) => reply,
     }
 }
 
@@ -105,7 +105,7 @@ async fn send(
     parts: &Parts,
     protocol: Protocol,
     prepared: PreparedRequest,
-) -> Result<Opened, Fault> {
+) -> Result<FirstLook, Fault> {
     let (_, path) = split(parts.uri.path());
     let path = Path { path, query: parts.uri.query(), headers: &parts.headers };
     let response = state.outward.send(state.settings.upstreams.of(protocol), &path, prepared.body).await?;

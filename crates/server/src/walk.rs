@@ -23,7 +23,7 @@ use epitome_core::policy::Input;
 use epitome_core::{EntryId, Message, Role, Tokens};
 use epitome_engine::store::{ChainHash, SessionId, TenantId};
 use epitome_engine::{
-    Assembly, CheckPoint, Checkout, Driver, EngineError, Event, HashedMessages, NoWindow, PreparedSession,
+    Assembly, Checkout, Driver, EngineError, Event, HashedMessages, LookPoint, NoWindow, PreparedSession,
     RefusalFigures, SessionOptions, TurnEnd, WindowFacts,
 };
 use epitome_wire::overflow::{Endpoint, OverflowFigures, RequestFacts};
@@ -454,7 +454,7 @@ impl Walk<'_> {
         self.settle(checkout.session, ended)?;
         let measure = checkout.assembly.measure();
         let tokens = input.iter().map(|(_, message)| measure.sizes(message).total()).sum();
-        let looked = self.state.engine.prepare_at(checkout, CheckPoint::Input(tokens)).await;
+        let looked = self.state.engine.prepare_at(checkout, LookPoint::Input(tokens)).await;
         self.settle(checkout.session, looked)?;
         Ok(())
     }

@@ -4,7 +4,7 @@
 use crate::error::SessionError;
 use epitome_core::{Tokens, Trigger};
 use epitome_engine::{
-    Background, CheckPoint, CompactOptions, Driver, EngineError, Recovery, Session, Spawn, Step, TurnEnd,
+    Background, CompactOptions, Driver, EngineError, LookPoint, Recovery, Session, Spawn, Step, TurnEnd,
 };
 use futures_util::lock::Mutex;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// What is to be done.
 pub(crate) enum Act {
     /// What is due at a point.
-    Prepare(CheckPoint),
+    Prepare(LookPoint),
     /// Room after a refusal, which was by so much.
     Recover(Option<Tokens>),
     /// What is due when a turn has ended.
@@ -37,11 +37,11 @@ pub(crate) struct SessionWork {
 }
 
 /// The session as it is then, and what came of the act.
-type Worked = (Session, Result<ActResult, EngineError>);
+type WorkResult = (Session, Result<ActResult, EngineError>);
 
 impl SessionWork {
     #[cfg(feature = "tokio")]
-    pub(crate) async fn run(self, act: Act) -> Result<Worked, SessionError> {
+    pub(crate) async fn run(self, act: Act) -> Result<WorkResult, SessionError> {
         match epitome_engine::TokioRuntime::current() {
             Ok(runtime) => {
                 let spawn: Arc<dyn Spawn> = Arc::new(runtime.clone());
@@ -53,11 +53,11 @@ impl SessionWork {
     }
 
     #[cfg(not(feature = "tokio"))]
-    pub(crate) async fn run(self, act: Act) -> Result<Worked, SessionError> {
+    pub(crate) async fn run(self, act: Act) -> Result<WorkResult, SessionError> {
         Ok(self.perform(act, None).await)
     }
 
-    async fn perform(self, act: Act, spawn: Option<Arc<dyn Spawn>>) -> Worked {
+    async fn perform(self, act: Act, spawn: Option<Arc<dyn Spawn>>) -> WorkResult {
         let Self { mut session, driver, background } = self;
         let mut background = background.lock().await;
         let done = match spawn {

@@ -3,7 +3,7 @@
 
 use crate::error::BuildError;
 use crate::live_session::LiveSession;
-use crate::saved::{self, Damage, SavedLog};
+use crate::saved::{self, DamageRule, SavedLog};
 use epitome_core::{Policy, Prompts, Tokens};
 use epitome_engine::{Assembly, Driver, Model, Ports, Session, SummaryModel, WindowFacts};
 use epitome_settings::{Sources, prompts, resolve};
@@ -142,7 +142,7 @@ impl SessionBuilder {
     /// # Errors
     /// As [`SessionBuilder::build`], and where `bytes` are not all that a session has saved.
     pub fn load(self, bytes: Vec<u8>) -> Result<LiveSession, BuildError> {
-        self.read(bytes, Damage::Refuse)
+        self.read(bytes, DamageRule::Refuse)
     }
 
     /// The same for a file that is not whole: all that can be read of it. [`LiveSession::problems`] says what was left
@@ -151,10 +151,10 @@ impl SessionBuilder {
     /// # Errors
     /// As [`SessionBuilder::build`], and where `bytes` do not begin as what a session saves.
     pub fn salvage(self, bytes: Vec<u8>) -> Result<LiveSession, BuildError> {
-        self.read(bytes, Damage::LeaveOut)
+        self.read(bytes, DamageRule::LeaveOut)
     }
 
-    fn read(self, bytes: Vec<u8>, damage: Damage) -> Result<LiveSession, BuildError> {
+    fn read(self, bytes: Vec<u8>, damage: DamageRule) -> Result<LiveSession, BuildError> {
         let (assembly, driver, fixed) = self.parts()?;
         let (session, log) = saved::read(bytes, assembly, fixed.model.as_deref(), damage)?;
         Ok(LiveSession::new(session, driver, fixed, log))

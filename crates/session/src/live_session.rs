@@ -7,7 +7,7 @@ use crate::error::SessionError;
 use crate::saved::SavedLog;
 use epitome_core::{Author, Block, Call, EntryId, Message, MessageView, Role, ToolResult, Trigger};
 use epitome_engine::{
-    Background, CheckPoint, CompactOptions, Driver, EngineError, RefusalFigures, Session, Step, TurnEnd,
+    Background, CompactOptions, Driver, EngineError, LookPoint, RefusalFigures, Session, Step, TurnEnd,
 };
 use epitome_tokens::Usage;
 use epitome_wire::encode::RequestParts;
@@ -51,7 +51,7 @@ impl LiveSession {
     pub async fn say(&mut self, text: impl Into<Arc<str>>) -> Result<Step, SessionError> {
         let message = Message::text(Role::User, Author::Person, text);
         let tokens = self.session.assembly().measure().sizes(&message).total();
-        let mut step = self.prepare_at(CheckPoint::Input(tokens)).await?;
+        let mut step = self.prepare_at(LookPoint::Input(tokens)).await?;
         self.append(message)?;
         step.appended.extend(self.session.step(None).appended);
         Ok(step)
@@ -60,7 +60,7 @@ impl LiveSession {
     /// Does what the policy wants done after nobody has spoken for so long.
     pub async fn idle(&mut self, time: Duration) -> Result<Step, SessionError> {
         self.session.set_idle_minutes(Some(time.as_secs() / 60));
-        self.prepare_at(CheckPoint::Idle(time.as_secs())).await
+        self.prepare_at(LookPoint::Idle(time.as_secs())).await
     }
 
     /// Calls of the newest reply that wait for their results; none where the newest thing said is something else.
@@ -87,10 +87,10 @@ impl LiveSession {
     /// Everything that is to be done before a call: a compaction where one is due. Its record, if there was one, is in
     /// the step. Where nothing is due this costs the same however long the session is.
     pub async fn prepare(&mut self) -> Result<Step, SessionError> {
-        self.prepare_at(CheckPoint::Call).await
+        self.prepare_at(LookPoint::Call).await
     }
 
-    async fn prepare_at(&mut self, point: CheckPoint) -> Result<Step, SessionError> {
+    async fn prepare_at(&mut self, point: LookPoint) -> Result<Step, SessionError> {
         if self.session.is_settled_at(point) {
             return Ok(self.session.step(None));
         }

@@ -91,7 +91,7 @@ pub(crate) fn read(
     bytes: Vec<u8>,
     mut assembly: Assembly,
     model: Option<&str>,
-    damage: Damage,
+    damage: DamageRule,
 ) -> Result<(Session, SavedLog), BuildError> {
     let source: Arc<dyn ByteSource> = Arc::new(bytes);
     let from = native::header(&*source)?.from;
@@ -111,17 +111,17 @@ pub(crate) fn read(
     session.move_to(leaf)?;
     let saved = match (damage, problems.first()) {
         (_, None) => SavedLog { entries, pass, leaf, fixed, problems },
-        (Damage::Refuse, Some(first)) => {
+        (DamageRule::Refuse, Some(first)) => {
             return Err(BuildError::Damaged { first: first.what.clone(), count: problems.len() });
         }
-        (Damage::LeaveOut, Some(_)) => SavedLog { problems, ..SavedLog::default() },
+        (DamageRule::LeaveOut, Some(_)) => SavedLog { problems, ..SavedLog::default() },
     };
     Ok((session, saved))
 }
 
 /// What to do about a file that is not whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Damage {
+pub(crate) enum DamageRule {
     /// Nothing is read.
     Refuse,
     /// What can be read is.

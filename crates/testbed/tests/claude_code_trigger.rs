@@ -10,7 +10,7 @@
 //! - c23: before each call, so in a turn with tools before each of its calls, not once
 
 use epitome_core::{Block, Tokens, Trigger};
-use epitome_engine::{CheckPoint, Event, TurnEnd};
+use epitome_engine::{Event, LookPoint, TurnEnd};
 use epitome_testbed::{Bed, Maker};
 
 const WINDOW: u64 = 200_000;
@@ -102,8 +102,7 @@ fn c22_a_session_taken_up_again_begins_with_the_summary() {
 #[test]
 fn c23_a_look_is_taken_before_each_call_and_at_no_other_time() {
     let mut bed = filled("claude-code", 0, 180_001);
-    let looks =
-        [CheckPoint::Call, CheckPoint::TurnEnd, CheckPoint::Input(Tokens(100)), CheckPoint::Idle(86_400)];
+    let looks = [LookPoint::Call, LookPoint::TurnEnd, LookPoint::Input(Tokens(100)), LookPoint::Idle(86_400)];
     let due = looks.map(|point| bed.session.check_at(point).trigger);
     assert_eq!(due, [Some(Trigger::Threshold), None, None, None]);
     bed.take_events();

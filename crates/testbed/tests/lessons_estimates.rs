@@ -1,7 +1,7 @@
 //! Lessons of others, rows 64 to 74: how full the context is, and when that is looked at.
 
 use epitome_core::{Author, Block, Message, Role, Tokens, Trigger};
-use epitome_engine::{CheckPoint, Event, FigureSource};
+use epitome_engine::{Event, FigureSource, LookPoint};
 use epitome_testbed::{Bed, Maker};
 use epitome_tokens::{Calibration, Catalog, Counter, Encoding, PromptGrowth, Usage, estimate};
 
@@ -173,6 +173,6 @@ fn l74_what_is_about_to_be_said_counts_too() {
     let mut bed =
         Maker::new("default", WINDOW).no_model().set(|settings| settings.check.before_input = true).bed();
     bed.talk(79, 1_000);
-    let looks = [999, 1_000].map(|pending| bed.session.check_at(CheckPoint::Input(Tokens(pending))).trigger);
+    let looks = [999, 1_000].map(|pending| bed.session.check_at(LookPoint::Input(Tokens(pending))).trigger);
     assert_eq!(looks, [None, Some(Trigger::Threshold)]);
 }

@@ -19,8 +19,7 @@ pub use summary::{
 };
 pub use threshold::Threshold;
 pub use trigger::{
-    CheckPoints, Compare, MeasureBy, OutputCount, SpeculateRule, TargetOf, TriggerMode, TriggerRule,
-    WindowRule,
+    CheckRule, Compare, MeasureBy, OutputCount, SpeculateRule, TargetOf, TriggerMode, TriggerRule, WindowRule,
 };
 
 use serde::{Deserialize, Serialize};
@@ -40,7 +39,7 @@ pub struct Settings {
     /// The window, where it is not the model's own.
     pub window: WindowRule,
     /// At which points a look is taken.
-    pub check: CheckPoints,
+    pub check: CheckRule,
     /// How tokens are counted.
     pub count: CountRule,
     /// Repeated harness messages.
@@ -74,7 +73,7 @@ impl Default for Settings {
             strategy: vec![Strategy::Summarize, Strategy::Drop],
             trigger: TriggerRule::default(),
             window: WindowRule::default(),
-            check: CheckPoints::default(),
+            check: CheckRule::default(),
             count: CountRule::default(),
             trim: TrimRule::default(),
             prune: PruneRule::default(),

@@ -147,7 +147,7 @@ pub enum MeasureBy {
 /// At which points a look is taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CheckPoints {
+pub struct CheckRule {
     /// Before each call that answers a person.
     pub before_call: bool,
     /// Before each call that answers tools.
@@ -164,7 +164,7 @@ pub struct CheckPoints {
     pub idle_tokens: Option<Tokens>,
 }
 
-impl Default for CheckPoints {
+impl Default for CheckRule {
     fn default() -> Self {
         Self {
             before_call: true,

@@ -65,12 +65,12 @@ pub struct Verification {
 #[derive(Clone, Debug, PartialEq)]
 struct MissingFact {
     fact: Fact,
-    fate: Fate,
+    fate: FactFate,
 }
 
 /// What became of one fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum FactFate {
     Kept,
     Recoverable,
     Lost,
@@ -88,7 +88,7 @@ pub fn verify(material: &Material<'_>, shown_text: &str, resolvable: &[EntryId])
     for fact in inventory.facts {
         let fate = shown.fate(&fact, &pointers);
         found.report.count(fact.class, fate);
-        if fate != Fate::Kept {
+        if fate != FactFate::Kept {
             found.missing.push(MissingFact { fact, fate });
         }
     }
@@ -101,21 +101,21 @@ pub fn verify(material: &Material<'_>, shown_text: &str, resolvable: &[EntryId])
 impl Verification {
     /// Names the most important of what is lost as it stands now.
     fn name_lost(&mut self) {
-        let lost = self.missing.iter().filter(|missing| missing.fate != Fate::Recoverable);
+        let lost = self.missing.iter().filter(|missing| missing.fate != FactFate::Recoverable);
         self.report.lost_examples = lost.take(EXAMPLES_MAX).map(|missing| missing.fact.clone()).collect();
     }
 }
 
 impl LossReport {
-    fn count(&mut self, class: Class, fate: Fate) {
+    fn count(&mut self, class: Class, fate: FactFate) {
         let tally = self.by_class.entry(class).or_default();
         match fate {
-            Fate::Kept => (self.kept, tally.kept) = (self.kept + 1, tally.kept + 1),
-            Fate::Recoverable => {
+            FactFate::Kept => (self.kept, tally.kept) = (self.kept + 1, tally.kept + 1),
+            FactFate::Recoverable => {
                 (self.recoverable, tally.recoverable) = (self.recoverable + 1, tally.recoverable + 1)
             }
-            Fate::Lost => (self.lost, tally.lost) = (self.lost + 1, tally.lost + 1),
-            Fate::Wrong => {
+            FactFate::Lost => (self.lost, tally.lost) = (self.lost + 1, tally.lost + 1),
+            FactFate::Wrong => {
                 self.lost += 1;
                 tally.lost += 1;
                 tally.wrong += 1;
@@ -130,12 +130,12 @@ impl LossReport {
         self.repaired += 1;
         tally.kept += 1;
         match missing.fate {
-            Fate::Kept => {}
-            Fate::Recoverable => {
+            FactFate::Kept => {}
+            FactFate::Recoverable => {
                 (self.recoverable, tally.recoverable) = (self.recoverable - 1, tally.recoverable - 1)
             }
-            Fate::Lost => (self.lost, tally.lost) = (self.lost - 1, tally.lost - 1),
-            Fate::Wrong => {
+            FactFate::Lost => (self.lost, tally.lost) = (self.lost - 1, tally.lost - 1),
+            FactFate::Wrong => {
                 self.lost -= 1;
                 tally.lost -= 1;
                 tally.wrong -= 1;
@@ -153,7 +153,7 @@ fn tier(missing: &MissingFact) -> (bool, Tier) {
         Tier::Change if &*missing.fact.value == "read" => Tier::Rest,
         tier @ (Tier::Duty | Tier::Change | Tier::Trouble | Tier::Reference | Tier::Rest) => tier,
     };
-    (tier != Tier::Duty && missing.fate == Fate::Recoverable, tier)
+    (tier != Tier::Duty && missing.fate == FactFate::Recoverable, tier)
 }
 
 #[cfg(test)]

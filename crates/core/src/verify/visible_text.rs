@@ -1,6 +1,6 @@
 //! The text of the new context, indexed so that a fact is looked up in it quickly.
 
-use super::Fate;
+use super::FactFate;
 use super::words::{Words, places};
 use crate::EntryId;
 use crate::facts::{Class, Evidence, Fact, Mention, scan_line, scan_pairs};
@@ -48,15 +48,15 @@ impl<'s> VisibleText<'s> {
     }
 
     /// What became of the fact, where these pointers are in view.
-    pub(super) fn fate(&self, fact: &Fact, pointers: &HashSet<EntryId>) -> Fate {
+    pub(super) fn fate(&self, fact: &Fact, pointers: &HashSet<EntryId>) -> FactFate {
         if self.holds(fact) {
-            return Fate::Kept;
+            return FactFate::Kept;
         }
         if pointers.contains(&fact.source) {
-            return Fate::Recoverable;
+            return FactFate::Recoverable;
         }
         let is_contradicted = fact.class.latest_wins() && self.values.contains_key(&*fact.key.to_lowercase());
-        if is_contradicted { Fate::Wrong } else { Fate::Lost }
+        if is_contradicted { FactFate::Wrong } else { FactFate::Lost }
     }
 
     /// Whether the fact is in view, literally.

@@ -2,7 +2,7 @@
 //! Which prefix a compaction covers is said by its mark.
 
 use super::{PlanOptions, Session};
-use crate::check::CheckPoint;
+use crate::check::LookPoint;
 use crate::error::EngineError;
 use epitome_core::{
     Available, Circumstances, EntryId, Mark, Outcome, Plan, PlanDraft, Prompts, Range, Record, Trigger,
@@ -47,7 +47,7 @@ impl Session {
     }
 
     /// Whether a compaction is due at this point, and would be with the one that can be used from another path.
-    pub(crate) fn needs_compaction(&self, point: CheckPoint) -> Result<bool, EngineError> {
+    pub(crate) fn needs_compaction(&self, point: LookPoint) -> Result<bool, EngineError> {
         if !self.check_at(point).is_due() {
             return Ok(false);
         }

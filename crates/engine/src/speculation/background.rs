@@ -2,7 +2,7 @@
 //! is bound to, and whether it is used, is the session's.
 
 use super::{MOVED, OUTGROWN, PrefixBinding, PreparedCompaction};
-use crate::check::CheckPoint;
+use crate::check::LookPoint;
 use crate::driver::{Driver, Recovery, TurnEnd};
 use crate::error::EngineError;
 use crate::ports::{BoxFuture, Spawn};
@@ -45,7 +45,7 @@ impl Background {
         session: &mut Session,
         spawn: &dyn Spawn,
     ) -> Result<Step, EngineError> {
-        self.prepare_at(driver, session, CheckPoint::Call, spawn).await
+        self.prepare_at(driver, session, LookPoint::Call, spawn).await
     }
 
     /// The same at another point.
@@ -53,7 +53,7 @@ impl Background {
         &mut self,
         driver: &Driver,
         session: &mut Session,
-        point: CheckPoint,
+        point: LookPoint,
         spawn: &dyn Spawn,
     ) -> Result<Step, EngineError> {
         self.catch_up(session, point).await?;
@@ -72,7 +72,7 @@ impl Background {
         match end {
             TurnEnd::Broken => driver.end_turn(session, end).await,
             TurnEnd::Good => {
-                self.catch_up(session, CheckPoint::TurnEnd).await?;
+                self.catch_up(session, LookPoint::TurnEnd).await?;
                 let step = driver.end_turn(session, end).await?;
                 Ok(self.go_on(driver, session, spawn, step))
             }
@@ -80,11 +80,11 @@ impl Background {
     }
 
     /// Takes up what is done, and waits for what is under way where a compaction is due that can use it.
-    async fn catch_up(&mut self, session: &mut Session, point: CheckPoint) -> Result<(), EngineError> {
+    async fn catch_up(&mut self, session: &mut Session, point: LookPoint) -> Result<(), EngineError> {
         self.remind(session);
         self.take_up(session);
         // What was asked for is made anew, of all that was said.
-        let is_asked_for = point == CheckPoint::TurnEnd && session.is_requested();
+        let is_asked_for = point == LookPoint::TurnEnd && session.is_requested();
         if !is_asked_for && session.needs_compaction(point)? {
             self.wait(session).await;
         }

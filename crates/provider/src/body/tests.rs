@@ -1,6 +1,6 @@
 //! Bodies as they leave, byte for byte.
 
-use super::{Frame, Outgoing, Place, outgoing};
+use super::{Frame, Outgoing, RequestPath, outgoing};
 use crate::LastRequest;
 use crate::options::{Effort, Options};
 use epitome_core::{
@@ -18,7 +18,7 @@ fn frame(protocol: Protocol) -> Frame<'static> {
     Frame { protocol, model: "m", cap_tokens: 1_500, options, last: None }
 }
 
-fn written(request: &SummaryRequest, frame: &Frame<'_>) -> (Place, String) {
+fn written(request: &SummaryRequest, frame: &Frame<'_>) -> (RequestPath, String) {
     let Outgoing { place, body, .. } = outgoing(request, frame).expect("it can be written");
     let json = serde_json::from_slice(&body).expect("a body is JSON");
     let violations = epitome_wire::validate::body(frame.protocol, &json);
@@ -52,7 +52,7 @@ fn a_warm_prefix_is_gone_on_with_and_without_one_the_messages_are_written() {
     let last = LastRequest { body: body.into(), beta: Some("context-1".into()) };
     let warm = written(&asked, &Frame { last: Some(&last), ..frame(Protocol::OpenaiChat) });
     let whole = r#"{"model":"m","messages":[{"role":"user","content":"hello\n\nsum up"}],"max_tokens":1500}"#;
-    assert_eq!(warm, (Place::Replies, whole.to_owned()));
+    assert_eq!(warm, (RequestPath::Replies, whole.to_owned()));
     let cold = written(&asked, &frame(Protocol::OpenaiChat)).1;
     assert!(
         cold.contains(r#""content":"hello"#) && cold.contains("sum up") && cold.contains("be brief"),
@@ -88,6 +88,6 @@ fn the_providers_own_compaction_is_asked_for_where_there_is_one() {
     );
     let openai = written(&asked, &frame(Protocol::OpenaiResponses));
     let body = r#"{"model":"m","instructions":"be brief","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}]}"#;
-    assert_eq!(openai, (Place::Compactions, body.to_owned()));
+    assert_eq!(openai, (RequestPath::Compactions, body.to_owned()));
     assert!(matches!(outgoing(&asked, &frame(Protocol::OpenaiChat)), Err(Failure::Unavailable(_))));
 }

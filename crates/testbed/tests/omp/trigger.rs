@@ -3,7 +3,7 @@
 use super::{WINDOW, end_turn, made, omp};
 use epitome_core::policy::{Newest, Resume};
 use epitome_core::{Record, Tokens, Trigger, Verdict};
-use epitome_engine::{CheckPoint, Event, FigureSource, Recovery};
+use epitome_engine::{Event, FigureSource, LookPoint, Recovery};
 use epitome_testbed::{Bed, Maker, TestHook};
 use epitome_tokens::Usage;
 use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
@@ -44,10 +44,10 @@ fn m4_the_larger_figure_decides() {
     let mut bed = Maker::new("omp@17", 130_000).bed();
     bed.talk(120, 1_000);
     bed.session.record_usage(usage(49_000, 1_000)).expect("all is in memory");
-    let check = bed.session.check_at(CheckPoint::TurnEnd);
+    let check = bed.session.check_at(LookPoint::TurnEnd);
     assert_eq!((check.tokens, check.source, check.is_due()), (Tokens(120_000), FigureSource::Count, true));
     bed.session.record_usage(usage(124_000, 1_000)).expect("all is in memory");
-    let check = bed.session.check_at(CheckPoint::TurnEnd);
+    let check = bed.session.check_at(LookPoint::TurnEnd);
     assert_eq!((check.tokens, check.source), (Tokens(125_000), FigureSource::Hybrid));
 }
 

@@ -3,7 +3,7 @@
 use crate::{WINDOW, bed, bed_with, tail};
 use epitome_core::policy::TriggerMode;
 use epitome_core::{Policy, Threshold, Tokens, Trigger};
-use epitome_engine::{CheckPoint, FigureSource, Recovery, TurnEnd};
+use epitome_engine::{FigureSource, LookPoint, Recovery, TurnEnd};
 use epitome_settings::preset;
 use epitome_testbed::Bed;
 use epitome_tokens::Usage;
@@ -67,7 +67,7 @@ fn p4_off_is_off_but_by_hand() {
 #[test]
 fn pi_looks_before_input_and_not_before_calls() {
     let bed = used(bed("pi"), total(190_000));
-    let looks = [CheckPoint::Call, CheckPoint::TurnEnd, CheckPoint::Input(Tokens(10))];
+    let looks = [LookPoint::Call, LookPoint::TurnEnd, LookPoint::Input(Tokens(10))];
     assert_eq!(looks.map(|point| bed.session.check_at(point).is_due()), [false, true, true]);
 }
 

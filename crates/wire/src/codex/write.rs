@@ -34,7 +34,7 @@ pub(crate) fn append(
         tail,
         ..BoundaryMark::new(source.len(), boundary.record.as_deref())
     };
-    let payload = Payload { message: &boundary.summary, replacement_history: history };
+    let payload = EventPayload { message: &boundary.summary, replacement_history: history };
     let ordinal = next_ordinal(source)?;
     let line =
         NewLine { timestamp: &boundary.timestamp, ordinal, r#type: "compacted", payload, epitome: mark };
@@ -51,12 +51,12 @@ struct NewLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     ordinal: Option<u64>,
     r#type: &'a str,
-    payload: Payload<'a>,
+    payload: EventPayload<'a>,
     epitome: BoundaryMark,
 }
 
 #[derive(Serialize)]
-struct Payload<'a> {
+struct EventPayload<'a> {
     message: &'a str,
     replacement_history: Vec<Box<RawValue>>,
 }

@@ -21,7 +21,7 @@ pub(super) struct LiveRules {
     lookup: Lookup,
     agents: Option<AgentFolder>,
     ports: PortsBuilder,
-    followed: Mutex<HashMap<CallerKey, Followed>>,
+    followed: Mutex<HashMap<CallerKey, LiveRule>>,
     /// Notes on settings that were told, so that each is told once.
     noted: Mutex<HashSet<String>>,
 }
@@ -30,7 +30,7 @@ pub(super) struct LiveRules {
 type CallerKey = (String, String);
 
 /// The settings for one model and agent, and the newest that could be used.
-struct Followed {
+struct LiveRule {
     live: LivePolicy,
     /// What `rule` was made from.
     seen: Arc<ResolvedPolicy>,
@@ -48,14 +48,14 @@ impl LiveRules {
         Ok(rules)
     }
 
-    fn follow(&self, model: &str, agent: &str) -> Result<Followed> {
+    fn follow(&self, model: &str, agent: &str) -> Result<LiveRule> {
         let agents = if agent.is_empty() { Vec::new() } else { self.agent_files(agent)? };
         let (watched, rest) =
             self.lookup.found_with(Some(model).filter(|model| !model.is_empty()), agents)?;
         let mut live = LivePolicy::open(Arc::new(Disk), watched, rest)?;
         let seen = live.check().clone();
         let rule = self.rule(&seen)?;
-        Ok(Followed { live, seen, rule, told: None })
+        Ok(LiveRule { live, seen, rule, told: None })
     }
 
     fn agent_files(&self, agent: &str) -> Result<Vec<PathBuf>> {
@@ -66,7 +66,7 @@ impl LiveRules {
     }
 
     /// Whether settings for a caller are followed, from now on if not before; what stands in the way is told.
-    fn is_followed(&self, followed: &mut HashMap<CallerKey, Followed>, caller: &CallerKey) -> bool {
+    fn is_followed(&self, followed: &mut HashMap<CallerKey, LiveRule>, caller: &CallerKey) -> bool {
         if followed.contains_key(caller) {
             return true;
         }
@@ -99,7 +99,7 @@ impl LiveRules {
     }
 
     /// The rule as the files are now; the last good one where they cannot be used.
-    fn now(&self, followed: &mut Followed) -> SessionRule {
+    fn now(&self, followed: &mut LiveRule) -> SessionRule {
         let seen = followed.live.check().clone();
         let mut fault = followed.live.fault().map(ToString::to_string);
         if !Arc::ptr_eq(&seen, &followed.seen) {

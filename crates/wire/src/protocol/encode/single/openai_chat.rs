@@ -22,7 +22,7 @@ struct Assistant {
 }
 
 /// A piece of content.
-enum Content {
+enum TextOrPart {
     Text(String),
     /// A picture, or something carried, as a part of its own.
     Part(Box<RawValue>),
@@ -49,7 +49,7 @@ pub(super) fn elements(message: &Message) -> Vec<Box<RawValue>> {
 }
 
 /// What the user's side says, pictures of results before the rest.
-fn speech(role: &str, said: &[&Block], mut content: Vec<Content>) -> Box<RawValue> {
+fn speech(role: &str, said: &[&Block], mut content: Vec<TextOrPart>) -> Box<RawValue> {
     content.extend(said.iter().filter_map(|block| content_of(block)));
     let content = joined(content, BETWEEN_TEXTS).unwrap_or_else(|| raw(&stand_in(Role::User)));
     raw(&ReplyMessage { role, tool_call_id: None, content })
@@ -96,54 +96,54 @@ fn tool_call(call: &Call) -> Box<RawValue> {
 }
 
 /// A tool message. Pictures have no place in it and go to the user's message behind it.
-fn answer(result: &ToolResult, pictures: &mut Vec<Content>) -> Box<RawValue> {
+fn answer(result: &ToolResult, pictures: &mut Vec<TextOrPart>) -> Box<RawValue> {
     let mut content = Vec::new();
     for part in &result.parts {
         match part {
             ResultPart::Text { text } => {
-                content.extend(spoken(text).map(|text| Content::Text(text.to_owned())))
+                content.extend(spoken(text).map(|text| TextOrPart::Text(text.to_owned())))
             }
             ResultPart::Image(image) => {
-                content.push(Content::Text("[image; it follows in the next user message]".into()));
-                pictures.push(Content::Text(format!("[image from the result of call {}]", result.call)));
+                content.push(TextOrPart::Text("[image; it follows in the next user message]".into()));
+                pictures.push(TextOrPart::Text(format!("[image from the result of call {}]", result.call)));
                 pictures.push(picture(image));
             }
-            ResultPart::Opaque(opaque) => content.extend(as_it_came(opaque).map(Content::Part)),
+            ResultPart::Opaque(opaque) => content.extend(as_it_came(opaque).map(TextOrPart::Part)),
         }
     }
     let content = joined(content, "\n").unwrap_or_else(|| raw(&EMPTY_RESULT));
     raw(&ReplyMessage { role: "tool", tool_call_id: Some(&result.call.0), content })
 }
 
-fn content_of(block: &Block) -> Option<Content> {
+fn content_of(block: &Block) -> Option<TextOrPart> {
     match block {
-        Block::Text { text } => spoken(text).map(|text| Content::Text(text.to_owned())),
+        Block::Text { text } => spoken(text).map(|text| TextOrPart::Text(text.to_owned())),
         Block::Image(image) => Some(picture(image)),
-        Block::Opaque(opaque) => as_it_came(opaque).map(Content::Part),
-        Block::Call(call) => Some(Content::Text(foreign_text(call))),
+        Block::Opaque(opaque) => as_it_came(opaque).map(TextOrPart::Part),
+        Block::Call(call) => Some(TextOrPart::Text(foreign_text(call))),
         Block::Thinking { .. } | Block::Result(_) => None,
     }
 }
 
-fn picture(image: &Image) -> Content {
-    Content::Part(raw(&json!({"type": "image_url", "image_url": {"url": as_shown(image).url()}})))
+fn picture(image: &Image) -> TextOrPart {
+    TextOrPart::Part(raw(&json!({"type": "image_url", "image_url": {"url": as_shown(image).url()}})))
 }
 
 /// One string where it is all text: templates that take no lists take strings. None for nothing.
-fn joined(content: Vec<Content>, between: &str) -> Option<Box<RawValue>> {
+fn joined(content: Vec<TextOrPart>, between: &str) -> Option<Box<RawValue>> {
     if content.is_empty() {
         return None;
     }
-    let text = |content: &Content| match content {
-        Content::Text(text) => Some(text.clone()),
-        Content::Part(_) => None,
+    let text = |content: &TextOrPart| match content {
+        TextOrPart::Text(text) => Some(text.clone()),
+        TextOrPart::Part(_) => None,
     };
     if let Some(texts) = content.iter().map(text).collect::<Option<Vec<String>>>() {
         return Some(raw(&texts.join(between)));
     }
-    let part = |content: Content| match content {
-        Content::Text(text) => raw(&json!({"type": "text", "text": text})),
-        Content::Part(part) => part,
+    let part = |content: TextOrPart| match content {
+        TextOrPart::Text(text) => raw(&json!({"type": "text", "text": text})),
+        TextOrPart::Part(part) => part,
     };
     Some(raw(&content.into_iter().map(part).collect::<Vec<_>>()))
 }
