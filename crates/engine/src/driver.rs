@@ -118,22 +118,7 @@ impl Driver {
         let check = session.check_at(point);
         self.warn(session, &check).await;
         let Some(trigger) = check.trigger else { return Ok(passed) };
-        let asking = match check.permission {
-            Permission::Nothing => return Ok(passed),
-            Permission::Remind => {
-                remind(session, &check, LEFT_TO_A_PERSON);
-                return Ok(passed);
-            }
-            Permission::Ask if self.ports.operator.is_none() => {
-                remind(session, &check, NOBODY_TO_ASK);
-                return Ok(passed);
-            }
-            Permission::Ask => AskScope::Everybody,
-            Permission::Mechanical => AskScope::Nobody,
-            // The breaker opens here, and what must fit is made to fit without asking anybody.
-            Permission::Compact if session.stop_refilling()? => AskScope::Nobody,
-            Permission::Compact => AskScope::Everybody,
-        };
+        let Some(asking) = self.permitted(session, &check)? else { return Ok(passed) };
         if session.check_at(point).trigger.is_none() {
             return Ok(passed);
         }
@@ -158,6 +143,27 @@ impl Driver {
         let record = self.carry_out(session, trigger, options).await?;
         session.state.is_refused = must_ask && !record.outcome.is_rebuilt();
         Ok(Some(record))
+    }
+
+    /// Who may be asked about a context that is due. None where it is left as it is; where that is for a person to decide,
+    /// they are reminded.
+    fn permitted(&self, session: &mut Session, check: &Check) -> Result<Option<AskScope>, EngineError> {
+        Ok(match check.permission {
+            Permission::Nothing => None,
+            Permission::Remind => {
+                remind(session, check, LEFT_TO_A_PERSON);
+                None
+            }
+            Permission::Ask if self.ports.operator.is_none() => {
+                remind(session, check, NOBODY_TO_ASK);
+                None
+            }
+            Permission::Ask => Some(AskScope::Everybody),
+            Permission::Mechanical => Some(AskScope::Nobody),
+            // The breaker opens here, and what must fit is made to fit without asking anybody.
+            Permission::Compact if session.stop_refilling()? => Some(AskScope::Nobody),
+            Permission::Compact => Some(AskScope::Everybody),
+        })
     }
 
     /// Compacts and appends what came of it.
@@ -331,11 +337,13 @@ fn reuse_after_overflow(
 
 /// Why no room may be made for a request that the provider refused.
 fn refusal(session: &Session) -> Option<&'static str> {
-    match session.policy().guard.recoveries_max {
-        _ if session.policy().mode == TriggerMode::Off => Some("compaction is off"),
-        0 => Some("these settings do not recover from an overflow (`guard.recoveries_max` is 0)"),
-        most if session.state.recoveries >= most => Some("this request was compacted and sent again already"),
-        _ => None,
+    let most = session.policy().guard.recoveries_max;
+    if session.policy().mode == TriggerMode::Off {
+        Some("compaction is off")
+    } else if most == 0 {
+        Some("these settings do not recover from an overflow (`guard.recoveries_max` is 0)")
+    } else {
+        (session.state.recoveries >= most).then_some("this request was compacted and sent again already")
     }
 }
 

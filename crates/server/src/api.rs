@@ -112,13 +112,21 @@ async fn compact(
     Path(id): Path<String>,
     body: Option<Json<CompactBody>>,
 ) -> Result<Response, ApiError> {
-    let request = CompactRequest::try_from(body.map(|Json(body)| body).unwrap_or_default())?;
-    let (focus, range, dry_run) = match request {
+    match CompactRequest::try_from(body.map(|Json(body)| body).unwrap_or_default())? {
         CompactRequest::AtTurnEnd => {
-            return act(state, id, async |engine, checkout| engine.request_compaction(checkout).await).await;
+            act(state, id, async |engine, checkout| engine.request_compaction(checkout).await).await
         }
-        CompactRequest::Now { focus, range, dry_run } => (focus, range, dry_run),
-    };
+        CompactRequest::Now { focus, range, dry_run } => compact_now(state, id, focus, range, dry_run).await,
+    }
+}
+
+async fn compact_now(
+    state: Arc<ServerState>,
+    id: String,
+    focus: Option<Arc<str>>,
+    range: Range,
+    dry_run: bool,
+) -> Result<Response, ApiError> {
     let options = CompactOptions { range, ..CompactOptions::default() };
     let compacted = async move |state: &ServerState, mut checkout: Checkout| {
         check_range(state, &checkout, range).await?;

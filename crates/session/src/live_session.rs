@@ -139,7 +139,9 @@ impl LiveSession {
         let known = self.request_facts();
         let is_full = notice(reply, &known).is_some_and(|verdict| verdict.class == OverflowClass::SoftStop);
         let window = self.session.budget().window;
-        known.estimate.filter(|_| is_full).into_iter().for_each(|full_at| self.session.learn_window(full_at));
+        if is_full && let Some(full_at) = known.estimate {
+            self.session.learn_window(full_at);
+        }
         self.session.budget().window < window && self.session.check().is_due()
     }
 

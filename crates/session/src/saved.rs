@@ -85,8 +85,9 @@ fn learned_window(session: &Session) -> Option<u64> {
     }
 }
 
-/// The session in `bytes`, worked on as `assembly` says, with the window that was learned of the same `model`. Where the file is not whole, that is an error, or
-/// (`salvage`) what can be read is a session that is not saved yet.
+/// The session in `bytes`, worked on as `assembly` says, with the window that was learned of the same `model`. Where
+/// `damage` lets what can be read of a file that is not whole be a session, it is one that is not saved yet: its file is
+/// not to be added to.
 pub(crate) fn read(
     bytes: Vec<u8>,
     mut assembly: Assembly,

@@ -52,9 +52,9 @@ impl Session {
     pub fn judgement(&self, of: EntryId) -> Option<&Judgement> {
         let path = self.log().path(self.leaf()?);
         let marks = self.log().marks_on(&path);
-        marks.into_iter().rev().find_map(|id| match self.log().mark_of(id)? {
-            Mark::Judgement { of: judged, judgement } if *judged == of => Some(judgement),
-            _ => None,
+        marks.into_iter().rev().find_map(|id| {
+            let Mark::Judgement { of: judged, judgement } = self.log().mark_of(id)? else { return None };
+            (*judged == of).then_some(judgement)
         })
     }
 }
