@@ -132,6 +132,7 @@ fn the_corpus_reads_as_its_manifest_says() {
 fn every_message_can_be_had_again_and_weighs_what_was_noted() {
     for (name, format, bytes) in files() {
         let transcript = transcript(format, &bytes);
+        // Seen only where the test fails: the check itself does not know the file.
         println!("{name}");
         originals(&transcript.conversations[0]);
     }
