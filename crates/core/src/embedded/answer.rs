@@ -124,10 +124,19 @@ fn answers_in(text: &str, questions: &[Question]) -> Vec<Option<String>> {
         let (_, from) = (*place)?;
         let next = places.iter().flatten().map(|(start, _)| *start).filter(|start| *start > from).min();
         let answer = TAKES_LEAVE.replace(&text[from..next.unwrap_or(text.len())], "").into_owned();
-        let answer = answer.trim().trim_end_matches(',').trim_end().trim_end_matches('"');
-        Some(answer.to_owned())
+        let answer = answer.trim().trim_end_matches(',').trim_end();
+        Some(with_notes(answer).trim_end_matches('"').to_owned())
     };
     places.iter().map(one).collect()
+}
+
+/// An answer, with what the person added to it where that says more.
+fn with_notes(answer: &str) -> String {
+    let Some((answer, notes)) = answer.split_once("\" user notes: ") else { return answer.to_owned() };
+    match answer.trim() == notes.trim_end_matches('.').trim() {
+        true => answer.trim().to_owned(),
+        false => format!("{}; {}", answer.trim(), notes.trim()),
+    }
 }
 
 /// The answer under a question's id or text, however deep it stands.

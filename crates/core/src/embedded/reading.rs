@@ -2,6 +2,7 @@
 //! Facts are counted in `table`; what of it is written is decided by `write` and `select`.
 
 use super::action::{self, ActionLine};
+use super::answer::asks_person;
 use super::dialogue::{Dialogue, spoken};
 use super::own::OwnSummary;
 use super::statement::{Statement, meaning_of, statements};
@@ -201,8 +202,9 @@ impl Reading {
             is_visible: false,
         };
         let clean = Passage { voice, author, tool: None, text: text.as_str().into() };
-        // The ledger shows the todo list as it stands; its history would only confuse.
-        let is_quoted = !passage.tool.is_some_and(action::keeps_todos);
+        // The ledger shows the todo list as it stands, the dialogue what was asked and answered: their history would only
+        // confuse.
+        let is_quoted = !passage.tool.is_some_and(|tool| action::keeps_todos(tool) || asks_person(tool));
         let (mut at, mut facts) = (None::<(u32, u32)>, Vec::new());
         scan(&clean, |Sighting { mention, line }| {
             // Small numbers stand everywhere and say little, unless a person said them.

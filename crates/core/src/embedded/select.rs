@@ -143,7 +143,10 @@ fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Addition>> {
         }
     }
     let count = reading.actions.len() as f64;
-    let told = (0..reading.actions.len()).filter(|&at| !reading.actions[at].is_bookkeeping());
+    // Of what was done several times, the newest.
+    let mut done = HashSet::new();
+    let mut is_new = |at: usize| done.insert(reading.actions[at].argument.as_str());
+    let told = (0..reading.actions.len()).rev().filter(|&at| !reading.actions[at].is_bookkeeping() && is_new(at));
     all.extend(told.map(|at| deed_piece(reading, at, at as f64 / count)));
     all
 }
@@ -235,7 +238,7 @@ fn cost(text: &str) -> f64 {
 type AddedLines = BTreeMap<(Option<EntryId>, u32, u32), String>;
 
 fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterator<Item = &'p Addition>) {
-    let (mut taken, mut named) = (AddedLines::new(), HashSet::new());
+    let (mut taken, mut named, mut written) = (AddedLines::new(), HashSet::new(), HashSet::new());
     let mut quota = page.room();
     for piece in pieces {
         let (line, start) = match *piece {
@@ -253,6 +256,9 @@ fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterato
         };
         let doc = &reading.docs[line.doc as usize];
         let text = plain_lines(line_text(doc, start, line.end));
+        if !written.insert(text.clone()) {
+            continue;
+        }
         let pointer = if named.contains(&doc.id) { Tokens::ZERO } else { POINTER_TOKENS };
         if page.reserve(Section::Lines, &text, pointer, &mut quota) {
             named.insert(doc.id);

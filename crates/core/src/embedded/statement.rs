@@ -96,7 +96,7 @@ static MARKS: [Mark; 6] = [
 /// How sentences begin that only say what is looked at next.
 static ANNOUNCES: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"(?i)^(?:(?:ok(?:ay)?|good|great|perfect|now|alright|right|so|and|first|next|then|hmm|wait)\b[,.!:— -]*)*(?:let['’]?s?\b|let me|i['’]ll|i will|i['’]m going to|i need to|i should|i want to|i can see|looking|checking|running|reading|trying|let us|here(?:['’]s| is| are))|^(?:让我|我来|接下来|现在|まず|では|それでは|確認し|이제|먼저)",
+        r"(?i)^(?:(?:ok(?:ay)?|good|great|perfect|now|alright|right|so|and|first|next|then|hmm|wait)\b[,.!:— -]*)*(?:let['’]?s?\b|let me|i['’]ll|i will|i['’]m going to|i need to|i should|i want to|i can see|looking|checking|running|reading|trying|let us|here(?:['’]s| is| are))|^(?:让我|我来|我将|我会|接下来|现在|まず|では|それでは|確認し|이제|먼저)|(?:します|しますね|しましょう|していきます|하겠습니다|할게요)[。.!！]?$",
     )
 });
 

@@ -10,6 +10,7 @@ use crate::Tokens;
 use crate::facts::sentences;
 use crate::ledger::{Operation, TodoState};
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 /// Shares of the budget, in hundredths: what a part may take at most. An earlier summary is carried first, and the
 /// others share what it leaves.
@@ -192,8 +193,12 @@ fn write_answers(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Toke
 /// What people typed, newest first: short ones whole, long ones by beginning and end.
 fn write_requests(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     let each = quota.share(1, 5);
-    let requests = reading.dialogue.turns.iter().filter_map(|turn: &Turn| turn.request.as_ref());
-    for asked in requests.rev() {
+    let mut said = HashSet::new();
+    for asked in reading.dialogue.requests().rev() {
+        // "go on" said twenty times is told once, where it was said last.
+        if !is_request(&asked.text) && !said.insert(asked.text.to_lowercase()) {
+            continue;
+        }
         let mut own = each.min(*quota);
         let before = own;
         let text = format!("{} user: {}", asked.id, one_line(&asked.text));
@@ -225,7 +230,7 @@ const LOOKS: [&str; 8] = ["grep", "rg", "diff", "test", "ls", "find", "sleep", "
 
 /// Failures nothing like them has succeeded after.
 fn write_blocked(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    let mut settled = std::collections::HashSet::new();
+    let mut settled = HashSet::new();
     for (order, command) in reading.ledger.commands.iter().enumerate().rev() {
         let program: Vec<&str> = command.command.split_whitespace().take(2).collect();
         let is_look = program.first().is_some_and(|name| LOOKS.contains(name));
@@ -242,7 +247,12 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The lines of a text, without the empty ones.
+/// The lines of a text, without the empty ones, and with headings that cannot pass for ours.
 fn lines(text: &str) -> String {
-    text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    let plain = lines.map(|line| match line.starts_with('#') {
+        true => format!("**{}**", line.trim_start_matches('#').trim().trim_matches('*')),
+        false => line.to_owned(),
+    });
+    plain.collect::<Vec<_>>().join("\n")
 }
