@@ -13,7 +13,9 @@ static ASKS: LazyLock<Regex> =
 
 /// What harnesses write in front of a person's words where a call was turned down.
 static TURNED_DOWN: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?is)^.{0,240}?(?:the user said|user feedback|reason given|rejected with(?: the)? message):\s*(.+)$")
+    compile(
+        r"(?is)^.{0,240}?(?:the user said|user feedback|reason given|rejected with(?: the)? message):\s*(.+)$",
+    )
 });
 
 /// How a harness that tells answers in words closes its sentence.
@@ -54,7 +56,8 @@ pub(super) fn answers(call: &Call, result: &ToolResult) -> Vec<String> {
 
 /// A person's words where they turned a call down.
 fn turned_down(text: &str) -> Option<&str> {
-    let is_refusal = text.contains("doesn't want to") || text.contains("rejected") || text.contains("declined");
+    let is_refusal =
+        text.contains("doesn't want to") || text.contains("rejected") || text.contains("declined");
     let words = TURNED_DOWN.captures(text).filter(|_| is_refusal)?.get(1)?.as_str().trim();
     (!words.is_empty()).then_some(words)
 }
@@ -96,7 +99,9 @@ impl Question {
         let meanings: Vec<&str> = chosen.map(|(_, meaning)| meaning.as_str()).collect();
         match meanings.is_empty() {
             true => format!("asked \"{}\" → {}", self.text, shorten(answer)),
-            false => format!("asked \"{}\" → {} ({})", self.text, shorten(answer), shorten(&meanings.join("; "))),
+            false => {
+                format!("asked \"{}\" → {} ({})", self.text, shorten(answer), shorten(&meanings.join("; ")))
+            }
         }
     }
 }
@@ -143,7 +148,8 @@ fn with_notes(answer: &str) -> String {
 fn answer_by_id(value: &Value, question: &Question) -> Option<String> {
     match value {
         Value::Object(fields) => {
-            let own = question.id.as_ref().and_then(|id| fields.get(id)).or_else(|| fields.get(&question.text));
+            let own =
+                question.id.as_ref().and_then(|id| fields.get(id)).or_else(|| fields.get(&question.text));
             own.map(leaves).or_else(|| fields.values().find_map(|value| answer_by_id(value, question)))
         }
         Value::Array(values) => values.iter().find_map(|value| answer_by_id(value, question)),
@@ -197,8 +203,7 @@ mod tests {
         let said = call.answer(
             r#"User has answered your questions: "Which store?"="SQLite", "Say "go"?"="not yet, "wait"". You can now continue with the user's answers in mind."#,
         );
-        let want =
-            [r#"asked "Which store?" → SQLite (one file)"#, r#"asked "Say "go"?" → not yet, "wait"#];
+        let want = [r#"asked "Which store?" → SQLite (one file)"#, r#"asked "Say "go"?" → not yet, "wait"#];
         assert_eq!(answers(&call, &said), want);
     }
 

@@ -10,16 +10,23 @@ use std::sync::LazyLock;
 
 /// Titles of sections, by what a successor needs first.
 static NEEDED: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?i)pending|current|next|request|intent|goal|constraint|preference|decision|progress|task|todo|remaining")
+    compile(
+        r"(?i)pending|current|next|request|intent|goal|constraint|preference|decision|progress|task|todo|remaining",
+    )
 });
 /// Titles of sections that can be had from the log.
 static SPARE: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?i)files?\b|code|actions|lines from the log|critical context|earlier summary|user messages|dialogue|technical")
+    compile(
+        r"(?i)files?\b|code|actions|lines from the log|critical context|earlier summary|user messages|dialogue|technical",
+    )
 });
 
 /// What opens a section: a heading, or the numbered titles that some tools' summaries have.
-static OPENS: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"^\s{0,3}(?:#{1,6}\s+\S|\d{1,2}\.\s+(?:\*\*)?[A-Z][^.!?]{2,60}:(?:\*\*)?\s*$|\*\*[^*]{3,60}:?\*\*:?\s*$)"));
+static OPENS: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"^\s{0,3}(?:#{1,6}\s+\S|\d{1,2}\.\s+(?:\*\*)?[A-Z][^.!?]{2,60}:(?:\*\*)?\s*$|\*\*[^*]{3,60}:?\*\*:?\s*$)",
+    )
+});
 
 /// A part of a summary.
 struct CarriedSection<'t> {
@@ -53,7 +60,12 @@ pub(super) fn write(page: &mut SummaryPage<'_>, text: &str, quota: &mut Tokens) 
         let most = own;
         let whole = demoted(section.lines.iter().copied());
         if !page.add(Section::Earlier, &whole, order as u64, &mut own) {
-            page.add_head(Section::Earlier, &demoted(prose(&section.lines).into_iter()), order as u64, &mut own);
+            page.add_head(
+                Section::Earlier,
+                &demoted(prose(&section.lines).into_iter()),
+                order as u64,
+                &mut own,
+            );
         }
         *quota = quota.less(most.less(own));
     }

@@ -67,7 +67,9 @@ impl Dialogue {
         let said = secrets.screen(&message.said()).into_owned();
         match (message.role, message.author) {
             (Role::User, Author::Person) => self.open_turn(request(id, spoken(&said))),
-            (Role::User, Author::Harness) => self.open_turn(command(&said).and_then(|text| request(id, text))),
+            (Role::User, Author::Harness) => {
+                self.open_turn(command(&said).and_then(|text| request(id, text)))
+            }
             (Role::Assistant, _) if !said.trim().is_empty() => self.close(id, said),
             (Role::System | Role::User | Role::Assistant | Role::Tool, _) => {}
         }
@@ -81,8 +83,14 @@ impl Dialogue {
         }
     }
 
-    /// A line of an earlier summary of ours, as it stood there.
-    pub(super) fn recall(&mut self, line: Quote) {
+    /// The dialogue of an earlier summary of ours, as it stood there.
+    pub(super) fn recall(&mut self, lines: Vec<Quote>) {
+        lines.into_iter().for_each(|line| self.recall_line(line));
+        // What is read again does not write over it.
+        self.turns.push(Turn::default());
+    }
+
+    fn recall_line(&mut self, line: Quote) {
         let Quote { id, text } = line;
         let turn = |rest: &str| Quote { id, text: rest.to_owned() };
         if let Some(rest) = text.strip_prefix("user: ") {

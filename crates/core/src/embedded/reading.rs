@@ -112,10 +112,8 @@ impl Reading {
             let (meaning, clock) = (meaning_of(&quote.text), self.clock);
             self.statements.push(Statement { quote, meaning, clock });
         }
-        for line in dialogue {
-            self.take_prose(&line.text);
-            self.dialogue.recall(line);
-        }
+        dialogue.iter().for_each(|line| self.take_prose(&line.text));
+        self.dialogue.recall(dialogue);
         self.take_prose(&rest);
     }
 

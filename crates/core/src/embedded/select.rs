@@ -146,7 +146,8 @@ fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Addition>> {
     // Of what was done several times, the newest.
     let mut done = HashSet::new();
     let mut is_new = |at: usize| done.insert(reading.actions[at].argument.as_str());
-    let told = (0..reading.actions.len()).rev().filter(|&at| !reading.actions[at].is_bookkeeping() && is_new(at));
+    let told =
+        (0..reading.actions.len()).rev().filter(|&at| !reading.actions[at].is_bookkeeping() && is_new(at));
     all.extend(told.map(|at| deed_piece(reading, at, at as f64 / count)));
     all
 }
@@ -248,7 +249,12 @@ fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterato
             }
             Addition::Statement(at) => {
                 let quote = &reading.statements[at].quote;
-                page.add(Section::Statements, &format!("{}: {}", quote.id, quote.text), at as u64, &mut quota);
+                page.add(
+                    Section::Statements,
+                    &format!("{}: {}", quote.id, quote.text),
+                    at as u64,
+                    &mut quota,
+                );
                 continue;
             }
             Addition::Line(at) => (&reading.lines[at], reading.lines[at].start),

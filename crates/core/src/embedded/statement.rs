@@ -176,10 +176,16 @@ mod tests {
 
     #[test]
     fn what_explains_says_more_than_what_announces() {
-        let cause = meaning("The login failed because the cookie was set after the redirect; fixed in auth.ts.");
+        let cause =
+            meaning("The login failed because the cookie was set after the redirect; fixed in auth.ts.");
         let plain = meaning("The folder holds several files of the parser and the lexer.");
         assert!(cause > plain && plain > 0.0);
-        for idle in ["Let me look at the failing test first.", "Here is what I found:", "Done.", "Now let me run the suite again."] {
+        for idle in [
+            "Let me look at the failing test first.",
+            "Here is what I found:",
+            "Done.",
+            "Now let me run the suite again.",
+        ] {
             assert!(meaning(idle) == 0.0, "{idle}");
         }
     }

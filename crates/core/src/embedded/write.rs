@@ -163,8 +163,14 @@ fn write_older_closings(page: &mut SummaryPage<'_>, reading: &Reading, quota: &m
 /// As many sentences of an older turn's last words are told.
 const CONCLUSIONS_MAX: usize = 3;
 
+/// A shorter text is told whole.
+const CONCLUSION_BYTES_MAX: usize = 240;
+
 /// The sentences of a text that say most, in their order.
 fn conclusions(text: &str) -> String {
+    if text.len() <= CONCLUSION_BYTES_MAX && !text.ends_with([':', '：']) {
+        return lines(text);
+    }
     let mut said: Vec<(&str, f64)> = Vec::new();
     let mut is_code = false;
     for line in text.lines().map(str::trim) {
