@@ -5,7 +5,7 @@ use super::carried;
 use super::dialogue::Turn;
 use super::page::{Section, SummaryPage};
 use super::reading::{Quote, Reading};
-use super::statement::meaning;
+use super::statement::{Statement, meaning};
 use crate::Tokens;
 use crate::facts::sentences;
 use crate::ledger::{Operation, TodoState};
@@ -29,7 +29,7 @@ impl Shares {
     const REQUESTS: u64 = 18;
     const OLDER_CLOSINGS: u64 = 10;
     const BLOCKED: u64 = 3;
-    const CHANGED: u64 = 12;
+    const CHANGED: u64 = 18;
     const READ: u64 = 4;
 }
 
@@ -213,9 +213,11 @@ fn write_requests(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tok
     }
 }
 
-/// Changed files newest first; then those only read.
+/// Changed files newest first, each with what the model said of it where that fits; then those only read.
 fn write_files(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) {
     let (mut changed, mut read) = (share(budget, Shares::CHANGED), share(budget, Shares::READ));
+    let mut remarks = Remarks::of(reading);
+    let mut remarked = changed.share(2, 3);
     let mut files: Vec<_> = reading.ledger.files.iter().collect();
     files.sort_by_key(|file| Reverse((file.changed, file.entry)));
     for (order, file) in files.into_iter().enumerate() {
@@ -226,8 +228,45 @@ fn write_files(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) {
             Operation::Deleted => 2,
             Operation::Read => 3,
         };
+        let place = (group << 32) | order as u64;
         let text = format!("{} {}", file.last.name(), file.path);
-        page.add(Section::Files, &text, (group << 32) | order as u64, quota);
+        if file.changed.is_some()
+            && let Some(remark) = remarks.take(&file.path)
+        {
+            let before = remarked;
+            page.add(Section::Files, &format!("{text} — {remark}"), place, &mut remarked);
+            *quota = quota.less(before.less(remarked));
+        }
+        page.add(Section::Files, &text, place, quota);
+    }
+}
+
+/// What the model said of files, each sentence for one of them.
+struct Remarks<'r> {
+    statements: Vec<&'r Statement>,
+    taken: HashSet<usize>,
+}
+
+/// A longer statement is of more than one file.
+const REMARK_CHARS_MAX: usize = 220;
+/// So many of the newest statements are looked through.
+const REMARKS_MAX: usize = 400;
+
+impl<'r> Remarks<'r> {
+    fn of(reading: &'r Reading) -> Self {
+        let is_short = |statement: &&Statement| statement.quote.text.chars().count() <= REMARK_CHARS_MAX;
+        let statements = reading.statements.iter().rev().filter(is_short).take(REMARKS_MAX).collect();
+        Self { statements, taken: HashSet::new() }
+    }
+
+    /// The statement that says most of the file of this path, by its name.
+    fn take(&mut self, path: &str) -> Option<&'r str> {
+        let name = path.rsplit(['/', '\\']).next().filter(|name| name.len() >= 4)?;
+        let free = self.statements.iter().enumerate().filter(|(at, _)| !self.taken.contains(at));
+        let about = free.filter(|(_, statement)| statement.quote.text.contains(name));
+        let (at, statement) = about.max_by(|(_, a), (_, b)| a.meaning.total_cmp(&b.meaning))?;
+        self.taken.insert(at);
+        Some(&statement.quote.text)
     }
 }
 
