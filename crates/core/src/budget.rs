@@ -88,10 +88,9 @@ impl Budget {
     pub fn under(self, policy: &Policy) -> Self {
         let window = policy.window.most.map_or(self.window, |most| most.min(self.window));
         let reserve = match policy.trigger.output {
-            OutputCount::Room | OutputCount::Reserved | OutputCount::Capped(_) if window < self.window => {
+            OutputCount::Room | OutputCount::Reserved | OutputCount::Capped(_) => {
                 self.reserve.min(window.share(RESERVE_SHARE.0, RESERVE_SHARE.1))
             }
-            OutputCount::Room | OutputCount::Reserved | OutputCount::Capped(_) => self.reserve,
             OutputCount::None => Tokens::ZERO,
         };
         Self { window, reserve, ..self }
@@ -246,6 +245,23 @@ mod tests {
         let budget = Budget::new(Tokens(400_000), Tokens(2_000), Tokens(100_000));
         let limited = budget.with_prompt_max(Some(Tokens(272_000)));
         assert_eq!([budget.room(), limited.room()], [Tokens(298_000), Tokens(270_000)]);
+    }
+
+    #[test]
+    fn a_reserve_of_most_of_a_small_window_gives_way_to_the_free_share() {
+        let mut settings = Settings::default();
+        settings.trigger.at = "-16000".parse().expect("a threshold");
+        settings.trigger.free_min = Some("15%".parse().expect("a threshold"));
+        let limit = |yields: bool, window: u64| {
+            let mut settings = settings.clone();
+            settings.trigger.yields = yields;
+            let policy = Policy::try_from(settings).expect("sound settings");
+            Budget::new(Tokens(window), Tokens::ZERO, Tokens::ZERO).limit(&policy).0
+        };
+        assert_eq!((limit(false, 20_000), limit(true, 20_000)), (4_000, 17_000));
+        // Half of the window is not most of it.
+        assert_eq!((limit(false, 32_000), limit(true, 32_000)), (16_000, 16_000));
+        assert_eq!((limit(true, 30_000), limit(true, 200_000)), (25_500, 170_000));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Tool calls as one line each: what was done, to what, and how it ended.
 
+use super::answer::asks_person;
 use crate::facts::{Secrets, scan_commands, unfold};
 use crate::ledger::ending;
 use crate::{Call, CallId, EntryId, ToolResult};
@@ -57,9 +58,9 @@ pub(super) fn finish(actions: &mut [ActionLine], result: &ToolResult) {
 }
 
 impl ActionLine {
-    /// Whether it only kept the todo list, which the ledger shows as it stands.
+    /// Whether it only kept the todo list or asked a person, which is told elsewhere.
     pub(super) fn is_bookkeeping(&self) -> bool {
-        keeps_todos(&self.tool)
+        keeps_todos(&self.tool) || asks_person(&self.tool)
     }
 
     /// The action as the summary shows it, with its pointer.

@@ -4,11 +4,16 @@
 //! then what the ledger knows; the rest of the budget buys the lines most likely to be needed again.
 
 mod action;
+mod answer;
+mod carried;
 mod cover;
+mod dialogue;
 mod escape;
+mod own;
 mod page;
 mod reading;
 mod select;
+mod statement;
 mod table;
 mod weight;
 mod write;

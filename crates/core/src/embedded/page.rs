@@ -2,6 +2,7 @@
 //! line is taken from. Which lines are added is `write`'s and `select`'s.
 
 use super::escape::Escape;
+use crate::plain_text::ends;
 use crate::{Measure, Tokens};
 use std::collections::BTreeMap;
 
@@ -10,29 +11,49 @@ use std::collections::BTreeMap;
 pub(super) enum Section {
     Goal,
     Constraints,
-    Done,
+    Earlier,
+    Dialogue,
     InProgress,
-    Blocked,
-    Decisions,
     NextSteps,
-    Asked,
+    Blocked,
+    Statements,
     Files,
     Actions,
     Lines,
 }
 
 impl Section {
+    /// Every section, in order.
+    const ALL: [Self; 11] = [
+        Self::Goal,
+        Self::Constraints,
+        Self::Earlier,
+        Self::Dialogue,
+        Self::InProgress,
+        Self::NextSteps,
+        Self::Blocked,
+        Self::Statements,
+        Self::Files,
+        Self::Actions,
+        Self::Lines,
+    ];
+
+    /// The section that a line is the heading of.
+    pub(super) fn of_heading(line: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|section| section.heading() == line)
+    }
+
     /// What stands above it.
     fn heading(self) -> &'static str {
         match self {
             Self::Goal => "## Goal",
             Self::Constraints => "## Constraints & Preferences",
-            Self::Done => "## Progress: Done",
+            Self::Earlier => "## Earlier summary, as it stood then",
+            Self::Dialogue => "## Dialogue, oldest first",
             Self::InProgress => "## Progress: In progress",
-            Self::Blocked => "## Progress: Blocked",
-            Self::Decisions => "## Key Decisions",
             Self::NextSteps => "## Next Steps",
-            Self::Asked => "## Messages of the user",
+            Self::Blocked => "## Progress: Blocked",
+            Self::Statements => "## Findings, fixes and decisions, as the model put them",
             Self::Files => "## Files, by last operation",
             Self::Actions => "## Actions",
             Self::Lines => "## Critical Context: lines from the log",
@@ -56,6 +77,8 @@ struct PageLine {
     text: String,
 }
 
+/// Shorter ends say nothing of what stood between them.
+const ENDS_BYTES_MIN: usize = 40;
 /// How often the whole is measured again before it is simply cut.
 const FITTINGS_MAX: u32 = 12;
 
@@ -130,6 +153,18 @@ impl<'m> SummaryPage<'m> {
         let head = self.measure.head(text, room);
         let head = head.rfind(char::is_whitespace).map_or(head, |at| &head[..at]).trim_end();
         head.len() >= 12 && self.add(section, &format!("{head} …"), order, quota)
+    }
+
+    /// Adds as much of the text's beginning and end as there is room for: what is asked for stands at the end.
+    pub(super) fn add_ends(&mut self, section: Section, text: &str, order: u64, quota: &mut Tokens) -> bool {
+        if self.add(section, text, order, quota) {
+            return true;
+        }
+        let (escaped, whole) = self.weigh(section, text);
+        let fixed = whole.less(self.measure.text(&escaped));
+        let room = self.room().min(*quota).less(fixed + Tokens(6));
+        let cut = ends(text, room, " […] ", self.measure);
+        cut.len() >= ENDS_BYTES_MIN && self.add(section, &cut, order, quota)
     }
 
     /// Everything written so far, for finding out which facts it holds.

@@ -2,12 +2,14 @@
 //! Facts are counted in `table`; what of it is written is decided by `write` and `select`.
 
 use super::action::{self, ActionLine};
+use super::answer::asks_person;
+use super::dialogue::{Dialogue, spoken};
+use super::own::OwnSummary;
+use super::statement::{Statement, meaning_of, statements};
 use super::table::{FactPlace, FactTable};
-use crate::facts::{
-    Class, Passage, Secrets, Sighting, Voice, closing_question, decisions, passages, rules, scan,
-};
+use crate::facts::{Class, Passage, Secrets, Sighting, Voice, passages, rules, scan};
 use crate::ledger::Ledger;
-use crate::{Author, EntryId, Material, Message, Role};
+use crate::{Author, EntryId, Material, Message, Role, fence};
 use std::collections::BTreeMap;
 
 /// A passage that is leaving view.
@@ -56,16 +58,14 @@ pub(super) struct Reading {
     pub table: FactTable,
     /// Tool calls that leave view.
     pub actions: Vec<ActionLine>,
-    /// What people typed.
-    pub asked: Vec<Quote>,
+    /// What was said, turn by turn.
+    pub dialogue: Dialogue,
+    /// What the model said on the way that says something.
+    pub statements: Vec<Statement>,
+    /// The newest summary in view that a model or another tool wrote, to be carried on.
+    pub carried: Option<String>,
     /// Rules in it, each once, newest wording of equal ones last.
     pub rules: Vec<Quote>,
-    /// Choices stated.
-    pub decisions: Vec<Quote>,
-    /// What the model said last before each new request.
-    pub reports: Vec<Quote>,
-    /// A question of the model nobody has answered.
-    pub question: Option<Quote>,
     /// What must not be written out.
     pub secrets: Secrets,
     /// Bytes read so far: the clock by which things are old.
@@ -88,14 +88,33 @@ impl Reading {
         for (_, message) in material.superseded {
             passages(message).iter().for_each(|passage| reading.secrets.learn(&passage.text));
         }
-        for text in material.previous {
-            let passage =
-                Passage { voice: Voice::Said, author: Author::Harness, tool: None, text: (*text).into() };
-            reading.take(None, &passage);
-        }
+        let (ours, others): (Vec<&str>, Vec<&str>) =
+            material.previous.iter().partition(|text| fence::is_ours(text));
+        others.iter().for_each(|text| reading.take_prose(text));
+        reading.carried = others.last().map(|text| reading.secrets.screen(text).into_owned());
+        let read = material.superseded.first().map(|(id, _)| *id);
+        ours.iter().for_each(|text| reading.take_own(OwnSummary::of(text, read)));
         reading.take_all(material);
         reading.settle();
         reading
+    }
+
+    fn take_prose(&mut self, text: &str) {
+        let passage = Passage { voice: Voice::Said, author: Author::Harness, tool: None, text: text.into() };
+        self.take(None, &passage);
+    }
+
+    fn take_own(&mut self, own: OwnSummary<'_>) {
+        let OwnSummary { rules, dialogue, statements, rest } = own;
+        self.obey(EntryId(0), rules.into_iter());
+        for quote in statements {
+            self.take_prose(&quote.text);
+            let (meaning, clock) = (meaning_of(&quote.text), self.clock);
+            self.statements.push(Statement { quote, meaning, clock });
+        }
+        dialogue.iter().for_each(|line| self.take_prose(&line.text));
+        self.dialogue.recall(dialogue);
+        self.take_prose(&rest);
     }
 
     /// Every message in its order, by whether it leaves view, stays, or stays cut.
@@ -139,11 +158,16 @@ impl Reading {
         for passage in passages(message) {
             self.take(Some(id), &passage);
         }
-        let said = message.said();
+        self.dialogue.leave(id, message, &self.secrets);
+        let said = self.secrets.screen(&message.said()).into_owned();
         match (message.role, message.author) {
-            (Role::User, Author::Person) => self.hear(id, &said),
-            (Role::Assistant, _) if !said.trim().is_empty() => self.note(id, &said),
-            (Role::System | Role::User | Role::Assistant | Role::Tool, _) => {}
+            (Role::User, Author::Person) => {
+                self.obey(id, rules(&spoken(&said)).into_iter().map(|rule| rule.text));
+            }
+            (Role::Assistant, _) => {
+                statements(id, &said, self.clock, |statement| self.statements.push(statement));
+            }
+            (Role::System | Role::User | Role::Tool, _) => {}
         }
     }
 
@@ -160,9 +184,7 @@ impl Reading {
                 self.table.see(mention, place);
             });
         }
-        if message.author == Author::Person {
-            self.question = None;
-        }
+        self.dialogue.stay(message);
     }
 
     fn take(&mut self, id: Option<EntryId>, passage: &Passage<'_>) {
@@ -178,8 +200,9 @@ impl Reading {
             is_visible: false,
         };
         let clean = Passage { voice, author, tool: None, text: text.as_str().into() };
-        // The ledger shows the todo list as it stands; its history would only confuse.
-        let is_quoted = !passage.tool.is_some_and(action::keeps_todos);
+        // The ledger shows the todo list as it stands, the dialogue what was asked and answered: their history would only
+        // confuse.
+        let is_quoted = !passage.tool.is_some_and(|tool| action::keeps_todos(tool) || asks_person(tool));
         let (mut at, mut facts) = (None::<(u32, u32)>, Vec::new());
         scan(&clean, |Sighting { mention, line }| {
             // Small numbers stand everywhere and say little, unless a person said them.
@@ -203,27 +226,11 @@ impl Reading {
         self.docs.push(Doc { id, text });
     }
 
-    fn hear(&mut self, id: EntryId, said: &str) {
-        self.question = None;
-        let said = self.secrets.screen(said).into_owned();
-        self.obey(id, rules(&said).into_iter().map(|rule| rule.text));
-        if !said.trim().is_empty() {
-            self.asked.push(Quote { id, text: said.trim().to_owned() });
-        }
-    }
-
     fn obey<'t>(&mut self, id: EntryId, rules: impl Iterator<Item = &'t str>) {
         for rule in rules {
             self.rules.retain(|known| known.text != rule);
             self.rules.push(Quote { id, text: rule.to_owned() });
         }
-    }
-
-    fn note(&mut self, id: EntryId, said: &str) {
-        let said = self.secrets.screen(said).into_owned();
-        self.decisions.extend(decisions(&said).map(|text| Quote { id, text: text.to_owned() }));
-        self.question = closing_question(&said).map(|text| Quote { id, text: text.to_owned() });
-        self.reports.push(Quote { id, text: said });
     }
 
     /// What is known only at the end: which values are outdated.

@@ -23,11 +23,38 @@ const GUESS_SLACK: f64 = 1.5;
 pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<&str>) {
     let mut weights = weights(reading);
     discount(page, reading, &mut weights);
+    let told: HashSet<String> = page.lines().map(|(_, line)| line.to_owned()).collect();
+    let statements = statement_pieces(reading, &told);
+    let share = page.room().0 as f64 * STATEMENTS_SHARE;
+    let chosen = choose(&statements, &mut weights, share);
+    write(page, reading, chosen.into_iter().map(|at| &statements[at].of));
     let pieces = pieces(reading, focus);
     // Costs are guesses; the page measures, and stops when it is full.
     let room = page.room().0 as f64 * GUESS_SLACK;
     let chosen = choose(&pieces, &mut weights, room);
     write(page, reading, chosen.into_iter().map(|at| &pieces[at].of));
+}
+
+/// The part of what is left that the model's own statements may take before lines are looked at.
+const STATEMENTS_SHARE: f64 = 0.4;
+
+fn statement_pieces(reading: &Reading, told: &HashSet<String>) -> Vec<Candidate<Addition>> {
+    let mut seen = HashSet::new();
+    let mut all = Vec::new();
+    for (at, statement) in reading.statements.iter().enumerate().rev() {
+        let text = statement.quote.text.as_str();
+        if !seen.insert(text) || told.iter().any(|line| line.contains(text)) {
+            continue;
+        }
+        let mut facts = Vec::new();
+        facts_in(text, reading, |fact| facts.extend([named(fact), linked(fact)]));
+        facts.sort_unstable();
+        facts.dedup();
+        let age = ((reading.table.end - statement.clock) as f64 / 40_000.0).ln_1p();
+        let bonus = TUNING.meaning * statement.meaning / (1.0 + age);
+        all.push(Candidate { of: Addition::Statement(at), bonus, cost: cost(text) + TUNING.pointer, facts });
+    }
+    all
 }
 
 /// Two for each fact: for naming it, and for naming it beside its words.
@@ -94,6 +121,8 @@ enum Addition {
     },
     /// A tool call.
     Action(usize),
+    /// A sentence of the model's.
+    Statement(usize),
 }
 
 fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Addition>> {
@@ -114,7 +143,11 @@ fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Addition>> {
         }
     }
     let count = reading.actions.len() as f64;
-    let told = (0..reading.actions.len()).filter(|&at| !reading.actions[at].is_bookkeeping());
+    // Of what was done several times, the newest.
+    let mut done = HashSet::new();
+    let mut is_new = |at: usize| done.insert(reading.actions[at].argument.as_str());
+    let told =
+        (0..reading.actions.len()).rev().filter(|&at| !reading.actions[at].is_bookkeeping() && is_new(at));
     all.extend(told.map(|at| deed_piece(reading, at, at as f64 / count)));
     all
 }
@@ -206,7 +239,7 @@ fn cost(text: &str) -> f64 {
 type AddedLines = BTreeMap<(Option<EntryId>, u32, u32), String>;
 
 fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterator<Item = &'p Addition>) {
-    let (mut taken, mut named) = (AddedLines::new(), HashSet::new());
+    let (mut taken, mut named, mut written) = (AddedLines::new(), HashSet::new(), HashSet::new());
     let mut quota = page.room();
     for piece in pieces {
         let (line, start) = match *piece {
@@ -214,11 +247,24 @@ fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterato
                 page.add(Section::Actions, &reading.actions[at].line(), at as u64, &mut quota);
                 continue;
             }
+            Addition::Statement(at) => {
+                let quote = &reading.statements[at].quote;
+                page.add(
+                    Section::Statements,
+                    &format!("{}: {}", quote.id, quote.text),
+                    at as u64,
+                    &mut quota,
+                );
+                continue;
+            }
             Addition::Line(at) => (&reading.lines[at], reading.lines[at].start),
             Addition::Joined { line, start } => (&reading.lines[line], start),
         };
         let doc = &reading.docs[line.doc as usize];
         let text = plain_lines(line_text(doc, start, line.end));
+        if !written.insert(text.clone()) {
+            continue;
+        }
         let pointer = if named.contains(&doc.id) { Tokens::ZERO } else { POINTER_TOKENS };
         if page.reserve(Section::Lines, &text, pointer, &mut quota) {
             named.insert(doc.id);

@@ -202,6 +202,105 @@ fn what_was_cut_out_of_a_message_in_view_is_told() {
     assert!(!text.contains("- Never drop the end.") && !text.contains("Asked (m0000)"), "{text}");
 }
 
+#[test]
+fn the_dialogue_is_told_in_order_with_its_answers_and_last_words() {
+    let mut messages = vec![person("Add a login page to the site, please.")];
+    let input = r#"{"questions":[{"question":"Which store?","options":[{"label":"SQLite","description":"one file"}]}]}"#;
+    messages.extend(exchange(
+        1,
+        "AskUserQuestion",
+        input,
+        r#"User has answered your questions: "Which store?"="SQLite". You can now continue with the user's answers in mind."#,
+    ));
+    messages.push(model("The page stands.\n## Details\nSessions live in SQLite."));
+    messages.push(person("go on"));
+    messages.push(model("The logout works now because the cookie is cleared first."));
+    messages.push(person("go on"));
+    messages.push(model("All tests pass."));
+    let text = draft(&messages, 0, 600).text;
+    let dialogue = text.split("## ").find(|section| section.starts_with("Dialogue")).expect("it has one");
+    let want = "Dialogue, oldest first\n\
+        m0000 user: Add a login page to the site, please.\n\
+        m0002 user, asked \"Which store?\" → SQLite (one file)\n\
+        m0003 model: The page stands.\n**Details**\nSessions live in SQLite.\n\
+        m0005 model: The logout works now because the cookie is cleared first.\n\
+        m0006 user: go on\n\
+        m0007 model: All tests pass.";
+    assert_eq!(dialogue, want);
+}
+
+#[test]
+fn of_a_long_message_the_end_is_kept_where_the_request_stands() {
+    let pasted = "a line of the guide that was pasted here. ".repeat(60);
+    let messages =
+        [person(&format!("This is our guide: {pasted}\nNow rewrite chapter two.")), model("Done so.")];
+    let text = draft(&messages, 0, 400).text;
+    assert!(text.contains("This is our guide") && text.contains("Now rewrite chapter two."), "{text}");
+}
+
+/// The summary of one message behind earlier summaries.
+fn draft_behind(previous: &[&str], message: Message, id: u32, budget: u64) -> String {
+    let material = Material {
+        superseded: &[(EntryId(id), message.into())],
+        addressable: &[EntryId(3), EntryId(id)],
+        visible: &[],
+        earlier: None,
+        previous,
+        focus: None,
+        measure: &Quarter,
+    };
+    summarize(&material, Tokens(budget)).text
+}
+
+#[test]
+fn a_summary_that_a_model_wrote_is_carried_whole_where_it_fits() {
+    let earlier = "<analysis>a draft</analysis>\n## Pending\n- wire the login form\n\n## Files\nsrc/login.rs";
+    let text = draft_behind(&[earlier], model("The form is wired now."), 9, 400);
+    let want =
+        "## Earlier summary, as it stood then\n### Pending\n- wire the login form\n### Files\nsrc/login.rs\n";
+    assert!(text.contains(want) && !text.contains("a draft"), "{text}");
+}
+
+#[test]
+fn one_that_does_not_fit_keeps_what_is_pending_before_its_files() {
+    let files = "- src/a.rs holds a good part of the parser\n".repeat(40);
+    let earlier = format!("## Files and code\n{files}## Pending Tasks\n- wire the login form\n");
+    let text = draft_behind(&[&earlier], model("The form is wired now."), 9, 300);
+    assert!(text.contains("### Pending Tasks\n- wire the login form"), "{text}");
+}
+
+#[test]
+fn what_our_summary_says_of_messages_not_read_again_stays_where_it_stood() {
+    let ours = "<epitome-summary covers=\"m0000-m0008\" messages=\"9\" by=\"x\">\nWhat stands for it.\n\n\
+        ## Constraints & Preferences\n- Never push to main.\n\n\
+        ## Dialogue, oldest first\nm0003 user: Add a login page.\nm0004 model: It stands.\nIn two files.\n\
+        m0009 model: read again\n</epitome-summary>";
+    let text = draft_behind(&[ours], model("The form is wired now."), 9, 400);
+    let want = "## Constraints & Preferences\n- Never push to main.\n\n\
+        ## Dialogue, oldest first\nm0003 user: Add a login page.\nm-0004 model: It stands.\nIn two files.\n\
+        m0009 model: The form is wired now.";
+    assert!(text.contains(want), "{text}");
+}
+
+#[test]
+fn what_explains_is_told_before_lines_of_results() {
+    let mut messages = vec![person("Make the login work.")];
+    messages.push(model(
+        "The login failed because auth_cookie was set after the redirect; fixed in src/auth.rs.",
+    ));
+    for n in 0..40 {
+        messages.extend(exchange(
+            n,
+            "Bash",
+            r#"{"command":"cat log"}"#,
+            &format!("entry_{n} of the log at step_{n}"),
+        ));
+    }
+    messages.push(model("Done."));
+    let text = draft(&messages, 0, 220).text;
+    assert!(text.contains("The login failed because auth_cookie was set after the redirect"), "{text}");
+}
+
 const SECRET: &str = "ghp_abcdefghijklmnopqrstuvwxyz012345";
 
 fn any_message() -> impl Strategy<Value = Message> {

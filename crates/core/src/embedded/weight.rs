@@ -27,6 +27,8 @@ pub(super) struct Tuning {
     pub link: f64,
     /// What the newest action is worth by itself.
     pub action: f64,
+    /// What a statement is worth by itself, for each of its marks.
+    pub meaning: f64,
     /// What naming the entry of a run of lines takes, in tokens.
     pub pointer: f64,
 }
@@ -40,8 +42,9 @@ pub(super) const TUNING: Tuning = Tuning {
     seen_age: 0.35,
     by_person: 0.7,
     by_model: 0.3,
-    link: 0.35,
+    link: 0.55,
     action: 0.05,
+    meaning: 0.4,
     pointer: 2.0,
 };
 

@@ -1,25 +1,36 @@
-//! The parts of a summary that are written whatever else is: rules, todos, goal, files, decisions.
+//! The parts of a summary that are written whatever else is: what people demanded, said and decided, how the model
+//! closed its turns, what is still to do, and the files. In this order, since what comes first is never crowded out.
 
+use super::carried;
+use super::dialogue::Turn;
 use super::page::{Section, SummaryPage};
 use super::reading::{Quote, Reading};
+use super::statement::{Statement, meaning};
 use crate::Tokens;
+use crate::facts::sentences;
 use crate::ledger::{Operation, TodoState};
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
-/// Shares of the budget, in hundredths: what a part may take at most.
+/// Shares of the budget, in hundredths: what a part may take at most. An earlier summary is carried first, and the
+/// others share what it leaves.
 struct Shares;
 
 impl Shares {
+    const CARRIED: u64 = 50;
     /// Beyond it the newest rules are kept, and a note says so.
-    const RULES: u64 = 25;
+    const RULES: u64 = 15;
     /// What rules leave of their share is added to it; beyond it the newest are kept, and a note says so.
     const TODOS: u64 = 5;
-    const GOAL: u64 = 6;
-    const ASKED: u64 = 8;
-    const CHANGED: u64 = 12;
-    const READ: u64 = 7;
-    const DECISIONS: u64 = 3;
-    const REPORTS: u64 = 4;
+    const GOAL: u64 = 5;
+    const QUESTION: u64 = 3;
+    const NEWEST_CLOSINGS: u64 = 24;
+    const ANSWERS: u64 = 14;
+    const REQUESTS: u64 = 18;
+    const OLDER_CLOSINGS: u64 = 10;
+    const BLOCKED: u64 = 3;
+    const CHANGED: u64 = 18;
+    const READ: u64 = 4;
 }
 
 fn share(budget: Tokens, hundredths: u64) -> Tokens {
@@ -29,24 +40,29 @@ fn share(budget: Tokens, hundredths: u64) -> Tokens {
 /// Writes them; gives the notes on what did not fit.
 pub(super) fn fixed_parts(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) -> Vec<String> {
     let mut notes = Vec::new();
+    if let Some(text) = &reading.carried {
+        carried::write(page, text, &mut share(budget, Shares::CARRIED));
+    }
+    let budget = page.room();
     let mut quota = share(budget, Shares::RULES);
     write_rules(page, reading, &mut quota, &mut notes);
     write_todos(page, reading, &mut (quota + share(budget, Shares::TODOS)), &mut notes);
     write_goal(page, reading, &mut share(budget, Shares::GOAL));
-    write_question(page, reading, &mut share(budget, Shares::DECISIONS));
+    write_question(page, reading, &mut share(budget, Shares::QUESTION));
+    write_newest_closings(page, reading, share(budget, Shares::NEWEST_CLOSINGS));
+    write_answers(page, reading, &mut share(budget, Shares::ANSWERS));
+    write_requests(page, reading, &mut share(budget, Shares::REQUESTS));
+    write_older_closings(page, reading, &mut share(budget, Shares::OLDER_CLOSINGS));
+    write_blocked(page, reading, &mut share(budget, Shares::BLOCKED));
     write_files(page, reading, budget);
-    write_blocked(page, reading, &mut share(budget, Shares::DECISIONS));
-    write_newest(page, Section::Decisions, &reading.decisions, &mut share(budget, Shares::DECISIONS));
-    write_reports(page, reading, &mut share(budget, Shares::REPORTS));
-    write_asked(page, reading, &mut share(budget, Shares::ASKED));
     notes
 }
 
-/// Spends what is left on what was cut short: decisions, reports and messages.
+/// Spends what is left on what was cut short.
 pub(super) fn second_helping(page: &mut SummaryPage<'_>, reading: &Reading) {
-    write_newest(page, Section::Decisions, &reading.decisions, &mut page.room());
-    write_asked(page, reading, &mut page.room());
-    write_reports(page, reading, &mut page.room());
+    write_answers(page, reading, &mut page.room());
+    write_requests(page, reading, &mut page.room());
+    write_older_closings(page, reading, &mut page.room());
 }
 
 fn write_todos(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens, notes: &mut Vec<String>) {
@@ -83,30 +99,125 @@ fn write_rules(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens
     }
 }
 
-/// The oldest and the newest request among what leaves view; the session's first and those after
-/// the cut stay in view themselves.
+/// The newest request among what leaves view that is more than a word on the way; those after the cut stay in view
+/// themselves.
 fn write_goal(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    let ends = match reading.asked.as_slice() {
-        [] => vec![],
-        [only] => vec![only],
-        [first, .., last] => vec![first, last],
-    };
-    for (order, asked) in ends.into_iter().enumerate() {
-        let text = format!("Asked ({}): {}", asked.id, one_line(&asked.text));
-        page.add_head(Section::Goal, &text, order as u64, &mut quota.share(1, 2));
+    let newest = reading.dialogue.requests().rev().find(|asked| is_request(&asked.text));
+    if let Some(asked) = newest.or_else(|| reading.dialogue.requests().next_back()) {
+        page.add_ends(Section::Goal, &format!("Asked ({}): {}", asked.id, one_line(&asked.text)), 0, quota);
     }
 }
 
+/// "go on" asks for nothing new.
+fn is_request(text: &str) -> bool {
+    text.split_whitespace().count() >= 4 || text.chars().filter(|c| !c.is_ascii()).count() >= 8
+}
+
 fn write_question(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    if let Some(question) = &reading.question {
+    if let Some(question) = &reading.dialogue.question {
         let text = format!("- unanswered ({}): {}", question.id, one_line(&question.text));
         page.add_head(Section::NextSteps, &text, u64::MAX, quota);
     }
 }
 
-/// Changed files newest first; then those only read.
+/// The last words of so many turns are told whole: of the one being worked on, and of three before it.
+const NEWEST_CLOSINGS: usize = 4;
+
+/// Where a line of the dialogue stands: by its message, and what was answered before what was said.
+fn place(quote: &Quote, within: u64) -> u64 {
+    (u64::from(quote.id.0) << 16) | within
+}
+
+/// The last words of each turn, and whether a person spoke next: what a harness answered in between was on the way.
+fn closings(reading: &Reading) -> impl DoubleEndedIterator<Item = (&Quote, bool)> {
+    let turns = &reading.dialogue.turns;
+    let is_final = |at: usize| turns.get(at + 1).is_none_or(Turn::is_persons);
+    turns.iter().enumerate().filter_map(move |(at, turn)| Some((turn.closing.as_ref()?, is_final(at))))
+}
+
+/// The newest turns' last words, whole as far as they fit: the newest may take half, each older half of the rest.
+fn write_newest_closings(page: &mut SummaryPage<'_>, reading: &Reading, mut quota: Tokens) {
+    let finals = closings(reading).rev().filter(|(_, is_final)| *is_final);
+    for (at, (closing, _)) in finals.take(NEWEST_CLOSINGS).enumerate() {
+        let most = if at + 1 == NEWEST_CLOSINGS { quota } else { quota.share(1, 2) };
+        let mut own = most;
+        let text = format!("{} model: {}", closing.id, lines(&closing.text));
+        page.add_ends(Section::Dialogue, &text, place(closing, 1 << 15), &mut own);
+        quota = quota.less(most.less(own));
+    }
+}
+
+/// Of older turns, and of words on the way, what they conclude; those that a person answered first.
+fn write_older_closings(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
+    for wanted in [true, false] {
+        for (closing, _) in closings(reading).rev().filter(|(_, is_final)| *is_final == wanted) {
+            let told = conclusions(&closing.text);
+            if !told.is_empty() {
+                let text = format!("{} model: {told}", closing.id);
+                page.add(Section::Dialogue, &text, place(closing, 1 << 15), quota);
+            }
+        }
+    }
+}
+
+/// As many sentences of an older turn's last words are told.
+const CONCLUSIONS_MAX: usize = 3;
+
+/// A shorter text is told whole.
+const CONCLUSION_BYTES_MAX: usize = 240;
+
+/// The sentences of a text that say most, in their order.
+fn conclusions(text: &str) -> String {
+    if text.len() <= CONCLUSION_BYTES_MAX && !text.ends_with([':', '：']) {
+        return lines(text);
+    }
+    let mut said: Vec<(&str, f64)> = Vec::new();
+    let mut is_code = false;
+    for line in text.lines().map(str::trim) {
+        is_code ^= line.starts_with("```");
+        if !is_code && !line.starts_with('#') {
+            let found = sentences(line).map(|sentence| (sentence, meaning(sentence)));
+            said.extend(found.filter(|(_, meaning)| *meaning > 0.0));
+        }
+    }
+    let mut best: Vec<usize> = (0..said.len()).collect();
+    best.sort_by(|a, b| said[*b].1.total_cmp(&said[*a].1));
+    best.truncate(CONCLUSIONS_MAX);
+    best.sort_unstable();
+    best.iter().map(|&at| said[at].0).collect::<Vec<_>>().join(" ")
+}
+
+fn write_answers(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
+    for turn in reading.dialogue.turns.iter().rev() {
+        for (at, answer) in turn.answers.iter().enumerate().rev() {
+            let text = format!("{} user, {}", answer.id, one_line(&answer.text));
+            page.add_head(Section::Dialogue, &text, place(answer, at as u64), quota);
+        }
+    }
+}
+
+/// What people typed, newest first: short ones whole, long ones by beginning and end.
+fn write_requests(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
+    let each = quota.share(1, 5);
+    let mut said = HashSet::new();
+    for asked in reading.dialogue.requests().rev() {
+        // "go on" said twenty times is told once, where it was said last.
+        if !is_request(&asked.text) && !said.insert(asked.text.to_lowercase()) {
+            continue;
+        }
+        let mut own = each.min(*quota);
+        let before = own;
+        let text = format!("{} user: {}", asked.id, one_line(&asked.text));
+        page.add_ends(Section::Dialogue, &text, place(asked, 0), &mut own);
+        *quota = quota.less(before.less(own));
+    }
+}
+
+/// Changed files newest first, each with what the model said of it where that fits; then those only read.
 fn write_files(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) {
     let (mut changed, mut read) = (share(budget, Shares::CHANGED), share(budget, Shares::READ));
+    let mut remarks = Remarks::of(reading);
+    let mut remarked = changed.share(2, 3);
     let mut files: Vec<_> = reading.ledger.files.iter().collect();
     files.sort_by_key(|file| Reverse((file.changed, file.entry)));
     for (order, file) in files.into_iter().enumerate() {
@@ -117,8 +228,45 @@ fn write_files(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) {
             Operation::Deleted => 2,
             Operation::Read => 3,
         };
+        let place = (group << 32) | order as u64;
         let text = format!("{} {}", file.last.name(), file.path);
-        page.add(Section::Files, &text, (group << 32) | order as u64, quota);
+        if file.changed.is_some()
+            && let Some(remark) = remarks.take(&file.path)
+        {
+            let before = remarked;
+            page.add(Section::Files, &format!("{text} — {remark}"), place, &mut remarked);
+            *quota = quota.less(before.less(remarked));
+        }
+        page.add(Section::Files, &text, place, quota);
+    }
+}
+
+/// What the model said of files, each sentence for one of them.
+struct Remarks<'r> {
+    statements: Vec<&'r Statement>,
+    taken: HashSet<usize>,
+}
+
+/// A longer statement is of more than one file.
+const REMARK_CHARS_MAX: usize = 220;
+/// So many of the newest statements are looked through.
+const REMARKS_MAX: usize = 400;
+
+impl<'r> Remarks<'r> {
+    fn of(reading: &'r Reading) -> Self {
+        let is_short = |statement: &&Statement| statement.quote.text.chars().count() <= REMARK_CHARS_MAX;
+        let statements = reading.statements.iter().rev().filter(is_short).take(REMARKS_MAX).collect();
+        Self { statements, taken: HashSet::new() }
+    }
+
+    /// The statement that says most of the file of this path, by its name.
+    fn take(&mut self, path: &str) -> Option<&'r str> {
+        let name = path.rsplit(['/', '\\']).next().filter(|name| name.len() >= 4)?;
+        let free = self.statements.iter().enumerate().filter(|(at, _)| !self.taken.contains(at));
+        let about = free.filter(|(_, statement)| statement.quote.text.contains(name));
+        let (at, statement) = about.max_by(|(_, a), (_, b)| a.meaning.total_cmp(&b.meaning))?;
+        self.taken.insert(at);
+        Some(&statement.quote.text)
     }
 }
 
@@ -127,7 +275,7 @@ const LOOKS: [&str; 8] = ["grep", "rg", "diff", "test", "ls", "find", "sleep", "
 
 /// Failures nothing like them has succeeded after.
 fn write_blocked(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    let mut settled = std::collections::HashSet::new();
+    let mut settled = HashSet::new();
     for (order, command) in reading.ledger.commands.iter().enumerate().rev() {
         let program: Vec<&str> = command.command.split_whitespace().take(2).collect();
         let is_look = program.first().is_some_and(|name| LOOKS.contains(name));
@@ -140,47 +288,16 @@ fn write_blocked(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Toke
     }
 }
 
-fn write_newest(page: &mut SummaryPage<'_>, section: Section, quotes: &[Quote], quota: &mut Tokens) {
-    for (order, quote) in quotes.iter().enumerate().rev() {
-        page.add(section, &format!("- {} ({})", one_line(&quote.text), quote.id), order as u64, quota);
-    }
-}
-
-/// The end of each turn is where the model says what it has done.
-fn write_reports(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    let last_before = |asked: &Quote| reading.reports.iter().rev().find(|report| report.id < asked.id);
-    let mut reports: Vec<&Quote> = reading.asked.iter().skip(1).filter_map(last_before).collect();
-    reports.extend(reading.reports.last());
-    reports.dedup_by_key(|report| report.id);
-    for report in reports.iter().rev() {
-        // Short openings ("Done.", "Good question.") say nothing.
-        let first = report.text.lines().map(str::trim).find(|line| line.len() >= 40);
-        if let Some(first) = first {
-            let text: String = first.chars().take(200).collect();
-            page.add(Section::Done, &format!("- {text} ({})", report.id), u64::from(report.id.0), quota);
-        }
-    }
-}
-
-/// What people typed, newest first, long ones by their beginning.
-fn write_asked(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    let each = quota.share(1, 4);
-    // The first and the last stand under the goal already.
-    let between = reading.asked.iter().skip(1).rev().skip(1);
-    for asked in between {
-        // A short message fits whole; of a long one its beginning says what was wanted.
-        let mut own = each.min(*quota);
-        let before = own;
-        page.add_head(
-            Section::Asked,
-            &format!("{}: {}", asked.id, one_line(&asked.text)),
-            u64::from(asked.id.0),
-            &mut own,
-        );
-        *quota = quota.less(before.less(own));
-    }
-}
-
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The lines of a text, without the empty ones, and with headings that cannot pass for ours.
+fn lines(text: &str) -> String {
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    let plain = lines.map(|line| match line.starts_with('#') {
+        true => format!("**{}**", line.trim_start_matches('#').trim().trim_matches('*')),
+        false => line.to_owned(),
+    });
+    plain.collect::<Vec<_>>().join("\n")
 }

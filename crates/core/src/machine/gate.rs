@@ -1,11 +1,13 @@
 //! Validation of a model's answer before it is taken for a summary: ended by itself, neither empty
-//! nor larger than what it replaces or was limited to, no error text, no refusal, no call syntax. What is
-//! done about one that fails is `retry`'s.
+//! nor larger than what it replaces or was limited to, no error text, no refusal, no call syntax, not its own
+//! instructions given back, nothing said over and over, no bare headings. What is done about one that fails is
+//! `retry`'s.
 
 use crate::pattern::compile;
 use crate::request::{Stop, SummaryReply};
 use crate::{Measure, Tokens};
 use regex::Regex;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// An answer shorter than this may be an error message; a summary of anything is longer.
@@ -45,8 +47,13 @@ pub(super) struct Bounds {
     pub(super) size_max: Option<Tokens>,
 }
 
-/// The text of a summary, or why the answer is none.
-pub(super) fn judge(reply: &SummaryReply, bounds: Bounds, measure: &dyn Measure) -> Result<String, String> {
+/// The text of a summary, or why the answer is none. `asked` are the instructions it was written by.
+pub(super) fn judge(
+    reply: &SummaryReply,
+    asked: &str,
+    bounds: Bounds,
+    measure: &dyn Measure,
+) -> Result<String, String> {
     let Bounds { source, size_min, size_max } = bounds;
     match reply.stop {
         Stop::Length => return Err("the summary was cut off at its limit".into()),
@@ -67,6 +74,11 @@ pub(super) fn judge(reply: &SummaryReply, bounds: Bounds, measure: &dyn Measure)
     if is_short && !has_heading && (ERROR.is_match(text) || DECLINED.is_match(text)) {
         return Err(format!("what came back is no summary: {}", text.chars().take(80).collect::<String>()));
     }
+    if let Some(why) =
+        repeats_instructions(text, asked).or_else(|| repeats_itself(text)).or_else(|| bare(text))
+    {
+        return Err(why);
+    }
     let size = measure.text(text);
     if source > SOURCE_TOKENS_MIN && size >= source {
         return Err("the summary takes more than what it replaces".into());
@@ -78,6 +90,41 @@ pub(super) fn judge(reply: &SummaryReply, bounds: Bounds, measure: &dyn Measure)
         return Err(format!("the summary takes {size}, below the least wanted"));
     }
     Ok(text.to_owned())
+}
+
+/// A shorter line may stand in many texts.
+const OWN_LINE_CHARS_MIN: usize = 30;
+
+/// A line of the instructions that the text gives back. Titles are asked for, and are none of these.
+fn repeats_instructions(text: &str, asked: &str) -> Option<String> {
+    let is_telling = |line: &&str| line.chars().count() >= OWN_LINE_CHARS_MIN && !line.starts_with('#');
+    let line = asked.lines().map(str::trim).filter(is_telling).find(|line| text.contains(line))?;
+    Some(format!("the summary repeats its instructions: {}", line.chars().take(80).collect::<String>()))
+}
+
+/// So often may a line stand in a summary: a command that was run, a heading under two parts.
+const SAME_LINE_MAX: u32 = 2;
+/// A shorter line ("(none)", "- done") says the same of several things.
+const SAME_LINE_CHARS_MIN: usize = 12;
+
+fn repeats_itself(text: &str) -> Option<String> {
+    let mut counts: HashMap<&str, u32> = HashMap::new();
+    let lines = text.lines().map(str::trim).filter(|line| line.chars().count() >= SAME_LINE_CHARS_MIN);
+    let line = lines.into_iter().find(|line| {
+        let count = counts.entry(line).or_default();
+        *count += 1;
+        *count > SAME_LINE_MAX
+    })?;
+    Some(format!("the summary says the same again and again: {}", line.chars().take(80).collect::<String>()))
+}
+
+/// Headings with nothing below any of them.
+fn bare(text: &str) -> Option<String> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+    lines.peek()?;
+    lines
+        .all(|line| line.starts_with('#'))
+        .then(|| "the summary is headings without a word below them".to_owned())
 }
 
 /// The text without the tag that some prompts ask to put it in.
@@ -106,9 +153,11 @@ mod tests {
         }
     }
 
+    const ASKED: &str = "## Goal\nWhat the person wants, in their own terms, as they said it.";
+
     fn judged(text: &str, stop: Stop) -> Result<String, String> {
         let reply = SummaryReply { text: text.into(), stop, native: None };
-        judge(&reply, bounds(None), &Quarter)
+        judge(&reply, ASKED, bounds(None), &Quarter)
     }
 
     fn bounds(size_max: Option<Tokens>) -> Bounds {
@@ -118,7 +167,8 @@ mod tests {
     #[test]
     fn a_summary_over_its_limit_is_refused() {
         let reply = SummaryReply { text: "x".repeat(404), stop: Stop::End, native: None };
-        let judged = |most: u64| judge(&reply, bounds(Some(Tokens(most))), &Quarter).map(|text| text.len());
+        let judged =
+            |most: u64| judge(&reply, "", bounds(Some(Tokens(most))), &Quarter).map(|text| text.len());
         assert_eq!(judged(101), Ok(404));
         assert_eq!(judged(100), Err("the summary takes 101, over its limit of 100".into()));
     }
@@ -146,6 +196,9 @@ mod tests {
             ("## Goal\nship\n<function_calls><invoke name=\"read\">", Stop::End),
             ("<think>hm</think>## Goal\nship", Stop::End),
             (&long, Stop::End),
+            ("## Goal\n\n## Progress\n### Done\n", Stop::End),
+            ("## Goal\nWhat the person wants, in their own terms, as they said it.", Stop::End),
+            ("## Goal\nship\n## Key Decisions\n## Key Decisions\n## Key Decisions", Stop::End),
         ] {
             assert!(judged(text, stop).is_err(), "{text:.60} {stop:?}");
         }

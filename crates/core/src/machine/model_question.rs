@@ -190,7 +190,8 @@ impl<'a> ModelQuestion<'a> {
                 size_max: self.size_max(part.purpose, written),
             },
         };
-        gate::judge(&reply, bounds, self.job().measure).map_err(CallProblem::Refused)
+        gate::judge(&reply, self.prompt(part.purpose), bounds, self.job().measure)
+            .map_err(CallProblem::Refused)
     }
 
     /// The most an answer may take by our count; none where the provider, whose count decides, held it to its limit.

@@ -57,19 +57,8 @@ impl<'a> ModelQuestion<'a> {
 
     /// What the model is told to do with the part.
     pub(super) fn instruction(&self, part: &MaterialPart) -> Result<String, ArchiveError> {
-        let (job, prompts) = (self.job(), self.job().available.prompts);
-        let is_update = self.carried(part.purpose).is_some();
-        let mut text = match part.purpose {
-            Purpose::TurnPrefix => prompts.prefix.to_string(),
-            Purpose::Branch => prompts.branch.to_string(),
-            Purpose::Short => {
-                "Say in one or two sentences what this session is about and where it stands.".into()
-            }
-            Purpose::History | Purpose::Part { .. } | Purpose::Native if is_update => {
-                prompts.update.to_string()
-            }
-            Purpose::History | Purpose::Part { .. } | Purpose::Native => prompts.first.to_string(),
-        };
+        let job = self.job();
+        let mut text = self.prompt(part.purpose).to_owned();
         if let Some(focus) = job.focus {
             text.push_str(&format!("\n\nAdditional focus: {focus}"));
         }
@@ -85,6 +74,19 @@ impl<'a> ModelQuestion<'a> {
             ));
         }
         Ok(text)
+    }
+
+    /// The prompt that is the beginning of what it is told.
+    pub(super) fn prompt(&self, purpose: Purpose) -> &'a str {
+        let prompts = self.job().available.prompts;
+        let is_update = self.carried(purpose).is_some();
+        match purpose {
+            Purpose::TurnPrefix => &prompts.prefix,
+            Purpose::Branch => &prompts.branch,
+            Purpose::Short => "Say in one or two sentences what this session is about and where it stands.",
+            Purpose::History | Purpose::Part { .. } | Purpose::Native if is_update => &prompts.update,
+            Purpose::History | Purpose::Part { .. } | Purpose::Native => &prompts.first,
+        }
     }
 
     pub(super) fn is_last_of_history(&self, purpose: Purpose) -> bool {

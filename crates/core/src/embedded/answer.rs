@@ -1,0 +1,230 @@
+//! What a person said through a tool: answers to questions that the model put to them, and their words where they
+//! turned a call down. Transcripts keep both as results, and they are decisions all the same.
+
+use crate::pattern::compile;
+use crate::{Call, ToolResult};
+use regex::Regex;
+use serde_json::Value;
+use std::sync::LazyLock;
+
+/// Words in the names of tools that put a question to a person.
+static ASKS: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"(?i)ask_?user|user_?input|^question$|ask_?(?:follow|clarif)|elicit"));
+
+/// What harnesses write in front of a person's words where a call was turned down.
+static TURNED_DOWN: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?is)^.{0,240}?(?:the user said|user feedback|reason given|rejected with(?: the)? message):\s*(.+)$",
+    )
+});
+
+/// How a harness that tells answers in words closes its sentence.
+static TAKES_LEAVE: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"(?s)\.?\s*You can now continue with .{0,24}answers in mind\.?\s*$"));
+
+/// Fields by which tools name a question, and an option of it.
+const QUESTION_FIELDS: [&str; 4] = ["question", "prompt", "message", "query"];
+const LABEL_FIELDS: [&str; 3] = ["label", "title", "value"];
+
+/// A longer answer is a document; its beginning says what was chosen.
+const ANSWER_CHARS_MAX: usize = 900;
+
+/// Whether a tool of this name puts questions to a person.
+pub(super) fn asks_person(tool: &str) -> bool {
+    ASKS.is_match(tool)
+}
+
+/// What a person said by this result: each question with its answer, or their words where they turned the call down.
+pub(super) fn answers(call: &Call, result: &ToolResult) -> Vec<String> {
+    let text = result.text();
+    if let Some(words) = turned_down(&text) {
+        return vec![format!("turned down {}: {}", call.name, shorten(words))];
+    }
+    if !asks_person(&call.name) || result.is_error {
+        return Vec::new();
+    }
+    let questions = questions(call);
+    let told: Vec<Option<String>> = answers_in(&text, &questions);
+    let is_found = told.iter().any(Option::is_some);
+    if !is_found {
+        let asked: Vec<&str> = questions.iter().map(|question| question.text.as_str()).collect();
+        return vec![format!("asked \"{}\" → {}", asked.join(" / "), shorten(bare(&text)))];
+    }
+    let pairs = questions.iter().zip(told);
+    pairs.filter_map(|(question, answer)| Some(question.told(&answer?))).collect()
+}
+
+/// A person's words where they turned a call down.
+fn turned_down(text: &str) -> Option<&str> {
+    let is_refusal =
+        text.contains("doesn't want to") || text.contains("rejected") || text.contains("declined");
+    let words = TURNED_DOWN.captures(text).filter(|_| is_refusal)?.get(1)?.as_str().trim();
+    (!words.is_empty()).then_some(words)
+}
+
+/// A question, and the options that went with it.
+struct Question {
+    text: String,
+    id: Option<String>,
+    /// Each label with what it was said to mean.
+    options: Vec<(String, String)>,
+}
+
+impl Question {
+    fn of(value: &Value) -> Option<Self> {
+        let text = |value: &Value, names: &[&str]| {
+            let found = names.iter().find_map(|name| value.get(*name)?.as_str());
+            found.map(str::to_owned)
+        };
+        let option = |option: &Value| match option {
+            Value::String(label) => Some((label.clone(), String::new())),
+            Value::Object(_) => {
+                let meaning = text(option, &["description"]).unwrap_or_default();
+                Some((text(option, &LABEL_FIELDS)?, meaning))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+        };
+        let options = ["options", "choices"].iter().find_map(|name| value.get(*name)?.as_array());
+        Some(Self {
+            text: text(value, &QUESTION_FIELDS)?,
+            id: text(value, &["id"]),
+            options: options.into_iter().flatten().filter_map(option).collect(),
+        })
+    }
+
+    /// Question and answer in one line, with what the chosen option was said to mean.
+    fn told(&self, answer: &str) -> String {
+        let is_chosen = |label: &str| answer == label || answer.split(", ").any(|one| one == label);
+        let chosen = self.options.iter().filter(|(label, meaning)| is_chosen(label) && !meaning.is_empty());
+        let meanings: Vec<&str> = chosen.map(|(_, meaning)| meaning.as_str()).collect();
+        match meanings.is_empty() {
+            true => format!("asked \"{}\" → {}", self.text, shorten(answer)),
+            false => {
+                format!("asked \"{}\" → {} ({})", self.text, shorten(answer), shorten(&meanings.join("; ")))
+            }
+        }
+    }
+}
+
+fn questions(call: &Call) -> Vec<Question> {
+    let Ok(input) = serde_json::from_str::<Value>(&call.input) else { return Vec::new() };
+    let several = input.get("questions").and_then(Value::as_array);
+    match several {
+        Some(several) => several.iter().filter_map(Question::of).collect(),
+        None => Question::of(&input).into_iter().collect(),
+    }
+}
+
+/// The answer to each question, where the result names them apart.
+fn answers_in(text: &str, questions: &[Question]) -> Vec<Option<String>> {
+    if let Ok(value) = serde_json::from_str::<Value>(text) {
+        return questions.iter().map(|question| answer_by_id(&value, question)).collect();
+    }
+    let place = |question: &Question| {
+        let mark = format!("\"{}\"=\"", question.text);
+        text.find(&mark).map(|at| (at, at + mark.len()))
+    };
+    let places: Vec<Option<(usize, usize)>> = questions.iter().map(place).collect();
+    let one = |place: &Option<(usize, usize)>| {
+        let (_, from) = (*place)?;
+        let next = places.iter().flatten().map(|(start, _)| *start).filter(|start| *start > from).min();
+        let answer = TAKES_LEAVE.replace(&text[from..next.unwrap_or(text.len())], "").into_owned();
+        let answer = answer.trim().trim_end_matches(',').trim_end();
+        Some(with_notes(answer).trim_end_matches('"').to_owned())
+    };
+    places.iter().map(one).collect()
+}
+
+/// An answer, with what the person added to it where that says more.
+fn with_notes(answer: &str) -> String {
+    let Some((answer, notes)) = answer.split_once("\" user notes: ") else { return answer.to_owned() };
+    match answer.trim() == notes.trim_end_matches('.').trim() {
+        true => answer.trim().to_owned(),
+        false => format!("{}; {}", answer.trim(), notes.trim()),
+    }
+}
+
+/// The answer under a question's id or text, however deep it stands.
+fn answer_by_id(value: &Value, question: &Question) -> Option<String> {
+    match value {
+        Value::Object(fields) => {
+            let own =
+                question.id.as_ref().and_then(|id| fields.get(id)).or_else(|| fields.get(&question.text));
+            own.map(leaves).or_else(|| fields.values().find_map(|value| answer_by_id(value, question)))
+        }
+        Value::Array(values) => values.iter().find_map(|value| answer_by_id(value, question)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+/// The texts in a value, one after the other.
+fn leaves(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(leaves).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => fields.values().map(leaves).collect::<Vec<_>>().join(", "),
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// What a person said, without what the harness wrote around it.
+fn bare(text: &str) -> &str {
+    let text = text.trim();
+    ["User responded: ", "User selected: ", "User answered: "]
+        .iter()
+        .find_map(|start| text.strip_prefix(start))
+        .unwrap_or(text)
+}
+
+fn shorten(text: &str) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match flat.char_indices().nth(ANSWER_CHARS_MAX) {
+        Some((at, _)) => format!("{} …", &flat[..at]),
+        None => flat,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::answers;
+    use crate::Call;
+
+    fn call(name: &str, input: &str) -> Call {
+        Call { id: "1".into(), name: name.into(), input: input.into(), freeform: false }
+    }
+
+    #[test]
+    fn each_question_stands_with_its_answer_and_what_that_means() {
+        let input = r#"{"questions":[
+            {"question":"Which store?","options":[{"label":"SQLite","description":"one file"},{"label":"Postgres","description":"many"}]},
+            {"question":"Say \"go\"?","options":[]}]}"#;
+        let call = call("AskUserQuestion", input);
+        let said = call.answer(
+            r#"User has answered your questions: "Which store?"="SQLite", "Say "go"?"="not yet, "wait"". You can now continue with the user's answers in mind."#,
+        );
+        let want = [r#"asked "Which store?" → SQLite (one file)"#, r#"asked "Say "go"?" → not yet, "wait"#];
+        assert_eq!(answers(&call, &said), want);
+    }
+
+    #[test]
+    fn answers_by_id_and_single_questions_count_too() {
+        let several = call("request_user_input", r#"{"questions":[{"id":"db","question":"Which one?"}]}"#);
+        let said = several.answer(r#"{"answers":{"db":{"answers":["the second"]}}}"#);
+        assert_eq!(answers(&several, &said), [r#"asked "Which one?" → the second"#]);
+        let single = call("ask_user", r#"{"question":"Ship it?","choices":["yes","no"]}"#);
+        let said = single.answer("User responded: yes");
+        assert_eq!(answers(&single, &said), [r#"asked "Ship it?" → yes"#]);
+    }
+
+    #[test]
+    fn a_call_that_was_turned_down_keeps_the_persons_words() {
+        let call = call("Bash", r#"{"command":"git push"}"#);
+        let said = call.fail(
+            "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to \
+             proceed, the user said:\nonly after the review",
+        );
+        assert_eq!(answers(&call, &said), ["turned down Bash: only after the review"]);
+        assert_eq!(answers(&call, &call.answer("ok")), Vec::<String>::new());
+    }
+}

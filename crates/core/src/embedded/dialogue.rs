@@ -1,0 +1,156 @@
+//! What was said, turn by turn: what a person asked and answered, and with which words the model closed.
+//! How much of it is written is `write`'s.
+
+use super::answer;
+use super::reading::Quote;
+use crate::facts::{Secrets, closing_question};
+use crate::pattern::compile;
+use crate::{Author, Call, CallId, EntryId, Message, Role};
+use regex::Regex;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// One turn, as far as it leaves view.
+#[derive(Default)]
+pub(super) struct Turn {
+    /// What a person asked for; none where a harness opened the turn.
+    pub request: Option<Quote>,
+    /// What they answered, or said to a call, on the way.
+    pub answers: Vec<Quote>,
+    /// The model's last words in it.
+    pub closing: Option<Quote>,
+    /// Whether what a person asked for in it stays in view.
+    is_in_view: bool,
+}
+
+impl Turn {
+    /// Whether a person opened it.
+    pub(super) fn is_persons(&self) -> bool {
+        self.request.is_some() || self.is_in_view
+    }
+}
+
+/// The turns of what leaves view, oldest first.
+#[derive(Default)]
+pub(super) struct Dialogue {
+    pub turns: Vec<Turn>,
+    /// A question of the model nobody has answered.
+    pub question: Option<Quote>,
+    /// Calls whose results may hold a person's words.
+    open: HashMap<CallId, Call>,
+}
+
+/// Spans that a harness puts into what it sends in a person's name.
+static NOTES: LazyLock<Regex> = LazyLock::new(|| {
+    let tags = "system-reminder|local-command-caveat|ide_opened_file|ide_selection|environment_context|user_instructions";
+    let spans: Vec<String> = tags.split('|').map(|tag| format!(r"<{tag}\b[^>]*>.*?(?:</{tag}>|$)")).collect();
+    compile(&format!(r"(?s){}", spans.join("|")))
+});
+
+/// A command of the harness that a person typed, with what they wrote behind it.
+static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"(?s)<command-name>\s*(/?\S+)\s*</command-name>.*?<command-args>\s*(\S.*?)\s*</command-args>")
+});
+
+impl Dialogue {
+    /// A message that leaves view.
+    pub(super) fn leave(&mut self, id: EntryId, message: &Message, secrets: &Secrets) {
+        for call in message.calls() {
+            self.open.insert(call.id.clone(), call.clone());
+        }
+        for result in message.results() {
+            let Some(call) = self.open.remove(&result.call) else { continue };
+            let said = answer::answers(&call, result).into_iter();
+            let quotes = said.map(|text| Quote { id, text: secrets.screen(&text).into_owned() });
+            self.turn().answers.extend(quotes);
+        }
+        let said = secrets.screen(&message.said()).into_owned();
+        match (message.role, message.author) {
+            (Role::User, Author::Person) => self.open_turn(request(id, spoken(&said))),
+            (Role::User, Author::Harness) => {
+                self.open_turn(command(&said).and_then(|text| request(id, text)))
+            }
+            (Role::Assistant, _) if !said.trim().is_empty() => self.close(id, said),
+            (Role::System | Role::User | Role::Assistant | Role::Tool, _) => {}
+        }
+    }
+
+    /// A message that stays in view.
+    pub(super) fn stay(&mut self, message: &Message) {
+        if message.author == Author::Person {
+            self.turns.push(Turn { is_in_view: true, ..Turn::default() });
+            self.question = None;
+        }
+    }
+
+    /// The dialogue of an earlier summary of ours, as it stood there.
+    pub(super) fn recall(&mut self, lines: Vec<Quote>) {
+        lines.into_iter().for_each(|line| self.recall_line(line));
+        // What is read again does not write over it.
+        self.turns.push(Turn::default());
+    }
+
+    fn recall_line(&mut self, line: Quote) {
+        let Quote { id, text } = line;
+        let turn = |rest: &str| Quote { id, text: rest.to_owned() };
+        if let Some(rest) = text.strip_prefix("user: ") {
+            self.turns.push(Turn { request: Some(turn(rest)), ..Turn::default() });
+        } else if let Some(rest) = text.strip_prefix("user, ") {
+            self.turn().answers.push(turn(rest));
+        } else if let Some(rest) = text.strip_prefix("model: ") {
+            let is_open = self.turns.last().is_some_and(|turn| turn.closing.is_none());
+            let closing = Some(turn(rest));
+            match is_open {
+                true => self.turn().closing = closing,
+                false => self.turns.push(Turn { closing, ..Turn::default() }),
+            }
+        }
+    }
+
+    /// What people asked for, oldest first.
+    pub(super) fn requests(&self) -> impl DoubleEndedIterator<Item = &Quote> {
+        self.turns.iter().filter_map(|turn| turn.request.as_ref())
+    }
+
+    fn turn(&mut self) -> &mut Turn {
+        if self.turns.is_empty() {
+            self.turns.push(Turn::default());
+        }
+        self.turns.last_mut().expect("one was pushed")
+    }
+
+    fn open_turn(&mut self, request: Option<Quote>) {
+        if request.is_some() {
+            self.question = None;
+        }
+        let is_blank = self.turns.last().is_some_and(|turn| !turn.is_persons() && turn.closing.is_none());
+        match (is_blank, request) {
+            (true, request @ Some(_)) => self.turn().request = request,
+            (true, None) => {}
+            (false, request) => self.turns.push(Turn { request, ..Turn::default() }),
+        }
+    }
+
+    fn close(&mut self, id: EntryId, said: String) {
+        self.question = closing_question(&said).map(|text| Quote { id, text: text.to_owned() });
+        self.turn().closing = Some(Quote { id, text: said });
+    }
+}
+
+fn request(id: EntryId, text: String) -> Option<Quote> {
+    (!text.trim().is_empty()).then(|| Quote { id, text: text.trim().to_owned() })
+}
+
+/// What a person said, without what a harness put beside it.
+pub(super) fn spoken(said: &str) -> String {
+    match command(said) {
+        Some(command) => command,
+        None => NOTES.replace_all(said, "").into_owned(),
+    }
+}
+
+/// A command with its arguments, as it was typed.
+fn command(said: &str) -> Option<String> {
+    let found = COMMAND.captures(said)?;
+    Some(format!("{} {}", &found[1], &found[2]))
+}

@@ -1,0 +1,199 @@
+//! Sentences of the model's own that say something a successor must know: causes, fixes, choices, what holds, what is
+//! open. They are told apart by the words that mark them, in several languages, and weighed by these alone; facts in
+//! them are weighed by `weight`.
+
+use super::reading::Quote;
+use crate::EntryId;
+use crate::facts::sentences;
+use crate::pattern::compile;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// A sentence of the model's.
+pub(super) struct Statement {
+    /// Where it stands, word for word.
+    pub quote: Quote,
+    /// How much it says, by its marks; the higher the more.
+    pub meaning: f64,
+    /// Bytes of history before it.
+    pub clock: u64,
+}
+
+/// Marks of one kind, and what a sentence that bears one gains by it.
+struct Mark {
+    words: LazyLock<Regex>,
+    weight: f64,
+}
+
+/// Words that stand alone, and parts of words in scripts without spaces.
+fn words(spaced: &str, spaceless: &str) -> Regex {
+    compile(&format!(r"(?i)\b(?:{spaced})\b|{spaceless}"))
+}
+
+static MARKS: [Mark; 6] = [
+    // Causes.
+    Mark {
+        words: LazyLock::new(|| {
+            words(
+                r"because|root cause|due to|caused by|turns? out|culprit|reason|that['’]s why|which is why|stems from|the (?:real |actual |core |underlying )?(?:issue|problem|bug|cause|trick|catch) (?:is|was)|means? that|weil|wegen|ursache|parce que|car|porque|causa",
+                "原因|因为|由于|导致|ため|によって|せいで|때문|원인",
+            )
+        }),
+        weight: 1.0,
+    },
+    // What overcame an error.
+    Mark {
+        words: LazyLock::new(|| {
+            words(
+                r"fix(?:ed|es)?|resolved?|solved|corrected|patched|reverted|works? now|now (?:works?|passes|builds|fails|returns|uses)|no longer|instead of|rather than|replaced|behoben|corrigé|arreglado",
+                "修复|修正|解决|改为|直し|直っ|解消|고쳤|해결|수정",
+            )
+        }),
+        weight: 0.9,
+    },
+    // Choices.
+    Mark {
+        words: LazyLock::new(|| {
+            words(
+                r"decided?|decision|chose|chosen|we(?:['’]ll| will) (?:use|keep|go)|going with|opted|settled on|prefer(?:red|s)?|reject(?:ed)?|ruled out|out of scope|deferred|skip(?:ped)?|won['’]t|deliberate(?:ly)?|by design|trade-?off|recommend(?:ed)?|entschieden|décidé|decidido",
+                "决定|选择|采用|方案|建议|決定|選択|採用|方針|見送|결정|선택|권장",
+            )
+        }),
+        weight: 0.9,
+    },
+    // What was reached.
+    Mark {
+        words: LazyLock::new(|| {
+            words(
+                r"confirmed|verified|pass(?:es|ed|ing)?|green|commit(?:ted)?|push(?:ed)?|merged|shipped|released|complete(?:d)?|implemented|added|created|removed|renamed|updated|refactored|all \d+|done|found|fertig|terminé|listo",
+                "完成|通过|已经|成功|完了|実装|追加|作成|更新|통과|완료|추가|구현",
+            )
+        }),
+        weight: 0.7,
+    },
+    // What is open.
+    Mark {
+        words: LazyLock::new(|| {
+            words(
+                r"next|remaining|remains|left to|still|todo|pending|blocked|needs? to|not yet|haven['’]t|hasn['’]t|follow-?up|once|after that|waiting|unclear|open question|noch|reste|falta",
+                "下一步|剩余|还需|待|尚未|残り|次に|まだ|未|다음|남은|아직",
+            )
+        }),
+        weight: 0.7,
+    },
+    // What to beware of.
+    Mark {
+        words: LazyLock::new(|| {
+            words(
+                r"careful|warning|note|important|caveat|gotcha|beware|must|never|only|risk|limitation|however|but|except|unless|can(?:no|['’])t|doesn['’]t|fails?|failed|missing|broken|wrong|wichtig|attention|ojo",
+                "注意|但是|不过|必须|不能|ただし|しかし|必要|できない|주의|하지만|필요|실패",
+            )
+        }),
+        weight: 0.5,
+    },
+];
+
+/// How sentences begin that only say what is looked at next.
+static ANNOUNCES: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)^(?:(?:ok(?:ay)?|good|great|perfect|now|alright|right|so|and|first|next|then|hmm|wait)\b[,.!:— -]*)*(?:let['’]?s?\b|let me|i['’]ll|i will|i['’]m going to|i need to|i should|i want to|i can see|looking|checking|running|reading|trying|let us|here(?:['’]s| is| are))|^(?:让我|我来|我将|我会|接下来|现在|まず|では|それでは|確認し|이제|먼저)|(?:します|しますね|しましょう|していきます|하겠습니다|할게요)[。.!！]?$",
+    )
+});
+
+/// A shorter sentence says too little, a longer one is a paste.
+const CHARS: std::ops::RangeInclusive<usize> = 24..=420;
+/// Sentences of one line are told together up to this many bytes.
+const UNIT_BYTES_MAX: usize = 400;
+/// So wide a sentence has room for what it is about.
+const FULL_WIDTH: f64 = 90.0;
+/// Scripts without spaces say more in a character.
+const CHARS_MIN_SPACELESS: usize = 10;
+
+/// Calls `found` for each statement in what the model said, code left aside.
+pub(super) fn statements(id: EntryId, said: &str, clock: u64, mut found: impl FnMut(Statement)) {
+    let mut is_code = false;
+    for line in said.lines() {
+        let line = line.trim();
+        if line.starts_with("```") {
+            is_code = !is_code;
+            continue;
+        }
+        if is_code || line.starts_with('#') {
+            continue;
+        }
+        for unit in units(line) {
+            let meaning = meaning_of(unit);
+            if meaning > 0.0 {
+                found(Statement { quote: Quote { id, text: unit.to_owned() }, meaning, clock });
+            }
+        }
+    }
+}
+
+/// How much the sentences of a text say together.
+pub(super) fn meaning_of(text: &str) -> f64 {
+    sentences(text).map(|sentence| meaning(sentence) * fullness(sentence)).sum()
+}
+
+/// A line, since its sentences explain each other; a long one in runs of sentences.
+fn units(line: &str) -> Vec<&str> {
+    let mut units: Vec<(usize, usize)> = Vec::new();
+    for sentence in sentences(line) {
+        let start = sentence.as_ptr() as usize - line.as_ptr() as usize;
+        let end = start + sentence.len();
+        match units.last_mut() {
+            Some(unit) if end - unit.0 <= UNIT_BYTES_MAX => unit.1 = end,
+            Some(_) | None => units.push((start, end)),
+        }
+    }
+    units.into_iter().map(|(start, end)| &line[start..end]).collect()
+}
+
+/// A short sentence says less, whatever its marks.
+fn fullness(sentence: &str) -> f64 {
+    let width: usize = sentence.chars().map(|c| if c.is_ascii() { 1 } else { 3 }).sum();
+    (width as f64 / FULL_WIDTH).min(1.0)
+}
+
+/// How much a sentence says; zero for what announces, what is too short, and what only leads to what follows it.
+pub(super) fn meaning(sentence: &str) -> f64 {
+    let chars = sentence.chars().count();
+    let is_spaceless = sentence.chars().filter(|c| !c.is_ascii()).count() * 3 > chars;
+    let is_short = chars < if is_spaceless { CHARS_MIN_SPACELESS } else { *CHARS.start() };
+    let is_lead = sentence.ends_with([':', '：']);
+    if is_short || chars > *CHARS.end() || is_lead || ANNOUNCES.is_match(sentence) {
+        return 0.0;
+    }
+    let marks = MARKS.iter().filter(|mark| mark.words.is_match(sentence));
+    let marks: f64 = marks.map(|mark| mark.weight).sum();
+    // A question asks; what it is about is in the answer.
+    if sentence.ends_with(['?', '？']) { marks * 0.5 } else { marks + 0.2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::meaning;
+
+    #[test]
+    fn what_explains_says_more_than_what_announces() {
+        let cause =
+            meaning("The login failed because the cookie was set after the redirect; fixed in auth.ts.");
+        let plain = meaning("The folder holds several files of the parser and the lexer.");
+        assert!(cause > plain && plain > 0.0);
+        for idle in [
+            "Let me look at the failing test first.",
+            "Here is what I found:",
+            "Done.",
+            "Now let me run the suite again.",
+        ] {
+            assert!(meaning(idle) == 0.0, "{idle}");
+        }
+    }
+
+    #[test]
+    fn other_languages_have_statements_too() {
+        assert!(meaning("ログインに失敗した原因は、リダイレクト後にクッキーを設定していたため。") > 1.0);
+        assert!(meaning("根本原因是重定向之后才设置 cookie，已修复。") > 1.0);
+        assert_eq!(meaning("让我先看一下失败的测试。"), 0.0);
+    }
+}
