@@ -1,0 +1,66 @@
+//! Windows that are learned from replies that succeeded: one that filled the window, and one to a prompt that was cut
+//! without a word.
+
+use crate::stage::{Speech, Stage, Talk, words};
+use epitome_upstream::{Script, Style};
+use serde_json::{Value, json};
+
+/// What the provider takes, prompt and reply together; no catalog says so.
+const TAKEN: u64 = 8_192;
+
+fn window(session: &Value) -> u64 {
+    session["window"].as_u64().expect("a number")
+}
+
+/// Talks for some turns of about 500 tokens each.
+fn talk_on(talk: &mut Talk, proxy: &crate::stage::Proxy<'_>, turns: std::ops::Range<usize>) {
+    turns.for_each(|turn| talk.say(proxy, &words(turn)));
+}
+
+#[test]
+fn a_reply_that_fills_the_window_teaches_prompt_and_reply_together() {
+    let script = Script { window_tokens: Some(TAKEN), reply_tokens: 6_000, ..Script::default() };
+    let stage = Stage::with(script);
+    let proxy = stage.serve(&[]);
+    let talk = |first: &str| {
+        let mut talk = Talk::new(Speech::Anthropic, "claude-sonnet-4-5").with("x-api-key", "a-clients-key");
+        talk.max_tokens = 6_000;
+        let said: String = (0..8).map(words).collect();
+        talk.messages.push(json!({"role": "user", "content": format!("{first}: {said}")}));
+        talk
+    };
+    let mut filled = talk("one");
+    let (_, reply) = stage.block_on(filled.answer(&proxy));
+    assert_eq!(reply["stop_reason"], "model_context_window_exceeded");
+    let usage = |key: &str| reply["usage"][key].as_u64().expect("a number");
+    let prompt =
+        usage("input_tokens") + usage("cache_read_input_tokens") + usage("cache_creation_input_tokens");
+    assert!((3_000..6_000).contains(&prompt) && prompt + usage("output_tokens") == TAKEN, "{reply}");
+    assert!(
+        stage.told().contains("window was full before the reply ended: it is 8192 tokens"),
+        "{}",
+        stage.told()
+    );
+    // For the conversation itself, and for every other with the model.
+    filled.messages.push(json!({"role": "assistant", "content": "Go on?"}));
+    filled.messages.push(json!({"role": "user", "content": "Yes."}));
+    stage.block_on(filled.answer(&proxy));
+    stage.block_on(talk("two").answer(&proxy));
+    let sessions = proxy.sessions();
+    assert_eq!(sessions.iter().map(window).collect::<Vec<_>>(), [TAKEN, TAKEN]);
+}
+
+#[test]
+fn a_prompt_that_is_cut_without_a_word_is_told_and_never_sent_that_long_again() {
+    let script = Script { window_tokens: Some(TAKEN), overflow_style: Style::Silent, ..Script::default() };
+    let stage = Stage::with(script);
+    let proxy = stage.serve(&[]);
+    let mut talk = Talk::new(Speech::Chat, "some-model-of-ones-own").with("authorization", "Bearer a-key");
+    talk_on(&mut talk, &proxy, 0..40);
+    let told = "the provider reads 8192 tokens and dropped the rest of the prompt without a word; its window is taken to be 8192 from now on";
+    assert_eq!(stage.told().matches(told).count(), 1, "{}", stage.told());
+    assert_eq!(window(&proxy.sessions()[0]), TAKEN);
+    let overflows = stage.report().overflows;
+    assert!((1..=3).contains(&overflows), "{overflows} prompts were cut");
+    assert!(proxy.compactions().iter().any(|record| record["outcome"] == "compacted"));
+}
