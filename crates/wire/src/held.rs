@@ -10,8 +10,11 @@ use std::sync::Arc;
 pub(crate) struct HeldMessages {
     pub(crate) protocol: Protocol,
     /// The pieces of the message that stands in some runs of bytes; none where it is the tool's own.
-    pub(crate) pieces: fn(runs: &[Vec<u8>], part: u32) -> Result<Vec<HeldPiece>, String>,
+    pub(crate) pieces: PiecesFn,
 }
+
+/// Finds the pieces of a message in the bytes of its spans, `part` telling apart several made from the same.
+pub(crate) type PiecesFn = fn(runs: &[Vec<u8>], part: u32) -> Result<Vec<HeldPiece>, String>;
 
 /// A piece of a message that a request has by itself: a block of Anthropic's (or a text for all of them), a message of
 /// Chat Completions, an item of Responses.
