@@ -78,13 +78,19 @@ fn holds_together(before: Option<Role>, after: Option<Role>) -> bool {
 /// The bulk of messages older than the protected part, by what the policy lets pruning touch. Nothing
 /// where all of it together is not worth its price.
 pub(crate) fn prune(job: &Job<'_>, reader: LogReader<'_>) -> Result<Pruning, ArchiveError> {
-    let rules = &job.policy.prune;
     let made = weigh(job, reader, wanted(job, reader)?)?;
     let saved = job.context.tokens().less(made.tokens);
-    if rules.saving_compare.holds(saved, rules.saving_min) {
+    if is_worth(job, saved) {
         return Ok(made);
     }
     Ok(Pruning { edit: Edit::default(), tokens: job.context.tokens() })
+}
+
+/// Whether a pass that saves so much by our count is worth its price, in the tokens that its record tells: the
+/// provider's.
+fn is_worth(job: &Job<'_>, saved: Tokens) -> bool {
+    let rules = &job.policy.prune;
+    rules.saving_compare.holds(job.budget.scale.theirs(saved), rules.saving_min)
 }
 
 /// The same for the newest messages that a compaction keeps, under a policy that prunes with compactions.
@@ -93,8 +99,7 @@ pub(crate) fn prune_tail(
     reader: LogReader<'_>,
     kept: &mut KeepSelection,
 ) -> Result<(), ArchiveError> {
-    let rules = &job.policy.prune;
-    match rules.when {
+    match job.policy.prune.when {
         PruneWhen::Compaction if job.can.forms => {}
         PruneWhen::Compaction | PruneWhen::Never | PruneWhen::ToolRound | PruneWhen::Check => return Ok(()),
     }
@@ -108,7 +113,7 @@ pub(crate) fn prune_tail(
             forms.push((id, form));
         }
     }
-    if rules.saving_compare.holds(saved, rules.saving_min) {
+    if is_worth(job, saved) {
         kept.tokens = kept.tokens.less(saved);
         kept.add_forms(forms);
     }

@@ -47,6 +47,7 @@ mod event;
 mod far_ledger;
 mod ports;
 mod pre_passes;
+mod recorded_calls;
 mod replay;
 mod restore;
 mod session;
@@ -73,6 +74,7 @@ pub use ports::{
     BoxFuture, Clock, FileNow, FrozenClock, Hook, HookRole, Model, Operator, Ports, Restorer, Spawn,
     SummaryModel, TwoCompactors,
 };
+pub use recorded_calls::RecordedCalls;
 pub use replay::{ReplayInput, ReplayedCall, replay};
 pub use session::{AppendedEntry, Phase, Session, SessionOptions, Step};
 pub use speculation::{Background, PreparedCompaction, Speculation};

@@ -5,13 +5,15 @@ use crate::cli::ReadArgs;
 use crate::transcript_store::TranscriptStore;
 use crate::{hint, input};
 use anyhow::{Context as _, Result, anyhow, bail};
-use epitome_core::{Policy, Tokens};
+use epitome_core::{EntryId, Policy, Tokens};
 use epitome_engine::{
-    Assembly, Checkout, Driver, Engine, NoWindow, SessionOptions, WindowChoice, WindowFacts,
+    Assembly, Checkout, Driver, Engine, NoWindow, RecordedCalls, SessionOptions, SharedCalibration,
+    WindowChoice, WindowFacts,
 };
 use epitome_settings::ResolvedPolicy;
 use epitome_tokens::{Catalog, ModelSpec};
 use epitome_wire::{ByteSource, Conversation, FixedParts, Transcript, read};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -108,10 +110,28 @@ impl TranscriptFile {
 
     /// Counter and budget of one conversation, with `fixed` before its history.
     pub fn assembly(&self, fixed: &FixedParts) -> Assembly {
-        let mut assembly = self.assembly.clone();
+        let mut assembly = self.assembly.clone().with_calibration(SharedCalibration::default());
         let tokens = assembly.count_fixed(&fixed.system, &fixed.tools);
         assembly.set_request(tokens, fixed.max_tokens.map(Tokens));
         assembly
+    }
+
+    /// Corrects the counts of `assembly`, made for conversation `number`, by what its provider reported.
+    pub fn calibrate(&self, number: usize, assembly: &Assembly) -> Result<()> {
+        let conversation = self.conversation(number);
+        // What another model's provider counts says nothing of this one's.
+        let is_own = |model: &str| model == assembly.model().id;
+        let replies = conversation.replies.iter().filter(|reply| reply.model.as_deref().is_none_or(is_own));
+        let prompts: HashMap<EntryId, u64> =
+            replies.filter_map(|reply| Some((reply.entry, reply.usage?.prompt))).collect();
+        let calls = RecordedCalls {
+            log: &Arc::new(conversation.log.clone()),
+            sizes: &Arc::new(conversation.sizes.clone()),
+            archive: &conversation.originals,
+            path: &conversation.log.path_of(conversation.leaf),
+            prompts: &prompts,
+        };
+        Ok(calls.teach(assembly)?)
     }
 
     /// Opens a conversation with the engine, to be worked on by whoever `driver` can ask.

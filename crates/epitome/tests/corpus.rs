@@ -78,8 +78,7 @@ impl Case {
         let surveys = parsed(&["inspect", out, "--window", window, "--json"]);
         let number = |value: &Value, key: &str| value[key].as_u64().expect("a number");
         for survey in surveys.as_array().unwrap_or(&vec![surveys.clone()]) {
-            let taken =
-                number(survey, "fixed") + number(survey, "reserve") + number(&survey["context"], "tokens");
+            let taken = number(survey, "request") + number(survey, "reserve");
             assert!(
                 taken <= window.parse().expect("a number"),
                 "{}: {taken} does not fit {window}",

@@ -172,3 +172,33 @@ fn a_line_four_times_as_long_takes_about_four_times_as_long() {
         assert!(long < short * 10, "{format}: {short:?} for 20000 blocks, {long:?} for 80000");
     }
 }
+
+/// So many rounds at most until the times are those of the program: what else the machine does only adds to them.
+const ROUNDS_MAX: usize = 12;
+
+/// Time that grew with the square of the length would be four times as long.
+#[test]
+fn a_line_twice_as_long_goes_through_the_program_in_about_twice_the_time() {
+    for format in [Format::ClaudeCode, Format::Pi, Format::Codex] {
+        // 720 KB and twice as much.
+        let sessions = [9_600, 19_200].map(|count| Session::with(&[unknown_blocks(format, count)]));
+        for args in [
+            &["context", "s.jsonl", "--to", "anthropic"][..],
+            &["context", "s.jsonl", "--to", "openai-responses"],
+            &["compact", "s.jsonl", "--window", "4000000", "-o", "out.jsonl"],
+        ] {
+            let mut least = [Duration::MAX; 2];
+            for _ in 0..ROUNDS_MAX {
+                for (session, least) in sessions.iter().zip(&mut least) {
+                    let begun = Instant::now();
+                    session.run(args);
+                    *least = begun.elapsed().min(*least);
+                }
+                if least[1] < least[0] * 3 {
+                    break;
+                }
+            }
+            assert!(least[1] < least[0] * 3, "{format}, {args:?}: {least:?}");
+        }
+    }
+}

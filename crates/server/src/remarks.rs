@@ -3,6 +3,7 @@
 
 use epitome_core::Record;
 use epitome_engine::Event;
+use epitome_wire::overflow::{OverflowClass, OverflowVerdict, RequestFacts};
 
 /// Remarks, and what was said last.
 #[derive(Debug, Default)]
@@ -46,6 +47,38 @@ pub(crate) fn of_events(events: &[Event]) -> Vec<String> {
         | Event::Flagged { .. } => None,
     });
     told.collect()
+}
+
+/// What a reply that succeeded tells of the provider's window, where that is not what was believed. It has no figure that
+/// changes from one request to the next, so that it is said once.
+pub(crate) fn of_verdict(verdict: &OverflowVerdict, known: &RequestFacts) -> Option<String> {
+    let OverflowVerdict { class, numbers, .. } = verdict;
+    match (class, numbers.window) {
+        (OverflowClass::SilentTruncation, Some(window)) => Some(format!(
+            "the provider reads {window} tokens and dropped the rest of the prompt without a word; its window is taken to be {window} from now on"
+        )),
+        (OverflowClass::SilentTruncation, None) => known.window.map(|window| {
+            format!("the provider took a prompt beyond {window} tokens, the window it is held to have; say the right one in `window.tokens`")
+        }),
+        (OverflowClass::SoftStop, Some(window)) if known.window != Some(window) => {
+            Some(format!("the provider's window was full before the reply ended: it is {window} tokens"))
+        }
+        (
+            OverflowClass::SoftStop
+            | OverflowClass::TokenOverflow
+            | OverflowClass::OutputReserve
+            | OverflowClass::PayloadBytes
+            | OverflowClass::Media
+            | OverflowClass::SizeRate
+            | OverflowClass::Throttle
+            | OverflowClass::Pairing
+            | OverflowClass::ThinkingBinding
+            | OverflowClass::Undecryptable
+            | OverflowClass::Suspect
+            | OverflowClass::Other,
+            _,
+        ) => None,
+    }
 }
 
 /// What a record says of how it came about.

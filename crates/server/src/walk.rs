@@ -10,6 +10,7 @@ use crate::headers;
 use crate::notice::NoticeKind;
 use crate::own_model::{self, CACHE_TIME};
 use crate::reading::{self, Unreadable};
+use crate::remarks;
 use crate::reply::{ReplyListener, Sender};
 use crate::restorer::RequestRestorer;
 use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
@@ -518,9 +519,12 @@ impl ReplyListener for Learner {
             if let Some((leaf, usage)) = self.leaf.zip(lesson.usage) {
                 book.keep_usage(leaf, CallUsage { model: self.endpoint.model.to_string(), usage });
             }
-            lesson
+            let told = lesson.verdict.and_then(|verdict| remarks::of_verdict(&verdict, known));
+            let told = book.remarks.new_ones(told.into_iter().collect());
+            (lesson, told)
         });
-        let Some(Lesson { verdict, usage }) = lesson else { return };
+        let Some((Lesson { verdict, usage }, told)) = lesson else { return };
+        told.into_iter().for_each(|what| self.state.tell(NoticeKind::Remark { session: self.session, what }));
         let now = self.state.settings.clock.now();
         self.state.books.windows(|windows| match verdict {
             Some(verdict) if windows.learn(&self.endpoint, &verdict, now) => {}

@@ -1,7 +1,8 @@
 //! Counts corrected by what the provider reports: in both directions, kept across compactions, and followed by every
 //! decision.
 
-use epitome_core::{Scale, Tokens, Trigger};
+use epitome_core::policy::PruneWhen;
+use epitome_core::{Outcome, Scale, Tokens, Trigger};
 use epitome_engine::FigureSource;
 use epitome_testbed::{Bed, Maker};
 use epitome_tokens::Usage;
@@ -67,4 +68,27 @@ fn one_report_that_is_far_off_changes_next_to_nothing() {
     go_on(&mut bed, 1, 150);
     let scale = bed.session.budget().scale;
     assert!((Scale::SAME..Scale::of(1.05)).contains(&scale), "{scale:?}");
+}
+
+#[test]
+fn a_pass_is_worth_its_price_in_the_tokens_that_its_record_tells() {
+    let is_pruned = |percent| {
+        let maker = Maker::new("default", WINDOW).no_model().set(|settings| {
+            settings.prune.when = PruneWhen::Check;
+            settings.prune.protect = Some("1%".parse().expect("a threshold"));
+            settings.prune.saving_min = Tokens(5_400);
+        });
+        let mut bed = maker.bed();
+        bed.talk(30, 1_000);
+        bed.user("look around");
+        let result = bed.filler(5_000);
+        bed.exchange("bash", "{}", &result);
+        go_on(&mut bed, 25, percent);
+        bed.prepare().is_some_and(|record| matches!(record.outcome, Outcome::Pruned(_)))
+    };
+    assert_eq!(
+        [100, 125].map(is_pruned),
+        [false, true],
+        "5,000 of ours are more than that only where they are 6,000"
+    );
 }

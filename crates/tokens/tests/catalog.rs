@@ -201,3 +201,17 @@ fn every_exact_tokenizer_of_the_catalog_is_built_in() {
         }
     }
 }
+
+#[test]
+fn every_row_says_who_said_so_and_when() {
+    let table = include_str!("../data/models.toml");
+    for row in table.split("[[model]]").skip(1) {
+        let value = |key: &str| {
+            let line = row.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""));
+            line.and_then(|line| line.strip_suffix('"')).unwrap_or_else(|| panic!("no `{key}` in {row}"))
+        };
+        let (source, as_of) = (value("source"), value("as_of"));
+        assert!(as_of.len() == 7 && as_of.as_bytes()[4] == b'-', "{row}");
+        assert!(!source.contains("memory"), "what nobody looked up is to say `unchecked`: {row}");
+    }
+}

@@ -12,6 +12,7 @@ pub(crate) use draft::ConversationDraft;
 pub(crate) use view::{ObjectView, View};
 
 use crate::detect::DetectSample;
+use crate::held::HeldMessages;
 use crate::jsonl::Problems;
 use crate::{ByteSource, Format, Problem, ReadError, Span, Transcript};
 use epitome_core::{Measure, Message};
@@ -26,6 +27,9 @@ const DOCUMENT_BYTES_MAX: u64 = 1 << 30;
 pub(crate) trait Dialect: Sized {
     /// Its name.
     const FORMAT: Format;
+
+    /// The provider's messages in its documents; none where they are in a form of the tool's own.
+    const HOLDS: Option<HeldMessages> = None;
 
     /// Whether a value at the beginning of a file is a document of this format.
     fn is_document(sample: &DetectSample<'_>) -> bool;

@@ -7,6 +7,7 @@
 use crate::boundary::{Boundary, BoundaryUndo, WriteError};
 use crate::detect::DetectSample;
 use crate::document::{self, Dialect};
+use crate::held::HeldMessages;
 use crate::protocol::read::{
     anthropic::Anthropic, openai_chat::OpenaiChat, openai_responses::OpenaiResponses,
 };
@@ -67,6 +68,8 @@ pub struct FormatRow {
     pub(crate) read: ReadFn,
     /// Makes a message again from the bytes it stands in.
     pub(crate) decode: DecodeFn,
+    /// The provider's messages in its lines; none where they are in a form of the tool's own.
+    pub(crate) holds: Option<HeldMessages>,
     /// How its tool goes on from a file we appended a compaction to; none where it is only read.
     pub(crate) resume: Option<ResumeRow>,
 }
@@ -103,6 +106,7 @@ pub const FORMATS: &[FormatRow] = &[
         recognize: claude_code::is_record,
         read: claude_code::read,
         decode: claude_code::decode,
+        holds: Some(HeldMessages { protocol: Protocol::Anthropic, pieces: claude_code::pieces }),
         resume: Some(ResumeRow { append: claude_code::append, undo: claude_code::undo, can: AFTER_ONLY }),
     },
     FormatRow {
@@ -112,6 +116,7 @@ pub const FORMATS: &[FormatRow] = &[
         recognize: codex::is_line,
         read: codex::read,
         decode: codex::decode,
+        holds: Some(HeldMessages { protocol: Protocol::OpenaiResponses, pieces: codex::pieces }),
         resume: Some(ResumeRow { append: codex::append, undo: codex::undo, can: BEFORE_AND_AFTER }),
     },
     FormatRow {
@@ -121,6 +126,7 @@ pub const FORMATS: &[FormatRow] = &[
         recognize: pi::is_entry,
         read: pi::read,
         decode: pi::decode,
+        holds: None,
         resume: Some(ResumeRow { append: pi::append, undo: pi::undo, can: AFTER_ONLY }),
     },
     document_row::<Opencode>("opencode", &["json"]),
@@ -132,6 +138,7 @@ pub const FORMATS: &[FormatRow] = &[
         recognize: copilot_cli::is_event,
         read: copilot_cli::read,
         decode: copilot_cli::decode,
+        holds: None,
         resume: None,
     },
     document_row::<QwenCode>("qwen-code", &["jsonl"]),
@@ -150,6 +157,7 @@ pub const FORMATS: &[FormatRow] = &[
         recognize: native::is_header,
         read: read_native,
         decode: native::decode,
+        holds: None,
         resume: None,
     },
 ];
@@ -163,6 +171,7 @@ const fn document_row<D: Dialect>(name: &'static str, endings: &'static [&'stati
         recognize: D::is_document,
         read: document::read::<D>,
         decode: document::decode::<D>,
+        holds: D::HOLDS,
         resume: None,
     }
 }
@@ -255,6 +264,23 @@ mod tests {
     fn every_protocol_has_its_bodies_in_the_table() {
         let bodies: Vec<Protocol> = FORMATS.iter().filter_map(|row| row.format.protocol()).collect();
         assert_eq!(bodies, Protocol::ALL);
+    }
+
+    /// A new format says here whose messages it holds, and `crates/epitome/tests/held_messages` shows that they stay.
+    #[test]
+    fn each_format_says_whose_messages_it_holds() {
+        let holding = FORMATS.iter().filter_map(|row| Some((row.name, row.holds?.protocol)));
+        let expected = [
+            ("claude-code", Protocol::Anthropic),
+            ("codex", Protocol::OpenaiResponses),
+            ("swe-agent", Protocol::OpenaiChat),
+            ("mini-swe-agent", Protocol::OpenaiChat),
+        ];
+        assert_eq!(holding.collect::<Vec<_>>(), expected);
+        let own = ["pi", "opencode", "gemini-cli", "copilot-cli", "qwen-code", "openhands", "langgraph"];
+        let others = FORMATS.iter().filter(|row| row.holds.is_none() && row.format.protocol().is_none());
+        let others: Vec<&str> = others.map(|row| row.name).filter(|name| *name != "native").collect();
+        assert_eq!(others, own, "these have a form of their own, and native has whatever it wraps");
     }
 
     #[test]

@@ -43,6 +43,7 @@ mod document;
 mod format;
 mod gemini_cli;
 mod gemini_parts;
+mod held;
 mod jsonl;
 mod langgraph;
 mod lines;

@@ -3,12 +3,13 @@
 //! `extra` repeats each reply as the provider sent it; only its usage is taken. The last message, of
 //! the made-up role `exit`, was never sent to a model.
 
-use crate::Format;
 use crate::detect::DetectSample;
 use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
+use crate::held::HeldMessages;
 use crate::protocol::read::chat_usage;
-use crate::protocol::read::openai_chat::{chat_message, is_reply, lift_system};
+use crate::protocol::read::openai_chat::{self, chat_message, is_reply, lift_system};
 use crate::swe_agent::written_by;
+use crate::{Format, Protocol};
 use epitome_core::Message;
 use std::sync::Arc;
 
@@ -17,6 +18,10 @@ pub(crate) struct MiniSweAgent;
 
 impl Dialect for MiniSweAgent {
     const FORMAT: Format = Format::MiniSweAgent;
+    const HOLDS: Option<HeldMessages> = Some(HeldMessages {
+        protocol: Protocol::OpenaiChat,
+        pieces: |runs, _| openai_chat::pieces(runs, &["extra"]),
+    });
 
     fn is_document(sample: &DetectSample<'_>) -> bool {
         is_trajectory(&sample.object)

@@ -3,11 +3,12 @@
 //! Every step of `trajectory` repeats the messages so far, so it is not read. Demonstrations (`is_demo`) show the model
 //! another run: they are the harness's on every side, and no reply of theirs is one of this run.
 
-use crate::Format;
 use crate::detect::{DetectSample, has_role};
 use crate::document::{ConversationDraft, ConversationView, Dialect, Side, View};
+use crate::held::HeldMessages;
 use crate::openhands::Openhands;
-use crate::protocol::read::openai_chat::{chat_message, is_reply, lift_system};
+use crate::protocol::read::openai_chat::{self, chat_message, is_reply, lift_system};
+use crate::{Format, Protocol};
 use epitome_core::{Author, Message, Role};
 use std::sync::Arc;
 
@@ -16,6 +17,10 @@ pub(crate) struct SweAgent;
 
 impl Dialect for SweAgent {
     const FORMAT: Format = Format::SweAgent;
+    const HOLDS: Option<HeldMessages> = Some(HeldMessages {
+        protocol: Protocol::OpenaiChat,
+        pieces: |runs, _| openai_chat::pieces(runs, &ASIDES),
+    });
 
     fn is_document(sample: &DetectSample<'_>) -> bool {
         let is_step = |step: View<'_>| step.at(&["observation"]).is_some() && step.at(&["action"]).is_some();
@@ -54,6 +59,9 @@ impl Dialect for SweAgent {
         Ok(written_by(message, side))
     }
 }
+
+/// What SWE-agent notes of a message for itself, and does not send.
+const ASIDES: [&str; 6] = ["agent", "message_type", "thought", "action", "is_demo", "tags"];
 
 /// The message with its author set by whether it is the task or something the harness added.
 pub(crate) fn written_by(mut message: Message, side: Side) -> Message {

@@ -1,6 +1,7 @@
 //! Request bodies through the program: in their own protocol true to the byte, in another with nothing lost unsaid.
 
 mod cut;
+mod large;
 mod parts;
 
 use epitome_wire::Protocol;

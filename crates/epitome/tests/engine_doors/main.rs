@@ -9,4 +9,5 @@ mod native;
 mod pruning;
 mod replay;
 mod sandbox;
+mod usage;
 mod window;

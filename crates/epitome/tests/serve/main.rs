@@ -10,3 +10,4 @@ mod session_model;
 mod speculation;
 mod stage;
 mod warm_prefix;
+mod windows;

@@ -47,12 +47,16 @@ impl Drop for Proxy<'_> {
 impl Stage {
     /// With a provider that goes by this plan and keeps what it is asked.
     pub(crate) fn new(plan: &str) -> Self {
+        Self::with(Script { plan: plan.parse().expect("a plan"), ..Script::default() })
+    }
+
+    /// With a provider that answers like this in words alone, and keeps what it is asked.
+    pub(crate) fn with(script: Script) -> Self {
         let script = Script {
             summary_markers: MARKERS.map(Into::into).to_vec(),
-            plan: plan.parse().expect("a plan"),
             tool_rounds: 0,
             keep: Keep::Bodies,
-            ..Script::default()
+            ..script
         };
         let runtime = Runtime::new().expect("a runtime can be made");
         let upstream = runtime.block_on(Upstream::start(script)).expect("a port is free");
@@ -205,6 +209,7 @@ pub(crate) struct Talk {
     pub(crate) headers: HeaderMap,
     pub(crate) messages: Vec<Value>,
     pub(crate) system: Option<&'static str>,
+    pub(crate) max_tokens: u64,
 }
 
 impl Talk {
@@ -215,6 +220,7 @@ impl Talk {
             headers: HeaderMap::new(),
             messages: Vec::new(),
             system: None,
+            max_tokens: 400,
         };
         match speech {
             Speech::Anthropic => talk.with("anthropic-version", "2023-06-01"),
@@ -230,7 +236,7 @@ impl Talk {
     }
 
     pub(crate) fn body(&self) -> Value {
-        let mut body = json!({"model": self.model, "max_tokens": 400, "messages": self.messages});
+        let mut body = json!({"model": self.model, "max_tokens": self.max_tokens, "messages": self.messages});
         if let Some(system) = self.system {
             body["system"] = json!(system);
         }

@@ -2,7 +2,11 @@
 
 use super::attachment;
 use super::record::{BlockLine, ImageLine, PartLine, Record, RecordMessage};
+use crate::Protocol;
+use crate::document::View;
+use crate::held::HeldPiece;
 use crate::jsonl::{JsonText, RawList, TextOrBlocks, decoded};
+use crate::protocol::unread_around;
 use crate::unpaired::{UNPAIRED, unpaired};
 use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, ResultPart, Role, ToolResult};
 use serde_json::value::RawValue;
@@ -95,8 +99,11 @@ pub(super) fn is_harness_text(text: &str) -> bool {
     HARNESS_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) || text.starts_with(UNPAIRED)
 }
 
+/// Where a record has what its message says.
+const SAID: &[&str] = &["message", "content"];
+
 fn blocks_of(body: &RecordMessage<'_>, text: &str, unpaired: u32) -> Vec<Block> {
-    let raws = RawList::at(text, &["message", "content"]);
+    let raws = RawList::at(text, SAID);
     let lines = match &body.content {
         TextOrBlocks::Nothing => return Vec::new(),
         TextOrBlocks::Text(said) => return vec![Block::text(&**said)],
@@ -106,15 +113,63 @@ fn blocks_of(body: &RecordMessage<'_>, text: &str, unpaired: u32) -> Vec<Block> 
     let mut results = 0;
     let mut blocks = Vec::with_capacity(lines.len());
     for (at, line) in lines.iter().enumerate() {
-        let is_result = line.kind.as_deref() == Some("tool_result");
-        if is_result && is_unpaired(unpaired, results) {
+        if take_unpaired(line, unpaired, &mut results) {
             blocks.extend(unpaired_blocks(line, || raws.element(at)));
         } else {
             blocks.push(block_of(line, || raws.element(at)));
         }
-        results += u32::from(is_result);
     }
     blocks
+}
+
+/// Whether a block is a result without a call; `results` counts those met.
+fn take_unpaired(line: &BlockLine<'_>, unpaired: u32, results: &mut u32) -> bool {
+    let is_result = line.kind.as_deref() == Some("tool_result");
+    let nth = *results;
+    *results += u32::from(is_result);
+    is_result && is_unpaired(unpaired, nth)
+}
+
+/// The blocks of a message as they stand in its lines. Attachments and prompts that waited are no messages of the
+/// provider's there.
+pub(crate) fn pieces(runs: &[Vec<u8>], unpaired: u32) -> Result<Vec<HeldPiece>, String> {
+    let mut all = Vec::new();
+    for run in runs {
+        let text = decoded(run);
+        let record: Record<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let (None, Some(body)) = (record.attachment, record.message.as_ref()) else { return Ok(Vec::new()) };
+        let mut pieces = pieces_of(body, &text, unpaired);
+        if let Some(first) = pieces.first_mut() {
+            let message = View::parse(&text).ok().and_then(|line| line.at(&["message"]));
+            first.around =
+                message.map(|message| unread_around(Protocol::Anthropic, message)).unwrap_or_default();
+        }
+        all.append(&mut pieces);
+    }
+    Ok(all)
+}
+
+fn pieces_of(body: &RecordMessage<'_>, text: &str, unpaired: u32) -> Vec<HeldPiece> {
+    let raws = RawList::at(text, SAID);
+    let piece = |json: &str, blocks, is_literal| HeldPiece {
+        json: json.to_owned(),
+        blocks,
+        is_literal,
+        around: Vec::new(),
+    };
+    let mut results = 0;
+    match &body.content {
+        TextOrBlocks::Nothing | TextOrBlocks::Other => Vec::new(),
+        TextOrBlocks::Text(said) => vec![piece(raws.whole(), vec![Block::text(&**said)], true)],
+        TextOrBlocks::Blocks(lines) => lines
+            .iter()
+            .enumerate()
+            .map(|(at, line)| match take_unpaired(line, unpaired, &mut results) {
+                true => piece(raws.element(at), unpaired_blocks(line, || raws.element(at)), false),
+                false => piece(raws.element(at), vec![block_of(line, || raws.element(at))], true),
+            })
+            .collect(),
+    }
 }
 
 /// Whether the nth result of a message has no call. Past the mask's width the last bit speaks for all.

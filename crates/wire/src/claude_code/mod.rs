@@ -17,7 +17,7 @@ mod shape;
 mod undo;
 mod write;
 
-pub(crate) use message::decode;
+pub(crate) use message::{decode, pieces};
 pub(crate) use read::{is_record, read};
 pub(crate) use undo::undo;
 pub(crate) use write::append;

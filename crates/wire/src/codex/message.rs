@@ -1,6 +1,7 @@
 //! From the items of a message to the message, and who wrote it.
 
 use super::item::{AgentLetter, ContentPiece, Item, RolloutLine};
+use crate::held::HeldPiece;
 use crate::jsonl::{JsonText, RawList, TextOrBlocks, decoded};
 use crate::protocol::read::{block_of, image_at};
 use crate::unpaired::{UNPAIRED, unpaired};
@@ -91,6 +92,23 @@ pub(crate) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
         }
     }
     whole.ok_or_else(|| "the message stands nowhere".into())
+}
+
+/// The items of a message as they stand in their lines. A letter is none: Codex makes an item of it.
+pub(crate) fn pieces(runs: &[Vec<u8>], part: u32) -> Result<Vec<HeldPiece>, String> {
+    let mut all = Vec::with_capacity(runs.len());
+    for run in runs {
+        let text = decoded(run);
+        let Cow::Borrowed(json) = (if part & BARE == 0 { item_on(&text)? } else { Cow::Borrowed(&*text) })
+        else {
+            return Ok(Vec::new());
+        };
+        let item: Item<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        let is_literal = part & NO_CALL == 0;
+        let blocks = message_of(&item, json, !is_literal).blocks;
+        all.push(HeldPiece { json: json.to_owned(), blocks, is_literal, around: Vec::new() });
+    }
+    Ok(all)
 }
 
 /// The item on a line of the rollout, as it stands there, or as Codex makes it of a letter.

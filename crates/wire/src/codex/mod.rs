@@ -11,6 +11,6 @@ mod read;
 mod rollout;
 mod write;
 
-pub(crate) use message::decode;
+pub(crate) use message::{decode, pieces};
 pub(crate) use read::{is_line, read};
 pub(crate) use write::{append, undo};

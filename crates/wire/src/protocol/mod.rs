@@ -2,6 +2,7 @@
 
 mod decode;
 pub mod encode;
+mod held;
 pub(crate) mod read;
 mod reply;
 mod splice;
@@ -12,6 +13,8 @@ pub use decode::{ElementError, decode, decode_fixed};
 pub use reply::{ModelReply, ReplyUsage, StopReason, reply};
 pub use splice::{ElementPart, ElementPlace, ListSlot, splice};
 pub use write::{WrittenBody, write_body};
+
+pub(crate) use unread::unread_around;
 
 use crate::format::names;
 use serde::{Deserialize, Serialize};

@@ -5,6 +5,8 @@ use super::encode::{EncodeError, Substitute};
 use crate::document::View;
 use crate::{Conversation, FixedParts};
 use epitome_core::{EntryId, MessageView};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Adds what `shown`, read from bodies of `from`, had beside what its messages say, and what the body had beside
 /// them.
@@ -26,24 +28,41 @@ pub(super) fn list(
             }
         }
     }
-    for (at, (message, key)) in found.iter().enumerate() {
-        if !found[..at].iter().rev().take_while(|(other, _)| other == message).any(|(_, other)| other == key)
-        {
-            substitutes.push(Substitute { message: *message, kind: format!("field {key}"), words: None });
+    list_once(found, substitutes);
+    Ok(())
+}
+
+/// Lists each field of a message once.
+pub(super) fn list_once(found: Vec<(Option<EntryId>, String)>, substitutes: &mut Vec<Substitute>) {
+    let mut met = HashSet::new();
+    for (message, key) in found {
+        if met.insert((message, key.clone())) {
+            substitutes.push(Substitute { message, kind: format!("field {key}"), words: None });
         }
     }
-    Ok(())
+}
+
+/// The fields of a message that are no part of what it says, and that nobody reads.
+pub(crate) fn unread_around(from: Protocol, message: View<'_>) -> Vec<Arc<str>> {
+    let mut found = Vec::new();
+    unread(message, element_fields(from, message), &mut |key| found.push(key.into()));
+    found
+}
+
+/// Tells of every field that nobody reads of a piece that stands by itself in a request's list, or in Anthropic's
+/// messages.
+pub(super) fn fields_of_piece(from: Protocol, piece: View<'_>, tell: &mut impl FnMut(&str)) {
+    match from {
+        Protocol::Anthropic => fields_of_block(from, piece, tell),
+        Protocol::OpenaiChat | Protocol::OpenaiResponses => fields_of(from, piece, tell),
+    }
 }
 
 /// Tells of every field of an element that nobody reads.
 fn fields_of(from: Protocol, element: View<'_>, tell: &mut impl FnMut(&str)) {
     unread(element, element_fields(from, element), tell);
     for piece in pieces(element, "content") {
-        let Some(known) = piece_fields(from, piece) else { continue };
-        unread(piece, known, tell);
-        for part in pieces(piece, "content") {
-            unread(part, piece_fields(from, part).unwrap_or_default(), tell);
-        }
+        fields_of_block(from, piece, tell);
     }
     for call in pieces(element, "tool_calls") {
         unread(call, &["id", "type", "function", "custom", "index"], tell);
@@ -56,12 +75,18 @@ fn fields_of(from: Protocol, element: View<'_>, tell: &mut impl FnMut(&str)) {
     }
 }
 
+fn fields_of_block(from: Protocol, block: View<'_>, tell: &mut impl FnMut(&str)) {
+    let Some(known) = piece_fields(from, block) else { return };
+    unread(block, known, tell);
+    for part in pieces(block, "content") {
+        unread(part, piece_fields(from, part).unwrap_or_default(), tell);
+    }
+}
+
 /// What is read of an element; what a reply says about itself is no part of what it says.
 fn element_fields(from: Protocol, element: View<'_>) -> &'static [&'static str] {
     match from {
-        Protocol::Anthropic => {
-            &["role", "content", "type", "id", "model", "usage", "stop_reason", "stop_sequence", "container"]
-        }
+        Protocol::Anthropic => &ANTHROPIC_FIELDS,
         Protocol::OpenaiChat => {
             let is_readable =
                 ["reasoning_content", "reasoning"].iter().any(|key| element.at(&[key]).is_some());
@@ -88,6 +113,21 @@ fn element_fields(from: Protocol, element: View<'_>) -> &'static [&'static str] 
         },
     }
 }
+
+const ANTHROPIC_FIELDS: [&str; 12] = [
+    "role",
+    "content",
+    "type",
+    "id",
+    "model",
+    "usage",
+    "stop_reason",
+    "stop_sequence",
+    "stop_details",
+    "container",
+    "context_management",
+    "diagnostics",
+];
 
 /// Details of reasoning are read where nothing readable stands beside them.
 const CHAT_FIELDS: [&str; 10] = [

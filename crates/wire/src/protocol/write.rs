@@ -1,7 +1,8 @@
 //! A conversation's context as a request body. In the protocol it was read in, the body is spliced from its own
 //! bytes; in another it is encoded, and what that protocol has no place for is listed.
 
-use super::encode::{self, BodyEnd, EncodeError, RequestParts, Substitute};
+use super::encode::{self, BodyEnd, EncodeError, RequestParts, Substitute, WrittenContext};
+use super::held::ShownPieces;
 use super::splice::{ElementPart, ElementPlace, ListSlot, range_in, splice};
 use super::{Protocol, decode_fixed, unread};
 use crate::document::{ObjectView, Side, View};
@@ -27,7 +28,8 @@ pub struct WrittenBody {
 /// are for bodies that name none.
 ///
 /// A message that came in a body of the same protocol and is shown whole is the very bytes it was; so is everything
-/// around the messages.
+/// around the messages. A message that a tool's file holds in the protocol's form keeps its blocks or items as they
+/// are; fields that a body of `to` has not are listed.
 pub fn write_body(
     to: Protocol,
     conversation: &Conversation,
@@ -51,13 +53,23 @@ pub fn write_body(
             return Ok(WrittenBody { bytes, substitutes: Vec::new() });
         }
     }
+    let none = ShownPieces::default();
     let Some(from) = originals.format().protocol() else {
-        return encode::written(to, &parts, &[], shown, BodyEnd::Asked);
+        let Some(holds) = originals.format().row().holds else {
+            let context = WrittenContext { shown, held: &none, end: BodyEnd::Asked };
+            return encode::written(to, &parts, &[], &context);
+        };
+        let held = ShownPieces::find(holds, to, conversation, shown)?;
+        let context = WrittenContext { shown, held: &held, end: BodyEnd::Asked };
+        let mut written = encode::written(to, &parts, &[], &context)?;
+        held.list(holds.protocol, &mut written.substitutes);
+        return Ok(written);
     };
+    let context = WrittenContext { shown, held: &none, end: BodyEnd::AsGiven };
     if from == to {
-        return encode::written(to, &parts, &fixed.rest, shown, BodyEnd::AsGiven);
+        return encode::written(to, &parts, &fixed.rest, &context);
     }
-    let mut written = encode::written(to, &parts, &[], shown, BodyEnd::AsGiven)?;
+    let mut written = encode::written(to, &parts, &[], &context)?;
     unread::list(from, conversation, fixed, shown, &mut written.substitutes)?;
     Ok(written)
 }

@@ -9,10 +9,6 @@ mod content;
 mod openai_chat;
 mod openai_responses;
 
-use anthropic::anthropic;
-use openai_chat::openai_chat;
-use openai_responses::openai_responses;
-
 pub(crate) use content::{IMAGE_TYPES, inline_data, is_base64, is_blank, is_plain_id, is_web_url};
 pub(crate) use openai_responses::{LONE_ITEMS, PAIRED_ITEMS};
 
@@ -39,9 +35,19 @@ impl fmt::Display for Violation {
 /// What is wrong with a body of `protocol`.
 pub fn body(protocol: Protocol, body: &Value) -> Vec<Violation> {
     match protocol {
-        Protocol::Anthropic => anthropic(body),
-        Protocol::OpenaiChat => openai_chat(body),
-        Protocol::OpenaiResponses => openai_responses(body),
+        Protocol::Anthropic => anthropic::anthropic(body),
+        Protocol::OpenaiChat => openai_chat::openai_chat(body),
+        Protocol::OpenaiResponses => openai_responses::openai_responses(body),
+    }
+}
+
+/// Whether `protocol` takes a piece of a message (a block, a message or an item, by protocol), whatever stands around
+/// it.
+pub(crate) fn is_sound(protocol: Protocol, piece: &Value, is_users: bool) -> bool {
+    match protocol {
+        Protocol::Anthropic => anthropic::is_sound(piece, is_users),
+        Protocol::OpenaiChat => openai_chat::is_sound(piece),
+        Protocol::OpenaiResponses => openai_responses::is_sound(piece),
     }
 }
 

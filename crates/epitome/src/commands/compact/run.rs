@@ -75,6 +75,7 @@ impl<'a> CompactRun<'a> {
         };
         let mut open = self.file.open_conversation(number, options, self.ports.driver());
         open.opening.assembly.set_policy(self.policy.clone())?;
+        self.file.calibrate(number, &open.opening.assembly)?;
         Ok(open)
     }
 

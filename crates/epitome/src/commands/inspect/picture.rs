@@ -32,7 +32,7 @@ fn title(survey: &Survey) -> String {
 }
 
 fn write_window(page: &mut Page, survey: &Survey, paint: Paint) {
-    let used = survey.fixed + survey.context.tokens;
+    let used = survey.request;
     let window = survey.window.tokens.0;
     writeln!(
         page,

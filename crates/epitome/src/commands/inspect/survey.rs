@@ -2,7 +2,7 @@
 
 use crate::transcript_file::TranscriptFile;
 use anyhow::Result;
-use epitome_core::{Archive, Context, EntryId, Role, Sizes, Tokens, ledger::Ledger};
+use epitome_core::{Archive, Context, EntryId, Role, Scale, Sizes, Tokens, ledger::Ledger};
 use epitome_engine::{Assembly, Lens, Timeline, WindowChoice};
 use epitome_wire::{Conversation, Format, Problem, ReportedUsage};
 use serde::Serialize;
@@ -25,6 +25,11 @@ pub struct Survey {
     pub history: Share,
     /// What the model sees of it now.
     pub context: Share,
+    /// The same with what stands before it, as the provider counts it by what it reported of the session's calls.
+    pub request: Tokens,
+    /// So many of the provider's tokens for a thousand of ours.
+    #[serde(skip_serializing_if = "Scale::is_same")]
+    pub scale: Scale,
     pub turns: usize,
     pub exchanges: usize,
     pub replies: usize,
@@ -78,6 +83,7 @@ impl Survey {
         let conversation = file.conversation(number);
         let path = conversation.leaf.map(|leaf| conversation.log.path(leaf)).unwrap_or_default();
         let assembly = file.assembly(&conversation.fixed);
+        file.calibrate(number, &assembly)?;
         let walk = PathWalk::along(conversation, &assembly, &path)?;
         let budget = assembly.budget();
         let items = || path.iter().filter_map(|&id| conversation.log.item(id));
@@ -92,6 +98,8 @@ impl Survey {
             reserve: budget.reserve,
             history: share(conversation, path.iter().copied()),
             context: share_in_view(conversation, walk.context()),
+            request: budget.request(walk.context().tokens()),
+            scale: budget.scale,
             turns: items().filter(|item| item.opens_turn()).count(),
             exchanges: items().filter(|item| !item.calls.is_empty()).count(),
             replies: conversation.replies.len(),

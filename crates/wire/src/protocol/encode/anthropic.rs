@@ -12,8 +12,9 @@ use super::piece::{self, PlainPiece, note_text};
 use super::sealed::SealedBlock;
 use super::words::{SubstituteList, is_reasoning};
 use super::{EMPTY_REPLY, EMPTY_RESULT, NO_RESULT, NO_USER_MESSAGE, RequestParts, input, raw, spoken_system};
+use crate::protocol::held::ShownPiece;
 use crate::validate::{is_base64, is_blank};
-use block::{AnthropicBlock, image};
+use block::{AnthropicBlock, AnthropicContent, image};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -45,7 +46,7 @@ pub(super) fn frame<'a>(
 #[derive(Serialize)]
 struct AnthropicMessage<'a> {
     role: &'static str,
-    content: Vec<AnthropicBlock<'a>>,
+    content: AnthropicContent<'a>,
 }
 
 pub(super) fn messages(arranged: &Arrangement<'_>, list: &mut SubstituteList) -> Vec<Box<RawValue>> {
@@ -53,7 +54,7 @@ pub(super) fn messages(arranged: &Arrangement<'_>, list: &mut SubstituteList) ->
     let mut all = vec![raw(&asked(&[], &arranged.opening, list))];
     for step in &arranged.steps {
         let (content, calls) = replied(step, &mut ids, list);
-        all.push(raw(&AnthropicMessage { role: "assistant", content }));
+        all.push(raw(&AnthropicMessage { role: "assistant", content: AnthropicContent::of(content) }));
         all.push(raw(&asked(&calls, &step.after, list)));
     }
     all
@@ -68,11 +69,18 @@ fn asked<'a>(
     let mut content: Vec<AnthropicBlock<'a>> =
         calls.iter().map(|(id, answer)| result_block(id, *answer, &mut pictures, list)).collect();
     content.append(&mut pictures);
-    content.extend(piece::said(said).iter().map(|piece| said_block(piece, server::is_asked, list)));
+    for said in piece::said(said) {
+        match said.kept() {
+            Some(raw) => content.push(AnthropicBlock::raw(raw)),
+            None => {
+                content.extend(said.plain().iter().map(|piece| said_block(piece, server::is_asked, list)))
+            }
+        }
+    }
     if content.is_empty() {
         content.push(AnthropicBlock::text(NO_USER_MESSAGE));
     }
-    AnthropicMessage { role: "user", content }
+    AnthropicMessage { role: "user", content: AnthropicContent::of(content) }
 }
 
 /// A piece as a block; in words where it is one that may not stand here.
@@ -103,6 +111,9 @@ fn result_block<'a>(
     let Some(answer) = answer else {
         return AnthropicBlock::result(id, vec![AnthropicBlock::text(NO_RESULT)], true);
     };
+    if let Some(raw) = answer.held.filter(|_| *answer.result.call.0 == *id).and_then(ShownPiece::keep) {
+        return AnthropicBlock::raw(raw);
+    }
     let is_error = answer.result.is_error;
     let mut content = Vec::new();
     for piece in piece::answered(answer) {
@@ -134,23 +145,36 @@ fn replied<'a>(
     let mut content: Vec<AnthropicBlock<'a>> = Vec::new();
     let mut calls = Vec::new();
     for (at, spoken) in step.reply.iter().enumerate() {
+        let held = step.held.get(&at).copied();
         match spoken {
-            ReplyPiece::Text(text) => content.extend((!is_blank(text)).then(|| AnthropicBlock::text(*text))),
-            ReplyPiece::Thinking { text, signature, redacted } => match thinking(text, *signature, *redacted)
-            {
-                Some(block) => content.push(block),
-                None => list.leave_out(step.id, "thinking"),
-            },
+            ReplyPiece::Text(text) => content.extend(match held.and_then(ShownPiece::keep) {
+                Some(raw) => Some(AnthropicBlock::raw(raw)),
+                None => (!is_blank(text)).then(|| AnthropicBlock::text(*text)),
+            }),
+            ReplyPiece::Thinking { text, signature, redacted } => {
+                let kept = held.and_then(ShownPiece::keep).map(AnthropicBlock::RawThinking);
+                match kept.or_else(|| thinking(text, *signature, *redacted)) {
+                    Some(block) => content.push(block),
+                    None => list.leave_out(step.id, "thinking"),
+                }
+            }
             ReplyPiece::Call(Pair { call, result }) => {
-                let id = ids.give(&call.id.0);
-                content.push(AnthropicBlock::call(&id, ids.name(&call.name), input::object(call)));
+                let (id, name) = (ids.give(&call.id.0), ids.name(&call.name));
+                let is_same = *call.id.0 == *id && *call.name == *name;
+                content.push(match held.filter(|_| is_same).and_then(ShownPiece::keep) {
+                    Some(raw) => AnthropicBlock::raw(raw),
+                    None => AnthropicBlock::call(&id, name, input::object(call)),
+                });
                 calls.push((id, *result));
             }
             ReplyPiece::Opaque(opaque) if is_reasoning(&opaque.kind) => list.leave_out(step.id, &opaque.kind),
-            ReplyPiece::Opaque(opaque) => content.push(match served.remove(&at) {
-                Some(raw) => AnthropicBlock::raw(raw),
-                None => AnthropicBlock::text(list.say(step.id, opaque)),
-            }),
+            ReplyPiece::Opaque(opaque) => {
+                let kept = served.remove(&at).or_else(|| held.and_then(ShownPiece::keep));
+                content.push(match kept {
+                    Some(raw) => AnthropicBlock::raw(raw),
+                    None => AnthropicBlock::text(list.say(step.id, opaque)),
+                });
+            }
         }
     }
     if content.iter().all(AnthropicBlock::is_thinking) {
@@ -164,7 +188,11 @@ fn replied<'a>(
 }
 
 /// Thinking that Anthropic signed, whole; any other is refused.
-fn thinking<'a>(text: &'a str, signature: Option<&'a str>, redacted: bool) -> Option<AnthropicBlock<'a>> {
+pub(super) fn thinking<'a>(
+    text: &'a str,
+    signature: Option<&'a str>,
+    redacted: bool,
+) -> Option<AnthropicBlock<'a>> {
     // Other providers' encrypted reasoning is base64 as well, and always begins with its version.
     let seal = signature.filter(|seal| is_base64(seal) && !seal.starts_with("gAAAA"))?;
     Some(if redacted { AnthropicBlock::redacted(seal) } else { AnthropicBlock::thinking(text, seal) })

@@ -44,6 +44,13 @@ impl Ids {
         }
     }
 
+    /// Whether the next call that its model named `id` would be given that very id.
+    pub(super) fn is_free(&self, id: &str) -> bool {
+        self.naming.fit(self.naming.clean(id)) == id
+            && !self.used.contains(id)
+            && !self.asked.contains_key(id)
+    }
+
     /// Takes an id that cannot be changed; false where it is taken already.
     pub(super) fn claim(&mut self, id: &str) -> bool {
         self.used.insert(id.to_owned())

@@ -16,14 +16,18 @@ mod piece;
 mod rest;
 mod sealed;
 mod single;
+mod taken;
 #[cfg(test)]
 mod tests;
 mod tools;
 mod words;
 
+pub(super) use taken::is_taken;
+
 pub use single::message;
 pub use words::Substitute;
 
+use super::held::ShownPieces;
 use super::{Protocol, WrittenBody};
 use epitome_core::{Author, Block, Message, MessageView, Role};
 use rest::Rest;
@@ -107,7 +111,8 @@ pub fn body_with_rest(
     rest: &[(Arc<str>, Arc<str>)],
     shown: &[MessageView],
 ) -> Result<Vec<u8>, EncodeError> {
-    written(to, parts, rest, shown, BodyEnd::Asked).map(|written| written.bytes)
+    let context = WrittenContext { shown, held: &ShownPieces::default(), end: BodyEnd::Asked };
+    written(to, parts, rest, &context).map(|written| written.bytes)
 }
 
 /// How a body ends.
@@ -119,19 +124,28 @@ pub(super) enum BodyEnd {
     AsGiven,
 }
 
+/// The messages of a body.
+#[derive(Clone, Copy)]
+pub(super) struct WrittenContext<'a> {
+    pub(super) shown: &'a [MessageView],
+    /// What of them a transcript holds in the body's protocol.
+    pub(super) held: &'a ShownPieces,
+    pub(super) end: BodyEnd,
+}
+
 /// The same, with what the protocol has no place for.
 pub(super) fn written(
     to: Protocol,
     parts: &RequestParts<'_>,
     rest: &[(Arc<str>, Arc<str>)],
-    shown: &[MessageView],
-    end: BodyEnd,
+    context: &WrittenContext<'_>,
 ) -> Result<WrittenBody, EncodeError> {
+    let WrittenContext { shown, end, .. } = *context;
     let mut list = SubstituteList::default();
     for tool in tools::foreign(to, parts.tools)? {
         list.leave_out(None, &format!("tool {tool}"));
     }
-    let mut messages = listed_messages(to, parts, shown, &mut list);
+    let mut messages = listed_messages(to, parts, context, &mut list);
     if end == BodyEnd::AsGiven && ends_in_reply(shown) {
         // What stands behind it is what was put there for it to be answered.
         messages.pop();
@@ -173,20 +187,22 @@ pub(super) fn framed(
 ///
 /// The elements for a context that ended before a reply begin the elements for every longer one.
 pub fn messages(to: Protocol, parts: &RequestParts<'_>, shown: &[MessageView]) -> Vec<Box<RawValue>> {
-    listed_messages(to, parts, shown, &mut SubstituteList::default())
+    let context = WrittenContext { shown, held: &ShownPieces::default(), end: BodyEnd::Asked };
+    listed_messages(to, parts, &context, &mut SubstituteList::default())
 }
 
 fn listed_messages(
     to: Protocol,
     parts: &RequestParts<'_>,
-    shown: &[MessageView],
+    context: &WrittenContext<'_>,
     list: &mut SubstituteList,
 ) -> Vec<Box<RawValue>> {
     let nobody = [MessageView {
         id: None,
         message: Message::text(Role::User, Author::Harness, NO_USER_MESSAGE).into(),
     }];
-    let arranged = arrange::arrange(if shown.is_empty() { &nobody } else { shown });
+    let shown = if context.shown.is_empty() { &nobody } else { context.shown };
+    let arranged = arrange::arrange(shown, context.held);
     match to {
         Protocol::Anthropic => anthropic::messages(&arranged, list),
         Protocol::OpenaiChat => openai_chat::messages(parts, &arranged, list),

@@ -5,7 +5,7 @@ use super::arrange::{
     Arrangement, CallResult, CarriedBlock, NamedResult, Pair, ReplyPiece, ReplyTurn, UserPiece,
 };
 use super::ids::{Ids, Naming};
-use super::piece::{self, PlainPiece, note_text};
+use super::piece::{self, PlainPiece, SaidPiece, note_text};
 use super::rest::Rest;
 use super::sealed::SealedBlock;
 use super::words::{SubstituteList, is_reasoning};
@@ -13,6 +13,7 @@ use super::{
     BETWEEN_TEXTS, EMPTY_REPLY, EMPTY_RESULT, NO_RESULT, NO_USER_MESSAGE, RequestParts, input, raw,
     spoken_system,
 };
+use crate::protocol::held::ShownPiece;
 use crate::validate::is_blank;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -114,14 +115,14 @@ pub(super) fn messages(
 ) -> Vec<Box<RawValue>> {
     let mut ids = Ids::new(NAMING);
     let (system, opening) = split_system(parts, &arranged.opening);
-    let mut all: Vec<ChatMessage> = system.into_iter().collect();
+    let mut all: Vec<Box<RawValue>> = system.iter().map(raw).collect();
     all.extend(asked(&[], opening, list));
     for step in &arranged.steps {
         let (reply, calls) = replied(step, &mut ids, list);
         all.push(reply);
         all.extend(asked(&calls, &step.after, list));
     }
-    all.iter().map(raw).collect()
+    all
 }
 
 /// The system message, with the notes that open the conversation, and what comes after them.
@@ -135,7 +136,8 @@ fn split_system<'s, 'a>(
         | UserPiece::Image { .. }
         | UserPiece::Opaque(_)
         | UserPiece::Orphan(_)
-        | UserPiece::Foreign(_) => None,
+        | UserPiece::Foreign(_)
+        | UserPiece::Held { .. } => None,
     });
     let notes: Vec<&str> = notes.collect();
     let spoken = notes.iter().copied().filter(|note| !is_blank(note));
@@ -145,16 +147,24 @@ fn split_system<'s, 'a>(
 }
 
 /// The tool messages, then one user message where there is something to say or nothing else is said.
-fn asked(calls: &[NamedResult<'_>], said: &[UserPiece<'_>], list: &mut SubstituteList) -> Vec<ChatMessage> {
+fn asked(calls: &[NamedResult<'_>], said: &[UserPiece<'_>], list: &mut SubstituteList) -> Vec<Box<RawValue>> {
     let mut parts = Vec::new();
-    let mut all: Vec<ChatMessage> =
+    let mut all: Vec<Box<RawValue>> =
         calls.iter().map(|(id, answer)| tool_message(id, *answer, &mut parts, list)).collect();
-    parts.extend(piece::said(said).iter().map(|piece| part_of(piece, list)));
+    let said = piece::said(said);
+    // User and assistant speak in turn, so a message that is not alone becomes one with its neighbours.
+    if let ([alone], true) = (&said[..], parts.is_empty())
+        && let Some(raw) = alone.kept()
+    {
+        all.push(raw);
+        return all;
+    }
+    parts.extend(said.into_iter().flat_map(SaidPiece::plain).map(|piece| part_of(&piece, list)));
     if parts.is_empty() && all.is_empty() {
         parts.push(ContentPart::text(NO_USER_MESSAGE.to_owned()));
     }
     if !parts.is_empty() {
-        all.push(ChatMessage::User { content: content(parts) });
+        all.push(raw(&ChatMessage::User { content: content(parts) }));
     }
     all
 }
@@ -199,7 +209,11 @@ fn tool_message(
     answer: Option<CallResult<'_>>,
     pictures: &mut Vec<ContentPart>,
     list: &mut SubstituteList,
-) -> ChatMessage {
+) -> Box<RawValue> {
+    let held = answer.filter(|answer| *answer.result.call.0 == *id).and_then(|answer| answer.held);
+    if let Some(raw) = held.and_then(ShownPiece::keep) {
+        return raw;
+    }
     let mut texts: Vec<String> = Vec::new();
     for piece in answer.map(piece::answered).unwrap_or_default() {
         match &piece {
@@ -216,14 +230,30 @@ fn tool_message(
     }
     let empty = if answer.is_some() { EMPTY_RESULT } else { NO_RESULT };
     let content = if texts.is_empty() { empty.to_owned() } else { texts.join("\n") };
-    ChatMessage::Tool { tool_call_id: id.to_owned(), content }
+    raw(&ChatMessage::Tool { tool_call_id: id.to_owned(), content })
+}
+
+/// A reply as it stands in the transcript, where none of its calls has to have another id.
+fn replied_as_held<'a>(step: &ReplyTurn<'a>, ids: &mut Ids) -> Option<(Box<RawValue>, Vec<NamedResult<'a>>)> {
+    let piece = step.held.get(&0).filter(|piece| piece.blocks.len() == step.reply.len())?;
+    let calls: Vec<&Pair<'a>> = step.reply.iter().filter_map(ReplyPiece::as_call).collect();
+    let is_same =
+        |pair: &&Pair<'a>| ids.is_free(&pair.call.id.0) && *ids.name(&pair.call.name) == *pair.call.name;
+    if !calls.iter().all(is_same) {
+        return None;
+    }
+    let answers = calls.iter().map(|pair| (ids.give(&pair.call.id.0), pair.result)).collect();
+    Some((piece.keep()?, answers))
 }
 
 fn replied<'a>(
     step: &ReplyTurn<'a>,
     ids: &mut Ids,
     list: &mut SubstituteList,
-) -> (ChatMessage, Vec<NamedResult<'a>>) {
+) -> (Box<RawValue>, Vec<NamedResult<'a>>) {
+    if let Some(kept) = replied_as_held(step, ids) {
+        return kept;
+    }
     let (mut texts, mut tool_calls, mut answers) = (Vec::new(), Vec::new(), Vec::new());
     for spoken in &step.reply {
         match spoken {
@@ -246,5 +276,5 @@ fn replied<'a>(
         (true, false) => None,
         (true, true) => Some(EMPTY_REPLY.to_owned()),
     };
-    (ChatMessage::Assistant { content, tool_calls }, answers)
+    (raw(&ChatMessage::Assistant { content, tool_calls }), answers)
 }

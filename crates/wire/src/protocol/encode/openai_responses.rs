@@ -12,7 +12,8 @@ use super::{
     BETWEEN_TEXTS, EMPTY_REPLY, EMPTY_RESULT, NO_RESULT, NO_USER_MESSAGE, RequestParts, input, raw,
     spoken_system,
 };
-use crate::validate::is_blank;
+use crate::protocol::held::ShownPiece;
+use crate::validate::{PAIRED_ITEMS, is_blank};
 use carried::Carrier;
 use epitome_core::Call;
 use item::{Item, ItemPart, Output};
@@ -58,18 +59,10 @@ pub(super) fn messages(arranged: &Arrangement<'_>, list: &mut SubstituteList) ->
 /// The outputs, then what the user's side said, each speaker's pieces together.
 fn asked<'a>(outputs: Vec<Item<'a>>, said: &[UserPiece<'a>], carrier: &mut Carrier<'_>) -> Vec<Item<'a>> {
     let mut items = outputs;
-    for piece in &piece::said(said) {
-        match piece {
-            PlainPiece::Text(text) => item::say(&mut items, "user", ItemPart::input(text.to_string())),
-            PlainPiece::Note(note) => item::say(&mut items, "developer", ItemPart::input((*note).to_owned())),
-            PlainPiece::Picture(picture) => item::say(&mut items, "user", ItemPart::image(picture.url())),
-            PlainPiece::Unreadable(id) => {
-                item::say(&mut items, "user", ItemPart::input(carrier.list.say_unreadable(*id)));
-            }
-            PlainPiece::Opaque(carried) => match carrier.compaction(carried.opaque) {
-                Some(item) => items.push(item),
-                None => item::say(&mut items, "user", carrier.part(*carried)),
-            },
+    for said in piece::said(said) {
+        match carrier.keep_said(&said) {
+            Some(item) => items.push(item),
+            None => said.plain().iter().for_each(|piece| ask(piece, &mut items, carrier)),
         }
     }
     if items.is_empty() {
@@ -78,19 +71,47 @@ fn asked<'a>(outputs: Vec<Item<'a>>, said: &[UserPiece<'a>], carrier: &mut Carri
     items
 }
 
+fn ask(piece: &PlainPiece<'_>, items: &mut Vec<Item<'_>>, carrier: &mut Carrier<'_>) {
+    match piece {
+        PlainPiece::Text(text) => item::say(items, "user", ItemPart::input(text.to_string())),
+        PlainPiece::Note(note) => item::say(items, "developer", ItemPart::input((*note).to_owned())),
+        PlainPiece::Picture(picture) => item::say(items, "user", ItemPart::image(picture.url())),
+        PlainPiece::Unreadable(id) => {
+            item::say(items, "user", ItemPart::input(carrier.list.say_unreadable(*id)));
+        }
+        PlainPiece::Opaque(carried) => match carrier.compaction(carried.opaque) {
+            Some(item) => items.push(item),
+            None => item::say(items, "user", carrier.part(*carried)),
+        },
+    }
+}
+
 /// Appends the items of a reply, and gives the outputs that belong right behind it.
 fn replied<'a>(step: &ReplyTurn<'a>, carrier: &mut Carrier<'_>, all: &mut Vec<Item<'a>>) -> Vec<Item<'a>> {
     let mut items = Vec::new();
     let mut outputs = Vec::new();
-    for spoken in &step.reply {
+    let mut kept_to = 0;
+    for (at, spoken) in step.reply.iter().enumerate() {
+        let held = step.held.get(&at).copied();
+        if at < kept_to {
+            continue;
+        }
+        if let Some(piece) = held.filter(|_| !matches!(spoken, ReplyPiece::Call(_)))
+            && let Some(item) = carrier.keep(piece)
+        {
+            items.push(item);
+            kept_to = piece.blocks.end;
+            continue;
+        }
         match spoken {
             ReplyPiece::Text(text) if !is_blank(text) => {
                 item::say(&mut items, "assistant", ItemPart::output((*text).to_owned()));
             }
             ReplyPiece::Call(Pair { call, result }) => {
                 let answer = (carrier.ids.give(&call.id.0), *result);
-                items.push(call_item(call, &answer.0, &carrier.ids));
-                outputs.push(output_item(call, answer, carrier));
+                let (call, output) = exchange(call, held, answer, carrier);
+                items.push(call);
+                outputs.push(output);
             }
             ReplyPiece::Opaque(opaque) => carrier.pass(opaque, step, &mut items, &mut outputs),
             ReplyPiece::Thinking { .. } => carrier.list.leave_out(step.id, "thinking"),
@@ -103,6 +124,30 @@ fn replied<'a>(step: &ReplyTurn<'a>, carrier: &mut Carrier<'_>, all: &mut Vec<It
     }
     all.append(&mut items);
     outputs
+}
+
+/// A call and its output, each as it came where that can be written.
+fn exchange<'a>(
+    call: &'a Call,
+    held: Option<&ShownPiece>,
+    answer: NamedResult<'_>,
+    carrier: &mut Carrier<'_>,
+) -> (Item<'a>, Item<'a>) {
+    let is_same = *call.id.0 == *answer.0 && *call.name == *carrier.ids.name(&call.name);
+    let held_output = answer.1.and_then(|result| result.held).filter(|_| is_same);
+    let own = if call.freeform { "custom_tool_call" } else { "function_call" };
+    let is_paired = |call: &str| {
+        let output = held_output.map(ShownPiece::kind);
+        PAIRED_ITEMS.iter().any(|(made, answered, ..)| *made == call && output == Some(answered))
+    };
+    let held = held.filter(|piece| is_same && (piece.kind() == own || is_paired(piece.kind())));
+    let kept = held.and_then(|piece| Some((piece.kind(), carrier.keep(piece)?)));
+    let (kind, item) = match kept {
+        Some((kind, item)) => (kind, item),
+        None => (own, call_item(call, &answer.0, &carrier.ids)),
+    };
+    let output = held_output.filter(|_| is_paired(kind)).and_then(|piece| carrier.keep(piece));
+    (item, output.unwrap_or_else(|| output_item(call, answer, carrier)))
 }
 
 fn call_item<'a>(call: &'a Call, id: &str, ids: &Ids) -> Item<'a> {

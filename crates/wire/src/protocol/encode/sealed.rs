@@ -29,11 +29,7 @@ impl SealedBlock {
 
     /// Whether the encrypted part is there and was not damaged by redaction.
     pub(super) fn has_intact(&self, field: &str) -> bool {
-        // Encrypted items use the URL alphabet too, and need not be padded.
-        let Some(seal) = self.text(field) else { return false };
-        let standard = seal.trim_end_matches('=').replace('-', "+").replace('_', "/");
-        let padded = standard.len().next_multiple_of(4);
-        is_base64(&format!("{standard:=<padded$}"))
+        self.text(field).is_some_and(is_intact)
     }
 
     /// Cache marks are the sender's to place, and only four fit in a request.
@@ -45,4 +41,11 @@ impl SealedBlock {
         }
         self
     }
+}
+
+/// Whether encrypted data is whole. Encrypted items use the URL alphabet too, and need not be padded.
+pub(super) fn is_intact(seal: &str) -> bool {
+    let standard = seal.trim_end_matches('=').replace('-', "+").replace('_', "/");
+    let padded = standard.len().next_multiple_of(4);
+    is_base64(&format!("{standard:=<padded$}"))
 }

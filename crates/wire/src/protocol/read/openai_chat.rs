@@ -6,9 +6,11 @@ use super::bodies::BodyLayout;
 use super::{author_of, block_of, parts_of};
 use crate::detect::DetectSample;
 use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
+use crate::held::HeldPiece;
 use crate::protocol::ElementError;
 use crate::{FixedParts, Format, Protocol};
 use epitome_core::{Author, Block, Call, CallId, Message, Opaque, Role, ToolResult};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Request bodies, message arrays, or lists of them in OpenAI's chat form.
@@ -102,6 +104,31 @@ pub(crate) fn chat_message(message: &ObjectView<'_>) -> Result<Message, String> 
         None => return Err("it has no `role`".into()),
     };
     Ok(Message { role, author, blocks })
+}
+
+/// A message in chat form as a tool's file holds it, without `asides`, which are the tool's own, and without fields
+/// that say nothing: a few servers take no field they do not know, be it null.
+pub(crate) fn pieces(runs: &[Vec<u8>], asides: &[&str]) -> Result<Vec<HeldPiece>, String> {
+    let run = runs.first().ok_or("it stands nowhere")?;
+    let text = std::str::from_utf8(run).map_err(|error| error.to_string())?;
+    let message = View::parse(text).ok().and_then(View::object).ok_or("it is no object")?;
+    let blocks = chat_message(&message)?.blocks;
+    let says_nothing = |key: &str, json: &str| key != "content" && matches!(json, "null" | "[]");
+    let fields = message.rest(asides).into_iter().filter(|(key, json)| !says_nothing(key, json));
+    let fields: Vec<String> = fields.map(|(key, json)| field(&key, &json)).collect();
+    // Of several results in one message each is written by itself.
+    let is_literal = message.list("tool_call_ids").len() < 2;
+    let json = format!("{{{}}}", fields.join(","));
+    Ok(vec![HeldPiece { json, blocks, is_literal, around: Vec::new() }])
+}
+
+/// A field as it came; SWE-agent lists the one call that a message answers.
+fn field(key: &str, json: &str) -> String {
+    let ids = View::parse(json).ok().filter(|_| key == "tool_call_ids").and_then(View::list);
+    match ids.as_deref() {
+        Some([id]) => format!("\"tool_call_id\":{}", id.json()),
+        Some(_) | None => format!("{}:{json}", json!(key)),
+    }
 }
 
 /// What a reply consists of, its words given.

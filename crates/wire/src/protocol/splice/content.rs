@@ -4,10 +4,11 @@ use super::edit::Edits;
 use crate::document::View;
 use epitome_core::Block;
 use serde_json::json;
+use std::collections::HashSet;
 
 /// What is to become of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(in super::super) enum Fate {
     Keep,
     Replace(Block),
     Drop,
@@ -54,8 +55,9 @@ impl<'e> Content<'e> {
                 self.replace(self.entries[*at], old, new, whole, edits);
             }
         }
-        let is_dropped = |entry: usize| fates.iter().any(|(at, _, fate)| *at == entry && *fate == Fate::Drop);
-        let has_dropped = (0..self.entries.len()).any(is_dropped);
+        let dropped: HashSet<usize> =
+            fates.iter().filter(|(_, _, fate)| *fate == Fate::Drop).map(|(at, ..)| *at).collect();
+        let has_dropped = !dropped.is_empty();
         if !has_dropped && added.is_empty() {
             return;
         }
@@ -65,7 +67,7 @@ impl<'e> Content<'e> {
         let is_list = value.json().starts_with('[');
         match (is_list, has_dropped, added.is_empty()) {
             (true, _, _) => {
-                let stays = |(at, entry): (usize, &View<'e>)| (*entry, !is_dropped(at));
+                let stays = |(at, entry): (usize, &View<'e>)| (*entry, !dropped.contains(&at));
                 let entries: Vec<_> = self.entries.iter().enumerate().map(stays).collect();
                 let added: Vec<String> = added.iter().map(|text| self.text_piece(text, None)).collect();
                 edits.thin(whole, value, &entries, &added, self.empty);
@@ -138,7 +140,7 @@ pub(super) fn quoted(text: &str) -> String {
 ///
 /// A form leaves a block out or puts something shorter in its place, in order; so each of `old` is met by the next
 /// of `new` that can be what it was cut to.
-pub(super) fn fates<'b>(old: &[&Block], new: &'b [Block]) -> (Vec<Fate>, &'b [Block]) {
+pub(in super::super) fn fates<'b>(old: &[&Block], new: &'b [Block]) -> (Vec<Fate>, &'b [Block]) {
     let mut left = new;
     let fate = |block: &&Block| match left.split_first() {
         Some((next, rest)) if next == *block => {

@@ -62,11 +62,12 @@ pub(super) fn cut<'e>(
         decided.extend(sites.into_iter().zip(fates).map(|((at, site), fate)| (at, site, fate)));
         added.extend(left);
     }
+    let mut by_element: Vec<Vec<(&Site<'e>, Fate)>> = layouts.iter().map(|_| Vec::new()).collect();
+    decided.into_iter().for_each(|(at, site, fate)| by_element[at].push((site, fate)));
     let home = layouts.iter().rposition(|layout| !layout.contents.is_empty());
     let mut cut: Vec<Vec<Cow<'e, str>>> = Vec::with_capacity(run.len());
     for (at, (&element, layout)) in run.iter().zip(&layouts).enumerate() {
-        let own: Vec<(&Site<'e>, &Fate)> =
-            decided.iter().filter(|(of, ..)| *of == at).map(|(_, site, fate)| (*site, fate)).collect();
+        let own: Vec<(&Site<'e>, &Fate)> = by_element[at].iter().map(|(site, fate)| (*site, fate)).collect();
         let added: &[&str] = if home == Some(at) { &added } else { &[] };
         cut.push(ElementCut { protocol, element, layout, fates: own }.made(added).into_iter().collect());
     }

@@ -12,6 +12,7 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
+pub(super) use content::fates;
 pub(crate) use edit::range_in;
 
 use super::{Protocol, encode};

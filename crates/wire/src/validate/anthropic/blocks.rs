@@ -14,6 +14,41 @@ pub(super) fn is_server_result(kind: &str) -> bool {
     kind.ends_with("_tool_result") && kind != "mcp_tool_result"
 }
 
+const ASKED_KINDS: &str = "a user message holds text, images, documents and tool results";
+const REPLIED_KINDS: &str = "an assistant message holds text, thinking, calls and server results";
+const PART_KINDS: &str = "a tool_result holds text, images and documents";
+
+/// Whether a block is one the API takes on this side. A kind that we do not know may be newer than we are.
+pub(super) fn is_sound(block: &Value, is_user: bool) -> bool {
+    let mut found = Findings::default();
+    if is_user {
+        check_asked(block, "", &mut found)
+    } else {
+        check_replied(block, "", &mut found)
+    }
+    let is_new = !is_known(type_of(block));
+    found.0.iter().all(|broken| broken.rule == PART_KINDS || is_new)
+}
+
+fn is_known(kind: &str) -> bool {
+    const KINDS: [&str; 13] = [
+        "",
+        "text",
+        "image",
+        "tool_result",
+        "document",
+        "search_result",
+        "container_upload",
+        "tool_reference",
+        "tool_use",
+        "server_tool_use",
+        "mcp_tool_use",
+        "mcp_tool_result",
+        "compaction",
+    ];
+    KINDS.contains(&kind) || is_thinking(kind) || is_server_result(kind)
+}
+
 pub(super) fn check_message(at: usize, message: &Value, found: &mut Findings) {
     let path = format!("messages[{at}].content");
     match message.get("content") {
@@ -42,7 +77,7 @@ fn check_asked(block: &Value, path: &str, found: &mut Findings) {
         "image" => check_image(block, path, found),
         "tool_result" => check_result(block, path, found),
         "document" | "search_result" | "container_upload" => {}
-        _ => found.add(path, "a user message holds text, images, documents and tool results"),
+        _ => found.add(path, ASKED_KINDS),
     }
 }
 
@@ -61,7 +96,7 @@ fn check_replied(block: &Value, path: &str, found: &mut Findings) {
         "tool_use" | "server_tool_use" | "mcp_tool_use" => check_call(block, path, found),
         "mcp_tool_result" | "compaction" | "container_upload" => {}
         kind if is_server_result(kind) => {}
-        _ => found.add(path, "an assistant message holds text, thinking, calls and server results"),
+        _ => found.add(path, REPLIED_KINDS),
     }
 }
 
@@ -104,7 +139,7 @@ fn check_part(part: &Value, is_error: bool, path: &str, found: &mut Findings) {
         "text" => check_text(part, path, found),
         "image" => check_image(part, path, found),
         "document" | "search_result" | "tool_reference" => {}
-        _ => found.add(path, "a tool_result holds text, images and documents"),
+        _ => found.add(path, PART_KINDS),
     }
 }
 

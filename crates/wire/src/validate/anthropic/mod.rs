@@ -25,6 +25,14 @@ pub(super) fn anthropic(body: &Value) -> Vec<Violation> {
     found.0
 }
 
+/// Whether a block, or a text that is all of a message, is one the API takes on this side.
+pub(super) fn is_sound(piece: &Value, is_user: bool) -> bool {
+    match piece {
+        Value::String(text) => !is_blank(text),
+        block => blocks::is_sound(block, is_user),
+    }
+}
+
 fn check_system(body: &Value, found: &mut Findings) {
     match body.get("system") {
         None | Some(Value::String(_)) => {}

@@ -23,6 +23,18 @@ pub(super) fn openai_chat(body: &Value) -> Vec<Violation> {
     found.0
 }
 
+/// Whether a message is one the API takes by itself.
+pub(super) fn is_sound(message: &Value) -> bool {
+    let mut found = Findings::default();
+    match role_of(message) {
+        "user" => check_content(message, "", &mut found),
+        "assistant" => check_reply(message, "", &mut HashSet::new(), &mut found),
+        "tool" => check_result(message, "", &mut found),
+        _ => return false,
+    }
+    found.0.is_empty()
+}
+
 fn check_tool(tool: &Value, path: &str, found: &mut Findings) {
     let is_whole = match type_of(tool) {
         "function" => text_of(&tool["function"], "name").is_some_and(|name| !name.is_empty()),

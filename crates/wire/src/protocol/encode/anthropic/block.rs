@@ -5,12 +5,48 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// A content block: one of ours, or a sealed one as it came.
+/// A content block: one of ours, or one as it came.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(in super::super) enum AnthropicBlock<'a> {
     Own(OwnBlock<'a>),
     Raw(Box<RawValue>),
+    RawThinking(Box<RawValue>),
+}
+
+/// What a message says: blocks, or a text as it came.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(in super::super) enum AnthropicContent<'a> {
+    Text(Box<RawValue>),
+    Blocks(Vec<AnthropicBlock<'a>>),
+}
+
+/// A text block around a text as it came.
+#[derive(Serialize)]
+struct RawText<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a RawValue,
+}
+
+impl<'a> AnthropicContent<'a> {
+    /// A text that was all of a message stays one; among others it is a block.
+    pub(in super::super) fn of(mut blocks: Vec<AnthropicBlock<'a>>) -> Self {
+        if let [AnthropicBlock::Raw(raw)] = &blocks[..]
+            && raw.get().starts_with('"')
+        {
+            return Self::Text(raw.clone());
+        }
+        for block in &mut blocks {
+            if let AnthropicBlock::Raw(raw) = block
+                && raw.get().starts_with('"')
+            {
+                *block = AnthropicBlock::Raw(super::super::raw(&RawText { kind: "text", text: raw }));
+            }
+        }
+        Self::Blocks(blocks)
+    }
 }
 
 #[derive(Serialize)]
@@ -75,7 +111,10 @@ impl<'a> AnthropicBlock<'a> {
     }
 
     pub(in super::super) fn is_thinking(&self) -> bool {
-        matches!(self, Self::Own(OwnBlock::Thinking { .. } | OwnBlock::RedactedThinking { .. }))
+        matches!(
+            self,
+            Self::Own(OwnBlock::Thinking { .. } | OwnBlock::RedactedThinking { .. }) | Self::RawThinking(_)
+        )
     }
 }
 

@@ -34,12 +34,17 @@ fn is_document(sealed: &SealedBlock) -> bool {
 /// The opaque blocks of a reply that can stay, by their place in it.
 pub(super) fn kept(reply: &[ReplyPiece<'_>], ids: &mut Ids) -> HashMap<usize, Box<RawValue>> {
     let sealed: Vec<(usize, SealedBlock)> = reply.iter().enumerate().filter_map(sealed_at).collect();
+    let mut answers: HashMap<&str, Vec<&(usize, SealedBlock)>> = HashMap::new();
+    for answer in &sealed {
+        answers.entry(answer.1.text("tool_use_id").unwrap_or_default()).or_default().push(answer);
+    }
     let mut kept = HashMap::new();
-    for (i, (at, one)) in sealed.iter().enumerate() {
+    for (at, one) in &sealed {
         if one.kind() == "compaction" && one.text("content").is_some_and(|text| !text.is_empty()) {
             kept.insert(*at, one.raw.clone());
         }
-        let answer = sealed[i..].iter().find(|(_, other)| is_pair(one, other));
+        let answers = one.text("id").and_then(|id| answers.get(id)).map_or(&[][..], Vec::as_slice);
+        let answer = answers.iter().find(|(other_at, other)| other_at > at && is_pair(one, other));
         if let Some((answer_at, answer)) = answer
             && one.text("id").is_some_and(|id| ids.claim(id))
         {

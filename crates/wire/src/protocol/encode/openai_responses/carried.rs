@@ -2,9 +2,11 @@
 
 use super::super::arrange::{CarriedBlock, ReplyTurn, UserPiece};
 use super::super::ids::{Ids, Naming};
+use super::super::piece::SaidPiece;
 use super::super::sealed::SealedBlock;
 use super::super::words::{SubstituteList, is_reasoning};
 use super::item::{self, Item, ItemPart};
+use crate::protocol::held::ShownPiece;
 use crate::validate::{LONE_ITEMS, PAIRED_ITEMS};
 use epitome_core::{EntryId, Opaque};
 use std::collections::HashSet;
@@ -19,6 +21,24 @@ pub(super) struct Carrier<'l> {
 impl<'l> Carrier<'l> {
     pub(super) fn new(naming: Naming, list: &'l mut SubstituteList) -> Self {
         Self { ids: Ids::new(naming), list, items: HashSet::new() }
+    }
+
+    /// An item as it stands in the transcript; none where its id is another's already.
+    pub(super) fn keep<'a>(&mut self, piece: &ShownPiece) -> Option<Item<'a>> {
+        let id = piece.value().and_then(|value| value.get("id")?.as_str());
+        if id.is_some_and(|id| !self.items.insert(id.to_owned())) {
+            return None;
+        }
+        let raw = piece.keep()?;
+        Some(if piece.kind() == "reasoning" { Item::Reasoning(raw) } else { Item::Raw(raw) })
+    }
+
+    /// The same of something the user's side said.
+    pub(super) fn keep_said<'a>(&mut self, said: &SaidPiece<'_>) -> Option<Item<'a>> {
+        match said {
+            SaidPiece::Plain(_) => None,
+            SaidPiece::Held { piece, .. } => self.keep(piece),
+        }
     }
 
     /// Passes on an item of a reply: alone, or with its output out of what followed. Else it is said in words, and
@@ -104,7 +124,8 @@ fn sealed_in(said: &UserPiece<'_>) -> Option<SealedBlock> {
         | UserPiece::Note(_)
         | UserPiece::Image { .. }
         | UserPiece::Orphan(_)
-        | UserPiece::Foreign(_) => None,
+        | UserPiece::Foreign(_)
+        | UserPiece::Held { .. } => None,
     }
 }
 
