@@ -145,7 +145,7 @@ impl Driver {
             // What was made elsewhere is not enough here: the compaction to come stands on it.
         }
         let must_ask = check.permission == Permission::Ask;
-        if !must_ask && let Some(mut ready) = session.take_ready(trigger) {
+        if !must_ask && let Some(mut ready) = session.take_ready(trigger)? {
             self.restore(session, &mut ready);
             return self.conclude(session, ready).await.map(Some);
         }
