@@ -252,7 +252,7 @@ impl World {
 
     /// What happened is told, an undo among it, and a compaction once.
     pub(crate) fn hear(&mut self, step: &Step) {
-        let is_told = |of: &EntryId| step.events.iter().any(|event| *event == Event::Undone { of: *of });
+        let is_told = |of: &EntryId| step.events.contains(&Event::Undone { of: *of });
         assert!(self.untold.iter().all(is_told), "seed {}: {:?} were undone unsaid", self.seed, self.untold);
         self.untold.clear();
         let completed = step.events.iter().filter(|event| matches!(event, Event::Completed { .. })).count();

@@ -1,4 +1,4 @@
-//! A simulated world: ten thousand sessions, each from its seed, under any preset, with models that
+//! A simulated world: three thousand sessions, each from its seed, under any preset, with models that
 //! are slow, fail, talk nonsense or never answer, summaries made beforehand that come late or are lost, hooks that
 //! refuse, hang and lie, a provider that counts otherwise than we do, says so rightly, wrongly or not at all and
 //! overflows at any call, and people who take back, go back, change their mind, their model and their policy, stop what
@@ -86,12 +86,12 @@ const SEEN: [&str; 43] = [
 ];
 
 #[test]
-fn the_even_half_of_ten_thousand_sessions_holds() {
+fn the_even_half_of_the_sessions_holds() {
     live_all(0);
 }
 
 #[test]
-fn the_odd_half_of_ten_thousand_sessions_holds() {
+fn the_odd_half_of_the_sessions_holds() {
     live_all(1);
 }
 
