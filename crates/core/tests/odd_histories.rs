@@ -121,8 +121,9 @@ proptest! {
         let Some(record) = session.compact(&asked) else { return Ok(()) };
         let Some(newest) = newest.filter(|id| record.change().is_some_and(|change| change.kept.contains(id))) else { return Ok(()) };
         let said = session.said(newest);
-        let start: String = said.chars().take(16).collect();
-        prop_assert!(session.text().contains(&start), "{} of {}", start, newest);
+        // As the context is written here, joiners and all.
+        let start = format!("{:?}", said.chars().take(16).collect::<String>());
+        prop_assert!(session.text().contains(start.trim_matches('"')), "{} of {}", start, newest);
     }
 
     #[test]
