@@ -176,6 +176,7 @@ impl Context {
         match reader.log.get(id) {
             Some(Entry::Message(item)) => {
                 self.fresh += 1;
+                self.pin_with_exchange(id, item);
                 self.push_slot(Slot::Message { id, form: Form::WHOLE }, Some(item), reader.sizes.total(id));
                 Ok(())
             }
@@ -210,6 +211,17 @@ impl Context {
                 self.show(&edit.forms, reader)
             }
             Some(_) | None => Ok(()),
+        }
+    }
+
+    /// What comes to a pinned exchange is pinned with it: its results, and what a harness appends to them.
+    fn pin_with_exchange(&mut self, id: EntryId, item: &Item) {
+        let called = item.answers.iter().find_map(|call| self.calls.get(call).map(|&at| at as usize));
+        let appended = (item.is_appended() && self.ends_in_exchange).then(|| self.slots.len() - 1);
+        let Some(slot) = called.or(appended).and_then(|at| self.slots.get(at)) else { return };
+        let is_pinned = |id: EntryId| self.pins.binary_search(&id).is_ok();
+        if is_pinned(slot.id()) && !is_pinned(id) {
+            self.pins.push(id);
         }
     }
 
@@ -392,6 +404,17 @@ impl Context {
         self.tokens_between(self.slots.len().saturating_sub(count), self.slots.len())
     }
 
+    /// What this context would take with a compaction that is not in the log yet.
+    pub fn tokens_with(
+        &self,
+        compaction: &Compaction,
+        reader: LogReader<'_>,
+    ) -> Result<Tokens, ArchiveError> {
+        let mut compacted = self.clone();
+        compacted.compact(EntryId(reader.log.len() as u32), compaction, reader)?;
+        Ok(compacted.tokens())
+    }
+
     /// What the slots before each position take; one longer than the slots.
     pub(crate) fn sums(&self) -> &[Tokens] {
         &self.sums
@@ -548,14 +571,35 @@ pub(crate) fn exchanges(log: &Log, path: &[EntryId]) -> Vec<Vec<EntryId>> {
 mod tests {
     use super::{Context, LogReader, Slot};
     use crate::{
-        Author, Compaction, Entry, EntryId, Form, Item, Log, Mark, MemoryArchive, Message, Role, SizeTable,
-        Tail, ZeroMeasure,
+        Author, Block, Call, Compaction, Entry, EntryId, Form, Item, Log, Mark, MemoryArchive, Message, Role,
+        SizeTable, Tail, ToolResult, ZeroMeasure,
     };
 
     fn slots(log: &Log) -> Vec<Slot> {
         let (sizes, archive) = (SizeTable::default(), MemoryArchive::default());
         let reader = LogReader { log, sizes: &sizes, measure: &ZeroMeasure, archive: &archive };
         Context::of(log.newest(), reader).expect("no original is needed").slots().to_vec()
+    }
+
+    #[test]
+    fn a_result_that_comes_after_its_call_was_pinned_is_pinned_with_it() {
+        let call = Call { id: "a".into(), name: "run".into(), input: "{}".into(), freeform: false };
+        let result = ToolResult { call: "a".into(), parts: Vec::new(), is_error: false };
+        let (mut log, sizes, archive) = (Log::default(), SizeTable::default(), MemoryArchive::default());
+        let mut context = Context::default();
+        let mut take = |log: &Log, id| {
+            let reader = LogReader { log, sizes: &sizes, measure: &ZeroMeasure, archive: &archive };
+            context.take(id, reader).expect("all is in memory");
+            (context.pins().to_vec(), Context::of(log.newest(), reader).expect("it is").pins().to_vec())
+        };
+        let says =
+            |role, author, block| Entry::Message(Item::of(&Message { role, author, blocks: vec![block] }));
+        let made = log.push(says(Role::Assistant, Author::Model, Block::Call(call)));
+        take(&log, made);
+        let pin = log.mark(Some(made), Mark::Pin { of: made }).expect("it is on the path");
+        assert_eq!(take(&log, pin), (vec![made], vec![made]));
+        let answered = log.push(says(Role::Tool, Author::Tool, Block::Result(result)));
+        assert_eq!(take(&log, answered), (vec![made, answered], vec![made, answered]));
     }
 
     fn summary(text: &str, tail: Tail) -> Compaction {

@@ -7,7 +7,9 @@
 #[allow(dead_code, unused_imports, reason = "the other tests of it need more")]
 mod world;
 
-use epitome_core::{EntryId, Expressible, Mark, Outcome, Range, Strategy, Tokens, Trigger};
+use epitome_core::{
+    CallId, EntryId, Expressible, Form, Mark, Outcome, Range, Slot, Strategy, Tokens, Trigger,
+};
 use proptest::prelude::{
     ProptestConfig, Strategy as Generate, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
 };
@@ -16,7 +18,7 @@ use std::collections::HashSet;
 use world::{Asked, Others, Session, axes, odd_histories, others};
 
 /// How many properties there are.
-const PROPERTIES: u32 = 6;
+const PROPERTIES: u32 = 8;
 
 /// In all properties together three thousand histories, the same ones each time unless somebody asks for a number.
 #[expect(clippy::disallowed_methods, reason = "whoever runs the tests says how many cases")]
@@ -50,6 +52,36 @@ fn asked() -> impl Generate<Value = Asked> {
 
 fn in_view(session: &Session) -> HashSet<EntryId> {
     session.context.message_slots().map(|(id, ..)| id).collect()
+}
+
+/// What an encoder would have to repair in a context: answers whose call does not stand before them, calls whose answer
+/// stands elsewhere, and messages of which nothing is left.
+fn repairs(session: &Session) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut called: HashSet<CallId> = HashSet::new();
+    let shown = session.shown();
+    for (id, _, message) in &shown {
+        let orphans = message.results().filter(|result| !called.contains(&result.call));
+        found.extend(orphans.map(|result| format!("{id} answers {:?}, which nobody called", result.call)));
+        called.extend(message.calls().map(|call| call.id.clone()));
+        if message.blocks.is_empty() && !session.original(*id).blocks.is_empty() {
+            found.push(format!("nothing is left of {id}"));
+        }
+        if message.role != session.original(*id).role {
+            found.push(format!("{id} is said by another"));
+        }
+    }
+    let place = |id: EntryId| session.context.slots().iter().position(|slot| slot.id() == id);
+    let summary = session.context.slots().iter().position(|slot| matches!(slot, Slot::Summary { .. }));
+    for (call, result) in session.pairs() {
+        let is_torn = match (place(call), place(result)) {
+            (Some(call), Some(result)) => summary.is_some_and(|at| call < at && at < result) || result < call,
+            (None, None) => false,
+            (Some(_), None) | (None, Some(_)) => true,
+        };
+        found.extend(is_torn.then(|| format!("{call} and {result} are apart")));
+    }
+    found
 }
 
 proptest! {
@@ -89,8 +121,28 @@ proptest! {
         let Some(record) = session.compact(&asked) else { return Ok(()) };
         let Some(newest) = newest.filter(|id| record.change().is_some_and(|change| change.kept.contains(id))) else { return Ok(()) };
         let said = session.said(newest);
-        let start: String = said.chars().take(6).collect();
-        prop_assert!(session.text().contains(&start), "{} of {}", start, newest);
+        // As the context is written here, joiners and all.
+        let start = format!("{:?}", said.chars().take(16).collect::<String>());
+        prop_assert!(session.text().contains(start.trim_matches('"')), "{} of {}", start, newest);
+    }
+
+    #[test]
+    fn what_is_shown_whole_is_shown_as_it_was_said(history in odd_histories(), asked in asked()) {
+        let mut session = Session::of(&history);
+        session.compact(&asked);
+        for (id, form, message) in session.shown() {
+            prop_assert!(form != Form::WHOLE || message == session.original(id), "{} has other words", id);
+        }
+    }
+
+    #[test]
+    fn what_is_shown_needs_no_repair(history in odd_histories(), asked in asked()) {
+        let mut session = Session::of(&history);
+        let before = repairs(&session);
+        if session.compact(&asked).is_some() {
+            let new: Vec<String> = repairs(&session).into_iter().filter(|repair| !before.contains(repair)).collect();
+            prop_assert_eq!(new, Vec::<String>::new());
+        }
     }
 
     #[test]

@@ -130,7 +130,7 @@ impl Driver {
             // What was made elsewhere is not enough here: the compaction to come stands on it.
         }
         let must_ask = check.permission == Permission::Ask;
-        if !must_ask && let Some(mut ready) = session.take_ready(trigger) {
+        if !must_ask && let Some(mut ready) = session.take_ready(trigger)? {
             self.restore(session, &mut ready);
             return self.conclude(session, ready).await.map(Some);
         }
@@ -219,10 +219,11 @@ impl Driver {
         let began = self.ports.clock.now();
         announce(session, trigger);
         extend_far_ledger(session)?;
-        let mut untold = std::mem::take(&mut session.state.events);
-        let driven = self.drive(session, trigger, options, &mut untold).await;
-        session.state.events = untold;
-        let mut conclusion = driven?;
+        let mut conclusion = {
+            let mut untold = UntoldEvents::of(session);
+            let UntoldEvents { session, events } = &mut untold;
+            self.drive(session, trigger, options, events).await?
+        };
         self.restore(session, &mut conclusion);
         let took = self.ports.clock.now().saturating_sub(began);
         conclusion.record.duration_ms = took.as_millis() as u64;
@@ -258,18 +259,28 @@ impl Driver {
         if let Some(why) = refusal(session) {
             return Ok(surface(session, why.into()));
         }
+        let record = match reuse_after_overflow(session, over)? {
+            Some(record) => record,
+            None => self.recover_alone(session, over).await?,
+        };
+        // Not before it came to something: whoever gives up waiting has had no recovery.
         session.state.recoveries += 1;
-        if let Some(record) = reuse_after_overflow(session, over)? {
-            return Ok(Recovery::Retry(Box::new(session.step(Some(record)))));
-        }
-        let asking = if session.breaker().is_open() { AskScope::Nobody } else { AskScope::Everybody };
-        let circumstances = Circumstances { over, is_passed: true, ..Circumstances::default() };
-        let options = CompactOptions { circumstances, asking, ..CompactOptions::default() };
-        let record = self.carry_out(session, Trigger::Overflow, options).await?;
         match record.outcome.why() {
             None => Ok(Recovery::Retry(Box::new(session.step(Some(record))))),
             Some(why) => Ok(Recovery::Surface { why, step: Box::new(session.step(Some(record))) }),
         }
+    }
+
+    /// A compaction of its own for a request that the provider refused.
+    async fn recover_alone(
+        &self,
+        session: &mut Session,
+        over: Option<Tokens>,
+    ) -> Result<Arc<Record>, EngineError> {
+        let asking = if session.breaker().is_open() { AskScope::Nobody } else { AskScope::Everybody };
+        let circumstances = Circumstances { over, is_passed: true, ..Circumstances::default() };
+        let options = CompactOptions { circumstances, asking, ..CompactOptions::default() };
+        self.carry_out(session, Trigger::Overflow, options).await
     }
 
     /// A turn has ended. After a good one a look is taken, and what was asked for during it is done;
@@ -307,6 +318,26 @@ impl<'s> PhaseGuard<'s> {
 impl Drop for PhaseGuard<'_> {
     fn drop(&mut self) {
         self.session.state.phase = self.before;
+    }
+}
+
+/// What happened in a session and was not told yet, while somebody is asked. However that ends, given up too, what nobody
+/// was told goes back to the session.
+struct UntoldEvents<'s> {
+    session: &'s mut Session,
+    events: Vec<Event>,
+}
+
+impl<'s> UntoldEvents<'s> {
+    fn of(session: &'s mut Session) -> Self {
+        let events = std::mem::take(&mut session.state.events);
+        Self { session, events }
+    }
+}
+
+impl Drop for UntoldEvents<'_> {
+    fn drop(&mut self) {
+        self.session.state.events = std::mem::take(&mut self.events);
     }
 }
 

@@ -8,6 +8,7 @@ pub use background::Background;
 
 use crate::assembly::speculation_lead;
 use crate::driver::{CompactOptions, Driver, announce, extend_far_ledger};
+use crate::error::EngineError;
 use crate::event::Event;
 use crate::session::Session;
 use epitome_core::policy::TriggerMode;
@@ -40,8 +41,6 @@ pub struct PreparedCompaction {
     binding: PrefixBinding,
     /// Whether someone has waited for it: then it is used if it fits at all, or they would wait twice.
     is_awaited: bool,
-    /// What is left of the history up to where it is bound.
-    history_after: Tokens,
     compaction: Box<Compaction>,
     record: Box<Record>,
 }
@@ -173,32 +172,38 @@ impl Session {
         self.state.events.push(Event::Speculated { fate: fate.into() });
     }
 
-    /// Lets go what was made beforehand of a context that has been rebuilt since.
+    /// Lets go what was made beforehand of a context that has been rebuilt since, and says so.
     pub(crate) fn drop_outdated(&mut self) {
-        let is_bound = self.state.ready.as_ref().is_some_and(|ready| self.is_bound_to(ready.binding));
-        self.state.ready = self.state.ready.take().filter(|_| is_bound);
+        let is_moved = |ready: &Arc<PreparedCompaction>| !self.is_bound_to(ready.binding);
+        if self.state.ready.as_ref().is_some_and(is_moved) {
+            self.state.ready = None;
+            self.waste(MOVED);
+        }
     }
 
     /// What is ready to be swapped in, where it makes enough room. Takes no time.
-    pub(crate) fn take_ready(&mut self, trigger: Trigger) -> Option<Conclusion> {
-        let ready = self.state.ready.take()?;
+    pub(crate) fn take_ready(&mut self, trigger: Trigger) -> Result<Option<Conclusion>, EngineError> {
+        let Some(ready) = self.state.ready.take() else { return Ok(None) };
         if !self.is_bound_to(ready.binding) {
             self.waste(MOVED);
-            return None;
+            return Ok(None);
         }
-        let since = self.history()[ready.binding.messages..].to_vec();
+        let PreparedCompaction { binding, is_awaited, mut compaction, mut record } =
+            Arc::unwrap_or_clone(ready);
+        let since = self.history()[binding.messages..].to_vec();
+        compaction.forms.retain(|&(id, _)| id <= binding.newest);
+        compaction.forms.extend(self.forms_without_thinking(&since));
+        stretch(&mut compaction.tail, &since);
         let budget = self.budget();
-        let history_after = ready.history_after + self.tokens_since(ready.binding);
-        let is_due = !ready.is_awaited && budget.is_due(history_after, self.policy());
+        // Counted as it will be shown: what was said since loses its thinking, and what was cut for it may be whole.
+        let history_after = self.context().tokens_with(&compaction, self.timeline().reader(self.lens()))?;
+        let is_due = !is_awaited && budget.is_due(history_after, self.policy());
         if is_due || !budget.fits(history_after) {
             self.waste(OUTGROWN);
-            return None;
+            return Ok(None);
         }
-        let forms = self.forms_without_thinking(&since);
-        let PreparedCompaction { binding, mut compaction, mut record, .. } = Arc::unwrap_or_clone(ready);
-        compaction.forms.retain(|&(id, _)| id <= binding.newest);
-        compaction.forms.extend(forms);
         (record.trigger, record.source) = (trigger, trigger.kind().source);
+        (record.budget, record.count_method) = (budget, self.assembly().count_method().clone());
         record.tokens_before = budget.request(self.context().tokens());
         record.tokens_after = budget.request(history_after);
         if let Some(change) = record.change_mut() {
@@ -207,7 +212,7 @@ impl Session {
         }
         announce(self, trigger);
         self.state.events.push(Event::Speculated { fate: "swapped in".into() });
-        Some(Conclusion { effect: Effect::Compact(compaction), record })
+        Ok(Some(Conclusion { effect: Effect::Compact(compaction), record }))
     }
 
     /// Replies of `since` without their thinking, as a tail has them: its seals are bound to the prefix
@@ -239,18 +244,19 @@ impl Speculation {
             // Where no summary was to be had yet, there is time to try again.
             Effect::Compact(compaction) if compaction.summary.is_some() && is_written(&driven.record) => {
                 let binding = self.copy.binding_of(&compaction)?;
-                let after = self.copy.budget().history_in(driven.record.tokens_after);
-                let history_after = after.less(self.copy.tokens_since(binding));
-                Some(PreparedCompaction {
-                    binding,
-                    is_awaited: false,
-                    history_after,
-                    compaction,
-                    record: driven.record,
-                })
+                Some(PreparedCompaction { binding, is_awaited: false, compaction, record: driven.record })
             }
             Effect::Compact(_) | Effect::Edit(_) | Effect::Nothing => None,
         }
+    }
+}
+
+/// Lets a tail that names its messages reach over what was said since; the others do by themselves.
+fn stretch(tail: &mut Tail, since: &[EntryId]) {
+    match tail {
+        Tail::Nothing => *tail = Tail::These(since.to_vec()),
+        Tail::These(ids) => ids.extend(since),
+        Tail::From(_) | Tail::After { .. } => {}
     }
 }
 

@@ -3,8 +3,8 @@
 //! known of the moment.
 
 use epitome_core::policy::{
-    Clip, FileList, Input, LastResort, Markers, Notice, Oversize, Pictures, Previous, PruneWhen, Split,
-    Verify,
+    AlwaysKeep, Clip, Compare, FileList, Input, LastResort, Markers, Notice, OutputCount, Oversize, Pictures,
+    Previous, PruneRule, PruneWhen, Resume, Split, SummaryRule, TargetOf, Threshold, TriggerRule, Verify,
 };
 use epitome_core::{Circumstances, EntryId, Range, Settings, Tokens, Trigger};
 use proptest::prelude::{Just, Strategy as Generate, any, prop, prop_oneof};
@@ -32,7 +32,7 @@ pub(crate) fn axes() -> impl Generate<Value = Axes> {
         },
     );
     let trigger = prop::sample::select(Trigger::ALL.to_vec());
-    (prop::collection::vec(any::<u8>(), 24), range, circumstances, trigger).prop_map(
+    (prop::collection::vec(any::<u8>(), 64), range, circumstances, trigger).prop_map(
         |(throws, range, circumstances, trigger)| Axes {
             throws,
             range,
@@ -50,7 +50,7 @@ impl Axes {
         }
         let mut throws = self.throws.iter().copied().cycle();
         let mut pick = |of: u8| throws.next().unwrap_or_default() % of;
-        let (summary, rebuild, prune) = (&mut settings.summary, &mut settings.rebuild, &mut settings.prune);
+        let (summary, rebuild) = (&mut settings.summary, &mut settings.rebuild);
         summary.input = [Input::Text, Input::Messages, Input::Prefix][usize::from(pick(3))];
         summary.oversize = match pick(4) {
             0 => Oversize::Send,
@@ -70,6 +70,7 @@ impl Axes {
         summary.retries = u32::from(pick(3));
         summary.shrink_keep = pick(2) == 0;
         summary.else_embedded = pick(2) == 0;
+        turn_bounds(summary, &mut pick);
         settings.guard.last = if pick(2) == 0 { LastResort::Drop } else { LastResort::Abandon };
         settings.guard.calls_max = 5 + u32::from(pick(8));
         settings.keep.within_turn = pick(2) == 0;
@@ -79,8 +80,15 @@ impl Axes {
         rebuild.facts = pick(2) == 0;
         rebuild.files = [FileList::None, FileList::Lists, FileList::Tree][usize::from(pick(3))];
         rebuild.verify = if pick(2) == 0 { Verify::Repair } else { Verify::Report };
-        prune.when = if pick(2) == 0 { PruneWhen::Compaction } else { PruneWhen::Never };
-        prune.notice = [Notice::Pointer, Notice::Pruned, Notice::Truncated][usize::from(pick(3))];
+        rebuild.resume = [Resume::Continue, Resume::Ask, Resume::Wait][usize::from(pick(3))];
+        settings.guard.hook_tokens_max = Tokens(u64::from(pick(4)) * 500);
+        settings.guard.hooks_on_prune = pick(2) == 0;
+        settings.trim.enabled = pick(2) == 0;
+        // What is always kept is what the properties ask for; more of it may be.
+        settings.keep.always.extend((pick(4) == 0).then_some(AlwaysKeep::Input));
+        settings.keep.matching = if pick(4) == 0 { vec!["Never touch".into()] } else { Vec::new() };
+        turn_pruning(&mut settings.prune, &mut pick);
+        turn_trigger(&mut settings.trigger, &mut pick);
     }
 
     /// Which part is meant, where one was named that is in view.
@@ -100,4 +108,44 @@ impl Axes {
     pub(crate) fn circumstances(&self) -> Circumstances {
         self.circumstances
     }
+}
+
+/// What a model may take and say.
+fn turn_bounds(summary: &mut SummaryRule, pick: &mut impl FnMut(u8) -> u8) {
+    summary.span_messages = [None, Some(1), Some(8)][usize::from(pick(3))];
+    summary.output_max = [None, Some(Tokens(50)), Some(Tokens(2_000))][usize::from(pick(3))];
+    summary.prefix_output_max = [None, Some(Tokens(100))][usize::from(pick(2))];
+    summary.size_min = [None, Some(Tokens(5)), Some(Tokens(200))][usize::from(pick(3))];
+    summary.shrink_keep_max = [None, Some(0), Some(2)][usize::from(pick(3))];
+    summary.shrink_results = [vec![], vec![1_000, 200], vec![10]][usize::from(pick(3))].clone();
+}
+
+/// What of older messages may be shown shorter, and what is left alone.
+fn turn_pruning(prune: &mut PruneRule, pick: &mut impl FnMut(u8) -> u8) {
+    prune.when = if pick(2) == 0 { PruneWhen::Compaction } else { PruneWhen::Never };
+    prune.notice = [Notice::Pointer, Notice::Pruned, Notice::Truncated][usize::from(pick(3))];
+    prune.protect =
+        [None, Some(Threshold::Share(1_000)), Some(Threshold::Share(6_000))][usize::from(pick(3))];
+    prune.protect_results = [None, Some(Tokens::ZERO), Some(Tokens(300))][usize::from(pick(3))];
+    prune.saving_min = Tokens(u64::from(pick(3)) * 100);
+    prune.saving_compare = if pick(2) == 0 { Compare::Reached } else { Compare::Passed };
+    prune.tools_kept = if pick(3) == 0 { vec!["run".into()] } else { Vec::new() };
+    (prune.results, prune.arguments, prune.thinking) = (pick(4) > 0, pick(4) > 0, pick(4) > 0);
+    (prune.images, prune.superseded_reads, prune.errors_kept) = (pick(4) > 0, pick(4) > 0, pick(4) == 0);
+    prune.cache_tokens_max = [None, Some(Tokens(400))][usize::from(pick(2))];
+    prune.cache_cold_minutes = [None, Some(60)][usize::from(pick(2))];
+}
+
+/// What a history is compacted to, and how the answer's room counts.
+fn turn_trigger(trigger: &mut TriggerRule, pick: &mut impl FnMut(u8) -> u8) {
+    trigger.compare = if pick(2) == 0 { Compare::Reached } else { Compare::Passed };
+    trigger.output = match pick(4) {
+        0 => OutputCount::None,
+        1 => OutputCount::Reserved,
+        2 => OutputCount::Capped(Tokens(100)),
+        _ => OutputCount::Room,
+    };
+    trigger.target_of = if pick(2) == 0 { TargetOf::Free } else { TargetOf::Request };
+    trigger.at = [Threshold::Share(8_000), Threshold::Share(5_000), Threshold::Remaining(Tokens(500))]
+        [usize::from(pick(3))];
 }

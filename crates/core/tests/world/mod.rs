@@ -9,7 +9,7 @@ pub(crate) use acts::{Act, Oddity, Order, histories, odd_histories};
 pub(crate) use axes::{Axes, axes};
 use epitome_core::{
     Archive, ArchiveError, Author, Block, Budget, Call, CallId, Compaction, Conclusion, Context, Effect,
-    Entry, EntryId, Expressible, FarHistory, Image, Item, Job, LogReader, Mark, Measure, MemoryArchive,
+    Entry, EntryId, Expressible, FarHistory, Form, Image, Item, Job, LogReader, Mark, Measure, MemoryArchive,
     Message, Next, Opaque, Plan, PlanDraft, Policy, Prompts, Record, ResultPart, Role, Settings, SizeTable,
     Slot, Strategy, Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
 };
@@ -408,6 +408,20 @@ impl Session {
             made.extend(message.calls().map(|call| (call.id.clone(), id)));
         }
         pairs
+    }
+
+    /// Every message in view, with its form and as the model sees it.
+    pub(crate) fn shown(&self) -> Vec<(EntryId, Form, Arc<Message>)> {
+        let shown = self.context.shown(self.reader()).expect("all is in memory");
+        let form =
+            |id| self.context.message_slots().find(|(shown, ..)| *shown == id).map(|(_, form, _)| form);
+        let messages = shown.into_iter().filter_map(|view| Some((view.id?, form(view.id?)?, view.message)));
+        messages.collect()
+    }
+
+    /// A message as it was said.
+    pub(crate) fn original(&self, id: EntryId) -> Arc<Message> {
+        self.archive.message(id).expect("all is in memory")
     }
 
     /// What a message says.

@@ -99,10 +99,10 @@ impl Others {
         Fates { left: self.fates.clone() }
     }
 
-    /// Where parts are folded to fit, what a model is shown fits its window. Windows that do not even hold what stands
-    /// around the messages are nobody's.
+    /// Unless the policy sends whatever there is, what a model is shown fits its window. Windows that do not even hold what
+    /// stands around the messages are nobody's.
     pub(crate) fn check_sizes(&self, requests: &[SummaryRequest], policy: &Policy) {
-        let is_bounded = policy.summary.oversize == Oversize::Fold && self.summarizer_window >= WINDOW_MIN;
+        let is_bounded = policy.summary.oversize != Oversize::Send && self.summarizer_window >= WINDOW_MIN;
         for request in requests.iter().filter(|_| is_bounded) {
             let tokens = match &request.body {
                 SummaryInput::Text(text) => Gauge.text(text),

@@ -1,9 +1,9 @@
 //! What always holds, whatever happens.
 
 use crate::World;
-use epitome_core::{EntryId, Mark, Outcome, Record, Slot, Tokens, Trigger};
+use epitome_core::{Block, CallId, EntryId, Form, Item, Mark, Outcome, Record, Slot, Tokens, Trigger};
 use epitome_engine::{Check, Session, Step};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What a policy may ask of a model for one compaction, at the very most.
 const CALLS_MAX: u32 = 64;
@@ -52,13 +52,15 @@ fn since_a_restart(trigger: Trigger) -> Trigger {
 }
 
 impl World {
-    /// The context derived from scratch is the one grown, each message is in view or told of, and each
-    /// exchange whole.
-    pub(crate) fn check(&self) {
-        let seed = self.seed;
-        let session = &self.bed.session;
-        let (derived, grown) = (View::of(&self.bed.reopened()), View::of(session));
-        assert!(derived == grown, "seed {seed}: derived, not grown:{}", difference(&derived, &grown));
+    /// The context derived from scratch is the one grown.
+    pub(crate) fn check_derived(&self) {
+        let (derived, grown) = (View::of(&self.bed.reopened()), View::of(&self.bed.session));
+        assert!(derived == grown, "seed {}: derived, not grown:{}", self.seed, difference(&derived, &grown));
+    }
+
+    /// Each message is in view or told of, each exchange whole, and what is shown can be sent.
+    pub(crate) fn check_shown(&self) {
+        let (seed, session) = (self.seed, &self.bed.session);
         let view: HashSet<EntryId> = self.bed.in_view().into_iter().collect();
         let told = told(session);
         for id in session.history() {
@@ -66,11 +68,44 @@ impl World {
         }
         let pins = session.context().pins();
         assert!(pins.iter().all(|pin| view.contains(pin)), "seed {seed}: of {pins:?} some are hidden");
-        let mut calls = HashSet::new();
-        for id in self.bed.in_view() {
-            let item = session.log().item(id).expect("it is a message");
-            calls.extend(item.calls.iter().cloned());
-            assert!(item.answers.iter().all(|call| calls.contains(call)), "seed {seed}: {id} has no call");
+        for (call, result) in pairs(session) {
+            let is_whole = view.contains(&call) == view.contains(&result);
+            assert!(is_whole, "seed {seed}: of {call} and {result} one is shown");
+        }
+        self.check_words();
+    }
+
+    /// What is shown can be sent as it is: each message is said by who said it, something is left of it, and what is shown
+    /// whole has its words.
+    fn check_words(&self) {
+        let (seed, session) = (self.seed, &self.bed.session);
+        let shown = session.shown().expect("all is in memory");
+        let forms: HashMap<EntryId, Form> =
+            session.context().message_slots().map(|(id, form, _)| (id, form)).collect();
+        for view in &shown {
+            let Some(id) = view.id else { continue };
+            let original = self.bed.original(id);
+            let is_empty = view.message.blocks.is_empty() && !original.blocks.is_empty();
+            assert!(!is_empty, "seed {seed}: nothing is left of {id}");
+            assert_eq!(view.message.role, original.role, "seed {seed}: {id}");
+            let is_same = forms[&id] != Form::WHOLE || view.message == original;
+            assert!(is_same, "seed {seed}: {id} has other words");
+        }
+    }
+
+    /// What a person said last is shown in their words, where a compaction keeps it and it is no half of the room: its
+    /// beginning at least. A document beside them may take the room that they were to have.
+    fn check_newest(&self, kept: &[EntryId]) {
+        let session = &self.bed.session;
+        let is_said = |id: &&EntryId| session.log().item(**id).is_some_and(Item::opens_turn);
+        let Some(newest) = session.history().iter().rev().find(is_said) else { return };
+        let is_small = session.timeline().sizes().total(*newest) <= session.budget().room().share(1, 2);
+        let said = self.bed.original(*newest);
+        let has_document = said.blocks.iter().any(|block| matches!(block, Block::Opaque(_)));
+        let start: String = said.said().chars().take(6).collect();
+        if kept.contains(newest) && is_small && !has_document {
+            let is_shown = self.bed.shown().iter().any(|message| message.contains(&start));
+            assert!(is_shown, "seed {}: {newest} has lost its words", self.seed);
         }
     }
 
@@ -82,6 +117,10 @@ impl World {
         match &record.outcome {
             Outcome::Compacted(change) => {
                 assert!(budget.fits(history), "seed {seed}: {history} does not fit {}", budget.room());
+                let is_told = change.summary.as_ref().is_some_and(|summary| !summary.trim().is_empty());
+                let is_any = change.superseded.is_empty() && change.dropped.is_empty();
+                assert!(is_told || is_any, "seed {seed}: nothing is said of what left");
+                self.check_newest(&change.kept);
                 let shown = session.context().summary(session.log());
                 let newest = session.compactions().last().copied().zip(change.summary.as_ref());
                 assert_eq!(shown, newest, "seed {seed}: it has no effect");
@@ -94,7 +133,17 @@ impl World {
             Outcome::Recorded => panic!("seed {seed}: no tool of another's is at work here"),
         }
         if record.outcome.is_rebuilt() {
-            assert_eq!(record.tokens_after, record.budget.request(history), "seed {seed}: {record:?}");
+            assert_eq!(
+                record.tokens_after,
+                record.budget.request(history),
+                "seed {seed}: {}",
+                summed_up(record)
+            );
+            assert!(
+                record.tokens_after < record.tokens_before,
+                "seed {seed}: it frees nothing: {}",
+                summed_up(record)
+            );
         }
     }
 
@@ -126,6 +175,18 @@ fn difference(derived: &View, grown: &View) -> String {
     lines.map(|(one, other)| format!("\n{one}  {other}")).collect()
 }
 
+/// Every call on the path with its answer, by message; the nearest call of an id counts.
+fn pairs(session: &Session) -> Vec<(EntryId, EntryId)> {
+    let mut made: HashMap<&CallId, EntryId> = HashMap::new();
+    let mut pairs = Vec::new();
+    for &id in session.history() {
+        let Some(item) = session.log().item(id) else { continue };
+        pairs.extend(item.answers.iter().filter_map(|call| Some((*made.get(call)?, id))));
+        made.extend(item.calls.iter().map(|call| (call, id)));
+    }
+    pairs
+}
+
 /// Messages that the compaction in use covers or names.
 fn told(session: &Session) -> HashSet<EntryId> {
     let covers = |&(_, id): &(usize, &EntryId)| session.log().compaction(*id).and_then(|it| it.anchor());
@@ -136,11 +197,17 @@ fn told(session: &Session) -> HashSet<EntryId> {
     change.superseded.iter().chain(&change.dropped).copied().collect()
 }
 
+/// The figures of a record, in a line.
+fn summed_up(record: &Record) -> String {
+    let kind = kind_of(record);
+    format!("{kind} for {:?}: {} and then {}", record.trigger, record.tokens_before, record.tokens_after)
+}
+
 /// What came of a compaction, and by whom.
 pub(crate) fn kind_of(record: &Record) -> &'static str {
     match &record.outcome {
         Outcome::Compacted(change) => match change.summarizer.as_deref() {
-            Some("test-model") => "by a model",
+            Some("fickle-model") => "by a model",
             Some("the embedded summariser") => "by the embedded summariser",
             Some(_) => "by someone else",
             None => "dropped",

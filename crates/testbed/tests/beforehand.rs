@@ -1,0 +1,104 @@
+//! A summary made beforehand, when it is swapped in: what was said meanwhile is there, the record has the figures of what
+//! is shown, and one that is no longer of use is said to be thrown away.
+
+use epitome_core::policy::{Newest, PruneWhen};
+use epitome_core::{Author, Block, EntryId, Message, Role, Tokens, Trigger};
+use epitome_engine::{Background, BoxFuture, Event, Spawn, Step};
+use epitome_testbed::{Bed, Maker, now};
+
+/// Does work when it is looked at.
+struct Inline;
+
+impl Spawn for Inline {
+    fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        work
+    }
+}
+
+/// A session with a summary ready, and who made it.
+fn prepared(newest: Newest) -> (Bed, Background) {
+    let mut bed = Maker::new("default", 10_000)
+        .set(|settings| {
+            settings.speculate.enabled = true;
+            settings.keep.newest = newest;
+            settings.keep.within_turn = false;
+            settings.prune.when = PruneWhen::Compaction;
+            settings.prune.protect = None;
+        })
+        .bed();
+    let mut background = Background::default();
+    bed.user("read it all");
+    while !bed.session.has_ready() {
+        let text = bed.filler(500);
+        bed.exchange("read", r#"{"path":"src/main.rs"}"#, &text);
+        bed.assistant("go on");
+        background.tend(&bed.driver, &mut bed.session, &Inline);
+        assert!(!bed.session.check().is_due(), "nothing was made beforehand");
+    }
+    (bed, background)
+}
+
+/// The model thinks for so many tokens, and answers.
+fn think(bed: &mut Bed, tokens: u64) -> EntryId {
+    let text = bed.filler(tokens).into();
+    let blocks = vec![
+        Block::Thinking { text, signature: Some("seal".into()), redacted: false },
+        Block::text("so be it"),
+    ];
+    bed.say(Message { role: Role::Assistant, author: Author::Model, blocks })
+}
+
+/// People talk until a compaction is due: what they said.
+fn talk_until_due(bed: &mut Bed) -> Vec<EntryId> {
+    let mut said = Vec::new();
+    while !bed.session.check().is_due() {
+        said.extend(bed.talk(2, 150));
+    }
+    said
+}
+
+fn prepare(bed: &mut Bed, background: &mut Background) -> Step {
+    now(background.prepare(&bed.driver, &mut bed.session, &Inline)).expect("all is in memory")
+}
+
+fn fates(step: &Step) -> Vec<&Event> {
+    step.events.iter().filter(|event| matches!(event, Event::Speculated { .. })).collect()
+}
+
+fn swapped_in() -> Event {
+    Event::Speculated { fate: "swapped in".into() }
+}
+
+#[test]
+fn what_was_said_since_is_in_view_where_nothing_was_covered() {
+    let (mut bed, mut background) = prepared(Newest::Messages(1_000));
+    let since = talk_until_due(&mut bed);
+    let step = prepare(&mut bed, &mut background);
+    assert_eq!(fates(&step), [&swapped_in()]);
+    let in_view = bed.in_view();
+    assert!(!since.is_empty() && since.iter().all(|id| in_view.contains(id)), "{since:?} of {in_view:?}");
+    assert_eq!(in_view, bed.session.history());
+}
+
+#[test]
+fn the_record_has_the_figures_of_what_is_shown() {
+    let (mut bed, mut background) = prepared(Newest::Percent(40));
+    // Its thinking is left out then: what it is sealed to is no longer there.
+    think(&mut bed, 100);
+    talk_until_due(&mut bed);
+    let before = bed.session.context().tokens();
+    let step = prepare(&mut bed, &mut background);
+    assert_eq!(fates(&step), [&swapped_in()]);
+    let record = step.record.expect("something was done");
+    let figures = (record.tokens_before, record.tokens_after);
+    assert_eq!(figures, (before, bed.session.context().tokens()));
+}
+
+#[test]
+fn one_that_a_compaction_by_hand_makes_useless_is_said_to_be_thrown_away() {
+    let (mut bed, _) = prepared(Newest::Percent(40));
+    let step = bed.try_compact(Trigger::Manual).expect("it completes");
+    let thrown = Event::Speculated { fate: "thrown away: the branch has moved".into() };
+    assert_eq!(fates(&step), [&thrown]);
+    assert!(!bed.session.has_ready() && bed.session.context().tokens() < Tokens(4_000));
+}
