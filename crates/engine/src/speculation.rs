@@ -12,8 +12,8 @@ use crate::event::Event;
 use crate::session::Session;
 use epitome_core::policy::TriggerMode;
 use epitome_core::{
-    CallCost, Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Strategy, Tail, Tokens,
-    Trigger,
+    CallCost, Compaction, Conclusion, Effect, EntryId, Form, Policy, Record, Role, Slot, Strategy, Tail,
+    Tokens, Trigger,
 };
 use std::sync::Arc;
 
@@ -42,6 +42,8 @@ pub struct PreparedCompaction {
     is_awaited: bool,
     /// What is left of the history up to where it is bound.
     history_after: Tokens,
+    /// How it was made.
+    policy: Arc<Policy>,
     compaction: Box<Compaction>,
     record: Box<Record>,
 }
@@ -100,6 +102,11 @@ impl Session {
         let Some(ready) = &self.state.ready else { return false };
         let growth_max = self.policy().speculate.growth_max;
         self.is_bound_to(ready.binding) && self.tokens_since(ready.binding) <= growth_max
+    }
+
+    /// Whether it was made as the policy would have it made now.
+    pub(crate) fn is_ready_by_policy(&self) -> bool {
+        self.has_ready() && self.state.ready.as_ref().is_some_and(|ready| *ready.policy == *self.policy())
     }
 
     /// What a summary made now would be made from; none where nothing was said.
@@ -179,8 +186,9 @@ impl Session {
         self.state.ready = self.state.ready.take().filter(|_| is_bound);
     }
 
-    /// What is ready to be swapped in, where it makes enough room. Takes no time.
-    pub(crate) fn take_ready(&mut self, trigger: Trigger) -> Option<Conclusion> {
+    /// What is ready to be swapped in, where it makes enough room: for the policy, and after a refusal for the tokens that
+    /// the provider misses. Takes no time.
+    pub(crate) fn take_ready(&mut self, trigger: Trigger, over: Option<Tokens>) -> Option<Conclusion> {
         let ready = self.state.ready.take()?;
         if !self.is_bound_to(ready.binding) {
             self.waste(MOVED);
@@ -190,7 +198,8 @@ impl Session {
         let budget = self.budget();
         let history_after = ready.history_after + self.tokens_since(ready.binding);
         let is_due = !ready.is_awaited && budget.is_due(history_after, self.policy());
-        if is_due || !budget.fits(history_after) {
+        let is_too_little = over.is_some_and(|over| self.context().tokens().less(history_after) < over);
+        if is_due || is_too_little || !budget.fits(history_after) {
             self.waste(OUTGROWN);
             return None;
         }
@@ -245,6 +254,7 @@ impl Speculation {
                     binding,
                     is_awaited: false,
                     history_after,
+                    policy: self.copy.assembly().policy().clone(),
                     compaction,
                     record: driven.record,
                 })
