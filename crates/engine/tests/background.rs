@@ -226,6 +226,9 @@ fn after_a_refusal_what_was_made_beforehand_is_used_where_it_frees_enough() {
     }
 }
 
+/// How a path is worked on.
+type CheckoutMaker<'f> = &'f dyn Fn(&Desk, EntryId) -> Checkout;
+
 #[test]
 fn by_hand_what_was_made_beforehand_is_used_unless_something_else_is_wanted() {
     let focused = |desk: &Desk, leaf| {
@@ -242,7 +245,7 @@ fn by_hand_what_was_made_beforehand_is_used_unless_something_else_is_wanted() {
         checkout
     };
     let plain = |desk: &Desk, leaf| desk.checkout(leaf);
-    let cases: [(&dyn Fn(&Desk, EntryId) -> Checkout, &[&str]); 3] =
+    let cases: [(CheckoutMaker<'_>, &[&str]); 3] =
         [(&plain, &["swapped in"]), (&focused, &[]), (&governed, &[])];
     for (checkout, told) in cases {
         let desk = Desk::new();
