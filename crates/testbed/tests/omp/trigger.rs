@@ -2,9 +2,9 @@
 
 use super::{WINDOW, end_turn, made, omp};
 use epitome_core::policy::{Newest, Resume};
-use epitome_core::{Budget, Failure, Record, Tokens, Trigger, Verdict};
+use epitome_core::{Budget, Record, Tokens, Trigger, Verdict};
 use epitome_engine::{CheckPoint, Event, FigureSource, Recovery};
-use epitome_testbed::{Bed, Maker, TestHook, failed};
+use epitome_testbed::{Bed, Maker, TestHook};
 use epitome_tokens::Usage;
 use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
 use std::sync::Arc;
@@ -102,21 +102,15 @@ fn m9_a_turn_that_failed_is_still_there_where_nothing_was_compacted() {
 }
 
 #[test]
-fn m9_a_summariser_that_fails_and_a_window_that_nothing_fits_leave_the_turn_where_it_was() {
-    let refused = || failed(Failure::Refused("no such model".into()));
-    let cannot_fit = |maker: Maker| {
-        maker.budget(|budget| *budget = Budget::new(Tokens(20_000), Tokens(19_500), Tokens::ZERO))
-    };
-    for (maker, outcome) in [(omp("17"), "abandoned"), (cannot_fit(omp("17")), "impossible")] {
-        let mut bed = maker.bed();
-        bed.talk(60, 1_000);
-        bed.user("the turn that was refused as too long");
-        bed.model.always(refused());
-        let before = (bed.in_view(), bed.shown());
-        let Recovery::Surface { step, .. } = bed.recover(Some(5_000)) else { panic!("{outcome}") };
-        assert_eq!(step.record.map(|record| record.outcome.name()), Some(outcome));
-        assert_eq!((bed.in_view(), bed.shown(), bed.session.compactions()), (before.0, before.1, &[][..]));
-    }
+fn m9_where_nothing_can_be_made_to_fit_the_turn_is_where_it_was() {
+    let fixed = Budget::new(Tokens(20_000), Tokens(19_990), Tokens::ZERO);
+    let mut bed = omp("17").budget(|budget| *budget = fixed).bed();
+    bed.talk(60, 1_000);
+    bed.user("the turn that was refused as too long");
+    let before = (bed.in_view(), bed.shown());
+    let Recovery::Surface { step, .. } = bed.recover(Some(5_000)) else { panic!("nothing fits") };
+    assert_eq!(step.record.map(|record| record.outcome.name()), Some("impossible"));
+    assert_eq!((bed.in_view(), bed.shown(), bed.session.compactions()), (before.0, before.1, &[][..]));
 }
 
 #[test]
