@@ -167,7 +167,8 @@ impl Context {
                 | Mark::Floor { .. }
                 | Mark::Refill
                 | Mark::Hold { .. }
-                | Mark::Reset,
+                | Mark::Reset
+                | Mark::Request { .. },
             ) => Ok(()),
         }
     }

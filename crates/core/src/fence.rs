@@ -1,6 +1,6 @@
-//! The frame around a summary, `<epitome-summary …>`: it marks the text as data, says where it
-//! comes from, and gives nobody authority. Text that would close it is escaped; what stands inside
-//! is the summariser's.
+//! Frames around text that is data, `<epitome-…>`: a summary, or a piece that was brought back behind one. They say
+//! where the text comes from and give nobody authority. Text that would open or close one is escaped; what stands
+//! inside is the summariser's, or its source's.
 
 use crate::plain_text::ends;
 use crate::{Archive, ArchiveError, EntryId, Job, TextDetail, Tokens};
@@ -28,10 +28,47 @@ pub fn is_ours(text: &str) -> bool {
     text.find(OPENING).is_some_and(|at| at <= PREFACE_BYTES_MAX)
 }
 
-/// Keeps text from ending, or pretending to be, a frame of ours.
+/// What the tags of all our frames begin with, behind `<` or `</`.
+const TAG: &str = "epitome-";
+
+/// Keeps text from ending, or pretending to be, a frame of ours. Who reads it may take a tag for one however it is
+/// spaced and in whatever case.
 pub fn escape(text: &str) -> String {
-    text.replace("<epitome-summary", "<\u{200b}epitome-summary")
-        .replace("</epitome-summary", "</\u{200b}epitome-summary")
+    let mut escaped = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let name = rest[at + 1..].trim_start_matches(|c: char| c == '/' || c.is_whitespace());
+        let lead = rest.len() - name.len();
+        escaped.push_str(&rest[..lead]);
+        if name.get(..TAG.len()).is_some_and(|start| start.eq_ignore_ascii_case(TAG)) {
+            escaped.push('\u{200b}');
+        }
+        rest = name;
+    }
+    escaped.push_str(rest);
+    escaped
+}
+
+/// Text that was brought back from its source, in a frame of its own: what it says cannot pass for the next piece, nor
+/// for anything outside.
+pub fn frame_restored(what: &str, text: &str) -> String {
+    format!("<epitome-restored what=\"{}\">\n{}\n</epitome-restored>", attribute(what), escape(text))
+}
+
+/// Says in the same way that something is there and was not brought back.
+pub fn name_restored(what: &str) -> String {
+    format!("<epitome-restored what=\"{}\"/>", attribute(what))
+}
+
+/// A name made fit to stand between quotation marks in a tag.
+fn attribute(name: &str) -> String {
+    let fit = |c: char| match c {
+        '"' => '\'',
+        '<' | '>' => '_',
+        c if c.is_control() => ' ',
+        c => c,
+    };
+    name.chars().map(fit).collect()
 }
 
 /// The framed summary. `folded` are messages the place it is written to cannot keep in front of it.

@@ -185,9 +185,30 @@ impl Plan<'_> {
         }
     }
 
-    /// Always-kept messages to be told inside the summary.
+    /// What is told inside the summary beside its body: always-kept messages that cannot stand in front of it, and which
+    /// reply behind it tells of calls that nobody sees any more.
     pub(crate) fn folded(&self) -> Result<String, ArchiveError> {
-        fence::fold(&self.job, &self.originals, &self.kept.folded)
+        let folded = fence::fold(&self.job, &self.originals, &self.kept.folded)?;
+        Ok(folded + &self.narration_note().unwrap_or_default())
+    }
+
+    /// Marks the reply that the kept part begins with, where the calls of its turn have left view: it would read as if
+    /// saying so were all there is to doing it.
+    fn narration_note(&self) -> Option<String> {
+        let item = |id: &EntryId| self.job.log.item(*id);
+        let reply = *self.kept.tail.first()?;
+        let is_told = item(&reply).is_some_and(|it| it.role == Role::Assistant && !it.is_exchange());
+        let at = self.job.history.binary_search(&reply).ok().filter(|_| is_told)?;
+        let turn =
+            self.job.history[..at].iter().rev().take_while(|id| item(id).is_some_and(|it| !it.opens_turn()));
+        let is_gone_call = |id: &&EntryId| {
+            item(id).is_some_and(|it| !it.calls.is_empty()) && self.superseded.binary_search(id).is_ok()
+        };
+        let gone: Vec<EntryId> = turn.filter(is_gone_call).copied().collect();
+        let (last, first) = (gone.first()?, gone.last()?);
+        Some(format!(
+            "\n{reply} below tells of calls that are no longer shown ({first}-{last}). It is a report, and no evidence that they were made.\n"
+        ))
     }
 
     /// A summary in its frame.

@@ -82,6 +82,11 @@ pub enum Mark {
     },
     /// A person closed the breaker: automatic compaction may run again.
     Reset,
+    /// A compaction is wanted at the end of the turn, or no longer is.
+    Request {
+        /// Whether it is still to be done.
+        is_open: bool,
+    },
 }
 
 /// Token usage of one call, and what the same request took by our own count. What one model's provider counted says
@@ -157,7 +162,8 @@ impl UndoneMarks {
             | Mark::Floor { .. }
             | Mark::Refill
             | Mark::Hold { .. }
-            | Mark::Reset => {}
+            | Mark::Reset
+            | Mark::Request { .. } => {}
         }
     }
 
@@ -206,7 +212,8 @@ impl Mark {
             | Self::Floor { .. }
             | Self::Refill
             | Self::Hold { .. }
-            | Self::Reset => None,
+            | Self::Reset
+            | Self::Request { .. } => None,
         }
     }
 
@@ -230,7 +237,8 @@ impl Mark {
             | Self::Floor { .. }
             | Self::Refill
             | Self::Hold { .. }
-            | Self::Reset => self.clone(),
+            | Self::Reset
+            | Self::Request { .. } => self.clone(),
         }
     }
 
@@ -263,7 +271,8 @@ impl Mark {
             | Self::Floor { .. }
             | Self::Refill
             | Self::Hold { .. }
-            | Self::Reset => Ok(()),
+            | Self::Reset
+            | Self::Request { .. } => Ok(()),
         }
     }
 }
@@ -380,7 +389,8 @@ pub fn rebuilds(entry: &Entry) -> bool {
             | Mark::Floor { .. }
             | Mark::Refill
             | Mark::Hold { .. }
-            | Mark::Reset => false,
+            | Mark::Reset
+            | Mark::Request { .. } => false,
         },
         Entry::Message(_) | Entry::Note { .. } => false,
     }

@@ -221,6 +221,23 @@ impl Message {
         })
     }
 
+    /// The pictures in it, those that its results bring included.
+    pub fn images(&self) -> impl Iterator<Item = &Image> {
+        let brought = self.results().flat_map(|result| &result.parts).filter_map(|part| match part {
+            ResultPart::Image(image) => Some(image),
+            ResultPart::Text { .. } | ResultPart::Opaque(_) => None,
+        });
+        let said = self.blocks.iter().filter_map(|block| match block {
+            Block::Image(image) => Some(image),
+            Block::Text { .. }
+            | Block::Thinking { .. }
+            | Block::Call(_)
+            | Block::Result(_)
+            | Block::Opaque(_) => None,
+        });
+        said.chain(brought)
+    }
+
     /// What was said in it: its text blocks, joined by newlines.
     pub fn said(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {

@@ -5,7 +5,8 @@ use crate::context::shown_tokens;
 use crate::keep::{Chooser, KeepSelection, KeepSet, matching};
 use crate::policy::{Notice, PruneRule, PruneWhen};
 use crate::{
-    ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Job, LogReader, Role, Slot, Tokens, ledger,
+    ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Image, Job, LogReader, Role, Slot, Tokens,
+    ledger,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -91,6 +92,27 @@ pub(crate) fn prune(job: &Job<'_>, reader: LogReader<'_>) -> Result<Pruning, Arc
 fn is_worth(job: &Job<'_>, saved: Tokens) -> bool {
     let rules = &job.policy.prune;
     rules.saving_compare.holds(job.budget.scale.theirs(saved), rules.saving_min)
+}
+
+/// Pictures of more than `bytes_max` each, or all where that is not known, give way to labels wherever they stand: with
+/// them no request is taken at all.
+pub(crate) fn label(
+    job: &Job<'_>,
+    reader: LogReader<'_>,
+    bytes_max: Option<u64>,
+) -> Result<Pruning, ArchiveError> {
+    let is_over =
+        |image: &Image| bytes_max.is_none_or(|most| !image.is_url && image.data.len() as u64 > most);
+    let wanted = Form { images: true, ..Form::WHOLE };
+    let (mut forms, mut tokens) = (Vec::new(), job.context.tokens());
+    for (id, form, size) in job.context.message_slots() {
+        let has_pictures = !form.images && job.sizes.of(id).images > Tokens::ZERO;
+        if has_pictures && reader.archive.message(id)?.images().any(is_over) {
+            tokens = tokens.less(size) + shown_tokens(id, form.and(wanted), reader)?;
+            forms.push((id, wanted));
+        }
+    }
+    Ok(Pruning { edit: Edit { forms }, tokens })
 }
 
 /// The same for the newest messages that a compaction keeps, under a policy that prunes with compactions.

@@ -109,6 +109,16 @@ impl HookRun {
 pub struct CompactorReply {
     /// Oldest first.
     pub list: Vec<CompactorPiece>,
+    /// What it supersedes by that, where it says so: then each message in view is in one of the two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded: Vec<EntryId>,
+}
+
+impl CompactorReply {
+    /// A list that supersedes whatever it does not keep.
+    pub fn of(list: impl IntoIterator<Item = CompactorPiece>) -> Self {
+        Self { list: list.into_iter().collect(), superseded: Vec::new() }
+    }
 }
 
 /// One element of a compactor's list.

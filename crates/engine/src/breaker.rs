@@ -61,7 +61,8 @@ impl Breaker {
             | Mark::Unpin { .. }
             | Mark::Label { .. }
             | Mark::Judgement { .. }
-            | Mark::Usage(_) => {}
+            | Mark::Usage(_)
+            | Mark::Request { .. } => {}
         }
     }
 

@@ -89,6 +89,8 @@ pub enum FigureSource {
 const TRUST_FACTOR: u64 = 2;
 /// Below this a request is all framing, and a factor says nothing.
 const TRUST_TOKENS_MIN: Tokens = Tokens(2_000);
+/// Providers put texts of their own into a prompt, and leave them out again; so much of one is not held against it.
+const JUMP_SLACK: (u64, u64) = (1, 5);
 
 impl Session {
     /// Looks at the context before a call. Costs the same however long the session is.
@@ -229,7 +231,8 @@ impl Session {
         let counted = self.budget().fixed + self.context().tokens();
         let tokens = Tokens(usage.prompt) + Tokens(usage.output);
         let is_far = |one: Tokens, other: Tokens| one > other.share(TRUST_FACTOR, 1);
-        let is_odd = tokens > TRUST_TOKENS_MIN && (is_far(tokens, counted) || is_far(counted, tokens));
+        let is_far_off = is_far(tokens, counted) || is_far(counted, tokens);
+        let is_odd = tokens > TRUST_TOKENS_MIN && (is_far_off || self.is_jump(usage));
         let is_floor = self.policy().trigger.measure == MeasureBy::Floor;
         (!usage.is_zero() && (!is_odd || !is_floor)).then(|| {
             Mark::Usage(UsageMark {
@@ -239,6 +242,15 @@ impl Session {
                 prompt_counted: self.prompt_counted(),
                 model: self.assembly().model().id.as_str().into(),
             })
+        })
+    }
+
+    /// Whether a prompt grew by more than what was said since the call before can account for: then it is a sum over several
+    /// calls, retries for one, and not the size of the last.
+    fn is_jump(&self, usage: Usage) -> bool {
+        self.prompt_growth(usage).filter(|growth| growth.before > 0).is_some_and(|growth| {
+            let slack = growth.before * JUMP_SLACK.0 / JUMP_SLACK.1;
+            growth.prompt > growth.before + slack + growth.counted * TRUST_FACTOR
         })
     }
 

@@ -1,7 +1,8 @@
 //! The driver: the walk of one call. Pre-passes, the check, what was made elsewhere or beforehand, a compaction of its
-//! own, recovery from an overflow, the end of a turn. [`questions`] puts a plan's questions to the ports, [`sketch`]
+//! own, recovery from an overflow, the end of a turn. [`pictures`] makes room of another kind, [`questions`] puts a plan's questions to the ports, [`sketch`]
 //! stops early; what is decided by is the session's policy, and what is appended is the session's.
 
+mod pictures;
 mod questions;
 mod sketch;
 
@@ -130,7 +131,7 @@ impl Driver {
             // What was made elsewhere is not enough here: the compaction to come stands on it.
         }
         let must_ask = check.permission == Permission::Ask;
-        if !must_ask && let Some(mut ready) = session.take_ready(trigger)? {
+        if !must_ask && let Some(mut ready) = session.take_ready(trigger, None)? {
             self.restore(session, &mut ready);
             return self.conclude(session, ready).await.map(Some);
         }
@@ -190,7 +191,13 @@ impl Driver {
     ) -> Result<Arc<Record>, EngineError> {
         let conclusion = {
             let under_way = PhaseGuard::enter(session, trigger)?;
-            self.conclusion(under_way.session, trigger, options).await?
+            match ready_for_asking(under_way.session, trigger, options)? {
+                Some(mut ready) => {
+                    self.restore(under_way.session, &mut ready);
+                    ready
+                }
+                None => self.conclusion(under_way.session, trigger, options).await?,
+            }
         };
         self.conclude(session, conclusion).await
     }
@@ -277,6 +284,10 @@ impl Driver {
         session: &mut Session,
         over: Option<Tokens>,
     ) -> Result<Arc<Record>, EngineError> {
+        if let Some(mut ready) = session.take_ready(Trigger::Overflow, over)? {
+            self.restore(session, &mut ready);
+            return self.conclude(session, ready).await;
+        }
         let asking = if session.breaker().is_open() { AskScope::Nobody } else { AskScope::Everybody };
         let circumstances = Circumstances { over, is_passed: true, ..Circumstances::default() };
         let options = CompactOptions { circumstances, asking, ..CompactOptions::default() };
@@ -289,9 +300,8 @@ impl Driver {
         session.state.phase = Phase::Idle;
         match end {
             TurnEnd::Broken => Ok(session.step(None)),
-            TurnEnd::Good if session.is_requested() && session.policy().mode != TriggerMode::Off => {
-                self.compact(session, Trigger::Requested).await
-            }
+            // Somebody asked for it by name, so that it is done where nothing is done by itself too.
+            TurnEnd::Good if session.is_requested() => self.compact(session, Trigger::Requested).await,
             TurnEnd::Good => self.prepare_at(session, LookPoint::TurnEnd).await,
         }
     }
@@ -351,6 +361,21 @@ pub(crate) fn announce(session: &mut Session, trigger: Trigger) {
 pub(crate) fn extend_far_ledger(session: &mut Session) -> Result<(), EngineError> {
     let archive = session.archive().clone();
     Ok(session.timeline_mut().extend_far_ledger(&*archive)?)
+}
+
+/// What was made beforehand, for a compaction that somebody asked for: what they would wait for is there already, as long
+/// as it covers nearly all and they want nothing in particular, no other policy either.
+fn ready_for_asking(
+    session: &mut Session,
+    trigger: Trigger,
+    options: CompactOptions,
+) -> Result<Option<Conclusion>, EngineError> {
+    let is_asked_for = trigger.is_manual() || trigger == Trigger::Requested;
+    let is_plain = options == CompactOptions::default() && session.options().focus.is_none();
+    if !is_asked_for || !is_plain || !session.is_ready_by_policy() {
+        return Ok(None);
+    }
+    session.take_ready(trigger, None)
 }
 
 /// Uses a compaction made on another path, where it frees what the provider misses.

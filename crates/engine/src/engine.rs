@@ -219,16 +219,28 @@ impl Engine {
         let tree = self.tree(checkout.session).await?;
         let (mut session, _claim) = self.claim(&tree, checkout, |_| Ok(true)).await?;
         session.learn(figures);
+        let driver = self.driver(&tree, checkout);
+        let mut background = tree.backgrounds().lend(&session);
         let mut verdict = Ok(());
-        let acted =
-            self.driver(&tree, checkout).recover(&mut session, over).await.map(|recovery| match recovery {
-                Recovery::Retry(step) => *step,
-                Recovery::Surface { why, step } => {
-                    verdict = Err(why);
-                    *step
-                }
-            });
+        let recovered = background.recover(&driver, &mut session, over).await;
+        let acted = recovered.map(|recovery| settle_recovery(recovery, &mut verdict));
+        let acted = return_background(background, &mut session, acted);
         let prepared = self.finish(&tree, checkout, session, acted).await?;
+        Ok((prepared, verdict))
+    }
+
+    /// Has pictures give way to labels after a provider refused the path's request for its bytes or pictures; the reason
+    /// where nothing could be done, and then the path is held.
+    pub async fn shed_pictures(
+        &self,
+        checkout: &Checkout,
+        bytes_max: Option<u64>,
+    ) -> Result<(PreparedSession, Result<(), String>), EngineError> {
+        let mut verdict = Ok(());
+        let acted = self.act(checkout, async |driver, session| {
+            Ok(settle_recovery(driver.shed_pictures(session, bytes_max)?, &mut verdict))
+        });
+        let prepared = acted.await?;
         Ok((prepared, verdict))
     }
 
@@ -241,7 +253,10 @@ impl Engine {
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
         let (mut session, _claim) = self.claim(&tree, checkout, |_| Ok(true)).await?;
-        let acted = self.driver(&tree, checkout).compact_with(&mut session, trigger, options).await;
+        let driver = self.driver(&tree, checkout);
+        let mut background = tree.backgrounds().lend(&session);
+        let acted = background.compact_with(&driver, &mut session, trigger, options).await;
+        let acted = return_background(background, &mut session, acted);
         self.finish(&tree, checkout, session, acted).await
     }
 
@@ -294,11 +309,7 @@ impl Engine {
 
     /// Asks for a compaction at the end of the turn that runs on this path.
     pub async fn request_compaction(&self, checkout: &Checkout) -> Result<PreparedSession, EngineError> {
-        self.change(checkout, |session| {
-            session.request_compaction();
-            Ok(())
-        })
-        .await
+        self.change(checkout, Session::request_compaction).await
     }
 
     /// Keeps what a person thinks of a compaction.
@@ -490,6 +501,17 @@ impl Engine {
 
     fn live(&self, session: SessionId) -> Option<Arc<SessionTree>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
+    }
+}
+
+/// What a recovery did, and why it was in vain where it was.
+fn settle_recovery(recovery: Recovery, verdict: &mut Result<(), String>) -> Step {
+    match recovery {
+        Recovery::Retry(step) => *step,
+        Recovery::Surface { why, step } => {
+            *verdict = Err(why);
+            *step
+        }
     }
 }
 

@@ -64,8 +64,7 @@ impl Default for SessionOptions {
     }
 }
 
-/// What a session remembers beside its log. All of it can be lost and is found out again, but for a person's request for the
-/// end of a turn and their no to a plan.
+/// What a session remembers beside its log. All of it can be lost and is found out again, but for a person's no to a plan.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionState {
     /// What is going on.
@@ -82,8 +81,6 @@ pub(crate) struct SessionState {
     pub is_stop_told: bool,
     /// Whether the next call is the first of another model with a smaller window.
     pub is_downshift: bool,
-    /// Whether someone asked for a compaction at the end of this turn.
-    pub is_requested: bool,
     /// A summary made before it was needed.
     pub ready: Option<Arc<PreparedCompaction>>,
     /// Summaries made in vain since the last compaction that was made on this path.
@@ -314,13 +311,16 @@ impl Session {
         }
     }
 
-    /// Asks for a compaction at the end of the turn.
-    pub fn request_compaction(&mut self) {
-        self.state.is_requested = true;
+    /// Asks for a compaction at the end of the turn. What is asked for twice is done once.
+    pub fn request_compaction(&mut self) -> Result<(), EngineError> {
+        if !self.is_requested() {
+            self.mark_at(self.newest_answered(), Mark::Request { is_open: true })?;
+        }
+        Ok(())
     }
 
     pub(crate) fn is_requested(&self) -> bool {
-        self.state.is_requested
+        self.timeline.request().is_some()
     }
 
     /// Says how long nobody has spoken; providers' caches grow cold meanwhile.

@@ -13,8 +13,8 @@ use crate::event::Event;
 use crate::session::Session;
 use epitome_core::policy::TriggerMode;
 use epitome_core::{
-    CallCost, Compaction, Conclusion, Effect, EntryId, Form, Record, Role, Slot, Strategy, Tail, Tokens,
-    Trigger,
+    CallCost, Compaction, Conclusion, Effect, EntryId, Form, Policy, Record, Role, Slot, Strategy, Tail,
+    Tokens, Trigger,
 };
 use std::sync::Arc;
 
@@ -41,6 +41,8 @@ pub struct PreparedCompaction {
     binding: PrefixBinding,
     /// Whether someone has waited for it: then it is used if it fits at all, or they would wait twice.
     is_awaited: bool,
+    /// How it was made.
+    policy: Arc<Policy>,
     compaction: Box<Compaction>,
     record: Box<Record>,
 }
@@ -99,6 +101,11 @@ impl Session {
         let Some(ready) = &self.state.ready else { return false };
         let growth_max = self.policy().speculate.growth_max;
         self.is_bound_to(ready.binding) && self.tokens_since(ready.binding) <= growth_max
+    }
+
+    /// Whether it was made as the policy would have it made now.
+    pub(crate) fn is_ready_by_policy(&self) -> bool {
+        self.has_ready() && self.state.ready.as_ref().is_some_and(|ready| *ready.policy == *self.policy())
     }
 
     /// What a summary made now would be made from; none where nothing was said.
@@ -181,14 +188,19 @@ impl Session {
         }
     }
 
-    /// What is ready to be swapped in, where it makes enough room. Takes no time.
-    pub(crate) fn take_ready(&mut self, trigger: Trigger) -> Result<Option<Conclusion>, EngineError> {
+    /// What is ready to be swapped in, where it makes enough room: for the policy, and after a refusal for the tokens that
+    /// the provider misses. Takes no time.
+    pub(crate) fn take_ready(
+        &mut self,
+        trigger: Trigger,
+        over: Option<Tokens>,
+    ) -> Result<Option<Conclusion>, EngineError> {
         let Some(ready) = self.state.ready.take() else { return Ok(None) };
         if !self.is_bound_to(ready.binding) {
             self.waste(MOVED);
             return Ok(None);
         }
-        let PreparedCompaction { binding, is_awaited, mut compaction, mut record } =
+        let PreparedCompaction { binding, is_awaited, mut compaction, mut record, .. } =
             Arc::unwrap_or_clone(ready);
         let since = self.history()[binding.messages..].to_vec();
         compaction.forms.retain(|&(id, _)| id <= binding.newest);
@@ -198,7 +210,8 @@ impl Session {
         // Counted as it will be shown: what was said since loses its thinking, and what was cut for it may be whole.
         let history_after = self.context().tokens_with(&compaction, self.timeline().reader(self.lens()))?;
         let is_due = !is_awaited && budget.is_due(history_after, self.policy());
-        if is_due || !budget.fits(history_after) {
+        let is_too_little = over.is_some_and(|over| self.context().tokens().less(history_after) < over);
+        if is_due || is_too_little || !budget.fits(history_after) {
             self.waste(OUTGROWN);
             return Ok(None);
         }
@@ -244,7 +257,14 @@ impl Speculation {
             // Where no summary was to be had yet, there is time to try again.
             Effect::Compact(compaction) if compaction.summary.is_some() && is_written(&driven.record) => {
                 let binding = self.copy.binding_of(&compaction)?;
-                Some(PreparedCompaction { binding, is_awaited: false, compaction, record: driven.record })
+                let policy = self.copy.assembly().policy().clone();
+                Some(PreparedCompaction {
+                    binding,
+                    is_awaited: false,
+                    policy,
+                    compaction,
+                    record: driven.record,
+                })
             }
             Effect::Compact(_) | Effect::Edit(_) | Effect::Nothing => None,
         }

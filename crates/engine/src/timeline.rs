@@ -38,6 +38,8 @@ pub struct Timeline {
     ignored: Arc<HashSet<EntryId>>,
     /// What all of `history` would take whole.
     whole: Tokens,
+    /// The mark that asks for a compaction at the end of the turn.
+    request: Option<EntryId>,
 }
 
 /// What a timeline reads a log with.
@@ -74,6 +76,7 @@ impl Timeline {
             newest_pass: None,
             ignored: Arc::default(),
             whole: Tokens::ZERO,
+            request: None,
         }
     }
 
@@ -161,6 +164,7 @@ impl Timeline {
                 let anchor = || UsageAnchor { id, mark: mark.clone(), slots };
                 self.usage = (is_ours && is_of_this_context).then(anchor);
             }
+            Entry::Mark(Mark::Request { is_open }) => self.request = is_open.then_some(id),
             Entry::Mark(
                 Mark::Edit { .. }
                 | Mark::Apply { .. }
@@ -216,6 +220,11 @@ impl Timeline {
     /// Whether it does without any.
     pub(crate) fn ignores_any(&self) -> bool {
         !self.ignored.is_empty()
+    }
+
+    /// The mark that asks for a compaction at the end of the turn, where one is asked for.
+    pub(crate) fn request(&self) -> Option<EntryId> {
+        self.request
     }
 
     /// What all messages of the path would take, each of them whole.

@@ -2,11 +2,11 @@
 //! there are at most.
 
 use epitome_core::policy::Settings;
-use epitome_core::{Author, EntryId, Message, Policy, Role, Tokens};
+use epitome_core::{Author, EntryId, Message, Policy, Role, Tokens, Trigger};
 use epitome_engine::store::{MemoryStore, SessionId, TenantId};
 use epitome_engine::{
-    Assembly, BoxFuture, Checkout, Driver, Engine, Event, FileNow, HashedMessages, LookPoint,
-    PreparedSession, Restorer, SessionOptions, Spawn, TurnEnd, WindowFacts,
+    Assembly, BoxFuture, Checkout, CompactOptions, Driver, Engine, Event, FileNow, HashedMessages, LookPoint,
+    PreparedSession, RefusalFigures, Restorer, SessionOptions, Spawn, TurnEnd, WindowFacts,
 };
 use epitome_tokens::Catalog;
 use futures_util::FutureExt as _;
@@ -203,6 +203,74 @@ fn what_was_made_beforehand_is_used_at_whatever_point_it_is_due() {
         let prepared = act(&desk, full).expect("it is prepared");
         assert_eq!((fates(&prepared), desk.begun()), (vec!["swapped in"], 1));
     }
+}
+
+/// A session past the mark, with its summary made; where it has got to.
+fn made_ready(desk: &Desk) -> EntryId {
+    let leaf = desk.talk(None, 0..PAST_THE_MARK);
+    desk.prepare(leaf);
+    desk.talk(Some(leaf), PAST_THE_MARK..PAST_THE_MARK + 1)
+}
+
+#[test]
+fn after_a_refusal_what_was_made_beforehand_is_used_where_it_frees_enough() {
+    for (over, told) in [(None, "swapped in"), (Some(WINDOW), "thrown away: too much was said since")] {
+        let desk = Desk::new();
+        let leaf = made_ready(&desk);
+        let checkout = desk.checkout(leaf);
+        let refused = desk.engine.overflow(&checkout, RefusalFigures::default(), over);
+        let (recovered, verdict) = now(refused).expect("it is recovered");
+        assert_eq!((fates(&recovered), verdict, desk.begun()), (vec![told], Ok(()), 1));
+        let record = recovered.step.record.as_ref().expect("room was made");
+        assert_eq!((record.trigger, record.outcome.name()), (Trigger::Overflow, "compacted"));
+    }
+}
+
+/// How a path is worked on.
+type CheckoutMaker<'f> = &'f dyn Fn(&Desk, EntryId) -> Checkout;
+
+#[test]
+fn by_hand_what_was_made_beforehand_is_used_unless_something_else_is_wanted() {
+    let focused = |desk: &Desk, leaf| {
+        let mut checkout = desk.checkout(leaf);
+        checkout.options.focus = Some("the parser".into());
+        checkout
+    };
+    let governed = |desk: &Desk, leaf| {
+        let mut settings = desk.policy.settings().clone();
+        settings.keep.within_turn = !settings.keep.within_turn;
+        let mut checkout = desk.checkout(leaf);
+        let policy = Arc::new(Policy::try_from(settings).expect("the settings are sound"));
+        checkout.assembly.set_policy(policy).expect("the window is stated");
+        checkout
+    };
+    let plain = |desk: &Desk, leaf| desk.checkout(leaf);
+    let cases: [(CheckoutMaker<'_>, &[&str]); 3] =
+        [(&plain, &["swapped in"]), (&focused, &[]), (&governed, &[])];
+    for (checkout, told) in cases {
+        let desk = Desk::new();
+        let checkout = checkout(&desk, made_ready(&desk));
+        let compacted = desk.engine.compact(&checkout, Trigger::Manual, CompactOptions::default());
+        let compacted = now(compacted).expect("it is compacted");
+        assert_eq!(fates(&compacted), told);
+        let record = compacted.step.record.as_ref().expect("it was asked for");
+        assert_eq!((record.trigger, record.outcome.name()), (Trigger::Manual, "compacted"));
+    }
+}
+
+#[test]
+fn what_was_asked_for_in_a_turn_is_asked_for_when_the_session_was_let_go_meanwhile() {
+    let desk = Desk::new();
+    let running = desk.talk(None, 0..20);
+    now(desk.engine.request_compaction(&desk.checkout(running))).expect("it is asked for");
+    now(desk.engine.close(desk.session));
+    let ended = desk.talk(Some(running), 20..21);
+    let end = |leaf| now(desk.engine.end_turn(&desk.checkout(leaf), TurnEnd::Good)).expect("it is ended");
+    let trigger = |ended: PreparedSession| ended.step.record.map(|record| record.trigger);
+    assert_eq!(trigger(end(ended)), Some(Trigger::Requested));
+    // On no path that was asked is it asked for any longer.
+    let sibling = desk.talk(Some(running), 21..22);
+    assert_eq!([trigger(end(ended)), trigger(end(sibling))], [None, None]);
 }
 
 #[test]

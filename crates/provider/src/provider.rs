@@ -10,6 +10,7 @@ use epitome_engine::{BoxFuture, Clock, Model, ModelMeasure};
 use epitome_tokens::{self as tokens, Counter, Prices, SpecSource};
 use epitome_wire::Protocol;
 use epitome_wire::overflow::{Endpoint, LearnedWindows, OverflowVerdict, RequestFacts};
+use epitome_wire::protocol::SUMMARY_HEADER;
 use reqwest::header::CONTENT_TYPE;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -213,6 +214,7 @@ impl Provider {
     pub(crate) fn post(&self, outgoing: Outgoing) -> reqwest::RequestBuilder {
         let mut request = self.world.client.post(self.address(outgoing.place));
         request = request.header(CONTENT_TYPE, "application/json").body(outgoing.body);
+        request = request.header(SUMMARY_HEADER, "1");
         if self.setup.protocol == Protocol::Anthropic {
             request = request.header("anthropic-version", ANTHROPIC_VERSION);
         }

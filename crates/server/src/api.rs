@@ -5,6 +5,8 @@ use crate::api_error::ApiError;
 use crate::blocking;
 use crate::books::Book;
 use crate::listing;
+use crate::own_model;
+use crate::rules::Caller;
 use crate::server_state::{ServerState, note_step};
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
@@ -14,9 +16,10 @@ use epitome_core::{Decision, EntryId, Judgement, Range, Trigger};
 use epitome_engine::store::{EventPosition, SessionId};
 use epitome_engine::{
     BranchExit, Checkout, CompactOptions, Engine, EngineError, NavigationOutcome, PreparedSession,
+    WindowFacts,
 };
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// A name that is read in a list.
@@ -73,6 +76,8 @@ struct CompactBody {
     dry_run: bool,
     /// Whether it waits until the turn that runs has ended.
     at_turn_end: bool,
+    /// Settings that count for this one compaction, by their names.
+    set: Map<String, Value>,
 }
 
 /// What a compaction by hand comes to, once its wishes are checked against each other.
@@ -80,16 +85,24 @@ enum CompactRequest {
     /// By the policy alone, when the turn that runs has ended.
     AtTurnEnd,
     /// Now.
-    Now { focus: Option<Arc<str>>, range: Range, dry_run: bool },
+    Now(CompactNow),
+}
+
+/// A compaction that is made, or shown, at once.
+struct CompactNow {
+    focus: Option<Arc<str>>,
+    range: Range,
+    dry_run: bool,
+    set: Map<String, Value>,
 }
 
 impl TryFrom<CompactBody> for CompactRequest {
     type Error = ApiError;
     fn try_from(body: CompactBody) -> Result<Self, ApiError> {
-        let CompactBody { focus, up_to, from, dry_run, at_turn_end } = body;
+        let CompactBody { focus, up_to, from, dry_run, at_turn_end, set } = body;
         check_chars("focus", focus.as_deref(), FOCUS_CHARS_MAX)?;
         if at_turn_end {
-            let is_plain = focus.is_none() && up_to.is_none() && from.is_none() && !dry_run;
+            let is_plain = focus.is_none() && up_to.is_none() && from.is_none() && !dry_run && set.is_empty();
             return is_plain
                 .then_some(Self::AtTurnEnd)
                 .ok_or_else(|| ApiError::Refused(NOT_AT_TURN_END.into()));
@@ -100,12 +113,12 @@ impl TryFrom<CompactBody> for CompactRequest {
             (None, Some(id)) => Range::From(id),
             (None, None) => Range::All,
         };
-        Ok(Self::Now { focus: focus.map(Into::into), range, dry_run })
+        Ok(Self::Now(CompactNow { focus: focus.map(Into::into), range, dry_run, set }))
     }
 }
 
 const TWO_RANGES: &str = "`up_to` and `from` are two ranges; name one of them";
-const NOT_AT_TURN_END: &str = "`at_turn_end` asks for a compaction by the policy alone; leave out `focus`, `up_to`, `from` and `dry_run`";
+const NOT_AT_TURN_END: &str = "`at_turn_end` asks for a compaction by the policy alone; leave out `focus`, `up_to`, `from`, `set` and `dry_run`";
 
 async fn compact(
     State(state): SharedState,
@@ -116,20 +129,18 @@ async fn compact(
         CompactRequest::AtTurnEnd => {
             act(state, id, async |engine, checkout| engine.request_compaction(checkout).await).await
         }
-        CompactRequest::Now { focus, range, dry_run } => compact_now(state, id, focus, range, dry_run).await,
+        CompactRequest::Now(now) => compact_now(state, id, now).await,
     }
 }
 
-async fn compact_now(
-    state: Arc<ServerState>,
-    id: String,
-    focus: Option<Arc<str>>,
-    range: Range,
-    dry_run: bool,
-) -> Result<Response, ApiError> {
+async fn compact_now(state: Arc<ServerState>, id: String, now: CompactNow) -> Result<Response, ApiError> {
+    let CompactNow { focus, range, dry_run, set } = now;
     let options = CompactOptions { range, ..CompactOptions::default() };
     let compacted = async move |state: &ServerState, mut checkout: Checkout| {
         check_range(state, &checkout, range).await?;
+        if !set.is_empty() {
+            checkout = governed(state, checkout, &set)?;
+        }
         checkout.options.focus = focus;
         if dry_run {
             let record = state.engine.preview(&checkout, Trigger::Manual, options).await?;
@@ -139,6 +150,19 @@ async fn compact_now(
         Ok(done(state, checkout.session, &acted))
     };
     work(state, id, compacted).await
+}
+
+/// The same checkout, with settings that count for this act alone.
+fn governed(state: &ServerState, checkout: Checkout, set: &Map<String, Value>) -> Result<Checkout, ApiError> {
+    let session = checkout.session;
+    let newest = |book: &mut Book| (book.protocol, book.model.clone(), book.agent.clone());
+    let (protocol, model, agent) =
+        state.books.with(session, newest).ok_or_else(|| ApiError::NoSession(session.to_string()))?;
+    let known = WindowFacts { stated: state.settings.window, ..WindowFacts::default() };
+    let (upstream, agent) = (state.settings.upstreams.of(protocol), agent.as_deref());
+    let caller = Caller { protocol, model: &model, agent, credentials: &[], upstream, known };
+    let rule = state.settings.rules.of_act(&caller, set).map_err(ApiError::Refused)?;
+    own_model::govern(checkout, &rule).map_err(|error| ApiError::Refused(error.to_string()))
 }
 
 /// Refuses a range that ends at a message which is not in view.

@@ -51,6 +51,8 @@ pub(crate) struct Book {
     pub(crate) protocol: Protocol,
     /// The model of the newest request.
     pub(crate) model: String,
+    /// The agent it said it was of.
+    pub(crate) agent: Option<String>,
     /// Where each message stands in the client's list.
     pub(crate) origins: HashMap<EntryId, Origin>,
     pub(crate) tally: Tally,
@@ -105,6 +107,7 @@ impl Book {
         Self {
             protocol,
             model: model.to_owned(),
+            agent: None,
             origins: HashMap::new(),
             tally: Tally::default(),
             usages: HashMap::new(),

@@ -5,6 +5,7 @@ use axum::http::header::{
     HeaderName, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use axum::http::{HeaderMap, HeaderValue};
+use epitome_wire::protocol::SUMMARY_HEADER;
 use std::sync::Arc;
 
 /// Headers that belong to one connection and not to what travels over it.
@@ -31,6 +32,9 @@ const CREDENTIALS: [HeaderName; 5] = [
 /// By which a client says which of the operator's agents it is; nobody's business but ours.
 const AGENT: HeaderName = HeaderName::from_static("x-epitome-agent");
 
+/// By which one of us says that a request asks for a summary; nobody else's business either.
+const SUMMARY: HeaderName = HeaderName::from_static(SUMMARY_HEADER);
+
 /// How the tokens of an Anthropic subscription begin.
 const SUBSCRIPTION_TOKEN: &str = "sk-ant-oat";
 
@@ -56,6 +60,7 @@ pub(crate) fn to_upstream(headers: &HeaderMap) -> HeaderMap {
     let mut passed = passed_on(headers);
     passed.remove(HOST);
     passed.remove(AGENT);
+    passed.remove(SUMMARY);
     passed.remove(CONTENT_LENGTH);
     passed
 }
@@ -87,6 +92,11 @@ pub(crate) fn beta(headers: &HeaderMap) -> Option<Arc<str>> {
 /// The agent that a request says it is of.
 pub(crate) fn agent(headers: &HeaderMap) -> Option<String> {
     headers.get(AGENT)?.to_str().ok().map(str::to_owned)
+}
+
+/// Whether a request is one of ours that asks for a summary.
+pub(crate) fn is_summary_call(headers: &HeaderMap) -> bool {
+    headers.contains_key(SUMMARY)
 }
 
 /// Whether a body may be read and changed: it is not packed, and it is not paid for by a subscription, whose

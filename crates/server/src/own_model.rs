@@ -3,7 +3,7 @@
 //! kept without it.
 
 use crate::rules::{OwnModel, SessionRule};
-use epitome_engine::{Checkout, Ports, SummaryModel};
+use epitome_engine::{Checkout, NoWindow, Ports, SummaryModel};
 use std::time::Duration;
 
 /// Why a request's own model is not asked between requests.
@@ -29,6 +29,15 @@ pub(crate) fn ports(rule: &SessionRule, is_cached: bool) -> Ports {
         OwnModel::Refused(why) => ports.no_model = Some(why.clone()),
     }
     ports
+}
+
+/// The same checkout by another rule, for one act between requests.
+pub(crate) fn govern(mut checkout: Checkout, rule: &SessionRule) -> Result<Checkout, NoWindow> {
+    checkout.assembly.set_policy(rule.policy.clone())?;
+    let ports = checkout.driver.ports_mut();
+    (ports.model, ports.prompts) = (rule.ports.model.clone(), rule.ports.prompts.clone());
+    ports.no_model = None;
+    Ok(strip(checkout, rule))
 }
 
 /// The same checkout for whoever looks at the session between requests, without what holds a credential.

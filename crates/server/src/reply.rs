@@ -55,10 +55,15 @@ pub(crate) enum FirstLook {
     Reply(Reply),
     /// The request was too long; this is how the provider says so.
     TooLong(Reply, OverflowFigures),
+    /// Its body has too many bytes, or pictures that the provider does not take; what one may take, where it says so.
+    TooLarge(Reply, Option<u64>),
 }
 
 /// Errors are short; a longer one is passed on and not looked at.
 const ERROR_BYTES_MAX: usize = 1 << 20;
+
+/// As providers count; some mean a little more.
+const MEGABYTE: u64 = 1_000_000;
 
 /// A provider that refuses inside a stream does so right behind its opening; however many pings come, the client
 /// does not wait for longer.
@@ -85,19 +90,31 @@ pub(crate) async fn open(
     } else {
         None
     };
-    let overflow = error.and_then(|(seen, body)| overflow(seen, &body, known));
-    Ok(match overflow {
-        Some(numbers) => FirstLook::TooLong(reply, numbers),
-        None => FirstLook::Reply(reply),
-    })
-}
-
-/// The numbers of an error that a shorter request would not meet.
-fn overflow(seen: ErrorPlace, body: &[u8], known: &RequestFacts) -> Option<OverflowFigures> {
-    let verdict = classify(seen, body, known);
+    let Some((seen, body)) = error else { return Ok(FirstLook::Reply(reply)) };
+    let verdict = classify(seen, &body, known);
     // A client that asked for too long an answer is answered by a shorter prompt: its limit stays its own.
     let is_too_long = verdict.class == OverflowClass::OutputReserve || verdict.needs_compaction(known);
-    is_too_long.then_some(verdict.numbers)
+    if is_too_long {
+        return Ok(FirstLook::TooLong(reply, verdict.numbers));
+    }
+    Ok(match verdict.class {
+        OverflowClass::Media => {
+            FirstLook::TooLarge(reply, verdict.numbers.megabytes_max.map(|most| most * MEGABYTE))
+        }
+        // The limit that it names is the whole body's.
+        OverflowClass::PayloadBytes => FirstLook::TooLarge(reply, None),
+        OverflowClass::TokenOverflow
+        | OverflowClass::OutputReserve
+        | OverflowClass::SizeRate
+        | OverflowClass::Throttle
+        | OverflowClass::SoftStop
+        | OverflowClass::SilentTruncation
+        | OverflowClass::Pairing
+        | OverflowClass::ThinkingBinding
+        | OverflowClass::Undecryptable
+        | OverflowClass::Suspect
+        | OverflowClass::Other => FirstLook::Reply(reply),
+    })
 }
 
 impl Reply {

@@ -4,7 +4,7 @@ use crate::fault::Fault;
 use crate::outward::Path;
 use crate::reply::{FirstLook, Reply, open};
 use crate::server_state::ServerState;
-use crate::walk::{PreparedRequest, Request, prepare, recover};
+use crate::walk::{PreparedRequest, Request, prepare, recover, shed_pictures};
 use crate::{api, guard, headers};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
@@ -50,7 +50,8 @@ async fn unknown() -> impl IntoResponse {
 /// A request of a conversation.
 async fn converse(State(state): State<Arc<ServerState>>, protocol: Protocol, request: Incoming) -> Response {
     let (parts, body) = request.into_parts();
-    if !headers::is_ours_to_change(&parts.headers) {
+    // What one of us asks for a summary is made to fit by whoever asks: compacted here too, it would never end.
+    if !headers::is_ours_to_change(&parts.headers) || headers::is_summary_call(&parts.headers) {
         return pass_on(&state, &parts, body).await;
     }
     let bytes = match to_bytes(body, BODY_BYTES_MAX).await {
@@ -71,7 +72,7 @@ async fn converse(State(state): State<Arc<ServerState>>, protocol: Protocol, req
     }
 }
 
-/// Sends a request that was made to fit; once more, where the provider finds it too long all the same.
+/// Sends a request that was made to fit; once more, where the provider finds it too long or too large all the same.
 async fn answer(
     state: &Arc<ServerState>,
     parts: &Parts,
@@ -80,11 +81,12 @@ async fn answer(
 ) -> Result<Response, Fault> {
     let first = prepare(state, &request).await;
     let from = first.from.clone();
-    let (refused, numbers) = match send(state, parts, protocol, first).await? {
+    let (refused, second) = match send(state, parts, protocol, first).await? {
         FirstLook::Reply(reply) => return Ok(reply.relay(protocol, from)),
-        FirstLook::TooLong(refused, numbers) => (refused, numbers),
+        FirstLook::TooLong(refused, numbers) => (refused, recover(state, &request, numbers).await),
+        FirstLook::TooLarge(refused, bytes_max) => (refused, shed_pictures(state, &request, bytes_max).await),
     };
-    match recover(state, &request, numbers).await {
+    match second {
         None => Ok(refused.relay(protocol, from)),
         Some(second) => {
             let from = second.from.clone();
@@ -96,7 +98,7 @@ async fn answer(
 /// A second refusal is the client's to see, as the provider wrote it.
 fn reply_of(opened: FirstLook) -> Reply {
     match opened {
-        FirstLook::Reply(reply) | FirstLook::TooLong(reply, _) => reply,
+        FirstLook::Reply(reply) | FirstLook::TooLong(reply, _) | FirstLook::TooLarge(reply, _) => reply,
     }
 }
 

@@ -6,12 +6,21 @@ use bytes::Bytes;
 use epitome_core::Policy;
 use epitome_engine::{Model, Ports, WindowFacts};
 use epitome_wire::Protocol;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Where the rules come from.
 pub trait Rules: Send + Sync {
     /// What counts now for this request.
     fn of(&self, caller: &Caller<'_>) -> SessionRule;
+
+    /// What counts for one act that says some of it otherwise, by the names of settings; stored settings stay as they are.
+    ///
+    /// # Errors
+    /// Why that cannot be used, and what to do.
+    fn of_act(&self, _: &Caller<'_>, _: &Map<String, Value>) -> Result<SessionRule, String> {
+        Err("the rules of this server are the same for every act; leave out `set`".into())
+    }
 }
 
 /// Whose request it is, as far as rules may look at it.

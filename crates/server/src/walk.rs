@@ -63,6 +63,8 @@ enum Attempt {
     First,
     /// Because the provider refused it as too long, and it can be made shorter.
     AfterOverflow(OverflowFigures),
+    /// Because the provider refused it for its bytes or pictures; what one of these may take, where it said so.
+    AfterBytes(Option<u64>),
 }
 
 impl Request {
@@ -106,6 +108,15 @@ pub(crate) async fn recover(
     told: OverflowFigures,
 ) -> Option<PreparedRequest> {
     attempt(state, request, Attempt::AfterOverflow(told)).await
+}
+
+/// Makes a request fit whose bytes or pictures the provider refused; none where no picture can be left out.
+pub(crate) async fn shed_pictures(
+    state: &Arc<ServerState>,
+    request: &Arc<Request>,
+    bytes_max: Option<u64>,
+) -> Option<PreparedRequest> {
+    attempt(state, request, Attempt::AfterBytes(bytes_max)).await
 }
 
 /// The body to send; none where there is none but the one that came. The operator is told what went wrong.
@@ -172,6 +183,14 @@ impl Walk<'_> {
                     None => return Ok(None),
                 }
             }
+            Attempt::AfterBytes(bytes_max) => {
+                let (acted, verdict) = self.state.engine.shed_pictures(&checkout, bytes_max).await?;
+                let acted = self.settle(session, Ok(acted))?;
+                if verdict.is_err() {
+                    return Ok(None);
+                }
+                acted
+            }
         };
         let leaf = acted.session.leaf();
         // Who acts on the path after this request has a line of their own.
@@ -179,6 +198,7 @@ impl Walk<'_> {
         let slots = self.state.books.with(session, |book| {
             book.tally.requests += 1;
             book.sent = Some((self.request.body.model().to_owned(), Instant::now()));
+            book.agent.clone_from(&self.request.agent);
             book.checkout = Some(own_model::strip(checkout, &rule));
             book.newest = NewestRequest {
                 messages: acted.session.history().len(),

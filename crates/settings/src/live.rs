@@ -8,6 +8,7 @@ use epitome_core::Policy;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use toml::Table;
 
 /// Where files come from.
 pub trait Files: Send + Sync {
@@ -94,6 +95,15 @@ impl LivePolicy {
             }
         }
         &self.resolved
+    }
+
+    /// The policy for one call that says some of it otherwise, by our names or another system's.
+    ///
+    /// # Errors
+    /// Where what it says, or a file, cannot be used.
+    pub fn with_overrides(&self, overrides: Table) -> Result<ResolvedPolicy, SettingsError> {
+        let sources = self.watched.read(&*self.files, &self.rest)?;
+        resolve(&Sources { overrides, ..sources })
     }
 
     /// Why the newest state of the files is not in force, where it is not.

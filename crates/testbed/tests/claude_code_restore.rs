@@ -77,7 +77,7 @@ fn c14_of_a_large_file_the_first_5000_tokens_come_back() {
     let text = &bed.shown()[0];
     let head = body("src/7.rs", 5_000);
     let pieces = format!(
-        "File src/7.rs, as it is now, its beginning:\n{head}\n\nFile src/6.rs, as it is now, its beginning:\n"
+        "<epitome-restored what=\"File src/7.rs, as it is now, its beginning\">\n{head}\n</epitome-restored>\n\n<epitome-restored what=\"File src/6.rs, as it is now, its beginning\">\n"
     );
     assert!(text.contains(&pieces));
 }
@@ -86,7 +86,7 @@ fn c14_of_a_large_file_the_first_5000_tokens_come_back() {
 fn c14_claude_code_2_1_gives_the_path_of_a_large_file() {
     let (bed, record) = compacted("claude-code@2.1", Drawer { file_tokens: 9_000, ..Drawer::default() });
     let files = change(&record).restored.as_ref().map(|restored| restored.files.len());
-    let line = "\n\nFile src/7.rs, as it is now: larger than its share; read it again\n\n";
+    let line = "\n\n<epitome-restored what=\"File src/7.rs, as it is now: larger than its share; read it again\"/>\n\n";
     assert_eq!((files, bed.shown()[0].contains(line)), (Some(5), true));
 }
 
@@ -95,8 +95,11 @@ fn c15_of_eight_skills_the_five_most_used_come_back_with_5000_tokens_each() {
     let (bed, record) = compacted("claude-code", Drawer { skills: (8, 6_000), ..Drawer::default() });
     let restored = change(&record).restored.as_ref().expect("something came back");
     assert_eq!(restored.skills, names("skill", 5));
-    let pieces =
-        names("skill", 5).into_iter().map(|name| format!("\n\nSkill {name}:\n{}", body(&name, 5_000)));
+    let piece = |name: String| {
+        let text = body(&name, 5_000);
+        format!("\n\n<epitome-restored what=\"Skill {name}\">\n{text}\n</epitome-restored>")
+    };
+    let pieces = names("skill", 5).into_iter().map(piece);
     assert!(bed.shown()[0].ends_with(&pieces.collect::<String>()));
 }
 
@@ -120,19 +123,19 @@ fn c18_files_come_first_then_skills_then_tools() {
     let drawer = Drawer { file_tokens: 100, skills: (2, 100), servers: (2, 100) };
     let (bed, _) = compacted("claude-code", drawer);
     let shown = bed.shown();
-    let headings = shown[0].lines().filter(|line| line.ends_with(':') && !line.starts_with("## "));
+    let headings = shown[0].lines().filter_map(|line| line.strip_prefix("<epitome-restored what="));
     assert_eq!(
         headings.collect::<Vec<_>>(),
         [
-            "File src/7.rs, as it is now:",
-            "File src/6.rs, as it is now:",
-            "File src/5.rs, as it is now:",
-            "File src/4.rs, as it is now:",
-            "File src/3.rs, as it is now:",
-            "Skill skill-1:",
-            "Skill skill-2:",
-            "Tools of server-1:",
-            "Tools of server-2:",
+            "\"File src/7.rs, as it is now\">",
+            "\"File src/6.rs, as it is now\">",
+            "\"File src/5.rs, as it is now\">",
+            "\"File src/4.rs, as it is now\">",
+            "\"File src/3.rs, as it is now\">",
+            "\"Skill skill-1\">",
+            "\"Skill skill-2\">",
+            "\"Tools of server-1\">",
+            "\"Tools of server-2\">",
         ]
     );
 }

@@ -30,12 +30,6 @@ fn shared(one: &[String], other: &[String]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// Prunes results older than the newest 3,000 tokens after each round of tools.
-fn prune_each_round(settings: &mut Settings) {
-    settings.prune.when = PruneWhen::ToolRound;
-    settings.prune.protect = Some("3000".parse().expect("a threshold"));
-}
-
 /// What 150 rounds of tools cost, each request reading from the cache what the one before it wrote.
 fn cost(change: impl FnOnce(&mut Settings)) -> u64 {
     let mut bed = Maker::new("default", 1_000_000).no_model().set(change).bed();
@@ -79,15 +73,18 @@ fn resets(maker: Maker, calls: usize) -> (usize, usize) {
 #[test]
 fn l89_pruning_under_its_cache_rules_costs_no_more_than_leaving_it_be() {
     let never = cost(|_| {});
-    let heedless = cost(|settings| {
-        prune_each_round(settings);
-        settings.prune.protect = Some("40000".parse().expect("a threshold"));
-    });
-    let heeding = cost(|settings| {
-        prune_each_round(settings);
-        settings.prune.cache_tokens_max = Some(Tokens(6_000));
-    });
+    let pruning = |protect: &str, cache_tokens_max: Option<Tokens>| {
+        cost(|settings| {
+            settings.prune.when = PruneWhen::ToolRound;
+            settings.prune.protect = Some(protect.parse().expect("a threshold"));
+            settings.prune.cache_tokens_max = cache_tokens_max;
+        })
+    };
+    // The same but for the rule: each round changes something that 40,000 tokens of the cache stand behind.
+    let (heedless, heeding) = (pruning("40000", None), pruning("40000", Some(Tokens(6_000))));
     assert!(heeding <= never && never < heedless, "{heeding} {never} {heedless}");
+    let near = pruning("3000", Some(Tokens(6_000)));
+    assert!(near < never, "what little stands behind may be written anew: {near} {never}");
 }
 
 #[test]

@@ -133,6 +133,29 @@ fn l71_usage_summed_over_retries_is_not_the_size_of_the_context() {
 }
 
 #[test]
+fn l71_a_sum_of_two_calls_is_known_by_what_was_said_since_the_one_before() {
+    // A provider that counts a tenth less than we do: twice its figure is below twice ours.
+    let mut bed = half_full();
+    bed.session.record_usage(usage(36_000, 300)).expect("all is in memory");
+    bed.talk(4, 1_000);
+    let before = bed.session.figure();
+    bed.session.record_usage(usage(2 * 39_600, 600)).expect("all is in memory");
+    assert_eq!((bed.session.figure(), bed.session.check().trigger), (before, None));
+    bed.session.record_usage(usage(39_600, 300)).expect("all is in memory");
+    assert_eq!(bed.session.figure().1, FigureSource::Count, "our own count is the larger");
+    // One large result accounts for a growth of the same size.
+    let mut bed = half_full();
+    bed.session.record_usage(usage(36_000, 300)).expect("all is in memory");
+    bed.talk(1, 38_000);
+    bed.session.record_usage(usage(79_200, 600)).expect("all is in memory");
+    assert_eq!(
+        bed.session.figure(),
+        (Tokens(84_006), FigureSource::Count),
+        "it is believed, and learned from"
+    );
+}
+
+#[test]
 fn l72_what_the_provider_leaves_out_of_its_usage_is_counted_all_the_same() {
     let mut bed = half_full();
     let sealed = format!(r#"{{"type":"reasoning","encrypted_content":"{}"}}"#, "x".repeat(80_000));

@@ -4,10 +4,9 @@
 //! # Pending
 //!
 //! - l41: modes and rights that a harness keeps for itself come with the agent; here are those that were said.
-//! - l46: what a model says in a message of its own, after the call, is not marked when the call leaves view.
 
 use epitome_core::ledger::{CommandRecord, FileRecord, Ledger, Operation, TodoState};
-use epitome_core::policy::Resume;
+use epitome_core::policy::{Newest, Resume};
 use epitome_core::{Archive, EntryId, Trigger};
 use epitome_testbed::{Bed, Maker, compacted, good};
 
@@ -181,6 +180,29 @@ fn l46_what_a_model_says_of_a_call_leaves_view_with_the_call() {
         assert_eq!((is_said, is_called), (view.contains(id), view.contains(id)), "{number}");
     }
     assert!(!view.contains(&said[0]) && view.contains(&said[59]));
+}
+
+#[test]
+fn l46_a_report_whose_calls_have_left_view_is_marked_as_no_evidence() {
+    for maker in [Maker::new("kaged", WINDOW), Maker::new("default", WINDOW).no_model()] {
+        let mut bed = maker.set(|settings| settings.keep.newest = Newest::Messages(5)).bed();
+        bed.talk(10, 400);
+        bed.user("run the migration");
+        let (first, _) = bed.exchange("bash", r#"{"command":"migrate 1"}"#, &"table moved\n".repeat(80));
+        let (last, _) = bed.exchange("bash", r#"{"command":"migrate 2"}"#, &"table moved\n".repeat(80));
+        let report = bed.assistant("I have run the migration, all 14 tables are done.");
+        bed.talk(4, 200);
+        bed.compact(Trigger::Manual);
+        let view = bed.in_view();
+        assert!(view.contains(&report) && !view.contains(&first) && !view.contains(&last), "{view:?}");
+        let note = format!(
+            "{report} below tells of calls that are no longer shown ({first}-{last}). It is a report, and no evidence that they were made.\n"
+        );
+        assert_eq!(shown(&bed).matches(&note).count(), 1, "{}", shown(&bed));
+        // Where the calls are there to be seen, nothing is said.
+        bed.exchange("bash", r#"{"command":"migrate 3"}"#, "ok");
+        assert_eq!(shown(&bed).matches("no evidence").count(), 1);
+    }
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn l98_a_compaction_asked_for_during_a_tool_call_waits_for_the_turns_end() {
         refused.to_string(),
         "a compaction cannot run now: a turn runs; ask for one at the end of the turn instead"
     );
-    bed.session.request_compaction();
+    bed.session.request_compaction().expect("all is in memory");
     assert!(bed.prepare().is_none());
     bed.results(&["ok"]);
     bed.assistant("all green");
@@ -333,7 +333,7 @@ fn l103_while_one_waits_for_an_operator_no_other_begins() {
 fn l104_a_persons_stop_starts_nothing() {
     let mut bed = session(Maker::new("default", WINDOW).set(|settings| settings.check.after_turn = true), 90);
     bed.session.begin_turn();
-    bed.session.request_compaction();
+    bed.session.request_compaction().expect("all is in memory");
     let log = bed.session.log().len();
     assert!(bed.end_turn(TurnEnd::Broken).is_none());
     assert_eq!((bed.session.log().len(), bed.model.requests(), bed.take_events()), (log, vec![], vec![]));

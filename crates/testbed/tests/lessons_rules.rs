@@ -59,6 +59,11 @@ fn restoring(skill: &str) -> Maker {
         .ports(|ports| ports.restorer = Some(Arc::new(project)))
 }
 
+/// A piece that was brought back, in its frame.
+fn framed(what: &str, text: &str) -> String {
+    format!("\n\n<epitome-restored what=\"{what}\">\n{text}\n</epitome-restored>")
+}
+
 /// Everything in view, as one text.
 fn shown(bed: &Bed) -> String {
     bed.shown().join("\n")
@@ -71,7 +76,7 @@ fn l31_a_file_of_rules_is_there_byte_for_byte_after_ten_compactions() {
     bed.exchange("read", r#"{"path":"AGENTS.md"}"#, "rules as they were then");
     compacted(&mut bed, 10);
     let text = shown(&bed);
-    assert!(text.contains(&format!("File AGENTS.md, as it is now:\n{RULES}")), "{text}");
+    assert!(text.contains(&framed("File AGENTS.md, as it is now", RULES)), "{text}");
     assert_eq!(text.matches("File AGENTS.md").count(), 1);
 }
 
@@ -171,7 +176,7 @@ fn l36_a_skill_is_brought_back_or_named_as_left_out() {
     let made = change(Some(bed.compact(Trigger::Manual)));
     let brought = made.restored.map(|RestoreReport { skills, omitted, .. }| (skills, omitted));
     assert_eq!(brought, Some((vec!["release".into()], vec![])));
-    assert!(shown(&bed).contains(&format!("Skill release:\n{skill}")));
+    assert!(shown(&bed).contains(&framed("Skill release", skill)));
 
     let mut bed = restoring(skill).set(|settings| settings.restore.total_tokens.0 = 3).bed();
     bed.talk(60, 200);
@@ -191,7 +196,7 @@ fn l37_a_file_that_is_brought_back_brings_the_rules_of_its_folder() {
     let restored = change(Some(bed.compact(Trigger::Manual))).restored.expect("files were used");
     assert_eq!(restored.files, ["src/wire/write.rs", "src/wire/read.rs"]);
     assert_eq!(restored.rules, [NESTED.0]);
-    let rules = format!("Rules in {}, as they are now:\n{}", NESTED.0, NESTED.1);
+    let rules = framed(&format!("Rules in {}, as they are now", NESTED.0), NESTED.1);
     assert_eq!(shown(&bed).matches(&rules).count(), 1);
 }
 

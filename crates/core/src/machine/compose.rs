@@ -52,7 +52,6 @@ pub(super) fn compose(
     if rebuild.todos {
         text.push_str(&todos(ledger));
     }
-    let mut text = harmless(&text);
     // Of what stays in view the calls themselves can be seen.
     let gone = || embedded::ledger(&Material { visible: &[], ..*material });
     text.push_str(&match rebuild.files {
@@ -60,7 +59,7 @@ pub(super) fn compose(
         FileList::Lists => lists(&gone()),
         FileList::Tree => tree(&gone()),
     });
-    text
+    harmless(&text)
 }
 
 /// The text with what hooks put behind it.

@@ -54,7 +54,9 @@ impl<'a> Delegation<'a> {
 fn lay_out(plan: &Plan<'_>, reply: CompactorReply) -> Result<(KeepSelection, String), String> {
     let chooser = plan.chooser();
     let set = KeepSet::of(&chooser, &plan.changes.pins).map_err(|error| error.to_string())?;
-    let (mut kept, mut texts) = take_apart(plan, reply, &set)?;
+    let CompactorReply { list, superseded } = reply;
+    let (mut kept, mut texts) = take_apart(plan, list, &set)?;
+    check_superseded(plan, &kept, &superseded)?;
     check_exchanges(plan, &kept)?;
     check_always(plan, &kept, &set)?;
     if texts.is_empty() || !plan.job.can.front {
@@ -74,13 +76,13 @@ fn lay_out(plan: &Plan<'_>, reply: CompactorReply) -> Result<(KeepSelection, Str
 /// What the list keeps, before its first text and after it, and its texts.
 fn take_apart(
     plan: &Plan<'_>,
-    reply: CompactorReply,
+    list: Vec<CompactorPiece>,
     set: &KeepSet,
 ) -> Result<(KeepSelection, Vec<String>), String> {
     let (mut kept, mut texts) = (KeepSelection::beside(&plan.job, set), Vec::new());
     let in_view: HashSet<EntryId> = plan.job.context.message_slots().map(|(id, ..)| id).collect();
     let mut last = None;
-    for piece in reply.list {
+    for piece in list {
         match piece {
             CompactorPiece::Write(text) => texts.push(fence::escape(&text)),
             CompactorPiece::Keep(id) if !in_view.contains(&id) => return Err(format!("{id} is not in view")),
@@ -98,6 +100,22 @@ fn take_apart(
         }
     }
     Ok((kept, texts))
+}
+
+/// Where a compactor says what it supersedes, that is all it does not keep: a slip on either side would lose a message.
+fn check_superseded(plan: &Plan<'_>, kept: &KeepSelection, superseded: &[EntryId]) -> Result<(), String> {
+    if superseded.is_empty() {
+        return Ok(());
+    }
+    let in_view: HashSet<EntryId> = plan.job.context.message_slots().map(|(id, ..)| id).collect();
+    let stays: HashSet<EntryId> = kept.front.iter().chain(&kept.tail).copied().collect();
+    let goes: HashSet<EntryId> = superseded.iter().copied().collect();
+    if let Some(id) = superseded.iter().find(|id| !in_view.contains(id) || stays.contains(id)) {
+        let why = if stays.contains(id) { "keeps it too" } else { "it is not in view" };
+        return Err(format!("it supersedes {id}, and {why}"));
+    }
+    let forgotten = in_view.iter().filter(|id| !stays.contains(id) && !goes.contains(id)).min();
+    forgotten.map_or(Ok(()), |id| Err(format!("it neither keeps nor supersedes {id}")))
 }
 
 /// What is kept in any case is in the list.

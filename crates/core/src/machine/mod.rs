@@ -232,6 +232,11 @@ pub enum EditPass {
     Trim,
     /// The bulk of old messages gives way to pointers.
     Prune,
+    /// Pictures that a provider will not take give way to labels.
+    Label {
+        /// What one may take; none may stay where nobody knows.
+        bytes_max: Option<u64>,
+    },
 }
 
 impl EditPass {
@@ -251,7 +256,7 @@ impl EditPass {
     pub fn strategy(self) -> Strategy {
         match self {
             Self::Trim => Strategy::Trim,
-            Self::Prune => Strategy::Prune,
+            Self::Prune | Self::Label { .. } => Strategy::Prune,
         }
     }
 
@@ -259,6 +264,7 @@ impl EditPass {
         match self {
             Self::Trim => prune::trim(job, reader),
             Self::Prune => prune::prune(job, reader),
+            Self::Label { bytes_max } => prune::label(job, reader, bytes_max),
         }
     }
 }

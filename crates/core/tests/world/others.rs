@@ -187,12 +187,10 @@ impl Fates {
         let text = CompactorPiece::Write("what the compactor wrote".into());
         match fate % 5 {
             0 => Err("it hangs".into()),
-            1 => Ok(CompactorReply { list: kept.map(CompactorPiece::Keep).collect() }),
-            2 => Ok(CompactorReply { list: kept.rev().map(CompactorPiece::Keep).chain([text]).collect() }),
-            3 => Ok(CompactorReply { list: vec![text, CompactorPiece::Keep(EntryId(9_999))] }),
-            _ => Ok(CompactorReply {
-                list: [text].into_iter().chain(kept.map(CompactorPiece::Keep)).collect(),
-            }),
+            1 => Ok(CompactorReply::of(kept.map(CompactorPiece::Keep))),
+            2 => Ok(CompactorReply::of(kept.rev().map(CompactorPiece::Keep).chain([text]))),
+            3 => Ok(CompactorReply::of([text, CompactorPiece::Keep(EntryId(9_999))])),
+            _ => Ok(CompactorReply::of([text].into_iter().chain(kept.map(CompactorPiece::Keep)))),
         }
     }
 

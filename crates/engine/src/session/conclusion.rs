@@ -20,7 +20,7 @@ impl Session {
     pub(crate) fn conclude(&mut self, conclusion: Conclusion) -> Result<Arc<Record>, EngineError> {
         let Conclusion { effect, record } = conclusion;
         let record: Arc<Record> = Arc::new(*record);
-        self.answer_request(record.trigger);
+        self.answer_request(record.trigger)?;
         match effect {
             Effect::Compact(compaction) => {
                 let entry = self.mark(Mark::Compaction { compaction, record: record.clone() })?;
@@ -37,8 +37,12 @@ impl Session {
     }
 
     /// What was asked for at the end of a turn is done. One that is cancelled or fails is still asked for.
-    pub(super) fn answer_request(&mut self, trigger: Trigger) {
-        self.state.is_requested &= trigger != Trigger::Requested;
+    pub(super) fn answer_request(&mut self, trigger: Trigger) -> Result<(), EngineError> {
+        if let Some(request) = self.timeline.request().filter(|_| trigger == Trigger::Requested) {
+            // Where it was asked for, so that it is answered on every path that was asked.
+            self.mark_at(self.log().parent(request), Mark::Request { is_open: false })?;
+        }
+        Ok(())
     }
 
     pub(super) fn compacted(&mut self, entry: EntryId, record: &Arc<Record>) -> Result<(), EngineError> {

@@ -62,7 +62,7 @@ impl Session {
         let budget = self.budget();
         let tokens_before = budget.request(self.context().tokens());
         let entry = self.mark(Mark::Apply { of })?;
-        self.answer_request(trigger);
+        self.answer_request(trigger)?;
         let record = Arc::new(Record {
             outcome: Outcome::Applied { of },
             trigger,

@@ -3,11 +3,11 @@
 
 use super::{MOVED, OUTGROWN, PrefixBinding, PreparedCompaction};
 use crate::check::LookPoint;
-use crate::driver::{Driver, Recovery, TurnEnd};
+use crate::driver::{CompactOptions, Driver, Recovery, TurnEnd};
 use crate::error::EngineError;
 use crate::ports::{BoxFuture, Spawn};
 use crate::session::{Session, Step};
-use epitome_core::Tokens;
+use epitome_core::{Tokens, Trigger};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The one summary of a session that may be under way in the background: begun before it is needed, taken up when
@@ -83,7 +83,7 @@ impl Background {
     async fn catch_up(&mut self, session: &mut Session, point: LookPoint) -> Result<(), EngineError> {
         self.remind(session);
         self.take_up(session);
-        // What was asked for is made anew, of all that was said.
+        // What was asked for uses what is ready, and waits for nothing that covers less than it would itself.
         let is_asked_for = point == LookPoint::TurnEnd && session.is_requested();
         if !is_asked_for && session.needs_compaction(point)? {
             self.wait(session).await;
@@ -98,15 +98,35 @@ impl Background {
         step
     }
 
-    /// The same after an overflow: what is under way is of no use for it, and is let go.
+    /// The same after an overflow: what is ready is used, what is still under way is let go.
     pub async fn recover(
         &mut self,
         driver: &Driver,
         session: &mut Session,
         over: Option<Tokens>,
     ) -> Result<Recovery, EngineError> {
+        self.remind(session);
+        self.take_up(session);
         self.let_go(session, "thrown away: the provider's window was full first");
-        driver.recover(session, over).await
+        let recovery = driver.recover(session, over).await;
+        self.remember(session);
+        recovery
+    }
+
+    /// A compaction that somebody asks for, as [`Driver::compact_with`] makes it. What is ready is used where they want
+    /// nothing in particular; what is under way goes on, and is let go when it no longer fits.
+    pub async fn compact_with(
+        &mut self,
+        driver: &Driver,
+        session: &mut Session,
+        trigger: Trigger,
+        options: CompactOptions,
+    ) -> Result<Step, EngineError> {
+        self.remind(session);
+        self.take_up(session);
+        let step = driver.compact_with(session, trigger, options).await;
+        self.remember(session);
+        step
     }
 
     /// Looks after the background between calls: takes up what is done, lets go what the path has

@@ -125,6 +125,27 @@ fn k16_the_list_of_a_compactor_takes_the_place_of_the_context() {
 
 // door: compact
 #[test]
+fn k16_a_compactor_that_forgets_a_message_is_passed_over() {
+    let script = |last: usize| {
+        format!(
+            "if asked['hook'] == 'transform':
+    ids = [one['id'] for one in asked['messages']]
+    print(json.dumps({{'list': [{{'keep': ids[0]}}, {{'write': 'the middle, in short'}}] + [{{'keep': id}} for id in ids[-3:]], 'superseded': ids[1:-{last}]}}))"
+        )
+    };
+    let compacted =
+        |last| compact(&hooked(&script(last), "role = \"compactor\""), &["--strategy", "delegate"]);
+    let whole = compacted(3);
+    assert_eq!((&whole["strategy"], &whole["fallbacks"]), (&json!("delegate"), &json!([])));
+    assert_eq!(whole["superseded"].as_array().map(Vec::len), Some(37));
+    let forgetful = compacted(4);
+    let why = "the compactor failed: it neither keeps nor supersedes m0037";
+    assert_eq!(forgetful["fallbacks"], json!([{"strategy": "delegate", "why": why}]));
+    assert_eq!(forgetful["strategy"], "summarize");
+}
+
+// door: compact
+#[test]
 fn k17_a_list_that_breaks_a_rule_is_passed_over() {
     let script = "if asked['hook'] == 'transform': print(json.dumps({'list': [{'write': 'nothing stays'}]}))";
     let record = compact(&hooked(script, "role = \"compactor\""), &["--strategy", "delegate"]);

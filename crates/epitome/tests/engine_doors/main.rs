@@ -7,6 +7,7 @@ mod events;
 mod hooks;
 mod native;
 mod pruning;
+mod reasoning;
 mod replay;
 mod sandbox;
 mod usage;

@@ -273,6 +273,27 @@ fn k13_going_back_past_a_compaction_restores_the_context() {
 
 // door: serve
 #[test]
+fn k35_overrides_hold_for_one_compaction_by_hand() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&SERVE);
+    let mut talk = talk();
+    for turn in 0..8 {
+        talk.say(&proxy, &words(turn));
+    }
+    let path = format!("/api/v1/sessions/{}/compact", session(&proxy));
+    let by_hand = |set: Value| proxy.act(Method::POST, &path, &json!({"set": set}))["record"].take();
+    let plain = by_hand(json!({"strategy": "drop", "summarize": false, "keep": {"newest": {"messages": 4}}}));
+    assert_eq!((&plain["strategy"], &plain["fallbacks"]), (&json!("drop"), &json!([])), "{plain}");
+    assert_eq!(plain["kept"].as_array().map(Vec::len), Some(5), "the first message and four: {plain}");
+    let record = talk.until(&proxy, |record| record["trigger"] == "threshold");
+    assert_eq!(record["strategy"], "summarize", "what is stored still counts");
+    let (status, refused) = proxy.try_act(Method::POST, &path, &json!({"set": {"keep": {"newset": 4}}}));
+    assert_eq!(status, 400, "{refused}");
+    assert!(refused["error"].as_str().is_some_and(|why| why.contains("keep.newset")), "{refused}");
+}
+
+// door: serve
+#[test]
 fn k35_a_judgement_is_told_and_kept() {
     let stage = Stage::new("");
     let proxy = stage.serve(&SERVE);

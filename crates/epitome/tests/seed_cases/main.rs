@@ -6,6 +6,8 @@ mod aura;
 mod claude_code;
 mod door;
 mod kaged;
+mod omp;
+mod operator_use;
 mod pi;
 #[path = "../serve/stage.rs"]
 #[allow(dead_code, reason = "the tests of the proxy use the rest")]

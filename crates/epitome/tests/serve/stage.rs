@@ -145,6 +145,11 @@ impl Stage {
 }
 
 impl Proxy<'_> {
+    /// Where it is.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// The sessions, as the API lists them.
     pub(crate) fn sessions(&self) -> Vec<Value> {
         self.get("/api/v1/sessions").as_array().expect("a list").clone()
@@ -177,13 +182,18 @@ impl Proxy<'_> {
 
     /// What comes of an act of the API's; it must succeed.
     pub(crate) fn act(&self, method: Method, path: &str, body: &Value) -> Value {
-        let request = self.stage.client.request(method, format!("{}{path}", self.address)).json(body);
-        let (status, done) = self.stage.block_on(async {
-            let response = request.send().await.expect("it answers");
-            (response.status(), response.json::<Value>().await.unwrap_or_default())
-        });
+        let (status, done) = self.try_act(method, path, body);
         assert_eq!(status, 200, "{done}");
         done
+    }
+
+    /// The same, whatever comes of it.
+    pub(crate) fn try_act(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
+        let request = self.stage.client.request(method, format!("{}{path}", self.address)).json(body);
+        self.stage.block_on(async {
+            let response = request.send().await.expect("it answers");
+            (response.status().as_u16(), response.json::<Value>().await.unwrap_or_default())
+        })
     }
 
     async fn post(&self, path: &str, headers: &HeaderMap, body: &Value) -> (u16, Value) {
@@ -271,14 +281,18 @@ impl Talk {
 
     /// Talks on until something was compacted; what came of it.
     pub(crate) fn until_compacted(&mut self, proxy: &Proxy<'_>) -> Value {
+        self.until(proxy, |record| record["outcome"] == "compacted")
+    }
+
+    /// Talks on until there is such a record.
+    pub(crate) fn until(&mut self, proxy: &Proxy<'_>, is_meant: impl Fn(&Value) -> bool) -> Value {
         for turn in 0..TURNS_MAX {
             self.say(proxy, &words(turn));
-            let is_compacted = |record: &Value| record["outcome"] == "compacted";
-            if let Some(record) = proxy.compactions().into_iter().find(is_compacted) {
+            if let Some(record) = proxy.compactions().into_iter().find(&is_meant) {
                 return record;
             }
         }
-        panic!("nothing was compacted in {TURNS_MAX} turns: {}", proxy.stage.told());
+        panic!("nothing of the kind was compacted in {TURNS_MAX} turns: {}", proxy.stage.told());
     }
 }
 

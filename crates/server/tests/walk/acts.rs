@@ -94,13 +94,14 @@ async fn a_range_ends_at_a_message_in_view() {
 async fn wishes_that_contradict_each_other_are_refused() {
     let stage = short_session().await;
     let both = "`up_to` and `from` are two ranges; name one of them";
-    let later = "`at_turn_end` asks for a compaction by the policy alone; leave out `focus`, `up_to`, `from` and `dry_run`";
+    let later = "`at_turn_end` asks for a compaction by the policy alone; leave out `focus`, `up_to`, `from`, `set` and `dry_run`";
     let cases = [
         (json!({"up_to": "m0010", "from": "m0004"}), both),
         (json!({"at_turn_end": true, "focus": "the parser"}), later),
         (json!({"at_turn_end": true, "up_to": "m0010"}), later),
         (json!({"at_turn_end": true, "from": "m0010"}), later),
         (json!({"at_turn_end": true, "dry_run": true}), later),
+        (json!({"at_turn_end": true, "set": {"strategy": "drop"}}), later),
     ];
     for (asked, why) in cases {
         let refused = act(&stage, Method::POST, "compact", asked.clone()).await;

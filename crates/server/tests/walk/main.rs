@@ -5,6 +5,7 @@ mod checkpoints;
 mod edges;
 mod odd_bodies;
 mod paths;
+mod pictures;
 mod stage;
 mod windows;
 

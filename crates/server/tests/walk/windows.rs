@@ -25,6 +25,25 @@ async fn a_beta_that_asks_for_a_longer_window_is_heard() {
     assert_eq!(window, Some(CATALOG), "the next request does not ask for it");
 }
 
+#[tokio::test]
+async fn l70_a_refusal_corrects_the_figures_that_are_shown() {
+    let script = Script { window_tokens: Some(TAKEN), tool_rounds: 0, ..Script::default() };
+    let stage = Stage::with_windows_of_the_catalog(script).await;
+    let shown = async || {
+        let session = stage.sessions().await.pop().expect("it is listed");
+        ["window", "requests", "recoveries"].map(|name| session[name].as_u64().expect("a number"))
+    };
+    let all = history(40, "one");
+    assert_eq!(answer(stage.post("/v1/messages", body(&all[..5], false))).await.0, 200);
+    assert_eq!(shown().await, [CATALOG, 1, 0]);
+    assert_eq!(answer(stage.post("/v1/messages", body(&all, false))).await.0, 200);
+    assert_eq!(shown().await, [TAKEN, 3, 1], "refused, learned from and sent once more");
+    let session = stage.sessions().await.pop().expect("it is listed");
+    let made = &session["compactions"][0];
+    assert_eq!((&made["trigger"], &made["window"]), (&"overflow".into(), &TAKEN.into()), "{made}");
+    assert!(session["tokens"].as_u64() < Some(TAKEN), "{session}");
+}
+
 /// Every agent leaves its context alone; one of them believes in a window that is too small.
 struct Agents;
 

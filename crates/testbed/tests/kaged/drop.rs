@@ -36,7 +36,7 @@ fn keeps_ends(bed_messages: &[EntryId]) -> Arc<TestHook> {
         .into_iter()
         .chain(list)
         .chain(kept[1..].iter().map(|&id| CompactorPiece::Keep(id)));
-    Arc::new(TestHook::new("hindsight").compacts(Some(Ok(CompactorReply { list: list.collect() }))))
+    Arc::new(TestHook::new("hindsight").compacts(Some(Ok(CompactorReply::of(list)))))
 }
 
 #[test]

@@ -48,8 +48,8 @@ impl Hook for Observer {
         _: &'a dyn Archive,
     ) -> BoxFuture<'a, Result<CompactorReply, String>> {
         self.note("transform");
-        let list = messages.iter().take(1).map(|&id| CompactorPiece::Keep(id)).collect();
-        Box::pin(std::future::ready(Ok(CompactorReply { list })))
+        let list = messages.iter().take(1).map(|&id| CompactorPiece::Keep(id));
+        Box::pin(std::future::ready(Ok(CompactorReply::of(list))))
     }
 
     fn after<'a>(&'a self, _: &'a Record) -> BoxFuture<'a, Result<(), String>> {

@@ -8,16 +8,12 @@
 //! - k9: waits for plugin processes: a mark in a message's own metadata; a plugin marks by its verdict, a person by a pin
 //! - k15: waits for the later history API: `include_superseded=true`; a superseded message is shown by its id
 //!   (`recall`, `GET …/messages/ID`)
-//! - k16: a compactor's reply names what it keeps and what it wrote; what it does not name is superseded, and there is no
-//!   list of that beside it to contradict it
 //! - k19: waits for plugin processes: roles in a manifest; `[hook.NAME]` has one role, and the library takes both
 //! - k20: a checkpoint has no `reason` field; all that is listed as one is a compaction that waits (`compaction.pending`)
 //! - k27: the reason is worded by what stood in the way, not as "strategy superseded zero messages"
 //! - k29: a guessed window is reported with `window_source: guess`, not as null
 //! - k32: a notice ends with the id that brings its result back, and a pass leaves an entry and an event of its own, since
 //!   nothing is silent; it is no compaction and no hook hears of it
-//! - k35: waits for the later HTTP API: thresholds, strategy and prompt as fields of `POST …/compact`; overrides hold for
-//!   one call by flags and in the library
 
 mod checkpoint;
 mod drop;

@@ -16,7 +16,7 @@ fn list() -> CompactorReply {
     let newest = (80..90).map(|id| CompactorPiece::Keep(EntryId(id)));
     let written =
         [CompactorPiece::Keep(EntryId(0)), CompactorPiece::Write("they talked of many things".into())];
-    CompactorReply { list: written.into_iter().chain(newest).collect() }
+    CompactorReply::of(written.into_iter().chain(newest))
 }
 
 #[test]
@@ -28,6 +28,32 @@ fn k16_a_compactors_list_is_used_and_the_rest_superseded() {
     assert_eq!((change.superseded, bed.in_view()), (ids[1..80].to_vec(), [&ids[..1], &ids[80..]].concat()));
     assert!(bed.shown()[1].contains("they talked of many things"));
     assert_eq!(bed.model.requests(), []);
+}
+
+#[test]
+fn k16_what_a_compactor_says_it_supersedes_is_marked_and_held_against_its_list() {
+    let superseding = |ids: std::ops::Range<u32>| {
+        let reply = CompactorReply { superseded: ids.map(EntryId).collect(), ..list() };
+        let (mut bed, _) = full(delegating(TestHook::new("hindsight").compacts(Some(Ok(reply)))));
+        let record = bed.prepare().expect("it is due");
+        let fallbacks: Vec<String> = record.fallbacks.iter().map(|fallback| fallback.why.clone()).collect();
+        (made(Some(record)), fallbacks)
+    };
+    let (change, fallbacks) = superseding(1..80);
+    assert_eq!((change.strategy, fallbacks), (Strategy::Delegate, vec![]));
+    assert_eq!(change.superseded, (1..80).map(EntryId).collect::<Vec<_>>());
+    let refused = [
+        (1..79, "it neither keeps nor supersedes m0079"),
+        (1..81, "it supersedes m0080, and keeps it too"),
+        (1..91, "it supersedes m0080, and keeps it too"),
+    ];
+    for (ids, why) in refused {
+        let (change, fallbacks) = superseding(ids);
+        assert_eq!(
+            (change.strategy, fallbacks),
+            (Strategy::Drop, vec![format!("the compactor failed: {why}")])
+        );
+    }
 }
 
 #[test]

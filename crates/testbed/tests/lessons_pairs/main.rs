@@ -154,7 +154,7 @@ fn l55_a_compactors_list_that_parts_a_pair_is_refused() {
     let keep = [first, call, newest].map(CompactorPiece::Keep);
     let [first_kept, call_kept, newest_kept] = keep;
     let list = vec![first_kept, call_kept, CompactorPiece::Write("so far".into()), newest_kept];
-    let hook = TestHook::new("plugin").compacts(Some(Ok(CompactorReply { list })));
+    let hook = TestHook::new("plugin").compacts(Some(Ok(CompactorReply::of(list))));
     let mut settings = bed.session.policy().settings().clone();
     settings.strategy.insert(0, epitome_core::Strategy::Delegate);
     let policy = epitome_core::Policy::try_from(settings).expect("the settings are sound");

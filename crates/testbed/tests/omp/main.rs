@@ -5,10 +5,11 @@
 //! other names: the provider's own compaction is `native`, its `shake` is `prune`, its `handoff` is
 //! `summarize`; the chain with its fallbacks is the same.
 //!
-//! # Cases that cannot hold
-//!
-//! None. A pruning notice is followed by the id that brings its result back, so M18's stored artifact is
-//! the original itself.
+//! # What is not held
+//! - m14: neither pictures of old text (`snapcompact`) nor a new session with a letter to it (`handoff`) is a method here; those
+//!   that are pass on to the next in the same way
+//! - m18: shaking is no method of its own but `--strategy prune` with its limits; a notice is followed by the id that brings
+//!   the original back, which is the stored artifact itself
 
 mod prune;
 mod speculate;

@@ -2,8 +2,8 @@
 
 use super::{end_turn, made, omp};
 use epitome_core::policy::Strategy;
-use epitome_core::{Fallback, Purpose, Trigger};
-use epitome_testbed::{Bed, good};
+use epitome_core::{Failure, Fallback, Purpose, Trigger};
+use epitome_testbed::{Bed, failed, good};
 
 /// Results of a tool that no summary need cover: more than what is kept.
 fn work(bed: &mut Bed) {
@@ -58,6 +58,22 @@ fn m14_each_method_passes_to_the_next() {
     ];
     assert_eq!(record.fallbacks, fallbacks);
     assert_eq!(made(Some(record)).strategy, Strategy::Summarize);
+}
+
+#[test]
+fn m14_the_presets_own_methods_are_tried_in_their_order_and_each_says_why_not() {
+    let mut bed = omp("18").bed();
+    let ids = bed.talk(172, 1_000);
+    bed.model.always(failed(Failure::Refused("no such model".into())));
+    let record = end_turn(&mut bed).expect("it is due");
+    let tried: Vec<(Strategy, &str)> =
+        record.fallbacks.iter().map(|fallback| (fallback.strategy, fallback.why.as_str())).collect();
+    let native = "the session's provider has no compaction of its own, or it was not offered";
+    let prune = "this alone does not make enough room";
+    assert_eq!(tried.len(), 3, "{tried:?}");
+    assert_eq!((tried[0], tried[2]), ((Strategy::Native, native), (Strategy::Prune, prune)));
+    assert!(tried[1].0 == Strategy::Summarize && tried[1].1.contains("no such model"), "{tried:?}");
+    assert_eq!((record.outcome.name(), bed.in_view()), ("abandoned", ids));
 }
 
 #[test]

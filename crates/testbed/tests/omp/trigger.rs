@@ -2,7 +2,7 @@
 
 use super::{WINDOW, end_turn, made, omp};
 use epitome_core::policy::{Newest, Resume};
-use epitome_core::{Record, Tokens, Trigger, Verdict};
+use epitome_core::{Budget, Record, Tokens, Trigger, Verdict};
 use epitome_engine::{Event, FigureSource, LookPoint, Recovery};
 use epitome_testbed::{Bed, Maker, TestHook};
 use epitome_tokens::Usage;
@@ -99,6 +99,18 @@ fn m9_a_turn_that_failed_is_still_there_where_nothing_was_compacted() {
     let Recovery::Surface { why, .. } = bed.recover(Some(5_000)) else { panic!("the hook said no") };
     assert_eq!(why, "guard said no: not now");
     assert_eq!((bed.in_view(), bed.shown()), before);
+}
+
+#[test]
+fn m9_where_nothing_can_be_made_to_fit_the_turn_is_where_it_was() {
+    let fixed = Budget::new(Tokens(20_000), Tokens(19_990), Tokens::ZERO);
+    let mut bed = omp("17").budget(|budget| *budget = fixed).bed();
+    bed.talk(60, 1_000);
+    bed.user("the turn that was refused as too long");
+    let before = (bed.in_view(), bed.shown());
+    let Recovery::Surface { step, .. } = bed.recover(Some(5_000)) else { panic!("nothing fits") };
+    assert_eq!(step.record.map(|record| record.outcome.name()), Some("impossible"));
+    assert_eq!((bed.in_view(), bed.shown(), bed.session.compactions()), (before.0, before.1, &[][..]));
 }
 
 #[test]

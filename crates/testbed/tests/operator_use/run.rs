@@ -74,12 +74,20 @@ fn o3_a_failed_run_is_not_looked_at() {
 fn o4_a_compaction_asked_for_during_a_turn_runs_once_at_its_end() {
     let mut bed = filled(bed("operator-use"));
     bed.session.begin_turn();
-    bed.session.request_compaction();
+    bed.session.request_compaction().expect("all is in memory");
     assert!(bed.prepare().is_none());
     assert_eq!(end(&mut bed, TurnEnd::Good), Some(("compacted", Trigger::Requested)));
     bed.user("go on");
     assert_eq!(end(&mut bed, TurnEnd::Good), None);
     assert_eq!(bed.session.compactions().len(), 1);
+}
+
+#[test]
+fn o4_what_was_asked_for_runs_where_nothing_runs_by_itself() {
+    let mut bed = filled(bed_with("operator-use", |settings| settings.mode = TriggerMode::Off));
+    bed.session.request_compaction().expect("all is in memory");
+    assert_eq!(end(&mut bed, TurnEnd::Good), Some(("compacted", Trigger::Requested)));
+    assert_eq!(end(&mut bed, TurnEnd::Good), None);
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Leaving a branch: what is collected, what is asked, and where the summary hangs.
 
 use crate::{WINDOW, bed};
-use epitome_core::{EntryId, Purpose, Tokens};
+use epitome_core::{Archive as _, EntryId, Purpose, Tokens};
 use epitome_engine::{BranchDifference, BranchExit, NavigationOutcome};
-use epitome_testbed::{Bed, Maker, good, now};
+use epitome_testbed::{Bed, Maker, Quarter, good, now};
+use epitome_wire::Format;
+use std::sync::Arc;
 
 /// A question, then a branch of so many messages of 1,000 tokens: the ids of both.
 fn branched(bed: &mut Bed, messages: usize) -> (EntryId, Vec<EntryId>) {
@@ -24,7 +26,7 @@ fn with_summary() -> BranchExit {
 }
 
 /// What a message says.
-fn said(bed: &Bed, id: EntryId) -> String {
+fn said_in(bed: &Bed, id: EntryId) -> String {
     let shown = bed.session.shown().expect("all is in memory");
     shown.iter().find(|shown| shown.id == Some(id)).expect("it is in view").message.said()
 }
@@ -65,7 +67,36 @@ fn p27_files_of_a_branch_summarised_before_are_listed_again() {
     bed.exchange("read", r#"{"path":"c.rs"}"#, "fn c() {}");
     bed.model.then(good("both ways failed"));
     let summary = go(&mut bed, start, with_summary()).expect("one was asked for");
-    assert!(said(&bed, summary).ends_with(
+    assert!(said_in(&bed, summary).ends_with(
+        "both ways failed\n\n<read-files>\na.rs\nc.rs\n</read-files>\n\n<modified-files>\nb.rs\n</modified-files>\n</epitome-branch>"
+    ));
+}
+
+#[test]
+fn p27_files_of_a_branch_that_pi_summarised_are_listed_again() {
+    let entry = |id: &str, parent: &str, rest: &str| {
+        format!(r#"{{"id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z",{rest}}}"#)
+    };
+    let said = |text: &str| format!(r#""type":"message","message":{{"role":"user","content":"{text}"}}"#);
+    let told = r#""type":"branch_summary","fromId":"00000009","summary":"it failed\n\n<read-files>\na.rs\n</read-files>\n\n<modified-files>\nb.rs\n</modified-files>""#;
+    let file = [
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}"#
+            .to_owned(),
+        entry("00000001", "null", &said("begin")),
+        entry("00000002", r#""00000001""#, told),
+        entry("00000003", r#""00000002""#, &said("go on")),
+    ];
+    let bytes = Arc::new(file.join("\n").into_bytes());
+    let read = epitome_wire::read(bytes, Some(Format::Pi), &Quarter).expect("it is a session");
+    let conversation = &read.conversations[0];
+    let mut bed = bed("pi");
+    for id in conversation.log.path(conversation.leaf.expect("something was said")) {
+        bed.say((*conversation.originals.message(id).expect("it is in the file")).clone());
+    }
+    bed.exchange("read", r#"{"path":"c.rs"}"#, "fn c() {}");
+    bed.model.then(good("both ways failed"));
+    let summary = go(&mut bed, EntryId(0), with_summary()).expect("one was asked for");
+    assert!(said_in(&bed, summary).ends_with(
         "both ways failed\n\n<read-files>\na.rs\nc.rs\n</read-files>\n\n<modified-files>\nb.rs\n</modified-files>\n</epitome-branch>"
     ));
 }

@@ -3,8 +3,8 @@
 //! # What is not held
 //! - p10: under `pi@0.58` alone: where nothing can be cut off, that version asks for a summary of nothing;
 //!   we say that there is nothing to compact, as later versions do, for it would make no room
-//! - p27: waits for navigation in pi's files: a branch summary's files stand in its text, and `details` of a
-//!   `branch_summary` that pi wrote are not read
+//! - p27: waits for navigation in pi's files: a branch summary's files stand in its text, ours and pi's, and have no field
+//!   `details` beside it
 
 mod branch;
 mod cut;

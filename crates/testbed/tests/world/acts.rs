@@ -9,7 +9,7 @@ use epitome_core::{
     Trigger,
 };
 use epitome_engine::{
-    Assembly, Background, BoxFuture, CheckPoint, EngineError, Model, Phase, SummaryModel, TurnEnd,
+    Assembly, Background, BoxFuture, EngineError, LookPoint, Model, Phase, SummaryModel, TurnEnd,
 };
 use epitome_settings::preset;
 use epitome_testbed::Quarter;
@@ -62,7 +62,7 @@ impl World {
     /// Somebody asks for a compaction at the end of the turn.
     fn request_compaction(&mut self) {
         self.bed.session.begin_turn();
-        self.bed.session.request_compaction();
+        self.bed.session.request_compaction().expect("all is in memory");
         let step = self.end_turn(TurnEnd::Good);
         if self.bed.session.policy().mode != TriggerMode::Off {
             let trigger = step.record.as_ref().map(|record| record.trigger);
@@ -83,7 +83,7 @@ impl World {
 
     /// Nobody says a word for a day.
     fn rest(&mut self) {
-        self.prepare_at(CheckPoint::Idle(86_400));
+        self.prepare_at(LookPoint::Idle(86_400));
         self.seen.push("idle");
     }
 

@@ -5,7 +5,7 @@
 use crate::World;
 use epitome_core::policy::{AlwaysKeep, Newest, OutputCount, TriggerMode};
 use epitome_core::{EntryId, Item, Mark, Outcome, Record, Role, Tokens, Trigger};
-use epitome_engine::{CheckPoint, Event, Step};
+use epitome_engine::{Event, LookPoint, Step};
 use std::collections::HashSet;
 use std::sync::PoisonError;
 
@@ -31,12 +31,12 @@ pub(crate) struct Outlook {
 }
 
 impl World {
-    pub(crate) fn outlook(&self, point: CheckPoint) -> Outlook {
+    pub(crate) fn outlook(&self, point: LookPoint) -> Outlook {
         let session = &self.bed.session;
         let (policy, budget, (figure, _)) = (session.policy(), session.budget(), session.figure());
         let pending = match point {
-            CheckPoint::Input(tokens) => tokens,
-            CheckPoint::Call | CheckPoint::TurnEnd | CheckPoint::Idle(_) => Tokens::ZERO,
+            LookPoint::Input(tokens) => tokens,
+            LookPoint::Call | LookPoint::TurnEnd | LookPoint::Idle(_) => Tokens::ZERO,
         };
         let is_auto = policy.mode == TriggerMode::Auto;
         let request = figure + pending;
@@ -56,16 +56,16 @@ impl World {
         }
     }
 
-    fn is_looked_at(&self, point: CheckPoint) -> bool {
+    fn is_looked_at(&self, point: LookPoint) -> bool {
         let (session, points) = (&self.bed.session, &self.bed.session.policy().check);
         let newest = session.history().last().and_then(|&id| session.log().item(id));
         let is_answer = newest.is_some_and(|item| item.role == Role::Tool || !item.answers.is_empty());
         match point {
-            CheckPoint::Call if is_answer => points.in_tool_loop,
-            CheckPoint::Call => points.before_call,
-            CheckPoint::TurnEnd => points.after_turn,
-            CheckPoint::Input(_) => points.before_input,
-            CheckPoint::Idle(_) => false,
+            LookPoint::Call if is_answer => points.in_tool_loop,
+            LookPoint::Call => points.before_call,
+            LookPoint::TurnEnd => points.after_turn,
+            LookPoint::Input(_) => points.before_input,
+            LookPoint::Idle(_) => false,
         }
     }
 

@@ -25,7 +25,7 @@ pub(crate) fn fickle_hook(dice: &mut Dice) -> TestHook {
         6 => hook.compacts(None),
         7 => {
             let list = vec![CompactorPiece::Write("all that matters".into()), CompactorPiece::Keep(id)];
-            hook.compacts(Some(Ok(CompactorReply { list })))
+            hook.compacts(Some(Ok(CompactorReply::of(list))))
         }
         _ => hook,
     }

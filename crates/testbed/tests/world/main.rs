@@ -21,7 +21,7 @@ mod workshop;
 
 use dice::Dice;
 use epitome_core::{EntryId, Tokens};
-use epitome_engine::{Background, CheckPoint, Phase, Recovery, Step, TurnEnd};
+use epitome_engine::{Background, LookPoint, Phase, Recovery, Step, TurnEnd};
 use epitome_settings::preset;
 use epitome_testbed::{Bed, Maker, TestHook};
 use models::FickleModel;
@@ -196,7 +196,7 @@ impl World {
     /// One call of the session's model: what is done before it, the call, and what is done about an overflow.
     fn send(&mut self) {
         let phase = self.bed.session.phase();
-        let step = self.prepare_at(CheckPoint::Call);
+        let step = self.prepare_at(LookPoint::Call);
         assert_eq!(self.bed.session.phase(), phase, "seed {}", self.seed);
         self.check_fits(&step);
         if self.overflows() {
@@ -206,7 +206,7 @@ impl World {
     }
 
     /// Everything that is done at a point, and what must come of it.
-    fn prepare_at(&mut self, point: CheckPoint) -> Step {
+    fn prepare_at(&mut self, point: LookPoint) -> Step {
         self.workshop.turn(&mut self.dice);
         let before = self.outlook(point);
         let step = self.patiently(|background, driver, session, workshop| {
@@ -256,7 +256,7 @@ impl World {
 
     /// A turn ends.
     fn end_turn(&mut self, end: TurnEnd) -> Step {
-        let before = self.outlook(CheckPoint::TurnEnd);
+        let before = self.outlook(LookPoint::TurnEnd);
         let step = self.patiently(|background, driver, session, workshop| {
             Box::pin(background.end_turn(driver, session, end, workshop))
         });

@@ -4,7 +4,7 @@ use crate::World;
 use epitome_core::{
     Author, Block, Call, CallId, Image, Message, Opaque, ResultPart, Role, Tokens, ToolResult,
 };
-use epitome_engine::CheckPoint;
+use epitome_engine::LookPoint;
 
 /// Letters that no byte may be cut out of.
 const SCRIPTS: &str = "Größe 漢字かな 👩\u{200d}🚀🇩🇪 ";
@@ -50,7 +50,7 @@ impl World {
 
     /// A person speaks, after what is done before their input; now and then with a picture or a document.
     fn person(&mut self, text: &str) {
-        self.prepare_at(CheckPoint::Input(Tokens(text.len().div_ceil(4) as u64)));
+        self.prepare_at(LookPoint::Input(Tokens(text.len().div_ceil(4) as u64)));
         self.bed.session.begin_turn();
         let mut blocks = vec![Block::text(text)];
         match self.dice.below(16) {

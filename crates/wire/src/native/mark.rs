@@ -82,6 +82,11 @@ pub enum WrittenMark {
     },
     /// A person closed the breaker.
     Reset,
+    /// A compaction is wanted at the end of the turn, or no longer is.
+    Request {
+        /// Whether it is still to be done.
+        open: bool,
+    },
 }
 
 impl From<Mark> for WrittenMark {
@@ -102,6 +107,7 @@ impl From<Mark> for WrittenMark {
             Mark::Refill => Self::Refill,
             Mark::Hold { why } => Self::Hold { why },
             Mark::Reset => Self::Reset,
+            Mark::Request { is_open } => Self::Request { open: is_open },
         }
     }
 }
@@ -124,6 +130,7 @@ impl From<WrittenMark> for Mark {
             WrittenMark::Refill => Self::Refill,
             WrittenMark::Hold { why } => Self::Hold { why },
             WrittenMark::Reset => Self::Reset,
+            WrittenMark::Request { open } => Self::Request { is_open: open },
         }
     }
 }
@@ -145,7 +152,8 @@ impl WrittenMark {
             | Self::Floor { .. }
             | Self::Refill
             | Self::Hold { .. }
-            | Self::Reset => false,
+            | Self::Reset
+            | Self::Request { .. } => false,
         }
     }
 }

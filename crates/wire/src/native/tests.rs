@@ -175,6 +175,7 @@ fn every_mark_reads_back_as_it_was_written() {
         Mark::Refill,
         Mark::Hold { why: "look".into() },
         Mark::Reset,
+        Mark::Request { is_open: true },
     ];
     let lines: Vec<Vec<u8>> = marks.iter().map(|one| mark(1, 0, one)).collect();
     let transcript = read_back(wrapped(b"x", &lines));

@@ -83,7 +83,7 @@ pub struct OverflowFigures {
     pub over: Option<Tokens>,
     /// Tokens allowed by the minute; no window, and never learned as one.
     pub rate: Option<Tokens>,
-    /// The largest body, in megabytes.
+    /// The largest body, or the largest picture, in megabytes.
     pub megabytes_max: Option<u64>,
     /// The longest side of a picture, in pixels.
     pub pixels_max: Option<u64>,

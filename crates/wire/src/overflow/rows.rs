@@ -38,7 +38,11 @@ pub(super) const BY_RATE: [WordingRow; 3] = [
 pub(super) const ALLOWANCE: &str = "rate limit of {rate}…tokens per minute";
 
 /// How a limit on pictures is told.
-const PICTURES: [&str; 2] = ["max allowed size: {pixels} pixels", "many-image requests: {pixels} pixels"];
+const PICTURES: [&str; 3] = [
+    "max allowed size: {pixels} pixels",
+    "many-image requests: {pixels} pixels",
+    "image exceeds {megabytes} mb",
+];
 
 /// The limit on pictures, where a text tells it.
 pub(super) fn picture_limit(told: &ErrorText) -> OverflowFigures {

@@ -21,6 +21,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
+/// The header of calls for a summary, by which a proxy of ours knows one and leaves it as it is.
+pub const SUMMARY_HEADER: &str = "x-epitome-summary";
+
 /// A way of speaking with a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "&'static str", try_from = "String")]

@@ -34,7 +34,7 @@ cases! {
     l10_many_images: 400 r#"{"error":{"message":"messages.5.content.1: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels"}}"#
         => Media { pixels_max: 2_000 };
     l10_a_heavy_image: 400 r#"{"error":{"message":"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes"}}"#
-        => Media {};
+        => Media { megabytes_max: 5 };
     l11_bytes_are_not_tokens: 413 r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum allowed number of bytes."}}"#
         => PayloadBytes {};
     l12_a_call_without_its_result: 400 r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages.6: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01"}}"#

@@ -7,9 +7,11 @@ use anyhow::{Context as _, Result};
 use epitome_core::policy::Writer;
 use epitome_server::{Caller, OwnModel, Rules, SessionRule};
 use epitome_settings::{LivePolicy, ResolvedPolicy};
+use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use toml::Table;
 
 /// Names of models and agents come from clients. So many pairs have settings read for them; others share those for none.
 const CALLERS_MAX: usize = 256;
@@ -115,22 +117,40 @@ impl LiveRules {
         }
         followed.rule.clone()
     }
-}
 
-impl Rules for LiveRules {
-    fn of(&self, caller: &Caller<'_>) -> SessionRule {
+    /// Does something with the settings for a caller.
+    fn with<T>(&self, caller: &Caller<'_>, act: impl FnOnce(&mut LiveRule) -> T) -> T {
         let (model, agent) = (caller.model.to_owned(), caller.agent.unwrap_or_default().to_owned());
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         let callers = [(model.clone(), agent), (model, String::new()), CallerKey::default()];
         let found = callers.iter().find(|caller| self.is_followed(&mut followed, caller));
         let followed = found.and_then(|caller| followed.get_mut(caller));
-        let followed = followed.expect("the rules for nobody in particular are there from the start");
-        let rule = self.now(followed);
+        act(followed.expect("the rules for nobody in particular are there from the start"))
+    }
+
+    /// The same rule with the model of a caller's own request, where the policy has it write.
+    fn with_own_model(&self, rule: SessionRule, caller: &Caller<'_>) -> SessionRule {
         // The operator may have named a model that stands for every session's own.
         if rule.policy.summary.by != Writer::Session || rule.ports.model.is_some() {
             return rule;
         }
         let own_model = self.ports.own_model(&rule.policy, caller);
         SessionRule { own_model, ..rule }
+    }
+}
+
+impl Rules for LiveRules {
+    fn of(&self, caller: &Caller<'_>) -> SessionRule {
+        let rule = self.with(caller, |followed| self.now(followed));
+        self.with_own_model(rule, caller)
+    }
+
+    fn of_act(&self, caller: &Caller<'_>, set: &Map<String, Value>) -> Result<SessionRule, String> {
+        let table = Table::try_from(set).map_err(|error| format!("`set` cannot be used: {error}"))?;
+        let resolved = self.with(caller, |followed| followed.live.with_overrides(table));
+        let resolved = resolved.map_err(|error| error.to_string())?;
+        let ports = self.ports.ports(&resolved).map_err(|error| format!("{error:#}"))?.ports;
+        let rule = SessionRule { policy: resolved.policy, ports, own_model: OwnModel::Unwanted };
+        Ok(self.with_own_model(rule, caller))
     }
 }

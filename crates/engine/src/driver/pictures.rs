@@ -1,0 +1,47 @@
+//! After a provider refused a body for its bytes or its pictures: what is in the way gives way to labels, and the request is
+//! sent once more. No summary cures it, so none is made; where there is no picture to label the work waits for a person.
+
+use super::{Driver, Recovery, refusal, surface};
+use crate::error::EngineError;
+use crate::session::Session;
+use epitome_core::policy::TriggerMode;
+use epitome_core::{Conclusion, EditPass, Trigger};
+
+/// What a person is told where nothing can be labelled.
+const TOO_MANY_BYTES: &str = "the provider finds the body too large in bytes, not in tokens; take large attachments and results out of it, or begin a new session";
+
+impl Driver {
+    /// What to do after a provider refused a request for its bytes or pictures; `bytes_max` is what it says one picture
+    /// may take, where it says so. Takes no time.
+    pub fn shed_pictures(
+        &self,
+        session: &mut Session,
+        bytes_max: Option<u64>,
+    ) -> Result<Recovery, EngineError> {
+        if session.policy().mode == TriggerMode::Off {
+            return Ok(surface(session, "compaction is off".into()));
+        }
+        let labelled = if refusal(session).is_none() { label(session, bytes_max)? } else { None };
+        let Some(mut conclusion) = labelled else {
+            session.hold(TOO_MANY_BYTES)?;
+            return Ok(surface(session, TOO_MANY_BYTES.into()));
+        };
+        session.state.recoveries += 1;
+        let trigger = Trigger::Bytes;
+        (conclusion.record.trigger, conclusion.record.source) = (trigger, trigger.kind().source);
+        let record = session.conclude(conclusion)?;
+        Ok(Recovery::Retry(Box::new(session.step(Some(record)))))
+    }
+}
+
+/// Labels for the pictures over a limit; for all of them where nobody knows the limit, or none seems to be over it.
+fn label(session: &Session, bytes_max: Option<u64>) -> Result<Option<Conclusion>, EngineError> {
+    let over = match bytes_max {
+        Some(_) => session.edit_pass(EditPass::Label { bytes_max }, None)?,
+        None => None,
+    };
+    match over {
+        Some(over) => Ok(Some(over)),
+        None => session.edit_pass(EditPass::Label { bytes_max: None }, None),
+    }
+}
