@@ -1,11 +1,13 @@
 //! The driver: the walk of one call. Pre-passes, the check, what was made elsewhere or beforehand, a compaction of its
-//! own, recovery from an overflow, the end of a turn. [`pictures`] makes room of another kind, [`questions`] puts a plan's questions to the ports, [`sketch`]
-//! stops early; what is decided by is the session's policy, and what is appended is the session's.
+//! own, the end of a turn. [`recovery`] answers an overflow, [`pictures`] makes room of another kind, [`questions`] puts a
+//! plan's questions to the ports, [`sketch`] stops early; what is decided by is the session's policy, and what is appended is the session's.
 
 mod pictures;
 mod questions;
+mod recovery;
 mod sketch;
 
+pub use recovery::Recovery;
 pub use sketch::{PlanSketch, SketchedCalls};
 
 use crate::check::{Check, FigureSource, LookPoint, Permission};
@@ -16,7 +18,7 @@ use crate::pre_passes::pre_passes;
 use crate::restore::bring_back;
 use crate::session::{Phase, Session, Step};
 use epitome_core::policy::TriggerMode;
-use epitome_core::{Circumstances, Conclusion, Outcome, Range, Record, Tokens, Trigger};
+use epitome_core::{Circumstances, Conclusion, Range, Record, Trigger};
 use futures_util::future::join_all;
 use std::sync::Arc;
 
@@ -51,20 +53,6 @@ pub enum AskScope {
     Everybody,
     /// Nobody who takes time or money: the embedded summariser writes, and hooks are passed over.
     Nobody,
-}
-
-/// What to do after a provider refused a request as too long.
-#[derive(Debug)]
-pub enum Recovery {
-    /// Room was made: send once more.
-    Retry(Box<Step>),
-    /// Nothing was done that would help: the provider's error goes back as it came.
-    Surface {
-        /// What stood in the way.
-        why: String,
-        /// What was appended and told all the same.
-        step: Box<Step>,
-    },
 }
 
 /// How a turn ended.
@@ -256,44 +244,6 @@ impl Driver {
         let _observed = join_all(told).await;
     }
 
-    /// What to do after a provider refused the request as too long by `over`: one compaction for each
-    /// call, and none where automatic compaction is off. With an open breaker nobody is asked.
-    pub async fn recover(
-        &self,
-        session: &mut Session,
-        over: Option<Tokens>,
-    ) -> Result<Recovery, EngineError> {
-        if let Some(why) = refusal(session) {
-            return Ok(surface(session, why.into()));
-        }
-        let record = match reuse_after_overflow(session, over)? {
-            Some(record) => record,
-            None => self.recover_alone(session, over).await?,
-        };
-        // Not before it came to something: whoever gives up waiting has had no recovery.
-        session.state.recoveries += 1;
-        match record.outcome.why() {
-            None => Ok(Recovery::Retry(Box::new(session.step(Some(record))))),
-            Some(why) => Ok(Recovery::Surface { why, step: Box::new(session.step(Some(record))) }),
-        }
-    }
-
-    /// A compaction of its own for a request that the provider refused.
-    async fn recover_alone(
-        &self,
-        session: &mut Session,
-        over: Option<Tokens>,
-    ) -> Result<Arc<Record>, EngineError> {
-        if let Some(mut ready) = session.take_ready(Trigger::Overflow, over)? {
-            self.restore(session, &mut ready);
-            return self.conclude(session, ready).await;
-        }
-        let asking = if session.breaker().is_open() { AskScope::Nobody } else { AskScope::Everybody };
-        let circumstances = Circumstances { over, is_passed: true, ..Circumstances::default() };
-        let options = CompactOptions { circumstances, asking, ..CompactOptions::default() };
-        self.carry_out(session, Trigger::Overflow, options).await
-    }
-
     /// A turn has ended. After a good one a look is taken, and what was asked for during it is done;
     /// after a failed one, or one that was stopped, nothing.
     pub async fn end_turn(&self, session: &mut Session, end: TurnEnd) -> Result<Step, EngineError> {
@@ -376,47 +326,6 @@ fn ready_for_asking(
         return Ok(None);
     }
     session.take_ready(trigger, None)
-}
-
-/// Uses a compaction made on another path, where it frees what the provider misses.
-fn reuse_after_overflow(
-    session: &mut Session,
-    over: Option<Tokens>,
-) -> Result<Option<Arc<Record>>, EngineError> {
-    let Some(of) = session.available()? else { return Ok(None) };
-    let before = session.context().tokens();
-    let record = session.apply(of, Trigger::Overflow)?;
-    let after = session.context().tokens();
-    let is_enough = session.budget().fits(after) && over.is_none_or(|over| before.less(after) >= over);
-    Ok(is_enough.then_some(record))
-}
-
-/// Why no room may be made for a request that the provider refused.
-fn refusal(session: &Session) -> Option<&'static str> {
-    let most = session.policy().guard.recoveries_max;
-    if session.policy().mode == TriggerMode::Off {
-        Some("compaction is off")
-    } else if most == 0 {
-        Some("these settings do not recover from an overflow (`guard.recoveries_max` is 0)")
-    } else {
-        (session.state.recoveries >= most).then_some("this request was compacted and sent again already")
-    }
-}
-
-fn surface(session: &mut Session, why: String) -> Recovery {
-    let budget = session.budget();
-    let tokens = budget.request(session.context().tokens());
-    let record = Record {
-        outcome: Outcome::Abandoned { why: why.clone() },
-        trigger: Trigger::Overflow,
-        source: Trigger::Overflow.kind().source,
-        budget,
-        tokens_before: tokens,
-        tokens_after: tokens,
-        count_method: session.assembly().count_method().clone(),
-        ..Record::default()
-    };
-    Recovery::Surface { why, step: Box::new(session.step(Some(Arc::new(record)))) }
 }
 
 /// Why a compaction that is due is not begun.

@@ -226,6 +226,9 @@ fn after_a_refusal_what_was_made_beforehand_is_used_where_it_frees_enough() {
     }
 }
 
+/// What becomes of a summary whose messages another compaction has taken.
+const MOVED: &str = "thrown away: the branch has moved";
+
 /// How a path is worked on.
 type CheckoutMaker<'f> = &'f dyn Fn(&Desk, EntryId) -> Checkout;
 
@@ -246,7 +249,7 @@ fn by_hand_what_was_made_beforehand_is_used_unless_something_else_is_wanted() {
     };
     let plain = |desk: &Desk, leaf| desk.checkout(leaf);
     let cases: [(CheckoutMaker<'_>, &[&str]); 3] =
-        [(&plain, &["swapped in"]), (&focused, &[]), (&governed, &[])];
+        [(&plain, &["swapped in"]), (&focused, &[MOVED]), (&governed, &[MOVED])];
     for (checkout, told) in cases {
         let desk = Desk::new();
         let checkout = checkout(&desk, made_ready(&desk));

@@ -124,13 +124,22 @@ fn page(chosen: &[Vec<&str>], budget: u64, counter: &Counter) -> String {
 }
 
 /// The lines of a conversation that can be quoted, oldest first, each once. The last message is the
-/// instruction, unless it is all there is.
+/// instruction; where it is all there is, what stands behind the history in it.
 fn lines(messages: &[Arc<Message>]) -> Vec<String> {
     let history = if messages.len() > 1 { &messages[..messages.len() - 1] } else { messages };
     let mut seen = HashSet::new();
     let texts = history.iter().flat_map(|message| message.blocks.iter()).flat_map(texts_of);
+    let texts = texts.map(|text| match messages.len() {
+        1 => history_in(&text).to_owned(),
+        _ => text,
+    });
     let lines = texts.flat_map(|text| text.lines().filter_map(quotable).collect::<Vec<_>>());
     lines.filter(|line| seen.insert(line.clone())).collect()
+}
+
+/// The history in a text that ends with what is to be done with it: up to the last tag that closes.
+fn history_in(text: &str) -> &str {
+    text.rfind("\n</").map_or(text, |end| &text[..end])
 }
 
 fn texts_of(block: &Block) -> Vec<String> {

@@ -56,6 +56,8 @@ const EMBEDDED: &str = "the embedded summariser";
 const EMBEDDED_SHARE_MAX: (u64, u64) = (1, 4);
 /// Where a policy has no target, it takes at most this: as much as a summary of a long session needs.
 const EMBEDDED_MAX: Tokens = Tokens(16_000);
+/// It takes at most this part of what it replaces, or little would be gained.
+const GAIN_SHARE: (u64, u64) = (3, 4);
 /// The part of the summary's room that repairs may take.
 const REPAIR_SHARE: (u64, u64) = (1, 20);
 
@@ -96,6 +98,8 @@ impl<'a> EmbeddedQuestion<'a> {
         let job = &self.plan.job;
         let share = job.room().share(EMBEDDED_SHARE_MAX.0, EMBEDDED_SHARE_MAX.1);
         let most = if job.policy.trigger.target.is_some() { share } else { share.min(EMBEDDED_MAX) };
+        let leaving = job.context.tokens().less(self.plan.kept.tokens);
+        let most = most.min(leaving.share(GAIN_SHARE.0, GAIN_SHARE.1));
         self.room().min(most.less(self.plan.frame("", EMBEDDED, "").tokens))
     }
 

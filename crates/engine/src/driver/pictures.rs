@@ -1,7 +1,8 @@
 //! After a provider refused a body for its bytes or its pictures: what is in the way gives way to labels, and the request is
 //! sent once more. No summary cures it, so none is made; where there is no picture to label the work waits for a person.
 
-use super::{Driver, Recovery, refusal, surface};
+use super::recovery::{refusal, surface};
+use super::{Driver, Recovery};
 use crate::error::EngineError;
 use crate::session::Session;
 use epitome_core::policy::TriggerMode;
