@@ -111,13 +111,13 @@ fn write_files(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) {
     files.sort_by_key(|file| Reverse((file.changed, file.entry)));
     for (order, file) in files.into_iter().enumerate() {
         let quota = if file.changed.is_some() { &mut changed } else { &mut read };
-        let group = match file.last {
+        let group = match file.standing() {
             Operation::Modified => 0,
             Operation::Created => 1,
             Operation::Deleted => 2,
             Operation::Read => 3,
         };
-        let text = format!("{} {}", file.last.name(), file.path);
+        let text = format!("{} {}", file.standing().name(), file.path);
         page.add(Section::Files, &text, (group << 32) | order as u64, quota);
     }
 }
