@@ -97,7 +97,7 @@ fn between<'t>(text: &'t str, notices: &[Range<usize>]) -> impl Iterator<Item = 
 /// Where a harness speaks in a text, in order, none over another.
 fn notices(text: &str) -> Vec<Range<usize>> {
     if NOTICE_TEXT.is_match(text) {
-        return vec![0..text.len()];
+        return std::iter::once(0..text.len()).collect();
     }
     let mut all: Vec<Range<usize>> = NOTICE_LINE.find_iter(text).map(|line| line.range()).collect();
     let mut at = 0;
