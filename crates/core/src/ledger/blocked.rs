@@ -2,6 +2,7 @@
 //! not by text. Where it is doubtful, a failure does not block.
 
 use super::purpose::{IsPiped, Purpose, purposes};
+use super::tool::{self, Action};
 use super::{CommandRecord, Ledger};
 
 /// A failed step of any work (a test, a build, a push) is come back to within so many that succeed, or never.
@@ -19,18 +20,28 @@ impl Ledger {
     /// request of the person, who went on from there.
     pub fn blocked(&self) -> impl Iterator<Item = &CommandRecord> {
         let of_turn = self.commands.iter().rev().take_while(|command| Some(command.entry) > self.heard);
-        let mut later = LaterWork::default();
+        let mut later = LaterWork { succeeded: self.under_way(), ..LaterWork::default() };
         let mut blocked: Vec<&CommandRecord> =
             of_turn.filter(|command| later.leaves_standing(command)).collect();
         blocked.reverse();
         blocked.into_iter()
+    }
+
+    /// What is being run just now: a failure that is tried again does not block until that has failed too.
+    fn under_way(&self) -> Vec<Purpose> {
+        let scripts = self.pending.values().filter_map(|(_, call)| match tool::action(call) {
+            Action::Shell { script, .. } => Some(script),
+            Action::Files(_) | Action::Todos(_) | Action::Other => None,
+        });
+        let purposes = scripts.flat_map(|script| purposes(&script)).map(|(purpose, _)| purpose);
+        purposes.filter(|purpose| *purpose != Purpose::Look).collect()
     }
 }
 
 /// What came after a command, gathered from the newest back.
 #[derive(Default)]
 struct LaterWork {
-    /// What succeeded.
+    /// What succeeded, or is being tried.
     succeeded: Vec<Purpose>,
     /// Failures already told of.
     failed: Vec<Purpose>,

@@ -195,6 +195,17 @@ fn what_the_person_went_on_from_does_not_block() {
 }
 
 #[test]
+fn what_is_being_tried_again_does_not_block() {
+    let mut ledger = ledger(&[("Bash", r#"{"command":"git push"}"#, "!Exit code 1")]);
+    assert_eq!(ledger.blocked().count(), 1);
+    let input = r#"{"command":"git pull && git push"}"#;
+    let call = Call { id: "again".into(), name: "Bash".into(), input: input.into(), freeform: false };
+    let made = Message { role: Role::Assistant, author: Author::Model, blocks: vec![Block::Call(call)] };
+    ledger.update(EntryId(90), &made);
+    assert_eq!(ledger.blocked().count(), 0);
+}
+
+#[test]
 fn a_list_of_requests_is_kept_with_what_is_done_of_it() {
     let mut ledger = Ledger::default();
     let asked = Message::text(
