@@ -53,9 +53,9 @@ static INSTRUCTION: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// German forbids with an imperative and a word at the end: "Ändere die API nicht."
-static GERMAN_PROHIBITION: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"^\p{Lu}\p{Ll}+\s.*\b(?:nicht|keine?[nmrs]?)\b"));
+/// German instructs with an imperative and a word behind it: "Ändere die API nicht.", "Antworte immer auf Deutsch."
+static GERMAN_IMPERATIVE: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"^\p{Lu}\p{Ll}+\s.*\b(?:nicht|keine?[nmrs]?|immer|stets|nie|niemals|nur)\b"));
 static GERMAN_STATEMENT: LazyLock<Regex> = LazyLock::new(|| {
     compile(
         r"(?i)^(?:das|es|ich|wir|der|die|er|sie|ihr|du|dies\w*|hier|da|dort|man|ein\w*|mein\w*|unser\w*|leider|aber|warum|wieso|kann|ist|hat|noch|im|in|am|bei|mit|wenn|weil|also|jetzt|so|the|this|it|i|we)\b",
@@ -113,7 +113,7 @@ static STANDING: LazyLock<Regex> = LazyLock::new(|| {
 /// Whether a sentence tells somebody what to do or how.
 pub(super) fn instructs(sentence: &str) -> bool {
     let is_told = INSTRUCTION.is_match(sentence)
-        || (GERMAN_PROHIBITION.is_match(sentence) && !GERMAN_STATEMENT.is_match(sentence));
+        || (GERMAN_IMPERATIVE.is_match(sentence) && !GERMAN_STATEMENT.is_match(sentence));
     is_told && !asks(sentence) && !DESCRIPTION.is_match(sentence)
 }
 

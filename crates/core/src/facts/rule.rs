@@ -173,6 +173,7 @@ mod tests {
             "いや、対応するようにすべき",
             "Пожалуйста, не трогай тесты.",
             "Ändere die API nicht.",
+            "Antworte immer auf Deutsch und sieze mich.",
         ];
         for said in kept {
             assert_eq!(found(said).len(), 1, "{said}");

@@ -72,7 +72,7 @@ static FINDING: LazyLock<Regex> = LazyLock::new(|| {
         (?: \[(?:critical|high|medium|low|major|minor|nit|p\d)\] | p[0-3]\b | severity\b | nit: | finding\b | verdict\b
           | suggestion\b | recommendation\b | (?:critical|potential|security|performance)\s*(?:bug|issue|risk)?: | critical\ bug
           | consider\ (?:whether|adding|using|simplifying|moving|removing|replacing|renaming|extracting|handling)\b
-          | in\ `?\S+\.\w{1,5}`?,?\ (?:around|at|on|near)?\ ?lines?\ \d )
+          | in\ `?\S+\.\w{1,5}`?,?\ (?:around|near)\ lines?\ \d )
         | \(lines?\ \d+ | \(\S+\.\w{1,5}:\d+\)",
     )
 });
