@@ -82,7 +82,7 @@ static DESCRIPTION: LazyLock<Regex> = LazyLock::new(|| {
         r"(?:where|what|how|why|whether)\s+[^,.;]{0,40}\bshould|not\s+sure|no\s+idea|i\s+(?:thought|guess|wonder|tried|tested|assume)|as\s+(?:it|i|we|you)\s+should",
     ];
     compile(&format!(
-        r"(?i)^(?:(?:but|and|so|please|then)\s+)?(?:tell\s+me|explain)\b|^(?:it|this|that|they|there|which|he|she)\s+(?:will|can|could|was|were|does|did|never|always|only)\b|^don['’]?t\s+(?:know|think|see\s+why|understand|get\s+it)|\b(?:{})\b",
+        r"(?i)^(?:(?:but|and|so|please|then)\s+)?(?:tell\s+me|explain|use\s+cases?)\b|^(?:it|this|that|they|there|which|he|she)\s+(?:will|can|could|was|were|does|did|never|always|only)\b|^don['’]?t\s+(?:know|think|see\s+why|understand|get\s+it)|\b(?:{})\b",
         words.join("|")
     ))
 });

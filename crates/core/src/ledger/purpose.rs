@@ -333,7 +333,11 @@ fn of_task(name: &str, plain: &[&str]) -> Purpose {
         // `make` and `yarn` alone do what they are for.
         ("make" | "gmake" | "just", []) => Purpose::Build,
         ("yarn" | "bundle", []) => Purpose::Install,
-        (name, words) => Purpose::Program([&[name], words].concat().join(" ")),
+        (name, [carrier @ ("run" | "compose" | "exec"), task, ..]) => {
+            Purpose::Program([name, carrier, task].join(" "))
+        }
+        (name, [task, ..]) => Purpose::Program([name, task].join(" ")),
+        (name, []) => Purpose::Program(name.to_owned()),
     })
 }
 
@@ -477,6 +481,12 @@ mod tests {
     fn code_goes_by_its_file_or_its_language() {
         assert_eq!(of("python3 - <<'EOF'\nprint(1)\nEOF"), [Purpose::Inline("python".into())]);
         assert_eq!(of("node \"/x/cmp.js\" a b"), [Purpose::Script("cmp.js".into())]);
+    }
+
+    #[test]
+    fn arguments_are_not_the_task() {
+        assert_eq!(of("mix credo --strict lib/a.ex"), [Purpose::Program("mix credo".into())]);
+        assert_eq!(of("docker compose up web"), [Purpose::Program("docker compose up".into())]);
     }
 
     #[test]
