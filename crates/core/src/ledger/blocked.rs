@@ -1,7 +1,7 @@
 //! Which failures still stand in the way: those of the turn at hand that nothing later overcame, by purpose and
 //! not by text. Where it is doubtful, a failure does not block.
 
-use super::purpose::{IsPiped, Purpose, purposes};
+use super::purpose::{CommandPurpose, working_steps};
 use super::tool::{self, Action};
 use super::{CommandRecord, Ledger};
 
@@ -28,13 +28,12 @@ impl Ledger {
     }
 
     /// What is being run just now: a failure that is tried again does not block until that has failed too.
-    fn under_way(&self) -> Vec<Purpose> {
+    fn under_way(&self) -> Vec<CommandPurpose> {
         let scripts = self.pending.values().filter_map(|(_, call)| match tool::action(call) {
             Action::Shell { script, .. } => Some(script),
             Action::Files(_) | Action::Todos(_) | Action::Other => None,
         });
-        let purposes = scripts.flat_map(|script| purposes(&script)).map(|(purpose, _)| purpose);
-        purposes.filter(|purpose| *purpose != Purpose::Look).collect()
+        scripts.flat_map(|script| working_steps(&script)).map(|step| step.purpose).collect()
     }
 }
 
@@ -42,9 +41,9 @@ impl Ledger {
 #[derive(Default)]
 struct LaterWork {
     /// What succeeded, or is being tried.
-    succeeded: Vec<Purpose>,
+    succeeded: Vec<CommandPurpose>,
     /// Failures already told of.
-    failed: Vec<Purpose>,
+    failed: Vec<CommandPurpose>,
     /// How many commands did something, and succeeded.
     successes: usize,
 }
@@ -52,20 +51,17 @@ struct LaterWork {
 impl LaterWork {
     /// Whether this command failed and nothing seen so far overcame it; takes it up.
     fn leaves_standing(&mut self, command: &CommandRecord) -> bool {
-        let purposes = purposes(&command.command);
-        let works = purposes.iter().filter(|(purpose, _)| *purpose != Purpose::Look);
+        let steps = working_steps(&command.command);
         if !command.failed {
-            self.successes += usize::from(works.clone().next().is_some());
-            self.succeeded.extend(works.map(|(purpose, _)| purpose.clone()));
+            self.successes += usize::from(!steps.is_empty());
+            self.succeeded.extend(steps.into_iter().map(|step| step.purpose));
             return false;
         }
         // The exit code of a pipe is its last command's.
-        let seen: Vec<Purpose> = works
-            .filter(|(_, is_piped)| *is_piped == IsPiped(false))
-            .map(|(purpose, _)| purpose.clone())
-            .collect();
+        let seen = steps.into_iter().filter(|step| !step.is_piped);
+        let seen: Vec<CommandPurpose> = seen.map(|step| step.purpose).collect();
         let is_stopped = command.exit.is_some_and(|code| STOPPED.contains(&code));
-        let is_overcome = |failed: &Purpose| {
+        let is_overcome = |failed: &CommandPurpose| {
             self.failed.contains(failed) || self.succeeded.iter().any(|later| later.overcomes(failed))
         };
         let stands =
@@ -74,8 +70,8 @@ impl LaterWork {
         stands
     }
 
-    fn is_stale(&self, failed: &[Purpose]) -> bool {
-        let limit = match failed.iter().any(Purpose::is_routine) {
+    fn is_stale(&self, failed: &[CommandPurpose]) -> bool {
+        let limit = match failed.iter().any(CommandPurpose::is_routine) {
             true => ROUTINE_SUCCESSES_MAX,
             false => TRIAL_SUCCESSES_MAX,
         };

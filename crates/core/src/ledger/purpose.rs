@@ -7,7 +7,7 @@ use super::shell::{SimpleCommand, parse};
 
 /// What a command is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum CommandPurpose {
     /// To see something: a failure is an answer, as with `grep` that finds nothing.
     Look,
     /// To run tests.
@@ -30,7 +30,7 @@ pub(super) enum Purpose {
     Program(String),
 }
 
-impl Purpose {
+impl CommandPurpose {
     /// Whether it is a step of nearly every piece of work, so that one that failed is come back to.
     pub(super) fn is_routine(&self) -> bool {
         match self {
@@ -57,7 +57,7 @@ impl Purpose {
     }
 }
 
-impl Purpose {
+impl CommandPurpose {
     /// Whether nobody commits before it is done: what a merge left open, what tests and checks found.
     fn comes_before_commit(&self) -> bool {
         match self {
@@ -70,21 +70,27 @@ impl Purpose {
     }
 }
 
-/// What the commands of a script are for, each; those whose exit code nobody sees are told apart.
-pub(super) fn purposes(script: &str) -> Vec<(Purpose, IsPiped)> {
+/// One command of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ScriptStep {
+    /// What it is for.
+    pub(super) purpose: CommandPurpose,
+    /// Whether its output goes into another command, whose exit code hides its own.
+    pub(super) is_piped: bool,
+}
+
+/// The steps of a script that do something, in order: looks are left out.
+pub(super) fn working_steps(script: &str) -> Vec<ScriptStep> {
     let mut all = Vec::new();
     for simple in parse(script) {
         match inner_script(&simple) {
-            Some(inner) => all.extend(purposes(inner)),
-            None => all.push((purpose(&simple), IsPiped(simple.is_piped))),
+            Some(inner) => all.extend(working_steps(inner)),
+            None => all.push(ScriptStep { purpose: purpose(&simple), is_piped: simple.is_piped }),
         }
     }
+    all.retain(|step| step.purpose != CommandPurpose::Look);
     all
 }
-
-/// Whether a command's output goes into another, whose exit code hides its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct IsPiped(pub(super) bool);
 
 /// `bash -lc SCRIPT` is its script. Of shells in shells only as many are opened as there are words.
 fn inner_script(simple: &SimpleCommand) -> Option<&str> {
@@ -94,13 +100,13 @@ fn inner_script(simple: &SimpleCommand) -> Option<&str> {
     arguments.get(at + 1).filter(|_| is_shell).map(String::as_str)
 }
 
-fn purpose(simple: &SimpleCommand) -> Purpose {
-    let Some((name, arguments)) = carried(&simple.words) else { return Purpose::Look };
+fn purpose(simple: &SimpleCommand) -> CommandPurpose {
+    let Some((name, arguments)) = carried(&simple.words) else { return CommandPurpose::Look };
     let is_asking =
         |word: &String| matches!(word.as_str(), "--version" | "--help" | "-h" | "-V" | "help" | "--dry-run");
     let is_cmdlet = CMDLETS.iter().any(|look| name.starts_with(look));
     if LOOKS.contains(&name) || is_cmdlet || arguments.iter().any(is_asking) {
-        return Purpose::Look;
+        return CommandPurpose::Look;
     }
     let plain =
         operands(arguments, &["-C", "--prefix", "--filter", "-p", "--package", "-F", "--cwd", "--dir"]);
@@ -108,7 +114,7 @@ fn purpose(simple: &SimpleCommand) -> Purpose {
         "git" => of_git(&plain),
         "gh" | "glab" => of_forge(name, &plain),
         "sed" | "perl" if !arguments.iter().any(|word| word.starts_with("-i") || word.starts_with("-pi")) => {
-            Purpose::Look
+            CommandPurpose::Look
         }
         name if INTERPRETERS.contains(&name) => of_code(name, &plain, arguments, simple),
         name => of_task(name, &plain),
@@ -203,7 +209,7 @@ fn carried(words: &[String]) -> Option<(&str, &[String])> {
     program(rest)
 }
 
-fn of_git(plain: &[&str]) -> Purpose {
+fn of_git(plain: &[&str]) -> CommandPurpose {
     const LOOKS: [&str; 26] = [
         "status",
         "log",
@@ -233,25 +239,25 @@ fn of_git(plain: &[&str]) -> Purpose {
         "fetch",
     ];
     match plain.first() {
-        None => Purpose::Look,
-        Some(&"commit") => Purpose::Commit,
-        Some(&"push") => Purpose::Push,
-        Some(word) if LOOKS.contains(word) => Purpose::Look,
-        Some(word) => Purpose::Program(format!("git {word}")),
+        None => CommandPurpose::Look,
+        Some(&"commit") => CommandPurpose::Commit,
+        Some(&"push") => CommandPurpose::Push,
+        Some(word) if LOOKS.contains(word) => CommandPurpose::Look,
+        Some(word) => CommandPurpose::Program(format!("git {word}")),
     }
 }
 
 /// `gh pr view`: a subject and what is done to it.
-fn of_forge(name: &str, plain: &[&str]) -> Purpose {
+fn of_forge(name: &str, plain: &[&str]) -> CommandPurpose {
     const LOOKS: [&str; 9] = ["view", "list", "status", "checks", "diff", "watch", "search", "api", "auth"];
     if plain.iter().take(2).any(|word| LOOKS.contains(word)) {
-        return Purpose::Look;
+        return CommandPurpose::Look;
     }
-    Purpose::Program([&[name], &plain[..plain.len().min(2)]].concat().join(" "))
+    CommandPurpose::Program([&[name], &plain[..plain.len().min(2)]].concat().join(" "))
 }
 
 /// Code by its file's name, or, where it stands in the command, by its language.
-fn of_code(name: &str, plain: &[&str], arguments: &[String], simple: &SimpleCommand) -> Purpose {
+fn of_code(name: &str, plain: &[&str], arguments: &[String], simple: &SimpleCommand) -> CommandPurpose {
     if let Some(at) = arguments.iter().position(|word| word == "-m")
         && let Some(module) = arguments.get(at + 1)
     {
@@ -261,9 +267,9 @@ fn of_code(name: &str, plain: &[&str], arguments: &[String], simple: &SimpleComm
     let is_inline = arguments.iter().any(|word| matches!(word.as_str(), "-c" | "-e" | "--eval" | "-p" | "-"));
     let script = plain.first().filter(|_| !is_inline && simple.heredocs.is_empty());
     match script.map(|path| path.rsplit(['/', '\\']).next().unwrap_or(path)) {
-        None => Purpose::Inline(name.trim_end_matches(['2', '3']).to_owned()),
+        None => CommandPurpose::Inline(name.trim_end_matches(['2', '3']).to_owned()),
         Some("manage.py" | "bin/console" | "artisan") => of_task("manage.py", &plain[1..]),
-        Some(file) => of_name(file).unwrap_or_else(|| Purpose::Script(file.to_owned())),
+        Some(file) => of_name(file).unwrap_or_else(|| CommandPurpose::Script(file.to_owned())),
     }
 }
 
@@ -320,44 +326,48 @@ const RUNNERS: [&str; 46] = [
 /// How many words behind a runner can name its task (`npm run test`, `docker compose build`).
 const TASK_WORDS_MAX: usize = 3;
 
-fn of_task(name: &str, plain: &[&str]) -> Purpose {
+fn of_task(name: &str, plain: &[&str]) -> CommandPurpose {
     if let Some(purpose) = of_name(name) {
         return purpose;
     }
     if !RUNNERS.contains(&name) {
-        return Purpose::Program(name.to_owned());
+        return CommandPurpose::Program(name.to_owned());
     }
     let words = &plain[..plain.len().min(TASK_WORDS_MAX)];
     let told = words.iter().find_map(|word| of_word(word).or_else(|| of_name(word)));
     told.unwrap_or_else(|| match (name, words) {
         // `make` and `yarn` alone do what they are for.
-        ("make" | "gmake" | "just", []) => Purpose::Build,
-        ("yarn" | "bundle", []) => Purpose::Install,
+        ("make" | "gmake" | "just", []) => CommandPurpose::Build,
+        ("yarn" | "bundle", []) => CommandPurpose::Install,
         (name, [carrier @ ("run" | "compose" | "exec"), task, ..]) => {
-            Purpose::Program([name, carrier, task].join(" "))
+            CommandPurpose::Program([name, carrier, task].join(" "))
         }
-        (name, [task, ..]) => Purpose::Program([name, task].join(" ")),
-        (name, []) => Purpose::Program(name.to_owned()),
+        (name, [task, ..]) => CommandPurpose::Program([name, task].join(" ")),
+        (name, []) => CommandPurpose::Program(name.to_owned()),
     })
 }
 
 /// A task by the word for it; `test:unit` and `test-e2e` are tests.
-fn of_word(word: &str) -> Option<Purpose> {
+fn of_word(word: &str) -> Option<CommandPurpose> {
     match word.split([':', '-', '_']).next()? {
-        "test" | "tests" | "t" | "spec" | "e2e" | "nextest" | "unittest" | "verify" => Some(Purpose::Test),
-        "build" | "compile" | "bundle" | "assemble" | "package" => Some(Purpose::Build),
-        "lint" | "fmt" | "format" | "clippy" | "check" | "typecheck" | "vet" | "fix" => Some(Purpose::Check),
+        "test" | "tests" | "t" | "spec" | "e2e" | "nextest" | "unittest" | "verify" => {
+            Some(CommandPurpose::Test)
+        }
+        "build" | "compile" | "bundle" | "assemble" | "package" => Some(CommandPurpose::Build),
+        "lint" | "fmt" | "format" | "clippy" | "check" | "typecheck" | "vet" | "fix" => {
+            Some(CommandPurpose::Check)
+        }
         "install" | "add" | "ci" | "sync" | "restore" | "i" | "get" | "update" | "upgrade" => {
-            Some(Purpose::Install)
+            Some(CommandPurpose::Install)
         }
         "ls" | "list" | "view" | "show" | "outdated" | "tree" | "metadata" | "ps" | "logs" | "inspect"
-        | "images" | "version" | "info" | "why" => Some(Purpose::Look),
+        | "images" | "version" | "info" | "why" => Some(CommandPurpose::Look),
         _ => None,
     }
 }
 
 /// A task by the program that does it, or by a script's name.
-fn of_name(name: &str) -> Option<Purpose> {
+fn of_name(name: &str) -> Option<CommandPurpose> {
     const TESTS: [&str; 14] = [
         "pytest",
         "py.test",
@@ -418,13 +428,13 @@ fn of_name(name: &str) -> Option<Purpose> {
         || stem.ends_with("test")
         || stem.ends_with("tests");
     if is_test {
-        Some(Purpose::Test)
+        Some(CommandPurpose::Test)
     } else if BUILDS.contains(&name) || stem == "build" {
-        Some(Purpose::Build)
+        Some(CommandPurpose::Build)
     } else if CHECKS.contains(&name) || stem == "lint" {
-        Some(Purpose::Check)
+        Some(CommandPurpose::Check)
     } else if stem == "install" {
-        Some(Purpose::Install)
+        Some(CommandPurpose::Install)
     } else {
         None
     }
@@ -432,14 +442,10 @@ fn of_name(name: &str) -> Option<Purpose> {
 
 #[cfg(test)]
 mod tests {
-    use super::{IsPiped, Purpose, purposes};
+    use super::{CommandPurpose, working_steps};
 
-    fn of(script: &str) -> Vec<Purpose> {
-        purposes(script)
-            .into_iter()
-            .map(|(purpose, _)| purpose)
-            .filter(|purpose| *purpose != Purpose::Look)
-            .collect()
+    fn of(script: &str) -> Vec<CommandPurpose> {
+        working_steps(script).into_iter().map(|step| step.purpose).collect()
     }
 
     #[test]
@@ -456,7 +462,7 @@ mod tests {
             "python manage.py test app",
             "./tests/runtests.py",
         ] {
-            assert_eq!(of(script), [Purpose::Test], "{script}");
+            assert_eq!(of(script), [CommandPurpose::Test], "{script}");
         }
     }
 
@@ -473,27 +479,26 @@ mod tests {
         }
         assert_eq!(
             of("git add . && git commit -m x && git push"),
-            [Purpose::Program("git add".into()), Purpose::Commit, Purpose::Push]
+            [CommandPurpose::Program("git add".into()), CommandPurpose::Commit, CommandPurpose::Push]
         );
     }
 
     #[test]
     fn code_goes_by_its_file_or_its_language() {
-        assert_eq!(of("python3 - <<'EOF'\nprint(1)\nEOF"), [Purpose::Inline("python".into())]);
-        assert_eq!(of("node \"/x/cmp.js\" a b"), [Purpose::Script("cmp.js".into())]);
+        assert_eq!(of("python3 - <<'EOF'\nprint(1)\nEOF"), [CommandPurpose::Inline("python".into())]);
+        assert_eq!(of("node \"/x/cmp.js\" a b"), [CommandPurpose::Script("cmp.js".into())]);
     }
 
     #[test]
     fn arguments_are_not_the_task() {
-        assert_eq!(of("mix credo --strict lib/a.ex"), [Purpose::Program("mix credo".into())]);
-        assert_eq!(of("docker compose up web"), [Purpose::Program("docker compose up".into())]);
+        assert_eq!(of("mix credo --strict lib/a.ex"), [CommandPurpose::Program("mix credo".into())]);
+        assert_eq!(of("docker compose up web"), [CommandPurpose::Program("docker compose up".into())]);
     }
 
     #[test]
     fn a_pipe_hides_an_exit_code() {
-        assert_eq!(
-            purposes("make | tail -3"),
-            [(Purpose::Build, IsPiped(true)), (Purpose::Look, IsPiped(false))]
-        );
+        let piped: Vec<bool> =
+            working_steps("make | tail -3; make").iter().map(|step| step.is_piped).collect();
+        assert_eq!(piped, [true, false]);
     }
 }
