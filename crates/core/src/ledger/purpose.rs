@@ -105,7 +105,7 @@ fn purpose(simple: &SimpleCommand) -> CommandPurpose {
     let is_asking =
         |word: &String| matches!(word.as_str(), "--version" | "--help" | "-h" | "-V" | "help" | "--dry-run");
     let is_cmdlet = CMDLETS.iter().any(|look| name.starts_with(look));
-    if LOOKS.contains(&name) || is_cmdlet || arguments.iter().any(is_asking) {
+    if is_listed(LOOKS, name) || is_cmdlet || arguments.iter().any(is_asking) {
         return CommandPurpose::Look;
     }
     let plain =
@@ -116,20 +116,17 @@ fn purpose(simple: &SimpleCommand) -> CommandPurpose {
         "sed" | "perl" if !arguments.iter().any(|word| word.starts_with("-i") || word.starts_with("-pi")) => {
             CommandPurpose::Look
         }
-        name if INTERPRETERS.contains(&name) => of_code(name, &plain, arguments, simple),
+        name if is_listed(INTERPRETERS, name) => of_code(name, &plain, arguments, simple),
         name => of_task(name, &plain),
     }
 }
 
 /// Programs that show something, wait, or tidy up: that they failed stops nobody.
-const LOOKS: [&str; 76] = [
-    "grep", "rg", "egrep", "fgrep", "ag", "zgrep", "diff", "cmp", "comm", "test", "[", "[[", "ls", "ll",
-    "eza", "find", "fd", "tree", "sleep", "wait", "which", "type", "whereis", "cat", "bat", "head", "tail",
-    "less", "more", "awk", "wc", "file", "stat", "du", "df", "echo", "printf", "pwd", "env", "printenv",
-    "ps", "pgrep", "pidof", "pkill", "kill", "killall", "lsof", "netstat", "ss", "date", "uname", "hostname",
-    "whoami", "id", "jq", "yq", "sort", "uniq", "cut", "tr", "xxd", "od", "nl", "true", "false", "cd",
-    "pushd", "popd", "export", "unset", "set", "source", ".", "man", "exit", "for",
-];
+const LOOKS: &str = "grep rg egrep fgrep ag zgrep diff cmp comm test [ [[ ls ll eza find fd tree sleep wait \
+    which type whereis cat bat head tail less more awk wc file stat du df echo printf pwd env \
+    printenv ps pgrep pidof pkill kill killall lsof netstat ss date uname hostname whoami id \
+    jq yq sort uniq cut tr xxd od nl true false cd pushd popd export unset set source . man \
+    exit for";
 
 /// The same in PowerShell, by how their names begin.
 const CMDLETS: [&str; 11] = [
@@ -147,24 +144,8 @@ const CMDLETS: [&str; 11] = [
 ];
 
 /// Programs that run code they are handed.
-const INTERPRETERS: [&str; 16] = [
-    "python",
-    "python3",
-    "python2",
-    "py",
-    "node",
-    "ruby",
-    "perl",
-    "php",
-    "tsx",
-    "ts-node",
-    "osascript",
-    "elixir",
-    "Rscript",
-    "bash",
-    "sh",
-    "zsh",
-];
+const INTERPRETERS: &str = "python python3 python2 py node ruby perl php tsx ts-node osascript elixir Rscript bash sh \
+    zsh";
 
 /// Programs that carry another command behind a word of their own.
 const CARRIERS: [(&str, &str); 15] = [
@@ -188,6 +169,11 @@ const CARRIERS: [(&str, &str); 15] = [
 /// A command that carries another carries no more than this many in turn.
 const CARRIED_MAX: usize = 4;
 
+/// Whether a list of words parted by spaces has this one.
+fn is_listed(list: &str, word: &str) -> bool {
+    list.split(' ').any(|listed| listed == word)
+}
+
 /// The program a command comes to, without what carries it, and its arguments.
 fn carried(words: &[String]) -> Option<(&str, &[String])> {
     let mut rest = words;
@@ -210,47 +196,22 @@ fn carried(words: &[String]) -> Option<(&str, &[String])> {
 }
 
 fn of_git(plain: &[&str]) -> CommandPurpose {
-    const LOOKS: [&str; 26] = [
-        "status",
-        "log",
-        "diff",
-        "show",
-        "branch",
-        "rev-parse",
-        "rev-list",
-        "ls-files",
-        "ls-tree",
-        "ls-remote",
-        "blame",
-        "grep",
-        "remote",
-        "config",
-        "describe",
-        "shortlog",
-        "reflog",
-        "merge-base",
-        "check-ignore",
-        "cat-file",
-        "for-each-ref",
-        "symbolic-ref",
-        "show-ref",
-        "name-rev",
-        "tag",
-        "fetch",
-    ];
+    const LOOKS: &str = "status log diff show branch rev-parse rev-list ls-files ls-tree ls-remote blame grep \
+        remote config describe shortlog reflog merge-base check-ignore cat-file for-each-ref \
+        symbolic-ref show-ref name-rev tag fetch";
     match plain.first() {
         None => CommandPurpose::Look,
         Some(&"commit") => CommandPurpose::Commit,
         Some(&"push") => CommandPurpose::Push,
-        Some(word) if LOOKS.contains(word) => CommandPurpose::Look,
+        Some(word) if is_listed(LOOKS, word) => CommandPurpose::Look,
         Some(word) => CommandPurpose::Program(format!("git {word}")),
     }
 }
 
 /// `gh pr view`: a subject and what is done to it.
 fn of_forge(name: &str, plain: &[&str]) -> CommandPurpose {
-    const LOOKS: [&str; 9] = ["view", "list", "status", "checks", "diff", "watch", "search", "api", "auth"];
-    if plain.iter().take(2).any(|word| LOOKS.contains(word)) {
+    const LOOKS: &str = "view list status checks diff watch search api auth";
+    if plain.iter().take(2).any(|word| is_listed(LOOKS, word)) {
         return CommandPurpose::Look;
     }
     CommandPurpose::Program([&[name], &plain[..plain.len().min(2)]].concat().join(" "))
@@ -274,54 +235,9 @@ fn of_code(name: &str, plain: &[&str], arguments: &[String], simple: &SimpleComm
 }
 
 /// Programs whose first words name a task.
-const RUNNERS: [&str; 46] = [
-    "npm",
-    "pnpm",
-    "yarn",
-    "bun",
-    "deno",
-    "make",
-    "gmake",
-    "just",
-    "task",
-    "mise",
-    "cargo",
-    "go",
-    "mix",
-    "gradle",
-    "gradlew",
-    "mvn",
-    "mvnw",
-    "dotnet",
-    "swift",
-    "rake",
-    "bundle",
-    "uv",
-    "poetry",
-    "pip",
-    "pip3",
-    "pipenv",
-    "pdm",
-    "hatch",
-    "composer",
-    "turbo",
-    "nx",
-    "bazel",
-    "xcodebuild",
-    "zig",
-    "dune",
-    "stack",
-    "cabal",
-    "sbt",
-    "lein",
-    "invoke",
-    "manage.py",
-    "docker",
-    "brew",
-    "apt",
-    "apt-get",
-    "gem",
-];
+const RUNNERS: &str = "npm pnpm yarn bun deno make gmake just task mise cargo go mix gradle gradlew mvn mvnw \
+    dotnet swift rake bundle uv poetry pip pip3 pipenv pdm hatch composer turbo nx bazel \
+    xcodebuild zig dune stack cabal sbt lein invoke manage.py docker brew apt apt-get gem";
 
 /// How many words behind a runner can name its task (`npm run test`, `docker compose build`).
 const TASK_WORDS_MAX: usize = 3;
@@ -330,7 +246,7 @@ fn of_task(name: &str, plain: &[&str]) -> CommandPurpose {
     if let Some(purpose) = of_name(name) {
         return purpose;
     }
-    if !RUNNERS.contains(&name) {
+    if !is_listed(RUNNERS, name) {
         return CommandPurpose::Program(name.to_owned());
     }
     let words = &plain[..plain.len().min(TASK_WORDS_MAX)];
@@ -368,70 +284,22 @@ fn of_word(word: &str) -> Option<CommandPurpose> {
 
 /// A task by the program that does it, or by a script's name.
 fn of_name(name: &str) -> Option<CommandPurpose> {
-    const TESTS: [&str; 14] = [
-        "pytest",
-        "py.test",
-        "unittest",
-        "jest",
-        "vitest",
-        "mocha",
-        "ava",
-        "playwright",
-        "rspec",
-        "phpunit",
-        "ctest",
-        "tox",
-        "nox",
-        "cypress",
-    ];
-    const BUILDS: [&str; 16] = [
-        "gcc",
-        "g++",
-        "clang",
-        "clang++",
-        "cc",
-        "rustc",
-        "javac",
-        "cmake",
-        "ninja",
-        "webpack",
-        "esbuild",
-        "vite",
-        "rollup",
-        "tsup",
-        "goreleaser",
-        "xcodebuild",
-    ];
-    const CHECKS: [&str; 18] = [
-        "tsc",
-        "eslint",
-        "ruff",
-        "black",
-        "prettier",
-        "biome",
-        "mypy",
-        "pyright",
-        "golangci-lint",
-        "gofmt",
-        "rustfmt",
-        "shellcheck",
-        "rubocop",
-        "pre-commit",
-        "flake8",
-        "isort",
-        "stylelint",
-        "actionlint",
-    ];
+    const TESTS: &str = "pytest py.test unittest jest vitest mocha ava playwright rspec phpunit ctest tox nox \
+        cypress";
+    const BUILDS: &str = "gcc g++ clang clang++ cc rustc javac cmake ninja webpack esbuild vite rollup tsup \
+        goreleaser xcodebuild";
+    const CHECKS: &str = "tsc eslint ruff black prettier biome mypy pyright golangci-lint gofmt rustfmt shellcheck \
+        rubocop pre-commit flake8 isort stylelint actionlint";
     let stem = name.split('.').next().unwrap_or(name);
-    let is_test = TESTS.contains(&name)
+    let is_test = is_listed(TESTS, name)
         || stem.starts_with("test")
         || stem.ends_with("test")
         || stem.ends_with("tests");
     if is_test {
         Some(CommandPurpose::Test)
-    } else if BUILDS.contains(&name) || stem == "build" {
+    } else if is_listed(BUILDS, name) || stem == "build" {
         Some(CommandPurpose::Build)
-    } else if CHECKS.contains(&name) || stem == "lint" {
+    } else if is_listed(CHECKS, name) || stem == "lint" {
         Some(CommandPurpose::Check)
     } else if stem == "install" {
         Some(CommandPurpose::Install)
