@@ -166,7 +166,7 @@ fn file_list(history: &[Said], most: Tokens, measure: &dyn Measure) -> String {
     let mut files = ledger.files;
     files.sort_by_key(|file| std::cmp::Reverse(file.entry));
     for file in files {
-        let line = format!("{} {}\n", word(file.last), file.path);
+        let line = format!("{} {}\n", word(file.standing()), file.path);
         if measure.text(&list) + measure.text(&line) > most {
             break;
         }

@@ -14,7 +14,24 @@ struct Label {
     transcript: String,
     files: Vec<Labelled>,
     #[serde(default)]
+    same_file: Vec<SameFile>,
+    #[serde(default)]
     ignore: Vec<String>,
+}
+
+/// One file that calls wrote in several ways.
+#[derive(Deserialize)]
+struct SameFile {
+    paths: Vec<String>,
+    last: Operation,
+}
+
+impl Label {
+    /// What was last done to a labelled file, under any of its paths.
+    fn last(&self, file: &Labelled) -> Operation {
+        let same = self.same_file.iter().find(|same| same.paths.contains(&file.path));
+        same.map_or(file.last, |same| same.last)
+    }
 }
 
 #[derive(Deserialize)]
@@ -61,16 +78,21 @@ fn compare_one(file: &Path, corpus: &Path) -> Result<Match, String> {
 }
 
 fn matched(label: Label, ledger: &Ledger) -> Match {
+    // The ledger has one path for one file, whichever of them a call wrote.
+    let spelled =
+        |path: &str| ledger.file(path).map_or_else(|| path.to_owned(), |file| file.path.to_string());
     let doubtful = label.files.iter().filter(|file| file.doubt.is_some()).map(|file| file.path.as_str());
-    let left_out: HashSet<&str> = doubtful.chain(label.ignore.iter().map(String::as_str)).collect();
+    let left_out: HashSet<String> =
+        doubtful.chain(label.ignore.iter().map(String::as_str)).map(spelled).collect();
     let (mut truth, mut truth_last) = (HashSet::new(), HashSet::new());
-    for file in label.files.iter().filter(|file| !left_out.contains(file.path.as_str())) {
-        truth_last.insert((file.path.as_str(), file.last));
-        truth.extend(operations(&file.path, file.read, file.created, file.modified, file.deleted));
+    for file in label.files.iter().filter(|file| !left_out.contains(&spelled(&file.path))) {
+        let path = spelled(&file.path);
+        truth_last.insert((path.clone(), label.last(file)));
+        truth.extend(operations(&path, file.read, file.created, file.modified, file.deleted));
     }
     let (mut ours, mut ours_last) = (HashSet::new(), HashSet::new());
     for file in ledger.files.iter().filter(|file| !left_out.contains(&*file.path)) {
-        ours_last.insert((&*file.path, file.last));
+        ours_last.insert((file.path.to_string(), file.last));
         ours.extend(operations(&file.path, file.read, file.created, file.modified, file.deleted));
     }
     let mut differences: Vec<String> =
@@ -91,17 +113,21 @@ fn operations(
     created: bool,
     modified: bool,
     deleted: bool,
-) -> Vec<(&str, Operation)> {
+) -> Vec<(String, Operation)> {
     let flags = [
         (read, Operation::Read),
         (created, Operation::Created),
         (modified, Operation::Modified),
         (deleted, Operation::Deleted),
     ];
-    flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, operation)| (path, operation)).collect()
+    flags
+        .into_iter()
+        .filter(|(is_set, _)| *is_set)
+        .map(|(_, operation)| (path.to_owned(), operation))
+        .collect()
 }
 
-fn f1(truth: &HashSet<(&str, Operation)>, ours: &HashSet<(&str, Operation)>) -> f64 {
+fn f1(truth: &HashSet<(String, Operation)>, ours: &HashSet<(String, Operation)>) -> f64 {
     let both = truth.intersection(ours).count() as f64;
     if truth.is_empty() && ours.is_empty() { 1.0 } else { 2.0 * both / (truth.len() + ours.len()) as f64 }
 }

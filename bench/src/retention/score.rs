@@ -58,7 +58,7 @@ impl Score {
             (self.files.0 + other.files.0, self.files.1 + other.files.1, self.files.2 + other.files.2);
     }
 
-    /// F1 of the file list with last operations.
+    /// F1 of the file list with what each file amounts to.
     pub fn files_f1(&self) -> Option<f64> {
         let (right, named, truth) = self.files;
         (truth > 0.0).then(|| 2.0 * right / (named + truth))
@@ -174,10 +174,12 @@ fn files_named(session: &Session, point: Point, context: &Compacted) -> (f64, f6
         }
     }
     for file in of(&mut context.kept.iter().copied()).files {
-        named.insert(file.path.to_string(), word(file.last).to_owned());
+        named.insert(file.path.to_string(), word(file.standing()).to_owned());
     }
-    let right =
-        truth.files.iter().filter(|file| named.get(&*file.path).is_some_and(|last| last == word(file.last)));
+    let right = truth
+        .files
+        .iter()
+        .filter(|file| named.get(&*file.path).is_some_and(|told| told == word(file.standing())));
     (right.count() as f64, named.len() as f64, truth.files.len() as f64)
 }
 

@@ -3,7 +3,7 @@
 
 use super::answer;
 use super::reading::Quote;
-use crate::facts::{Secrets, closing_question};
+use crate::facts::{self, Secrets, closing_question};
 use crate::pattern::compile;
 use crate::{Author, Call, CallId, EntryId, Message, Role};
 use regex::Regex;
@@ -39,13 +39,6 @@ pub(super) struct Dialogue {
     /// Calls whose results may hold a person's words.
     open: HashMap<CallId, Call>,
 }
-
-/// Spans that a harness puts into what it sends in a person's name.
-static NOTES: LazyLock<Regex> = LazyLock::new(|| {
-    let tags = "system-reminder|local-command-caveat|ide_opened_file|ide_selection|environment_context|user_instructions";
-    let spans: Vec<String> = tags.split('|').map(|tag| format!(r"<{tag}\b[^>]*>.*?(?:</{tag}>|$)")).collect();
-    compile(&format!(r"(?s){}", spans.join("|")))
-});
 
 /// A command of the harness that a person typed, with what they wrote behind it.
 static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
@@ -145,7 +138,7 @@ fn request(id: EntryId, text: String) -> Option<Quote> {
 pub(super) fn spoken(said: &str) -> String {
     match command(said) {
         Some(command) => command,
-        None => NOTES.replace_all(said, "").into_owned(),
+        None => facts::spoken(said).into_owned(),
     }
 }
 

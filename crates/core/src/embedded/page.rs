@@ -54,7 +54,7 @@ impl Section {
             Self::NextSteps => "## Next Steps",
             Self::Blocked => "## Progress: Blocked",
             Self::Statements => "## Findings, fixes and decisions, as the model put them",
-            Self::Files => "## Files, by last operation",
+            Self::Files => "## Files, by what was done to them",
             Self::Actions => "## Actions",
             Self::Lines => "## Critical Context: lines from the log",
         }

@@ -7,7 +7,9 @@ use super::dialogue::{Dialogue, spoken};
 use super::own::OwnSummary;
 use super::statement::{Statement, meaning_of, statements};
 use super::table::{FactPlace, FactTable};
-use crate::facts::{Class, Passage, Secrets, Sighting, Voice, passages, rules, scan};
+use crate::facts::{
+    Class, Passage, Rule, RuleReach, Secrets, Sighting, Voice, passages, rules, scan, spoken_passages,
+};
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message, Role, fence};
 use std::collections::BTreeMap;
@@ -43,6 +45,13 @@ pub(super) struct Quote {
     pub text: String,
 }
 
+/// A rule of a person's.
+pub(super) struct RuleQuote {
+    pub quote: Quote,
+    /// How far it reaches.
+    pub reach: RuleReach,
+}
+
 /// Everything the summariser knows.
 #[derive(Default)]
 pub(super) struct Reading {
@@ -65,7 +74,7 @@ pub(super) struct Reading {
     /// The newest summary in view that a model or another tool wrote, to be carried on.
     pub carried: Option<String>,
     /// Rules in it, each once, newest wording of equal ones last.
-    pub rules: Vec<Quote>,
+    pub rules: Vec<RuleQuote>,
     /// What must not be written out.
     pub secrets: Secrets,
     /// Bytes read so far: the clock by which things are old.
@@ -105,8 +114,11 @@ impl Reading {
     }
 
     fn take_own(&mut self, own: OwnSummary<'_>) {
-        let OwnSummary { rules, dialogue, statements, rest } = own;
-        self.obey(EntryId(0), rules.into_iter());
+        let OwnSummary { rules: own_rules, dialogue, statements, rest } = own;
+        for text in own_rules {
+            let reach = rules(text).first().map_or(RuleReach::Task, |rule| rule.reach);
+            self.obey(EntryId(0), std::iter::once(Rule { class: Class::Requirement, reach, text }));
+        }
         for quote in statements {
             self.take_prose(&quote.text);
             let (meaning, clock) = (meaning_of(&quote.text), self.clock);
@@ -135,13 +147,13 @@ impl Reading {
 
     /// A message that stays in view cut: what was cut out of it is quoted, what is shown need not be.
     fn leave_part(&mut self, id: EntryId, original: &Message, shown: &Message) {
-        for passage in passages(original) {
+        for passage in spoken_passages(original) {
             self.take(Some(id), &passage);
         }
         if original.author == Author::Person {
             let (said, in_view) = (self.secrets.screen(&original.said()).into_owned(), shown.said());
             let hidden = rules(&said).into_iter().filter(|rule| !in_view.contains(rule.text));
-            self.obey(id, hidden.map(|rule| rule.text));
+            self.obey(id, hidden);
         }
         self.stay(shown);
     }
@@ -155,14 +167,14 @@ impl Reading {
         for result in message.results() {
             action::finish(&mut self.actions, result);
         }
-        for passage in passages(message) {
+        for passage in spoken_passages(message) {
             self.take(Some(id), &passage);
         }
         self.dialogue.leave(id, message, &self.secrets);
         let said = self.secrets.screen(&message.said()).into_owned();
         match (message.role, message.author) {
             (Role::User, Author::Person) => {
-                self.obey(id, rules(&spoken(&said)).into_iter().map(|rule| rule.text));
+                self.obey(id, rules(&spoken(&said)).into_iter());
             }
             (Role::Assistant, _) => {
                 statements(id, &said, self.clock, |statement| self.statements.push(statement));
@@ -226,10 +238,10 @@ impl Reading {
         self.docs.push(Doc { id, text });
     }
 
-    fn obey<'t>(&mut self, id: EntryId, rules: impl Iterator<Item = &'t str>) {
-        for rule in rules {
-            self.rules.retain(|known| known.text != rule);
-            self.rules.push(Quote { id, text: rule.to_owned() });
+    fn obey<'t>(&mut self, id: EntryId, rules: impl Iterator<Item = Rule<'t>>) {
+        for Rule { text, reach, .. } in rules {
+            self.rules.retain(|known| known.quote.text != text);
+            self.rules.push(RuleQuote { quote: Quote { id, text: text.to_owned() }, reach });
         }
     }
 

@@ -84,16 +84,17 @@ fn write_todos(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens
     }
 }
 
+/// The person's rules: those that hold everywhere first, and of each kind the newest.
 fn write_rules(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens, notes: &mut Vec<String>) {
-    let mut left_out = 0;
-    for (order, rule) in reading.rules.iter().enumerate().rev() {
-        let is_written =
-            page.add(Section::Constraints, &format!("- {}", one_line(&rule.text)), order as u64, quota);
-        left_out += u32::from(!is_written);
-    }
+    let mut rules: Vec<_> = reading.rules.iter().enumerate().collect();
+    rules.sort_by_key(|(order, rule)| Reverse((rule.reach, *order)));
+    let written = rules.into_iter().map(|(order, rule)| {
+        page.add(Section::Constraints, &format!("- {}", one_line(&rule.quote.text)), order as u64, quota)
+    });
+    let left_out = written.filter(|is_written| !is_written).count();
     if left_out > 0 {
         notes.push(format!(
-            "{left_out} of {} rules, the oldest, did not fit the summary",
+            "{left_out} of {} rules, the narrowest and oldest, did not fit the summary",
             reading.rules.len()
         ));
     }
@@ -219,17 +220,18 @@ fn write_files(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) {
     let mut remarks = Remarks::of(reading);
     let mut remarked = changed.share(2, 3);
     let mut files: Vec<_> = reading.ledger.files.iter().collect();
-    files.sort_by_key(|file| Reverse((file.changed, file.entry)));
+    // What was only tried out can wait.
+    files.sort_by_key(|file| (file.is_scratch(), Reverse((file.changed, file.entry))));
     for (order, file) in files.into_iter().enumerate() {
         let quota = if file.changed.is_some() { &mut changed } else { &mut read };
-        let group = match file.last {
+        let group = match file.standing() {
             Operation::Modified => 0,
             Operation::Created => 1,
             Operation::Deleted => 2,
             Operation::Read => 3,
         };
         let place = (group << 32) | order as u64;
-        let text = format!("{} {}", file.last.name(), file.path);
+        let text = format!("{} {}", file.standing().name(), file.path);
         if file.changed.is_some()
             && let Some(remark) = remarks.take(&file.path)
         {
@@ -270,21 +272,13 @@ impl<'r> Remarks<'r> {
     }
 }
 
-/// Programs whose failure says "no" rather than "blocked".
-const LOOKS: [&str; 8] = ["grep", "rg", "diff", "test", "ls", "find", "sleep", "which"];
-
-/// Failures nothing like them has succeeded after.
+/// Failures that nothing later overcame.
 fn write_blocked(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    let mut settled = HashSet::new();
-    for (order, command) in reading.ledger.commands.iter().enumerate().rev() {
-        let program: Vec<&str> = command.command.split_whitespace().take(2).collect();
-        let is_look = program.first().is_some_and(|name| LOOKS.contains(name));
-        let is_newest = settled.insert(program);
-        if is_newest && command.failed && !is_look {
-            let code = command.exit.map_or("failed".to_owned(), |code| format!("exit {code}"));
-            let text: String = one_line(&command.command).chars().take(120).collect();
-            page.add(Section::Blocked, &format!("- {text} → {code}"), order as u64, quota);
-        }
+    let blocked: Vec<_> = reading.ledger.blocked().collect();
+    for (order, command) in blocked.into_iter().enumerate().rev() {
+        let code = command.exit.map_or("failed".to_owned(), |code| format!("exit {code}"));
+        let text: String = one_line(&command.command).chars().take(120).collect();
+        page.add(Section::Blocked, &format!("- {text} → {code}"), order as u64, quota);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The readable text of a message, piece by piece, with JSON arguments unfolded into plain lines.
 
+use super::spoken::spoken;
 use crate::{Author, Block, Call, Message, ResultPart};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -36,6 +37,25 @@ pub fn passages(message: &Message) -> Vec<Passage<'_>> {
         return Vec::new();
     }
     message.blocks.iter().flat_map(|block| of_block(message.author, block)).collect()
+}
+
+/// The passages of a message as they were really said: without what a harness put into a person's or a tool's words.
+///
+/// For quoting and for finding facts. Secrets are learned from the whole [`passages`].
+pub fn spoken_passages(message: &Message) -> Vec<Passage<'_>> {
+    let mut all = passages(message);
+    for passage in &mut all {
+        let is_mixed = match (passage.voice, passage.author) {
+            (Voice::Said, Author::Person) | (Voice::Answered, _) => true,
+            (Voice::Said, Author::Harness | Author::Model | Author::Tool)
+            | (Voice::Thought | Voice::Called, _) => false,
+        };
+        if is_mixed && let Cow::Borrowed(text) = passage.text {
+            passage.text = spoken(text);
+        }
+    }
+    all.retain(|passage| !passage.text.trim().is_empty());
+    all
 }
 
 fn of_block(author: Author, block: &Block) -> Vec<Passage<'_>> {
@@ -97,8 +117,19 @@ fn unfold_line(name: &str, text: &str, into: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::unfold;
-    use crate::Call;
+    use super::{spoken_passages, unfold};
+    use crate::{Author, Block, Call, Message, Role};
+
+    #[test]
+    fn what_a_harness_slipped_into_a_result_is_not_the_tools() {
+        let answer = "fn main() {}\n<system-reminder>\nfile changed\n</system-reminder>";
+        let call = Call { id: "1".into(), name: "read".into(), input: "{}".into(), freeform: false };
+        let blocks = vec![Block::Result(call.answer(answer)), Block::Result(call.answer("<tools>x</tools>"))];
+        let message = Message { role: Role::Tool, author: Author::Tool, blocks };
+        let texts: Vec<String> =
+            spoken_passages(&message).into_iter().map(|passage| passage.text.into()).collect();
+        assert_eq!(texts, ["fn main() {}\n"]);
+    }
 
     #[test]
     fn arguments_unfold_into_lines() {

@@ -1,59 +1,35 @@
-//! What the person asked for and forbade: sentences by their markers, in several languages, and
-//! the items of requirement lists.
+//! What the person asked for and forbade, in their own words: sentences that instruct, and the items of
+//! requirement lists. Whose words they are is `statement`'s, what instructs is `instruction`'s.
 
 use super::Class;
+use super::instruction::{asks, forbids, instructs, is_standing};
+use super::statement::statements;
 use crate::pattern::compile;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// A sentence longer than this is pasted material, not a rule somebody stated.
-const RULE_CHARS_MAX: usize = 600;
+/// A sentence longer than this is an explanation, not a rule somebody stated.
+const RULE_CHARS_MAX: usize = 400;
 
 /// A rule, as a slice of what the person said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule<'t> {
     /// A requirement, or a prohibition.
     pub class: Class,
-    /// The sentence or list item, word for word.
+    /// How far it reaches.
+    pub reach: RuleReach,
+    /// The sentence or list item, word for word; a line break where it is wrapped.
     pub text: &'t str,
 }
 
-static OBLIGATION: LazyLock<Regex> = LazyLock::new(|| {
-    let words = [
-        r"must|never|always|only|do\s+not|don['’]?t|required?|should(?:\s+not|n['’]t)|unless|make\s+sure|ensure",
-        r"instead\s+of|rather\s+than|avoid|prefer|needs?\s+to|have\s+to|not\s+allowed|forbidden|without|mandatory",
-        r"cannot|can['’]t|no\s+longer|stop\s+\w+ing|shall|at\s+(?:most|least)|important",
-        // German
-        r"muss|müssen|musst|darf(?:st)?|dürfen|niemals|nie|immer|nur|nicht|keine?[nmrs]?|statt|stattdessen",
-        r"erforderlich|sicherstellen|stelle?\s+sicher|unbedingt|außer|sollte?n?|bitte",
-        // French
-        r"doi(?:t|s|vent)|devez|jamais|toujours|seulement|uniquement|interdite?s?|au\s+lieu\s+de|obligatoires?",
-        r"assure[zr]?[\s-](?:toi|vous)|sauf|il\s+faut|n['’e]\s*\S+\s+pas|sans|éviter?|évitez|veuillez",
-        // Spanish, Portuguese, Italian
-        r"debes?|deben|debe|nunca|siempre|solo|sólo|solamente|en\s+(?:lugar|vez)\s+de|asegúra(?:te|se)|asegúrese",
-        r"obligatori[oa]|prohibid[oa]|a\s+menos\s+que|salvo|no\s+\p{L}+(?:es|as|en|an|ar|er|ir)|tienes?\s+que",
-        r"deve[mn]?|sempre|somente|apenas|não|soltanto|invece\s+di|evita[re]?",
-        // Russian
-        r"нельзя|долж(?:ен|на|но|ны)|никогда|всегда|только|не\s+надо|обязательно|вместо|кроме",
-    ];
-    let spaceless = [
-        r"必须|必須|务必|一定要|不要|不能|不得|不许|不可|不应|禁止|只能|只要|只用|仅|确保|始终|总是|永远|而不是|除非|请勿|别再|需要|應該|应该|避免",
-        r"必ず|しないで|ないでください|絶対|だけ|のみ|代わりに|べき|なければ|てはいけ|てはなら|ないこと|常に|限り|してください|ようにし",
-        r"반드시|절대|하지\s*마|하지\s*말|말고|금지|항상|만\s*사용|해야|안\s*돼|대신|않도록|필수|제외|해\s*주세요|해줘",
-    ];
-    compile(&format!(r"(?i)\b(?:{})\b|{}", words.join("|"), spaceless.join("|")))
-});
-
-static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
-    let words = [
-        r"never|not|don['’]?t|shouldn['’]t|can['’]?t|cannot|avoid|forbidden|without|instead\s+of|rather\s+than|no",
-        r"nicht|niemals|nie|keine?[nmrs]?|statt|ohne|jamais|pas|interdite?s?|sans|au\s+lieu\s+de",
-        r"nunca|no|prohibid[oa]|en\s+(?:lugar|vez)\s+de|sin|não|non|invece\s+di|нельзя|никогда|не|вместо",
-    ];
-    let spaceless = "不要|不能|不得|不许|不可|不应|禁止|永远不|而不是|请勿|别再|避免|しないで|ないで|絶対に|てはいけ|てはなら|ないこと\
-                     |하지\\s*마|하지\\s*말|말고|금지|안\\s*돼|않도록|절대";
-    compile(&format!(r"(?i)\b(?:{})\b|{spaceless}", words.join("|")))
-});
+/// How far a rule reaches. Where not all rules fit, the farther reaching ones stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RuleReach {
+    /// It is about the task at hand.
+    Task,
+    /// It holds from now on and everywhere: always, never, in every, all.
+    Standing,
+}
 
 /// A line that announces a list of requirements.
 static ANNOUNCES: LazyLock<Regex> = LazyLock::new(|| {
@@ -62,26 +38,19 @@ static ANNOUNCES: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The rules in what a person said, in order, code fences left aside.
+/// The rules in what a person said, in order. What they pasted, asked or only described makes none.
 pub fn rules(said: &str) -> Vec<Rule<'_>> {
     let mut all = Vec::new();
-    let (mut is_fenced, mut is_announced) = (false, false);
-    for line in said.lines() {
-        if line.trim_start().starts_with("```") {
-            is_fenced = !is_fenced;
+    let mut is_announced = false;
+    for statement in statements(said) {
+        if statement.is_item && is_announced {
+            all.extend(rule(statement.text).filter(|rule| says_something(rule.text) && !asks(rule.text)));
             continue;
         }
-        if is_fenced || line.trim().is_empty() {
-            continue;
+        if !statement.is_item {
+            is_announced = announces(statement.text);
         }
-        match list_item(line) {
-            Some(item) if is_announced || is_checklist(line) => all.extend(rule(item)),
-            Some(item) => all.extend(marked_sentences(item)),
-            None => {
-                is_announced = ANNOUNCES.is_match(line) && is_heading(line);
-                all.extend(marked_sentences(line));
-            }
-        }
+        all.extend(sentences(statement.text).filter(|sentence| instructs(sentence)).filter_map(rule));
     }
     all
 }
@@ -99,36 +68,31 @@ pub fn list_item(line: &str) -> Option<&str> {
     Some(rest.trim()).filter(|text| !text.is_empty())
 }
 
-fn is_checklist(line: &str) -> bool {
-    let line = line.trim().trim_start_matches(['-', '*', '+']).trim_start();
-    line.starts_with("[ ]") || line.starts_with("[x]") || line.starts_with("[X]")
+/// Whether a paragraph is the head of a list of requirements.
+fn announces(text: &str) -> bool {
+    let is_head = text.ends_with([':', '：']) || text.starts_with("**") || text.chars().count() <= 40;
+    is_head && ANNOUNCES.is_match(text)
 }
 
-fn is_heading(line: &str) -> bool {
-    let line = line.trim();
-    line.starts_with('#')
-        || line.ends_with([':', '：'])
-        || line.starts_with("**")
-        || line.chars().count() <= 40
-}
-
-fn marked_sentences(line: &str) -> impl Iterator<Item = Rule<'_>> {
-    sentences(line).filter(|sentence| OBLIGATION.is_match(sentence)).filter_map(rule)
+/// Whether an item is more than a name.
+fn says_something(item: &str) -> bool {
+    item.split_whitespace().nth(1).is_some() || item.chars().filter(|c| c.len_utf8() > 2).count() >= 4
 }
 
 fn rule(text: &str) -> Option<Rule<'_>> {
     let text = text.trim();
     let chars = text.chars().take(RULE_CHARS_MAX + 1).count();
-    if !(4..=RULE_CHARS_MAX).contains(&chars) {
+    if !(4..=RULE_CHARS_MAX).contains(&chars) || text.ends_with([':', '：']) {
         return None;
     }
-    let class = if NEGATION.is_match(text) { Class::Prohibition } else { Class::Requirement };
-    Some(Rule { class, text })
+    let class = if forbids(text) { Class::Prohibition } else { Class::Requirement };
+    let reach = if is_standing(text) { RuleReach::Standing } else { RuleReach::Task };
+    Some(Rule { class, reach, text })
 }
 
-/// The sentences of a line. A full stop inside a name or a number ends none.
-pub fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    let mut rest = line;
+/// The sentences of a paragraph. A full stop inside a name or a number ends none.
+pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
     std::iter::from_fn(move || {
         rest = rest.trim_start();
         if rest.is_empty() {
@@ -163,7 +127,7 @@ fn is_abbreviation(before: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::rules;
+    use super::{RuleReach, rules};
     use crate::facts::Class;
 
     fn found(said: &str) -> Vec<(Class, &str)> {
@@ -192,6 +156,61 @@ mod tests {
         ] {
             assert_eq!(found(said), vec![(class, said)]);
         }
+    }
+
+    #[test]
+    fn preferences_are_rules_and_questions_and_retorts_are_not() {
+        let kept = [
+            "We should make it clear that this isn't a checkpoint summary, though.",
+            ".collab should live in .entire folder",
+            "I don't want to commit the doc",
+            "don't do full auto for codex",
+            "We should only run entire explain on unique commits.",
+            "please use bun for scripts",
+            "Let's not rename it.",
+            "it would be great if it didn't commit",
+            "保留核心修复，提交pr，先不要提交debug日志",
+            "いや、対応するようにすべき",
+            "Пожалуйста, не трогай тесты.",
+            "Ändere die API nicht.",
+            "Antworte immer auf Deutsch und sieze mich.",
+        ];
+        for said in kept {
+            assert_eq!(found(said).len(), 1, "{said}");
+        }
+        let left = [
+            "should we not use sqlite?",
+            "do I have to run collab check, claim, handoff?",
+            "would this work better as hooks instead of just cli commands",
+            "I don't know what we can do about it",
+            "we only have one",
+            "If we can't have fun leaving easter eggs we might as well continue",
+            "It will also never be set when rendering on a non-user machine.",
+            "but explain #2 i don't understand",
+            "hmm I tested it out and don't like it.",
+            "Tell me why it must be so",
+            "propose where each of these files should go.",
+            "The current behavior overwrites it, which may not match what is meant.",
+            "まだv1リリースしたくないんだけどどうする？",
+            "这个必须重构吗",
+            "Das geht leider nicht.",
+        ];
+        for said in left {
+            assert_eq!(found(said), [], "{said}");
+        }
+    }
+
+    #[test]
+    fn what_holds_everywhere_reaches_farther() {
+        let said = "Always answer in French. Use sqlite for this.";
+        let reaches: Vec<RuleReach> = rules(said).into_iter().map(|rule| rule.reach).collect();
+        assert_eq!(reaches, [RuleReach::Standing, RuleReach::Task]);
+    }
+
+    #[test]
+    fn a_rule_wrapped_over_lines_is_whole() {
+        let said = "When you write to the log you should never put the token of the\nperson into it. Thanks";
+        assert_eq!(found(said), [(Class::Prohibition, &said[..said.len() - 7])]);
     }
 
     #[test]

@@ -30,11 +30,16 @@ static BY_NAME: LazyLock<Regex> = LazyLock::new(|| {
         (?: (?:password|passwd|passphrase|client[_-]?secret|secret[_-]?(?:key|access[_-]?key)|api[_-]?key|apikey
             |access[_-]?token|auth[_-]?token|refresh[_-]?token|private[_-]?key|_token|_secret|_password|\bpwd)
             ["']?\s*(?:=>|:=|[:=])\s*["'`]?
-          | \bbearer\s+ | \bbasic\s+ | ://[A-Za-z0-9._%+-]{1,64}:
+          | \bbearer\s+ | \bbasic\s+
         )
         ([A-Za-z0-9!\#$%^&*+/_.~=-]{8,})"#,
     )
 });
+
+/// A password in an address, between the name and the host; group 1 is the password. Without the `@` what follows
+/// the colon is a port.
+static BY_PLACE: LazyLock<Regex> =
+    LazyLock::new(|| compile(r#"://[^\s/:@"'`<>]{0,64}:([^\s/@"'`<>{}]{6,256})@[A-Za-z0-9\[]"#));
 
 /// The secrets of a whole range, so that one named in one place is screened out in every other.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +59,8 @@ impl Secrets {
         private_key_lines(text, |line| {
             self.values.insert(line.to_owned());
         });
-        for found in BY_NAME.captures_iter(text).filter_map(|captures| captures.get(1)) {
+        let named = BY_NAME.captures_iter(text).chain(BY_PLACE.captures_iter(text));
+        for found in named.filter_map(|captures| captures.get(1)) {
             if is_random(found.as_str()) {
                 self.values.insert(found.as_str().to_owned());
             }
@@ -95,13 +101,20 @@ pub fn screen(text: &str) -> Cow<'_, str> {
     secrets.screen(text)
 }
 
+/// Where code finds a value, or which type it has: a variable, a folder, a typed array.
+static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"^(?:(?:process|os|env|import\.meta|self|this|config|settings)\.|\$|\*|~/|\.{1,2}/|(?:Big)?(?:U?[Ii]nt|Float)\d+(?:Clamped)?Array$)",
+    )
+});
+
 /// Whether a value is a secret rather than a name, a type or a place to find it: code that reads
 /// `token = get_token(request)` gives nothing away.
 fn is_random(value: &str) -> bool {
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
     let has_digit = has(u8::is_ascii_digit);
     let has_sign = value.bytes().any(|b| b"!#$%^&*+~=".contains(&b));
-    let is_reference = value.starts_with("process.") || value.starts_with("os.") || value.starts_with('$');
+    let is_reference = REFERENCE.is_match(value);
     let is_redacted =
         value.starts_with("REDACTED") || value.chars().all(|c| c == '*' || c == 'x' || c == '.');
     has(u8::is_ascii_alphabetic) && (has_digit || has_sign) && !is_reference && !is_redacted
@@ -116,6 +129,27 @@ mod tests {
         assert_eq!(screen("export API_KEY=abcd1234efgh5678 && run"), "export API_KEY=[secret] && run");
         assert_eq!(screen("use ghp_abcdefghijklmnopqrstuvwxyz0123 here"), "use [secret] here");
         assert_eq!(screen("let token = get_token(request);"), "let token = get_token(request);");
+    }
+
+    #[test]
+    fn a_port_is_no_password_and_a_password_is() {
+        for open in [
+            "http://localhost:3000/chunk-AB12cd34.js",
+            "https://a.dev:8443/x@2.0/y1",
+            "at http://localhost:5173/src/a.ts?t=1773131663129:1744:40",
+            "git clone ssh://git@host:2222/x/y1",
+            "PWD: \"~/dev/oh-my-posh2\"",
+            "let privateKey: Uint8Array;",
+            "client_secret: env.AUTH0_CLIENT_SECRET,",
+        ] {
+            assert_eq!(screen(open), open);
+        }
+        assert_eq!(screen("postgres://app:s3cr3tPw@db:5432/x"), "postgres://app:[secret]@db:5432/x");
+        assert_eq!(screen("redis://:p4ssw0rd!@cache/0"), "redis://:[secret]@cache/0");
+        assert_eq!(
+            screen("https://x:ghp_abcdefghijklmnopqrstuvwxyz0123@github.com/a"),
+            "https://x:[secret]@github.com/a"
+        );
     }
 
     #[test]

@@ -101,6 +101,18 @@ fn url_end(line: &str, end: usize) -> usize {
     line[end..].find(stop).map_or(line.len(), |more| end + more)
 }
 
+/// The URL in a run, from its scheme on: letters first, and something behind the slashes. What a listing of lines
+/// makes of a comment (`origin.go:10://`) is none.
+fn url(text: &str) -> Option<&str> {
+    let at = text.find("://")?;
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '.' | '-');
+    let start = at - text[..at].chars().rev().take_while(|&c| is_scheme(c)).count();
+    let is_named = text[start..at].starts_with(|c: char| c.is_ascii_alphabetic()) && at - start >= 2;
+    let has_place =
+        text[at + 3..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '[' | ':' | '$' | '~'));
+    (is_named && has_place).then_some(&text[start..])
+}
+
 struct Chunk<'t> {
     line: &'t str,
     start: usize,
@@ -115,8 +127,8 @@ impl<'t> Chunk<'t> {
             return;
         }
         let bytes = text.as_bytes();
-        if text.contains("://") {
-            say(Class::Url, text, found);
+        if let Some(url) = url(text) {
+            say(Class::Url, url, found);
         } else if bytes.contains(&b'/') {
             self.classify_slashed(text, found);
         } else if bytes.contains(&b'\\') {
@@ -291,6 +303,13 @@ mod tests {
             all.push((m.key, m.value))
         });
         assert_eq!(all, [("serde", "1.0.229"), ("numpy", "1.26"), ("react", "18.2.0")]);
+    }
+
+    #[test]
+    fn a_comment_in_a_listing_is_no_url() {
+        assert_eq!(found("origin.go:10:// where it comes from"), vec![]);
+        assert_eq!(found("url:https://x.dev/a"), vec![(Class::Url, "https://x.dev/a")]);
+        assert_eq!(found("file:///etc/hosts"), vec![(Class::Url, "file:///etc/hosts")]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What shell commands do to named files.
 
-use super::path::{is_file, join};
+use super::path::{is_absolute, is_file, join};
 use super::script;
 use super::shell::{SimpleCommand, parse};
 use serde::{Deserialize, Serialize};
@@ -43,15 +43,21 @@ impl FileEffect {
 }
 
 /// The effects of a script run in `folder` (empty where unknown), in order.
-pub(super) fn of_script(script: &str, folder: &str) -> Vec<FileEffect> {
-    let mut run = ScriptEffects { folder: folder.to_owned(), effects: Vec::new() };
+pub(super) fn of_script(script: &str, folder: &str) -> ScriptEffects {
+    let mut run =
+        ScriptEffects { folder: folder.to_owned(), effects: Vec::new(), folders: vec![folder.to_owned()] };
     parse(script).iter().for_each(|simple| run.take(simple));
-    run.effects
+    run.folders.retain(|folder| is_absolute(folder));
+    run
 }
 
-struct ScriptEffects {
+/// What a script does to files, and where.
+pub(super) struct ScriptEffects {
     folder: String,
-    effects: Vec<FileEffect>,
+    /// What it does, in order.
+    pub(super) effects: Vec<FileEffect>,
+    /// The folders it works in, as far as they are told from their root.
+    pub(super) folders: Vec<String>,
 }
 
 impl ScriptEffects {
@@ -92,6 +98,7 @@ impl ScriptEffects {
     fn enter(&mut self, folder: Option<&str>) {
         if let Some(folder) = folder.filter(|folder| !folder.contains(['$', '`'])) {
             self.folder = join(&self.folder, folder);
+            self.folders.push(self.folder.clone());
         }
     }
 
@@ -189,13 +196,13 @@ impl ScriptEffects {
     fn run_shell(&mut self, arguments: &[String]) {
         let at = arguments.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
         if let Some(script) = at.and_then(|at| arguments.get(at + 1)) {
-            self.effects.extend(of_script(script, &self.folder));
+            self.effects.extend(of_script(script, &self.folder).effects);
         }
     }
 }
 
 /// The program without its folder and without what merely carries it (`sudo`, `timeout 5`, `env`).
-fn program(words: &[String]) -> Option<(&str, &[String])> {
+pub(super) fn program(words: &[String]) -> Option<(&str, &[String])> {
     let (first, mut rest) = words.split_first()?;
     let mut name = first.rsplit('/').next().unwrap_or(first);
     while matches!(name, "sudo" | "command" | "nohup" | "timeout" | "env" | "stdbuf") {
@@ -213,7 +220,7 @@ fn is_duration(word: &str) -> bool {
 }
 
 /// Words that are neither flags nor the values of the flags that take one.
-fn operands<'w>(arguments: &'w [String], with_value: &[&str]) -> Vec<&'w str> {
+pub(super) fn operands<'w>(arguments: &'w [String], with_value: &[&str]) -> Vec<&'w str> {
     let mut plain = Vec::new();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -242,7 +249,7 @@ mod tests {
     use super::{FileEffect, of_script};
 
     fn effects(script: &str) -> Vec<FileEffect> {
-        of_script(script, "")
+        of_script(script, "").effects
     }
 
     #[test]

@@ -1,78 +1,41 @@
-//! The ledger: files read and changed, commands run with their exit codes, and todos.
+//! The ledger: files read and changed, commands run with their exit codes, todos, and what a person listed.
 //!
 //! It is computed from tool calls and their results, never written by a model, and grows by one
 //! message at a time. A call counts when its result came and was no failure.
 
+mod blocked;
 mod effect;
+mod file;
 mod outcome;
 mod patch;
 mod path;
+mod path_index;
+mod purpose;
 mod reads;
+mod request;
 mod script;
 pub mod shell;
 mod todo;
 mod tool;
 mod word;
 
+pub use file::{FileRecord, Operation};
 pub use reads::{FileTouch, ReadTracker};
+pub use request::RequestItem;
 pub use todo::{Todo, TodoState, checklist};
 
-use crate::{Block, Call, CallId, EntryId, Message, ToolResult};
+use crate::facts::spoken;
+use crate::pattern::compile;
+use crate::{Author, Block, Call, CallId, EntryId, Message, ToolResult};
 use effect::FileEffect;
 pub(crate) use outcome::{Ending, ending};
+use path_index::PathIndex;
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use todo::TodoChange;
 use tool::Action;
-
-/// Something done to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Operation {
-    /// Its content was shown.
-    Read,
-    /// It came to be.
-    Created,
-    /// Its content changed.
-    Modified,
-    /// It went away.
-    Deleted,
-}
-
-impl Operation {
-    /// The word for it, as summaries and reports show it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Created => "created",
-            Self::Modified => "modified",
-            Self::Deleted => "deleted",
-        }
-    }
-}
-
-/// What was done to one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileRecord {
-    /// Its path as the calls wrote it, in one spelling.
-    pub path: Arc<str>,
-    /// Whether it was ever read.
-    pub read: bool,
-    /// Whether it was ever created.
-    pub created: bool,
-    /// Whether it was ever modified.
-    pub modified: bool,
-    /// Whether it was ever deleted.
-    pub deleted: bool,
-    /// The last of these.
-    pub last: Operation,
-    /// The entry that made the last call.
-    pub entry: EntryId,
-    /// The entry that last changed it, where one did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changed: Option<EntryId>,
-}
 
 /// A command that was run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,12 +60,18 @@ pub struct Ledger {
     pub commands: Vec<CommandRecord>,
     /// In the order they were written down.
     pub todos: Vec<Todo>,
+    /// What the person asked for in lists, in the order it was written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestItem>,
     /// Calls whose results have not come.
     #[serde(skip)]
     pending: HashMap<CallId, (EntryId, Call)>,
     /// Where each path stands in `files`.
     #[serde(skip)]
-    places: HashMap<Arc<str>, usize>,
+    index: PathIndex,
+    /// The newest message by which the person gave the work a new turn.
+    #[serde(skip)]
+    heard: Option<EntryId>,
 }
 
 impl Ledger {
@@ -124,8 +93,35 @@ impl Ledger {
                     self.pending.insert(call.id.clone(), (id, call.clone()));
                 }
                 Block::Result(result) => self.answer(result),
-                Block::Text { .. } | Block::Thinking { .. } | Block::Image(_) | Block::Opaque(_) => {}
+                Block::Text { text } => self.hear(id, message.author, text),
+                Block::Thinking { .. } | Block::Image(_) | Block::Opaque(_) => {}
             }
+        }
+    }
+
+    fn hear(&mut self, id: EntryId, author: Author, said: &str) {
+        match author {
+            Author::Person => {
+                self.hear_person(id, &spoken(said));
+                self.read_folder(said);
+            }
+            Author::Model => request::tick(&mut self.requests, id, said),
+            Author::Harness => self.read_folder(said),
+            Author::Tool => {}
+        }
+    }
+
+    fn hear_person(&mut self, id: EntryId, said: &str) {
+        if blocked::opens_turn(said) {
+            self.heard = Some(id);
+        }
+        request::list(&mut self.requests, id, said);
+    }
+
+    /// Takes down the working folder, where a harness tells it.
+    fn read_folder(&mut self, said: &str) {
+        if let Some(folder) = working_folder(said) {
+            self.index.tell_folder(folder);
         }
     }
 
@@ -136,21 +132,28 @@ impl Ledger {
 
     /// What was done to the file of this path.
     pub fn file(&self, path: &str) -> Option<&FileRecord> {
-        self.files.iter().find(|file| &*file.path == path)
+        let spelled_so = self.files.iter().find(|file| &*file.path == path);
+        spelled_so.or_else(|| self.files.get(self.index.find(path)?))
     }
 
     fn answer(&mut self, result: &ToolResult) {
         let Some((id, call)) = self.pending.remove(&result.call) else { return };
         let ending = ending(result);
         match tool::action(&call) {
-            Action::Files(effects) => self.apply_all(id, effects, &ending),
-            Action::Shell { script, effects } => {
+            Action::Files(effects) => {
+                self.show_again(&effects, &ending);
+                self.apply_all(id, effects, &ending);
+            }
+            // What the person refused was not run.
+            Action::Shell { .. } if ending.is_refused() => {}
+            Action::Shell { script, effects, folders } => {
                 self.commands.push(CommandRecord {
                     command: script.trim().into(),
                     exit: ending.exit,
                     failed: ending.is_failure,
                     entry: id,
                 });
+                folders.iter().for_each(|folder| self.index.enter(folder));
                 self.apply_all(id, effects, &ending);
             }
             Action::Todos(plan) if !ending.is_failure => self.plan(id, plan, &ending),
@@ -181,9 +184,21 @@ impl Ledger {
         }
     }
 
+    /// A reading tool shows nothing of a file that is gone: what it shows has come back, by a way no call tells of.
+    fn show_again(&mut self, effects: &[FileEffect], ending: &Ending) {
+        for effect in effects.iter().filter(|_| !ending.is_failure) {
+            if let FileEffect::Read(path) = effect
+                && !ending.denies(path)
+                && let Some(file) = self.index.find(path).and_then(|place| self.files.get_mut(place))
+            {
+                file.last = Operation::Read;
+            }
+        }
+    }
+
     /// What writing a whole file amounts to, by what is known of the file.
     fn written(&self, path: &str, existed: Option<bool>) -> Operation {
-        let known = self.places.get(path).map(|&place| &self.files[place]);
+        let known = self.index.find(path).map(|place| &self.files[place]);
         let is_there = known.is_some_and(|file| file.last != Operation::Deleted);
         match (is_there, existed) {
             (true, _) | (false, Some(true)) => Operation::Modified,
@@ -193,7 +208,7 @@ impl Ledger {
 
     fn delete(&mut self, id: EntryId, path: &str) {
         let below = self.known_below(path);
-        if below.is_empty() || self.places.contains_key(path) {
+        if below.is_empty() || self.index.find(path).is_some() {
             return self.mark(id, path, Operation::Deleted);
         }
         below.iter().for_each(|path| self.mark(id, path, Operation::Deleted));
@@ -201,36 +216,44 @@ impl Ledger {
 
     /// A renamed folder renames each file known to be in it.
     fn rename(&mut self, id: EntryId, from: &str, to: &str) {
-        let below = if self.places.contains_key(from) { Vec::new() } else { self.known_below(from) };
+        let below = if self.index.find(from).is_some() { Vec::new() } else { self.known_below(from) };
         if below.is_empty() {
             self.mark(id, from, Operation::Deleted);
             return self.mark(id, to, Operation::Created);
         }
         for old in below {
-            let new = format!("{to}{}", &old[from.len()..]);
+            let inside = old.rfind(from).map_or(&*old, |at| &old[at + from.len()..]);
+            let new = format!("{to}{inside}");
             self.mark(id, &old, Operation::Deleted);
             self.mark(id, &new, Operation::Created);
         }
     }
 
     fn known_below(&self, folder: &str) -> Vec<Arc<str>> {
-        let is_below = |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-        let live = self.files.iter().filter(|file| file.last != Operation::Deleted && is_below(&file.path));
+        let is_live = |file: &&FileRecord| file.last != Operation::Deleted;
+        let live = self.files.iter().filter(is_live).filter(|file| self.index.is_below(&file.path, folder));
         live.map(|file| file.path.clone()).collect()
     }
 
     fn mark(&mut self, id: EntryId, path: &str, operation: Operation) {
-        if self.places.len() != self.files.len() {
+        if self.index.is_empty() {
             // Read back from where it was stored, it has files and no index yet.
-            self.places =
-                self.files.iter().enumerate().map(|(place, file)| (file.path.clone(), place)).collect();
+            self.files.iter().enumerate().for_each(|(place, file)| self.index.link(&file.path, place));
         }
-        let place = match self.places.get(path) {
-            Some(&place) => place,
+        let place = match self.index.find(path) {
+            Some(place) => place,
             None => self.enter(id, path, operation),
         };
+        self.index.link(path, place);
         let file = &mut self.files[place];
-        (file.last, file.entry) = (operation, id);
+        if path::is_absolute(path) && !path::is_absolute(&file.path) {
+            file.path = path.into();
+        }
+        file.entry = id;
+        // A shell's look at a file that is gone does not bring it back.
+        if operation != Operation::Read || file.last != Operation::Deleted {
+            file.last = operation;
+        }
         match operation {
             Operation::Read => file.read = true,
             Operation::Created => file.created = true,
@@ -243,9 +266,8 @@ impl Ledger {
     }
 
     fn enter(&mut self, id: EntryId, path: &str, operation: Operation) -> usize {
-        let path: Arc<str> = path.into();
-        let blank = FileRecord {
-            path: path.clone(),
+        self.files.push(FileRecord {
+            path: path.into(),
             read: false,
             created: false,
             modified: false,
@@ -253,9 +275,7 @@ impl Ledger {
             last: operation,
             entry: id,
             changed: None,
-        };
-        self.files.push(blank);
-        self.places.insert(path, self.files.len() - 1);
+        });
         self.files.len() - 1
     }
 
@@ -286,6 +306,19 @@ impl Ledger {
             }
         }
     }
+}
+
+static WORKING_FOLDER: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r#"(?:<cwd>|(?i:working directory):?\s+|"cwd":\s*")((?:/|[A-Za-z]:[\\/])[^\s<"'`]+)"#)
+});
+
+/// Harnesses tell the working folder in front of all else they tell.
+const FOLDER_TOLD_BYTES: usize = 8_000;
+
+/// The folder that a harness's notice says the session works in.
+fn working_folder(said: &str) -> Option<&str> {
+    let head = &said[..said.floor_char_boundary(FOLDER_TOLD_BYTES)];
+    WORKING_FOLDER.captures(head)?.get(1).map(|folder| folder.as_str())
 }
 
 /// The number in "Task #3 created".

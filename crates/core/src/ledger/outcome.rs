@@ -40,6 +40,15 @@ static MISSING_EVERYWHERE: LazyLock<Regex> = LazyLock::new(|| {
     compile(r"(?i)no replacement was performed|did not appear verbatim|failed to find expected lines")
 });
 
+/// What harnesses answer in the tool's place where the person, or a rule of theirs, did not let it run or stopped it.
+static REFUSED: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?ix)the\ user\ (?:doesn['’]t\ want|rejected|denied|declined|cancelled)|(?:rejected|denied|declined|interrupted|aborted|cancelled)\ by\ (?:the\ )?user
+        |request\ interrupted|tool\ use\ was\ rejected|^\s*\[?(?:operation|tool\ use|user)\ (?:was\ )?(?:cancelled|aborted|interrupted|denied)
+        |permission\ to\ use\ .{1,80}\ (?:has\ been\ )?denied|(?:sibling|parallel)\ tool\ call|hook\ (?:blocked|denied)|blocked\ by\ (?:a\ )?hook",
+    )
+});
+
 /// How the call behind `result` ended.
 pub(crate) fn ending(result: &ToolResult) -> Ending {
     let text = result.text();
@@ -71,6 +80,12 @@ impl Ending {
         };
         let is_short_enough = self.text.len() < 200_000;
         is_short_enough && self.text.lines().take(400).any(is_said_of)
+    }
+
+    /// Whether the person refused it or stopped it: that is their decision, and no failure of the command.
+    pub(super) fn is_refused(&self) -> bool {
+        let head = &self.text[..self.text.floor_char_boundary(EDGE_BYTES)];
+        self.is_failure && self.exit.is_none() && REFUSED.is_match(head)
     }
 
     /// Whether the result shows a folder rather than a file.
@@ -113,6 +128,18 @@ mod tests {
         assert_eq!(of("<returncode>2</returncode>\n<output>"), (Some(2), true));
         assert_eq!(of("[The command completed with exit code 0.]"), (Some(0), false));
         assert_eq!(of("hello"), (None, false));
+    }
+
+    #[test]
+    fn what_the_person_stopped_is_told_from_what_failed() {
+        let is_refused = |text: &str| {
+            let parts = vec![ResultPart::Text { text: text.into() }];
+            ending(&ToolResult { call: "1".into(), parts, is_error: true }).is_refused()
+        };
+        assert!(is_refused("The user doesn't want to proceed with this tool use."));
+        assert!(is_refused("[Request interrupted by user for tool use]"));
+        assert!(!is_refused("Exit code 1\nlogin denied by user database"));
+        assert!(!is_refused("fatal: not a git repository"));
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct SimpleCommand {
     pub heredocs: Vec<String>,
     /// The command as written, without heredoc bodies.
     pub text: String,
+    /// Whether its output goes into the next one: then that one's exit code is all that is seen.
+    pub is_piped: bool,
 }
 
 /// Scripts longer than this are data; their tail is not read.
@@ -52,8 +54,12 @@ impl ShellLexer<'_> {
             '&' if self.rest.starts_with("&>") => self.redirect(2),
             '&' if self.rest.starts_with("&&") => self.end_command(2),
             '|' if self.rest.starts_with("||") => self.end_command(2),
+            '|' => {
+                self.now.is_piped = true;
+                self.end_command(1);
+            }
             '(' | ')' | '{' | '}' if self.now.words.is_empty() => self.skip(1),
-            ';' | '&' | '|' | ')' => self.end_command(1),
+            ';' | '&' | ')' => self.end_command(1),
             '#' => self.rest = self.rest.find('\n').map_or("", |at| &self.rest[at..]),
             '<' => self.input(),
             '>' => self.redirect(1),

@@ -2,7 +2,7 @@
 
 use super::effect::{self, FileEffect, looks_like_file};
 use super::patch;
-use super::path::join;
+use super::path::{is_absolute, join};
 use super::todo::{self, TodoChange};
 use crate::Call;
 use serde_json::{Map, Value};
@@ -18,6 +18,8 @@ pub(super) enum Action {
         script: String,
         /// What it does to files.
         effects: Vec<FileEffect>,
+        /// The folders it works in, as far as it tells them from their root.
+        folders: Vec<String>,
     },
     /// Changes the todo list.
     Todos(TodoChange),
@@ -36,7 +38,7 @@ pub(super) fn action(call: &Call) -> Action {
         return Action::Todos(plan);
     }
     if let Some(script) = script(&name, &fields) {
-        return shell(script);
+        return shell(script, text(&fields, &FOLDERS).unwrap_or_default());
     }
     match patch_text(&fields) {
         Some(patch) => Action::Files(patch::effects(patch, "")),
@@ -75,14 +77,19 @@ fn script(name: &str, fields: &Map<String, Value>) -> Option<String> {
     }
 }
 
-/// Relative paths stay as written: where a call runs is often not said.
-fn shell(script: String) -> Action {
+/// Arguments that say where a script runs.
+const FOLDERS: [&str; 4] = ["workdir", "cwd", "working_directory", "working_dir"];
+
+/// Relative paths stay as written unless the call says where it runs.
+fn shell(script: String, folder: &str) -> Action {
+    let folder = if is_absolute(folder) { folder } else { "" };
     // A patch handed to the shell is a patch, whatever is done around it.
-    let effects = match script.contains("*** Begin Patch") {
-        true => patch::effects(&script, ""),
-        false => effect::of_script(&script, ""),
-    };
-    Action::Shell { script, effects }
+    if script.contains("*** Begin Patch") {
+        let effects = patch::effects(&script, folder);
+        return Action::Shell { script, effects, folders: Vec::new() };
+    }
+    let run = effect::of_script(&script, folder);
+    Action::Shell { script, effects: run.effects, folders: run.folders }
 }
 
 fn patch_text(fields: &Map<String, Value>) -> Option<&str> {
@@ -179,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_word_list_is_a_script() {
-        let Action::Shell { script, effects } = of("shell", r#"{"command":["bash","-lc","cat a.rs"]}"#)
+        let Action::Shell { script, effects, .. } = of("shell", r#"{"command":["bash","-lc","cat a.rs"]}"#)
         else {
             panic!("a shell tool")
         };

@@ -2,7 +2,7 @@
 //! newer one has replaced. Looking them up in the new context is `visible_text`'s.
 
 use super::words::places;
-use crate::facts::{Class, Fact, Passage, Sighting, passages, scan, tells_of_an_end};
+use crate::facts::{Class, Fact, Mention, Passage, Sighting, scan, spoken_passages, tells_of_an_end};
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message};
 use std::collections::{HashMap, HashSet};
@@ -23,18 +23,29 @@ pub(super) struct Inventory {
     heard: Option<EntryId>,
     /// Work that goes on, by name.
     live: HashSet<Box<str>>,
+    /// Facts whose value a message in view has replaced.
+    outdated: HashSet<usize>,
+}
+
+/// What tells one fact from another: its value, or its key where the newest value counts.
+fn name_of(mention: Mention<'_>) -> (Class, Box<str>) {
+    let name = match mention.class.latest_wins() {
+        true => mention.key.to_lowercase().into(),
+        false => mention.value.into(),
+    };
+    (mention.class, name)
 }
 
 impl Inventory {
     /// Takes stock of the material.
     pub(super) fn of(material: &Material<'_>) -> Self {
         let mut inventory = Self::default();
-        let mut ledger = Ledger::default();
+        let mut ledger = material.earlier.cloned().unwrap_or_default();
         let superseded: HashSet<EntryId> = material.superseded.iter().map(|(id, _)| *id).collect();
         for (id, message) in material.superseded {
             ledger.update(*id, message);
             inventory.hear(*id, message);
-            for passage in passages(message) {
+            for passage in spoken_passages(message) {
                 scan(&passage, |sighting| inventory.see(*id, passage.author, sighting));
                 inventory.end_work(&passage);
             }
@@ -43,13 +54,27 @@ impl Inventory {
         for (id, message) in material.visible.iter().filter(|(id, _)| !superseded.contains(id)) {
             ledger.update(*id, message);
             inventory.hear(*id, message);
-            passages(message).iter().for_each(|passage| inventory.end_work(passage));
+            for passage in spoken_passages(message) {
+                inventory.end_work(&passage);
+                scan(&passage, |Sighting { mention, .. }| inventory.outdate(*id, mention));
+            }
         }
+        inventory.drop_outdated();
         inventory.take_ledger(&ledger, &superseded);
         inventory.close_questions();
         let live = std::mem::take(&mut inventory.live);
         inventory.facts.retain(|fact| fact.class != Class::LiveWork || live.contains(&*fact.value));
         inventory
+    }
+
+    /// Drops outdated values, and what else was last seen on their lines: put back, a line says all it says.
+    fn drop_outdated(&mut self) {
+        let outdated = std::mem::take(&mut self.outdated);
+        let place_of = |fact: &Fact| (fact.source, fact.line.clone());
+        let lines: HashSet<_> = outdated.iter().map(|&place| place_of(&self.facts[place])).collect();
+        self.facts.retain(|fact| !lines.contains(&place_of(fact)));
+        // Places have moved; nothing is looked up by them any more.
+        self.places.clear();
     }
 
     /// Takes down when a person last spoke.
@@ -75,15 +100,24 @@ impl Inventory {
         self.facts.retain(|fact| fact.class != Class::Question || Some(fact.source) == open);
     }
 
+    /// Forgets a value that a message in view, said later, has replaced: put back, it would pass for the newest.
+    fn outdate(&mut self, id: EntryId, mention: Mention<'_>) {
+        if !mention.class.latest_wins() {
+            return;
+        }
+        if let Some(&place) = self.places.get(&name_of(mention)) {
+            let known = &self.facts[place];
+            if known.source < id && *known.value != *mention.value {
+                self.outdated.insert(place);
+            }
+        }
+    }
+
     fn see(&mut self, id: EntryId, author: Author, Sighting { mention, line }: Sighting<'_>) {
         if mention.class == Class::LiveWork && self.live.len() < LIVE_MAX {
             self.live.insert(mention.value.into());
         }
-        let name: Box<str> = match mention.class.latest_wins() {
-            true => mention.key.to_lowercase().into(),
-            false => mention.value.into(),
-        };
-        let place = *self.places.entry((mention.class, name)).or_insert(self.facts.len());
+        let place = *self.places.entry(name_of(mention)).or_insert(self.facts.len());
         let cut = line.char_indices().nth(LINE_CHARS_MAX).map_or(line.len(), |(at, _)| at);
         let fact = || Fact {
             class: mention.class,
@@ -103,7 +137,7 @@ impl Inventory {
     fn take_ledger(&mut self, ledger: &Ledger, superseded: &HashSet<EntryId>) {
         let is_ours = |entry: &EntryId| superseded.contains(entry);
         for file in ledger.files.iter().filter(|file| is_ours(&file.entry)) {
-            let word = file.last.name();
+            let word = file.standing().name();
             self.push(Class::Operation, &file.path, word, file.entry, format!("{word} {}", file.path));
         }
         for todo in ledger.open_todos().filter(|todo| is_ours(&todo.entry)) {

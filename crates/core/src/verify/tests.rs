@@ -84,6 +84,20 @@ fn rules_are_put_back_first() {
 }
 
 #[test]
+fn a_value_that_a_message_in_view_replaced_is_neither_lost_nor_put_back() {
+    let said = |text: &str| Message::text(Role::Tool, Author::Tool, text);
+    let old = [said("branch: feature/old\ntimeout: 3000 ms")];
+    let (report, lines) = check_all(&old, &[said("branch: feature/new")], "branch: feature/new", 1000);
+    assert_eq!(
+        (class(&report, Class::State), lines.as_slice()),
+        ((0, 0, 0, 0), &["m0000: timeout: 3000 ms".to_owned()][..])
+    );
+    assert_eq!(class(&report, Class::Number), (1, 0, 0, 0));
+    let (report, _) = check_all(&old, &[said("branch: feature/old")], "branch: feature/old", 0);
+    assert_eq!(class(&report, Class::State), (1, 0, 0, 0));
+}
+
+#[test]
 fn swapped_values_are_not_kept() {
     let tool = "retries = 3000\ntimeout = 4500";
     assert_eq!(class(&check("hi", tool, "retries = 3000\ntimeout = 4500", 0).0, Class::Number).0, 2);

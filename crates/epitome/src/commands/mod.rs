@@ -126,7 +126,7 @@ const FILES_MAX: usize = 8;
 
 /// Tells what a ledger holds, the files changed last first.
 pub fn write_ledger(page: &mut Page, ledger: &Ledger, paint: Paint) {
-    let changed: Vec<_> = ledger.files.iter().filter(|file| file.last != Operation::Read).collect();
+    let changed: Vec<_> = ledger.files.iter().filter(|file| file.standing() != Operation::Read).collect();
     let failed = ledger.commands.iter().filter(|command| command.failed).count();
     writeln!(
         page,
@@ -137,6 +137,6 @@ pub fn write_ledger(page: &mut Page, ledger: &Ledger, paint: Paint) {
         ledger.open_todos().count()
     );
     for file in changed.iter().rev().take(FILES_MAX) {
-        writeln!(page, "    {} {}", paint.dim(file.last.name()), file.path);
+        writeln!(page, "    {} {}", paint.dim(file.standing().name()), file.path);
     }
 }

@@ -199,7 +199,7 @@ fn boundary(compacted: &CompactedConversation) -> Option<Boundary> {
     let (compaction, record) = (compacted.compaction()?, &compacted.record);
     let change = record.change()?;
     let paths = |is_wanted: fn(Operation) -> bool| {
-        let files = change.ledger.files.iter().filter(|file| is_wanted(file.last));
+        let files = change.ledger.files.iter().filter(|file| is_wanted(file.standing()));
         files.map(|file| file.path.to_string()).collect()
     };
     Some(Boundary {
@@ -210,8 +210,8 @@ fn boundary(compacted: &CompactedConversation) -> Option<Boundary> {
         tokens_after: record.tokens_after,
         trigger: record.trigger,
         timestamp: timestamp(),
-        read_files: paths(|last| last == Operation::Read),
-        modified_files: paths(|last| last != Operation::Read),
+        read_files: paths(|standing| standing == Operation::Read),
+        modified_files: paths(|standing| standing != Operation::Read),
         duration_ms: record.duration_ms,
         turns: change.turns,
         is_by_hook: record.is_by_hook(),
