@@ -91,6 +91,8 @@ const TRUST_FACTOR: u64 = 2;
 const TRUST_TOKENS_MIN: Tokens = Tokens(2_000);
 /// Providers put texts of their own into a prompt, and leave them out again; so much of one is not held against it.
 const JUMP_SLACK: (u64, u64) = (1, 5);
+/// A sum over two calls is over our count of one by more than this.
+const JUMP_MIN: (u64, u64) = (5, 4);
 
 impl Session {
     /// Looks at the context before a call. Costs the same however long the session is.
@@ -232,7 +234,9 @@ impl Session {
         let tokens = Tokens(usage.prompt) + Tokens(usage.output);
         let is_far = |one: Tokens, other: Tokens| one > other.share(TRUST_FACTOR, 1);
         let is_far_off = is_far(tokens, counted) || is_far(counted, tokens);
-        let is_odd = tokens > TRUST_TOKENS_MIN && (is_far_off || self.is_jump(usage));
+        // A figure near our own count is no sum, whatever was said before it.
+        let is_sum = tokens > counted.share(JUMP_MIN.0, JUMP_MIN.1) && self.is_jump(usage);
+        let is_odd = tokens > TRUST_TOKENS_MIN && (is_far_off || is_sum);
         let is_floor = self.policy().trigger.measure == MeasureBy::Floor;
         (!usage.is_zero() && (!is_odd || !is_floor)).then(|| {
             Mark::Usage(UsageMark {
