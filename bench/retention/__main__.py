@@ -1,0 +1,105 @@
+"""What a compaction keeps: drives the program over real transcripts and examines the contexts it leaves.
+
+    python3 bench/retention                         the whole corpus at 32k, 64k and 128k, beside baselines
+    python3 bench/retention --quick                 a sample at 64k, ours alone
+    python3 bench/retention --only repiq --show answers
+
+Standard library only, so nothing is shared with what is measured. Packed transcripts need the zstd program.
+"""
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import corpus  # noqa: E402
+import report  # noqa: E402
+from examine import Examination, control  # noqa: E402
+from program import Program  # noqa: E402
+
+# A sample for a tuning loop: three tools, question tools, three languages, recorded summaries, five needs lists.
+QUICK = ("repiq-01c581", "oh-my-posh-d3cfdf", "chkit-98b664", "kimi-cli-28db10", "copilot-cli", "entire-skills-d5c56b", "opencode/session-bridge", "spotter-ae4a77/session", "claude-code-log", "pi-dev", "django-13265")
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="python3 bench/retention", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    root = HERE.parent.parent
+    parser.add_argument("--binary", default=str(root / "target/release/epitome"), help="the program to measure")
+    parser.add_argument("--corpus", default=str(root / "corpus"), help="a folder of transcripts, .zst or plain")
+    parser.add_argument("--needs", default=str(HERE.parent / "needs"), help="the lists of what a successor must know")
+    parser.add_argument("--windows", default=None, help="windows in tokens; 32000,64000,128000 if left out")
+    parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="transcripts whose name holds this; may be given several times")
+    parser.add_argument("--quick", action="store_true", help="a sample at 64k, without baselines")
+    parser.add_argument("--baselines", action=argparse.BooleanOptionalAction, default=None, help="simple methods beside ours")
+    parser.add_argument("--recorded", action=argparse.BooleanOptionalAction, default=True, help="ours beside recorded model summaries")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the program, handed on")
+    parser.add_argument("--preset", default=None, help="a preset of the program, handed on")
+    parser.add_argument("--json", metavar="FILE", help="write every score and every miss there")
+    parser.add_argument("--from-json", metavar="FILE", help="show the results of an earlier run instead of measuring")
+    parser.add_argument("--show", action="append", default=[], metavar="MEASURE", help="print what was missed under a measure (needs, statements, answers, closing~, ...)")
+    parser.add_argument("--limit", type=int, default=10, help="how many misses to print for each compaction")
+    parser.add_argument("--method", default="epitome", help="whose misses to print")
+    parser.add_argument("--jobs", type=int, default=2, help="transcripts at a time")
+    return parser.parse_args()
+
+
+def examine(task):
+    program, name, packed, chosen = task
+    return name, Examination(program, name, packed, chosen).run()
+
+
+def measure(arguments):
+    """The results of a run, as plain data."""
+    only = arguments.only or (QUICK if arguments.quick else ())
+    windows = arguments.windows or ("64000" if arguments.quick else "32000,64000,128000")
+    chosen = SimpleNamespace(
+        windows=[int(w) for w in windows.split(",")],
+        baselines=not arguments.quick if arguments.baselines is None else arguments.baselines,
+        recorded=arguments.recorded,
+        needs=arguments.needs,
+    )
+    settings = [part for pair in arguments.set for part in ("--set", pair)]
+    settings += ["--preset", arguments.preset] if arguments.preset else []
+    program = Program(arguments.binary, settings)
+    found = {n: p for n, p in corpus.transcripts(arguments.corpus).items() if not only or any(o in n for o in only)}
+    # Largest first, so that no core waits for one long transcript at the end.
+    tasks = [(program, n, p, chosen) for n, p in sorted(found.items(), key=lambda i: -i[1].stat().st_size)]
+    results = {}
+    with multiprocessing.Pool(arguments.jobs) as pool:
+        for done, (name, result) in enumerate(pool.imap_unordered(examine, tasks), 1):
+            results[name] = result
+            print(f"{done} of {len(tasks)}: {name}", file=sys.stderr)
+    ordered = [results[name] for name in sorted(results)]
+    literal, near = control(ordered)
+    return {
+        "rows": [row for result in ordered for row in result["rows"]],
+        "problems": [p for result in ordered for p in result["problems"]],
+        "over": {name: results[name]["over"] for name in sorted(results)},
+        "control": [[literal.hits, literal.total], [near.hits, near.total]],
+    }
+
+
+def main():
+    arguments = options()
+    begun = time.monotonic()
+    if arguments.from_json:
+        results = json.loads(Path(arguments.from_json).read_text(encoding="utf-8"))
+    else:
+        results = measure(arguments)
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(results, ensure_ascii=False, indent=1), encoding="utf-8")
+    for name in arguments.show:
+        print(f"# missed: {name}\n{report.misses(results, name, arguments.limit, arguments.method)}\n")
+    if not arguments.show:
+        print(report.whole(results))
+    print(f"{time.monotonic() - begun:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Simple ways of making room, each brought to the size of the context it stands beside."""
+
+import math
+import re
+from collections import Counter
+
+from deeds import files_touched
+from facts import facts_of
+from view import Block, View
+from words import content_words, plain_lines, tokens
+
+MASK = "[old tool result cleared]"
+# Results that masking leaves whole, counted from the newest.
+MASK_KEEPS = 10
+
+
+def tail(blocks, budget):
+    """The newest blocks that fit, whole."""
+    out = []
+    for block in reversed(blocks):
+        budget -= block.tokens
+        if budget < 0:
+            break
+        out.append(block)
+    return out[::-1]
+
+
+def first_and_tail(blocks, budget):
+    first = next((b for b in blocks if b.by_person), None)
+    if first is None or first.tokens > budget // 2:
+        return tail(blocks, budget)
+    rest = tail(blocks, budget - first.tokens)
+    return rest if first in rest else [first, *rest]
+
+
+def masking(blocks, budget):
+    """Every message, old results cleared; the oldest dropped where that is still too much."""
+    kept, out = 0, []
+    for block in reversed(blocks):
+        if block.kind == "result":
+            kept += 1
+            if kept > MASK_KEEPS:
+                block = Block(block.role, "result", MASK, id=block.id, failed=block.failed)
+        out.append(block)
+    return tail(out[::-1], budget)
+
+
+def user_messages_and_tail(blocks, budget):
+    """As Codex does without its summary: the person's messages, newest first, then the newest blocks."""
+    mine, left = [], budget // 2
+    for block in reversed(blocks):
+        if block.by_person:
+            left -= block.tokens
+            if left < 0:
+                break
+            mine.append(block)
+    rest = tail(blocks, budget - sum(b.tokens for b in mine))
+    shown = set(map(id, rest))
+    return [b for b in reversed(mine) if id(b) not in shown] + rest
+
+
+def file_list_and_tail(blocks, budget):
+    """As pi's lists without its summary."""
+    lines, left = [], budget // 3
+    for path, deed in reversed(files_touched(blocks).items()):
+        line = f"{'modified' if deed == 'changed' else 'read'} {path}"
+        left -= tokens(line) + 1
+        if left < 0:
+            break
+        lines.append(line)
+    note = Block("user", "text", "\n".join(lines))
+    return [note, *tail(blocks, budget - note.tokens)]
+
+
+def extractive(blocks, budget):
+    """Lines of messages by the mean rarity of their words, and a tail."""
+    rest = tail(blocks, budget * 2 // 5)
+    old = blocks[: len(blocks) - len(rest)]
+    lines = {line: found for b in old if b.kind == "text" for line, found in _lines(b)}
+    seen = Counter(word for found in lines.values() for word in found)
+    count = max(1, len(lines))
+
+    def weight(line):
+        found = lines[line]
+        return sum(math.log(count / seen[w]) for w in found) / (len(found) + 4) if found else 0
+
+    left, chosen = budget - sum(b.tokens for b in rest), set()
+    for line in sorted(lines, key=weight, reverse=True):
+        left -= tokens(line) + 1
+        if left < 0:
+            break
+        chosen.add(line)
+    return [Block("user", "text", "\n".join(line for line in lines if line in chosen)), *rest]
+
+
+def _lines(block):
+    """The lines of a block with their content words, found once."""
+    if block.lines is None:
+        block.lines = [(line, content_words(line)) for line in plain_lines(block.text) if len(line) >= 20]
+    return block.lines
+
+
+def bare_facts(blocks, budget):
+    """A control, no method: the commonest facts of the past as a list of words."""
+    rest = tail(blocks, budget // 3)
+    seen = Counter(value for b in blocks[: len(blocks) - len(rest)] for _, value in facts_of(b))
+    left, chosen = budget - sum(b.tokens for b in rest), []
+    for value, _ in seen.most_common():
+        left -= tokens(value) + 1
+        if left < 0:
+            break
+        chosen.append(re.sub(r"\s+", " ", value))
+    return [Block("user", "text", ", ".join(chosen)), *rest]
+
+
+BASELINES = {
+    "masking": masking,
+    "first + tail": first_and_tail,
+    "user messages + tail": user_messages_and_tail,
+    "file list + tail": file_list_and_tail,
+    "extractive": extractive,
+    "(bare facts)": bare_facts,
+}
+
+
+def baseline_views(blocks, budget, names=None):
+    """The view each baseline gives of a history at a size."""
+    return {name: View(make(blocks, budget)) for name, make in BASELINES.items() if names is None or name in names}

@@ -1,0 +1,251 @@
+"""What calls did: shell commands, files read and changed, questions asked and answered, todo lists, failures."""
+
+import json
+import re
+
+_SHELL = re.compile(r"^(?:bash|shell|shell_command|exec_command|execute_bash|run_shell_command|powershell|local_shell)$", re.I)
+_EDIT = re.compile(r"^(?:edit|multiedit|multi_edit|replace|str_replace|notebookedit|edit_file|search_replace)$", re.I)
+_WRITE = re.compile(r"^(?:write|create|write_file|create_file)$", re.I)
+_READ = re.compile(r"^(?:read|view|read_file|cat|open_file|notebookread)$", re.I)
+_QUESTION = re.compile(r"^(?:askuserquestion|ask_user|ask_clarification|ask_followup_question|request_user_input|question|ask_question_to_user)$", re.I)
+_PATH_KEYS = ("file_path", "filePath", "path", "filename", "notebook_path", "target_file", "file")
+_PATCH_LINE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.M)
+_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?[^\n]*\n.*?(?:\n\s*\1\b|\Z)", re.S)
+_SEPARATOR = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
+_FAILED_TEXT = re.compile(
+    r"^\s*(?:<tool_use_error>|Error: |error: |Exit code [1-9]|The user doesn't want to proceed|apply_patch verification failed|"
+    r"\[Request interrupted)|Process exited with code [1-9]|^Exit code: [1-9]|<returncode>[1-9]|\"exit_code\":\s*[1-9]|"
+    r"Command exited with code [1-9]|exited with exit code [1-9]",
+    re.M,
+)
+
+
+def shell_text(block):
+    """The command line of a shell call, or nothing."""
+    if block.kind != "call" or not block.name or not _SHELL.match(block.name) or not isinstance(block.args, dict):
+        return None
+    value = block.args.get("command") or block.args.get("cmd") or block.args.get("script")
+    if isinstance(value, list):
+        value = value[-1] if len(value) == 3 and value[1] in ("-c", "-lc") else " ".join(map(str, value))
+    return value if isinstance(value, str) else None
+
+
+def commands_of(block):
+    """The single commands of a shell call, without the text of here-documents."""
+    text = shell_text(block)
+    if not text:
+        return []
+    parts = _SEPARATOR.split(_HEREDOC.sub("", text))
+    return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+def purpose(block):
+    """What a call was for, in a form that a second try has in common with the first."""
+    commands = [c for c in commands_of(block) if not re.match(r"(?:cd|echo|export|sleep|set|source|pwd|true)\b", c)]
+    if commands:
+        parts = [p for p in re.sub(r"\d?>&?\S*", "", commands[0]).split() if not re.match(r"[A-Z_]+=", p)]
+        head = [p for p in parts if not p.startswith("-")][:2]
+        return ("shell", *head) if head else None
+    path = _path_argument(block)
+    return (block.name.lower(), path) if path else None
+
+
+def _path_argument(block):
+    if isinstance(block.args, dict):
+        for key in _PATH_KEYS:
+            if isinstance(block.args.get(key), str):
+                return block.args[key]
+    return None
+
+
+def results_by_id(blocks):
+    """The result of each call, by the call's id; ids may come again, so each pairs with the next result."""
+    pairs, waiting = {}, {}
+    for number, block in enumerate(blocks):
+        if block.kind == "call":
+            waiting[block.id] = number
+        elif block.kind == "result" and block.id in waiting:
+            pairs[waiting.pop(block.id)] = number
+    return pairs
+
+
+def has_failed(result):
+    return result.failed or bool(_FAILED_TEXT.search(result.text[:600])) or bool(_FAILED_TEXT.search(result.text[-300:]))
+
+
+# --- files ---
+
+
+def files_touched(blocks):
+    """What was done to each file, failures left out: path -> "changed" or "read"; a change outlasts a read."""
+    pairs, done = results_by_id(blocks), {}
+    for number, block in enumerate(blocks):
+        if block.kind != "call" or (number in pairs and has_failed(blocks[pairs[number]])):
+            continue
+        for path, deed in _deeds(block):
+            path = path.strip("\"'`")
+            path = path[2:] if path.startswith("./") else path
+            if not _is_file(path):
+                continue
+            if deed == "changed" or path not in done:
+                done[path] = deed
+    return _one_path_each(done)
+
+
+def _is_file(path):
+    name = re.split(r"[/\\]", path)[-1]
+    return bool(name) and not path.startswith("/dev/") and not re.search(r"[*?$<>{}()\s|;&=]", path) and re.search(r"[A-Za-z]", name)
+
+
+def _deeds(block):
+    name, path = block.name or "", _path_argument(block)
+    if name == "apply_patch" or "*** Begin Patch" in block.text:
+        for found in _PATCH_LINE.findall(block.text):
+            yield (found[1] or found[2]).strip(), "changed"
+    elif name == "str_replace_editor" and path:
+        deed = "read" if block.args.get("command") == "view" else "changed"
+        yield path, deed
+    elif path and (_EDIT.match(name) or _WRITE.match(name)):
+        yield path, "changed"
+    elif path and _READ.match(name):
+        yield path, "read"
+    elif shell_text(block):
+        yield from _shell_deeds(block)
+
+
+def _shell_deeds(block):
+    folder = ""
+    for target in re.findall(r"(?<![0-9&<>=-])>{1,2}\s*([\w./~@+-]+)", _HEREDOC.sub(lambda m: m.group().split("\n")[0], shell_text(block))):
+        yield target, "changed"
+    for command in commands_of(block):
+        parts = command.split()
+        words_, files = parts[0], [p for p in parts[1:] if not p.startswith("-")]
+        if words_ == "cd" and files:
+            folder = files[0]
+        elif words_ == "rm" and not any(p.startswith("-") and "r" in p for p in parts[1:]):
+            yield from ((f, "changed") for f in files)
+        elif words_ in ("mv", "git") and parts[:2] != ["git", "mv"] and words_ == "git":
+            continue
+        elif words_ == "mv" and len(files) == 2:
+            yield from ((f, "changed") for f in files)
+        elif words_ in ("tee", "touch"):
+            yield from ((f, "changed") for f in files)
+        elif words_ == "sed" and any(p.startswith("-i") for p in parts[1:]) and files:
+            yield files[-1], "changed"
+        elif words_ in ("cat", "head", "tail", "nl", "less") and files and "<<" not in command:
+            yield files[-1], "read"
+        elif words_ == "sed" and "-n" in parts and len(files) >= 2:
+            yield files[-1], "read"
+
+
+def _one_path_each(done):
+    """One path for one file: a relative path that ends an absolute one is the same file."""
+    whole = sorted(done, key=len, reverse=True)
+    out = {}
+    for path in whole:
+        longer = next((p for p in out if _same_file(p, path)), None)
+        key = longer or path
+        out[key] = "changed" if "changed" in (done[path], out.get(key)) else "read"
+    return out
+
+
+def _same_file(longer, shorter):
+    return longer == shorter or ("/" in shorter and longer.replace("\\", "/").endswith("/" + shorter.replace("\\", "/").lstrip("/")))
+
+
+# --- questions ---
+
+
+def answers_given(blocks):
+    """The person's answers to questions the agent asked with a tool, as (question, answer, block)."""
+    pairs, out = results_by_id(blocks), []
+    for number, block in enumerate(blocks):
+        if block.kind != "call" or not block.name or not _QUESTION.match(block.name):
+            continue
+        answer_at = pairs.get(number)
+        if answer_at is None:
+            continue
+        found = _answers_in(block, blocks[answer_at].text) or _said_next(block, blocks, answer_at)
+        out.extend((question, answer, answer_at) for question, answer in found)
+    return out
+
+
+def _answers_in(call, text):
+    asked = [q["question"] for q in call.args.get("questions", ()) if isinstance(q, dict) and "question" in q]
+    out = []
+    for question in asked:
+        start = text.find(f'"{question}"="')
+        if start >= 0:
+            rest = text[start + len(question) + 4 :]
+            end = re.search(r"\"(?:,? ?user notes: |, \"|\. You can now| selected|$)", rest)
+            answer = rest[: end.start() if end else len(rest)].strip()
+            if answer:
+                out.append((question, answer))
+    single = call.args.get("question")
+    match = re.match(r"\s*User (?:responded|selected|answered|chose):?\s*(.+)", text, re.S)
+    if not asked and isinstance(single, str) and match:
+        out.append((single, match.group(1).strip()))
+    return out
+
+
+def _said_next(call, blocks, at):
+    """Where a question tool only shows the question, the answer is the person's next message."""
+    question = call.args.get("question")
+    if not isinstance(question, str):
+        return []
+    for block in blocks[at : at + 4]:
+        if block.by_person:
+            return [(question, block.said)]
+    return []
+
+
+# --- todo lists ---
+
+
+def open_todos(blocks):
+    """The items of the newest todo list that are not done."""
+    listed, single = [], {}
+    pairs = results_by_id(blocks)
+    for number, block in enumerate(blocks):
+        if block.kind != "call" or not isinstance(block.args, dict):
+            continue
+        name = (block.name or "").lower()
+        items = block.args.get("todos") or block.args.get("plan")
+        if name in ("todowrite", "todo_write", "write_todos", "update_plan", "todowritetool") and items is not None:
+            listed = _items(items)
+        elif name == "taskcreate" and number in pairs:
+            found = re.search(r"#(\w+)", blocks[pairs[number]].text)
+            if found:
+                single[found.group(1)] = [block.args.get("subject", ""), "pending"]
+        elif name == "taskupdate" and str(block.args.get("taskId")) in single:
+            single[str(block.args["taskId"])][1] = block.args.get("status", single[str(block.args["taskId"])][1])
+    done = ("completed", "done", "deleted", "cancelled")
+    return [text for text, state in [*listed, *single.values()] if text and state not in done]
+
+
+def _items(items):
+    if isinstance(items, str):
+        try:
+            items = json.loads(items)
+        except ValueError:
+            return []
+    return [(i.get("content") or i.get("step") or i.get("title") or "", i.get("status", "")) for i in items if isinstance(i, dict)]
+
+
+# --- failures ---
+
+
+def failures(blocks):
+    """Failed calls, each with whether a later call of the same purpose succeeded: (call number, overcome)."""
+    pairs = results_by_id(blocks)
+    succeeded = {}
+    out = []
+    for number in sorted(pairs, reverse=True):
+        aim = purpose(blocks[number])
+        if aim is None:
+            continue
+        if has_failed(blocks[pairs[number]]):
+            out.append((number, aim in succeeded))
+        else:
+            succeeded[aim] = number
+    return out[::-1]

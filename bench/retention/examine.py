@@ -1,0 +1,170 @@
+"""Examines one transcript: its compactions in chains, beside baselines; its recorded model summaries; its needs list."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import corpus
+import measures
+from baselines import baseline_views
+from exam import Exam, closing_sentences, summary_statements
+from program import ProgramError
+from session import Session, session_at, sessions
+from view import View
+from words import squeeze, tokens
+
+OURS = "epitome"
+MODEL = "recorded model"
+# Measures that also make sense where a model wrote the summary and nothing else is in view.
+BESIDE_MODEL = ("recall", "linked", "rules", "todos", "answers", "closing", "closing~", "ends", "files", "files!", "noise!")
+# Recorded points are compacted in a window no history of the corpus fills, so that only the target counts.
+POINT_WINDOW = 1_000_000
+
+
+def row(kind, transcript, window, nth, place, method, scores, size):
+    """One line of the results: a method at a compaction."""
+    return {
+        "kind": kind,
+        "transcript": transcript,
+        "window": window,
+        "nth": nth,
+        "place": place,
+        "method": method,
+        "size": size,
+        "scores": {name: [score.hits, score.total] for name, score in scores.items()},
+        "misses": {name: score.misses for name, score in scores.items() if score.misses},
+    }
+
+
+class Examination:
+    """What is asked of the program about one transcript."""
+
+    def __init__(self, program, name, packed, options):
+        self.program, self.name, self.packed, self.options = program, name, packed, options
+        self.rows, self.problems, self.samples = [], [], []
+        self.calls_over = {}
+
+    def run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.folder = Path(folder)
+            self.file = corpus.unpack(self.packed, folder)
+            self.summaries = corpus.model_summaries(self.file)
+            for part in (self.chains, self.recorded, self.needs):
+                try:
+                    part()
+                except ProgramError as error:
+                    self.problems.append(f"{self.name}: {error}")
+        return {"rows": self.rows, "problems": self.problems, "samples": self.samples, "over": self.calls_over}
+
+    def chains(self):
+        """Every compaction of a replay at each window."""
+        runs = {window: self.program.replay(self.file, window) for window in self.options.windows}
+        calls = {(c.conversation, c.call) for run in runs.values() for c in run.compactions}
+        self.calls_over = {str(w): [run.calls_over, run.calls] for w, run in runs.items()}
+        if not calls and not self.summaries:
+            return
+        before, self.stretches = self.program.histories(self.file, calls)
+        found = sessions(self.stretches, [s.text for s in self.summaries])
+        for window, run in runs.items():
+            nth = {}
+            for compaction in run.compactions:
+                session = session_at(found, compaction.conversation, compaction.call)
+                nth[id(session)] = nth.get(id(session), 0) + 1
+                history = before[compaction.conversation, compaction.call]
+                self.compaction(session, len(history), window, nth[id(session)], compaction)
+
+    def compaction(self, session, now, window, nth, compaction):
+        exam, place = Exam(session, now, window), f"call {compaction.call}"
+        scores = measures.measure(exam, compaction.view)
+        self.rows.append(row("chain", self.name, window, nth, place, OURS, scores, compaction.tokens_after))
+        if nth == 1:
+            self.samples.append({"window": window, "text": compaction.view.text, "closings": exam.closings})
+        if self.options.baselines:
+            for name, view in baseline_views(session.blocks[:now], compaction.view.tokens).items():
+                scores = measures.measure(exam, view)
+                self.rows.append(row("chain", self.name, window, nth, place, name, scores, view.tokens))
+
+    def recorded(self):
+        """Where a model wrote a summary for the session's own tool: ours there, at the same size."""
+        if not self.options.recorded:
+            return
+        for number, summary in enumerate(self.summaries, 1):
+            point = corpus.cut(self.file, summary.line, self.folder / f"point{number}{self.file.suffix}")
+            history = self.program.context(point)
+            if len(history) < 20:
+                continue
+            session = Session([*history, *self._after(number)], [s.text for s in self.summaries])
+            self.point(session, len(history), number, summary, point)
+
+    def _after(self, number):
+        """The blocks that follow the nth summary of the transcript's own tool."""
+        later = self.stretches[len(self.stretches) - len(self.summaries) + number - 1 :]
+        return [block for _, _, first, last in later for block in last[len(first) :]]
+
+    def point(self, session, now, number, summary, point):
+        exam, place = Exam(session, now, POINT_WINDOW), f"line {summary.line}"
+        exam.past_end = now
+        size, said = tokens(summary.text), summary_statements(summary.text)
+        views = {MODEL: View.of_text(summary.text), OURS: self._ours_at(point, size)}
+        views[f"{OURS}, twice the size"] = self._ours_at(point, 2 * size)
+        if self.options.baselines:
+            views.update(baseline_views(session.blocks[:now], size))
+        views["(whole history)"] = View(session.blocks[:now])
+        for method, view in views.items():
+            scores = measures.measure(exam, view, BESIDE_MODEL)
+            for section, score in measures.statements(said, view).items():
+                scores[f"statements: {section}"] = score
+            self.rows.append(row("recorded", self.name, 0, number, place, method, scores, view.tokens))
+
+    def _ours_at(self, point, size):
+        """Ours at a size by the evaluator's own count: what the program counts differs, so the target is set twice."""
+        view = self.program.compact(point, POINT_WINDOW, size)
+        ratio = view.tokens / size
+        if not 0.93 <= ratio <= 1.07:
+            again = self.program.compact(point, POINT_WINDOW, max(500, int(size / ratio)))
+            view = again if abs(again.tokens - size) < abs(view.tokens - size) else view
+        return view
+
+    def needs(self):
+        """The needs of a successor, where somebody has listed them for this transcript."""
+        listed = [n for n in _needs(self.options.needs) if n["transcript"].removesuffix(".zst") == self.name]
+        for needs in listed:
+            point = corpus.cut(self.file, needs["point"]["line"], self.folder / f"needs{self.file.suffix}")
+            whole = View(self.program.context(point))
+            for window in self.options.windows:
+                view = self.program.compact(point, window)
+                self._needs_row(needs, window, OURS, view)
+                if self.options.baselines:
+                    for name, other in baseline_views(whole.blocks, view.tokens).items():
+                        self._needs_row(needs, window, name, other)
+
+    def _needs_row(self, needs, window, method, view):
+        scores = {"needs": measures.Score(), "needs, not recent": measures.Score()}
+        text = " ".join(view.text.casefold().split())
+        for need in needs["needs"]:
+            hit = any(all(" ".join(p.casefold().split()) in text for p in phrases) for phrases in need["accept"])
+            scores["needs"].count(hit, f"[{need['kind']}] {need['need']}")
+            if not need["recent"]:
+                scores["needs, not recent"].count(hit, f"[{need['kind']}] {need['need']}")
+        self.rows.append(row("needs", self.name, window, 1, f"record {needs['point']['line']}", method, scores, view.tokens))
+
+
+def _needs(folder):
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("*.json"))]
+
+
+def control(results):
+    """How often other sessions' closing sentences seem to be in a view: what paraphrase finds by chance."""
+    samples = [sample for result in results for sample in result["samples"]]
+    literal, near = measures.Score(), measures.Score()
+    for one, other in zip(samples, samples[1:] + samples[:1]):
+        view = View.of_text(one["text"])
+        if one is other or squeeze(one["text"])[:200] == squeeze(other["text"])[:200]:
+            continue
+        for sentence in other["closings"]:
+            literal.count(measures.is_literal(sentence, view), sentence)
+            near.count(measures.is_paraphrased(sentence, view), sentence)
+    return literal, near
+
+
+__all__ = ["Examination", "control", "closing_sentences", "OURS", "MODEL"]

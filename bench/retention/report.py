@@ -1,0 +1,156 @@
+"""Tables of results: shares averaged over transcripts, counts summed."""
+
+from measures import MEASURES
+
+_ORDER = [name for name, _, _, _ in MEASURES]
+_STEPS = ((1, 1, "1st"), (2, 2, "2nd"), (3, 4, "3–4"), (5, 8, "5–8"), (9, 10**6, "9+"))
+
+
+def average(rows, measure):
+    """The mean over transcripts of the share of a measure, with the sums; nothing where nothing was asked."""
+    by_transcript = {}
+    for row in rows:
+        hits, total = row["scores"].get(measure, (0, 0))
+        sums = by_transcript.setdefault(row["transcript"], [0, 0])
+        sums[0] += hits
+        sums[1] += total
+    shares = [hits / total for hits, total in by_transcript.values() if total]
+    if not shares:
+        return None
+    hits = sum(h for h, _ in by_transcript.values())
+    total = sum(t for _, t in by_transcript.values())
+    return sum(shares) / len(shares), hits, total
+
+
+def table(head, lines):
+    """A Markdown table."""
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows)
+
+
+def cell(found):
+    return "–" if found is None else f"{found[0]:.2f}"
+
+
+def methods_of(rows):
+    return list(dict.fromkeys(row["method"] for row in rows))
+
+
+def size_of(rows):
+    return f"{sum(row['size'] for row in rows) / max(1, len(rows)):,.0f}"
+
+
+def chains_table(rows, window):
+    rows = [r for r in rows if r["kind"] == "chain" and r["window"] == window]
+    if not rows:
+        return ""
+    methods = methods_of(rows)
+    ours = [r for r in rows if r["method"] == methods[0]]
+    names = [n for n in _ORDER if average(ours, n)]
+    lines = []
+    for name in names:
+        cells = [cell(average([r for r in rows if r["method"] == m], name)) for m in methods]
+        _, hits, total = average(ours, name)
+        lines.append([name, *cells, f"{hits:,.0f} of {total:,.0f}"])
+    lines.append(["size after", *(size_of([r for r in rows if r["method"] == m]) for m in methods), ""])
+    sessions = len({r["transcript"] for r in ours})
+    head = f"## {window // 1000}k window ({sessions} transcripts, {len(ours)} compactions)\n\n"
+    return head + table(["measure", *methods, "ours, summed"], lines)
+
+
+def nth_table(rows, methods=("epitome", "masking")):
+    lines = []
+    chain = [r for r in rows if r["kind"] == "chain"]
+    for window in sorted({r["window"] for r in chain}):
+        for method in methods:
+            mine = [r for r in chain if r["window"] == window and r["method"] == method]
+            if not mine:
+                continue
+            for name in ("recall", "linked", "answers", "closing~", "files"):
+                cells = []
+                for low, high, _ in _STEPS:
+                    step = [r for r in mine if low <= r["nth"] <= high]
+                    cells.append(f"{cell(average(step, name))} ({len(step)})" if step else "–")
+                lines.append([f"{window // 1000}k", method, name, *cells])
+    return "## Chains: at the nth compaction\n\n" + table(["window", "method", "measure", *(s[2] for s in _STEPS)], lines) if lines else ""
+
+
+def recorded_table(rows):
+    rows = [r for r in rows if r["kind"] == "recorded"]
+    if not rows:
+        return ""
+    methods = methods_of(rows)
+    names = [n for n in _ORDER if any(average([r for r in rows if r["method"] == m], n) for m in methods)]
+    for row in rows:
+        parts = [v for k, v in row["scores"].items() if k.startswith("statements: ")]
+        row["scores"]["statements"] = [sum(p[0] for p in parts), sum(p[1] for p in parts)]
+    names += ["statements"] + sorted({k for r in rows for k in r["scores"] if k.startswith("statements: ")})
+    lines = []
+    for name in names:
+        lines.append([name, *(cell(average([r for r in rows if r["method"] == m], name)) for m in methods)])
+    lines.append(["size", *(size_of([r for r in rows if r["method"] == m]) for m in methods)])
+    points = len({(r["transcript"], r["place"]) for r in rows})
+    return f"## Beside recorded model summaries, same point and size ({points} points)\n\n" + table(["measure", *methods], lines)
+
+
+def needs_table(rows):
+    rows = [r for r in rows if r["kind"] == "needs"]
+    if not rows:
+        return ""
+    methods, lines = methods_of(rows), []
+    for window in sorted({r["window"] for r in rows}):
+        for name in ("needs", "needs, not recent"):
+            mine = [[r for r in rows if r["window"] == window and r["method"] == m] for m in methods]
+            lines.append([f"{window // 1000}k", name, *(cell(average(part, name)) for part in mine)])
+    return "## Needs of a successor (literal phrases: a rough guide)\n\n" + table(["window", "measure", *methods], lines)
+
+
+def needs_by_transcript(rows):
+    rows = [r for r in rows if r["kind"] == "needs" and r["method"] == "epitome"]
+    windows = sorted({r["window"] for r in rows})
+    lines = []
+    for name in dict.fromkeys(r["transcript"] for r in rows):
+        cells = []
+        for window in windows:
+            scores = [r["scores"]["needs"] for r in rows if r["transcript"] == name and r["window"] == window]
+            cells.append(", ".join(f"{h:.0f}/{t:.0f}" for h, t in scores))
+        lines.append([name, *cells])
+    return table(["transcript", *(f"{w // 1000}k" for w in windows)], lines) if lines else ""
+
+
+def over_table(over):
+    lines = []
+    for window in sorted({w for found in over.values() for w in found}, key=int):
+        bad = {name: found[window] for name, found in over.items() if found.get(window, [0])[0]}
+        told = ", ".join(f"{name} ({n} of {calls} calls)" for name, (n, calls) in bad.items()) or "none"
+        lines.append(f"- {int(window) // 1000}k: {told}")
+    return "Calls over the window:\n\n" + "\n".join(lines)
+
+
+def whole(results):
+    """The report of a run."""
+    rows = results["rows"]
+    parts = [chains_table(rows, w) for w in sorted({r["window"] for r in rows if r["kind"] == "chain"})]
+    parts += [recorded_table(rows), needs_table(rows), needs_by_transcript(rows), nth_table(rows)]
+    if results["control"][1][1]:
+        literal, near = results["control"]
+        parts.append(
+            "Control: other sessions' closing sentences seem present in "
+            f"{literal[0] / literal[1]:.3f} (literal) and {near[0] / near[1]:.3f} (paraphrase) of {near[1]} cases."
+        )
+    parts.append(over_table(results["over"]))
+    if results["problems"]:
+        parts.append("Problems:\n\n" + "\n".join(f"- {p}" for p in results["problems"]))
+    return "\n\n".join(part for part in parts if part)
+
+
+def misses(results, measure, limit, method="epitome"):
+    """What was missed under a measure, where."""
+    out = []
+    for row in results["rows"]:
+        found = [m for name, lost in row["misses"].items() if name == measure or (measure == "statements" and name.startswith("statements")) for m in lost]
+        if row["method"] == method and found:
+            place = f"{row['window'] // 1000}k " if row["window"] else ""
+            out.append(f"{row['kind']} {place}{row['transcript']} {row['place']} (nth {row['nth']}): {len(found)} missed")
+            out.extend("    " + " ".join(str(m).split())[:300] for m in found[:limit])
+    return "\n".join(out)

@@ -1,0 +1,158 @@
+"""A context as a list of blocks, read from a request body; and who speaks in each."""
+
+import json
+import re
+
+from words import WordIndex, squeeze, tokens
+
+# What harnesses put into user messages beside the person's words.
+_HARNESS_START = re.compile(
+    r"^\s*(?:\[[a-z]+(?:_[a-z]+)+[ \]]|\[system note\]|\[no user message|\[Request interrupted|\[image |\[result of call|"
+    r"\[file |\[date_change|\[plan_mode|\[note|Base directory for this skill|# AGENTS\.md|# CLAUDE\.md|Caveat: |"
+    r"Your task is to create a detailed summary|<EXTREMELY|Stop hook feedback|\(no content\))"
+)
+_SUMMARY_START = re.compile(
+    r"^\s*(?:<epitome-summary|This session is being continued from a previous|"
+    r"The conversation history before this point was compacted|Another language model started to solve this problem)"
+)
+_TAG_BLOCK = re.compile(r"<([a-zA-Z][\w-]*)(?: [^<>]*)?>.*?</\1>", re.S)
+_COMMAND_ECHO = re.compile(r"^\s*<command-(?:name|message)>")
+
+
+class Block:
+    """One piece of a message: text, a call, or the result of one."""
+
+    __slots__ = ("role", "kind", "text", "name", "args", "id", "failed", "harness", "said", "message", "facts", "lines", "_tokens")
+
+    def __init__(self, role, kind, text, name=None, args=None, id=None, failed=False, message=0):
+        self.role, self.kind, self.text, self.name = role, kind, text, name
+        self.args, self.id, self.failed, self.message = args, id, failed, message
+        self.harness, self.facts, self.lines, self._tokens = False, None, None, None
+        self.said = person_words(text) if role == "user" and kind == "text" else ""
+
+    @property
+    def tokens(self):
+        if self._tokens is None:
+            self._tokens = tokens(self.text)
+        return self._tokens
+
+    @property
+    def by_person(self):
+        return bool(self.said) and not self.harness
+
+    def key(self):
+        return (self.role, self.kind, self.id, self.text)
+
+
+def person_words(text):
+    """What the person said in a user text, without what a harness wrapped around it; empty where nothing remains."""
+    if _HARNESS_START.match(text) or _SUMMARY_START.match(text):
+        return ""
+    return _TAG_BLOCK.sub("", text).strip() if "<" in text else text.strip()
+
+
+def is_summary(text):
+    """Whether a text stands for earlier messages."""
+    return bool(_SUMMARY_START.match(text))
+
+
+def render(args):
+    """The arguments of a call as lines `key: value`, strings as they are."""
+    if not isinstance(args, dict):
+        return args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)
+    return "\n".join(f"{key}: {_plain(value)}" for key, value in args.items())
+
+
+def _plain(value):
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, dict)):
+        return json.dumps(value, ensure_ascii=False, indent=0)
+    return json.dumps(value)
+
+
+def blocks_of(body):
+    """The blocks of an Anthropic Messages body; system prompt and tools are no part of a history."""
+    out = []
+    for number, message in enumerate(body["messages"]):
+        content = message["content"]
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        made = [block for block in (_block(message["role"], raw, number) for raw in content) if block]
+        # A slash command is echoed first; what follows in the same message is its expansion.
+        if any(_COMMAND_ECHO.match(b.text) for b in made if b.kind == "text"):
+            for block in made:
+                block.harness = True
+        out.extend(made)
+    return out
+
+
+def _block(role, raw, number):
+    kind = raw.get("type")
+    if kind == "text":
+        return Block(role, "text", raw["text"], message=number)
+    if kind == "tool_use":
+        return Block(role, "call", render(raw["input"]), raw["name"], raw["input"], raw["id"], message=number)
+    if kind == "tool_result":
+        text = _result_text(raw.get("content"))
+        return Block(role, "result", text, id=raw["tool_use_id"], failed=bool(raw.get("is_error")), message=number)
+    return None
+
+
+def _result_text(content):
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "") for part in content or () if part.get("type") == "text")
+
+
+class View:
+    """What a model sees: blocks with the indexes that measures ask."""
+
+    def __init__(self, blocks, summary=None):
+        self.blocks = blocks
+        self.summary = summary if summary is not None else _summaries(blocks)
+        self.text = "\n".join(block.text for block in blocks)
+        self._words = self._squeezed = self._lines = None
+
+    @classmethod
+    def of_text(cls, text):
+        return cls([Block("user", "text", text)], summary=text)
+
+    @property
+    def words(self):
+        if self._words is None:
+            self._words = WordIndex(block.text for block in self.blocks)
+        return self._words
+
+    @property
+    def squeezed(self):
+        if self._squeezed is None:
+            self._squeezed = squeeze(self.text)
+        return self._squeezed
+
+    @property
+    def tokens(self):
+        return sum(block.tokens for block in self.blocks)
+
+    def lines_with(self, value):
+        """Each place of a value that is no part of a longer word, as (line, column)."""
+        at = self.text.find(value)
+        while at >= 0:
+            end = at + len(value)
+            if not _joined(self.text, at - 1, at) and not _joined(self.text, end, end - 1):
+                start = self.text.rfind("\n", 0, at) + 1
+                stop = self.text.find("\n", end)
+                yield self.text[start : stop if stop >= 0 else len(self.text)], at - start
+            at = self.text.find(value, end)
+
+
+def _joined(text, outside, inside):
+    """Whether the characters on both sides of a border belong to one word."""
+    if outside < 0 or outside >= len(text):
+        return False
+    outer, inner = text[outside], text[inside]
+    return (outer.isalnum() or outer == "_") and outer.isascii() and (inner.isalnum() or inner == "_")
+
+
+def _summaries(blocks):
+    return "\n".join(b.text for b in blocks if b.role == "user" and b.kind == "text" and is_summary(b.text))
