@@ -6,7 +6,7 @@ from collections import Counter
 
 from deeds import files_touched
 from facts import facts_of
-from view import Block, View
+from view import NOTE, Block, View
 from words import content_words, plain_lines, tokens
 
 MASK = "[old tool result cleared]"
@@ -68,7 +68,7 @@ def file_list_and_tail(blocks, budget):
         if left < 0:
             break
         lines.append(line)
-    note = Block("user", "text", "\n".join(lines))
+    note = Block("user", "text", "\n".join(lines), NOTE)
     return [note, *tail(blocks, budget - note.tokens)]
 
 
@@ -90,7 +90,7 @@ def extractive(blocks, budget):
         if left < 0:
             break
         chosen.add(line)
-    return [Block("user", "text", "\n".join(line for line in lines if line in chosen)), *rest]
+    return [Block("user", "text", "\n".join(line for line in lines if line in chosen), NOTE), *rest]
 
 
 def _lines(block):
@@ -110,7 +110,7 @@ def bare_facts(blocks, budget):
         if left < 0:
             break
         chosen.append(re.sub(r"\s+", " ", value))
-    return [Block("user", "text", ", ".join(chosen)), *rest]
+    return [Block("user", "text", ", ".join(chosen), NOTE), *rest]
 
 
 BASELINES = {

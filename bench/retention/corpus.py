@@ -54,7 +54,8 @@ def model_summaries(transcript):
     if not _is_log(transcript):
         return _document_summaries(transcript)
     out, boundary = [], None
-    for number, raw in enumerate(Path(transcript).read_bytes().split(b"\n"), 1):
+    lines = Path(transcript).read_bytes().split(b"\n")
+    for number, raw in enumerate(lines, 1):
         if b"compact" not in raw:
             continue
         try:
@@ -66,8 +67,16 @@ def model_summaries(transcript):
         elif record.get("isCompactSummary") and boundary is not None:
             out.append(ModelSummary(boundary, _text(record["message"]["content"])))
         elif record.get("type") == "compaction" and isinstance(record.get("summary"), str):
-            out.append(ModelSummary(number - 1, record["summary"]))
+            out.append(ModelSummary(_last_summarised(record, lines, number), record["summary"]))
     return out
+
+
+def _last_summarised(record, lines, number):
+    """The last line that a compaction of pi stands for: it keeps entries before itself, named by position or id."""
+    if isinstance(record.get("firstKeptEntryIndex"), int):
+        return record["firstKeptEntryIndex"]
+    kept = str(record.get("firstKeptEntryId")).encode()
+    return next((i for i, raw in enumerate(lines[:number]) if b'"id":"' + kept + b'"' in raw), number - 1)
 
 
 def _document_summaries(transcript):

@@ -3,11 +3,12 @@
 import json
 import re
 
+from view import is_question
+
 _SHELL = re.compile(r"^(?:bash|shell|shell_command|exec_command|execute_bash|run_shell_command|powershell|local_shell)$", re.I)
 _EDIT = re.compile(r"^(?:edit|multiedit|multi_edit|replace|str_replace|notebookedit|edit_file|search_replace)$", re.I)
 _WRITE = re.compile(r"^(?:write|create|write_file|create_file)$", re.I)
 _READ = re.compile(r"^(?:read|view|read_file|cat|open_file|notebookread)$", re.I)
-_QUESTION = re.compile(r"^(?:askuserquestion|ask_user|ask_clarification|ask_followup_question|request_user_input|question|ask_question_to_user)$", re.I)
 _PATH_KEYS = ("file_path", "filePath", "path", "filename", "notebook_path", "target_file", "file")
 _PATCH_LINE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.M)
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?[^\n]*\n.*?(?:\n\s*\1\b|\Z)", re.S)
@@ -39,15 +40,20 @@ def commands_of(block):
     return [" ".join(part.split()) for part in parts if part.strip()]
 
 
-def purpose(block):
-    """What a call was for, in a form that a second try has in common with the first."""
-    commands = [c for c in commands_of(block) if not re.match(r"(?:cd|echo|export|sleep|set|source|pwd|true)\b", c)]
-    if commands:
-        parts = [p for p in re.sub(r"\d?>&?\S*", "", commands[0]).split() if not re.match(r"[A-Z_]+=", p)]
+def purposes(block):
+    """What a call was for, in forms that a second try has in common with the first; the last is its aim."""
+    out = []
+    for command in commands_of(block):
+        if re.match(r"(?:cd|echo|export|sleep|set|source|pwd|true|head|tail|grep|sort|wc)\b", command):
+            continue
+        parts = [p for p in re.sub(r"\d?>&?\S*", "", command).split() if not re.match(r"[A-Z_]+=", p)]
         head = [p for p in parts if not p.startswith("-")][:2]
-        return ("shell", *head) if head else None
-    path = _path_argument(block)
-    return (block.name.lower(), path) if path else None
+        if head:
+            out.append(("shell", *head))
+    if out or shell_text(block):
+        return out
+    target = _path_argument(block) or next((v for v in (block.args or {}).values() if isinstance(v, str)), None) if isinstance(block.args, dict) else None
+    return [(block.name.lower(), target)] if target else []
 
 
 def _path_argument(block):
@@ -77,7 +83,8 @@ def has_failed(result):
 
 
 def files_touched(blocks):
-    """What was done to each file, failures left out: path -> "changed" or "read"; a change outlasts a read."""
+    """What was done to each file: path -> "changed" or "read"; a change outlasts a read. Failures are left out, and
+    scratch files in folders for temporary ones."""
     pairs, done = results_by_id(blocks), {}
     for number, block in enumerate(blocks):
         if block.kind != "call" or (number in pairs and has_failed(blocks[pairs[number]])):
@@ -94,7 +101,8 @@ def files_touched(blocks):
 
 def _is_file(path):
     name = re.split(r"[/\\]", path)[-1]
-    return bool(name) and not path.startswith("/dev/") and not re.search(r"[*?$<>{}()\s|;&=]", path) and re.search(r"[A-Za-z]", name)
+    scratch = re.match(r"/dev/|/tmp/|/private/tmp/|/var/folders/|[A-Z]:\\Users\\[^\\]+\\AppData\\Local\\Temp", path)
+    return bool(re.search(r"[A-Za-z]", name)) and not scratch and not re.search(r"[*?$<>{}()\s|;&=]", path)
 
 
 def _deeds(block):
@@ -114,27 +122,21 @@ def _deeds(block):
 
 
 def _shell_deeds(block):
-    folder = ""
     for target in re.findall(r"(?<![0-9&<>=-])>{1,2}\s*([\w./~@+-]+)", _HEREDOC.sub(lambda m: m.group().split("\n")[0], shell_text(block))):
-        yield target, "changed"
+        if "/" in target or "." in target:
+            yield target, "changed"
     for command in commands_of(block):
         parts = command.split()
-        words_, files = parts[0], [p for p in parts[1:] if not p.startswith("-")]
-        if words_ == "cd" and files:
-            folder = files[0]
-        elif words_ == "rm" and not any(p.startswith("-") and "r" in p for p in parts[1:]):
-            yield from ((f, "changed") for f in files)
-        elif words_ in ("mv", "git") and parts[:2] != ["git", "mv"] and words_ == "git":
-            continue
-        elif words_ == "mv" and len(files) == 2:
-            yield from ((f, "changed") for f in files)
-        elif words_ in ("tee", "touch"):
-            yield from ((f, "changed") for f in files)
-        elif words_ == "sed" and any(p.startswith("-i") for p in parts[1:]) and files:
+        parts = parts[1:] if parts[:2] in (["git", "rm"], ["git", "mv"]) else parts
+        program, files = parts[0], [p for p in parts[1:] if not p.startswith("-")]
+        whole_folders = any(p.startswith("-") and "r" in p for p in parts[1:])
+        if program in ("tee", "touch") or (program == "rm" and not whole_folders) or (program == "mv" and len(files) == 2):
+            yield from ((file, "changed") for file in files)
+        elif program == "sed" and any(p.startswith("-i") for p in parts[1:]) and files:
             yield files[-1], "changed"
-        elif words_ in ("cat", "head", "tail", "nl", "less") and files and "<<" not in command:
+        elif program in ("cat", "head", "tail", "nl", "less") and files and "<<" not in command:
             yield files[-1], "read"
-        elif words_ == "sed" and "-n" in parts and len(files) >= 2:
+        elif program == "sed" and "-n" in parts and len(files) >= 2:
             yield files[-1], "read"
 
 
@@ -160,7 +162,7 @@ def answers_given(blocks):
     """The person's answers to questions the agent asked with a tool, as (question, answer, block)."""
     pairs, out = results_by_id(blocks), []
     for number, block in enumerate(blocks):
-        if block.kind != "call" or not block.name or not _QUESTION.match(block.name):
+        if block.kind != "call" or not is_question(block):
             continue
         answer_at = pairs.get(number)
         if answer_at is None:
@@ -234,18 +236,22 @@ def _items(items):
 
 # --- failures ---
 
+_SPEAKS_OF_FAILURE = re.compile(r"fail|error|block|unable|cannot|can't|could not|couldn't|denied|失敗|エラー|失败|错误|실패|오류", re.I)
 
-def failures(blocks):
-    """Failed calls, each with whether a later call of the same purpose succeeded: (call number, overcome)."""
+
+def failures(blocks, turn_ends):
+    """Failed calls, each with whether something overcame it: (call number, overcome). A later call of the same aim
+    succeeded, or its turn came to an end that says nothing of a failure. `turn_ends`: [(end of turn, closing reply)]."""
     pairs = results_by_id(blocks)
-    succeeded = {}
-    out = []
+    succeeded, out = set(), []
     for number in sorted(pairs, reverse=True):
-        aim = purpose(blocks[number])
-        if aim is None:
+        aims = purposes(blocks[number])
+        if not aims:
             continue
-        if has_failed(blocks[pairs[number]]):
-            out.append((number, aim in succeeded))
-        else:
-            succeeded[aim] = number
+        if not has_failed(blocks[pairs[number]]):
+            succeeded.update(aims)
+            continue
+        closing = next((reply for end, reply in turn_ends if number < end), "")
+        passed = bool(closing.strip()) and not _SPEAKS_OF_FAILURE.search(closing)
+        out.append((number, aims[-1] in succeeded or passed))
     return out[::-1]

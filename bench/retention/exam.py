@@ -20,11 +20,11 @@ LONG_MESSAGE_WORDS = 60
 class Exam:
     """Everything that is asked at one compaction, made once and put to every view."""
 
-    def __init__(self, session, now, window):
+    def __init__(self, session, now, window, recent_tokens=None):
         self.window, self.now = window, now
         self.blocks = session.blocks
         self.history = session.blocks[:now]
-        self.past_end = past_end(session.blocks, now, window // 10)
+        self.past_end = past_end(session.blocks, now, window // 10 if recent_tokens is None else recent_tokens)
         past = session.blocks[: self.past_end]
         book = session.facts
         self.facts = [(fact, book.beside(fact, self.past_end)) for fact in sorted(book.used_later(self.past_end, now))]
@@ -34,7 +34,7 @@ class Exam:
         self.ends = message_ends(past)
         self.todos = deeds.open_todos(self.history)
         self.files = deeds.files_touched(past)
-        self.failures = deeds.failures(self.history)
+        self.failures = deeds.failures(self.history, turn_ends(self.history))
         self.summaries = [b.text for b in past if b.role == "user" and b.kind == "text" and session.is_model_summary(b)]
         self.first = first_message(self.history)
         self.newest = newest_message(self.history)
@@ -89,6 +89,15 @@ def closing_reply(turn):
     return "\n".join(reversed(text))
 
 
+def turn_ends(blocks):
+    """Where each finished turn ends, with the agent's last words in it."""
+    out, at = [], 0
+    for turn in turns(blocks)[:-1]:
+        at += len(turn)
+        out.append((at, closing_reply(turn)))
+    return out
+
+
 def closing_sentences(blocks):
     """The sentences of the last reply of each of the newest finished turns."""
     finished = [closing_reply(turn) for turn in turns(blocks)[:-1]]
@@ -101,7 +110,7 @@ def rules(blocks):
     found = []
     for block in person_messages(blocks):
         if len(words(block.said)) <= 250:
-            found.extend(s for s in sentences(block.said, words_min=3) if _RULE.search(s))
+            found.extend(s for s in sentences(block.said, words_min=3) if _RULE.search(s) and not s.endswith(("?", "？")))
     return list(dict.fromkeys(found))
 
 
@@ -110,7 +119,7 @@ def message_ends(blocks):
     out = []
     for block in person_messages(blocks):
         if len(words(block.said)) > LONG_MESSAGE_WORDS:
-            out.extend(sentences(block.said, words_min=3)[-2:])
+            out.extend(sentences(block.said, words_min=2)[-2:])
     return list(dict.fromkeys(out))
 
 

@@ -70,13 +70,13 @@ class Examination:
             for compaction in run.compactions:
                 session = session_at(found, compaction.conversation, compaction.call)
                 nth[id(session)] = nth.get(id(session), 0) + 1
-                history = before[compaction.conversation, compaction.call]
-                self.compaction(session, len(history), window, nth[id(session)], compaction)
+                now = before[compaction.conversation, compaction.call]
+                self.compaction(session, now, window, nth[id(session)], compaction)
 
     def compaction(self, session, now, window, nth, compaction):
         exam, place = Exam(session, now, window), f"call {compaction.call}"
         scores = measures.measure(exam, compaction.view)
-        self.rows.append(row("chain", self.name, window, nth, place, OURS, scores, compaction.tokens_after))
+        self.rows.append(row("chain", self.name, window, nth, place, OURS, scores, compaction.view.tokens))
         if nth == 1:
             self.samples.append({"window": window, "text": compaction.view.text, "closings": exam.closings})
         if self.options.baselines:
@@ -99,13 +99,16 @@ class Examination:
     def _after(self, number):
         """The blocks that follow the nth summary of the transcript's own tool."""
         later = self.stretches[len(self.stretches) - len(self.summaries) + number - 1 :]
-        return [block for _, _, first, last in later for block in last[len(first) :]]
+        return [block for _, _, first, last in later for block in last[first:]]
 
     def point(self, session, now, number, summary, point):
-        exam, place = Exam(session, now, POINT_WINDOW), f"line {summary.line}"
-        exam.past_end = now
+        exam, place = Exam(session, now, POINT_WINDOW, recent_tokens=0), f"line {summary.line}"
         size, said = tokens(summary.text), summary_statements(summary.text)
-        views = {MODEL: View.of_text(summary.text), OURS: self._ours_at(point, size)}
+        ours = self._ours_at(point, size)
+        if ours.tokens > 1.25 * size:
+            self.problems.append(f"{self.name} {place}: ours takes {ours.tokens} where the model took {size}; left out")
+            return
+        views = {MODEL: View.of_text(summary.text), OURS: ours}
         views[f"{OURS}, twice the size"] = self._ours_at(point, 2 * size)
         if self.options.baselines:
             views.update(baseline_views(session.blocks[:now], size))
@@ -120,10 +123,13 @@ class Examination:
         """Ours at a size by the evaluator's own count: what the program counts differs, so the target is set twice."""
         view = self.program.compact(point, POINT_WINDOW, size)
         ratio = view.tokens / size
-        if not 0.93 <= ratio <= 1.07:
-            again = self.program.compact(point, POINT_WINDOW, max(500, int(size / ratio)))
-            view = again if abs(again.tokens - size) < abs(view.tokens - size) else view
-        return view
+        if 0.93 <= ratio <= 1.07:
+            return view
+        try:
+            again = self.program.compact(point, POINT_WINDOW, int(size / ratio))
+        except ProgramError:
+            return view
+        return again if abs(again.tokens - size) < abs(view.tokens - size) else view
 
     def needs(self):
         """The needs of a successor, where somebody has listed them for this transcript."""

@@ -19,7 +19,7 @@ _TOKEN = re.compile(
     r"|(?P<name>\b(?:[a-z][a-z0-9]*(?:_[a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+|"
     r"[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|\w+(?:::\w+)+)\b)"
 )
-_NUMBER = re.compile(r"\b([A-Za-z][\w-]{2,30})\"?\s*[:=]\s*(\d[\d.]*(?:\s?(?:ms|s|%|MB|KB|GB|k)\b)?)")
+_NUMBER = re.compile(r"\b([A-Za-z][\w-]{2,30})\"?[ \t]*[:=][ \t]*(\d+(?:\.\d+)*(?:[ \t]?(?:ms|s|%|MB|KB|GB|k)\b)?)(?![\w.])")
 _LINE_SUFFIX = re.compile(r"(?::\d+(?:[:-]\d+)?|#L\d+(?:-L?\d+)?)$")
 
 # Names that stand everywhere and tell nothing.
@@ -55,7 +55,8 @@ def facts_in(text):
 
 
 def _is_path(value):
-    return not re.fullmatch(r"[\d./\\-]+", value) and any(c.isalpha() for c in value)
+    bare = re.fullmatch(r"(?:index|main|mod|lib|package|README|CHANGELOG|setup|config|types|utils|test)\.\w+", value)
+    return not bare and not re.fullmatch(r"[\d./\\-]+", value) and any(c.isalpha() for c in value)
 
 
 def facts_of(block):
@@ -66,10 +67,37 @@ def facts_of(block):
 
 
 def _facts_of(block):
-    found = facts_in(block.text)
-    if block.kind == "call":
-        found.update(("command", command) for command in commands_of(block) if " " in command and len(command) <= 200)
+    if block.kind != "call":
+        return facts_in(block.text)
+    # The names of arguments are the tool's, not the session's.
+    found = facts_in("\n".join(_strings(block.args)))
+    found.update(("command", command) for command in map(_command, commands_of(block)) if command)
     return found
+
+
+def _strings(value):
+    """The strings inside a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _strings(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _strings(part)
+
+
+_EVERYDAY = re.compile(
+    r"(?:cd|ls|cat|echo|head|tail|grep|rg|wc|sort|sed|awk|for|do|done|if|then|fi|while|sleep|pwd|mkdir|rm|find|tee|xargs|nl|tr|cut|"
+    r"git (?:status|log|diff|show|add|commit|branch))\b"
+)
+
+
+def _command(command):
+    """A command worth knowing again: no everyday one, no half of a quotation, without what its output went to."""
+    command = re.sub(r"\s*\d?>{1,2}&?\s*\S+", "", command).strip()
+    whole = command.count('"') % 2 == 0 and command.count("'") % 2 == 0 and "$(" not in command
+    return command if whole and " " in command and len(command) <= 160 and not _EVERYDAY.match(command) else None
 
 
 class FactBook:

@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 
 import exam as exams
 from facts import facts_in, is_linked, is_present
-from deeds import purpose, shell_text
+from deeds import answers_given, files_touched, purposes, shell_text
 from view import View
 from words import content_words, is_code, is_wordless, squeeze, tokens, words
 
 # Literal: this share of the words, in a span hardly longer than the sentence. Paraphrase: as published for the
 # outside evaluation, 60 % of the content words within 30.
 LITERAL_SHARE, PARAPHRASE_SHARE, PARAPHRASE_SPAN = 0.9, 0.6, 30
-# An answer stands at its question: this far apart at most, in words.
-ANSWER_DISTANCE = 40
+# A question is recognised by fewer of its words than a statement, since its answer stands beside it; this far away at
+# most, in words.
+QUESTION_SHARE, ANSWER_DISTANCE = 0.4, 30
 
 
 @dataclass
@@ -95,23 +96,25 @@ def _literal(sentences, view):
 
 
 def answers(exam, view):
-    score = Score()
+    score, shown = Score(), {(q, a) for q, a, _ in answers_given(view.blocks)}
     for question, answer in exam.answers:
-        score.count(is_answered(question, answer, view), f"{question} = {answer}")
+        hit = (question, answer) in shown or is_answered(question, answer, view)
+        score.count(hit, f"{question} = {answer}")
     return score
 
 
 def is_answered(question, answer, view):
-    """Whether a question and the answer to it stand in a view together."""
-    asked, said = content_words(question), words(answer)
+    """Whether an answer stands in a view beside words of its question. A short answer is recognised by much of its
+    question, one of several words by two words of it: "sponsor bar: retire it, footer only"."""
+    asked, said, index = content_words(question), words(answer), view.words_told
     if not asked or not said:
         return False
     key = content_words(answer) or said
-    spread = ANSWER_DISTANCE + len(said)
-    for first, last in view.words.close(asked, PARAPHRASE_SHARE, max(PARAPHRASE_SPAN, len(asked))):
-        if view.words.within(key, 1.0 if len(key) <= 3 else PARAPHRASE_SHARE, first - spread, last + spread):
-            return True
-    return False
+    need = 2 if len(said) >= 3 else max(2, QUESTION_SHARE * len(asked))
+    places = index.close(key, 1.0 if len(key) <= 3 else PARAPHRASE_SHARE, max(8, int(len(said) * 1.3)))
+    return any(
+        index.count(asked, first - ANSWER_DISTANCE, last + ANSWER_DISTANCE) >= min(need, len(asked)) for first, last in places
+    )
 
 
 def summaries(exam, view):
@@ -143,11 +146,14 @@ _CHANGE = r"creat\w*|new|add(?:ed|s)?|wr(?:ote|itten|ite)|modif\w*|chang\w*|edit
 _READ = r"read|viewed|examined|inspected|looked at|読|阅读|查看|읽"
 _SAYS_CHANGE = re.compile(rf"\b(?:{_CHANGE})|(?:作成|更新|修正|変更|削除|追加|新增|修改|删除|创建|생성|수정|삭제|추가)", re.I)
 _SAYS_READ = re.compile(rf"\b(?:{_READ})\b", re.I)
+# A line with a path and no more other words than these is an entry of a list.
+LIST_WORDS = 4
 _HEADING = re.compile(r"^\s*(?:#{1,4}\s|\*\*|<[\w-]+>|\d{1,2}\.\s)|:\s*\**$")
 
 
 def files(exam, view):
-    """Changed files that the view calls changed: by a call still shown, or on a line or under a heading that says so."""
+    """Changed files that the view calls changed: by a call still shown, in a list, or, where no list says otherwise,
+    in prose."""
     called = files_called(view)
     score = Score()
     for path, deed in exam.files.items():
@@ -158,12 +164,12 @@ def files(exam, view):
 
 
 def files_wrong(exam, view):
-    """Files that were only read and are called changed; each hit is an error."""
+    """Files that were only read and are listed as changed; each hit is an error."""
     called = files_called(view)
     score = Score()
     for path, deed in exam.files.items():
         if deed == "read":
-            wrong = called_as(path, called) == "changed"
+            wrong = called_as(path, called, ("ledger", "list")) == "changed"
             score.total += 1
             score.hits += wrong
             if wrong:
@@ -171,48 +177,65 @@ def files_wrong(exam, view):
     return score
 
 
-def called_as(path, called):
-    """What a view calls a file: "changed", "read", "named", or nothing where it does not name it."""
+def called_as(path, called, ranks=("call", "ledger", "list", "prose")):
+    """What a view calls a file: "changed", "read", "named", or nothing. A change still shown outweighs all; then an
+    entry of a ledger ("modified PATH"), a line of a list, and prose."""
     path = path.replace("\\", "/")
-    name = path.rsplit("/", 1)[-1]
-    best = None
-    for other, deed in called.get(name, ()):
+    sayings = {}
+    for other, rank, deed in called.get(path.rsplit("/", 1)[-1], ()):
         if path == other or path.endswith("/" + other) or other.endswith("/" + path):
-            best = deed if best is None or deed == "changed" else best
-    return best
+            sayings.setdefault(rank, set()).add(deed)
+    if "changed" in sayings.get("call", ()) and "call" in ranks:
+        return "changed"
+    for rank in ranks:
+        for deed in ("changed", "read"):
+            if deed in sayings.get(rank, ()) and rank != "call":
+                return deed
+    return "named" if sayings else None
 
 
 def files_called(view):
-    """What a view says of each file, by file name: [(path, deed)]."""
-    from deeds import files_touched
+    """What a view says of each file, by file name: [(path, call or ledger or list or prose, deed)]; found once."""
+    if view.files is None:
+        view.files = _files_called(view)
+    return view.files
 
+
+def _files_called(view):
     out = {}
 
-    def put(path, deed):
+    def put(path, rank, deed):
         path = path.replace("\\", "/")
         path = path[2:] if path.startswith("./") else path
-        out.setdefault(path.rsplit("/", 1)[-1], []).append((path.lstrip("/") if False else path, deed))
+        out.setdefault(path.rsplit("/", 1)[-1], []).append((path, rank, deed))
 
     for path, deed in files_touched(view.blocks).items():
-        put(path, deed)
-    for block in view.blocks:
-        if block.kind == "text":
-            for path, deed in _files_in_text(block.text):
-                put(path, deed)
+        put(path, "call", deed)
+    told = [view.summary, *(b.text for b in view.blocks if b.role == "assistant" and b.kind == "text")]
+    for number, text in enumerate(told):
+        for path, rank, deed in _files_in_text(text):
+            put(path, rank if number == 0 else "prose", deed)
     return out
 
 
 def _files_in_text(text):
     heading = ""
     for line in text.split("\n"):
+        if "/" not in line and "." not in line and "\\" not in line:
+            heading = line if _HEADING.search(line) else heading
+            continue
         found = [value for kind, value in facts_in(line) if kind == "path"]
         if _HEADING.search(line) and not found:
             heading = line
         bare = line
         for value in found:
             bare = bare.replace(value, " ")
+        said, others = _deed_said(bare), len(words(bare))
         for value in found:
-            yield value, _deed_said(bare) or _deed_said(heading) or "named"
+            if others <= 1 and (said is None or _deed_said(line[: line.find(value)])):
+                yield value, "ledger", said or _deed_said(heading) or "named"
+            else:
+                yield value, "list" if others <= LIST_WORDS else "prose", said or "named"
 
 
 def _deed_said(text):
@@ -255,7 +278,7 @@ def _failure_of(entry, exam):
     said = squeeze(entry)
     for number, overcome in reversed(exam.failures):
         block = exam.history[number]
-        text = shell_text(block) or (purpose(block) or ("", ""))[-1]
+        text = shell_text(block) or next((aim[-1] for aim in purposes(block)), "")
         start = squeeze(text)[:40]
         if len(start) >= 4 and start in said:
             return number, overcome

@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from view import View, blocks_of
+from view import View, blocks_of, count_blocks
 
 # A window in which nothing is ever compacted: `replay` then shows whole histories.
 WHOLE = 100_000_000
@@ -54,13 +54,13 @@ class Program:
             if raw is not None:
                 record = json.loads(raw)
                 made = record["compaction"] or {}
-                if made.get("outcome") == "compacted":
+                if made.get("outcome") in ("compacted", "pruned"):
                     found.append(_compaction(record, made))
         return Run(found, calls, over)
 
     def histories(self, transcript, calls):
-        """The blocks before each of the named calls, and the last ones of each stretch that the transcript's own
-        tool left uncompacted: {(conversation, call): blocks}, [(conversation, first call, blocks at first, last blocks)]."""
+        """How many blocks stand before each of the named calls, and the stretches that the transcript's own tool left
+        uncompacted: {(conversation, call): count}, [(conversation, first call, count at first, last blocks)]."""
         at, stretches, last, open_ = {}, [], None, None
         for header, raw in self._records(transcript, WHOLE, (), every=True):
             place = (header["conversation"], header["call"])
@@ -68,9 +68,9 @@ class Program:
             if begins:
                 if open_ is not None:
                     stretches.append((*open_, _blocks(last)))
-                open_ = (*place, _blocks(raw))
+                open_ = (*place, _count(raw))
             if place in calls:
-                at[place] = _blocks(raw)
+                at[place] = _count(raw)
             last = raw
         if open_ is not None:
             stretches.append((*open_, _blocks(last)))
@@ -128,6 +128,10 @@ def _joined_lines(stream):
 
 def _blocks(raw):
     return blocks_of(json.loads(raw)["context"])
+
+
+def _count(raw):
+    return count_blocks(json.loads(raw)["context"])
 
 
 def _compaction(record, made):

@@ -11,6 +11,9 @@ class Session:
         self.blocks = blocks
         self.summary_texts = [" ".join(text.split())[:200] for text in summary_texts if text]
         self._facts = None
+        for block in blocks:
+            if block.role == "user" and block.kind == "text" and self.is_model_summary(block):
+                block.harness = True
 
     @property
     def facts(self):
@@ -32,7 +35,7 @@ def sessions(stretches, summary_texts=()):
     out = {}
     for number, (conversation, call, _, blocks) in enumerate(stretches):
         later = [s for s in stretches[number + 1 :] if s[0] == conversation]
-        future = [block for _, _, first, last in later for block in last[len(first) :]]
+        future = [block for _, _, first, last in later for block in last[first:]]
         out[conversation, call] = Session([*blocks, *future], summary_texts)
     return out
 

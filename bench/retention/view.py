@@ -3,31 +3,38 @@
 import json
 import re
 
-from words import WordIndex, squeeze, tokens
+from words import WordIndex, squeeze, tokens, words
 
 # What harnesses put into user messages beside the person's words.
 _HARNESS_START = re.compile(
     r"^\s*(?:\[[a-z]+(?:_[a-z]+)+[ \]]|\[system note\]|\[no user message|\[Request interrupted|\[image |\[result of call|"
     r"\[file |\[date_change|\[plan_mode|\[note|Base directory for this skill|# AGENTS\.md|# CLAUDE\.md|Caveat: |"
-    r"Your task is to create a detailed summary|<EXTREMELY|Stop hook feedback|\(no content\))"
+    r"Your task is to create a detailed summary|<EXTREMELY|Stop hook feedback|Called the \w+ tool with the following input|Continue if you have next steps, or stop|\(no content\))"
 )
 _SUMMARY_START = re.compile(
     r"^\s*(?:<epitome-summary|This session is being continued from a previous|"
     r"The conversation history before this point was compacted|Another language model started to solve this problem)"
 )
+_QUESTION_TOOL = re.compile(
+    r"(?:askuserquestion|ask_user|ask_clarification|ask_followup_question|request_user_input|question)$", re.I
+)
 _TAG_BLOCK = re.compile(r"<([a-zA-Z][\w-]*)(?: [^<>]*)?>.*?</\1>", re.S)
 _COMMAND_ECHO = re.compile(r"^\s*<command-(?:name|message)>")
+
+
+# The name of a text block that stands for earlier messages, where a method of ours made it.
+NOTE = "note"
 
 
 class Block:
     """One piece of a message: text, a call, or the result of one."""
 
-    __slots__ = ("role", "kind", "text", "name", "args", "id", "failed", "harness", "said", "message", "facts", "lines", "_tokens")
+    __slots__ = ("role", "kind", "text", "name", "args", "id", "failed", "harness", "said", "message", "facts", "lines", "_tokens", "_words")
 
     def __init__(self, role, kind, text, name=None, args=None, id=None, failed=False, message=0):
         self.role, self.kind, self.text, self.name = role, kind, text, name
         self.args, self.id, self.failed, self.message = args, id, failed, message
-        self.harness, self.facts, self.lines, self._tokens = False, None, None, None
+        self.harness, self.facts, self.lines, self._tokens, self._words = False, None, None, None, None
         self.said = person_words(text) if role == "user" and kind == "text" else ""
 
     @property
@@ -35,6 +42,12 @@ class Block:
         if self._tokens is None:
             self._tokens = tokens(self.text)
         return self._tokens
+
+    @property
+    def words(self):
+        if self._words is None:
+            self._words = words(self.text)
+        return self._words
 
     @property
     def by_person(self):
@@ -49,6 +62,11 @@ def person_words(text):
     if _HARNESS_START.match(text) or _SUMMARY_START.match(text):
         return ""
     return _TAG_BLOCK.sub("", text).strip() if "<" in text else text.strip()
+
+
+def is_question(call):
+    """Whether a call asks the person something."""
+    return bool(_QUESTION_TOOL.match(call.name or ""))
 
 
 def is_summary(text):
@@ -73,18 +91,32 @@ def _plain(value):
 
 def blocks_of(body):
     """The blocks of an Anthropic Messages body; system prompt and tools are no part of a history."""
-    out = []
+    out, names = [], {}
     for number, message in enumerate(body["messages"]):
         content = message["content"]
         if isinstance(content, str):
             content = [{"type": "text", "text": content}]
         made = [block for block in (_block(message["role"], raw, number) for raw in content) if block]
-        # A slash command is echoed first; what follows in the same message is its expansion.
-        if any(_COMMAND_ECHO.match(b.text) for b in made if b.kind == "text"):
+        names.update((block.id, block.name) for block in made if block.kind == "call")
+        if any(_is_expanded(block, names) for block in made):
             for block in made:
                 block.harness = True
         out.extend(made)
     return out
+
+
+def count_blocks(body):
+    """How many blocks a body has, without making them."""
+    kinds = ("text", "tool_use", "tool_result")
+    contents = (message["content"] for message in body["messages"])
+    return sum(1 if isinstance(c, str) else sum(part.get("type") in kinds for part in c) for c in contents)
+
+
+def _is_expanded(block, names):
+    """Whether what stands beside a block is its expansion: of a slash command that was echoed, or of a skill."""
+    if block.kind == "text":
+        return bool(_COMMAND_ECHO.match(block.text))
+    return block.kind == "result" and names.get(block.id) == "Skill"
 
 
 def _block(role, raw, number):
@@ -112,7 +144,7 @@ class View:
         self.blocks = blocks
         self.summary = summary if summary is not None else _summaries(blocks)
         self.text = "\n".join(block.text for block in blocks)
-        self._words = self._squeezed = self._lines = None
+        self._words = self._words_told = self._squeezed = self.files = None
 
     @classmethod
     def of_text(cls, text):
@@ -121,8 +153,17 @@ class View:
     @property
     def words(self):
         if self._words is None:
-            self._words = WordIndex(block.text for block in self.blocks)
+            self._words = WordIndex(block.words for block in self.blocks)
         return self._words
+
+    @property
+    def words_told(self):
+        """The words of all but the questions that tools asked: these offer every option, chosen or not."""
+        if self._words_told is None:
+            asked = [b for b in self.blocks if b.kind == "call" and is_question(b)]
+            told = [b for b in self.blocks if b not in asked]
+            self._words_told = WordIndex(b.words for b in told) if asked else self.words
+        return self._words_told
 
     @property
     def squeezed(self):
@@ -155,4 +196,4 @@ def _joined(text, outside, inside):
 
 
 def _summaries(blocks):
-    return "\n".join(b.text for b in blocks if b.role == "user" and b.kind == "text" and is_summary(b.text))
+    return "\n".join(b.text for b in blocks if b.name == NOTE or (b.role == "user" and b.kind == "text" and is_summary(b.text)))

@@ -84,7 +84,7 @@ _CODE_START = re.compile(
     r"type \w+ |package |#include|use \w+::|pub |async |await |else\b|end$|try\b|catch\b|\}|\{|</?\w+[ >]|//|/\*|\* |@\w+|[+-]\s*\w+.*[;{}]$)"
 )
 _CODE_END = re.compile(r"(?:[{};]|\(|=>|->|\)\s*,|\],?|\},?|/>|\\)$")
-_SYMBOLS = re.compile(r"[{}()\[\]<>=;:|&$\"'`\\/+*%^~_@]")
+_SYMBOLS = re.compile(r"[{}()\[\]<>=;:&$\"'\\/+%^_@]")
 _QUIET = re.compile(r"`[^`]*`|https?://\S+|[\w.~@+-]*/[\w.~@+/-]*")
 
 
@@ -135,20 +135,21 @@ class WordIndex:
     # Words of different blocks are never close: so much lies between them.
     BLOCK_GAP = 1000
 
-    def __init__(self, texts):
+    def __init__(self, blocks):
+        """`blocks`: the words of each block, in order."""
         self.places = {}
-        self.sequence = []
         at = 0
-        for text in texts:
-            for word in words(text):
+        for block in blocks:
+            for at, word in enumerate(block, at + 1):
                 self.places.setdefault(word, []).append(at)
-                at += 1
             at += self.BLOCK_GAP
 
     def close(self, wanted, share, span):
         """The places where at least `share` of the `wanted` words stand within `span` words, as (first, last)."""
         wanted = list(dict.fromkeys(wanted))
         need = max(1, -(-int(share * 1000) * len(wanted) // 1000))
+        if sum(word in self.places for word in wanted) < need:
+            return []
         marks = sorted((place, word) for word in wanted for place in self.places.get(word, ()))
         found, count, distinct, low = [], {}, 0, 0
         for place, word in marks:
@@ -162,11 +163,9 @@ class WordIndex:
                 found.append((marks[low][0], place))
         return found
 
-    def within(self, wanted, share, low, high):
-        """Whether at least `share` of the `wanted` words stand between two places."""
-        wanted = list(dict.fromkeys(wanted))
-        hits = sum(1 for word in wanted if self._between(word, low, high))
-        return hits >= share * len(wanted)
+    def count(self, wanted, low, high):
+        """How many of the `wanted` words stand between two places."""
+        return sum(1 for word in dict.fromkeys(wanted) if self._between(word, low, high))
 
     def _between(self, word, low, high):
         places = self.places.get(word, ())
