@@ -19,33 +19,48 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import corpus  # noqa: E402
+import labels  # noqa: E402
 import report  # noqa: E402
 from examine import Examination, control  # noqa: E402
 from program import Program  # noqa: E402
 
-# A sample for a tuning loop: three tools, question tools, three languages, recorded summaries, five needs lists.
-QUICK = ("repiq-01c581", "oh-my-posh-d3cfdf", "chkit-98b664", "kimi-cli-28db10", "copilot-cli", "entire-skills-d5c56b", "opencode/session-bridge", "spotter-ae4a77/session", "claude-code-log", "pi-dev", "django-13265")
+# A sample for a tuning loop: six tools, answers to question tools, three languages, recorded summaries, needs.
+QUICK = (
+    "repiq-01c581",
+    "oh-my-posh-d3cfdf",
+    "chkit-98b664",
+    "kimi-cli-28db10",
+    "spotter-ae4a77/session",
+    "claude-code-log",
+    "copilot-cli",
+    "entire-skills-d5c56b",
+    "opencode/session-bridge",
+    "pi-dev",
+    "django-13265",
+)
 
 
 def options():
-    parser = argparse.ArgumentParser(prog="python3 bench/retention", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    root = HERE.parent.parent
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="python3 bench/retention", description=__doc__, formatter_class=raw)
+    root, either = HERE.parent.parent, argparse.BooleanOptionalAction
     parser.add_argument("--binary", default=str(root / "target/release/epitome"), help="the program to measure")
     parser.add_argument("--corpus", default=str(root / "corpus"), help="a folder of transcripts, .zst or plain")
     parser.add_argument("--needs", default=str(HERE.parent / "needs"), help="the lists of what a successor must know")
     parser.add_argument("--windows", default=None, help="windows in tokens; 32000,64000,128000 if left out")
-    parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="transcripts whose name holds this; may be given several times")
+    parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="transcripts whose name holds this")
     parser.add_argument("--quick", action="store_true", help="a sample at 64k, without baselines")
-    parser.add_argument("--baselines", action=argparse.BooleanOptionalAction, default=None, help="simple methods beside ours")
-    parser.add_argument("--recorded", action=argparse.BooleanOptionalAction, default=True, help="ours beside recorded model summaries")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the program, handed on")
+    parser.add_argument("--baselines", action=either, default=None, help="simple methods beside ours")
+    parser.add_argument("--recorded", action=either, default=True, help="ours beside recorded model summaries")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting, handed on")
     parser.add_argument("--preset", default=None, help="a preset of the program, handed on")
     parser.add_argument("--json", metavar="FILE", help="write every score and every miss there")
     parser.add_argument("--from-json", metavar="FILE", help="show the results of an earlier run instead of measuring")
-    parser.add_argument("--show", action="append", default=[], metavar="MEASURE", help="print what was missed under a measure (needs, statements, answers, closing~, ...)")
+    parser.add_argument("--show", action="append", default=[], metavar="MEASURE", help="print what a measure misses")
     parser.add_argument("--limit", type=int, default=10, help="how many misses to print for each compaction")
     parser.add_argument("--method", default="epitome", help="whose misses to print")
-    parser.add_argument("--jobs", type=int, default=2, help="transcripts at a time")
+    parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count(), help="transcripts at a time")
+    parser.add_argument("--check-labels", action="store_true", help="compare ledgers with those made by hand")
     return parser.parse_args()
 
 
@@ -88,6 +103,9 @@ def measure(arguments):
 def main():
     arguments = options()
     begun = time.monotonic()
+    if arguments.check_labels:
+        print(labels.check(Program(arguments.binary), HERE.parent / "labels", arguments.corpus))
+        return
     if arguments.from_json:
         results = json.loads(Path(arguments.from_json).read_text(encoding="utf-8"))
     else:

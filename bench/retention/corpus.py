@@ -19,10 +19,13 @@ def unpack(packed, folder):
 
 
 def transcripts(root):
-    """The transcripts below a folder, by name, without those that hold many short conversations or a subagent's."""
+    """The transcripts below a folder, by name, without those of many short conversations and
+    of a summariser's own run."""
     root = Path(root)
     found = [p for p in sorted(root.rglob("*")) if ".json" in p.suffixes or ".jsonl" in p.suffixes]
-    return {str(p.relative_to(root)).removesuffix(".zst"): p for p in found if "tau-bench" not in p.name and "acompact" not in p.name}
+    left_out = ("tau-bench", "acompact")
+    named = {str(p.relative_to(root)).removesuffix(".zst"): p for p in found}
+    return {name: path for name, path in named.items() if not any(part in path.name for part in left_out)}
 
 
 def cut(transcript, line, out):

@@ -5,7 +5,9 @@ import re
 
 from view import is_question
 
-_SHELL = re.compile(r"^(?:bash|shell|shell_command|exec_command|execute_bash|run_shell_command|powershell|local_shell)$", re.I)
+_SHELL = re.compile(
+    r"^(?:bash|shell|shell_command|exec_command|execute_bash|run_shell_command|powershell|local_shell)$", re.I
+)
 _EDIT = re.compile(r"^(?:edit|multiedit|multi_edit|replace|str_replace|notebookedit|edit_file|search_replace)$", re.I)
 _WRITE = re.compile(r"^(?:write|create|write_file|create_file)$", re.I)
 _READ = re.compile(r"^(?:read|view|read_file|cat|open_file|notebookread)$", re.I)
@@ -14,9 +16,9 @@ _PATCH_LINE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move 
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?[^\n]*\n.*?(?:\n\s*\1\b|\Z)", re.S)
 _SEPARATOR = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
 _FAILED_TEXT = re.compile(
-    r"^\s*(?:<tool_use_error>|Error: |error: |Exit code [1-9]|The user doesn't want to proceed|apply_patch verification failed|"
-    r"\[Request interrupted)|Process exited with code [1-9]|^Exit code: [1-9]|<returncode>[1-9]|\"exit_code\":\s*[1-9]|"
-    r"Command exited with code [1-9]|exited with exit code [1-9]",
+    r"^\s*(?:<tool_use_error>|Error: |error: |Exit code [1-9]|The user doesn't want to proceed|"
+    r"apply_patch verification failed|\[Request interrupted)|Process exited with code [1-9]|^Exit code: [1-9]|"
+    r"<returncode>[1-9]|\"exit_code\":\s*[1-9]|Command exited with code [1-9]|exited with exit code [1-9]",
     re.M,
 )
 
@@ -52,7 +54,8 @@ def purposes(block):
             out.append(("shell", *head))
     if out or shell_text(block):
         return out
-    target = _path_argument(block) or next((v for v in (block.args or {}).values() if isinstance(v, str)), None) if isinstance(block.args, dict) else None
+    strings = [v for v in block.args.values() if isinstance(v, str)] if isinstance(block.args, dict) else []
+    target = _path_argument(block) or next(iter(strings), None)
     return [(block.name.lower(), target)] if target else []
 
 
@@ -76,7 +79,8 @@ def results_by_id(blocks):
 
 
 def has_failed(result):
-    return result.failed or bool(_FAILED_TEXT.search(result.text[:600])) or bool(_FAILED_TEXT.search(result.text[-300:]))
+    ends = (result.text[:600], result.text[-300:])
+    return result.failed or any(_FAILED_TEXT.search(text) for text in ends)
 
 
 # --- files ---
@@ -92,14 +96,14 @@ def files_touched(blocks):
         for path, deed in _deeds(block):
             path = path.strip("\"'`")
             path = path[2:] if path.startswith("./") else path
-            if not _is_file(path):
+            if not is_file(path):
                 continue
             if deed == "changed" or path not in done:
                 done[path] = deed
     return _one_path_each(done)
 
 
-def _is_file(path):
+def is_file(path):
     name = re.split(r"[/\\]", path)[-1]
     scratch = re.match(r"/dev/|/tmp/|/private/tmp/|/var/folders/|[A-Z]:\\Users\\[^\\]+\\AppData\\Local\\Temp", path)
     return bool(re.search(r"[A-Za-z]", name)) and not scratch and not re.search(r"[*?$<>{}()\s|;&=]", path)
@@ -122,7 +126,9 @@ def _deeds(block):
 
 
 def _shell_deeds(block):
-    for target in re.findall(r"(?<![0-9&<>=-])>{1,2}\s*([\w./~@+-]+)", _HEREDOC.sub(lambda m: m.group().split("\n")[0], shell_text(block))):
+    # Of a here-document only the line that opens it is the shell's.
+    line = _HEREDOC.sub(lambda document: document.group().split("\n")[0], shell_text(block))
+    for target in re.findall(r"(?<![0-9&<>=-])>{1,2}\s*([\w./~@+-]+)", line):
         if "/" in target or "." in target:
             yield target, "changed"
     for command in commands_of(block):
@@ -130,8 +136,10 @@ def _shell_deeds(block):
         parts = parts[1:] if parts[:2] in (["git", "rm"], ["git", "mv"]) else parts
         program, files = parts[0], [p for p in parts[1:] if not p.startswith("-")]
         whole_folders = any(p.startswith("-") and "r" in p for p in parts[1:])
-        if program in ("tee", "touch") or (program == "rm" and not whole_folders) or (program == "mv" and len(files) == 2):
+        if program in ("tee", "touch") or (program == "rm" and not whole_folders):
             yield from ((file, "changed") for file in files)
+        elif program in ("mv", "cp") and len(files) == 2 and not whole_folders and "." in files[0].rsplit("/", 1)[-1]:
+            yield from ((file, "changed") for file in files[program == "cp" :])
         elif program == "sed" and any(p.startswith("-i") for p in parts[1:]) and files:
             yield files[-1], "changed"
         elif program in ("cat", "head", "tail", "nl", "less") and files and "<<" not in command:
@@ -152,7 +160,8 @@ def _one_path_each(done):
 
 
 def _same_file(longer, shorter):
-    return longer == shorter or ("/" in shorter and longer.replace("\\", "/").endswith("/" + shorter.replace("\\", "/").lstrip("/")))
+    longer, shorter = longer.replace("\\", "/"), shorter.replace("\\", "/")
+    return longer == shorter or ("/" in shorter and longer.endswith("/" + shorter.lstrip("/")))
 
 
 # --- questions ---
@@ -220,7 +229,8 @@ def open_todos(blocks):
             if found:
                 single[found.group(1)] = [block.args.get("subject", ""), "pending"]
         elif name == "taskupdate" and str(block.args.get("taskId")) in single:
-            single[str(block.args["taskId"])][1] = block.args.get("status", single[str(block.args["taskId"])][1])
+            task = single[str(block.args["taskId"])]
+            task[1] = block.args.get("status", task[1])
     done = ("completed", "done", "deleted", "cancelled")
     return [text for text, state in [*listed, *single.values()] if text and state not in done]
 
@@ -231,17 +241,20 @@ def _items(items):
             items = json.loads(items)
         except ValueError:
             return []
-    return [(i.get("content") or i.get("step") or i.get("title") or "", i.get("status", "")) for i in items if isinstance(i, dict)]
+    found = [item for item in items if isinstance(item, dict)]
+    return [(i.get("content") or i.get("step") or i.get("title") or "", i.get("status", "")) for i in found]
 
 
 # --- failures ---
 
-_SPEAKS_OF_FAILURE = re.compile(r"fail|error|block|unable|cannot|can't|could not|couldn't|denied|失敗|エラー|失败|错误|실패|오류", re.I)
+_SPEAKS_OF_FAILURE = re.compile(
+    r"fail|error|block|unable|cannot|can't|could not|couldn't|denied|失敗|エラー|失败|错误|실패|오류", re.I
+)
 
 
 def failures(blocks, turn_ends):
     """Failed calls, each with whether something overcame it: (call number, overcome). A later call of the same aim
-    succeeded, or its turn came to an end that says nothing of a failure. `turn_ends`: [(end of turn, closing reply)]."""
+    succeeded, or its turn ended in words that say nothing of a failure. `turn_ends`: [(end of turn, closing reply)]."""
     pairs = results_by_id(blocks)
     succeeded, out = set(), []
     for number in sorted(pairs, reverse=True):

@@ -5,12 +5,13 @@ import re
 import deeds
 from facts import past_end
 from view import is_summary
-from words import content_words, sentences, tokens, words
+from words import sentences, tokens, words
 
 # Sentences by which a person sets a rule; other languages by their commonest forms.
 _RULE = re.compile(
     r"\b(?:must|never|always|only|don'?t|do not|should|shouldn'?t|required?|unless|make sure|instead of|avoid|prefer|"
-    r"nur|nie|immer|muss|nicht|doit|jamais|toujours|siempre|nunca|debe)\b|必须|不要|不能|只|应该|务必|禁止|してください|しないで|べき|必ず|禁止|ください|해야|하지 ?마|반드시|금지|말고",
+    r"nur|nie|immer|muss|nicht|doit|jamais|toujours|siempre|nunca|debe)\b|必须|不要|不能|只|应该|务必|禁止|ください|しないで|べき|必ず|"
+    r"해야|하지 ?마|반드시|금지|말고",
     re.I,
 )
 TURNS = 3
@@ -24,10 +25,12 @@ class Exam:
         self.window, self.now = window, now
         self.blocks = session.blocks
         self.history = session.blocks[:now]
-        self.past_end = past_end(session.blocks, now, window // 10 if recent_tokens is None else recent_tokens)
+        recent_tokens = window // 10 if recent_tokens is None else recent_tokens
+        self.past_end = past_end(session.blocks, now, recent_tokens)
         past = session.blocks[: self.past_end]
         book = session.facts
-        self.facts = [(fact, book.beside(fact, self.past_end)) for fact in sorted(book.used_later(self.past_end, now))]
+        used = sorted(book.used_later(self.past_end, now))
+        self.facts = [(fact, book.beside(fact, self.past_end)) for fact in used]
         self.answers = [(q, a) for q, a, at in deeds.answers_given(self.history) if at < self.past_end]
         self.closings = closing_sentences(self.history)
         self.rules = rules(past)
@@ -35,7 +38,7 @@ class Exam:
         self.todos = deeds.open_todos(self.history)
         self.files = deeds.files_touched(past)
         self.failures = deeds.failures(self.history, turn_ends(self.history))
-        self.summaries = [b.text for b in past if b.role == "user" and b.kind == "text" and session.is_model_summary(b)]
+        self.summaries = [b.text for b in past if session.is_model_summary(b)]
         self.first = first_message(self.history)
         self.newest = newest_message(self.history)
         self.exchange = newest_exchange(self.history)
@@ -110,7 +113,8 @@ def rules(blocks):
     found = []
     for block in person_messages(blocks):
         if len(words(block.said)) <= 250:
-            found.extend(s for s in sentences(block.said, words_min=3) if _RULE.search(s) and not s.endswith(("?", "？")))
+            said = sentences(block.said, words_min=3)
+            found.extend(s for s in said if _RULE.search(s) and not s.endswith(("?", "？")))
     return list(dict.fromkeys(found))
 
 
@@ -161,5 +165,3 @@ def is_short(text, window):
     """Whether a message is one that every compaction can keep verbatim."""
     return tokens(text) < window // 2
 
-
-__all__ = ["Exam", "content_words", "summary_statements", "closing_sentences", "is_short"]

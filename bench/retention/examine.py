@@ -1,4 +1,5 @@
-"""Examines one transcript: its compactions in chains, beside baselines; its recorded model summaries; its needs list."""
+"""Examines one transcript: its compactions as they follow each other, beside baselines; the points where a model
+summarised it; the needs of whoever takes over."""
 
 import json
 import tempfile
@@ -7,7 +8,7 @@ from pathlib import Path
 import corpus
 import measures
 from baselines import baseline_views
-from exam import Exam, closing_sentences, summary_statements
+from exam import Exam, summary_statements
 from program import ProgramError
 from session import Session, session_at, sessions
 from view import View
@@ -16,7 +17,9 @@ from words import squeeze, tokens
 OURS = "epitome"
 MODEL = "recorded model"
 # Measures that also make sense where a model wrote the summary and nothing else is in view.
-BESIDE_MODEL = ("recall", "linked", "rules", "todos", "answers", "closing", "closing~", "ends", "files", "files!", "noise!")
+BESIDE_MODEL = tuple(
+    "recall linked rules todos answers closing closing~ ends files files! noise!".split()
+)
 # Recorded points are compacted in a window no history of the corpus fills, so that only the target counts.
 POINT_WINDOW = 1_000_000
 
@@ -106,7 +109,8 @@ class Examination:
         size, said = tokens(summary.text), summary_statements(summary.text)
         ours = self._ours_at(point, size)
         if ours.tokens > 1.25 * size:
-            self.problems.append(f"{self.name} {place}: ours takes {ours.tokens} where the model took {size}; left out")
+            told = f"ours takes {ours.tokens} tokens where the model took {size}; left out"
+            self.problems.append(f"{self.name} {place}: {told}")
             return
         views = {MODEL: View.of_text(summary.text), OURS: ours}
         views[f"{OURS}, twice the size"] = self._ours_at(point, 2 * size)
@@ -120,7 +124,7 @@ class Examination:
             self.rows.append(row("recorded", self.name, 0, number, place, method, scores, view.tokens))
 
     def _ours_at(self, point, size):
-        """Ours at a size by the evaluator's own count: what the program counts differs, so the target is set twice."""
+        """Ours at a size by the evaluator's own count; the program's differs, so the target is set twice."""
         view = self.program.compact(point, POINT_WINDOW, size)
         ratio = view.tokens / size
         if 0.93 <= ratio <= 1.07:
@@ -152,7 +156,8 @@ class Examination:
             scores["needs"].count(hit, f"[{need['kind']}] {need['need']}")
             if not need["recent"]:
                 scores["needs, not recent"].count(hit, f"[{need['kind']}] {need['need']}")
-        self.rows.append(row("needs", self.name, window, 1, f"record {needs['point']['line']}", method, scores, view.tokens))
+        place = f"record {needs['point']['line']}"
+        self.rows.append(row("needs", self.name, window, 1, place, method, scores, view.tokens))
 
 
 def _needs(folder):
@@ -172,5 +177,3 @@ def control(results):
             near.count(measures.is_paraphrased(sentence, view), sentence)
     return literal, near
 
-
-__all__ = ["Examination", "control", "closing_sentences", "OURS", "MODEL"]

@@ -13,13 +13,16 @@ _EXTENSION = (
 _TOKEN = re.compile(
     r"(?P<url>\bhttps?://[^\s\"'<>`)\]}|\\]+)"
     r"|(?P<uuid>\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b)"
-    rf"|(?P<path>(?<![\w/.])(?:~|\.{{1,2}}|[A-Za-z]:)?(?:[/\\]?[\w.@+-]+[/\\])+[\w.@+-]*\w|(?<![\w/.\\])[\w-][\w.-]*\.{_EXTENSION}\b)"
+    r"|(?P<path>(?<![\w/.])(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\]?[\w.@+-]+[/\\])+[\w.@+-]*\w"
+    rf"|(?<![\w/.\\])[\w-][\w.-]*\.{_EXTENSION}\b)"
     r"|(?P<version>\bv?\d+\.\d+\.\d+(?:-[\w.]+)?\b)"
     r"|(?P<id>(?<![\w-])#\d{1,6}\b|\b(?=[0-9a-f]*\d)(?=[0-9]*[a-f])[0-9a-f]{7,40}\b)"
     r"|(?P<name>\b(?:[a-z][a-z0-9]*(?:_[a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+|"
     r"[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|\w+(?:::\w+)+)\b)"
 )
-_NUMBER = re.compile(r"\b([A-Za-z][\w-]{2,30})\"?[ \t]*[:=][ \t]*(\d+(?:\.\d+)*(?:[ \t]?(?:ms|s|%|MB|KB|GB|k)\b)?)(?![\w.])")
+_NUMBER = re.compile(
+    r"\b([A-Za-z][\w-]{2,30})\"?[ \t]*[:=][ \t]*(\d+(?:\.\d+)*(?:[ \t]?(?:ms|s|%|MB|KB|GB|k)\b)?)(?![\w.])"
+)
 _LINE_SUFFIX = re.compile(r"(?::\d+(?:[:-]\d+)?|#L\d+(?:-L?\d+)?)$")
 
 # Names that stand everywhere and tell nothing.
@@ -88,8 +91,8 @@ def _strings(value):
 
 
 _EVERYDAY = re.compile(
-    r"(?:cd|ls|cat|echo|head|tail|grep|rg|wc|sort|sed|awk|for|do|done|if|then|fi|while|sleep|pwd|mkdir|rm|find|tee|xargs|nl|tr|cut|"
-    r"git (?:status|log|diff|show|add|commit|branch))\b"
+    r"(?:cd|ls|cat|echo|head|tail|grep|rg|wc|sort|sed|awk|for|do|done|if|then|fi|while|sleep|pwd|mkdir|rm|find|tee|"
+    r"xargs|nl|tr|cut|git (?:status|log|diff|show|add|commit|branch))\b"
 )
 
 
@@ -199,7 +202,8 @@ def is_present(fact, view):
     if kind != "number":
         return next(view.lines_with(value), None) is not None
     key, number = value.split("=", 1)
-    return any(re.search(rf"(?<![\w.]){re.escape(number)}(?![\w.]*\d)", line[column : column + 60]) for line, column in view.lines_with(key))
+    form = re.compile(rf"(?<![\w.]){re.escape(number)}(?![\w.]*\d)")
+    return any(form.search(line[column : column + 60]) for line, column in view.lines_with(key))
 
 
 def is_linked(fact, sources, view):

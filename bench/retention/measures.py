@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import exam as exams
 from facts import facts_in, is_linked, is_present
 from deeds import answers_given, files_touched, purposes, shell_text
-from view import View
 from words import content_words, is_code, is_wordless, squeeze, tokens, words
 
 # Literal: this share of the words, in a span hardly longer than the sentence. Paraphrase: as published for the
@@ -112,9 +111,8 @@ def is_answered(question, answer, view):
     key = content_words(answer) or said
     need = 2 if len(said) >= 3 else max(2, QUESTION_SHARE * len(asked))
     places = index.close(key, 1.0 if len(key) <= 3 else PARAPHRASE_SHARE, max(8, int(len(said) * 1.3)))
-    return any(
-        index.count(asked, first - ANSWER_DISTANCE, last + ANSWER_DISTANCE) >= min(need, len(asked)) for first, last in places
-    )
+    beside = (index.count(asked, first - ANSWER_DISTANCE, last + ANSWER_DISTANCE) for first, last in places)
+    return any(count >= min(need, len(asked)) for count in beside)
 
 
 def summaries(exam, view):
@@ -127,7 +125,7 @@ def summaries(exam, view):
 
 
 def current(exam, view):
-    """The newest exchange and the newest and the first message of the person, verbatim where under half of the window."""
+    """The newest exchange and the newest and the first message of the person, verbatim, where under half the window."""
     score = Score()
     flat = " ".join(view.text.split())
     for name, text in (("newest message", exam.newest), ("first message", exam.first)):
@@ -142,10 +140,12 @@ def current(exam, view):
 
 # --- files ---
 
-_CHANGE = r"creat\w*|new|add(?:ed|s)?|wr(?:ote|itten|ite)|modif\w*|chang\w*|edit\w*|updat\w*|delet\w*|remov\w*|renam\w*|moved|rewr\w*|fix\w*|implement\w*|refactor\w*|extend\w*|作成|更新|修正|変更|削除|追加|新增|修改|删除|创建|생성|수정|삭제|추가"
-_READ = r"read|viewed|examined|inspected|looked at|読|阅读|查看|읽"
-_SAYS_CHANGE = re.compile(rf"\b(?:{_CHANGE})|(?:作成|更新|修正|変更|削除|追加|新增|修改|删除|创建|생성|수정|삭제|추가)", re.I)
-_SAYS_READ = re.compile(rf"\b(?:{_READ})\b", re.I)
+_SAYS_CHANGE = re.compile(
+    r"\b(?:creat\w*|new|add(?:ed|s)?|wr(?:ote|itten|ite)|modif\w*|chang\w*|edit\w*|updat\w*|delet\w*|remov\w*|renam\w*|"
+    r"moved|rewr\w*|fix\w*|implement\w*|refactor\w*|extend\w*)|作成|更新|修正|変更|削除|追加|新增|修改|删除|创建|생성|수정|삭제|추가",
+    re.I,
+)
+_SAYS_READ = re.compile(r"\b(?:read|viewed|examined|inspected|looked at)\b|読|阅读|查看|읽", re.I)
 # A line with a path and no more other words than these is an entry of a list.
 LIST_WORDS = 4
 _HEADING = re.compile(r"^\s*(?:#{1,4}\s|\*\*|<[\w-]+>|\d{1,2}\.\s)|:\s*\**$")
@@ -332,5 +332,3 @@ def measure(exam, view, only=None):
     """Every measure of a view, by name."""
     return {name: function(exam, view) for name, function, _, _ in MEASURES if only is None or name in only}
 
-
-__all__ = ["MEASURES", "Score", "View", "measure", "statements"]

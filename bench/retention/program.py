@@ -91,6 +91,10 @@ class Program:
         """The blocks of a file as the model would see it."""
         return blocks_of(json.loads(self._run("context", str(transcript))))
 
+    def inspect(self, transcript):
+        """What `inspect` says of a file."""
+        return json.loads(self._run("inspect", str(transcript), "--json"))
+
     def _run(self, *arguments):
         done = subprocess.run([self.binary, *arguments], capture_output=True)
         if done.returncode:

@@ -72,7 +72,8 @@ def nth_table(rows, methods=("epitome", "masking")):
                     step = [r for r in mine if low <= r["nth"] <= high]
                     cells.append(f"{cell(average(step, name))} ({len(step)})" if step else "–")
                 lines.append([f"{window // 1000}k", method, name, *cells])
-    return "## Chains: at the nth compaction\n\n" + table(["window", "method", "measure", *(s[2] for s in _STEPS)], lines) if lines else ""
+    head = ["window", "method", "measure", *(step[2] for step in _STEPS)]
+    return "## Chains: at the nth compaction\n\n" + table(head, lines) if lines else ""
 
 
 def recorded_table(rows):
@@ -90,7 +91,8 @@ def recorded_table(rows):
         lines.append([name, *(cell(average([r for r in rows if r["method"] == m], name)) for m in methods)])
     lines.append(["size", *(size_of([r for r in rows if r["method"] == m]) for m in methods)])
     points = len({(r["transcript"], r["place"]) for r in rows})
-    return f"## Beside recorded model summaries, same point and size ({points} points)\n\n" + table(["measure", *methods], lines)
+    head = f"## Beside recorded model summaries, same point and size ({points} points)\n\n"
+    return head + table(["measure", *methods], lines)
 
 
 def needs_table(rows):
@@ -102,7 +104,8 @@ def needs_table(rows):
         for name in ("needs", "needs, not recent"):
             mine = [[r for r in rows if r["window"] == window and r["method"] == m] for m in methods]
             lines.append([f"{window // 1000}k", name, *(cell(average(part, name)) for part in mine)])
-    return "## Needs of a successor (literal phrases: a rough guide)\n\n" + table(["window", "measure", *methods], lines)
+    head = "## Needs of a successor (literal phrases: a rough guide)\n\n"
+    return head + table(["window", "measure", *methods], lines)
 
 
 def needs_by_transcript(rows):
@@ -148,9 +151,15 @@ def misses(results, measure, limit, method="epitome"):
     """What was missed under a measure, where."""
     out = []
     for row in results["rows"]:
-        found = [m for name, lost in row["misses"].items() if name == measure or (measure == "statements" and name.startswith("statements")) for m in lost]
+        found = [miss for name in row["misses"] if _is_part(name, measure) for miss in row["misses"][name]]
         if row["method"] == method and found:
-            place = f"{row['window'] // 1000}k " if row["window"] else ""
-            out.append(f"{row['kind']} {place}{row['transcript']} {row['place']} (nth {row['nth']}): {len(found)} missed")
-            out.extend("    " + " ".join(str(m).split())[:300] for m in found[:limit])
+            window = f"{row['window'] // 1000}k " if row["window"] else ""
+            place = f"{row['kind']} {window}{row['transcript']} {row['place']} (nth {row['nth']})"
+            out.append(f"{place}: {len(found)} missed")
+            out.extend("    " + " ".join(str(miss).split())[:300] for miss in found[:limit])
     return "\n".join(out)
+
+
+def _is_part(name, measure):
+    """Whether a score belongs to a measure; statements are scored by section."""
+    return name == measure or (measure == "statements" and name.startswith("statements: "))

@@ -12,7 +12,7 @@ class Session:
         self.summary_texts = [" ".join(text.split())[:200] for text in summary_texts if text]
         self._facts = None
         for block in blocks:
-            if block.role == "user" and block.kind == "text" and self.is_model_summary(block):
+            if self.is_model_summary(block):
                 block.harness = True
 
     @property
@@ -23,6 +23,8 @@ class Session:
 
     def is_model_summary(self, block):
         """Whether a block holds a summary that a model wrote for the session's own tool."""
+        if block.role != "user" or block.kind != "text":
+            return False
         if is_summary(block.text) and "<epitome-summary" not in block.text[:200]:
             return True
         flat = " ".join(block.text[:2000].split())

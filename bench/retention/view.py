@@ -7,9 +7,10 @@ from words import WordIndex, squeeze, tokens, words
 
 # What harnesses put into user messages beside the person's words.
 _HARNESS_START = re.compile(
-    r"^\s*(?:\[[a-z]+(?:_[a-z]+)+[ \]]|\[system note\]|\[no user message|\[Request interrupted|\[image |\[result of call|"
-    r"\[file |\[date_change|\[plan_mode|\[note|Base directory for this skill|# AGENTS\.md|# CLAUDE\.md|Caveat: |"
-    r"Your task is to create a detailed summary|<EXTREMELY|Stop hook feedback|Called the \w+ tool with the following input|Continue if you have next steps, or stop|\(no content\))"
+    r"^\s*(?:\[[a-z]+(?:_[a-z]+)+[ \]]|\[system note\]|\[no user message|\[Request interrupted|\[image |"
+    r"\[result of call|\[file |\[note|Base directory for this skill|# AGENTS\.md|# CLAUDE\.md|Caveat: |"
+    r"Your task is to create a detailed summary|<EXTREMELY|Stop hook feedback|\(no content\)|"
+    r"Called the \w+ tool with the following input|Continue if you have next steps, or stop)"
 )
 _SUMMARY_START = re.compile(
     r"^\s*(?:<epitome-summary|This session is being continued from a previous|"
@@ -29,12 +30,13 @@ NOTE = "note"
 class Block:
     """One piece of a message: text, a call, or the result of one."""
 
-    __slots__ = ("role", "kind", "text", "name", "args", "id", "failed", "harness", "said", "message", "facts", "lines", "_tokens", "_words")
+    __slots__ = tuple("role kind text name args id failed message harness said facts lines _tokens _words".split())
 
     def __init__(self, role, kind, text, name=None, args=None, id=None, failed=False, message=0):
         self.role, self.kind, self.text, self.name = role, kind, text, name
         self.args, self.id, self.failed, self.message = args, id, failed, message
-        self.harness, self.facts, self.lines, self._tokens, self._words = False, None, None, None, None
+        self.harness = False
+        self.facts = self.lines = self._tokens = self._words = None
         self.said = person_words(text) if role == "user" and kind == "text" else ""
 
     @property
@@ -196,4 +198,5 @@ def _joined(text, outside, inside):
 
 
 def _summaries(blocks):
-    return "\n".join(b.text for b in blocks if b.name == NOTE or (b.role == "user" and b.kind == "text" and is_summary(b.text)))
+    texts = (b for b in blocks if b.role == "user" and b.kind == "text")
+    return "\n".join(b.text for b in texts if b.name == NOTE or is_summary(b.text))

@@ -81,7 +81,8 @@ def sentences(text, words_min=4):
 
 _CODE_START = re.compile(
     r"^(?:import |from \S+ import |export |const |let |var |func |fn |def |class |return\b|if \(|for \(|while \(|"
-    r"type \w+ |package |#include|use \w+::|pub |async |await |else\b|end$|try\b|catch\b|\}|\{|</?\w+[ >]|//|/\*|\* |@\w+|[+-]\s*\w+.*[;{}]$)"
+    r"type \w+ |package |#include|use \w+::|pub |async |await |else\b|end$|try\b|catch\b|\}|\{|</?\w+[ >]|//|/\*|\* |@\w+|"
+    r"[+-]\s*\w+.*[;{}]$)"
 )
 _CODE_END = re.compile(r"(?:[{};]|\(|=>|->|\)\s*,|\],?|\},?|/>|\\)$")
 _SYMBOLS = re.compile(r"[{}()\[\]<>=;:&$\"'\\/+%^_@]")
