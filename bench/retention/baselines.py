@@ -15,14 +15,20 @@ MASK_KEEPS = 10
 
 
 def tail(blocks, budget):
-    """The newest blocks that fit, whole."""
+    """The newest blocks that fit; of the one that does not, as much of its end as does."""
     out = []
     for block in reversed(blocks):
-        budget -= block.tokens
-        if budget < 0:
+        if block.tokens > budget:
+            out.append(_clipped(block, budget))
             break
+        budget -= block.tokens
         out.append(block)
     return out[::-1]
+
+
+def _clipped(block, budget):
+    keep = len(block.text) * budget // max(1, block.tokens)
+    return Block(block.role, block.kind, block.text[len(block.text) - keep :], block.name, None, block.id)
 
 
 def first_and_tail(blocks, budget):
@@ -34,12 +40,13 @@ def first_and_tail(blocks, budget):
 
 
 def masking(blocks, budget):
-    """Every message, old results cleared; the oldest dropped where that is still too much."""
+    """Every message, with old results cleared, and large ones but the newest; the oldest messages dropped where that is
+    still too much."""
     kept, out = 0, []
     for block in reversed(blocks):
         if block.kind == "result":
             kept += 1
-            if kept > MASK_KEEPS:
+            if kept > MASK_KEEPS or (kept > 1 and block.tokens > budget // MASK_KEEPS):
                 block = Block(block.role, "result", MASK, id=block.id, failed=block.failed)
         out.append(block)
     return tail(out[::-1], budget)

@@ -127,13 +127,20 @@ def message_ends(blocks):
     return list(dict.fromkeys(out))
 
 
+# What Claude Code wraps around every summary.
+_FRAME = re.compile(
+    r"The summary below covers|If you need specific details from before|Please continue the conversation from|"
+    r"Continue with the last task|Continue the conversation from|Resume directly"
+)
+
+
 def summary_statements(text):
     """The statements of a model-written summary, with the section each stands in."""
     out, section = [], "other"
     for line in text.split("\n"):
         section = section_of(line) or section
         for sentence in sentences(line):
-            if not is_summary(sentence):
+            if not is_summary(sentence) and not _FRAME.match(sentence):
                 out.append((section, sentence))
     return out
 
@@ -142,7 +149,8 @@ _SECTIONS = (
     ("request", r"primary request|request and intent|^goal|instructions|constraints"),
     ("files", r"files and code|relevant files|read-files|modified-files|file operations"),
     ("errors", r"errors? and fix"),
-    ("problem solving", r"problem solving|discoveries|key decisions|key technical|key insights"),
+    ("concepts", r"key technical|concepts"),
+    ("problem solving", r"problem solving|discoveries|key decisions|key insights"),
     ("user messages", r"all user messages|user messages"),
     ("done", r"^done|accomplished|^progress|completed"),
     ("pending", r"pending|remaining|in progress|blocked"),

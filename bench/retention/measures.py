@@ -287,15 +287,17 @@ def _failure_of(entry, exam):
 
 def noise(exam, view):
     """Tokens of the summary in lines that are code, wordless, or said before; each hit is noise."""
-    score, seen = Score(), set()
+    score, seen, fenced = Score(), set(), False
     for line in view.summary.split("\n"):
         bare = re.sub(r"^(?:m\d{4,}:?\s|[-*]\s)+", "", line.strip())
+        if bare.startswith(("```", "~~~")):
+            fenced = not fenced
         if not bare or bare.startswith(("<epitome-summary", "</epitome-summary", "#")):
             continue
         size, again = tokens(line), squeeze(bare) in seen
         seen.add(squeeze(bare))
         score.total += size
-        if again or is_wordless(bare) or is_code(bare):
+        if again or fenced or is_wordless(bare) or is_code(bare):
             score.hits += size
             score.misses.append(("twice: " if again else "") + bare)
     return score

@@ -73,7 +73,7 @@ def sentences(text, words_min=4):
         if is_code(line):
             continue
         for part in _SENTENCE_END.split(line):
-            part = part.strip().strip("*_|").strip()
+            part = part.replace("**", "").strip().strip("*_|").strip()
             if len(content_words(part)) >= words_min:
                 out.append(part)
     return out
