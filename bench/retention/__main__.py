@@ -19,9 +19,11 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import corpus  # noqa: E402
+import difference  # noqa: E402
 import labels  # noqa: E402
 import report  # noqa: E402
 from examine import Examination, control  # noqa: E402
+from measures import MEASURES  # noqa: E402
 from program import Program  # noqa: E402
 
 # A sample for a tuning loop: six tools, answers to question tools, three languages, recorded summaries, needs.
@@ -56,6 +58,7 @@ def options():
     parser.add_argument("--preset", default=None, help="a preset of the program, handed on")
     parser.add_argument("--json", metavar="FILE", help="write every score and every miss there")
     parser.add_argument("--from-json", metavar="FILE", help="show the results of an earlier run instead of measuring")
+    parser.add_argument("--against", metavar="FILE", help="an earlier run to compare ours with, measure by measure")
     parser.add_argument("--show", action="append", default=[], metavar="MEASURE", help="print what a measure misses")
     parser.add_argument("--limit", type=int, default=10, help="how many misses to print for each compaction")
     parser.add_argument("--method", default="epitome", help="whose misses to print")
@@ -100,6 +103,16 @@ def measure(arguments):
     }
 
 
+def whole_report(results):
+    """Every table of a run."""
+    rows = results["rows"]
+    parts = [report.chains_table(rows, w) for w in sorted({r["window"] for r in rows if r["kind"] == "chain"})]
+    parts.append(difference.beside_best(rows, {name: is_better for name, _, is_better, _ in MEASURES}))
+    parts += [report.recorded_table(rows), report.needs_table(rows), report.needs_by_transcript(rows)]
+    parts += [report.nth_table(rows), report.control_text(results), report.over_table(results["over"])]
+    return "\n\n".join(part for part in [*parts, report.problems_text(results)] if part)
+
+
 def main():
     arguments = options()
     begun = time.monotonic()
@@ -114,8 +127,11 @@ def main():
         Path(arguments.json).write_text(json.dumps(results, ensure_ascii=False, indent=1), encoding="utf-8")
     for name in arguments.show:
         print(f"# missed: {name}\n{report.misses(results, name, arguments.limit, arguments.method)}\n")
-    if not arguments.show:
-        print(report.whole(results))
+    if arguments.against:
+        before = json.loads(Path(arguments.against).read_text(encoding="utf-8"))
+        print(difference.beside_run(results["rows"], before["rows"]))
+    elif not arguments.show:
+        print(whole_report(results))
     print(f"{time.monotonic() - begun:.0f} s", file=sys.stderr)
 
 

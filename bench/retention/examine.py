@@ -10,11 +10,11 @@ import measures
 from baselines import baseline_views
 from exam import Exam, summary_statements
 from program import ProgramError
+from report import OURS
 from session import Session, session_at, sessions
 from view import View
 from words import squeeze, tokens
 
-OURS = "epitome"
 MODEL = "recorded model"
 # Measures that also make sense where a model wrote the summary and nothing else is in view.
 BESIDE_MODEL = tuple(
@@ -119,8 +119,7 @@ class Examination:
         views["(whole history)"] = View(session.blocks[:now])
         for method, view in views.items():
             scores = measures.measure(exam, view, BESIDE_MODEL)
-            for section, score in measures.statements(said, view).items():
-                scores[f"statements: {section}"] = score
+            scores.update(measures.statements(said, view))
             self.rows.append(row("recorded", self.name, 0, number, place, method, scores, view.tokens))
 
     def _ours_at(self, point, size):

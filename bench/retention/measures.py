@@ -304,10 +304,14 @@ def noise(exam, view):
 
 
 def statements(said, view):
-    """The statements of a model's summary that a view carries, by section."""
-    out = {}
+    """The statements of a model's summary that a view carries: all of them, and by section."""
+    out = {"statements": Score()}
     for section, sentence in said:
-        out.setdefault(section, Score()).count(is_literal(sentence, view) or is_paraphrased(sentence, view), sentence)
+        hit = is_literal(sentence, view) or is_paraphrased(sentence, view)
+        out["statements"].count(hit, f"[{section}] {sentence}")
+        part = out.setdefault(f"statements: {section}", Score())
+        part.total += 1
+        part.hits += hit
     return out
 
 

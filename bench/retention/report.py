@@ -2,6 +2,7 @@
 
 from measures import MEASURES
 
+OURS = "epitome"
 _ORDER = [name for name, _, _, _ in MEASURES]
 _STEPS = ((1, 1, "1st"), (2, 2, "2nd"), (3, 4, "3–4"), (5, 8, "5–8"), (9, 10**6, "9+"))
 
@@ -36,8 +37,19 @@ def methods_of(rows):
     return list(dict.fromkeys(row["method"] for row in rows))
 
 
+def names_of(rows):
+    """The measures under which something was asked, in their order, then those of other tables."""
+    others = sorted({name for row in rows for name in row["scores"]} - set(_ORDER))
+    return [name for name in [*_ORDER, *others] if average(rows, name)]
+
+
 def size_of(rows):
     return f"{sum(row['size'] for row in rows) / max(1, len(rows)):,.0f}"
+
+
+def density(rows):
+    """Facts that were used later, for each thousand tokens of the contexts that keep them."""
+    return f"{1000 * sum(r['scores']['recall'][0] for r in rows) / max(1, sum(r['size'] for r in rows)):.2f}"
 
 
 def chains_table(rows, window):
@@ -46,19 +58,19 @@ def chains_table(rows, window):
         return ""
     methods = methods_of(rows)
     ours = [r for r in rows if r["method"] == methods[0]]
-    names = [n for n in _ORDER if average(ours, n)]
     lines = []
-    for name in names:
+    for name in names_of(ours):
         cells = [cell(average([r for r in rows if r["method"] == m], name)) for m in methods]
         _, hits, total = average(ours, name)
         lines.append([name, *cells, f"{hits:,.0f} of {total:,.0f}"])
+    lines.append(["facts per 1,000 tokens", *(density([r for r in rows if r["method"] == m]) for m in methods), ""])
     lines.append(["size after", *(size_of([r for r in rows if r["method"] == m]) for m in methods), ""])
     sessions = len({r["transcript"] for r in ours})
     head = f"## {window // 1000}k window ({sessions} transcripts, {len(ours)} compactions)\n\n"
     return head + table(["measure", *methods, "ours, summed"], lines)
 
 
-def nth_table(rows, methods=("epitome", "masking")):
+def nth_table(rows, methods=(OURS, "masking")):
     lines = []
     chain = [r for r in rows if r["kind"] == "chain"]
     for window in sorted({r["window"] for r in chain}):
@@ -81,13 +93,8 @@ def recorded_table(rows):
     if not rows:
         return ""
     methods = methods_of(rows)
-    names = [n for n in _ORDER if any(average([r for r in rows if r["method"] == m], n) for m in methods)]
-    for row in rows:
-        parts = [v for k, v in row["scores"].items() if k.startswith("statements: ")]
-        row["scores"]["statements"] = [sum(p[0] for p in parts), sum(p[1] for p in parts)]
-    names += ["statements"] + sorted({k for r in rows for k in r["scores"] if k.startswith("statements: ")})
     lines = []
-    for name in names:
+    for name in names_of(rows):
         lines.append([name, *(cell(average([r for r in rows if r["method"] == m], name)) for m in methods)])
     lines.append(["size", *(size_of([r for r in rows if r["method"] == m]) for m in methods)])
     points = len({(r["transcript"], r["place"]) for r in rows})
@@ -109,7 +116,7 @@ def needs_table(rows):
 
 
 def needs_by_transcript(rows):
-    rows = [r for r in rows if r["kind"] == "needs" and r["method"] == "epitome"]
+    rows = [r for r in rows if r["kind"] == "needs" and r["method"] == OURS]
     windows = sorted({r["window"] for r in rows})
     lines = []
     for name in dict.fromkeys(r["transcript"] for r in rows):
@@ -130,36 +137,26 @@ def over_table(over):
     return "Calls over the window:\n\n" + "\n".join(lines)
 
 
-def whole(results):
-    """The report of a run."""
-    rows = results["rows"]
-    parts = [chains_table(rows, w) for w in sorted({r["window"] for r in rows if r["kind"] == "chain"})]
-    parts += [recorded_table(rows), needs_table(rows), needs_by_transcript(rows), nth_table(rows)]
-    if results["control"][1][1]:
-        literal, near = results["control"]
-        parts.append(
-            "Control: other sessions' closing sentences seem present in "
-            f"{literal[0] / literal[1]:.3f} (literal) and {near[0] / near[1]:.3f} (paraphrase) of {near[1]} cases."
-        )
-    parts.append(over_table(results["over"]))
-    if results["problems"]:
-        parts.append("Problems:\n\n" + "\n".join(f"- {p}" for p in results["problems"]))
-    return "\n\n".join(part for part in parts if part)
+def control_text(results):
+    (literal, total), (near, _) = results["control"]
+    if not total:
+        return ""
+    shares = f"{literal / total:.3f} (literal) and {near / total:.3f} (paraphrase)"
+    return f"Control: other sessions' closing sentences seem present in {shares} of {total} cases."
 
 
-def misses(results, measure, limit, method="epitome"):
+def problems_text(results):
+    return "Problems:\n\n" + "\n".join(f"- {p}" for p in results["problems"]) if results["problems"] else ""
+
+
+def misses(results, measure, limit, method=OURS):
     """What was missed under a measure, where."""
     out = []
     for row in results["rows"]:
-        found = [miss for name in row["misses"] if _is_part(name, measure) for miss in row["misses"][name]]
+        found = row["misses"].get(measure, ())
         if row["method"] == method and found:
             window = f"{row['window'] // 1000}k " if row["window"] else ""
             place = f"{row['kind']} {window}{row['transcript']} {row['place']} (nth {row['nth']})"
             out.append(f"{place}: {len(found)} missed")
             out.extend("    " + " ".join(str(miss).split())[:300] for miss in found[:limit])
     return "\n".join(out)
-
-
-def _is_part(name, measure):
-    """Whether a score belongs to a measure; statements are scored by section."""
-    return name == measure or (measure == "statements" and name.startswith("statements: "))
