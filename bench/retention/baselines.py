@@ -10,8 +10,9 @@ from view import NOTE, Block, View
 from words import content_words, plain_lines, tokens
 
 MASK = "[old tool result cleared]"
-# Results that masking leaves whole, counted from the newest.
-MASK_KEEPS = 10
+MASK_TOKENS = tokens(MASK)
+# Whole results get this part of the size under masking, even where older messages must go for them.
+RESULTS_SHARE = 3
 
 
 def tail(blocks, budget):
@@ -28,7 +29,7 @@ def tail(blocks, budget):
 
 def _clipped(block, budget):
     keep = len(block.text) * budget // max(1, block.tokens)
-    return Block(block.role, block.kind, block.text[len(block.text) - keep :], block.name, None, block.id)
+    return Block(block.role, block.kind, block.text[len(block.text) - keep :], block.name, {}, block.id)
 
 
 def first_and_tail(blocks, budget):
@@ -40,13 +41,15 @@ def first_and_tail(blocks, budget):
 
 
 def masking(blocks, budget):
-    """Every message, with old results cleared, and large ones but the newest; the oldest messages dropped where that is
-    still too much."""
-    kept, out = 0, []
+    """Every message, with tool results cleared but for the newest that still fit; the oldest messages dropped where the
+    rest alone is too much."""
+    cleared = sum(MASK_TOKENS if b.kind == "result" else b.tokens for b in blocks)
+    left, out = max(budget - cleared, budget // RESULTS_SHARE), []
     for block in reversed(blocks):
         if block.kind == "result":
-            kept += 1
-            if kept > MASK_KEEPS or (kept > 1 and block.tokens > budget // MASK_KEEPS):
+            left -= block.tokens - MASK_TOKENS
+            if left < 0:
+                left += block.tokens - MASK_TOKENS
                 block = Block(block.role, "result", MASK, id=block.id, failed=block.failed)
         out.append(block)
     return tail(out[::-1], budget)

@@ -59,7 +59,7 @@ def model_summaries(transcript):
     out, boundary = [], None
     lines = Path(transcript).read_bytes().split(b"\n")
     for number, raw in enumerate(lines, 1):
-        if b"compact" not in raw:
+        if b"ompact" not in raw:
             continue
         try:
             record = json.loads(raw)

@@ -171,7 +171,7 @@ def answers_given(blocks):
     """The person's answers to questions the agent asked with a tool, as (question, answer, block)."""
     pairs, out = results_by_id(blocks), []
     for number, block in enumerate(blocks):
-        if block.kind != "call" or not is_question(block):
+        if block.kind != "call" or not is_question(block) or not isinstance(block.args, dict):
             continue
         answer_at = pairs.get(number)
         if answer_at is None:

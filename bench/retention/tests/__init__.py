@@ -1,4 +1,7 @@
-"""Tests of the evaluator on small hand-made cases: `python3 -m unittest discover -s bench/retention -t bench/retention`."""
+"""Tests of the evaluator on small hand-made cases.
+
+    python3 -m unittest discover -s bench/retention/tests -t bench/retention
+"""
 
 import sys
 from pathlib import Path

@@ -7,7 +7,7 @@ from tests.talk import FILED, Talk, shuffled, summary
 
 class Extraction(unittest.TestCase):
     def test_each_class_by_its_form(self):
-        text = "See https://x.dev/a?b=1, src/cut.rs:12 and find_cut in commit 4f5510a (#123), serde 1.0.219, timeout: 30 s"
+        text = "See https://x.dev/a?b=1, src/cut.rs:12 and find_cut in 4f5510a (#123), serde 1.0.219, timeout: 30 s"
         self.assertEqual(
             facts_in(text),
             {

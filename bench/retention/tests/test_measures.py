@@ -22,15 +22,10 @@ def found(measure, talk, view):
 
 class Answers(unittest.TestCase):
     QUESTION = "Where should the catalog of segments live?"
-    TALK = (
-        Talk()
-        .user("Plan the catalog.")
-        .call(
-            "AskUserQuestion",
-            f'User has answered your questions: "{QUESTION}"="Standalone page". You can now continue with the user\'s answers in mind.',
-            questions=[{"question": QUESTION, "options": [{"label": "Standalone page"}, {"label": "Sidebar category"}]}],
-        )
-    )
+    OPTIONS = [{"label": "Standalone page"}, {"label": "Sidebar category"}]
+    RESULT = f'User has answered your questions: "{QUESTION}"="Standalone page". You can now continue.'
+    ASKED = [{"question": QUESTION, "options": OPTIONS}]
+    TALK = Talk().user("Plan the catalog.").call("AskUserQuestion", RESULT, questions=ASKED)
 
     def test_question_and_answer_are_read(self):
         self.assertEqual(exam(self.TALK).answers, [(self.QUESTION, "Standalone page")])
@@ -51,12 +46,11 @@ class Answers(unittest.TestCase):
         self.assertEqual(found(measures.answers, self.TALK, view), (0, 1))
 
     def test_free_text_and_answers_in_the_next_message(self):
-        talk = Talk().user("go").call("ask_user", "User responded: use the merge queue instead", question="How far should I simplify the design?")
-        talk.call("ask_clarification", "shown", question="Which language should the report use?").user("German please")
-        self.assertEqual(
-            exam(talk).answers,
-            [("How far should I simplify the design?", "use the merge queue instead"), ("Which language should the report use?", "German please")],
-        )
+        design, language = "How far should I simplify the design?", "Which language should the report use?"
+        talk = Talk().user("go").call("ask_user", "User responded: use the merge queue instead", question=design)
+        talk.call("ask_clarification", "shown", question=language).user("German please")
+        expected = [(design, "use the merge queue instead"), (language, "German please")]
+        self.assertEqual(exam(talk).answers, expected)
 
 
 class Closing(unittest.TestCase):
@@ -93,7 +87,8 @@ class Closing(unittest.TestCase):
 
 class Current(unittest.TestCase):
     def test_notes_of_the_harness_are_neither_newest_message_nor_exchange(self):
-        talk = Talk().user("Fix it.").call("Bash", "all 12 tests pass", command="cargo test").user("[hook_success PostToolUse:Bash]\nok")
+        talk = Talk().user("Fix it.").call("Bash", "all 12 tests pass", command="cargo test")
+        talk.user("[hook_success PostToolUse:Bash]\nok")
         asked = exam(talk)
         self.assertEqual(asked.newest, "Fix it.")
         self.assertEqual([b.kind for b in newest_exchange(talk.blocks)], ["call", "result"])
@@ -107,25 +102,29 @@ class Current(unittest.TestCase):
         self.assertEqual([b.said for b in talk.blocks if b.by_person], ["Now build it."])
 
     def test_tags_around_the_persons_words_are_taken_off(self):
-        talk = Talk().user("<current_datetime>2026</current_datetime>\n\nUse update instead.\n<system_reminder>x</system_reminder>")
+        before, after = "<current_datetime>2026</current_datetime>", "<system_reminder>x</system_reminder>"
+        talk = Talk().user(f"{before}\n\nUse update instead.\n{after}")
         self.assertEqual(exam(talk).newest, "Use update instead.")
 
 
 class Messages(unittest.TestCase):
     def test_ends_of_long_messages(self):
         paste = "This guide explains how the service is deployed in every region. " * 10
-        talk = Talk().user(paste + "\nPlease translate the guide into Korean. Keep the tables as they are.").agent("ok")
+        request = "Please translate the guide into Korean. Keep the tables as they are."
+        talk = Talk().user(f"{paste}\n{request}").agent("ok")
         self.assertEqual(exam(talk).ends, ["Please translate the guide into Korean.", "Keep the tables as they are."])
         self.assertEqual(found(measures.ends, talk, summary(paste)), (0, 2))
 
     def test_rules_are_the_persons_short_sentences(self):
-        talk = Talk().user("Never push to main. Thanks for the nice summary. Should we wait?").agent("You must always test this.")
+        talk = Talk().user("Never push to main. Thanks for the nice summary. Should we wait?")
+        talk.agent("You must always test this.")
         self.assertEqual(exam(talk).rules, ["Never push to main."])
 
     def test_open_todos_of_the_newest_list(self):
         item = lambda text, state: {"content": text, "status": state}  # noqa: E731
         talk = Talk().user("go").call("TodoWrite", "ok", todos=[item("write the parser tests", "pending")])
-        talk.call("TodoWrite", "ok", todos=[item("write the parser tests", "completed"), item("publish the crate", "in_progress")])
+        newest = [item("write the parser tests", "completed"), item("publish the crate", "in_progress")]
+        talk.call("TodoWrite", "ok", todos=newest)
         self.assertEqual(exam(talk).todos, ["publish the crate"])
 
 
@@ -141,10 +140,8 @@ class Files(unittest.TestCase):
     )
 
     def test_what_was_done(self):
-        self.assertEqual(
-            exam(self.TALK).files,
-            {"/repo/src/new.rs": "changed", "/repo/src/seen.rs": "read", "src/sed.rs": "changed", "notes.md": "changed"},
-        )
+        changed = dict.fromkeys(("/repo/src/new.rs", "src/sed.rs", "notes.md"), "changed")
+        self.assertEqual(exam(self.TALK).files, {**changed, "/repo/src/seen.rs": "read"})
 
     def test_a_changed_file_must_be_called_changed(self):
         called = lambda text: found(measures.files, self.TALK, summary(text))  # noqa: E731
@@ -173,10 +170,8 @@ class Noise(unittest.TestCase):
         clean = "The parser was fixed for empty lines.\nmodified src/a.rs"
         self.assertEqual(found(measures.noise, talk, summary(clean))[0], 0)
         noisy = clean + "\nm0012: import { cn } from './x';\ntrue ->\nThe parser was fixed for empty lines."
-        self.assertEqual(
-            measures.noise(exam(talk), summary(noisy)).misses,
-            ["import { cn } from './x';", "true ->", "twice: The parser was fixed for empty lines."],
-        )
+        expected = ["import { cn } from './x';", "true ->", "twice: The parser was fixed for empty lines."]
+        self.assertEqual(measures.noise(exam(talk), summary(noisy)).misses, expected)
 
 
 class ModelSummaries(unittest.TestCase):
@@ -187,19 +182,20 @@ class ModelSummaries(unittest.TestCase):
     )
 
     def test_statements_by_section(self):
-        self.assertEqual(
-            summary_statements(self.TEXT),
-            [("errors", "The build broke because the lock file was stale."), ("pending", "Publish the second crate after the review.")],
-        )
+        errors = ("errors", "The build broke because the lock file was stale.")
+        pending = ("pending", "Publish the second crate after the review.")
+        self.assertEqual(summary_statements(self.TEXT), [errors, pending])
         self.assertEqual([section_of("## Next Steps"), section_of("- next step is done")], ["next step", None])
 
     def test_lines_of_an_earlier_summary_that_survive(self):
         talk = Talk().user(self.TEXT).agent("ok").user("go on")
-        self.assertEqual(found(measures.summaries, talk, summary("Publish the second crate after the review.")), (1, 2))
+        kept = summary("Publish the second crate after the review.")
+        self.assertEqual(found(measures.summaries, talk, kept), (1, 2))
         self.assertEqual(exam(talk).first, "go on")
 
     def test_statements_carried(self):
-        carried = measures.statements(summary_statements(self.TEXT), summary("the lock file was stale, so the build broke"))
+        view = summary("the lock file was stale, so the build broke")
+        carried = measures.statements(summary_statements(self.TEXT), view)
         shares = {name: score.share for name, score in carried.items()}
         self.assertEqual(shares, {"statements": 0.5, "statements: errors": 1.0, "statements: pending": 0.0})
 
