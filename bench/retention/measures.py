@@ -287,20 +287,33 @@ def _failure_of(entry, exam):
 
 def noise(exam, view):
     """Tokens of the summary in lines that are code, wordless, or said before; each hit is noise."""
-    score, seen, fenced = Score(), set(), False
-    for line in view.summary.split("\n"):
+    score, seen = Score(), set()
+    lines = view.summary.split("\n")
+    fenced = fenced_lines(lines)
+    for number, line in enumerate(lines):
         bare = re.sub(r"^(?:m\d{4,}:?\s|[-*]\s)+", "", line.strip())
-        if bare.startswith(("```", "~~~")):
-            fenced = not fenced
         if not bare or bare.startswith(("<epitome-summary", "</epitome-summary", "#")):
             continue
         size, again = tokens(line), squeeze(bare) in seen
         seen.add(squeeze(bare))
         score.total += size
-        if again or fenced or is_wordless(bare) or is_code(bare):
+        if again or number in fenced or is_wordless(bare) or is_code(bare):
             score.hits += size
             score.misses.append(("twice: " if again else "") + bare)
     return score
+
+
+def fenced_lines(lines):
+    """The numbers of the lines inside code fences. A fence that a heading comes before its end is a quoted line."""
+    out, opened = set(), None
+    for number, line in enumerate(lines):
+        if line.startswith("## "):
+            opened = None
+        elif line.strip().startswith("```"):
+            if opened is not None:
+                out.update(range(opened, number + 1))
+            opened = number if opened is None else None
+    return out
 
 
 def statements(said, view):
