@@ -13,7 +13,7 @@ from program import ProgramError
 from report import OURS
 from session import Session, session_at, sessions
 from view import View
-from words import squeeze, tokens
+from words import tokens
 
 MODEL = "recorded model"
 # Measures that also make sense where a model wrote the summary and nothing else is in view.
@@ -81,7 +81,8 @@ class Examination:
         scores = measures.measure(exam, compaction.view)
         self.rows.append(row("chain", self.name, window, nth, place, OURS, scores, compaction.view.tokens))
         if nth == 1:
-            self.samples.append({"window": window, "text": compaction.view.text, "closings": exam.closings})
+            sample = {"project": project(self.name), "text": compaction.view.text, "closings": exam.closings}
+            self.samples.append(sample)
         if self.options.baselines:
             for name, view in baseline_views(session.blocks[:now], compaction.view.tokens).items():
                 scores = measures.measure(exam, view)
@@ -163,16 +164,20 @@ def _needs(folder):
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("*.json"))]
 
 
+def project(name):
+    """What a transcript is about, by its name: those of one project share sentences."""
+    stem = name.removesuffix("/session.jsonl").rsplit("/", 1)[-1]
+    return stem.split("-")[0]
+
+
 def control(results):
-    """How often other sessions' closing sentences seem to be in a view: what paraphrase finds by chance."""
+    """How often closing sentences of another project seem to be in a view: what matching finds by chance."""
     samples = [sample for result in results for sample in result["samples"]]
     literal, near = measures.Score(), measures.Score()
-    for one, other in zip(samples, samples[1:] + samples[:1]):
-        view = View.of_text(one["text"])
-        if one is other or squeeze(one["text"])[:200] == squeeze(other["text"])[:200]:
-            continue
-        for sentence in other["closings"]:
+    for number, one in enumerate(samples):
+        others = (s for s in samples[number:] + samples[:number] if s["project"] != one["project"] and s["closings"])
+        other, view = next(others, None), View.of_text(one["text"])
+        for sentence in other["closings"] if other else ():
             literal.count(measures.is_literal(sentence, view), sentence)
             near.count(measures.is_paraphrased(sentence, view), sentence)
     return literal, near
-
