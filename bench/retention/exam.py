@@ -130,7 +130,7 @@ def message_ends(blocks):
 # What Claude Code wraps around every summary.
 _FRAME = re.compile(
     r"The summary below covers|If you need specific details from before|Please continue the conversation from|"
-    r"Continue with the last task|Continue the conversation from|Resume directly"
+    r"Continue with the last task|Continue the conversation from|Resume directly|Pick up the last task as if"
 )
 
 

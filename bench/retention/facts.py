@@ -28,7 +28,7 @@ _LINE_SUFFIX = re.compile(r"(?::\d+(?:[:-]\d+)?|#L\d+(?:-L?\d+)?)$")
 # Names that stand everywhere and tell nothing.
 _COMMON = frozenset(
     "GitHub JavaScript TypeScript README.md file_path old_string new_string replace_all tool_use package.json "
-    "workdir_path toolu_ OpenAI macOS TODO and/or i.e/e.g. true/false".split()
+    "OpenAI macOS node_modules endsWith startsWith toString indexOf forEach".split()
 )
 VALUE_MIN = 4
 
@@ -59,7 +59,9 @@ def facts_in(text):
 
 def _is_path(value):
     bare = re.fullmatch(r"(?:index|main|mod|lib|package|README|CHANGELOG|setup|config|types|utils|test)\.\w+", value)
-    return not bare and not re.fullmatch(r"[\d./\\-]+", value) and any(c.isalpha() for c in value)
+    # "before/after": two words with a stroke between them.
+    words_only = re.fullmatch(r"[A-Za-z]+/[A-Za-z]+", value)
+    return not bare and not words_only and not re.fullmatch(r"[\d./\\-]+", value) and any(c.isalpha() for c in value)
 
 
 def facts_of(block):
