@@ -57,7 +57,7 @@ def options():
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting, handed on")
     parser.add_argument("--preset", default=None, help="a preset of the program, handed on")
     parser.add_argument("--json", metavar="FILE", help="write every score and every miss there")
-    parser.add_argument("--from-json", metavar="FILE", help="show the results of an earlier run instead of measuring")
+    parser.add_argument("--from-json", action="append", default=[], metavar="FILE", help="show an earlier run instead")
     parser.add_argument("--against", metavar="FILE", help="an earlier run to compare ours with, measure by measure")
     parser.add_argument("--show", action="append", default=[], metavar="MEASURE", help="print what a measure misses")
     parser.add_argument("--limit", type=int, default=10, help="how many misses to print for each compaction")
@@ -103,6 +103,17 @@ def measure(arguments):
     }
 
 
+def joined(runs):
+    """Runs over different windows or transcripts as one."""
+    over = {}
+    for run in runs:
+        for name, windows in run["over"].items():
+            over.setdefault(name, {}).update(windows)
+    control = [[sum(run["control"][i][j] for run in runs) for j in (0, 1)] for i in (0, 1)]
+    rows, problems = ([item for run in runs for item in run[key]] for key in ("rows", "problems"))
+    return {"rows": rows, "problems": problems, "over": over, "control": control}
+
+
 def whole_report(results):
     """Every table of a run."""
     rows = results["rows"]
@@ -120,7 +131,7 @@ def main():
         print(labels.check(Program(arguments.binary), HERE.parent / "labels", arguments.corpus))
         return
     if arguments.from_json:
-        results = json.loads(Path(arguments.from_json).read_text(encoding="utf-8"))
+        results = joined([json.loads(Path(file).read_text(encoding="utf-8")) for file in arguments.from_json])
     else:
         results = measure(arguments)
     if arguments.json:

@@ -106,7 +106,8 @@ def files_touched(blocks):
 def is_file(path):
     name = re.split(r"[/\\]", path)[-1]
     scratch = re.match(r"/dev/|/tmp/|/private/tmp/|/var/folders/|[A-Z]:\\Users\\[^\\]+\\AppData\\Local\\Temp", path)
-    return len(name) > 1 and bool(re.search(r"[A-Za-z]", name)) and not scratch and not re.search(r"[*?$<>{}()\s|;&=]", path)
+    named = len(name) > 1 and re.search(r"[A-Za-z]", name) and not re.search(r"[*?$<>{}()\s|;&=]", path)
+    return bool(named) and not scratch
 
 
 def _deeds(block):

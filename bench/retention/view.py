@@ -7,8 +7,8 @@ from words import WordIndex, squeeze, tokens, words
 
 # What harnesses put into user messages beside the person's words.
 _HARNESS_START = re.compile(
-    r"^\s*(?:\[[a-z]+(?:_[a-z]+)+[ \]]|\[system note\]|\[no user message|\[Request interrupted|\[image |"
-    r"\[result of call|\[file |\[note|<task-notification>|Base directory for this skill|# AGENTS\.md|# CLAUDE\.md|Caveat: |"
+    r"^\s*(?:\[[a-z]+(?:_[a-z]+)+[ \]]|\[system note\]|\[no user message|\[Request interrupted|\[image |\[file |"
+    r"\[result of call|\[note|<task-notification>|Base directory for this skill|# AGENTS\.md|# CLAUDE\.md|Caveat: |"
     r"Your task is to create a detailed summary|<EXTREMELY|Stop hook feedback|\(no content\)|"
     r"Called the \w+ tool with the following input|Continue if you have next steps, or stop)"
 )
