@@ -65,6 +65,10 @@ def beside_run(rows, before):
     places = sorted({(r["kind"], r["window"]) for r in mine} & {(r["kind"], r["window"]) for r in theirs})
     for kind, window in places:
         now, then = ([r for r in part if (r["kind"], r["window"]) == (kind, window)] for part in (mine, theirs))
+        # Points that are no work of the program's own are compared where both have them.
+        if kind != "chain":
+            both = {(r["transcript"], r["place"]) for r in now} & {(r["transcript"], r["place"]) for r in then}
+            now, then = ([r for r in part if (r["transcript"], r["place"]) in both] for part in (now, then))
         for name in names_of(now):
             change = paired(shares(now, name), shares(then, name))
             place = f"{kind} {window // 1000}k" if window else kind
