@@ -12,6 +12,7 @@ run:
 
 test: lint
 	$(CARGO) test --workspace
+	python3 -m unittest discover -q -s bench/retention/tests -t bench/retention
 	./tests/cases.py --check
 	./tests/deny.sh
 	./tests/pi/run.sh
@@ -34,13 +35,15 @@ packages:
 fmt:
 	$(CARGO) fmt
 
-# Tables of bench/: speed beside peers (those that are installed, see bench/README.md) and retention.
+# Tables of bench/: speed beside peers (those that are installed, see bench/README.md).
 bench:
 	$(CARGO) build --release -p epitome -p epitome-bench
 	./bench/run.sh
 
+# What a compaction keeps of real sessions, beside simple methods; `make retention ARGS="--quick"` takes a sample.
 retention:
-	$(CARGO) run --release -p epitome-bench --bin retention -- corpus
+	$(CARGO) build --release -p epitome
+	python3 bench/retention $(ARGS)
 
 # Every setting behind every door, changed and seen to change something, or refused; docs/reference/keys-and-doors.md.
 test-doors:

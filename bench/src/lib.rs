@@ -1,4 +1,4 @@
 //! Benchmarks.
 
-pub mod retention;
 pub mod speed;
+pub mod transcripts;

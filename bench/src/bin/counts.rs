@@ -7,7 +7,7 @@
 //! figures and by our count. The calibration is the one sessions use: one for each model, learned from the calls
 //! before, in the order of the files. Prints the table of `COUNTS.md`.
 
-use epitome_bench::retention::load::{files, unpacked};
+use epitome_bench::transcripts::{files, unpacked};
 use epitome_core::{EntryId, Policy, Tokens, ZeroMeasure, rebuilds};
 use epitome_engine::{Assembly, Lens, Timeline, WindowFacts};
 use epitome_tokens::{Calibration, Catalog, PromptGrowth};
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut table = Table::default();
     for path in files(&paths) {
         let bytes = Arc::new(unpacked(&path)?);
-        // A file nobody can read is the retention bench's to name.
+        // A file nobody can read is `make test`'s to name.
         let Ok(transcript) = epitome_wire::read(bytes.clone(), None, &ZeroMeasure) else { continue };
         for (number, conversation) in transcript.conversations.iter().enumerate() {
             let told = conversation.replies.iter().filter(|reply| reply.usage.is_some());

@@ -5,8 +5,8 @@
 //!
 //! `bench/tokens_beside_tiktoken.py` runs it beside PyPI tiktoken and compares each count.
 
-use epitome_bench::retention::load::files;
 use epitome_bench::speed::figures::cpu_ms;
+use epitome_bench::transcripts::files;
 use epitome_core::{Archive, Block, EntryId, Image, Measure, Message, ResultPart, Tokens};
 use epitome_tokens::{Counter, Encoding};
 use std::error::Error;

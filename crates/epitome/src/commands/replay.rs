@@ -168,7 +168,10 @@ impl ReplayRun<'_> {
 
     fn context(&self, number: usize, fixed: &FixedParts, call: &ReplayedCall<'_>) -> Result<Box<RawValue>> {
         let request = BodyRequest { number, fixed, to: self.args.to, max_tokens: None };
-        let written = request.written(self.file, &call.session.shown()?)?;
+        let mut written = request.written(self.file, &call.session.shown()?)?;
+        // Arguments of calls are copied as the transcript wrote them, line breaks included; a record here is one line.
+        // Inside a JSON string a line break is escaped, so every one that stands bare is white space.
+        written.bytes.retain(|byte| !matches!(byte, b'\n' | b'\r'));
         RawValue::from_string(String::from_utf8(written.bytes)?).context("the request body is not JSON")
     }
 

@@ -112,3 +112,16 @@ fn a_call_that_cannot_fit_says_what_takes_the_room() {
     assert!(records.iter().all(|record| record["outcome"] == "impossible"), "{records:?}");
     assert_eq!((&records[0]["fixed"], &records[0]["window"]), (&json!(8_000), &json!(8_000)));
 }
+
+#[test]
+fn a_call_is_one_line_however_the_transcript_was_laid_out() {
+    let body: Value = serde_json::from_str(&reading("gpt-5", 3)).expect("it is JSON");
+    let laid_out = serde_json::to_string_pretty(&body).expect("it is JSON");
+    let contexts = |transcript: &str| -> Vec<Value> {
+        let mut calls = Sandbox::with(transcript).calls(&["--contexts"]);
+        calls.iter_mut().map(|call| call["context"].take()).collect()
+    };
+    let expected = contexts(&body.to_string());
+    assert_eq!(expected.len(), 4);
+    assert_eq!(contexts(&laid_out), expected);
+}
