@@ -19,8 +19,8 @@ use std::time::Duration;
 /// than any plan has.
 const QUESTIONS_BESIDE_CALLS_MAX: usize = 64;
 
-/// Why a model that is set does not write: the breaker is open, or somebody wants nobody to be asked.
-const NOBODY_IS_ASKED: &str = "no model is asked any more";
+/// Why a model that is set does not write: the breaker is open, or it is a look at what would come of it.
+const NOBODY_IS_ASKED: &str = "no model is asked here";
 
 impl Driver {
     /// Puts the plan's questions to whoever can answer them until it is done. What happened so far and was not told

@@ -76,8 +76,8 @@ async fn a_window_smaller_than_anybody_knew_is_learned_and_kept_to() {
 
 #[tokio::test]
 async fn a_request_that_is_too_long_is_sent_again() {
-    let upstream =
-        upstream(Script { plan: "chat:3=overflow".parse().expect("a plan"), ..Script::default() }).await;
+    let plan = "chat:16=overflow".parse().expect("a plan");
+    let upstream = upstream(Script { plan, tool_rounds: 20, ..Script::default() }).await;
     let session = ask(&upstream, "what is here?").await.expect("it ends");
     let report = upstream.report();
     assert_eq!((report.overflows, report.violations.len(), session.has_turn_ended()), (1, 0, true));
@@ -156,6 +156,7 @@ async fn a_summariser_that_fails_is_stood_in_for() {
     let upstream =
         upstream(Script { plan: "summary:*=500".parse().expect("a plan"), ..Script::default() }).await;
     let mut session = ask(&upstream, "what is here?").await.expect("it ends");
+    ask_streaming(&mut session, &upstream).await.expect("it ends");
     session.compact().await.expect("it can be");
     assert_eq!(writers(&session), ["embedded"]);
 }
