@@ -164,7 +164,7 @@ fn a_compaction_that_a_session_took_back_is_said_to_be_undone() {
     let compacted = Mark::Compaction { compaction: compaction.into(), record: Record::default().into() };
     let mut file = native::wrap(Format::Native, 0, 1);
     file.push(b'\n');
-    for number in 0..8 {
+    for number in 0..8u32 {
         let parent = number.checked_sub(1).map(EntryId);
         file.extend(native::message_line(0, parent, &message(number)));
     }
