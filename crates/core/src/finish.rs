@@ -117,7 +117,8 @@ impl Plan<'_> {
             self.cut(Strategy::Drop, 0)?;
         }
         let line = self.line()?;
-        let tokens_after = self.kept.tokens + line.tokens;
+        let line_tokens = line.as_ref().map_or(Tokens::ZERO, |line| line.tokens);
+        let tokens_after = self.kept.tokens + line_tokens;
         let tokens_before = self.job.context.tokens();
         if tokens_after >= tokens_before && self.job.budget.fits(tokens_before) {
             let why = "compacting would not make the context smaller".into();
@@ -126,22 +127,26 @@ impl Plan<'_> {
         if !self.job.budget.fits(tokens_after) {
             return Ok(self.conclude(Outcome::Impossible(floor_of(&self.job, tokens_after))));
         }
+        let text = line.map(|line| line.text);
         let change = Change {
             dropped: self.superseded.clone(),
-            summary: Some(line.text.clone()),
-            summary_tokens: line.tokens,
-            loss: self.loss(&line.text)?,
+            summary: text.clone(),
+            summary_tokens: line_tokens,
+            loss: self.loss(text.as_deref().unwrap_or_default())?,
             ..self.change(Strategy::Drop)
         };
         let record = self.record(Outcome::Compacted(Box::new(change)), tokens_after);
-        let effect = Effect::Compact(Box::new(self.compaction(line.text)));
+        let effect = Effect::Compact(Box::new(self.compaction(text)));
         Ok(Conclusion { effect, record: Box::new(record) })
     }
 
     /// What cannot fit whatever is tried, known before anybody is asked: neither what this plan keeps nor
     /// what dropping keeps leaves room for the line that stands for the rest.
     pub(crate) fn floor(&self) -> Result<Option<Floor>, ArchiveError> {
-        let least = |plan: &Self| Ok::<_, ArchiveError>(plan.kept.tokens + plan.line()?.tokens);
+        let least = |plan: &Self| {
+            let line = plan.line()?.map_or(Tokens::ZERO, |line| line.tokens);
+            Ok::<_, ArchiveError>(plan.kept.tokens + line)
+        };
         let as_cut = least(self)?;
         if self.edits_first() || self.job.budget.fits(as_cut) {
             return Ok(None);
@@ -152,11 +157,19 @@ impl Plan<'_> {
         Ok((!self.job.budget.fits(least)).then(|| floor_of(&self.job, least)))
     }
 
-    /// The line that stands for messages that were dropped.
-    fn line(&self) -> Result<FramedSummary, ArchiveError> {
+    /// The line that stands for messages that were dropped; none where all of them stay, some of them shorter.
+    fn line(&self) -> Result<Option<FramedSummary>, ArchiveError> {
+        if !self.leaves_any() {
+            return Ok(None);
+        }
         let body =
             "The messages in between were dropped without a summary; each can be recalled by its pointer.";
-        Ok(self.frame(body, "nobody (dropped)", &self.folded()?))
+        Ok(Some(self.frame(body, "nobody (dropped)", &self.folded()?)))
+    }
+
+    /// Whether a message leaves view, so that something must stand for it.
+    pub(crate) fn leaves_any(&self) -> bool {
+        !self.superseded.is_empty() || !self.kept.folded.is_empty()
     }
 
     /// What of the dropped messages can still be seen or looked up.
@@ -167,7 +180,7 @@ impl Plan<'_> {
     }
 
     /// The compaction to append: it belongs to the prefix that ends in the last message covered.
-    pub(crate) fn compaction(&self, summary: Arc<str>) -> Compaction {
+    pub(crate) fn compaction(&self, summary: Option<Arc<str>>) -> Compaction {
         let tail = match self.anchor() {
             Some(anchor) => {
                 let kept = self.kept.tail.iter().copied().filter(|&id| id <= anchor).collect();
@@ -177,7 +190,7 @@ impl Plan<'_> {
         };
         Compaction {
             front: self.kept.front.clone(),
-            summary: Some(summary),
+            summary,
             tail,
             forms: self.kept.forms.clone(),
             uncut: self.kept.uncut.clone(),

@@ -54,7 +54,7 @@ pub struct Job<'a> {
 pub struct Available<'a> {
     /// The model that writes summaries; the embedded summariser where there is none.
     pub summarizer: Option<Summarizer<'a>>,
-    /// Why the session's own model is not it, where somebody can say.
+    /// Why it is not the model that was expected, where somebody can say: that is recorded.
     pub no_model: Option<&'a str>,
     /// Whether the session's provider compacts by itself.
     pub native: bool,
@@ -131,7 +131,7 @@ impl<'a> Available<'a> {
     pub fn none(prompts: &'a Prompts) -> Self {
         Self {
             summarizer: None,
-            no_model: Some("no model is asked any more"),
+            no_model: None,
             native: false,
             hooks: false,
             compactor: false,

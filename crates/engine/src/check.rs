@@ -4,7 +4,7 @@
 use crate::pre_passes::wants_pass;
 use crate::session::Session;
 use epitome_core::policy::{CheckRule, MeasureBy, TriggerMode};
-use epitome_core::{Mark, Role, Slot, Tokens, Trigger, UsageMark};
+use epitome_core::{EntryId, Log, Mark, Role, Slot, Tokens, Trigger, UsageMark, rebuilds};
 use epitome_tokens::{PromptGrowth, Usage};
 use serde::{Deserialize, Serialize};
 
@@ -270,17 +270,46 @@ impl Session {
     /// What the call whose reply was just taken up says of how its provider counts: what its prompt grew by since the
     /// call before, and all of it where none came before and what stands before the history is known.
     pub(crate) fn prompt_growth(&self, usage: Usage) -> Option<PromptGrowth> {
-        let counted = self.prompt_counted();
-        let before = self.timeline().usage().map(|usage| &usage.mark).filter(|mark| !mark.prompt.is_zero());
-        match before {
+        let before = self.timeline().usage().map(|usage| &usage.mark);
+        self.growth(before, Tokens(usage.prompt), self.prompt_counted())
+    }
+
+    fn growth(&self, before: Option<&UsageMark>, prompt: Tokens, counted: Tokens) -> Option<PromptGrowth> {
+        match before.filter(|mark| !mark.prompt.is_zero()) {
             Some(before) => {
                 let counted = counted.less(before.prompt_counted).0;
-                Some(PromptGrowth { before: before.prompt.0, prompt: usage.prompt, counted })
+                Some(PromptGrowth { before: before.prompt.0, prompt: prompt.0, counted })
             }
             None if self.budget().fixed.is_zero() => None,
-            None => Some(PromptGrowth { before: 0, prompt: usage.prompt, counted: counted.0 }),
+            None => Some(PromptGrowth { before: 0, prompt: prompt.0, counted: counted.0 }),
         }
     }
+
+    /// What all usage on the path says of how its provider counts, oldest first, as it was learned when it came: for a
+    /// session that goes on where nothing else remembers.
+    pub(crate) fn growths_on_path(&self) -> Vec<PromptGrowth> {
+        let log = self.log();
+        let model = self.assembly().model().id.as_str();
+        let (mut growths, mut before) = (Vec::new(), None);
+        for id in log.marks_on(&log.path_of(self.leaf())) {
+            if let Some(Mark::Usage(mark)) = log.mark_of(id) {
+                let is_ours = mark.model.is_empty() || &*mark.model == model;
+                before =
+                    Some(mark).filter(|mark| is_ours && **mark != UsageMark::default()).inspect(|mark| {
+                        growths.extend(self.growth(before, mark.prompt, mark.prompt_counted));
+                    });
+            } else if is_other_context(log, id) {
+                before = None;
+            }
+        }
+        growths
+    }
+}
+
+/// Whether a mark makes the context another one; an edit shows the same messages.
+fn is_other_context(log: &Log, id: EntryId) -> bool {
+    let is_edit = matches!(log.mark_of(id), Some(Mark::Edit { .. }));
+    !is_edit && log.get(id).is_some_and(rebuilds)
 }
 
 /// Whether a policy looks at this point at all.

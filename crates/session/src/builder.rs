@@ -4,11 +4,12 @@
 use crate::error::BuildError;
 use crate::live_session::LiveSession;
 use crate::saved::{self, DamageRule, SavedLog};
-use epitome_core::{Policy, Prompts, Tokens};
+use epitome_core::{Policy, Prompts, Tokens, is_window};
 use epitome_engine::{Assembly, Driver, Model, Ports, Session, SummaryModel, WindowFacts};
 use epitome_settings::{Sources, prompts, resolve};
 use epitome_tokens::Catalog;
-use epitome_wire::FixedParts;
+use epitome_wire::encode::{self, RequestParts};
+use epitome_wire::{FixedParts, Protocol};
 use std::sync::Arc;
 
 /// Makes a [`LiveSession`]. Only the model's name is needed: its window, its way of counting and its longest answer are
@@ -40,6 +41,18 @@ pub struct SessionBuilder {
 
 /// The key under which a table of settings names its preset.
 const PRESET: &str = "preset";
+
+/// Fields that bodies have by themselves, in one protocol or another, and what sets them.
+const RESERVED_FIELDS: [(&str, &str); 8] = [
+    ("model", "name it in `LiveSession::for_model`"),
+    ("messages", "use `say`, `answer` and `append`"),
+    ("input", "use `say`, `answer` and `append`"),
+    ("system", "use `SessionBuilder::system`"),
+    ("instructions", "use `SessionBuilder::system`"),
+    ("tools", "use `SessionBuilder::tool`"),
+    ("max_tokens", "use `SessionBuilder::output_max`"),
+    ("max_output_tokens", "use `SessionBuilder::output_max`"),
+];
 
 impl SessionBuilder {
     pub(crate) fn new(model: &str) -> Self {
@@ -74,7 +87,7 @@ impl SessionBuilder {
         self
     }
 
-    /// One more field of every request body, such as `stream`, with its value as JSON text.
+    /// One more field of every request body, such as `temperature`, with its value as JSON text.
     pub fn field(mut self, name: &str, json: &str) -> Self {
         self.fixed.rest.push((name.into(), json.into()));
         self
@@ -97,7 +110,8 @@ impl SessionBuilder {
         self.setting(PRESET, name)
     }
 
-    /// One setting by its name, such as `trigger.at` and `"70%"`.
+    /// One setting by its name, such as `trigger.at` and `"70%"`. A table is written key by key (`trigger.at`), or whole
+    /// as a `toml::Table`.
     pub fn setting(mut self, key: &str, value: impl Into<toml::Value>) -> Self {
         self.settings.insert(key.to_owned(), value.into());
         self
@@ -130,7 +144,8 @@ impl SessionBuilder {
     /// A session in which nothing was said yet.
     ///
     /// # Errors
-    /// Where a preset, setting or prompt is not there, nobody knows the window, or no runtime keeps time.
+    /// Where a preset, setting or prompt is not there, a tool or field is no JSON or a field is the session's own, nobody
+    /// knows the window, or no runtime keeps time.
     pub fn build(self) -> Result<LiveSession, BuildError> {
         let (assembly, driver, fixed) = self.parts()?;
         Ok(LiveSession::new(Session::empty(assembly), driver, fixed, SavedLog::default()))
@@ -160,7 +175,24 @@ impl SessionBuilder {
         Ok(LiveSession::new(session, driver, fixed, log))
     }
 
+    /// Whether requests can be written with what was handed in: an error now, and not at the first call.
+    fn check(&self) -> Result<(), BuildError> {
+        if let Some(window) = self.window.filter(|window| !is_window(*window)) {
+            return Err(BuildError::Window(window));
+        }
+        for (name, _) in &self.fixed.rest {
+            if let Some((_, instead)) = RESERVED_FIELDS.iter().find(|(reserved, _)| **name == **reserved) {
+                return Err(BuildError::ReservedField { name: name.to_string(), instead });
+            }
+        }
+        let parts = RequestParts { tools: &self.fixed.tools, ..RequestParts::default() };
+        // What is wrong with a tool or field is so in every protocol.
+        encode::body_with_rest(Protocol::OpenaiChat, &parts, &self.fixed.rest, &[])?;
+        Ok(())
+    }
+
     fn parts(self) -> Result<(Assembly, Driver, FixedParts), BuildError> {
+        self.check()?;
         let policy = match self.policy {
             None => {
                 let (overrides, model) = (self.settings, Some(self.model.clone()));

@@ -1,10 +1,11 @@
 //! How building a session and acting on it fail. What is expected is no error: a compaction that is not needed, or that
 //! came to nothing, is an outcome in its record.
 
-use epitome_engine::{EngineError, NoWindow};
+use epitome_core::{CallId, Floor, Tokens};
+use epitome_engine::{EngineError, NoWindow, Step};
 use epitome_settings::SettingsError;
 use epitome_wire::encode::EncodeError;
-use epitome_wire::overflow::OverflowClass;
+use epitome_wire::overflow::{ErrorPlace, OverflowClass};
 use epitome_wire::{Format, ReadError};
 use std::io;
 use std::sync::Arc;
@@ -22,6 +23,22 @@ pub enum BuildError {
     /// Nobody knows how large the model's window is.
     #[error(transparent)]
     NoWindow(#[from] NoWindow),
+    /// No model has such a window.
+    #[error(
+        "a window of {0} tokens is none; hand in the model's own, or leave `window` out to have it looked up"
+    )]
+    Window(Tokens),
+    /// A tool's definition, or the value of a field, that no request can hold.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// A field that requests have already.
+    #[error("`{name}` is written by the session; {instead}")]
+    ReservedField {
+        /// Its name.
+        name: String,
+        /// What to call in its place.
+        instead: &'static str,
+    },
     /// The summariser would be told nothing.
     #[error(
         "there is no prompt `{name}` for the summariser; hand in its text with `SessionBuilder::prompts`"
@@ -35,7 +52,18 @@ pub enum BuildError {
     NoRuntime,
     /// What was saved cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(ReadError),
+    /// There is nothing to load.
+    #[error("nothing is saved here yet; `build` begins a new session")]
+    NothingSaved,
+    /// Bytes that no session has saved.
+    #[error(
+        "these bytes are not what `save_to` wrote: {why}; hand in all that was saved, from its first line on"
+    )]
+    NoSession {
+        /// What was found instead.
+        why: String,
+    },
     /// What was read is not what a session saves.
     #[error(
         "this is a file with {conversations} conversations, written by {from}; a session goes on from what `save_to` wrote"
@@ -47,9 +75,7 @@ pub enum BuildError {
         conversations: usize,
     },
     /// A file that is not whole.
-    #[error(
-        "the file is not whole: {first} ({count} such problems); read what there is with `SessionBuilder::salvage`"
-    )]
+    #[error("the file is not whole: {first}{}; `SessionBuilder::salvage` reads what can be read", others(*count))]
     Damaged {
         /// What was met first.
         first: String,
@@ -59,6 +85,16 @@ pub enum BuildError {
     /// What was saved makes no session.
     #[error(transparent)]
     Engine(#[from] EngineError),
+}
+
+impl From<ReadError> for BuildError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Empty => Self::NothingSaved,
+            ReadError::NotThis { why, .. } => Self::NoSession { why },
+            other => Self::Read(other),
+        }
+    }
 }
 
 /// An act that failed. The session stays as it was, or as far as it got; it can be worked on.
@@ -71,9 +107,45 @@ pub enum SessionError {
     /// The context cannot be written as a request.
     #[error(transparent)]
     Encode(#[from] EncodeError),
+    /// Nobody waits for a reply.
+    #[error("there is nothing to send: {why}; say something first")]
+    NothingToSend {
+        /// What the newest thing said is.
+        why: &'static str,
+    },
+    /// What is always sent is larger than the window: no compaction makes this request fit.
+    #[error("the next request {floor}")]
+    NoRoom {
+        /// What takes the room.
+        floor: Floor,
+        /// What was appended and told all the same.
+        step: Box<Step>,
+    },
+    /// A result of a call that does not wait for one.
+    #[error("call `{call}` waits for no result; {}", still_open(open))]
+    NoSuchCall {
+        /// What the result says it answers.
+        call: CallId,
+        /// The calls that do wait.
+        open: Vec<CallId>,
+    },
+    /// Two results of one call.
+    #[error("call `{call}` is answered twice; nothing was taken up, hand in one result for each call")]
+    AnsweredTwice {
+        /// The call.
+        call: CallId,
+    },
+    /// Calls without a result.
+    #[error("{}; nothing was taken up, hand in the results of all calls at once", still_open(open))]
+    Unanswered {
+        /// These.
+        open: Vec<CallId>,
+    },
     /// The provider refused a request, and a smaller one would not help or was tried.
     #[error("the provider refused the request: {why}; it said: {said}")]
     Refused {
+        /// Where its error stood.
+        place: ErrorPlace,
         /// What its error means for the size of the request.
         class: OverflowClass,
         /// Why nothing more is done about it.
@@ -81,13 +153,21 @@ pub enum SessionError {
         /// Its own words, as they came.
         said: Arc<str>,
     },
-    /// A reply that broke off, or in which an error came.
+    /// An error in a reply's place, or in its midst.
     #[error(
         "the provider broke off its reply, and nothing of it was taken up; send the request again; it said: {said}"
     )]
     BrokenReply {
-        /// Its own words, as they came; empty where nothing did.
+        /// Its own words, as they came.
         said: Arc<str>,
+    },
+    /// A reply whose end did not come.
+    #[error(
+        "the reply ended before its end was told, and nothing of it was taken up; send the request again; as far as it came, it said: {said:?}"
+    )]
+    CutOff {
+        /// The model's words up to there.
+        said: String,
     },
     /// Work on a thread of the runtime had no end.
     #[error(
@@ -97,4 +177,49 @@ pub enum SessionError {
     /// What was to be saved could not be written.
     #[error("the session could not be saved; cut the file to its former length and save again")]
     Save(#[source] io::Error),
+}
+
+impl SessionError {
+    /// Whether the same request may well be answered when it is sent again, after a while: a rate limit, a provider's
+    /// own trouble, a reply that broke off. The session stands as it did before the call.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Refused { place, class, .. } => is_passing(*place, *class),
+            Self::BrokenReply { .. } | Self::CutOff { .. } => true,
+            Self::Engine(_)
+            | Self::Encode(_)
+            | Self::NothingToSend { .. }
+            | Self::NoRoom { .. }
+            | Self::NoSuchCall { .. }
+            | Self::AnsweredTwice { .. }
+            | Self::Unanswered { .. }
+            | Self::Lost
+            | Self::Save(_) => false,
+        }
+    }
+}
+
+/// Whether a refusal passes by itself.
+pub(crate) fn is_passing(place: ErrorPlace, class: OverflowClass) -> bool {
+    let is_trouble = match place {
+        ErrorPlace::Status(status) => matches!(status, 408 | 425 | 429 | 500..=599),
+        // A stream that had begun well was no bad request.
+        ErrorPlace::InStream => true,
+    };
+    class == OverflowClass::Throttle || (class == OverflowClass::Other && is_trouble)
+}
+
+fn others(count: usize) -> String {
+    if count > 1 { format!(" (the first of {count} problems)") } else { String::new() }
+}
+
+fn still_open(open: &[CallId]) -> String {
+    match open {
+        [] => "no call is open".to_owned(),
+        [only] => format!("`{only}` still waits for its result"),
+        several => {
+            let names: Vec<String> = several.iter().map(|id| format!("`{id}`")).collect();
+            format!("{} still wait for their results", names.join(", "))
+        }
+    }
 }

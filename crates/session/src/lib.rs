@@ -20,28 +20,33 @@
 //! # Ok(()) }
 //! ```
 //!
-//! `docs/guides/embed.md` has the whole of it, as one program: tools, overflows, streams, a model that summarises, saving
-//! and loading. What stands behind this is re-exported: [`core`], [`engine`], [`tokens`], [`wire`], [`settings`].
+//! `docs/guides/embed.md` has the whole of it, as one program: tools, errors, streams, a model that summarises, saving and
+//! loading, undo. What stands behind this is re-exported: [`core`], [`engine`], [`tokens`], [`wire`], [`settings`], and
+//! [`toml`] for settings that are tables.
 
 #![warn(missing_debug_implementations)]
 
 mod act;
+mod answers;
 mod builder;
 mod error;
 mod live_session;
 mod saved;
 mod summary_call;
+mod turn_stop;
 
 pub use builder::SessionBuilder;
 pub use error::{BuildError, SessionError};
 pub use live_session::LiveSession;
 pub use summary_call::{summary_body, summary_result};
+pub use turn_stop::TurnStop;
 
 pub use epitome_core as core;
 pub use epitome_engine as engine;
 pub use epitome_settings as settings;
 pub use epitome_tokens as tokens;
 pub use epitome_wire as wire;
+pub use toml;
 
 pub use epitome_core::{Author, Block, Call, EntryId, Message, Policy, Record, Role, Tokens, ToolResult};
 pub use epitome_engine::{BoxFuture, Event, Model, Ports, Step, TurnEnd};

@@ -2,17 +2,23 @@
 //! engine's; here requests are written, replies and refusals read, and the log is saved.
 
 use crate::act::{Act, ActResult, SessionWork};
+use crate::answers;
 use crate::builder::SessionBuilder;
-use crate::error::SessionError;
+use crate::error::{SessionError, is_passing};
 use crate::saved::SavedLog;
-use epitome_core::{Author, Block, Call, EntryId, Message, MessageView, Role, ToolResult, Trigger};
+use crate::turn_stop::{TurnStop, is_paused};
+use epitome_core::{
+    Author, Block, Call, EntryId, Floor, Message, MessageView, Outcome, Role, Tokens, ToolResult, Trigger,
+};
 use epitome_engine::{
     Background, CompactOptions, Driver, EngineError, LookPoint, RefusalFigures, Session, Step, TurnEnd,
 };
 use epitome_tokens::Usage;
 use epitome_wire::encode::RequestParts;
-use epitome_wire::overflow::{ErrorPlace, OverflowClass, OverflowVerdict, RequestFacts, classify, notice};
-use epitome_wire::protocol::{ModelReply, ReplyUsage};
+use epitome_wire::overflow::{
+    ErrorPlace, OverflowClass, OverflowFigures, OverflowVerdict, RequestFacts, classify, notice,
+};
+use epitome_wire::protocol::{ModelReply, ReplyUsage, StopReason};
 use epitome_wire::{FixedParts, Problem, Protocol, ReportedUsage, encode};
 use futures_util::lock::Mutex;
 use std::io;
@@ -30,12 +36,24 @@ pub struct LiveSession {
     fixed: FixedParts,
     saved: SavedLog,
     background: Arc<Mutex<Background>>,
+    /// What the provider said of the end of the newest reply.
+    stop: Option<StopReason>,
+    /// The longest answer this call asks for, where the provider had no room for the one that was asked for.
+    output_cap: Option<u64>,
 }
 
 /// Where Anthropic wants a limit on the answer and nobody has said one.
 const OUTPUT_TOKENS: u64 = 8_192;
+/// Asks for a stream, in every protocol.
+const STREAM: (&str, &str) = ("stream", "true");
+/// An answer with less room than this breaks off more often than not: then the prompt is to give way.
+const OUTPUT_TOKENS_MIN: u64 = 1_024;
+/// Left free beside it, since the provider's next count may differ by a few tokens.
+const OUTPUT_MARGIN: u64 = 64;
 /// Why no room is made for a request that was refused for something else.
 const NOT_ITS_SIZE: &str = "a smaller request would not help";
+/// The same where it may be answered later.
+const PASSING: &str = "a smaller request would not help; wait, and send the same one again";
 
 impl LiveSession {
     /// Begins to build a session with the model of this name, in any of its usual spellings.
@@ -44,7 +62,7 @@ impl LiveSession {
     }
 
     pub(crate) fn new(session: Session, driver: Driver, fixed: FixedParts, saved: SavedLog) -> Self {
-        Self { session, driver, fixed, saved, background: Arc::default() }
+        Self { session, driver, fixed, saved, background: Arc::default(), stop: None, output_cap: None }
     }
 
     /// Takes up what a person says, after what the policy wants done before input.
@@ -70,24 +88,46 @@ impl LiveSession {
     }
 
     /// Takes up the results of [`LiveSession::open_calls`], all at once and in any order; nothing where there are none.
+    ///
+    /// # Errors
+    /// Where a result is of no open call or comes twice, or a call has none. Nothing is taken up then, and the calls
+    /// stay open.
     pub fn answer(
         &mut self,
         results: impl IntoIterator<Item = ToolResult>,
     ) -> Result<Option<EntryId>, SessionError> {
-        let blocks: Vec<Block> = results.into_iter().map(Block::Result).collect();
+        let results: Vec<ToolResult> = results.into_iter().collect();
+        answers::check(&self.open_calls()?, &results)?;
+        let blocks = results.into_iter().map(Block::Result).collect();
         let message = Message { role: Role::Tool, author: Author::Tool, blocks };
         (!message.blocks.is_empty()).then(|| self.append(message)).transpose()
     }
 
     /// Takes up any message: one with pictures, a harness's reminder, a reply from elsewhere.
     pub fn append(&mut self, message: Message) -> Result<EntryId, SessionError> {
+        (self.stop, self.output_cap) = (None, None);
         Ok(self.session.append(message)?)
     }
 
     /// Everything that is to be done before a call: a compaction where one is due. Its record, if there was one, is in
     /// the step. Where nothing is due this costs the same however long the session is.
+    ///
+    /// # Errors
+    /// Where what is always sent is larger than the window, beside what the engine fails at. Nothing is compacted then, and
+    /// [`LiveSession::body`] still writes the request for whoever knows better.
     pub async fn prepare(&mut self) -> Result<Step, SessionError> {
-        self.prepare_at(LookPoint::Call).await
+        let step = self.prepare_at(LookPoint::Call).await?;
+        match floor_of(&step) {
+            // One that only leaves too little for the answer may yet be answered.
+            Some(floor) if self.is_over_window() => Err(SessionError::NoRoom { floor, step: Box::new(step) }),
+            Some(_) | None => Ok(step),
+        }
+    }
+
+    /// Whether the next request is larger than the window, with no room for an answer at all.
+    fn is_over_window(&self) -> bool {
+        let check = self.session.check();
+        check.tokens > check.window
     }
 
     async fn prepare_at(&mut self, point: LookPoint) -> Result<Step, SessionError> {
@@ -99,15 +139,52 @@ impl LiveSession {
 
     /// The body of the next request. Between compactions each body extends the one before, so that the provider's cache
     /// holds.
+    ///
+    /// # Errors
+    /// Where there is nothing to answer: nothing was said yet, or the turn is over.
     pub fn body(&self, protocol: Protocol) -> Result<Vec<u8>, SessionError> {
+        self.body_with(protocol, &[])
+    }
+
+    /// The same, asking for a stream with the usage at its end.
+    ///
+    /// # Errors
+    /// As [`LiveSession::body`].
+    pub fn stream_body(&self, protocol: Protocol) -> Result<Vec<u8>, SessionError> {
+        self.body_with(
+            protocol,
+            match protocol {
+                Protocol::Anthropic | Protocol::OpenaiResponses => &[STREAM],
+                Protocol::OpenaiChat => &[STREAM, ("stream_options", r#"{"include_usage":true}"#)],
+            },
+        )
+    }
+
+    /// A body with these fields beside the builder's, or in place of those of the same name.
+    fn body_with(&self, protocol: Protocol, fields: &[(&str, &str)]) -> Result<Vec<u8>, SessionError> {
+        if self.session.history().is_empty() {
+            return Err(SessionError::NothingToSend { why: "nothing was said yet" });
+        }
+        if self.has_turn_ended() {
+            return Err(SessionError::NothingToSend {
+                why: "the newest thing said is the model's last word",
+            });
+        }
         let FixedParts { system, tools, model, max_tokens, rest, .. } = &self.fixed;
         let required = match protocol {
             Protocol::Anthropic => Some(OUTPUT_TOKENS),
             Protocol::OpenaiChat | Protocol::OpenaiResponses => None,
         };
-        let parts =
-            RequestParts { system, tools, model: model.as_deref(), max_tokens: max_tokens.or(required) };
-        Ok(encode::body_with_rest(protocol, &parts, rest, &self.shown()?)?)
+        let max_tokens = self.output_cap.or(*max_tokens).or(required);
+        let parts = RequestParts { system, tools, model: model.as_deref(), max_tokens };
+        let is_replaced = |name: &str| fields.iter().any(|(field, _)| *field == name);
+        let own = rest.iter().filter(|(name, _)| !is_replaced(name)).cloned();
+        let added = fields.iter().map(|&(name, json)| (name.into(), json.into()));
+        let (rest, shown) = (own.chain(added).collect::<Vec<_>>(), self.shown()?);
+        Ok(match is_paused(self.stop.as_ref()) {
+            true => encode::paused_body_with_rest(protocol, &parts, &rest, &shown)?,
+            false => encode::body_with_rest(protocol, &parts, &rest, &shown)?,
+        })
     }
 
     /// What the model is to see of the history, for whoever writes requests by themselves.
@@ -120,34 +197,54 @@ impl LiveSession {
     /// room for a whole one.
     ///
     /// # Errors
-    /// Where it broke off, or an error came in its midst: [`LiveSession::recover`] says whether sending again may help.
+    /// Where it broke off, or an error came in its midst: nothing of it is taken up, and the request can be sent again. Of
+    /// an error, [`LiveSession::recover`] says whether that may help.
     pub fn take_reply(&mut self, reply: &ModelReply) -> Result<Step, SessionError> {
-        // Models do end a turn without a word; a reply that says neither a word nor why it stopped is none.
-        if reply.error.is_some() || (reply.stop.is_none() && reply.message.blocks.is_empty()) {
-            return Err(SessionError::BrokenReply { said: reply.error.clone().unwrap_or_default() });
+        if let Some(said) = &reply.error {
+            return Err(SessionError::BrokenReply { said: said.clone() });
+        }
+        if !reply.is_whole {
+            return Err(SessionError::CutOff { said: reply.message.said() });
         }
         if !self.learns_from(reply) {
             self.append(reply.message.clone())?;
+            self.stop.clone_from(&reply.stop);
             reply.usage.map_or(Ok(()), |taken| self.session.record_usage(usage_of(&taken)))?;
         }
         Ok(self.session.step(None))
     }
 
-    /// Whether a reply ended because the window was full, and room will be made for another: each time the window gets
-    /// smaller, so that this ends.
+    /// Whether a reply ended because the window was full, and room will be made for another. What is learned each time is
+    /// a smaller window or a larger count; a reply that teaches nothing new is taken up, so that this ends.
     fn learns_from(&mut self, reply: &ModelReply) -> bool {
         let known = self.request_facts();
-        let is_full = notice(reply, &known).is_some_and(|verdict| verdict.class == OverflowClass::SoftStop);
-        let window = self.session.budget().window;
-        if is_full && let Some(full_at) = known.estimate {
-            self.session.learn_window(full_at);
+        let verdict = notice(reply, &known).filter(|verdict| verdict.class == OverflowClass::SoftStop);
+        let Some(OverflowVerdict { numbers, .. }) = verdict else { return false };
+        let before = self.session.budget();
+        match (numbers.window, reply.usage) {
+            // The provider's own count of what filled it, and of the prompt that we counted as well.
+            (Some(full_at), Some(taken)) => {
+                let requested = Some(Tokens(taken.usage.prompt));
+                self.session.learn(RefusalFigures { limit: Some(full_at), requested });
+            }
+            (Some(_) | None, _) => {
+                known.estimate.into_iter().for_each(|full_at| self.session.learn_window(full_at));
+            }
         }
-        self.session.budget().window < window && self.session.check().is_due()
+        self.session.budget() != before && self.session.check().is_due()
     }
 
-    /// Whether the newest thing said ended a turn: a reply that calls nothing.
+    /// Whether the turn is over: the newest thing said is a reply that calls nothing, and that the provider has not
+    /// paused.
     pub fn has_turn_ended(&self) -> bool {
-        self.session.has_turn_ended()
+        self.session.has_turn_ended() && !is_paused(self.stop.as_ref())
+    }
+
+    /// Why the turn is over; none while it goes on. After loading, what the provider said of the reply's end is not known,
+    /// and a reply with words counts as the last one.
+    pub fn turn_stop(&self) -> Result<Option<TurnStop>, SessionError> {
+        let newest = self.newest()?.filter(|_| self.has_turn_ended());
+        Ok(newest.map(|message| TurnStop::of(&message, self.stop.as_ref())))
     }
 
     /// What was said last.
@@ -156,7 +253,8 @@ impl LiveSession {
     }
 
     /// Makes room after the provider refused a request, so that it can be sent once more. What the refusal says of the
-    /// window is learned.
+    /// window is learned. Where only the answer that was asked for is too long, this one call asks for a shorter one;
+    /// where that would be no answer, and where the prompt is too long, the context is compacted.
     ///
     /// # Errors
     /// Where the refusal is not about the request's size, or room was made for this call already: the provider's words
@@ -166,17 +264,35 @@ impl LiveSession {
         let verdict = classify(place, said, &known);
         let OverflowVerdict { class, numbers, .. } = verdict;
         let refused = |why: String| SessionError::Refused {
+            place,
             class,
             why,
             said: String::from_utf8_lossy(said).as_ref().into(),
         };
-        // Too long an answer was asked for: a shorter prompt makes room for it.
         if class != OverflowClass::OutputReserve && !verdict.needs_compaction(&known) {
-            return Err(refused(NOT_ITS_SIZE.into()));
+            return Err(refused(if is_passing(place, class) { PASSING } else { NOT_ITS_SIZE }.into()));
+        }
+        if class == OverflowClass::OutputReserve && self.asks_for_less(&numbers) {
+            return Ok(self.session.step(None));
         }
         self.session.learn(RefusalFigures { limit: numbers.limit(), requested: numbers.requested });
         let done = self.act(Act::Recover(numbers.gap())).await?;
         done.hindrance.map_or(Ok(done.step), |why| Err(refused(why)))
+    }
+
+    /// Whether this call can ask for a shorter answer; from here on it does. Done once for each call.
+    fn asks_for_less(&mut self, numbers: &OverflowFigures) -> bool {
+        let told = numbers.limit().zip(numbers.requested).zip(numbers.output);
+        let Some(((limit, prompt), asked)) = told.filter(|_| self.output_cap.is_none()) else { return false };
+        let room = limit.less(prompt).0.saturating_sub(OUTPUT_MARGIN);
+        if !(OUTPUT_TOKENS_MIN..asked.0).contains(&room) {
+            return false;
+        }
+        self.output_cap = Some(room);
+        // How the provider counts is learned from the reply's usage. Were it learned here, the next check would compact
+        // a request that fits as it is.
+        self.session.learn_window(limit);
+        true
     }
 
     /// A turn has ended: what the policy wants done then is done, before anybody waits for the next reply.
@@ -244,6 +360,20 @@ impl LiveSession {
         let (session, done) = work.run(act).await?;
         self.session = session;
         Ok(done?)
+    }
+}
+
+/// What does not fit, where a step found that nothing makes it fit.
+fn floor_of(step: &Step) -> Option<Floor> {
+    match &step.record.as_deref()?.outcome {
+        Outcome::Impossible(floor) => Some(floor.clone()),
+        Outcome::Compacted(_)
+        | Outcome::Pruned(_)
+        | Outcome::Applied { .. }
+        | Outcome::Noop { .. }
+        | Outcome::Recorded
+        | Outcome::Vetoed { .. }
+        | Outcome::Abandoned { .. } => None,
     }
 }
 

@@ -94,6 +94,9 @@ pub(crate) fn read(
     model: Option<&str>,
     damage: DamageRule,
 ) -> Result<(Session, SavedLog), BuildError> {
+    if bytes.is_empty() {
+        return Err(BuildError::NothingSaved);
+    }
     let source: Arc<dyn ByteSource> = Arc::new(bytes);
     let from = native::header(&*source)?.from;
     let pass = native::next_pass(source.clone())?.saturating_sub(1);
@@ -110,6 +113,7 @@ pub(crate) fn read(
     let archive = MemoryArchive::in_front_of(Arc::new(held.originals));
     let mut session = Session::new(held.log.into(), held.sizes.into(), archive.into(), assembly);
     session.move_to(leaf)?;
+    session.recall_calibration()?;
     let saved = match (damage, problems.first()) {
         (_, None) => SavedLog { entries, pass, leaf, fixed, problems },
         (DamageRule::Refuse, Some(first)) => {

@@ -1,14 +1,15 @@
 //! Sessions as an agent's loop has them: built, filled, compacted, cancelled, saved, damaged and loaded.
 
+use epitome_session::core::policy::Newest;
 use epitome_session::core::{CallResult, Failure, SummaryRequest, Trigger};
 use epitome_session::engine::Thresholds;
 use epitome_session::wire::{Format, native};
 use epitome_session::{
     Author, BoxFuture, BuildError, Call, ErrorPlace, LiveSession, Message, Model, Policy, Protocol, Role,
-    SessionBuilder, SessionError, Tokens, reply,
+    SessionBuilder, SessionError, Tokens, reply, summary_result, toml,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// A session in a window that a few dozen exchanges fill.
@@ -80,6 +81,8 @@ async fn presets_and_settings_are_those_of_their_names() {
     // Half of what the 8 tokens of the system prompt leave, and these.
     assert_eq!(at(small().setting("trigger.at", "50%")), Tokens(4_004));
     assert_ne!(at(small().preset("pi")), at(small()));
+    let newest = small().setting("keep.newest", toml::toml! { messages = 20 }).build().expect("it is built");
+    assert_eq!(newest.session().policy().keep.newest, Newest::Messages(20));
 }
 
 #[tokio::test]
@@ -153,13 +156,68 @@ async fn a_file_that_is_cut_off_is_refused_or_salvaged() {
 #[tokio::test]
 async fn other_files_are_no_sessions() {
     let told = |bytes: &[u8]| small().load(bytes.to_vec()).map(drop).expect_err("it is none").to_string();
-    assert!(told(b"{\"type\":\"user\"}\n").contains("its first line is no header of ours"));
+    assert_eq!(told(b""), "nothing is saved here yet; `build` begins a new session");
+    assert_eq!(
+        told(b"{\"type\":\"user\"}\n"),
+        "these bytes are not what `save_to` wrote: its first line is no header of ours; hand in all that was saved, from its first line on"
+    );
     let original = br#"{"messages":[{"role":"user","content":"hello"}]}"#;
     let header = native::wrap(Format::Body(Protocol::OpenaiChat), original.len() as u64, 1);
     assert_eq!(
         told(&[&header[..], original, b"\n"].concat()),
         "this is a file with 1 conversations, written by openai-chat; a session goes on from what `save_to` wrote"
     );
+}
+
+#[tokio::test]
+async fn two_sessions_in_one_file_are_told_apart() {
+    let mut file = Vec::new();
+    let mut begins = Vec::new();
+    for number in 0..2 {
+        let mut session = small().build().expect("it is built");
+        exchange(&mut session, number);
+        begins.push(file.len());
+        file.extend(saved(&mut session));
+    }
+    let error = small().load(file.clone()).map(drop).expect_err("which of them?").to_string();
+    assert_eq!(
+        error,
+        format!(
+            "the file is not whole: a second session begins at byte {}, and all from there was left out; cut the file in two there, and each part is a session; `SessionBuilder::salvage` reads what can be read",
+            begins[1]
+        )
+    );
+    let second = small().load(file.split_off(begins[1])).expect("it is whole");
+    assert!(said(&second)[0].1.starts_with("please never touch config1.toml"));
+    assert!(small().load(file).is_ok());
+}
+
+#[tokio::test]
+async fn how_the_provider_counts_is_known_after_loading() {
+    let mut session = small().build().expect("it is built");
+    for number in 0..9 {
+        session
+            .append(Message::text(
+                Role::User,
+                Author::Person,
+                format!("{number} {}", "It matters. ".repeat(60)),
+            ))
+            .expect("it is taken up");
+        let counted = session.session().check().tokens.0 * 13 / 10;
+        let answer = format!(
+            r#"{{"choices":[{{"message":{{"role":"assistant","content":"so"}},"finish_reason":"stop"}}],"usage":{{"prompt_tokens":{counted},"completion_tokens":9}}}}"#
+        );
+        session.take_reply(&reply(Protocol::OpenaiChat, answer.as_bytes())).expect("it is whole");
+    }
+    let loaded = small().load(saved(&mut session)).expect("it is whole");
+    assert!(
+        session.session().budget().scale.theirs(Tokens(1_000)) > Tokens(1_050),
+        "{:?}",
+        session.session().budget()
+    );
+    assert_eq!(loaded.session().budget(), session.session().budget());
+    assert_eq!(loaded.session().figure(), session.session().figure());
+    assert_eq!(loaded.session().check(), session.session().check());
 }
 
 /// A summariser that never answers, and says whether it is being waited for.
@@ -233,7 +291,7 @@ async fn a_reply_that_broke_off_is_not_taken_up() {
     let mut session = small().build().expect("it is built");
     session.say("well?").await.expect("it is taken up");
     let error = session.take_reply(&reply(Protocol::OpenaiChat, b"{}")).expect_err("nothing came");
-    assert!(matches!(error, SessionError::BrokenReply { .. }), "{error:?}");
+    assert!(matches!(error, SessionError::CutOff { .. }), "{error:?}");
     assert_eq!(session.session().history().len(), 1);
 }
 
@@ -317,4 +375,65 @@ async fn a_window_that_was_learned_is_known_after_loading() {
         Tokens(8_000),
         "what one model taught says nothing of another"
     );
+}
+
+/// A summariser that says little, and counts how often it was asked.
+#[derive(Default)]
+struct Terse {
+    asked: Arc<AtomicUsize>,
+}
+
+impl Model for Terse {
+    fn name(&self) -> &str {
+        "terse"
+    }
+
+    fn window(&self) -> Tokens {
+        Tokens(100_000)
+    }
+
+    fn output_max(&self) -> Tokens {
+        Tokens(4_000)
+    }
+
+    fn summarize(&self, _: SummaryRequest) -> BoxFuture<'_, CallResult> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let said = br###"{"content":[{"type":"text","text":"## Goal\nMend the build.\n\n## Progress\n- read all parts\n"}],"stop_reason":"end_turn","usage":{"input_tokens":500,"output_tokens":20}}"###;
+        Box::pin(async { summary_result(Protocol::Anthropic, 200, said) })
+    }
+}
+
+#[tokio::test]
+async fn rules_stay_in_view_where_a_model_writes_the_summary() {
+    let builder = LiveSession::for_model("gpt-5").window(16_000).output_max(500);
+    let mut session = builder.summarizer(Arc::new(Terse::default())).build().expect("it is built");
+    for number in 0..40 {
+        exchange(&mut session, number);
+    }
+    let record = session.compact().await.expect("room is made").record.expect("it was asked for");
+    assert_eq!(record.change().and_then(|change| change.summarizer.as_deref()), Some("terse"));
+    let shown: String = said(&session).into_iter().map(|(_, text)| text).collect();
+    let missing = (0..40).filter(|number| !shown.contains(&format!("never touch config{number}.toml")));
+    assert_eq!(missing.collect::<Vec<_>>(), [] as [usize; 0], "{:?}", record.notes);
+}
+
+#[tokio::test]
+async fn a_model_that_is_not_asked_any_more_is_named_in_the_record() {
+    let terse = Terse::default();
+    let asked = terse.asked.clone();
+    let builder = LiveSession::for_model("gpt-5").window(4_000).output_max(300);
+    let mut session = builder.summarizer(Arc::new(terse)).build().expect("it is built");
+    let mut unasked = 0;
+    for number in 0..40 {
+        let before = asked.load(Ordering::SeqCst);
+        session.say("It matters. ".repeat(500)).await.expect("it is taken up");
+        let record = session.prepare().await.expect("nothing fails").record;
+        exchange(&mut session, number);
+        let is_compacted = record.as_ref().is_some_and(|record| record.outcome.is_rebuilt());
+        if let Some(record) = record.filter(|_| is_compacted && asked.load(Ordering::SeqCst) == before) {
+            unasked += 1;
+            assert!(!record.fallbacks.is_empty(), "{record:?}");
+        }
+    }
+    assert!(unasked > 0, "the context fills up so fast that nobody is asked any more");
 }

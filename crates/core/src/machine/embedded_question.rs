@@ -171,7 +171,7 @@ impl<'a> EmbeddedQuestion<'a> {
         record.notes.extend(written.notes.into_iter().chain(self.note()));
         let odd = stands_in(&record).into_iter().chain(says_nothing(&record)).collect::<Vec<_>>();
         record.notes.extend(odd);
-        let compaction = crate::Compaction { native: written.native, ..plan.compaction(summary.text) };
+        let compaction = crate::Compaction { native: written.native, ..plan.compaction(Some(summary.text)) };
         Ok(Conclusion { effect: Effect::Compact(Box::new(compaction)), record: Box::new(record) })
     }
 

@@ -149,6 +149,9 @@ impl<'a> Plan<'a> {
             Strategy::Summarize | Strategy::Native if !self.moves_anything() => {
                 Some("every message in view is one that is kept")
             }
+            Strategy::Summarize | Strategy::Native if !self.leaves_any() => {
+                Some("no message leaves view, so that there is nothing to summarise")
+            }
             Strategy::Trim
             | Strategy::Prune
             | Strategy::Summarize
@@ -167,8 +170,9 @@ impl<'a> Plan<'a> {
         match self.job.available.summarizer {
             Some(_) => ModelQuestion::begin(self, strategy),
             None => {
-                if self.job.policy.summary.by == Writer::Session {
-                    let why = self.job.available.no_model.unwrap_or(NO_SESSION_MODEL);
+                let is_expected = self.job.policy.summary.by == Writer::Session;
+                let why = self.job.available.no_model.or(is_expected.then_some(NO_SESSION_MODEL));
+                if let Some(why) = why {
                     self.give_up(strategy, format!("{why}; the embedded summariser writes in its place"));
                 }
                 Ok(Next::Summarize(Box::new(EmbeddedQuestion::new(self)?)))

@@ -294,8 +294,10 @@ impl<'a> ModelQuestion<'a> {
         let mut text = with_injected(text, &self.ask.plan.changes.inject);
         let mut notes = Vec::new();
         if rebuild.facts {
+            // All that the prose has left, and their own share in any case: a model that wrote at length must not cost
+            // the person's rules, which stand first among the facts.
             let room = self.ask.model_budget().less(self.job().measure.text(&text));
-            let facts = embedded::facts_page(&material, room.min(self.facts_room()));
+            let facts = embedded::facts_page(&material, room.max(self.facts_room()));
             text.push_str(&format!("\n\n# From the log, word for word\n{}", facts.text));
             notes = facts.notes;
         }

@@ -19,6 +19,9 @@ use std::time::Duration;
 /// than any plan has.
 const QUESTIONS_BESIDE_CALLS_MAX: usize = 64;
 
+/// Why a model that is set does not write: the breaker is open, or it is a look at what would come of it.
+const NOBODY_IS_ASKED: &str = "no model is asked here";
+
 impl Driver {
     /// Puts the plan's questions to whoever can answer them until it is done. What happened so far and was not told
     /// yet is told before a person is waited for, where somebody listens.
@@ -48,7 +51,10 @@ impl Driver {
     ) -> Result<Option<Conclusion>, EngineError> {
         let available = match options.asking {
             AskScope::Everybody => self.available(),
-            AskScope::Nobody => Available::none(&self.ports.prompts),
+            AskScope::Nobody => {
+                let no_model = self.available().summarizer.map(|_| NOBODY_IS_ASKED);
+                Available { no_model, ..Available::none(&self.ports.prompts) }
+            }
         };
         let asked = PlanOptions { available, range: options.range, circumstances: options.circumstances };
         let mut next = match Plan::draft(session.job(trigger, asked))? {

@@ -21,6 +21,15 @@ impl Session {
         Ok(())
     }
 
+    /// Learns anew from the usage that the path records how the provider counts: for a session that is read from where it
+    /// was saved. Where many sessions share what is known of an endpoint, that outlives each of them.
+    pub fn recall_calibration(&mut self) -> Result<(), EngineError> {
+        if let Some(calibration) = self.assembly.calibration() {
+            self.growths_on_path().into_iter().for_each(|growth| calibration.learn(growth));
+        }
+        self.outgrow()
+    }
+
     /// Takes up one more entry of the log: the next of the path, or a mark at its end.
     pub fn absorb(&mut self, id: EntryId) -> Result<(), EngineError> {
         let Self { timeline, assembly, archive, state, .. } = self;

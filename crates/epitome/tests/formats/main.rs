@@ -4,6 +4,8 @@ mod opencode_database;
 #[path = "../program/mod.rs"]
 mod program;
 
+use epitome_core::{Author, Compaction, EntryId, Mark, Message, Record, Role, Tail};
+use epitome_wire::{Format, native};
 use program::{epitome, parsed, printed};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -129,4 +131,45 @@ fn a_demonstration_is_nothing_the_agent_did() {
     let files: Vec<&Value> =
         survey["ledger"]["files"].as_array().expect("a list").iter().map(|file| &file["path"]).collect();
     assert_eq!((files, &survey["replies"]), (vec![&json!("/real.py")], &json!(1)));
+}
+
+#[test]
+fn a_compaction_that_a_session_took_back_is_said_to_be_undone() {
+    let message = |number: u32| {
+        let (role, author) = match number % 2 {
+            0 => (Role::User, Author::Person),
+            _ => (Role::Assistant, Author::Model),
+        };
+        Message::text(role, author, format!("{number} {}", "of many words ".repeat(60)))
+    };
+    let last = Some(EntryId(7));
+    let compaction = Compaction {
+        summary: Some("all of it".into()),
+        tail: Tail::After { anchor: EntryId(7), kept: Vec::new() },
+        ..Compaction::default()
+    };
+    let compacted = Mark::Compaction { compaction: compaction.into(), record: Record::default().into() };
+    let mut file = native::wrap(Format::Native, 0, 1);
+    file.push(b'\n');
+    for number in 0..8u32 {
+        let parent = number.checked_sub(1).map(EntryId);
+        file.extend(native::message_line(0, parent, &message(number)));
+    }
+    file.extend(native::mark_line(1, 0, last, &compacted));
+    let mut found = Vec::new();
+    for more in [Vec::new(), native::mark_line(2, 0, last, &Mark::Undo { of: EntryId(8) })] {
+        file.extend(more);
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let path = folder.path().join("a.session");
+        std::fs::write(&path, &file).expect("there is room");
+        let survey = parsed(&["inspect", text(&path), "--json"]);
+        assert_eq!(survey["problems"], json!([]));
+        let shown = String::from_utf8(printed(&["inspect", text(&path)])).expect("UTF-8");
+        let line = shown.lines().find(|line| line.contains("compacted at")).unwrap_or_default().to_owned();
+        found.push((survey["compactions"][0].clone(), line));
+    }
+    let [(kept, line), (undone, undone_line)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((&kept["undone"], &undone["undone"]), (&Value::Null, &json!(true)));
+    assert_eq!(undone["tokens_after"], kept["tokens_after"], "what it came down to while it counted");
+    assert_eq!(undone_line, &format!("{line}, and undone"));
 }

@@ -262,7 +262,7 @@ const PROGRAM: (&str, &str, &str) = (
     "\n#[cfg(test)]\nmod tests;\n",
 );
 /// As many lines of it are shown by the README.
-const PROGRAM_LINES: usize = 15;
+const PROGRAM_LINES: usize = 16;
 
 /// The blocks of Rust on a page, one after another.
 fn rust_blocks(page: &str) -> String {

@@ -1,6 +1,6 @@
 //! The lines of what was added: marks, messages, notes, each at its place in the tree.
 
-use super::header::FileLayout;
+use super::header::{FileLayout, is_native};
 use super::mark::WrittenMark;
 use super::v1::EntryV1;
 use crate::jsonl::decoded;
@@ -125,6 +125,10 @@ pub(super) fn each(
         match serde_json::from_str(&text) {
             Ok(added) => take(Span { offset: start + line.span.offset, len: line.span.len }, added),
             Err(_) if line.bytes.is_empty() => {}
+            Err(_) if is_native(line.bytes) => {
+                end = Some(second_session(start + line.span.offset));
+                break;
+            }
             Err(_) if !line.is_ended => end = Some(cut_off(line.number)),
             Err(error) => {
                 end = Some(unreadable(line.number, &error));
@@ -145,6 +149,14 @@ fn mended_entries(numbers: &[u64]) -> Option<Problem> {
 
 fn cut_off(number: u64) -> Problem {
     Problem { line: None, what: format!("added entry {number} is cut off and was left out") }
+}
+
+/// Two sessions in one file would each name the other's entries.
+fn second_session(offset: u64) -> Problem {
+    let what = format!(
+        "a second session begins at byte {offset}, and all from there was left out; cut the file in two there, and each part is a session"
+    );
+    Problem { line: None, what }
 }
 
 /// Later entries name earlier ones by their place, so after a gap they would name the wrong ones.

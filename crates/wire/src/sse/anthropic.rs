@@ -48,22 +48,29 @@ impl MessageDraft {
         if let Some(block) = self.block(data) {
             block.fields = FieldsDraft::of(data.get("content_block").map_or("{}", View::json));
             self.progress.has_output = true;
+            let said = data.get("content_block").and_then(|block| block.at(&["text"])?.text());
+            self.progress.newest_text.push_str(&said.unwrap_or_default());
         }
     }
 
     fn grow(&mut self, data: &ObjectView<'_>) {
         let delta = data.get("delta").map_or("{}", View::json);
         let Some(block) = self.block(data) else { return };
+        let mut said = String::new();
         for (key, value) in entries(delta) {
             let text = View::from(&*value).text();
             match (key.as_str(), text) {
                 ("type", _) => {}
                 ("partial_json", Some(piece)) => block.input.push_str(&piece),
                 ("citation", _) => block.fields.extend("citations", [value]),
-                (_, Some(piece)) => block.fields.append(&key, &piece),
+                (_, Some(piece)) => {
+                    block.fields.append(&key, &piece);
+                    said.push_str(if key == "text" { &piece } else { "" });
+                }
                 (_, None) => block.fields.set(&key, value),
             }
         }
+        self.progress.newest_text.push_str(&said);
     }
 
     fn change(&mut self, data: &ObjectView<'_>) {

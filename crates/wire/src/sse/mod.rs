@@ -70,6 +70,8 @@ struct Progress {
     is_done: bool,
     /// The first error in it, as it came.
     error: Option<Arc<str>>,
+    /// What the model has said to the user in the bytes pushed last.
+    newest_text: String,
 }
 
 impl Assembler {
@@ -87,6 +89,7 @@ impl Assembler {
 
     /// Takes the next bytes of the stream, split anywhere.
     pub fn push(&mut self, bytes: &[u8]) {
+        self.draft.progress_mut().newest_text.clear();
         self.bytes = self.bytes.saturating_add(bytes.len());
         if self.bytes > REPLY_BYTES_MAX {
             return;
@@ -94,6 +97,12 @@ impl Assembler {
         for event in self.events.push(bytes) {
             self.draft.take(&event);
         }
+    }
+
+    /// What the model has said to the user in the bytes pushed last, for a screen: words alone, without its thinking and
+    /// its calls.
+    pub fn newest_text(&self) -> &str {
+        &self.draft.progress().newest_text
     }
 
     /// Whether the model has begun to say something. Until then a failed call can be made again

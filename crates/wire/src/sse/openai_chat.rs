@@ -69,6 +69,9 @@ impl CompletionDraft {
     fn say(&mut self, key: &str, piece: &str) {
         self.progress.has_output |= !piece.is_empty();
         self.message.append(key, piece);
+        if matches!(key, "content" | "refusal") {
+            self.progress.newest_text.push_str(piece);
+        }
     }
 
     /// A piece of content in parts: words, or reasoning as Mistral writes it.

@@ -34,10 +34,13 @@ impl ResponseDraft {
         match &*data.shared("type") {
             "response.output_item.added" => self.put(&data, Item::open),
             "response.output_item.done" => self.put(&data, |json| raw(json).map(Item::Done)),
-            "response.output_text.delta"
-            | "response.refusal.delta"
-            | "response.function_call_arguments.delta"
-            | "response.custom_tool_call_input.delta" => self.grow(&data),
+            "response.output_text.delta" | "response.refusal.delta" => {
+                self.grow(&data);
+                self.progress.newest_text.push_str(&data.text("delta").unwrap_or_default());
+            }
+            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
+                self.grow(&data)
+            }
             "response.created" | "response.in_progress" => self.note(&data),
             "response.completed" | "response.incomplete" => {
                 self.note(&data);

@@ -88,9 +88,10 @@ fn write_kinds(page: &mut Page, sizes: &Sizes, survey: &Survey, paint: Paint) {
 
 fn write_compactions(page: &mut Page, survey: &Survey) {
     for found in &survey.compactions {
+        let undone = if found.undone { ", and undone" } else { "" };
         writeln!(
             page,
-            "  compacted at {}: {} → {} tokens",
+            "  compacted at {}: {} → {} tokens{undone}",
             found.id, found.tokens_before, found.tokens_after
         );
     }

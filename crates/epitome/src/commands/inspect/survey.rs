@@ -2,7 +2,7 @@
 
 use crate::transcript_file::TranscriptFile;
 use anyhow::Result;
-use epitome_core::{Archive, Context, EntryId, Role, Scale, Sizes, Tokens, ledger::Ledger};
+use epitome_core::{Archive, Context, EntryId, Mark, Role, Scale, Sizes, Tokens, ledger::Ledger};
 use epitome_engine::{Assembly, Lens, Timeline, WindowChoice};
 use epitome_wire::{Conversation, Format, Problem, ReportedUsage};
 use serde::Serialize;
@@ -69,6 +69,9 @@ pub struct FoundCompaction {
     pub tokens_before: Tokens,
     pub tokens_after: Tokens,
     pub summary: Option<Tokens>,
+    /// Whether it was taken back, and no longer counts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub undone: bool,
     /// Whether the call after it has been seen.
     #[serde(skip)]
     is_settled: bool,
@@ -137,6 +140,8 @@ impl PathWalk {
             conversation.log.marks_at(Some(id)).iter().try_for_each(|&mark| walk.take(mark, lens))?;
         }
         walk.settle(walk.context().tokens());
+        let counting = walk.timeline.compactions();
+        walk.compactions.iter_mut().for_each(|found| found.undone = !counting.contains(&found.id));
         Ok(walk)
     }
 
@@ -147,7 +152,10 @@ impl PathWalk {
     fn take(&mut self, id: EntryId, lens: Lens<'_>) -> Result<()> {
         let before = self.context().tokens();
         self.over_time.push(before.0);
-        if self.timeline.log().item(id).is_some_and(|item| item.role == Role::Assistant) {
+        let is_reply = self.timeline.log().item(id).is_some_and(|item| item.role == Role::Assistant);
+        // What stands once it is taken back is not what it came down to.
+        let is_undo = matches!(self.timeline.log().mark_of(id), Some(Mark::Undo { .. }));
+        if is_reply || is_undo {
             self.settle(before);
         }
         self.timeline.absorb(id, lens)?;
@@ -159,6 +167,7 @@ impl PathWalk {
                 tokens_before: before,
                 tokens_after: self.context().tokens(),
                 summary,
+                undone: false,
                 is_settled: false,
             });
         }

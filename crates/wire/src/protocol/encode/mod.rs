@@ -115,6 +115,18 @@ pub fn body_with_rest(
     written(to, parts, rest, &context).map(|written| written.bytes)
 }
 
+/// The same for a turn that the provider has paused: the reply at the end goes back as it came, for it to be gone on
+/// with.
+pub fn paused_body_with_rest(
+    to: Protocol,
+    parts: &RequestParts<'_>,
+    rest: &[(Arc<str>, Arc<str>)],
+    shown: &[MessageView],
+) -> Result<Vec<u8>, EncodeError> {
+    let context = WrittenContext { shown, held: &ShownPieces::default(), end: BodyEnd::AsGiven };
+    written(to, parts, rest, &context).map(|written| written.bytes)
+}
+
 /// How a body ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyEnd {

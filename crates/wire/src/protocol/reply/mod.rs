@@ -88,8 +88,9 @@ pub fn reply(protocol: Protocol, body: &[u8]) -> ModelReply {
         return ModelReply { error: Some(text.as_ref().into()), ..ModelReply::nothing() };
     }
     match protocol {
-        Protocol::Anthropic => anthropic::answer(&root),
-        Protocol::OpenaiChat => openai_chat::answer(&root),
+        Protocol::Anthropic => anthropic::answer(&root).in_one_piece(),
+        Protocol::OpenaiChat => openai_chat::answer(&root).in_one_piece(),
+        // Its `status` says whether all of it came.
         Protocol::OpenaiResponses => openai_responses::answer(&root),
     }
 }
@@ -106,6 +107,12 @@ impl ModelReply {
             error: None,
             is_whole: false,
         }
+    }
+
+    /// The same as a body whose JSON is complete: some servers do not say why they stopped, and still said all of it.
+    fn in_one_piece(self) -> Self {
+        let is_whole = self.is_whole || !self.message.blocks.is_empty();
+        Self { is_whole, ..self }
     }
 
     /// Whether it calls a tool of the client.

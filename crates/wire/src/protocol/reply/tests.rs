@@ -165,6 +165,51 @@ fn a_stream_that_breaks_off_gives_what_came_and_is_not_whole() {
 }
 
 #[test]
+fn a_body_in_one_piece_is_whole_where_it_does_not_say_why_it_stopped() {
+    let chat = br#"{"choices":[{"message":{"role":"assistant","content":"all of it"}}]}"#;
+    let anthropic = br#"{"content":[{"type":"text","text":"all of it"}]}"#;
+    let queued = br#"{"object":"response","status":"queued","output":[]}"#;
+    let is_whole = [
+        reply(Protocol::OpenaiChat, chat).is_whole,
+        reply(Protocol::Anthropic, anthropic).is_whole,
+        reply(Protocol::OpenaiResponses, queued).is_whole,
+        reply(Protocol::OpenaiChat, b"{}").is_whole,
+    ];
+    assert_eq!(is_whole, [true, true, false, false]);
+}
+
+#[test]
+fn a_screen_gets_the_words_as_they_come_and_no_thinking_or_calls() {
+    let shown = |protocol: Protocol, events: &[&str]| {
+        let mut assembler = Assembler::new(protocol);
+        let mut shown = Vec::new();
+        for data in events {
+            assembler.push(format!("data: {data}\n\n").as_bytes());
+            shown.push(assembler.newest_text().to_owned());
+        }
+        shown
+    };
+    let anthropic = [
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}"#,
+        r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"so"}}"#,
+        r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{"}}"#,
+    ];
+    assert_eq!(shown(Protocol::Anthropic, &anthropic), ["", "", "so", ""]);
+    let chat = [
+        r#"{"choices":[{"delta":{"reasoning_content":"hm"}}]}"#,
+        r#"{"choices":[{"delta":{"content":"so"}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"ls","arguments":"{}"}}]}}]}"#,
+    ];
+    assert_eq!(shown(Protocol::OpenaiChat, &chat), ["", "so", ""]);
+    let responses = [
+        r#"{"type":"response.output_text.delta","output_index":0,"delta":"so"}"#,
+        r#"{"type":"response.function_call_arguments.delta","output_index":1,"delta":"{"}"#,
+    ];
+    assert_eq!(shown(Protocol::OpenaiResponses, &responses), ["so", ""]);
+}
+
+#[test]
 fn an_error_in_a_stream_is_kept_as_it_came_without_the_request_it_repeats() {
     let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     let failed = r#"{"type":"response.failed","response":{"instructions":"prompt is too long","status":"failed","error":{"code":"context_length_exceeded","message":"too long"}}}"#;
