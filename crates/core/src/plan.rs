@@ -268,7 +268,10 @@ impl<'a> Plan<'a> {
     pub(crate) fn moves_anything(&self) -> bool {
         let job = &self.job;
         let in_view: HashSet<EntryId> = self.kept.front.iter().chain(&self.kept.tail).copied().collect();
-        let is_ours = job.context.summary(job.log).is_some_and(|(_, text)| fence::is_ours(text));
+        let has_summary = job.context.summary(job.log).is_some_and(|(_, text)| fence::is_ours(text));
+    // One that left every message in view has none.
+    let is_marked = job.compactions.last().is_some_and(|&id| job.log.mark_of(id).is_some());
+    let is_ours = has_summary || is_marked;
         let leaves_view = |slot: &Slot| match slot {
             Slot::Message { id, .. } => !in_view.contains(id),
             Slot::Summary { .. } => !is_ours,
@@ -343,7 +346,10 @@ fn target_of(job: &Job<'_>, kept: Tokens) -> Tokens {
 /// Whether nothing was said since the context was last made smaller. A pass right before this compaction may not have
 /// made enough room, and must not stand in the way of what does.
 fn is_just_compacted(job: &Job<'_>) -> bool {
-    let is_ours = job.context.summary(job.log).is_some_and(|(_, text)| fence::is_ours(text));
+    let has_summary = job.context.summary(job.log).is_some_and(|(_, text)| fence::is_ours(text));
+    // One that left every message in view has none.
+    let is_marked = job.compactions.last().is_some_and(|&id| job.log.mark_of(id).is_some());
+    let is_ours = has_summary || is_marked;
     let is_edited = job.context.newest_edit().is_some_and(|edit| Some(&edit) > job.history.last());
     (is_ours && job.context.fresh() == 0) || (is_edited && !job.circumstances.is_passed)
 }

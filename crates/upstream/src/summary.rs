@@ -123,17 +123,17 @@ fn page(chosen: &[Vec<&str>], budget: u64, counter: &Counter) -> String {
     SECTIONS.iter().zip(chosen).zip(kept).map(section).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The lines of a conversation that can be quoted, oldest first, each once. The last message is the
-/// instruction; where it is all there is, what stands behind the history in it.
+/// The lines of a conversation that can be quoted, oldest first, each once. The last text is the instruction; where it is
+/// all there is, what stands behind the history in it.
 fn lines(messages: &[Arc<Message>]) -> Vec<String> {
-    let history = if messages.len() > 1 { &messages[..messages.len() - 1] } else { messages };
+    let mut texts: Vec<String> =
+        messages.iter().flat_map(|message| message.blocks.iter()).flat_map(texts_of).collect();
+    let last = texts.pop().unwrap_or_default();
+    if texts.is_empty() {
+        texts.push(history_in(&last).to_owned());
+    }
     let mut seen = HashSet::new();
-    let texts = history.iter().flat_map(|message| message.blocks.iter()).flat_map(texts_of);
-    let texts = texts.map(|text| match messages.len() {
-        1 => history_in(&text).to_owned(),
-        _ => text,
-    });
-    let lines = texts.flat_map(|text| text.lines().filter_map(quotable).collect::<Vec<_>>());
+    let lines = texts.iter().flat_map(|text| text.lines().filter_map(quotable).collect::<Vec<_>>());
     lines.filter(|line| seen.insert(line.clone())).collect()
 }
 

@@ -23,7 +23,7 @@ fn o4_what_is_asked_for_in_a_turn_runs_once_when_it_has_ended_though_nothing_run
         let records = proxy.compactions().into_iter();
         records.map(|record| (record["trigger"].clone(), record["outcome"].clone())).collect::<Vec<_>>()
     };
-    assert_eq!(outcomes(), [(json!("requested"), json!("compacted"))]);
+    assert_eq!(outcomes(), [(json!("requested"), json!("compacted"))], "{:?}", proxy.compactions());
     talk.say(&proxy, "and on");
     assert_eq!(outcomes().len(), 1);
 }

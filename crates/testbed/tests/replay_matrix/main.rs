@@ -285,7 +285,9 @@ fn check_record(
     // What could not be made smaller is due again at once, and each try is explained by that.
     let has_room = |last: &&Record| !budget.is_due(budget.history_in(last.tokens_after), policy);
     let last = last.filter(|last| matches!(last.outcome, Outcome::Compacted(_))).filter(has_room)?;
-    (before + input <= last.tokens_after).then(|| format!("compacted again at {before} without growth"))
+    // By our count: how the provider's compares with it may have been learned anew in between.
+    let (now, then) = (budget.history_in(before), last.budget.history_in(last.tokens_after));
+    (now + input <= then).then(|| format!("compacted again at {before} without growth"))
 }
 
 /// What a person's newest message takes.

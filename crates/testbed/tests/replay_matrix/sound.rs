@@ -51,7 +51,7 @@ pub(crate) fn problems_of_current_work(session: &Session, exchanges: &Exchanges)
     if always.contains(&AlwaysKeep::Exchange) {
         wanted.push(newest_exchange(session, exchanges));
     }
-    let half = session.budget().window.share(1, 2);
+    let half = session.budget().scale.ours(session.budget().window).share(1, 2);
     let size = |id: EntryId| session.timeline().sizes().total(id);
     let is_small = |part: &Vec<EntryId>| part.iter().map(|&id| size(id)).sum::<Tokens>() < half;
     let instructions = messages(session).into_iter().filter(|&id| is_instruction(session, id));
