@@ -268,10 +268,7 @@ impl<'a> Plan<'a> {
     pub(crate) fn moves_anything(&self) -> bool {
         let job = &self.job;
         let in_view: HashSet<EntryId> = self.kept.front.iter().chain(&self.kept.tail).copied().collect();
-        let has_summary = job.context.summary(job.log).is_some_and(|(_, text)| fence::is_ours(text));
-    // One that left every message in view has none.
-    let is_marked = job.compactions.last().is_some_and(|&id| job.log.mark_of(id).is_some());
-    let is_ours = has_summary || is_marked;
+        let is_ours = job.context.summary(job.log).is_some_and(|(_, text)| fence::is_ours(text));
         let leaves_view = |slot: &Slot| match slot {
             Slot::Message { id, .. } => !in_view.contains(id),
             Slot::Summary { .. } => !is_ours,
