@@ -168,7 +168,7 @@ impl Plan<'_> {
     }
 
     /// Whether a message leaves view, so that something must stand for it.
-    pub(crate) fn leaves_any(&self) -> bool {
+    fn leaves_any(&self) -> bool {
         !self.superseded.is_empty() || !self.kept.folded.is_empty()
     }
 
@@ -226,7 +226,10 @@ impl Plan<'_> {
 
     /// A summary in its frame.
     pub(crate) fn frame(&self, body: &str, by: &str, folded: &str) -> FramedSummary {
-        let text = fence::frame(body, &Provenance { covers: &self.superseded, by }, folded);
+        // Where no message leaves view, it tells of what is shown cut.
+        let cut: Vec<EntryId> = self.kept.forms.iter().map(|(id, _)| *id).collect();
+        let covers = if self.superseded.is_empty() { &cut } else { &self.superseded };
+        let text = fence::frame(body, &Provenance { covers, by }, folded);
         let tokens = self.job.measure.text(&text) + self.job.measure.framing();
         FramedSummary { text: text.into(), tokens }
     }

@@ -149,9 +149,6 @@ impl<'a> Plan<'a> {
             Strategy::Summarize | Strategy::Native if !self.moves_anything() => {
                 Some("every message in view is one that is kept")
             }
-            Strategy::Summarize | Strategy::Native if !self.leaves_any() => {
-                Some("no message leaves view, so that there is nothing to summarise")
-            }
             Strategy::Trim
             | Strategy::Prune
             | Strategy::Summarize

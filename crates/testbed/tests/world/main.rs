@@ -130,8 +130,6 @@ struct World {
     workshop: Workshop,
     /// What the provider counts where we count a hundred.
     provider_percent: u64,
-    /// What the provider last said of a prompt.
-    last_prompt: u64,
     /// Calls made so far, for ids that differ.
     calls: u32,
     /// Ends of paths that were left.
@@ -172,7 +170,6 @@ impl World {
             background: Background::default(),
             workshop: Workshop::default(),
             provider_percent,
-            last_prompt: 0,
             calls: 0,
             left: Vec::new(),
             untold: Vec::new(),

@@ -34,7 +34,6 @@ impl World {
         let before = self.bed.session.figure();
         self.bed.session.record_usage(usage).expect("all is in memory");
         self.check_figure(before, usage);
-        self.last_prompt = usage.prompt;
     }
 
     /// What was told is the figure that the policy measures by, unless it is nothing, or not to be believed.
@@ -46,9 +45,8 @@ impl World {
         let is_far = told.0 > 2 * ours.0 || ours.0 > 2 * told.0;
         let measure = session.policy().trigger.measure;
         let is_odd = measure == MeasureBy::Floor && told.0 > TRUST_TOKENS_MIN && is_far;
-        // Well over our count and over the call before, it may be taken for a sum of several calls.
-        let may_be_sum =
-            measure == MeasureBy::Floor && 4 * told.0 > 5 * ours.0 && usage.prompt > self.last_prompt;
+        // Well over our count it may be taken for a sum of several calls, by what the provider said before.
+        let may_be_sum = measure == MeasureBy::Floor && 4 * told.0 > 5 * ours.0;
         if may_be_sum && session.figure() == before {
             return;
         }
