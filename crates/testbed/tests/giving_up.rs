@@ -1,39 +1,17 @@
 //! Whoever waits for a summary may give up. What happened before is told all the same, and what was only begun counts for
 //! nothing.
 
-use epitome_core::{CallResult, SummaryRequest, Tokens, Trigger};
-use epitome_engine::{BoxFuture, Event, Model, Recovery, SummaryModel};
-use epitome_testbed::{Bed, Maker};
+use epitome_core::{Tokens, Trigger};
+use epitome_engine::{Event, Recovery, SummaryModel};
+use epitome_testbed::{Bed, Maker, TestModel};
 use futures_util::FutureExt as _;
 use std::sync::Arc;
 
-/// A model that never answers.
-struct Silent;
-
-impl Model for Silent {
-    fn name(&self) -> &str {
-        "silent"
-    }
-
-    fn window(&self) -> Tokens {
-        Tokens(100_000)
-    }
-
-    fn output_max(&self) -> Tokens {
-        Tokens(8_000)
-    }
-
-    fn summarize(&self, _: SummaryRequest) -> BoxFuture<'_, CallResult> {
-        Box::pin(std::future::pending())
-    }
-}
-
 /// A session of eight thousand tokens whose summariser never answers.
 fn silent_bed() -> Bed {
-    let silent = |ports: &mut epitome_engine::Ports| {
-        ports.model = Some(SummaryModel::apart(Arc::new(Silent)));
-    };
-    let mut bed = Maker::new("aura", 10_000).no_model().ports(silent).bed();
+    let mut bed = Maker::new("aura", 10_000).no_model().bed();
+    let silent = TestModel::new(bed.clock.clone()).hangs();
+    bed.driver.ports_mut().model = Some(SummaryModel::apart(Arc::new(silent)));
     bed.talk(40, 200);
     bed
 }

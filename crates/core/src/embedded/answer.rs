@@ -63,14 +63,14 @@ fn turned_down(text: &str) -> Option<&str> {
 }
 
 /// A question, and the options that went with it.
-struct Question {
+struct AskedQuestion {
     text: String,
     id: Option<String>,
     /// Each label with what it was said to mean.
     options: Vec<(String, String)>,
 }
 
-impl Question {
+impl AskedQuestion {
     fn of(value: &Value) -> Option<Self> {
         let text = |value: &Value, names: &[&str]| {
             let found = names.iter().find_map(|name| value.get(*name)?.as_str());
@@ -92,7 +92,7 @@ impl Question {
         })
     }
 
-    /// Question and answer in one line, with what the chosen option was said to mean.
+    /// AskedQuestion and answer in one line, with what the chosen option was said to mean.
     fn told(&self, answer: &str) -> String {
         let is_chosen = |label: &str| answer == label || answer.split(", ").any(|one| one == label);
         let chosen = self.options.iter().filter(|(label, meaning)| is_chosen(label) && !meaning.is_empty());
@@ -106,21 +106,21 @@ impl Question {
     }
 }
 
-fn questions(call: &Call) -> Vec<Question> {
+fn questions(call: &Call) -> Vec<AskedQuestion> {
     let Ok(input) = serde_json::from_str::<Value>(&call.input) else { return Vec::new() };
     let several = input.get("questions").and_then(Value::as_array);
     match several {
-        Some(several) => several.iter().filter_map(Question::of).collect(),
-        None => Question::of(&input).into_iter().collect(),
+        Some(several) => several.iter().filter_map(AskedQuestion::of).collect(),
+        None => AskedQuestion::of(&input).into_iter().collect(),
     }
 }
 
 /// The answer to each question, where the result names them apart.
-fn answers_in(text: &str, questions: &[Question]) -> Vec<Option<String>> {
+fn answers_in(text: &str, questions: &[AskedQuestion]) -> Vec<Option<String>> {
     if let Ok(value) = serde_json::from_str::<Value>(text) {
         return questions.iter().map(|question| answer_by_id(&value, question)).collect();
     }
-    let place = |question: &Question| {
+    let place = |question: &AskedQuestion| {
         let mark = format!("\"{}\"=\"", question.text);
         text.find(&mark).map(|at| (at, at + mark.len()))
     };
@@ -145,7 +145,7 @@ fn with_notes(answer: &str) -> String {
 }
 
 /// The answer under a question's id or text, however deep it stands.
-fn answer_by_id(value: &Value, question: &Question) -> Option<String> {
+fn answer_by_id(value: &Value, question: &AskedQuestion) -> Option<String> {
     match value {
         Value::Object(fields) => {
             let own =

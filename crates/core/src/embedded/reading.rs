@@ -5,7 +5,7 @@ use super::action::{self, ActionLine};
 use super::answer::asks_person;
 use super::dialogue::{Dialogue, spoken};
 use super::own::OwnSummary;
-use super::statement::{Statement, meaning_of, statements};
+use super::statement::{Finding, meaning_of, statements};
 use super::table::{FactPlace, FactTable};
 use crate::facts::{
     Class, Passage, Rule, RuleReach, Secrets, Sighting, Voice, passages, rules, scan, spoken_passages,
@@ -70,7 +70,7 @@ pub(super) struct Reading {
     /// What was said, turn by turn.
     pub dialogue: Dialogue,
     /// What the model said on the way that says something.
-    pub statements: Vec<Statement>,
+    pub statements: Vec<Finding>,
     /// The newest summary in view that a model or another tool wrote, to be carried on.
     pub carried: Option<String>,
     /// Rules in it, each once, newest wording of equal ones last.
@@ -122,7 +122,7 @@ impl Reading {
         for quote in statements {
             self.take_prose(&quote.text);
             let (meaning, clock) = (meaning_of(&quote.text), self.clock);
-            self.statements.push(Statement { quote, meaning, clock });
+            self.statements.push(Finding { quote, meaning, clock });
         }
         dialogue.iter().for_each(|line| self.take_prose(&line.text));
         self.dialogue.recall(dialogue);

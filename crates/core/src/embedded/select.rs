@@ -52,7 +52,7 @@ fn statement_pieces(reading: &Reading, told: &HashSet<String>) -> Vec<Candidate<
         facts.dedup();
         let age = ((reading.table.end - statement.clock) as f64 / 40_000.0).ln_1p();
         let bonus = TUNING.meaning * statement.meaning / (1.0 + age);
-        all.push(Candidate { of: Addition::Statement(at), bonus, cost: cost(text) + TUNING.pointer, facts });
+        all.push(Candidate { of: Addition::Finding(at), bonus, cost: cost(text) + TUNING.pointer, facts });
     }
     all
 }
@@ -122,7 +122,7 @@ enum Addition {
     /// A tool call.
     Action(usize),
     /// A sentence of the model's.
-    Statement(usize),
+    Finding(usize),
 }
 
 fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Addition>> {
@@ -247,7 +247,7 @@ fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterato
                 page.add(Section::Actions, &reading.actions[at].line(), at as u64, &mut quota);
                 continue;
             }
-            Addition::Statement(at) => {
+            Addition::Finding(at) => {
                 let quote = &reading.statements[at].quote;
                 page.add(
                     Section::Statements,

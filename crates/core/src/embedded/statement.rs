@@ -10,7 +10,7 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// A sentence of the model's.
-pub(super) struct Statement {
+pub(super) struct Finding {
     /// Where it stands, word for word.
     pub quote: Quote,
     /// How much it says, by its marks; the higher the more.
@@ -20,7 +20,7 @@ pub(super) struct Statement {
 }
 
 /// Marks of one kind, and what a sentence that bears one gains by it.
-struct Mark {
+struct Cue {
     words: LazyLock<Regex>,
     weight: f64,
 }
@@ -30,9 +30,9 @@ fn words(spaced: &str, spaceless: &str) -> Regex {
     compile(&format!(r"(?i)\b(?:{spaced})\b|{spaceless}"))
 }
 
-static MARKS: [Mark; 6] = [
+static CUES: [Cue; 6] = [
     // Causes.
-    Mark {
+    Cue {
         words: LazyLock::new(|| {
             words(
                 r"because|root cause|due to|caused by|turns? out|culprit|reason|that['’]s why|which is why|stems from|the (?:real |actual |core |underlying )?(?:issue|problem|bug|cause|trick|catch) (?:is|was)|means? that|weil|wegen|ursache|parce que|car|porque|causa",
@@ -42,7 +42,7 @@ static MARKS: [Mark; 6] = [
         weight: 1.0,
     },
     // What overcame an error.
-    Mark {
+    Cue {
         words: LazyLock::new(|| {
             words(
                 r"fix(?:ed|es)?|resolved?|solved|corrected|patched|reverted|works? now|now (?:works?|passes|builds|fails|returns|uses)|no longer|instead of|rather than|replaced|behoben|corrigé|arreglado",
@@ -52,7 +52,7 @@ static MARKS: [Mark; 6] = [
         weight: 0.9,
     },
     // Choices.
-    Mark {
+    Cue {
         words: LazyLock::new(|| {
             words(
                 r"decided?|decision|chose|chosen|we(?:['’]ll| will) (?:use|keep|go)|going with|opted|settled on|prefer(?:red|s)?|reject(?:ed)?|ruled out|out of scope|deferred|skip(?:ped)?|won['’]t|deliberate(?:ly)?|by design|trade-?off|recommend(?:ed)?|entschieden|décidé|decidido",
@@ -62,7 +62,7 @@ static MARKS: [Mark; 6] = [
         weight: 0.9,
     },
     // What was reached.
-    Mark {
+    Cue {
         words: LazyLock::new(|| {
             words(
                 r"confirmed|verified|pass(?:es|ed|ing)?|green|commit(?:ted)?|push(?:ed)?|merged|shipped|released|complete(?:d)?|implemented|added|created|removed|renamed|updated|refactored|all \d+|done|found|fertig|terminé|listo",
@@ -72,7 +72,7 @@ static MARKS: [Mark; 6] = [
         weight: 0.7,
     },
     // What is open.
-    Mark {
+    Cue {
         words: LazyLock::new(|| {
             words(
                 r"next|remaining|remains|left to|still|todo|pending|blocked|needs? to|not yet|haven['’]t|hasn['’]t|follow-?up|once|after that|waiting|unclear|open question|noch|reste|falta",
@@ -82,7 +82,7 @@ static MARKS: [Mark; 6] = [
         weight: 0.7,
     },
     // What to beware of.
-    Mark {
+    Cue {
         words: LazyLock::new(|| {
             words(
                 r"careful|warning|note|important|caveat|gotcha|beware|must|never|only|risk|limitation|however|but|except|unless|can(?:no|['’])t|doesn['’]t|fails?|failed|missing|broken|wrong|wichtig|attention|ojo",
@@ -110,7 +110,7 @@ const FULL_WIDTH: f64 = 90.0;
 const CHARS_MIN_SPACELESS: usize = 10;
 
 /// Calls `found` for each statement in what the model said, code left aside.
-pub(super) fn statements(id: EntryId, said: &str, clock: u64, mut found: impl FnMut(Statement)) {
+pub(super) fn statements(id: EntryId, said: &str, clock: u64, mut found: impl FnMut(Finding)) {
     let mut is_code = false;
     for line in said.lines() {
         let line = line.trim();
@@ -124,7 +124,7 @@ pub(super) fn statements(id: EntryId, said: &str, clock: u64, mut found: impl Fn
         for unit in units(line) {
             let meaning = meaning_of(unit);
             if meaning > 0.0 {
-                found(Statement { quote: Quote { id, text: unit.to_owned() }, meaning, clock });
+                found(Finding { quote: Quote { id, text: unit.to_owned() }, meaning, clock });
             }
         }
     }
@@ -164,7 +164,7 @@ pub(super) fn meaning(sentence: &str) -> f64 {
     if is_short || chars > *CHARS.end() || is_lead || ANNOUNCES.is_match(sentence) {
         return 0.0;
     }
-    let marks = MARKS.iter().filter(|mark| mark.words.is_match(sentence));
+    let marks = CUES.iter().filter(|mark| mark.words.is_match(sentence));
     let marks: f64 = marks.map(|mark| mark.weight).sum();
     // A question asks; what it is about is in the answer.
     if sentence.ends_with(['?', '？']) { marks * 0.5 } else { marks + 0.2 }

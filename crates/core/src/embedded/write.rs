@@ -5,7 +5,7 @@ use super::carried;
 use super::dialogue::Turn;
 use super::page::{Section, SummaryPage};
 use super::reading::{Quote, Reading};
-use super::statement::{Statement, meaning};
+use super::statement::{Finding, meaning};
 use crate::Tokens;
 use crate::facts::sentences;
 use crate::ledger::{Operation, TodoState};
@@ -217,7 +217,7 @@ fn write_requests(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tok
 /// Changed files newest first, each with what the model said of it where that fits; then those only read.
 fn write_files(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) {
     let (mut changed, mut read) = (share(budget, Shares::CHANGED), share(budget, Shares::READ));
-    let mut remarks = Remarks::of(reading);
+    let mut remarks = FileRemarks::of(reading);
     let mut remarked = changed.share(2, 3);
     let mut files: Vec<_> = reading.ledger.files.iter().collect();
     // What was only tried out can wait.
@@ -244,8 +244,8 @@ fn write_files(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) {
 }
 
 /// What the model said of files, each sentence for one of them.
-struct Remarks<'r> {
-    statements: Vec<&'r Statement>,
+struct FileRemarks<'r> {
+    statements: Vec<&'r Finding>,
     taken: HashSet<usize>,
 }
 
@@ -254,9 +254,9 @@ const REMARK_CHARS_MAX: usize = 220;
 /// So many of the newest statements are looked through.
 const REMARKS_MAX: usize = 400;
 
-impl<'r> Remarks<'r> {
+impl<'r> FileRemarks<'r> {
     fn of(reading: &'r Reading) -> Self {
-        let is_short = |statement: &&Statement| statement.quote.text.chars().count() <= REMARK_CHARS_MAX;
+        let is_short = |statement: &&Finding| statement.quote.text.chars().count() <= REMARK_CHARS_MAX;
         let statements = reading.statements.iter().rev().filter(is_short).take(REMARKS_MAX).collect();
         Self { statements, taken: HashSet::new() }
     }
