@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, HashSet};
 /// A message larger than half of the window is cut to this part of the room; so is a newest exchange, as a whole.
 const GIANT_LEFT_SHARE: (u64, u64) = (1, 4);
 
+/// What the model is to answer has so much of the room, whatever else is kept.
+const INPUT_SHARE: (u64, u64) = (1, 2);
+
 /// Messages that are kept in any case, by id, and how each is shown.
 pub(crate) struct KeepSet {
     messages: BTreeMap<EntryId, KeptMessage>,
@@ -55,7 +58,7 @@ impl KeepSet {
         }
         let mut set = Self { messages, work_from: work.map(|work| work.from).or(input) };
         set.reduce_giants(job);
-        set.fit(job);
+        set.fit(job, &unanswered);
         Ok(set)
     }
 
@@ -100,9 +103,13 @@ impl KeepSet {
         tied.for_each(|(_, one)| one.open_blocks());
     }
 
-    /// Where the room has no space for all of them, the largest are cut first.
-    fn fit(&mut self, job: &Job<'_>) {
-        let most = job.room().less(summary_min(job));
+    /// Where the room has no space for all of them, the largest are cut first. What the model is to answer has its part
+    /// of the room, kept in any case or not: a pin must not push it out.
+    fn fit(&mut self, job: &Job<'_>, input: &[EntryId]) {
+        let others = input.iter().filter(|id| !self.messages.contains_key(id));
+        let asked: Tokens = others.map(|&id| job.sizes.total(id)).sum();
+        let asked = asked.min(job.room().share(INPUT_SHARE.0, INPUT_SHARE.1));
+        let most = job.room().less(summary_min(job) + asked);
         if self.tokens() <= most {
             return;
         }

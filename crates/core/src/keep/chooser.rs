@@ -36,7 +36,7 @@ pub(super) struct NewestPart {
 pub(super) struct TailRoom {
     /// By the policy.
     pub most: Tokens,
-    /// At the very most, for a newest exchange that cannot be shortened.
+    /// At the very most, for a newest exchange that cannot be shortened and for input that nobody has answered.
     pub stretched: Tokens,
 }
 
@@ -48,6 +48,11 @@ impl TailRoom {
     pub(super) fn of(shared: Tokens, percent: u32) -> Self {
         let most = shared.share(percent.into(), 100);
         Self { most, stretched: shared.share(STRETCH_SHARE.0, STRETCH_SHARE.1) }
+    }
+
+    /// All of `most`, and no more.
+    pub(super) fn all(most: Tokens) -> Self {
+        Self { most, stretched: most }
     }
 }
 

@@ -119,7 +119,7 @@ impl KeepSelection {
             Slot::Summary { .. } => None,
         });
         let most = chooser.job.room().less(set.tokens() + summary_min(chooser.job));
-        let mut kept = Self::assemble(chooser, set, tail, &HashSet::new(), most)?;
+        let mut kept = Self::assemble(chooser, set, tail, &HashSet::new(), TailRoom::all(most))?;
         kept.put_all_before(chooser, before.collect(), most)?;
         Ok(kept)
     }
@@ -131,7 +131,8 @@ impl KeepSelection {
         let start = work.map_or(start, |work| work.min(start));
         let tail = chooser.job.context.slots().get(start..).unwrap_or_default();
         let most = chooser.job.room().less(set.tokens());
-        Self::assemble(chooser, set, tail.iter().map(Slot::id).collect(), &HashSet::new(), most)
+        let tail = tail.iter().map(Slot::id).collect();
+        Self::assemble(chooser, set, tail, &HashSet::new(), TailRoom::all(most))
     }
 
     /// What is kept in any case, and beside it at most a part of `target`.
@@ -152,7 +153,7 @@ impl KeepSelection {
             // It cannot be shown shortened here: the summary covers it, and tells what is kept in any case.
             tail.clear();
         }
-        Self::assemble(chooser, set, tail, &newest.masked, room.most)
+        Self::assemble(chooser, set, tail, &newest.masked, room)
     }
 
     fn assemble(
@@ -160,13 +161,13 @@ impl KeepSelection {
         set: &KeepSet,
         tail: Vec<EntryId>,
         masked: &HashSet<EntryId>,
-        most: Tokens,
+        room: TailRoom,
     ) -> Result<Self, ArchiveError> {
         let mut kept = Self::beside(chooser.job, set);
         for (id, standing) in set.iter().filter(|(id, _)| !tail.contains(id)) {
             kept.put_before(chooser, id, standing)?;
         }
-        kept.take_tail(chooser, set, tail, masked, most)?;
+        kept.take_tail(chooser, set, tail, masked, room)?;
         Ok(kept)
     }
 
@@ -225,7 +226,7 @@ impl KeepSelection {
         set: &KeepSet,
         tail: Vec<EntryId>,
         masked: &HashSet<EntryId>,
-        most: Tokens,
+        room: TailRoom,
     ) -> Result<(), ArchiveError> {
         let (standing, others): (Vec<EntryId>, Vec<EntryId>) = tail.iter().partition(|&&id| set.contains(id));
         for (id, standing) in standing.into_iter().filter_map(|id| Some((id, set.get(id)?))) {
@@ -233,7 +234,16 @@ impl KeepSelection {
             let form = if chooser.job.can.forms { standing.form } else { Form::WHOLE };
             self.stand(chooser, id, form)?;
         }
-        for (id, form) in forms_within(chooser, &others, masked, most)? {
+        // What the model is to answer is cut last: a newest part of a few tokens would leave a bare pointer of it.
+        let input = unanswered(chooser.job);
+        let (asked, others): (Vec<EntryId>, Vec<EntryId>) = others.iter().partition(|id| input.contains(id));
+        let mut forms = forms_within(chooser, &asked, masked, room.stretched.max(room.most))?;
+        let mut taken = Tokens::ZERO;
+        for &(id, form) in &forms {
+            taken += chooser.size(id, form)?;
+        }
+        forms.extend(forms_within(chooser, &others, masked, room.most.less(taken))?);
+        for (id, form) in forms {
             let tokens = self.show(chooser, id, form)?;
             self.beside += tokens;
         }
