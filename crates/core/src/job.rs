@@ -191,7 +191,8 @@ pub struct TriggerKind {
     pub source: RecordSource,
     /// Whether tokens are short, so that a rule which keeps all there is must not be the end of it.
     pub is_full: bool,
-    /// Whether a history below the target is halved all the same: tokens are not what it is compacted for.
+    /// Whether a history below the target is halved all the same: tokens are not what it is compacted for, or our count
+    /// of them is not the provider's.
     pub is_halved: bool,
     /// Whether the work waits for a person where too little room was made.
     pub must_progress: bool,
@@ -244,12 +245,12 @@ impl Trigger {
                 ..automatic
             },
             Self::Threshold | Self::Downshift => TriggerKind { is_full: true, ..automatic },
-            // A request that overflowed need only fit.
+            // A request that overflowed need only fit; where it does by our count, the window is not what we think.
             Self::Overflow => TriggerKind {
                 source: RecordSource::Provider,
                 is_full: true,
+                is_halved: true,
                 must_progress: false,
-                ..automatic
             },
             Self::Requested => TriggerKind { source: RecordSource::Hook, ..automatic },
             Self::Idle => automatic,

@@ -334,7 +334,8 @@ const RULE_ROOM_SHARE: (u64, u64) = (3, 4);
 fn target_of(job: &Job<'_>, kept: Tokens) -> Tokens {
     let target = job.budget.target(job.policy);
     let beside = job.context.tokens().less(kept);
-    if job.trigger.kind().is_halved && beside <= target {
+    let is_told = job.circumstances.over.is_some();
+    if job.trigger.kind().is_halved && !is_told && beside <= target {
         return beside.share(1, 2);
     }
     target.min(job.room())

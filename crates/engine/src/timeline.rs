@@ -212,11 +212,6 @@ impl Timeline {
         self.move_to(self.leaf, lens)
     }
 
-    /// Whether the path does without this compaction or edit.
-    pub(crate) fn ignores(&self, pass: EntryId) -> bool {
-        self.ignored.contains(&pass)
-    }
-
     /// Whether it does without any.
     pub(crate) fn ignores_any(&self) -> bool {
         !self.ignored.is_empty()

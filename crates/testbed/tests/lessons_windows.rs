@@ -7,7 +7,7 @@ use epitome_engine::{
     Assembly, Driver, Event, FigureSource, Ports, Recovery, Thresholds, WindowChoice, WindowFacts,
     WindowSource,
 };
-use epitome_settings::{ResolvedPolicy, SourceText, Sources, resolve};
+use epitome_settings::{ResolvedPolicy, SourceText, Sources, preset, resolve};
 use epitome_testbed::{Bed, Maker, Quarter, change, word};
 use epitome_tokens::{Catalog, SpecSource, Usage};
 
@@ -191,4 +191,22 @@ fn l82_what_stays_above_its_target_is_said_so() {
     let record = bed.prepare().expect("it is due");
     let held = bed.take_events().into_iter().find(|event| matches!(event, Event::Held { .. }));
     assert!(held.is_some() && record.tokens_after > Tokens(20_000), "{} {held:?}", record.tokens_after);
+}
+
+#[test]
+fn a_refusal_of_what_has_room_by_our_count_is_recovered_from_under_every_preset() {
+    for name in preset::names() {
+        let mut bed = Bed::new(name, 200_000);
+        bed.talk(80, 200);
+        bed.user("go on");
+        let (before, recoveries) =
+            (bed.session.context().tokens(), bed.session.policy().guard.recoveries_max);
+        match bed.recover(None) {
+            Recovery::Retry(_) => {
+                let after = bed.session.context().tokens();
+                assert!(after <= before.share(4, 5), "{name}: {before} and then {after}");
+            }
+            Recovery::Surface { why, .. } => assert_eq!(recoveries, 0, "{name}: {why}"),
+        }
+    }
 }

@@ -3,7 +3,7 @@
 
 use epitome_core::policy::PruneWhen;
 use epitome_core::{Budget, EntryId, Form, Outcome, Tokens};
-use epitome_engine::Session;
+use epitome_engine::{Recovery, Session};
 use epitome_testbed::{Bed, Maker, change, word};
 
 const WINDOW: u64 = 20_000;
@@ -88,6 +88,24 @@ fn a_sibling_with_a_larger_window_keeps_its_whole_history() {
     // Until its own request is over its own trigger.
     in_window(&mut bed, WINDOW);
     assert_eq!(bed.prepare().map(|record| word(&record)), Some("applied"));
+}
+
+#[test]
+fn a_larger_window_that_is_full_makes_its_own_and_not_what_it_would_do_without() {
+    let (mut bed, ids) = nearly_due(Maker::new("default", WINDOW));
+    bed.talk(2, 300);
+    change(bed.prepare());
+    let made = bed.session.compactions().to_vec();
+    bed.session.move_to(ids.last().copied()).expect("it is in the log");
+    in_window(&mut bed, 10 * WINDOW);
+    // The provider refuses what has room by our count.
+    bed.user("go on");
+    let recovery = bed.recover(None);
+    let Recovery::Retry(step) = recovery else { panic!("it can be compacted: {recovery:?}") };
+    assert_eq!(step.record.as_deref().map(word), Some("compacted"));
+    assert!(!bed.session.compactions().iter().any(|one| made.contains(one)));
+    let reopened = bed.reopened();
+    assert_eq!(reopened.context().slots(), bed.session.context().slots());
 }
 
 #[test]

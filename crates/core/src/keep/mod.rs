@@ -41,8 +41,10 @@ pub(crate) struct KeepSelection {
 
 /// A summary, its frame and the line that says what was dropped need this much to say anything.
 pub(crate) const SUMMARY_MIN: Tokens = Tokens(400);
-/// In a very small room they get this part of it.
-const SUMMARY_MIN_SHARE: (u64, u64) = (1, 4);
+/// What the model is to answer needs this much to be understood.
+const INPUT_MIN: Tokens = Tokens(400);
+/// In a very small room either gets this part of it.
+const MIN_SHARE: (u64, u64) = (1, 4);
 
 /// An open exchange that cannot be shortened may take this part of all the room there is, target or not.
 const OPEN_SHARE: (u64, u64) = (1, 2);
@@ -237,7 +239,8 @@ impl KeepSelection {
         // What the model is to answer is cut last: a newest part of a few tokens would leave a bare pointer of it.
         let input = unanswered(chooser.job);
         let (asked, others): (Vec<EntryId>, Vec<EntryId>) = others.iter().partition(|id| input.contains(id));
-        let mut forms = forms_within(chooser, &asked, masked, room.stretched.max(room.most))?;
+        let most = room.stretched.max(room.most).max(input_min(chooser.job));
+        let mut forms = forms_within(chooser, &asked, masked, most)?;
         let mut taken = Tokens::ZERO;
         for &(id, form) in &forms {
             taken += chooser.size(id, form)?;
@@ -339,7 +342,12 @@ pub(crate) fn spare(job: &Job<'_>, target: Tokens, outside: Tokens) -> Tokens {
 
 /// The least a summary gets.
 pub(crate) fn summary_min(job: &Job<'_>) -> Tokens {
-    SUMMARY_MIN.min(job.room().share(SUMMARY_MIN_SHARE.0, SUMMARY_MIN_SHARE.1))
+    SUMMARY_MIN.min(job.room().share(MIN_SHARE.0, MIN_SHARE.1))
+}
+
+/// The least that is shown of what the model is to answer.
+fn input_min(job: &Job<'_>) -> Tokens {
+    INPUT_MIN.min(job.room().share(MIN_SHARE.0, MIN_SHARE.1))
 }
 
 fn is_giant(job: &Job<'_>, size: Tokens) -> bool {

@@ -78,24 +78,37 @@ impl Session {
     /// Does without compactions and edits that were made by themselves for a smaller window, as long as this one has
     /// room for what they cover: a larger model keeps its whole history.
     pub(crate) fn outgrow(&mut self) -> Result<(), EngineError> {
-        let (log, window) = (self.log(), self.budget().window);
+        let log = self.log();
         let marks = log.marks_on(&log.path_of(self.leaf()));
         let passes = marks.into_iter().map(|id| log.pass_of(id));
-        let is_smaller = |id: &EntryId| {
-            let record = log.mark_of(*id).and_then(Mark::record);
-            record.is_some_and(|record| !record.trigger.is_manual() && record.budget.window < window)
+        let ignored: HashSet<EntryId> = if self.has_room_for_all() {
+            passes.filter(|&id| self.is_for_smaller(id)).collect()
+        } else {
+            HashSet::new()
         };
-        let has_room = !self.budget().is_due(self.timeline.whole(), self.policy());
-        let ignored: HashSet<EntryId> =
-            if has_room { passes.filter(is_smaller).collect() } else { HashSet::new() };
         let Self { timeline, assembly, archive, .. } = self;
         Ok(timeline.set_ignored(ignored, lens(assembly, archive))?)
     }
 
+    /// Whether a compaction or edit is one that this path does without, or would as soon as it were put to use.
+    pub(super) fn is_outgrown(&self, pass: EntryId) -> bool {
+        self.is_for_smaller(pass) && self.has_room_for_all()
+    }
+
+    /// Whether it was made by itself for a smaller window.
+    fn is_for_smaller(&self, pass: EntryId) -> bool {
+        let record = self.log().mark_of(pass).and_then(Mark::record);
+        record
+            .is_some_and(|record| !record.trigger.is_manual() && record.budget.window < self.budget().window)
+    }
+
+    fn has_room_for_all(&self) -> bool {
+        !self.budget().is_due(self.timeline.whole(), self.policy())
+    }
+
     /// The same after something was said: what is done without is needed as soon as there is no room for all it covers.
     pub(super) fn outgrow_no_more(&mut self) -> Result<(), EngineError> {
-        let is_due = || self.budget().is_due(self.timeline.whole(), self.policy());
-        if self.timeline.ignores_any() && is_due() { self.outgrow() } else { Ok(()) }
+        if self.timeline.ignores_any() && !self.has_room_for_all() { self.outgrow() } else { Ok(()) }
     }
 
     /// The same without its log and sizes, to be kept until it goes on with those of then: who else appends must not

@@ -32,7 +32,7 @@ impl Session {
         let is_usable = |&(id, anchor): &(EntryId, EntryId)| {
             Some(anchor) > context.anchor()
                 && !context.is_undone(id)
-                && !self.timeline.ignores(id)
+                && !self.is_outgrown(id)
                 && self.history().binary_search(&anchor).is_ok()
         };
         let mut found: Vec<(EntryId, EntryId)> = log.compactions().filter(is_usable).collect();
