@@ -97,7 +97,8 @@ impl Plan<'_> {
         } else if circumstances.over.is_some() {
             "the provider wants more freed"
         } else {
-            "it was below that already, and was halved: someone asked, or it was full of something else"
+            "it was below that already, and was halved: someone asked, it was full of something else, or the provider \
+             refused it all the same"
         };
         Some(format!("the target of {wanted} for the history became {}: {why}", self.target))
     }

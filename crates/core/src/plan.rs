@@ -329,8 +329,8 @@ fn without(ids: impl Iterator<Item = EntryId>, others: &[EntryId]) -> Vec<EntryI
 const RULE_ROOM_SHARE: (u64, u64) = (3, 4);
 
 /// The policy's target for what stands beside `kept`, which is kept in any case. A history that is not above
-/// it is halved where tokens are not what it is compacted for; after an overflow at least what the provider
-/// missed is freed.
+/// it is halved where tokens are not what it is compacted for, or the provider counts otherwise; after an overflow
+/// at least what it missed is freed.
 fn target_of(job: &Job<'_>, kept: Tokens) -> Tokens {
     let target = job.budget.target(job.policy);
     let beside = job.context.tokens().less(kept);
