@@ -26,7 +26,8 @@ class Evidence(unittest.TestCase):
         self.assertNotIn("a copy", text)
 
     def test_messages_of_a_document_count_from_zero_and_what_nobody_reads_is_left_out(self):
-        document = {"messages": [{"content": "zero"}, {"role": "user", "callID": "c", "content": ["one", "A" * 400, "one"]}]}
+        message = {"role": "user", "callID": "c", "content": ["one", "A" * 400, "one"]}
+        document = {"messages": [{"content": "zero"}, message]}
         self.assertEqual(self.found("d.json", json.dumps(document), need(1)), {"n1": [(1, "one")]})
 
 

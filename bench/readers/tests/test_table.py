@@ -28,7 +28,8 @@ class Table(unittest.TestCase):
             table.report(results()),
             "| session | epitome | masking |\n| --- | --: | --: |\n"
             "| first | 0.50 | 0.33 |\n| second | 0.67 | – |\n"
-            "| **mean of sessions** | 0.58 | 0.33 |\n| mean, not recent | 0.38 | 0.00 |\n| lowest session | 0.50 | 0.33 |\n"
+            "| **mean of sessions** | 0.58 | 0.33 |\n| mean, not recent | 0.38 | 0.00 |\n"
+            "| lowest session | 0.50 | 0.33 |\n"
             "| sessions | 2 | 1 |\n| wrong answers | 0 | 1 |\n| tokens, mean | 150 | 110 |\n\n"
             "epitome: mean 0.58 (at least 0.85), lowest 0.50 in first (at least 0.6): no",
         )
