@@ -13,6 +13,7 @@ run:
 test: lint
 	$(CARGO) test --workspace
 	python3 -m unittest discover -q -s bench/retention/tests -t bench/retention
+	python3 -m unittest discover -q -s bench/readers/tests -t bench/readers
 	./tests/cases.py --check
 	./tests/deny.sh
 	./tests/pi/run.sh
