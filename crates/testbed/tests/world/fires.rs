@@ -39,7 +39,8 @@ impl World {
             LookPoint::Call | LookPoint::TurnEnd | LookPoint::Idle(_) => Tokens::ZERO,
         };
         let is_auto = policy.mode == TriggerMode::Auto;
-        let request = figure + pending;
+        // A figure is the provider's, what is to come is counted by us.
+        let request = figure + budget.scale.theirs(pending);
         let is_looked_at = self.is_looked_at(point);
         Outlook {
             is_over: is_auto
