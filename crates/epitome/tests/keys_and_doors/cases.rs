@@ -62,7 +62,7 @@ const LIVE: &[Door] = &[Door::Replay, Door::Serve];
 pub(crate) const FREED: &str = "@freed";
 
 /// Room for most of the work: only a part of it must go.
-const ROOMY: u64 = 16_000;
+const ROOMY: u64 = 20_000;
 /// Counts that can be told beforehand: a hundred tokens for each message of the chat.
 const EVEN: (&str, &str) = ("count.text", "chars/4");
 /// A model writes the summary.
@@ -147,7 +147,7 @@ pub(crate) const CASES: &[Case] = &[
     case("prune.saving_min", "0", "100000", Work, &[PRUNES, MUCH]).behind(COMPACT).in_window(ROOMY),
     // By letters: a model's own count is corrected by usage, and what a record tells is then not what the rule goes by.
     case("prune.saving_compare", "reached", "passed", Work, &[PRUNES, MUCH, EVEN, ("prune.saving_min", FREED)]).behind(LIVE),
-    case("prune.saving_compare", "reached", "passed", Work, &[PRUNES, MUCH, ("prune.saving_min", FREED)]).behind(COMPACT).in_window(ROOMY),
+    case("prune.saving_compare", "reached", "passed", Work, &[PRUNES, MUCH, EVEN, ("prune.saving_min", FREED)]).behind(COMPACT).in_window(ROOMY),
     case("prune.tools_kept", "", "Read", Work, &[PRUNES, MUCH]).behind(LIVE),
     case("prune.tools_kept", "", "Read", Work, &[PRUNES, MUCH]).behind(COMPACT).in_window(ROOMY),
     case("prune.errors_kept", "false", "true", Work, &[PRUNES, MUCH]).behind(LIVE),
