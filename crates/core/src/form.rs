@@ -193,11 +193,22 @@ impl Form {
         Tokens(all.less(measure.sizes(&beside).total()).0 / texts.sum::<u64>().max(1))
     }
 
-    /// The last form there is: pairs stay pairs, and a pointer stands for all that can be cut.
+    /// The last form there is: pairs stay pairs, and a pointer stands for all that can be cut, in the place of the first
+    /// of it. Calls and results have their own.
     fn only_pointers(&self, message: &Message, id: EntryId) -> Message {
-        let mut blocks: Vec<Block> = message.blocks.iter().filter_map(|block| self.bare(block, id)).collect();
+        let mut is_pointed_to =
+            message.blocks.iter().any(|block| matches!(block, Block::Call(_) | Block::Result(_)));
+        let mut blocks = Vec::with_capacity(message.blocks.len());
+        for block in &message.blocks {
+            let is_cut = matches!(block, Block::Text { .. } | Block::Image(_));
+            if is_cut && !is_pointed_to {
+                blocks.push(Block::text(bare_pointer(id)));
+                is_pointed_to = true;
+            }
+            blocks.extend(self.bare(block, id));
+        }
         if blocks.is_empty() {
-            blocks.push(Block::text(format!("[recall {id}]")));
+            blocks.push(Block::text(bare_pointer(id)));
         }
         Message { blocks, ..message.clone() }
     }
@@ -212,7 +223,7 @@ impl Form {
             Block::Result(result) => {
                 let is_rigid = |part: &&ResultPart| !self.opaque && matches!(part, ResultPart::Opaque(_));
                 let rigid = result.parts.iter().filter(is_rigid).cloned();
-                let pointer = ResultPart::Text { text: format!("[recall {id}]").into() };
+                let pointer = ResultPart::Text { text: bare_pointer(id).into() };
                 let parts = std::iter::once(pointer).chain(rigid).collect();
                 Some(Block::Result(ToolResult { parts, ..result.clone() }))
             }
@@ -246,14 +257,21 @@ fn opaque_pointer(opaque: &Opaque, id: EntryId) -> String {
     format!("[{}; recall {id}]", opaque.kind)
 }
 
-/// The first and last part of a text with a pointer between, within `max` where that is possible.
+/// The first and last part of a text with a pointer between, within `max` where that is possible. Where the pointer
+/// would take most of that, a shorter one leaves room for words.
 fn shorten(text: &Arc<str>, max: Tokens, id: EntryId, measure: &dyn Measure) -> Arc<str> {
     let whole = measure.text(text);
     if whole <= max {
         return text.clone();
     }
-    let pointer = format!("\n[… {whole} tokens in all; recall {id} …]\n");
+    let full = format!("\n[… {whole} tokens in all; recall {id} …]\n");
+    let pointer = if measure.text(&full) > max.share(1, 2) { bare_pointer(id) } else { full };
     ends(text, max.less(measure.text(&pointer)), &pointer, measure).into()
+}
+
+/// The shortest pointer there is.
+fn bare_pointer(id: EntryId) -> String {
+    format!("[recall {id}]")
 }
 
 fn point_to(result: &ToolResult, id: EntryId, notice: Notice, measure: &dyn Measure) -> ToolResult {
@@ -388,7 +406,21 @@ mod tests {
         let [Block::Text { text }, marker] = &cut(true)[..] else { panic!("two blocks") };
         assert!(text.len() > 300 && text.contains(pointer), "{text}");
         assert_eq!(marker, &Block::text("[document; recall m0007]"));
-        // Where not even that fits, it still stands whole.
-        assert_eq!(shortened(vec![Block::text("a".repeat(600)), document()], 50, false), [document()]);
+        // Where not even that fits, it still stands whole, and a pointer stands for the words.
+        let bare = shortened(vec![Block::text("a".repeat(600)), document()], 50, false);
+        assert_eq!(bare, [Block::text("[recall m0007]"), document()]);
+        let behind = shortened(vec![document(), Block::text("a".repeat(600))], 50, false);
+        assert_eq!(behind, [document(), Block::text("[recall m0007]")]);
+        assert_eq!(shortened(vec![document()], 50, false), [document()]);
+    }
+
+    #[test]
+    fn a_short_pointer_leaves_words_where_the_full_one_would_take_their_room() {
+        let text = format!("mind{}done", " the".repeat(50));
+        let cut = |most| shortened(vec![Block::text(text.as_str())], most, false);
+        assert_eq!(cut(26), [Block::text("mind the[recall m0007]done")]);
+        assert_eq!(cut(14), [Block::text("[recall m0007]")]);
+        let full = "mind the the the the the the \n[… 208 tokens in all; recall m0007 …]\nhe the thedone";
+        assert_eq!(cut(86), [Block::text(full)]);
     }
 }

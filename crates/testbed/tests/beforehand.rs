@@ -98,3 +98,23 @@ fn one_that_a_compaction_by_hand_makes_useless_is_said_to_be_thrown_away() {
     assert_eq!(fates(&step), [&thrown]);
     assert!(!bed.session.has_ready() && bed.session.context().tokens() < Tokens(4_000));
 }
+
+#[test]
+fn one_made_for_a_path_that_is_left_is_said_to_be_thrown_away() {
+    let (mut bed, _) = prepared(Newest::Percent(40));
+    let first = bed.session.history()[0];
+    bed.session.move_to(Some(first)).expect("all is in memory");
+    let thrown = Event::Speculated { fate: "thrown away: the branch has moved".into() };
+    assert_eq!((fates(&bed.session.step(None)), bed.session.has_ready()), (vec![&thrown], false));
+}
+
+#[test]
+fn one_that_covers_what_two_paths_share_is_kept_for_either() {
+    let (mut bed, mut background) = prepared(Newest::Percent(40));
+    let fork = bed.session.leaf();
+    bed.talk(2, 150);
+    bed.session.move_to(fork).expect("all is in memory");
+    assert!(bed.session.has_ready());
+    talk_until_due(&mut bed);
+    assert_eq!(fates(&prepare(&mut bed, &mut background)), [&swapped_in()]);
+}

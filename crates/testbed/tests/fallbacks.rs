@@ -1,6 +1,6 @@
 //! Where a model fails for good, the embedded summariser writes the summary; dropping is what is left after that.
 
-use epitome_core::{Decision, Failure, Strategy, Trigger};
+use epitome_core::{Decision, Failure, Strategy, Tokens, Trigger};
 use epitome_testbed::{Maker, TestHook, TestOperator, failed, good};
 use std::sync::Arc;
 
@@ -53,4 +53,30 @@ fn every_kind_of_question_and_as_many_calls_as_there_may_be_come_to_an_end() {
     let expected =
         [Strategy::Trim, Strategy::Prune, Strategy::Delegate, Strategy::Native, Strategy::Summarize];
     assert_eq!((tried, hook.told().len()), (expected.to_vec(), 1));
+}
+
+#[test]
+fn an_answer_far_over_its_limit_is_refused_however_few_tokens_its_provider_claims() {
+    let taken = |size: u64, claimed: u64| {
+        let mut bed = Maker::new("default", 40_000)
+            .set(|settings| settings.summary.output_max = Some(Tokens(1_000)))
+            .bed();
+        let mut called = good(&bed.filler(size));
+        called.spent.output = Tokens(claimed);
+        bed.model.always(called);
+        bed.talk(100, 300);
+        let record = bed.compact(Trigger::Threshold);
+        let why = record.fallbacks.first().map(|fallback| fallback.why.clone());
+        (record.change().and_then(|change| change.summarizer.clone()), why)
+    };
+    let model = Some("test-model".to_owned());
+    // Its provider counts, as far as two counts of one text can differ.
+    assert_eq!(taken(1_900, 990), (model.clone(), None));
+    assert_eq!(taken(990, 990), (model, None));
+    let refused = |size: &str, limit: &str| {
+        let why = format!("the summary takes {size}, over its limit of {limit}");
+        (Some("the embedded summariser".to_owned()), Some(why))
+    };
+    assert_eq!(taken(6_000, 100), refused("6,000", "2,000"));
+    assert_eq!(taken(1_900, 0), refused("1,900", "1,000"));
 }

@@ -2,7 +2,8 @@
 //!
 //! Calls are in `assistant.message` (and again in `tool.execution_start`), results in
 //! `tool.execution_complete`. Compactions, truncations and rewinds are events of the session. The events of
-//! subagents stand between those of the session and are conversations of their own. Read only.
+//! subagents stand between those of the session and are conversations of their own. A file that was sent stands in a
+//! `session.binary_asset` once, and is named by the messages it was sent with. Read only.
 
 mod event;
 mod in_view;
@@ -11,11 +12,11 @@ mod session;
 
 use crate::detect::DetectSample;
 use crate::jsonl::{JsonlObject, Problems, each_object};
-use crate::{ByteSource, Format, ReadError, Transcript};
+use crate::{ByteSource, Format, ReadError, Span, Transcript};
 use epitome_core::Measure;
 use event::CopilotEvent;
 pub(crate) use message::decode;
-use session::CopilotSession;
+use session::{CopilotSession, EventLine};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result
         return Err(ReadError::Empty);
     }
     let mut problems = Problems::default();
-    let mut log = EventLog::new(measure);
+    let mut log = EventLog::new(&*source, measure);
     each_object(&*source, &mut problems, |object, problems| log.take(object, problems))?;
     if log.known == 0 {
         let why = "no line is an event with a `type` it writes and `data`".into();
@@ -74,6 +75,7 @@ pub(crate) fn read(source: Arc<dyn ByteSource>, measure: &dyn Measure) -> Result
 
 /// The events of a file on their way to the conversations they belong to.
 struct EventLog<'m> {
+    source: &'m dyn ByteSource,
     measure: &'m dyn Measure,
     /// The session's own conversation, then one for each subagent.
     sessions: Vec<CopilotSession<'m>>,
@@ -81,14 +83,23 @@ struct EventLog<'m> {
     subagents: HashMap<Box<str>, usize>,
     /// Who made a call: results of older versions do not say whose they are.
     callers: HashMap<Box<str>, usize>,
+    /// Where the events of files stand, by the id of each.
+    assets: HashMap<Box<str>, Span>,
     /// Lines that are of this format.
     known: u64,
 }
 
 impl<'m> EventLog<'m> {
-    fn new(measure: &'m dyn Measure) -> Self {
-        let sessions = vec![CopilotSession::new(measure)];
-        Self { measure, sessions, subagents: HashMap::new(), callers: HashMap::new(), known: 0 }
+    fn new(source: &'m dyn ByteSource, measure: &'m dyn Measure) -> Self {
+        Self {
+            source,
+            measure,
+            sessions: vec![CopilotSession::new(source, measure)],
+            subagents: HashMap::new(),
+            callers: HashMap::new(),
+            assets: HashMap::new(),
+            known: 0,
+        }
     }
 
     fn take(&mut self, object: JsonlObject<'_>, problems: &mut Problems) -> serde_json::Result<()> {
@@ -116,14 +127,19 @@ impl<'m> EventLog<'m> {
         if place == 0 {
             self.sessions[0].note_event(event);
         }
+        let line = EventLine { event, object, assets: self.assets_of(event, object.line, problems) };
         let session = &mut self.sessions[place];
         match &*event.kind {
-            "user.message" | "system.notification" => session.take_message(event, object),
+            "user.message" | "system.notification" => session.take_message(&line),
             "assistant.message" => {
                 self.callers.extend(event.calls().into_iter().map(|call| (call.as_ref().into(), place)));
-                session.take_message(event, object);
+                session.take_message(&line);
             }
-            "tool.execution_complete" => session.take_result(event, object, problems),
+            "tool.execution_complete" => session.take_result(&line, problems),
+            "session.binary_asset" => {
+                let id = event.data.text("assetId");
+                self.assets.extend(id.map(|id| (id.as_ref().into(), object.span)));
+            }
             "system.message" => session.take_system(event),
             "session.start" | "session.model_change" | "session.usage_info" => session.take_settings(event),
             "session.compaction_start" => session.begin_compaction(),
@@ -134,6 +150,19 @@ impl<'m> EventLog<'m> {
             _ => return false,
         }
         true
+    }
+
+    /// The lines of the files an event names. One that is not in the log before it is a problem; the name stays.
+    fn assets_of(&self, event: &CopilotEvent<'_>, line: u64, problems: &mut Problems) -> Vec<Span> {
+        let mut spans = Vec::new();
+        for id in event.assets() {
+            match self.assets.get(&*id) {
+                Some(&span) if spans.contains(&span) => {}
+                Some(&span) => spans.push(span),
+                None => problems.add(line, format!("names the file {id}, which is not in the log before it")),
+            }
+        }
+        spans
     }
 
     /// The conversation an event belongs to.
@@ -155,7 +184,7 @@ impl<'m> EventLog<'m> {
         let known = agent.and_then(|agent| self.subagents.get(agent));
         let known = known.or_else(|| starter.and_then(|starter| self.subagents.get(starter)));
         known.copied().unwrap_or_else(|| {
-            self.sessions.push(CopilotSession::new(self.measure));
+            self.sessions.push(CopilotSession::new(self.source, self.measure));
             self.sessions.len() - 1
         })
     }

@@ -106,6 +106,11 @@ impl LogBuilder {
         self.reserve(id, &more.item.calls);
     }
 
+    /// Notes where more of a message stands that was weighed with it.
+    pub(crate) fn add_span(&mut self, id: EntryId, span: Span) {
+        self.nodes[id.index()].spans.push(span);
+    }
+
     fn reserve(&mut self, reply: EntryId, calls: &[CallId]) {
         for call in calls {
             let place = self.push(BuilderNode::waiting_for(reply));

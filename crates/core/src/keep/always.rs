@@ -3,7 +3,7 @@
 //! window has room for all of them; how far they are cut where it has not is decided here too.
 
 use super::chooser::Chooser;
-use super::{fair_limit, is_giant, summary_min};
+use super::{RIGID_SHARE, fair_limit, is_giant, summary_min};
 use crate::context::exchanges;
 use crate::policy::AlwaysKeep;
 use crate::{Archive, ArchiveError, CallId, Context, EntryId, Form, Item, Job, Role, Slot, Tokens};
@@ -97,6 +97,28 @@ impl KeepSet {
             self.messages.values_mut().filter(|one| one.is_work).for_each(|one| one.cut_giant(limit));
         }
         self.messages.values_mut().filter(|one| is_giant(job, one.size)).for_each(|one| one.cut_giant(left));
+        self.open_partners(job);
+    }
+
+    /// Lets blocks we do not read give way, the largest first, where they would take more than half of `most`: the words
+    /// beside them would be cut to nothing.
+    fn open_crowding_blocks(&mut self, job: &Job<'_>, most: Tokens) {
+        let mut rigid: Tokens = self.messages.values().map(|one| one.rigid).sum();
+        let mut largest: Vec<&mut KeptMessage> =
+            self.messages.values_mut().filter(|one| !one.is_input).collect();
+        largest.sort_by_key(|one| std::cmp::Reverse(one.rigid));
+        for one in largest {
+            if rigid <= most.share(RIGID_SHARE.0, RIGID_SHARE.1) {
+                break;
+            }
+            rigid = rigid.less(one.rigid);
+            one.open_blocks();
+        }
+        self.open_partners(job);
+    }
+
+    /// Opens the blocks of messages that are the other half of what was opened.
+    fn open_partners(&mut self, job: &Job<'_>) {
         let opened = self.iter().filter(|(_, one)| one.form.opaque).map(|(id, _)| id).collect::<Vec<_>>();
         let partners = Partners::of(job, &opened);
         let tied = self.messages.iter_mut().filter(|(id, _)| partners.contain(job, **id));
@@ -113,6 +135,7 @@ impl KeepSet {
         if self.tokens() <= most {
             return;
         }
+        self.open_crowding_blocks(job, most);
         let rigid: Tokens = self.messages.values().map(|one| one.rigid).sum();
         let sizes: Vec<Tokens> = self.messages.values().map(|one| one.tokens().less(one.rigid)).collect();
         let limit = fair_limit(&sizes, most.less(rigid));

@@ -38,6 +38,8 @@ pub(super) struct TailRoom {
     pub most: Tokens,
     /// At the very most, for a newest exchange that cannot be shortened and for input that nobody has answered.
     pub stretched: Tokens,
+    /// Whether there is no more in the window, whatever the policy says.
+    pub is_all: bool,
 }
 
 /// The summary keeps at least a quarter of what tail and summary share.
@@ -47,12 +49,24 @@ impl TailRoom {
     /// So many percent of what tail and summary share.
     pub(super) fn of(shared: Tokens, percent: u32) -> Self {
         let most = shared.share(percent.into(), 100);
-        Self { most, stretched: shared.share(STRETCH_SHARE.0, STRETCH_SHARE.1) }
+        Self { most, stretched: shared.share(STRETCH_SHARE.0, STRETCH_SHARE.1), is_all: false }
     }
 
     /// All of `most`, and no more.
     pub(super) fn all(most: Tokens) -> Self {
-        Self { most, stretched: most }
+        Self { most, stretched: most, is_all: true }
+    }
+
+    /// What is left when so much is taken.
+    pub(super) fn less(self, taken: Tokens) -> Self {
+        Self { most: self.most.less(taken), stretched: self.stretched.less(taken), ..self }
+    }
+
+    /// What words may take beside blocks that cannot be cut and take `rigid`: what these leave, and up to half of it all
+    /// where that can be had by stretching. A target is no reason to leave nothing of what was said.
+    pub(super) fn beside(self, rigid: Tokens) -> Tokens {
+        let left = self.less(rigid);
+        left.most.max(left.stretched.min(self.most.share(1, 2)))
     }
 }
 

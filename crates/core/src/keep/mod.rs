@@ -49,6 +49,9 @@ const MIN_SHARE: (u64, u64) = (1, 4);
 /// An open exchange that cannot be shortened may take this part of all the room there is, target or not.
 const OPEN_SHARE: (u64, u64) = (1, 2);
 
+/// Of all the room there is, blocks that we do not read may take this part.
+const RIGID_SHARE: (u64, u64) = (1, 2);
+
 /// What takes more than this part of the window is cut whatever it holds.
 const GIANT_SHARE: (u64, u64) = (1, 2);
 
@@ -213,7 +216,7 @@ impl KeepSelection {
         ids: Vec<EntryId>,
         most: Tokens,
     ) -> Result<(), ArchiveError> {
-        for (id, form) in forms_within(chooser, &ids, &HashSet::new(), most)? {
+        for (id, form) in forms_within(chooser, &ids, &HashSet::new(), TailRoom::all(most))? {
             self.front.push(id);
             let tokens = self.show(chooser, id, form)?;
             self.beside += tokens;
@@ -239,13 +242,14 @@ impl KeepSelection {
         // What the model is to answer is cut last: a newest part of a few tokens would leave a bare pointer of it.
         let input = unanswered(chooser.job);
         let (asked, others): (Vec<EntryId>, Vec<EntryId>) = others.iter().partition(|id| input.contains(id));
-        let most = room.stretched.max(room.most).max(input_min(chooser.job));
-        let mut forms = forms_within(chooser, &asked, masked, most)?;
+        let rigid: Tokens = asked.iter().map(|&id| chooser.job.sizes.of(id).opaque).sum();
+        let most = room.stretched.max(room.most).max(rigid + input_min(chooser.job));
+        let mut forms = forms_within(chooser, &asked, masked, TailRoom::all(most))?;
         let mut taken = Tokens::ZERO;
         for &(id, form) in &forms {
             taken += chooser.size(id, form)?;
         }
-        forms.extend(forms_within(chooser, &others, masked, room.most.less(taken))?);
+        forms.extend(forms_within(chooser, &others, masked, room.less(taken))?);
         for (id, form) in forms {
             let tokens = self.show(chooser, id, form)?;
             self.beside += tokens;
@@ -299,32 +303,75 @@ impl KeepSelection {
     }
 }
 
-/// The form each of some messages takes on: masked, plain, or cut where they take more than `most` together.
+/// The form each of some messages takes on: masked, plain, or cut where they take more than their room together.
 fn forms_within(
     chooser: &Chooser<'_, '_>,
     ids: &[EntryId],
     masked: &HashSet<EntryId>,
-    most: Tokens,
+    room: TailRoom,
 ) -> Result<Vec<(EntryId, Form)>, ArchiveError> {
     let job = chooser.job;
     let plain = |id| if masked.contains(&id) { chooser.masked_form(id) } else { chooser.plain_form(id) };
     let mut forms: Vec<(EntryId, Form)> = ids.iter().map(|&id| (id, plain(id))).collect();
     let sizes: Result<Vec<Tokens>, _> = forms.iter().map(|&(id, form)| chooser.size(id, form)).collect();
     let sizes = sizes?;
-    if !job.can.forms || sizes.iter().copied().sum::<Tokens>() <= most {
+    if !job.can.forms || sizes.iter().copied().sum::<Tokens>() <= room.most {
         return Ok(forms);
     }
-    let limit = fair_limit(&sizes, most);
-    let input = unanswered(job);
-    for ((id, form), &size) in forms.iter_mut().zip(&sizes).filter(|(_, size)| **size > limit) {
-        let rigid = job.sizes.of(*id).opaque;
-        form.opaque = is_giant(job, size) && rigid > Tokens::ZERO && !input.contains(id);
-        form.shorten = Some(if input.contains(id) { limit + rigid } else { limit });
+    let opened = OpenedBlocks::of(job, ids, &sizes, room);
+    let rigid: Vec<Tokens> =
+        ids.iter().zip(&sizes).map(|(&id, &size)| opened.rigid(job, id).min(size)).collect();
+    let words: Vec<Tokens> = sizes.iter().zip(&rigid).map(|(size, rigid)| size.less(*rigid)).collect();
+    let limit = fair_limit(&words, room.beside(rigid.iter().copied().sum()));
+    for (at, (id, form)) in forms.iter_mut().enumerate() {
+        form.opaque |= opened.contain(job, *id);
+        form.shorten = (words[at] > limit).then(|| limit + rigid[at]);
     }
-    let opened: Vec<EntryId> = forms.iter().filter(|(_, form)| form.opaque).map(|&(id, _)| id).collect();
-    let partners = Partners::of(job, &opened);
-    forms.iter_mut().filter(|(id, _)| partners.contain(job, *id)).for_each(|(_, form)| form.opaque = true);
     Ok(forms)
+}
+
+/// Messages whose unread blocks give way to a marker: what alone is too large whatever it holds, and what would take most of
+/// all the room there is.
+struct OpenedBlocks<'l> {
+    ids: Vec<EntryId>,
+    partners: Partners<'l>,
+}
+
+impl<'l> OpenedBlocks<'l> {
+    /// Those among `ids`; never input that the model has not seen, whose size is our guess alone.
+    fn of(job: &Job<'l>, ids: &[EntryId], sizes: &[Tokens], room: TailRoom) -> Self {
+        let input = unanswered(job);
+        let has_blocks =
+            |(id, _): &(EntryId, Tokens)| !job.sizes.of(*id).opaque.is_zero() && !input.contains(id);
+        let carriers = ids.iter().copied().zip(sizes.iter().copied()).filter(has_blocks);
+        let (mut opened, mut others): (Vec<_>, Vec<_>) = carriers.partition(|&(_, size)| is_giant(job, size));
+        if room.is_all {
+            opened.extend(crowding(job, &mut others, room.most));
+        }
+        let ids: Vec<EntryId> = opened.into_iter().map(|(id, _)| id).collect();
+        Self { partners: Partners::of(job, &ids), ids }
+    }
+
+    fn contain(&self, job: &Job<'l>, id: EntryId) -> bool {
+        self.ids.contains(&id) || self.partners.contain(job, id)
+    }
+
+    /// What of a message stays as it is however far it is cut.
+    fn rigid(&self, job: &Job<'l>, id: EntryId) -> Tokens {
+        if self.contain(job, id) { Tokens::ZERO } else { job.sizes.of(id).opaque }
+    }
+}
+
+/// The largest carriers of unread blocks, without which the others leave at least half of `most` to words.
+fn crowding(job: &Job<'_>, carriers: &mut [(EntryId, Tokens)], most: Tokens) -> Vec<(EntryId, Tokens)> {
+    carriers.sort_by_key(|&(id, _)| std::cmp::Reverse(job.sizes.of(id).opaque));
+    let mut rigid: Tokens = carriers.iter().map(|&(id, _)| job.sizes.of(id).opaque).sum();
+    let is_crowded = |&&(id, _): &&(EntryId, Tokens)| {
+        let was_crowded = rigid > most.share(RIGID_SHARE.0, RIGID_SHARE.1);
+        rigid = rigid.less(job.sizes.of(id).opaque);
+        was_crowded
+    };
+    carriers.iter().take_while(is_crowded).copied().collect()
 }
 
 /// What may stand beside what is kept in any case, which takes `outside`: the target or what is left of it,
@@ -345,7 +392,7 @@ pub(crate) fn summary_min(job: &Job<'_>) -> Tokens {
     SUMMARY_MIN.min(job.room().share(MIN_SHARE.0, MIN_SHARE.1))
 }
 
-/// The least that is shown of what the model is to answer.
+/// The least that is shown of the words that the model is to answer.
 fn input_min(job: &Job<'_>) -> Tokens {
     INPUT_MIN.min(job.room().share(MIN_SHARE.0, MIN_SHARE.1))
 }

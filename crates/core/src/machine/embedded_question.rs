@@ -169,7 +169,8 @@ impl<'a> EmbeddedQuestion<'a> {
         };
         let mut record = plan.record(Outcome::Compacted(Box::new(change)), tokens_after);
         record.notes.extend(written.notes.into_iter().chain(self.note()));
-        let odd = stands_in(&record).into_iter().chain(says_nothing(&record)).collect::<Vec<_>>();
+        let silent = record.change().and_then(|change| says_nothing(&change.loss));
+        let odd = stands_in(&record).into_iter().chain(silent).collect::<Vec<_>>();
         record.notes.extend(odd);
         let compaction = crate::Compaction { native: written.native, ..plan.compaction(Some(summary.text)) };
         Ok(Conclusion { effect: Effect::Compact(Box::new(compaction)), record: Box::new(record) })
@@ -236,12 +237,27 @@ fn stands_in(record: &Record) -> Option<String> {
 }
 
 /// Says so where a summary holds nothing of what went.
-fn says_nothing(record: &Record) -> Option<String> {
-    let loss = &record.change()?.loss;
+fn says_nothing(loss: &verify::LossReport) -> Option<String> {
     (loss.kept == 0 && loss.recoverable == 0 && loss.lost >= FACTS_MIN).then(|| {
         format!(
             "of {} facts that went, the summary holds none; read it, or try another summariser",
             loss.lost
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says_nothing;
+    use crate::verify::LossReport;
+
+    #[test]
+    fn a_summary_that_holds_none_of_many_facts_is_told_of() {
+        let told = |kept, recoverable, lost| {
+            says_nothing(&LossReport { kept, recoverable, lost, ..LossReport::default() })
+        };
+        let why = "of 20 facts that went, the summary holds none; read it, or try another summariser";
+        assert_eq!(told(0, 0, 20).as_deref(), Some(why));
+        assert_eq!([told(0, 0, 19), told(1, 0, 20), told(0, 1, 20)], [None, None, None]);
+    }
 }

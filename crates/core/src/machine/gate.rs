@@ -43,7 +43,7 @@ pub(super) struct Bounds {
     pub(super) source: Tokens,
     /// The least that is wanted of it.
     pub(super) size_min: Option<Tokens>,
-    /// The limit its request named, where nobody else held it to that.
+    /// The most it may take by our count; none for one that is never shown as a summary.
     pub(super) size_max: Option<Tokens>,
 }
 

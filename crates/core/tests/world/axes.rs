@@ -14,8 +14,10 @@ use proptest::prelude::{Just, Strategy as Generate, any, prop, prop_oneof};
 pub(crate) struct Axes {
     throws: Vec<u8>,
     range: Option<(bool, usize)>,
-    circumstances: Circumstances,
+    pub(crate) circumstances: Circumstances,
     pub(crate) trigger: Option<Trigger>,
+    /// What a single test says of the settings.
+    set: Option<fn(&mut Settings)>,
 }
 
 /// Axes of every kind.
@@ -38,13 +40,20 @@ pub(crate) fn axes() -> impl Generate<Value = Axes> {
             range,
             circumstances,
             trigger: Some(trigger),
+            set: None,
         },
     )
 }
 
 impl Axes {
+    /// Settings as a single test wants them.
+    pub(crate) fn setting(set: fn(&mut Settings)) -> Self {
+        Self { set: Some(set), ..Self::default() }
+    }
+
     /// Turns settings as the throws fall.
     pub(crate) fn turn(&self, settings: &mut Settings) {
+        self.set.into_iter().for_each(|set| set(settings));
         if self.throws.is_empty() {
             return;
         }

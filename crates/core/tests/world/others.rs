@@ -75,6 +75,11 @@ impl Others {
         }
     }
 
+    /// A model, and what comes of each call of it, the first last; it also compacts by itself.
+    pub(crate) fn model(fates: Vec<u8>) -> Self {
+        Self { has_model: true, is_native: true, summarizer_window: 40_000, fates, ..Self::nobody() }
+    }
+
     pub(crate) fn available<'p>(&self, prompts: &'p Prompts) -> Available<'p> {
         let summarizer = self.has_model.then_some(Summarizer {
             name: "a scripted model",

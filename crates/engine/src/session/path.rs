@@ -11,12 +11,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 impl Session {
-    /// Goes to the path that ends in `leaf`; what was made in the background for another is let go.
+    /// Goes to the path that ends in `leaf`; what was made in the background for another is let go, and that is said.
     pub fn move_to(&mut self, leaf: Option<EntryId>) -> Result<(), EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
         timeline.move_to(leaf, lens(assembly, archive))?;
         self.outgrow()?;
-        (self.state.ready, self.state.is_stop_told) = (None, self.breaker().is_open());
+        self.state.is_stop_told = self.breaker().is_open();
+        self.drop_outdated();
         self.marks_seen = self.log().marks_on(&self.log().path_of(leaf)).len();
         Ok(())
     }

@@ -1,12 +1,15 @@
 //! What always holds, whatever happens.
 
 use crate::World;
-use epitome_core::{Block, CallId, EntryId, Form, Item, Mark, Outcome, Record, Slot, Tokens, Trigger};
+use epitome_core::{CallId, EntryId, Form, Item, Mark, Outcome, Record, Slot, Tokens, Trigger};
 use epitome_engine::{Check, Session, Step};
 use std::collections::{HashMap, HashSet};
 
 /// What a policy may ask of a model for one compaction, at the very most.
 const CALLS_MAX: u32 = 64;
+
+/// A pointer takes five tokens by the dearest of the counts here, and as much is left for words.
+const WORDS_TOKENS_MIN: Tokens = Tokens(10);
 
 /// Everything a session derives from its log.
 #[derive(Debug, PartialEq)]
@@ -94,22 +97,33 @@ impl World {
     }
 
     /// What a person said last is shown in their words, where a compaction keeps it and it is no half of the room: its
-    /// beginning at least. A document beside them may take the room that they were to have.
+    /// beginning at least, wherever there is room for a pointer and a word beside each other.
     fn check_newest(&self, kept: &[EntryId]) {
         let session = &self.bed.session;
         let is_said = |id: &&EntryId| session.log().item(**id).is_some_and(Item::opens_turn);
         let Some(newest) = session.history().iter().rev().find(is_said) else { return };
-        let is_small = session.timeline().sizes().total(*newest) <= session.budget().room().share(1, 2);
-        let said = self.bed.original(*newest);
-        let has_document = said.blocks.iter().any(|block| matches!(block, Block::Opaque(_)));
-        let start: String = said.said().chars().take(6).collect();
-        // In less, a pointer for each message is all there is room for.
-        let least = if session.history().last() == Some(newest) { Tokens(200) } else { Tokens(1_000) };
-        let is_roomy = session.budget().room() >= least;
-        if kept.contains(newest) && is_roomy && is_small && !has_document {
+        let (sizes, room) = (session.timeline().sizes(), session.budget().room());
+        let is_small = sizes.total(*newest) <= room.share(1, 2);
+        let start: String = self.bed.original(*newest).said().chars().take(6).collect();
+        if kept.contains(newest) && is_small && self.words_room(*newest, kept) >= WORDS_TOKENS_MIN {
             let is_shown = self.bed.shown().iter().any(|message| message.contains(&start));
-            assert!(is_shown, "seed {}: {newest} has lost its words", self.seed);
+            assert!(
+                is_shown,
+                "seed {}: {newest} has lost its words, {} in a room of {room}",
+                self.seed,
+                sizes.total(*newest)
+            );
         }
+    }
+
+    /// What each message of a compaction has at the very least: after a refusal a quarter of the room is left, of which a
+    /// summary has a quarter; documents of the newest stand whole, and others take up to half of what is left.
+    fn words_room(&self, newest: EntryId, kept: &[EntryId]) -> Tokens {
+        let (sizes, room) = (self.bed.session.timeline().sizes(), self.bed.session.budget().room());
+        let left = room.share(3, 16).less(sizes.of(newest).opaque);
+        let has_others = kept.iter().any(|&id| id != newest && !sizes.of(id).opaque.is_zero());
+        let left = if has_others { left.share(1, 2) } else { left };
+        left.share(1, kept.len().max(1) as u64)
     }
 
     /// What always holds of a record.

@@ -92,11 +92,9 @@ fn down() -> CallResult {
     failed(Failure::Broken("connection refused".into()))
 }
 
-/// An answer far beyond any limit, as its provider says too.
+/// An answer far beyond any limit, whatever its provider says.
 fn endless() -> CallResult {
-    let mut answer = good(&"a summary longer than all it stands for ".repeat(3_000));
-    answer.spent.output = Tokens(30_000);
-    answer
+    good(&"a summary longer than all it stands for ".repeat(3_000))
 }
 
 fn any_answer(number: usize, dice: &mut Dice) -> Answer {

@@ -40,4 +40,11 @@ impl<'a> CopilotEvent<'a> {
         let requests = self.data.list("toolRequests").into_iter();
         requests.filter_map(|request| request.at(&["toolCallId"])?.text()).collect()
     }
+
+    /// The ids of the files it names that stand in events of their own: those attached, and those a tool answered with.
+    pub(super) fn assets(&self) -> Vec<Cow<'a, str>> {
+        let result = self.data.get("result").and_then(View::object).unwrap_or_default();
+        let named = self.data.list("attachments").into_iter().chain(result.list("binaryResultsForLlm"));
+        named.filter_map(|part| part.at(&["assetId"])?.text()).collect()
+    }
 }

@@ -9,19 +9,24 @@ use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, ResultPa
 /// Set as a place's part where the message is a result without its call.
 pub(super) const NO_CALL: u32 = 1;
 
-/// Makes the message of an event again.
+/// Makes the message of an event again. Behind its own run stand those of the assets it names.
 pub(crate) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
-    let run = runs.first().ok_or("the message stands nowhere")?;
+    let (run, assets) = runs.split_first().ok_or("the message stands nowhere")?;
     let text = decoded(run);
     let event = CopilotEvent::parse(&text).map_err(|error| error.to_string())?;
-    Ok(message_of(&event.ok_or("it is no event")?, part == NO_CALL))
+    Ok(message_of(&event.ok_or("it is no event")?, part == NO_CALL, assets))
 }
 
-/// The message an event is.
-pub(super) fn message_of(event: &CopilotEvent<'_>, no_call: bool) -> Message {
+/// The message an event is; `assets` are the lines of those it names.
+pub(super) fn message_of(event: &CopilotEvent<'_>, no_call: bool, assets: &[Vec<u8>]) -> Message {
+    let lines: Vec<_> = assets.iter().map(|line| decoded(line)).collect();
+    let parsed = lines.iter().filter_map(|line| CopilotEvent::parse(line).ok().flatten());
+    let assets = Assets(parsed.map(|asset| asset.data).collect());
     let data = &event.data;
     match &*event.kind {
-        "user.message" => Message { role: Role::User, author: author(event), blocks: said_blocks(data) },
+        "user.message" => {
+            Message { role: Role::User, author: author(event), blocks: said_blocks(data, &assets) }
+        }
         "system.notification" => {
             let blocks = text_of(data, "content").into_iter().collect();
             Message { role: Role::User, author: Author::Harness, blocks }
@@ -29,7 +34,21 @@ pub(super) fn message_of(event: &CopilotEvent<'_>, no_call: bool) -> Message {
         "assistant.message" => {
             Message { role: Role::Assistant, author: Author::Model, blocks: reply_blocks(data) }
         }
-        _ => result_message(data, no_call),
+        _ => result_message(data, no_call, &assets),
+    }
+}
+
+/// Files that stand in the log once, in an event of their own, and are named wherever they were sent.
+struct Assets<'a>(Vec<ObjectView<'a>>);
+
+impl Assets<'_> {
+    /// The picture that a part of a message is, or names.
+    fn picture(&self, part: &ObjectView<'_>) -> Option<Image> {
+        let named = part.text("assetId");
+        let asset = self.0.iter().find(|asset| named.is_some() && asset.text("assetId") == named);
+        let field = |key| part.text(key).or_else(|| asset?.text(key));
+        let media_type = field("mimeType").filter(|kind| kind.starts_with("image/"))?;
+        Some(Image { media_type: media_type.into(), data: field("data")?.into(), is_url: false })
     }
 }
 
@@ -51,27 +70,22 @@ fn text_of(data: &ObjectView<'_>, key: &str) -> Option<Block> {
 }
 
 /// What was sent in place of what was typed, and what was attached to it.
-fn said_blocks(data: &ObjectView<'_>) -> Vec<Block> {
+fn said_blocks(data: &ObjectView<'_>, assets: &Assets<'_>) -> Vec<Block> {
     let said = text_of(data, "transformedContent").or_else(|| text_of(data, "content"));
     let is_sent = data.has("transformedContent");
-    let attached = data.list("attachments").into_iter().filter_map(|view| attachment(view, is_sent));
+    let attached = data.list("attachments").into_iter().filter_map(|view| attachment(view, is_sent, assets));
     said.into_iter().chain(attached).collect()
 }
 
 /// A file attached: a picture, or something we carry. What is not sent by itself is told in the text that was sent.
-fn attachment(view: View<'_>, is_sent: bool) -> Option<Block> {
+fn attachment(view: View<'_>, is_sent: bool, assets: &Assets<'_>) -> Option<Block> {
     let fields = view.object().unwrap_or_default();
-    if let Some(image) = picture(&fields) {
+    if let Some(image) = assets.picture(&fields) {
         return Some(Block::Image(image));
     }
     let kind = fields.shared("type");
     let is_alone = &*kind == "blob" || fields.has("assetId") || !is_sent;
     is_alone.then(|| Block::Opaque(Opaque { kind, json: view.json().into() }))
-}
-
-fn picture(fields: &ObjectView<'_>) -> Option<Image> {
-    let media_type = fields.text("mimeType").filter(|kind| kind.starts_with("image/"))?;
-    Some(Image { media_type: media_type.into(), data: fields.text("data")?.into(), is_url: false })
 }
 
 fn reply_blocks(data: &ObjectView<'_>) -> Vec<Block> {
@@ -98,10 +112,13 @@ fn call_of(request: &ObjectView<'_>) -> Call {
     }
 }
 
-fn result_message(data: &ObjectView<'_>, no_call: bool) -> Message {
+fn result_message(data: &ObjectView<'_>, no_call: bool, assets: &Assets<'_>) -> Message {
     let call = CallId(data.shared("toolCallId"));
-    let result =
-        ToolResult { call, parts: result_parts(data), is_error: data.get("success").is_some_and(is_false) };
+    let result = ToolResult {
+        call,
+        parts: result_parts(data, assets),
+        is_error: data.get("success").is_some_and(is_false),
+    };
     if no_call {
         return Message::text(Role::User, Author::Harness, unpaired(&result.call, &result.text()));
     }
@@ -113,18 +130,18 @@ fn is_false(view: View<'_>) -> bool {
 }
 
 /// What a call came to: the text sent to the model, and what was sent beside it; of a failure what it says.
-fn result_parts(data: &ObjectView<'_>) -> Vec<ResultPart> {
+fn result_parts(data: &ObjectView<'_>, assets: &Assets<'_>) -> Vec<ResultPart> {
     let result = data.get("result").and_then(View::object).unwrap_or_default();
     let said = result.get("content").map(|content| content.text().unwrap_or_else(|| content.json().into()));
     let said = said.or_else(|| data.get("error").map(error_text)).filter(|text| !text.is_empty());
     let said = said.map(|text| ResultPart::Text { text: text.into() });
-    let beside = result.list("binaryResultsForLlm").into_iter().map(binary);
+    let beside = result.list("binaryResultsForLlm").into_iter().map(|view| binary(view, assets));
     said.into_iter().chain(beside).collect()
 }
 
-fn binary(view: View<'_>) -> ResultPart {
+fn binary(view: View<'_>, assets: &Assets<'_>) -> ResultPart {
     let fields = view.object().unwrap_or_default();
-    picture(&fields).map_or_else(
+    assets.picture(&fields).map_or_else(
         || ResultPart::Opaque(Opaque { kind: fields.shared("type"), json: view.json().into() }),
         ResultPart::Image,
     )

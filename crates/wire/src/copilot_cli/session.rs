@@ -9,13 +9,22 @@ use super::message::{NO_CALL, message_of};
 use crate::document::{ObjectView, View};
 use crate::jsonl::{JsonlObject, Problems};
 use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
-use crate::{ByteSource, Conversation, FixedParts, Format, RecordedReply};
+use crate::{ByteSource, Conversation, FixedParts, Format, RecordedReply, Span};
 use epitome_core::{CallId, Compaction, EntryId, Measure, Role, Tail};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// An event that says something, and where it stands.
+pub(super) struct EventLine<'l> {
+    pub event: &'l CopilotEvent<'l>,
+    pub object: JsonlObject<'l>,
+    /// The lines of the files it names.
+    pub assets: Vec<Span>,
+}
+
 /// A conversation as far as it has been read.
 pub(super) struct CopilotSession<'m> {
+    source: &'m dyn ByteSource,
     measure: &'m dyn Measure,
     assembly: LogBuilder,
     fixed: FixedParts,
@@ -36,8 +45,9 @@ pub(super) struct CopilotSession<'m> {
 }
 
 impl<'m> CopilotSession<'m> {
-    pub(super) fn new(measure: &'m dyn Measure) -> Self {
+    pub(super) fn new(source: &'m dyn ByteSource, measure: &'m dyn Measure) -> Self {
         Self {
+            source,
             measure,
             assembly: LogBuilder::default(),
             fixed: FixedParts::default(),
@@ -72,31 +82,30 @@ impl<'m> CopilotSession<'m> {
         self.fixed.window = event.data.number("tokenLimit").or(self.fixed.window);
     }
 
-    pub(super) fn take_message(&mut self, event: &CopilotEvent<'_>, object: JsonlObject<'_>) {
-        self.add(event, object, 0);
+    pub(super) fn take_message(&mut self, line: &EventLine<'_>) {
+        self.add(line, 0);
     }
 
-    pub(super) fn take_result(
-        &mut self,
-        event: &CopilotEvent<'_>,
-        object: JsonlObject<'_>,
-        problems: &mut Problems,
-    ) {
-        let call = CallId(event.data.shared("toolCallId"));
+    pub(super) fn take_result(&mut self, line: &EventLine<'_>, problems: &mut Problems) {
+        let call = CallId(line.event.data.shared("toolCallId"));
         let lacks_call = self.assembly.pairing(&call, None) == Pairing::Missing;
         if lacks_call {
-            problems.add(object.line, format!("answers {call}, which waits for no answer; read as text"));
+            problems
+                .add(line.object.line, format!("answers {call}, which waits for no answer; read as text"));
         }
-        self.add(event, object, if lacks_call { NO_CALL } else { 0 });
+        self.add(line, if lacks_call { NO_CALL } else { 0 });
     }
 
-    fn add(&mut self, event: &CopilotEvent<'_>, object: JsonlObject<'_>, part: u32) {
-        let message = message_of(event, part == NO_CALL);
+    fn add(&mut self, line: &EventLine<'_>, part: u32) {
+        let EventLine { event, object, assets } = line;
+        let named: Vec<Vec<u8>> = assets.iter().filter_map(|&span| self.source.slice(span).ok()).collect();
+        let message = message_of(event, part == NO_CALL, &named);
         let weighed = self.measure.weigh(&message);
         let (calls, answers) = (weighed.item.calls.clone(), weighed.item.answers.clone());
         let name = event.id.as_deref().map(Arc::from);
         let next = self.assembly.next_id();
         let id = self.assembly.answer(ParsedMessage { weighed, span: object.span, part, name });
+        assets.iter().for_each(|&span| self.assembly.add_span(id, span));
         if id == next {
             self.follow(next);
         }

@@ -13,7 +13,7 @@ mod walk;
 mod windows;
 
 pub use class::{OverflowClass, OverflowFigures, OverflowRule, OverflowVerdict, RequestFacts};
-pub use silent::{notice, truncates_silently};
+pub use silent::notice;
 pub use windows::{Endpoint, LEARNED_FOR, LearnedLimit, LearnedLimits, LearnedWindows};
 
 use epitome_core::Tokens;

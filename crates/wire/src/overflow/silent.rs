@@ -1,7 +1,6 @@
 //! Replies that succeeded and yet tell of a full window.
 
 use super::class::{OverflowClass, OverflowFigures, OverflowRule, OverflowVerdict, RequestFacts};
-use crate::document::View;
 use crate::protocol::{ModelReply, StopReason};
 use epitome_core::Tokens;
 
@@ -51,13 +50,4 @@ fn round_window(prompt: Tokens) -> Option<Tokens> {
     let doubles = std::iter::successors(Some(ROUND_WINDOW_MIN), |window| Some(window * 2));
     let mut windows = doubles.take_while(|&window| window <= ROUND_WINDOW_MAX);
     windows.find(|&window| prompt.0.abs_diff(window) <= window / 50).map(Tokens)
-}
-
-/// Whether a request of OpenAI Responses asks the provider to drop what does not fit. That cannot be
-/// seen in its reply, so it is worth noting.
-pub fn truncates_silently(request: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(request);
-    let asked =
-        View::parse(&text).ok().and_then(|body| body.at(&["truncation"])?.text().map(|it| it == "auto"));
-    asked.unwrap_or(false)
 }

@@ -187,8 +187,31 @@ fn what_we_cannot_read_is_carried_and_a_cut_emoji_costs_nothing() {
     model: on it | calls c1=ls {}
     tool: c1 -> image image/png AA== + opaque audio {"type":"audio","omittedReason":"size"}
     ! 2 holds half a character, as a text cut inside an emoji does; shown as �
+    ! 2 names the file sha, which is not in the log before it
     ! 7 `hologram.shown` is no known kind of record; 1 of them passed over, this the first
     "#);
     let fixed = &transcript(Format::CopilotCli, &text).conversations[0].fixed;
     assert_eq!((fixed.model.as_deref(), fixed.window), (Some("claude-sonnet-5"), Some(128_000)));
+}
+
+#[test]
+fn a_file_is_told_wherever_the_log_names_it() {
+    let asset = (
+        "session.binary_asset",
+        r#""assetId":"sha256:a","type":"image","mimeType":"image/png","byteLength":1,"data":"AA==""#,
+    );
+    let said = (
+        "user.message",
+        r#""content":"see","attachments":[{"type":"blob","assetId":"sha256:a"},{"type":"file","path":"/a.png","assetId":"sha256:a","mimeType":"image/png"},{"type":"blob","mimeType":"image/png","assetId":"sha256:lost"}]"#,
+    );
+    let shot = (
+        "tool.execution_complete",
+        r#""toolCallId":"c1","success":true,"result":{"content":"a","binaryResultsForLlm":[{"type":"image","mimeType":"image/png","assetId":"sha256:a","byteLength":1}]}"#,
+    );
+    insta::assert_snapshot!(shown(Format::CopilotCli, &log(&[asset, said, CALLED, shot])), @r#"
+    person: see | image image/png AA== | image image/png AA== | opaque blob {"type":"blob","mimeType":"image/png","assetId":"sha256:lost"}
+    model: on it | calls c1=ls {}
+    tool: c1 -> a + image image/png AA==
+    ! 2 names the file sha256:lost, which is not in the log before it
+    "#);
 }

@@ -2,7 +2,7 @@
 
 use epitome_core::Tokens;
 use epitome_wire::Protocol;
-use epitome_wire::overflow::{OverflowClass, OverflowRule, RequestFacts, notice, truncates_silently};
+use epitome_wire::overflow::{OverflowClass, OverflowRule, RequestFacts, notice};
 use epitome_wire::protocol::reply;
 
 /// The class, the detector and the window learned from a reply of Chat Completions.
@@ -64,12 +64,6 @@ fn d5_rows_4_16_24_36_a_stop_at_a_full_window_is_soft() {
     let anthropic = br#"{"content":[],"stop_reason":"model_context_window_exceeded","usage":{"input_tokens":9,"output_tokens":1}}"#;
     let verdict = notice(&reply(Protocol::Anthropic, anthropic), &RequestFacts::default());
     assert_eq!(verdict.map(|verdict| verdict.class), Some(OverflowClass::SoftStop));
-}
-
-#[test]
-fn d6_a_request_that_lets_the_provider_truncate_is_noted() {
-    let bodies = [r#"{"truncation":"auto"}"#, r#"{"truncation":"disabled"}"#, "{}", "no json"];
-    assert_eq!(bodies.map(|body| truncates_silently(body.as_bytes())), [true, false, false, false]);
 }
 
 #[test]

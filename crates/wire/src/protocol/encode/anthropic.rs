@@ -5,7 +5,7 @@ pub(super) mod block;
 mod server;
 
 use super::arrange::{
-    Arrangement, CallResult, CarriedBlock, NamedResult, Pair, ReplyPiece, ReplyTurn, UserPiece,
+    Arrangement, CarriedBlock, MessageResult, NamedResult, Pair, ReplyPiece, ReplyTurn, UserPiece,
 };
 use super::ids::{Ids, Naming};
 use super::piece::{self, PlainPiece, note_text};
@@ -104,7 +104,7 @@ fn said_block<'a>(
 /// A result. An error may hold text only, so its pictures go behind the results.
 fn result_block<'a>(
     id: &str,
-    answer: Option<CallResult<'a>>,
+    answer: Option<MessageResult<'a>>,
     pictures: &mut Vec<AnthropicBlock<'a>>,
     list: &mut SubstituteList,
 ) -> AnthropicBlock<'a> {

@@ -42,12 +42,12 @@ impl<'a> ReplyPiece<'a> {
 /// A call with its result, where one came before the next reply.
 pub(super) struct Pair<'a> {
     pub(super) call: &'a Call,
-    pub(super) result: Option<CallResult<'a>>,
+    pub(super) result: Option<MessageResult<'a>>,
 }
 
 /// A result, with the message it came in.
 #[derive(Clone, Copy)]
-pub(super) struct CallResult<'a> {
+pub(super) struct MessageResult<'a> {
     pub(super) id: Option<EntryId>,
     pub(super) result: &'a ToolResult,
     /// The same as it stands in the transcript, where that can be written.
@@ -62,7 +62,7 @@ pub(super) struct CarriedBlock<'a> {
 }
 
 /// The wire id of a call, and its result.
-pub(super) type NamedResult<'a> = (String, Option<CallResult<'a>>);
+pub(super) type NamedResult<'a> = (String, Option<MessageResult<'a>>);
 
 /// A piece of what the user's side said; results that met their call are not among them.
 pub(super) enum UserPiece<'a> {
@@ -75,7 +75,7 @@ pub(super) enum UserPiece<'a> {
     },
     Opaque(CarriedBlock<'a>),
     /// A result whose call is not in the reply before it.
-    Orphan(CallResult<'a>),
+    Orphan(MessageResult<'a>),
     /// A call that someone other than the model is said to have made.
     Foreign(&'a Call),
     /// Something that can be written as it stands in the transcript.
@@ -127,7 +127,7 @@ fn reply_of<'a>(
             Block::Call(call) => step.reply.push(ReplyPiece::Call(Pair { call, result: None })),
             Block::Opaque(opaque) => step.reply.push(ReplyPiece::Opaque(opaque)),
             Block::Result(result) => {
-                step.after.push(UserPiece::Orphan(CallResult { id, result, held: None }));
+                step.after.push(UserPiece::Orphan(MessageResult { id, result, held: None }));
             }
             Block::Image(image) => step.after.push(UserPiece::Image { id, image }),
         }
@@ -149,7 +149,7 @@ fn said_in<'a>(
         let piece = held.get(&at).copied();
         at += 1;
         match (block, piece) {
-            (Block::Result(result), held) => said.push(UserPiece::Orphan(CallResult { id, result, held })),
+            (Block::Result(result), held) => said.push(UserPiece::Orphan(MessageResult { id, result, held })),
             (_, Some(piece)) if message.role != Role::Tool => {
                 said.push(UserPiece::Held { id, piece });
                 at = piece.blocks.end;
@@ -167,7 +167,7 @@ pub(super) fn said_by(id: Option<EntryId>, block: &Block, role: Role) -> Option<
         Block::Text { text } => Some(UserPiece::Text(text)),
         Block::Image(image) => Some(UserPiece::Image { id, image }),
         Block::Opaque(opaque) => Some(UserPiece::Opaque(CarriedBlock { id, opaque })),
-        Block::Result(result) => Some(UserPiece::Orphan(CallResult { id, result, held: None })),
+        Block::Result(result) => Some(UserPiece::Orphan(MessageResult { id, result, held: None })),
         Block::Call(call) => Some(UserPiece::Foreign(call)),
         Block::Thinking { .. } => None,
     }
@@ -185,7 +185,7 @@ impl<'a> ReplyTurn<'a> {
     }
 }
 
-fn take_result<'a>(said: &mut Vec<UserPiece<'a>>, call: &CallId) -> Option<CallResult<'a>> {
+fn take_result<'a>(said: &mut Vec<UserPiece<'a>>, call: &CallId) -> Option<MessageResult<'a>> {
     let at = said
         .iter()
         .position(|said| matches!(said, UserPiece::Orphan(answer) if answer.result.call == *call))?;

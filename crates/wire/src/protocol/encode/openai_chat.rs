@@ -2,7 +2,7 @@
 //! user and assistant in turn, tool messages right behind their calls.
 
 use super::arrange::{
-    Arrangement, CallResult, CarriedBlock, NamedResult, Pair, ReplyPiece, ReplyTurn, UserPiece,
+    Arrangement, CarriedBlock, MessageResult, NamedResult, Pair, ReplyPiece, ReplyTurn, UserPiece,
 };
 use super::ids::{Ids, Naming};
 use super::piece::{self, PlainPiece, SaidPiece, note_text};
@@ -206,7 +206,7 @@ fn content(parts: Vec<ContentPart>) -> MessageContent {
 /// A tool message. It can hold text only, so its pictures go to the user message behind it.
 fn tool_message(
     id: &str,
-    answer: Option<CallResult<'_>>,
+    answer: Option<MessageResult<'_>>,
     pictures: &mut Vec<ContentPart>,
     list: &mut SubstituteList,
 ) -> Box<RawValue> {

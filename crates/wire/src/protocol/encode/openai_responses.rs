@@ -4,7 +4,7 @@
 mod carried;
 pub(super) mod item;
 
-use super::arrange::{Arrangement, CallResult, NamedResult, Pair, ReplyPiece, ReplyTurn, UserPiece};
+use super::arrange::{Arrangement, MessageResult, NamedResult, Pair, ReplyPiece, ReplyTurn, UserPiece};
 use super::ids::{Ids, Naming};
 use super::piece::{self, PlainPiece};
 use super::words::SubstituteList;
@@ -164,7 +164,7 @@ fn output_item<'a>(call: &Call, (id, answer): NamedResult<'_>, carrier: &mut Car
 }
 
 /// One string where it is all text, else a list of parts.
-fn output_of(answer: CallResult<'_>, carrier: &mut Carrier<'_>) -> Output {
+fn output_of(answer: MessageResult<'_>, carrier: &mut Carrier<'_>) -> Output {
     let mut parts = Vec::new();
     for piece in piece::answered(answer) {
         match piece {

@@ -1,6 +1,6 @@
 //! What the user's side says and what tools answer, cut into the few kinds every protocol can write.
 
-use super::arrange::{CallResult, CarriedBlock, UserPiece, said_by};
+use super::arrange::{CarriedBlock, MessageResult, UserPiece, said_by};
 use super::picture::Picture;
 use crate::protocol::held::ShownPiece;
 use crate::validate::is_blank;
@@ -87,7 +87,7 @@ pub(super) fn note_text(note: &str) -> String {
 }
 
 /// What a tool answered, without what says nothing.
-pub(super) fn answered<'a>(CallResult { id, result, .. }: CallResult<'a>) -> Vec<PlainPiece<'a>> {
+pub(super) fn answered<'a>(MessageResult { id, result, .. }: MessageResult<'a>) -> Vec<PlainPiece<'a>> {
     let pieces = result.parts.iter().filter_map(|part| match part {
         ResultPart::Text { text } => text_piece(text),
         ResultPart::Image(image) => Some(picture_piece(id, image)),
@@ -104,8 +104,8 @@ fn picture_piece(id: Option<EntryId>, image: &Image) -> PlainPiece<'_> {
     Picture::of(image).map_or(PlainPiece::Unreadable(id), PlainPiece::Picture)
 }
 
-fn orphan_pieces(answer: CallResult<'_>) -> Vec<PlainPiece<'_>> {
-    let CallResult { result, .. } = answer;
+fn orphan_pieces(answer: MessageResult<'_>) -> Vec<PlainPiece<'_>> {
+    let MessageResult { result, .. } = answer;
     let opening = format!("[result of call {}, apart from it]\n{}", result.call, result.text());
     let mut pieces = vec![PlainPiece::Text(opening.into())];
     pieces.extend(answered(answer).into_iter().filter(|piece| !matches!(piece, PlainPiece::Text(_))));

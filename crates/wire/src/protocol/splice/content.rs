@@ -15,7 +15,7 @@ pub(in super::super) enum Fate {
 }
 
 /// A field with pieces in it, found in an element.
-pub(super) struct Content<'e> {
+pub(super) struct ContentField<'e> {
     /// The object that has the field.
     pub(super) owner: View<'e>,
     pub(super) key: &'static str,
@@ -29,7 +29,7 @@ pub(super) struct Content<'e> {
     empty: &'static str,
 }
 
-impl<'e> Content<'e> {
+impl<'e> ContentField<'e> {
     /// The content in the field `key` of `owner`, or `owner` itself where that is a text.
     pub(super) fn of(
         owner: View<'e>,

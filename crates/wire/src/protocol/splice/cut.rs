@@ -24,6 +24,14 @@ impl PartCut {
         shown.map_or(Self::None, |message| Self::To(message.clone()))
     }
 
+    /// The role in which what it is shown as is said.
+    fn role_name(&self) -> &'static str {
+        match self {
+            Self::To(message) if message.role == Role::Assistant => "assistant",
+            Self::To(_) | Self::None | Self::Gone => "user",
+        }
+    }
+
     /// What becomes of `blocks`, and the texts that have no place among them.
     fn fates<'p>(&'p self, blocks: &[&Block]) -> (Vec<Fate>, Vec<&'p str>) {
         match self {
@@ -44,42 +52,59 @@ pub(super) fn cut<'e>(
     results: &PartCut,
     said: &PartCut,
 ) -> Vec<Vec<Cow<'e, str>>> {
-    let views: Option<Vec<View<'e>>> = run.iter().map(|element| View::parse(element).ok()).collect();
-    let Some(views) = views else { return run.iter().map(|element| vec![Cow::Borrowed(*element)]).collect() };
-    let layouts: Vec<Layout<'e>> = views.iter().map(|&view| Layout::of(protocol, view)).collect();
-    let sites: Vec<(usize, &Site<'e>)> = layouts
-        .iter()
-        .enumerate()
-        .flat_map(|(at, layout)| layout.sites.iter().map(move |site| (at, site)))
-        .collect();
-    let (answers, words): (Vec<_>, Vec<_>) =
-        sites.into_iter().partition(|(_, site)| matches!(site.block, Block::Result(_)));
-    let mut decided = Vec::with_capacity(answers.len() + words.len());
-    let mut added = Vec::new();
-    for (part, sites) in [(results, answers), (said, words)] {
-        let blocks: Vec<&Block> = sites.iter().map(|(_, site)| &site.block).collect();
-        let (fates, left) = part.fates(&blocks);
-        decided.extend(sites.into_iter().zip(fates).map(|((at, site), fate)| (at, site, fate)));
-        added.extend(left);
-    }
-    let mut by_element: Vec<Vec<(&Site<'e>, Fate)>> = layouts.iter().map(|_| Vec::new()).collect();
-    decided.into_iter().for_each(|(at, site, fate)| by_element[at].push((site, fate)));
+    let Some(layouts) = layouts_of(protocol, run) else {
+        return run.iter().map(|element| vec![Cow::Borrowed(*element)]).collect();
+    };
+    let RunFates { by_element, added } = RunFates::of(&layouts, results, said);
     let home = layouts.iter().rposition(|layout| !layout.contents.is_empty());
-    let mut cut: Vec<Vec<Cow<'e, str>>> = Vec::with_capacity(run.len());
-    for (at, (&element, layout)) in run.iter().zip(&layouts).enumerate() {
-        let own: Vec<(&Site<'e>, &Fate)> = by_element[at].iter().map(|(site, fate)| (*site, fate)).collect();
-        let added: &[&str] = if home == Some(at) { &added } else { &[] };
-        cut.push(ElementCut { protocol, element, layout, fates: own }.made(added).into_iter().collect());
-    }
+    let elements = run.iter().zip(&layouts).zip(by_element).enumerate();
+    let mut cut: Vec<Vec<Cow<'e, str>>> = elements
+        .map(|(at, ((&element, layout), fates))| {
+            let added: &[&str] = if home == Some(at) { &added } else { &[] };
+            ElementCut { protocol, element, layout, fates }.made(added).into_iter().collect()
+        })
+        .collect();
     if let (None, Some(last)) = (home, cut.last_mut()) {
-        let role = if matches!(said, PartCut::To(message) if message.role == Role::Assistant) {
-            "assistant"
-        } else {
-            "user"
-        };
-        last.extend(added.iter().map(|text| Cow::Owned(message(role, text))));
+        last.extend(added.iter().map(|text| Cow::Owned(message(said.role_name(), text))));
     }
     cut
+}
+
+/// Where the blocks of each element stand; none where one of them is no JSON.
+fn layouts_of<'e>(protocol: Protocol, run: &[&'e str]) -> Option<Vec<Layout<'e>>> {
+    run.iter().map(|element| Some(Layout::of(protocol, View::parse(element).ok()?))).collect()
+}
+
+/// What becomes of every block of a run.
+struct RunFates<'l, 'e, 'p> {
+    /// By element, in the order of its blocks; results first.
+    by_element: Vec<Vec<(&'l Site<'e>, Fate)>>,
+    /// Texts that have no place among them.
+    added: Vec<&'p str>,
+}
+
+impl<'l, 'e, 'p> RunFates<'l, 'e, 'p> {
+    fn of(layouts: &'l [Layout<'e>], results: &'p PartCut, said: &'p PartCut) -> Self {
+        let sites = layouts.iter().enumerate();
+        let sites = sites.flat_map(|(at, layout)| layout.sites.iter().map(move |site| (at, site)));
+        let (answers, words): (Vec<_>, Vec<_>) =
+            sites.partition(|(_, site)| matches!(site.block, Block::Result(_)));
+        let by_element = layouts.iter().map(|_| Vec::new()).collect();
+        let mut run = Self { by_element, added: Vec::new() };
+        run.decide(results, answers);
+        run.decide(said, words);
+        run
+    }
+
+    /// Has `part` say what becomes of the blocks at `sites`.
+    fn decide(&mut self, part: &'p PartCut, sites: Vec<(usize, &'l Site<'e>)>) {
+        let blocks: Vec<&Block> = sites.iter().map(|(_, site)| &site.block).collect();
+        let (fates, left) = part.fates(&blocks);
+        for ((at, site), fate) in sites.into_iter().zip(fates) {
+            self.by_element[at].push((site, fate));
+        }
+        self.added.extend(left);
+    }
 }
 
 /// One element with what becomes of each of its blocks.
@@ -87,14 +112,14 @@ struct ElementCut<'c, 'e> {
     protocol: Protocol,
     element: &'e str,
     layout: &'c Layout<'e>,
-    fates: Vec<(&'c Site<'e>, &'c Fate)>,
+    fates: Vec<(&'c Site<'e>, Fate)>,
 }
 
 impl<'e> ElementCut<'_, 'e> {
     /// What is left of it, with `added` at the end of what it says; none where that is nothing.
     fn made(&self, added: &[&str]) -> Option<Cow<'e, str>> {
-        let is_dropped = |(_, fate): &(&Site<'e>, &Fate)| **fate == Fate::Drop;
-        let is_bound = |(site, _): &(&Site<'e>, &Fate)| matches!(site.spot, Spot::Bound);
+        let is_dropped = |(_, fate): &(&Site<'e>, Fate)| *fate == Fate::Drop;
+        let is_bound = |(site, _): &(&Site<'e>, Fate)| matches!(site.spot, Spot::Bound);
         let all_dropped =
             !self.fates.is_empty() && self.fates.iter().all(|one| is_dropped(one) && !is_bound(one));
         if all_dropped && added.is_empty() {
@@ -111,9 +136,7 @@ impl<'e> ElementCut<'_, 'e> {
                 .fates
                 .iter()
                 .filter_map(|(site, fate)| match site.spot {
-                    Spot::Piece { content, at } if content == number => {
-                        Some((at, &site.block, (*fate).clone()))
-                    }
+                    Spot::Piece { content, at } if content == number => Some((at, &site.block, fate.clone())),
                     Spot::Piece { .. } | Spot::Item(_) | Spot::Answer(_) | Spot::Bound => None,
                 })
                 .collect();

@@ -1,7 +1,7 @@
 //! Where the blocks of a message stand in its elements, by protocol, found as the readers of the protocol find
 //! them; and how calls and results are cut where they stand.
 
-use super::content::{Content, fates, quoted};
+use super::content::{ContentField, fates, quoted};
 use super::edit::Edits;
 use crate::document::{ObjectView, View};
 use crate::protocol::read::{anthropic, block_of, content_part, openai_chat, openai_responses};
@@ -31,7 +31,7 @@ pub(super) enum Spot<'e> {
 /// An element with everything in it that can be cut.
 #[derive(Default)]
 pub(super) struct Layout<'e> {
-    pub(super) contents: Vec<Content<'e>>,
+    pub(super) contents: Vec<ContentField<'e>>,
     pub(super) sites: Vec<Site<'e>>,
 }
 
@@ -46,7 +46,7 @@ impl<'e> Layout<'e> {
 
     fn anthropic(element: View<'e>) -> Self {
         let mut layout = Self::default();
-        layout.add(Content::of(element, "content", "text", "[]"), anthropic::block);
+        layout.add(ContentField::of(element, "content", "text", "[]"), anthropic::block);
         layout
     }
 
@@ -58,15 +58,15 @@ impl<'e> Layout<'e> {
             Some("assistant") => {
                 let thinking = openai_chat::thinking(&message);
                 layout.sites.extend(thinking.map(|block| Site { block, spot: Spot::Bound }));
-                layout.add(Content::of(element, "content", "text", "null"), piece);
-                layout.add(Content::of(element, "refusal", "text", "null"), piece);
-                layout.add(Content::of(element, "tool_calls", "function", "null"), |view| {
+                layout.add(ContentField::of(element, "content", "text", "null"), piece);
+                layout.add(ContentField::of(element, "refusal", "text", "null"), piece);
+                layout.add(ContentField::of(element, "tool_calls", "function", "null"), |view| {
                     Some(openai_chat::call(view))
                 });
                 let legacy = message.get("function_call").and_then(openai_chat::legacy_call);
                 layout.sites.extend(legacy.map(|block| Site { block, spot: Spot::Bound }));
             }
-            Some(_) | None => layout.add(Content::of(element, "content", "text", "\"\""), piece),
+            Some(_) | None => layout.add(ContentField::of(element, "content", "text", "\"\""), piece),
         }
         layout
     }
@@ -78,7 +78,7 @@ impl<'e> Layout<'e> {
             openai_responses::ItemShape::Speech => {
                 let is_reply = item.text("role").as_deref() == Some("assistant");
                 let text_type = if is_reply { "output_text" } else { "input_text" };
-                layout.add(Content::of(element, "content", text_type, "[]"), piece);
+                layout.add(ContentField::of(element, "content", text_type, "[]"), piece);
             }
             openai_responses::ItemShape::Answer => {
                 let key = if item.has("output") { "output" } else { "tools" };
@@ -94,7 +94,7 @@ impl<'e> Layout<'e> {
     }
 
     /// Adds a content with what its reader finds in it.
-    fn add(&mut self, content: Content<'e>, read: impl Fn(View<'e>) -> Option<Block>) {
+    fn add(&mut self, content: ContentField<'e>, read: impl Fn(View<'e>) -> Option<Block>) {
         let number = self.contents.len();
         let found = content.entries.iter().enumerate().filter_map(|(at, &entry)| Some((at, read(entry)?)));
         let spot = |at| Spot::Piece { content: number, at };
@@ -155,7 +155,7 @@ fn has_same_keys(old: View<'_>, new: &serde_json::Value) -> bool {
 
 /// Cuts a `tool_result` block.
 pub(super) fn cut_anthropic_result(entry: View<'_>, result: &ToolResult, whole: &str, edits: &mut Edits) {
-    let content = Content::of(entry, "content", "text", "[]");
+    let content = ContentField::of(entry, "content", "text", "[]");
     cut_parts(&content, result, |view| anthropic::part(view).map(block_of), whole, edits);
 }
 
@@ -177,11 +177,11 @@ pub(super) fn cut_answer(
     if value.is_some_and(|value| value.object().is_some()) {
         return;
     }
-    cut_parts(&Content::of(element, key, text_type, empty), result, piece, whole, edits);
+    cut_parts(&ContentField::of(element, key, text_type, empty), result, piece, whole, edits);
 }
 
 fn cut_parts<'e>(
-    content: &Content<'e>,
+    content: &ContentField<'e>,
     result: &ToolResult,
     read: impl Fn(View<'e>) -> Option<Block>,
     whole: &str,
