@@ -2,8 +2,8 @@
 //! can be asked. What comes of it is [`crate::Plan`]'s.
 
 use crate::{
-    Archive, Author, Budget, Context, EntryId, Item, Log, LogReader, Measure, Message, Policy, Role,
-    SizeTable, Tokens, fence, ledger::Ledger, record::RecordSource,
+    Archive, Author, Budget, Context, DigestCache, EntryId, Item, Log, LogReader, Measure, Message, Policy,
+    Role, SizeTable, Tokens, fence, ledger::Ledger, record::RecordSource,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub struct Job<'a> {
     pub context: &'a Context,
     /// Where the originals are.
     pub archive: &'a dyn Archive,
+    /// What earlier compactions of the session found in them.
+    pub digests: &'a DigestCache,
     /// How to count.
     pub measure: &'a dyn Measure,
     /// The name of that way of counting, for the record.
@@ -301,6 +303,8 @@ pub struct Material<'a> {
     pub focus: Option<&'a str>,
     /// How to count.
     pub measure: &'a dyn Measure,
+    /// What was found in these messages before.
+    pub digests: &'a DigestCache,
 }
 
 impl<'a> Job<'a> {

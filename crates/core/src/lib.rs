@@ -8,9 +8,9 @@
 //!
 //! ```
 //! use epitome_core::{
-//!     Author, Available, Budget, Circumstances, Context, Entry, Expressible, FarHistory, Image, Job, Log, LogReader,
-//!     Measure, MeasuredItem, MemoryArchive, Message, Next, Plan, PlanDraft, Policy, Prompts, Range, Role, SizeTable,
-//!     Tokens, Trigger, embedded, ledger::Ledger,
+//!     Author, Available, Budget, Circumstances, Context, DigestCache, Entry, Expressible, FarHistory, Image, Job, Log,
+//!     LogReader, Measure, MeasuredItem, MemoryArchive, Message, Next, Plan, PlanDraft, Policy, Prompts, Range, Role,
+//!     SizeTable, Tokens, Trigger, embedded, ledger::Ledger,
 //! };
 //!
 //! /// A token for four bytes.
@@ -54,6 +54,7 @@
 //!     earlier: FarHistory { count: 0, ledger: &ledger },
 //!     context: &context,
 //!     archive: &archive,
+//!     digests: &DigestCache::default(),
 //!     measure: &Quarters,
 //!     count_method: &count_method,
 //!     budget: Budget::new(Tokens(4_000), Tokens(100), Tokens(500)),
@@ -93,6 +94,7 @@ mod compaction;
 mod context;
 mod cut;
 mod debug;
+mod digest;
 pub mod embedded;
 pub mod facts;
 pub mod fence;
@@ -127,6 +129,7 @@ pub use budget::{Budget, is_window};
 pub use compaction::{Compaction, Edit, Tail};
 pub use context::{Context, LogReader, Slot};
 pub use cut::{Cut, Keep, find_cut};
+pub use digest::DigestCache;
 pub use form::{Form, MessageView};
 pub use id::{CallId, EntryId};
 pub use job::{

@@ -24,6 +24,7 @@ pub(crate) struct MaterialSources<'a> {
 impl<'a> Plan<'a> {
     /// Reads what a summary of this plan is made from.
     pub(crate) fn sources(&self) -> Result<MaterialSources<'a>, ArchiveError> {
+        self.job.digests.age();
         let readable = self.job.readable(&self.superseded);
         let unread = self.superseded.len() - readable.len();
         let forms = self.forms();
@@ -84,6 +85,7 @@ impl MaterialSources<'_> {
             previous: &self.prose,
             focus: job.focus,
             measure: job.measure,
+            digests: job.digests,
         }
     }
 

@@ -6,8 +6,8 @@ use crate::error::EngineError;
 use crate::session::Session;
 use epitome_core::ledger::Ledger;
 use epitome_core::{
-    Archive, ArchiveError, Author, EntryId, Material, Message, Purpose, Role, SummaryInput, SummaryRequest,
-    TextDetail, Tokens, embedded, fence,
+    Archive, ArchiveError, Author, DigestCache, EntryId, Material, Message, Purpose, Role, SummaryInput,
+    SummaryRequest, TextDetail, Tokens, embedded, fence,
 };
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -191,6 +191,7 @@ fn embedded_branch(
         previous: &[],
         focus,
         measure: &**session.assembly().measure(),
+        digests: &DigestCache::default(),
     };
     Ok(embedded::summarize(&material, session.policy().branch.output_max).text)
 }

@@ -13,9 +13,9 @@ use crate::event::Event;
 use crate::speculation::PreparedCompaction;
 use crate::timeline::{Lens, Timeline};
 use epitome_core::{
-    Archive, Available, Budget, Circumstances, Conclusion, Context, EditPass, EntryId, Expressible, Item,
-    Job, Log, Mark, MemoryArchive, Message, MessageView, Plan, Policy, Prompts, Range, Record, Role,
-    SizeTable, Tokens, Trigger, UsageMark,
+    Archive, Available, Budget, Circumstances, Conclusion, Context, DigestCache, EditPass, EntryId,
+    Expressible, Item, Job, Log, Mark, MemoryArchive, Message, MessageView, Plan, Policy, Prompts, Range,
+    Record, Role, SizeTable, Tokens, Trigger, UsageMark,
 };
 use epitome_tokens::Usage;
 use std::sync::Arc;
@@ -26,6 +26,7 @@ pub struct Session {
     timeline: Timeline,
     assembly: Assembly,
     archive: Arc<MemoryArchive>,
+    digests: Arc<DigestCache>,
     options: SessionOptions,
     /// Where the entries begin that were not handed out yet.
     handed_out: usize,
@@ -141,6 +142,7 @@ impl Session {
             timeline: Timeline::new(log, sizes),
             assembly,
             archive,
+            digests: Arc::default(),
             options: SessionOptions::default(),
             handed_out,
             marks_seen: 0,
@@ -213,7 +215,7 @@ impl Session {
 
     /// What a plan is drafted from.
     pub(crate) fn job<'s>(&'s self, trigger: Trigger, asked: PlanOptions<'s>) -> Job<'s> {
-        let Self { timeline, assembly, archive, options, .. } = self;
+        let Self { timeline, assembly, archive, digests, options, .. } = self;
         Job {
             log: timeline.log(),
             sizes: timeline.sizes(),
@@ -222,6 +224,7 @@ impl Session {
             earlier: timeline.earlier(),
             context: timeline.context(),
             archive: &**archive,
+            digests,
             measure: &**assembly.measure(),
             count_method: assembly.count_method(),
             budget: assembly.budget(),

@@ -58,7 +58,10 @@ pub(super) fn answers(call: &Call, result: &ToolResult) -> Vec<String> {
 fn turned_down(text: &str) -> Option<&str> {
     let is_refusal =
         text.contains("doesn't want to") || text.contains("rejected") || text.contains("declined");
-    let words = TURNED_DOWN.captures(text).filter(|_| is_refusal)?.get(1)?.as_str().trim();
+    if !is_refusal {
+        return None;
+    }
+    let words = TURNED_DOWN.captures(text)?.get(1)?.as_str().trim();
     (!words.is_empty()).then_some(words)
 }
 

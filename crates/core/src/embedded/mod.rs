@@ -9,6 +9,7 @@ mod carried;
 mod cover;
 mod dialogue;
 mod escape;
+mod lines_by_word;
 mod own;
 mod page;
 mod reading;
@@ -18,12 +19,14 @@ mod table;
 mod weight;
 mod write;
 
-use crate::facts::{Secrets, passages};
+use crate::facts::Secrets;
 use crate::ledger::Ledger;
 use crate::{EntryId, Material, Original, Tokens};
 use escape::Escape;
 use page::SummaryPage;
 use reading::Reading;
+pub(crate) use reading::{StatedRule, rules_in};
+pub(crate) use statement::{StatedSentence, sentences_in};
 use std::collections::HashSet;
 
 /// A summary without its fence, and what it was made from.
@@ -78,10 +81,10 @@ pub fn ledger(material: &Material<'_>) -> Ledger {
 pub(crate) fn harmless(material: &Material<'_>) -> impl Fn(&str) -> String + use<> {
     let mut secrets = Secrets::default();
     material.previous.iter().for_each(|text| secrets.learn(text));
-    for (_, message) in material.superseded {
-        passages(message).iter().for_each(|passage| secrets.learn(&passage.text));
-        // Nothing is quoted from these, and yet a summariser may be handed them as they are.
-        message.opaque().for_each(|opaque| secrets.learn(&opaque.json));
+    for original in material.superseded {
+        let digest = material.digests.digest(original);
+        // Nothing is quoted from what is carried, and yet a summariser may be handed it as it is.
+        digest.secrets().iter().chain(digest.carried_secrets()).for_each(|secret| secrets.remember(secret));
     }
     let pointers: HashSet<EntryId> = material.addressable.iter().copied().collect();
     move |text: &str| Escape { pointers: &pointers, secrets: &secrets }.apply(text)

@@ -5,21 +5,24 @@ use super::action::{self, ActionLine};
 use super::answer::asks_person;
 use super::dialogue::{Dialogue, spoken};
 use super::own::OwnSummary;
-use super::statement::{Finding, meaning_of, statements};
+use super::statement::{Finding, meaning_of, sentences_in};
 use super::table::{FactPlace, FactTable};
+use crate::digest::MessageDigest;
 use crate::facts::{
-    Class, Passage, Rule, RuleReach, Secrets, Sighting, Voice, passages, rules, scan, spoken_passages,
+    Class, FactHash, Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, passages, rules, scan,
 };
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message, Role, fence};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A passage that is leaving view.
 pub(super) struct Doc {
     /// Its entry; none for prose of earlier compactions.
     pub id: Option<EntryId>,
     /// Its text, secrets screened out.
-    pub text: String,
+    pub text: Arc<str>,
 }
 
 /// A line of a passage, and the facts in it.
@@ -50,6 +53,20 @@ pub(super) struct RuleQuote {
     pub quote: Quote,
     /// How far it reaches.
     pub reach: RuleReach,
+}
+
+/// A rule as it was stated, wherever it stands.
+pub(crate) struct StatedRule {
+    /// Word for word.
+    pub text: Box<str>,
+    /// How far it reaches.
+    pub reach: RuleReach,
+}
+
+/// The rules in what a person sent.
+pub(crate) fn rules_in(sent: &str) -> Vec<StatedRule> {
+    let said = spoken(sent);
+    rules(&said).into_iter().map(|rule| StatedRule { text: rule.text.into(), reach: rule.reach }).collect()
 }
 
 /// Everything the summariser knows.
@@ -94,8 +111,11 @@ impl Reading {
         for text in material.previous {
             reading.secrets.learn(text);
         }
-        for (_, message) in material.superseded {
-            passages(message).iter().for_each(|passage| reading.secrets.learn(&passage.text));
+        let leaving: Vec<(EntryId, Arc<MessageDigest>)> = (material.superseded.iter())
+            .map(|original| (original.0, material.digests.digest(original)))
+            .collect();
+        for (_, digest) in &leaving {
+            digest.secrets().iter().for_each(|secret| reading.secrets.remember(secret));
         }
         let (ours, others): (Vec<&str>, Vec<&str>) =
             material.previous.iter().partition(|text| fence::is_ours(text));
@@ -103,21 +123,21 @@ impl Reading {
         reading.carried = others.last().map(|text| reading.secrets.screen(text).into_owned());
         let read = material.superseded.first().map(|(id, _)| *id);
         ours.iter().for_each(|text| reading.take_own(OwnSummary::of(text, read)));
-        reading.take_all(material);
+        reading.take_all(&leaving, material);
         reading.settle();
         reading
     }
 
     fn take_prose(&mut self, text: &str) {
         let passage = Passage { voice: Voice::Said, author: Author::Harness, tool: None, text: text.into() };
-        self.take(None, &passage);
+        self.take(None, &PassageFacts::of(&passage));
     }
 
     fn take_own(&mut self, own: OwnSummary<'_>) {
         let OwnSummary { rules: own_rules, dialogue, statements, rest } = own;
         for text in own_rules {
             let reach = rules(text).first().map_or(RuleReach::Task, |rule| rule.reach);
-            self.obey(EntryId(0), std::iter::once(Rule { class: Class::Requirement, reach, text }));
+            self.obey(EntryId(0), text, reach);
         }
         for quote in statements {
             self.take_prose(&quote.text);
@@ -130,12 +150,13 @@ impl Reading {
     }
 
     /// Every message in its order, by whether it leaves view, stays, or stays cut.
-    fn take_all(&mut self, material: &Material<'_>) {
-        let mut all: BTreeMap<EntryId, (Option<&Message>, Option<&Message>)> = BTreeMap::new();
-        material.superseded.iter().for_each(|(id, message)| all.entry(*id).or_default().0 = Some(message));
+    fn take_all(&mut self, leaving: &[(EntryId, Arc<MessageDigest>)], material: &Material<'_>) {
+        let mut all: BTreeMap<EntryId, (Option<&MessageDigest>, Option<&Message>)> = BTreeMap::new();
+        leaving.iter().for_each(|(id, digest)| all.entry(*id).or_default().0 = Some(digest));
         material.visible.iter().for_each(|(id, message)| all.entry(*id).or_default().1 = Some(message));
         for (id, (original, shown)) in all {
-            original.or(shown).into_iter().for_each(|message| self.ledger.update(id, message));
+            let message = original.map(MessageDigest::message).or(shown);
+            message.into_iter().for_each(|message| self.ledger.update(id, message));
             match (original, shown) {
                 (Some(original), Some(shown)) => self.leave_part(id, original, shown),
                 (Some(original), None) => self.leave(id, original),
@@ -146,20 +167,22 @@ impl Reading {
     }
 
     /// A message that stays in view cut: what was cut out of it is quoted, what is shown need not be.
-    fn leave_part(&mut self, id: EntryId, original: &Message, shown: &Message) {
-        for passage in spoken_passages(original) {
-            self.take(Some(id), &passage);
+    fn leave_part(&mut self, id: EntryId, original: &MessageDigest, shown: &Message) {
+        for passage in original.passages() {
+            self.take(Some(id), passage);
         }
+        let original = original.message();
         if original.author == Author::Person {
             let (said, in_view) = (self.secrets.screen(&original.said()).into_owned(), shown.said());
             let hidden = rules(&said).into_iter().filter(|rule| !in_view.contains(rule.text));
-            self.obey(id, hidden);
+            hidden.for_each(|rule| self.obey(id, rule.text, rule.reach));
         }
         self.stay(shown);
     }
 
     /// A message that leaves view.
-    fn leave(&mut self, id: EntryId, message: &Message) {
+    fn leave(&mut self, id: EntryId, digest: &MessageDigest) {
+        let message = digest.message();
         if message.is_staged() {
             return;
         }
@@ -167,17 +190,32 @@ impl Reading {
         for result in message.results() {
             action::finish(&mut self.actions, result);
         }
-        for passage in spoken_passages(message) {
-            self.take(Some(id), &passage);
+        for passage in digest.passages() {
+            self.take(Some(id), passage);
         }
         self.dialogue.leave(id, message, &self.secrets);
-        let said = self.secrets.screen(&message.said()).into_owned();
+        self.quote(id, digest);
+    }
+
+    /// Takes down what is kept as sentences of a message that leaves view.
+    fn quote(&mut self, id: EntryId, digest: &MessageDigest) {
+        let message = digest.message();
+        let said = message.said();
+        let screened = match self.secrets.screen(&said) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(screened) => Some(screened),
+        };
         match (message.role, message.author) {
             (Role::User, Author::Person) => {
-                self.obey(id, rules(&spoken(&said)).into_iter());
+                let clean = screened.map(|said| rules_in(&said));
+                let rules = clean.as_deref().unwrap_or_else(|| digest.rules());
+                rules.iter().for_each(|rule| self.obey(id, &rule.text, rule.reach));
             }
             (Role::Assistant, _) => {
-                statements(id, &said, self.clock, |statement| self.statements.push(statement));
+                let clean = screened.map(|said| sentences_in(&said));
+                let sentences = clean.as_deref().unwrap_or_else(|| digest.sentences());
+                let clock = self.clock;
+                self.statements.extend(sentences.iter().map(|said| Finding::new(id, said, clock)));
             }
             (Role::System | Role::User | Role::Tool, _) => {}
         }
@@ -193,16 +231,18 @@ impl Reading {
             let is_visible = passage.voice != Voice::Thought;
             scan(&passage, |Sighting { mention, .. }| {
                 let place = FactPlace { clock, is_action, is_person: false, is_model: false, is_visible };
-                self.table.see(mention, place);
+                self.table.see(mention, FactHash::of(mention), place);
             });
         }
         self.dialogue.stay(message);
     }
 
-    fn take(&mut self, id: Option<EntryId>, passage: &Passage<'_>) {
+    fn take(&mut self, id: Option<EntryId>, passage: &PassageFacts) {
         let doc = self.docs.len() as u32;
         let (voice, author) = (passage.voice, passage.author);
-        let text = self.secrets.screen(shorten(&passage.text)).into_owned();
+        let changed = self.changed(passage);
+        let clean = changed.as_ref().unwrap_or(passage);
+        let text = &clean.text;
         self.clock += text.len() as u64;
         let place = FactPlace {
             clock: self.clock,
@@ -211,38 +251,44 @@ impl Reading {
             is_model: voice == Voice::Said && author == Author::Model,
             is_visible: false,
         };
-        let clean = Passage { voice, author, tool: None, text: text.as_str().into() };
         // The ledger shows the todo list as it stands, the dialogue what was asked and answered: their history would only
         // confuse.
-        let is_quoted = !passage.tool.is_some_and(|tool| action::keeps_todos(tool) || asks_person(tool));
+        let is_quoted =
+            !passage.tool.as_deref().is_some_and(|tool| action::keeps_todos(tool) || asks_person(tool));
         let (mut at, mut facts) = (None::<(u32, u32)>, Vec::new());
-        scan(&clean, |Sighting { mention, line }| {
+        for (Sighting { mention, line }, hash) in clean.sightings() {
             // Small numbers stand everywhere and say little, unless a person said them.
             let is_trivial = mention.class == Class::Number && mention.value.len() < 3 && !place.is_person;
             if !mention.class.is_token() || is_trivial {
-                return;
+                continue;
             }
-            let fact = self.table.see(mention, place);
+            let fact = self.table.see(mention, hash, place);
             if !is_quoted {
-                return;
+                continue;
             }
-            let piece = piece_around(&text, line, mention.value);
+            let piece = piece_around(text, line, mention.value);
             if at.is_some_and(|at| at != piece) {
                 close_line(&mut self.lines, &mut self.line_facts, doc, at, &mut facts);
             }
             at = Some(piece);
             facts.push(fact);
-        });
+        }
         close_line(&mut self.lines, &mut self.line_facts, doc, at, &mut facts);
-        drop(clean);
+        let text = text.clone();
         self.docs.push(Doc { id, text });
     }
 
-    fn obey<'t>(&mut self, id: EntryId, rules: impl Iterator<Item = Rule<'t>>) {
-        for Rule { text, reach, .. } in rules {
-            self.rules.retain(|known| known.quote.text != text);
-            self.rules.push(RuleQuote { quote: Quote { id, text: text.to_owned() }, reach });
-        }
+    /// The passage as it may be quoted, where that is not as it stands: shortened, or with secrets screened out.
+    fn changed(&self, passage: &PassageFacts) -> Option<PassageFacts> {
+        let text = self.secrets.screen(shorten(&passage.text));
+        let is_same = matches!(text, Cow::Borrowed(_)) && text.len() == passage.text.len();
+        let PassageFacts { voice, author, .. } = *passage;
+        (!is_same).then(|| PassageFacts::of(&Passage { voice, author, tool: None, text }))
+    }
+
+    fn obey(&mut self, id: EntryId, text: &str, reach: RuleReach) {
+        self.rules.retain(|known| known.quote.text != text);
+        self.rules.push(RuleQuote { quote: Quote { id, text: text.to_owned() }, reach });
     }
 
     /// What is known only at the end: which values are outdated.

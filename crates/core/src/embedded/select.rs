@@ -4,6 +4,7 @@
 //! list earns the first half only; a line it stood in earns both.
 
 use super::cover::{Candidate, choose};
+use super::lines_by_word::LinesByWord;
 use super::page::{Section, SummaryPage};
 use super::reading::{Doc, Reading};
 use super::weight::{TUNING, chance};
@@ -11,8 +12,6 @@ use crate::facts::{Class, Mention, is_code_like, scan_line, scan_pairs};
 use crate::{EntryId, Tokens};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// As many ordinary words make a line a fact's surroundings.
-const LINKS_MIN: usize = 2;
 /// A line without words of its own is shown with the one before it, up to this many bytes.
 const JOINED_BYTES_MAX: usize = 220;
 
@@ -23,8 +22,7 @@ const GUESS_SLACK: f64 = 1.5;
 pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<&str>) {
     let mut weights = weights(reading);
     discount(page, reading, &mut weights);
-    let told: HashSet<String> = page.lines().map(|(_, line)| line.to_owned()).collect();
-    let statements = statement_pieces(reading, &told);
+    let statements = statement_pieces(reading, &LinesByWord::of(page.lines().map(|(_, line)| line)));
     let share = page.room().0 as f64 * STATEMENTS_SHARE;
     let chosen = choose(&statements, &mut weights, share);
     write(page, reading, chosen.into_iter().map(|at| &statements[at].of));
@@ -38,12 +36,12 @@ pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<
 /// The part of what is left that the model's own statements may take before lines are looked at.
 const STATEMENTS_SHARE: f64 = 0.4;
 
-fn statement_pieces(reading: &Reading, told: &HashSet<String>) -> Vec<Candidate<Addition>> {
+fn statement_pieces(reading: &Reading, told: &LinesByWord<'_>) -> Vec<Candidate<Addition>> {
     let mut seen = HashSet::new();
     let mut all = Vec::new();
     for (at, statement) in reading.statements.iter().enumerate().rev() {
         let text = statement.quote.text.as_str();
-        if !seen.insert(text) || told.iter().any(|line| line.contains(text)) {
+        if !seen.insert(text) || told.hold(text) {
             continue;
         }
         let mut facts = Vec::new();
@@ -95,7 +93,7 @@ fn facts_in(line: &str, reading: &Reading, mut found: impl FnMut(u32)) {
     line.split_whitespace().for_each(|word| look(Mention { class: Class::Path, key: word, value: word }));
 }
 
-/// Whether a fact in this line stands beside enough ordinary words.
+/// Whether a fact in this line stands beside enough ordinary words: two different ones.
 fn is_linking(line: &str) -> bool {
     let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let is_ordinary = |word: &&str| {
@@ -103,8 +101,9 @@ fn is_linking(line: &str) -> bool {
         let is_plain = word.chars().all(char::is_alphabetic) && !is_code_like(word);
         is_plain && (letters >= 3 || !word.is_ascii())
     };
-    words.filter(is_ordinary).collect::<HashSet<_>>().len() >= LINKS_MIN
-        || line.chars().filter(|c| !c.is_ascii()).count() >= 4
+    let mut ordinary = words.filter(is_ordinary);
+    let first = ordinary.next();
+    ordinary.any(|word| Some(word) != first) || line.chars().filter(|c| !c.is_ascii()).count() >= 4
 }
 
 /// Something that could be put back.
@@ -137,8 +136,9 @@ fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Addition>> {
             continue;
         }
         seen.insert(text, all.len());
-        all.push(line_piece(reading, at, text, focus));
-        if !is_linking(text) {
+        let is_linking = is_linking(text);
+        all.push(line_piece(reading, at, is_linking, focus));
+        if !is_linking {
             all.extend(joined_piece(reading, at));
         }
     }
@@ -152,10 +152,12 @@ fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Addition>> {
     all
 }
 
-fn line_piece(reading: &Reading, at: usize, text: &str, focus: Option<&str>) -> Candidate<Addition> {
+fn line_piece(reading: &Reading, at: usize, is_linking: bool, focus: Option<&str>) -> Candidate<Addition> {
+    let line = &reading.lines[at];
+    let text = line_text(&reading.docs[line.doc as usize], line.start, line.end);
     // What the person asked to dwell on outweighs any single fact.
     let bonus = if is_about(text, focus) { 1.0 } else { 0.0 };
-    let facts = line_facts(reading, at, is_linking(text));
+    let facts = line_facts(reading, at, is_linking);
     Candidate { of: Addition::Line(at), bonus, cost: cost(text) + TUNING.pointer, facts }
 }
 

@@ -9,6 +9,14 @@ use crate::pattern::compile;
 use regex::Regex;
 use std::sync::LazyLock;
 
+/// A sentence that says something, wherever it stands.
+pub(crate) struct StatedSentence {
+    /// Word for word.
+    pub text: Box<str>,
+    /// How much it says; see [`Finding::meaning`].
+    pub meaning: f64,
+}
+
 /// A sentence of the model's.
 pub(super) struct Finding {
     /// Where it stands, word for word.
@@ -109,9 +117,17 @@ const FULL_WIDTH: f64 = 90.0;
 /// Scripts without spaces say more in a character.
 const CHARS_MIN_SPACELESS: usize = 10;
 
-/// Calls `found` for each statement in what the model said, code left aside.
-pub(super) fn statements(id: EntryId, said: &str, clock: u64, mut found: impl FnMut(Finding)) {
-    let mut is_code = false;
+impl Finding {
+    /// A sentence that stands in this entry, so far into the history.
+    pub(super) fn new(id: EntryId, sentence: &StatedSentence, clock: u64) -> Self {
+        let StatedSentence { text, meaning } = sentence;
+        Self { quote: Quote { id, text: text.to_string() }, meaning: *meaning, clock }
+    }
+}
+
+/// The statements in what the model said, code left aside.
+pub(crate) fn sentences_in(said: &str) -> Vec<StatedSentence> {
+    let (mut found, mut is_code) = (Vec::new(), false);
     for line in said.lines() {
         let line = line.trim();
         if line.starts_with("```") {
@@ -124,10 +140,11 @@ pub(super) fn statements(id: EntryId, said: &str, clock: u64, mut found: impl Fn
         for unit in units(line) {
             let meaning = meaning_of(unit);
             if meaning > 0.0 {
-                found(Finding { quote: Quote { id, text: unit.to_owned() }, meaning, clock });
+                found.push(StatedSentence { text: unit.into(), meaning });
             }
         }
     }
+    found
 }
 
 /// How much the sentences of a text say together.

@@ -1,8 +1,7 @@
 //! An interning table of facts: each has a number, and how often, where and by whom it was used.
 //! Scoring is `weight`'s.
 
-use crate::facts::{Class, Mention};
-use std::collections::HashMap;
+use crate::facts::{Class, FactHash, FactIndex, Mention};
 
 /// Where a fact was seen.
 #[derive(Clone, Copy)]
@@ -45,19 +44,40 @@ pub(super) struct FactUse {
 /// The facts, numbered.
 #[derive(Default)]
 pub(super) struct FactTable {
-    numbers: HashMap<(Class, Box<str>), u32>,
     /// By number.
     pub facts: Vec<FactUse>,
-    /// The newest value of each key, for the classes where the newest wins.
-    newest: HashMap<(Class, Box<str>), u32>,
+    names: Vec<FactName>,
+    numbers: FactIndex,
+    /// The number of the newest value of each key, for the classes where the newest wins.
+    newest: Vec<u32>,
+    /// Places in `newest` by key.
+    keys: FactIndex,
     /// The clock at the end.
     pub end: u64,
 }
 
+/// What tells one fact of a class from another: its value, and its key where values alone say nothing.
+struct FactName {
+    /// Empty where it says nothing more than the value.
+    key: Box<str>,
+    value: Box<str>,
+}
+
+impl FactName {
+    fn of(mention: Mention<'_>) -> Self {
+        let key = if mention.class.latest_wins() { mention.key } else { "" };
+        Self { key: key.into(), value: mention.value.into() }
+    }
+
+    fn is_of(&self, mention: Mention<'_>) -> bool {
+        *self.value == *mention.value && (!mention.class.latest_wins() || *self.key == *mention.key)
+    }
+}
+
 impl FactTable {
     /// Takes a sighting down and gives the fact's number.
-    pub(super) fn see(&mut self, mention: Mention<'_>, place: FactPlace) -> u32 {
-        let number = self.number(mention);
+    pub(super) fn see(&mut self, mention: Mention<'_>, hash: FactHash, place: FactPlace) -> u32 {
+        let number = self.number(mention, hash);
         let known = &mut self.facts[number as usize];
         known.mentions += 1;
         known.seen = place.clock;
@@ -69,26 +89,40 @@ impl FactTable {
         known.by_model |= place.is_model;
         known.is_visible |= place.is_visible;
         if mention.class.latest_wins() {
-            let key = (mention.class, mention.key.to_lowercase().into_boxed_str());
-            if let Some(old) = self.newest.insert(key, number)
-                && old != number
-            {
-                self.facts[old as usize].is_outdated = true;
-            }
-            self.facts[number as usize].is_outdated = false;
+            self.outdate(mention, hash, number);
         }
         number
     }
 
-    /// The number of a fact that was seen before.
-    pub(super) fn find(&self, mention: Mention<'_>) -> Option<u32> {
-        self.numbers.get(&name(mention)).copied()
+    /// Takes down that a value is the newest of its key.
+    fn outdate(&mut self, mention: Mention<'_>, hash: FactHash, number: u32) {
+        let Self { facts, names, newest, keys, .. } = self;
+        let is_key = |place: usize| {
+            let known = newest[place] as usize;
+            facts[known].class == mention.class && is_same_key(&names[known].key, mention.key)
+        };
+        let place = keys.find_or_add(hash.subject, newest.len(), is_key);
+        match newest.get_mut(place) {
+            Some(known) => facts[std::mem::replace(known, number) as usize].is_outdated = true,
+            None => newest.push(number),
+        }
+        facts[number as usize].is_outdated = false;
     }
 
-    fn number(&mut self, mention: Mention<'_>) -> u32 {
-        let next = self.facts.len() as u32;
-        let number = *self.numbers.entry(name(mention)).or_insert(next);
+    /// The number of a fact that was seen before.
+    pub(super) fn find(&self, mention: Mention<'_>) -> Option<u32> {
+        let Self { facts, names, .. } = self;
+        let is_it = |number: usize| facts[number].class == mention.class && names[number].is_of(mention);
+        self.numbers.find(FactHash::statement_of(mention), is_it).map(|number| number as u32)
+    }
+
+    fn number(&mut self, mention: Mention<'_>, hash: FactHash) -> u32 {
+        let next = self.facts.len();
+        let Self { facts, names, numbers, .. } = self;
+        let is_it = |number: usize| facts[number].class == mention.class && names[number].is_of(mention);
+        let number = numbers.find_or_add(hash.statement, next, is_it);
         if number == next {
+            self.names.push(FactName::of(mention));
             self.facts.push(FactUse {
                 class: mention.class,
                 mentions: 0,
@@ -101,7 +135,7 @@ impl FactTable {
                 is_outdated: false,
             });
         }
-        number
+        number as u32
     }
 
     /// Stops the clock.
@@ -110,11 +144,6 @@ impl FactTable {
     }
 }
 
-/// What tells one fact from another: its value, and its key where values alone say nothing.
-fn name(mention: Mention<'_>) -> (Class, Box<str>) {
-    let text = match mention.class.latest_wins() {
-        true => format!("{}\n{}", mention.key, mention.value).into(),
-        false => mention.value.into(),
-    };
-    (mention.class, text)
+fn is_same_key(one: &str, other: &str) -> bool {
+    one == other || one.to_lowercase() == other.to_lowercase()
 }

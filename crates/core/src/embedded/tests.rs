@@ -2,8 +2,8 @@
 
 use super::{EmbeddedSummary, summarize};
 use crate::{
-    Author, Block, Call, EntryId, Image, Material, Measure, Message, Original, ResultPart, Role, Tokens,
-    ToolResult,
+    Author, Block, Call, DigestCache, EntryId, Image, Material, Measure, Message, Original, ResultPart, Role,
+    Tokens, ToolResult,
 };
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
 use std::sync::Arc;
@@ -36,6 +36,7 @@ fn draft(messages: &[Message], visible: usize, budget: u64) -> EmbeddedSummary {
         previous: &[],
         focus: None,
         measure: &Quarter,
+        digests: &DigestCache::default(),
     };
     summarize(&material, Tokens(budget))
 }
@@ -177,6 +178,7 @@ fn a_pointer_to_a_message_not_read_again_stays_whole() {
         previous: &[],
         focus: None,
         measure: &Quarter,
+        digests: &DigestCache::default(),
     };
     let text = summarize(&material, Tokens(300)).text;
     assert!(text.contains("m0003 and m-0009"), "{text}");
@@ -196,6 +198,7 @@ fn what_was_cut_out_of_a_message_in_view_is_told() {
         previous: &[],
         focus: None,
         measure: &Quarter,
+        digests: &DigestCache::default(),
     };
     let text = summarize(&material, Tokens(300)).text;
     assert!(text.contains("src/middle.rs") && text.contains("- You must keep the middle."), "{text}");
@@ -248,6 +251,7 @@ fn draft_behind(previous: &[&str], message: Message, id: u32, budget: u64) -> St
         previous,
         focus: None,
         measure: &Quarter,
+        digests: &DigestCache::default(),
     };
     summarize(&material, Tokens(budget)).text
 }

@@ -52,20 +52,13 @@ pub struct Secrets {
 impl Secrets {
     /// Remembers the secrets of a text.
     pub fn learn(&mut self, text: &str) {
-        let known = self.values.len();
-        for found in BY_FORM.find_iter(text) {
-            self.values.insert(found.as_str().to_owned());
-        }
-        private_key_lines(text, |line| {
-            self.values.insert(line.to_owned());
-        });
-        let named = BY_NAME.captures_iter(text).chain(BY_PLACE.captures_iter(text));
-        for found in named.filter_map(|captures| captures.get(1)) {
-            if is_random(found.as_str()) {
-                self.values.insert(found.as_str().to_owned());
-            }
-        }
-        if self.values.len() > known {
+        find_secrets(text, |secret| self.remember(secret));
+    }
+
+    /// Remembers a secret that was found before.
+    pub(crate) fn remember(&mut self, secret: &str) {
+        if !self.values.contains(secret) {
+            self.values.insert(secret.to_owned());
             self.matcher = OnceLock::new();
         }
     }
@@ -89,6 +82,15 @@ impl Secrets {
         let built = RegexBuilder::new(&values.join("|")).size_limit(MATCHER_BYTES_MAX).build();
         Some(built.unwrap_or_else(|_| BY_FORM.clone()))
     }
+}
+
+/// Calls `found` for each secret in a text.
+pub(crate) fn find_secrets(text: &str, mut found: impl FnMut(&str)) {
+    BY_FORM.find_iter(text).for_each(|secret| found(secret.as_str()));
+    private_key_lines(text, &mut found);
+    let named = BY_NAME.captures_iter(text).chain(BY_PLACE.captures_iter(text));
+    let values = named.filter_map(|captures| captures.get(1)).map(|value| value.as_str());
+    values.filter(|value| is_random(value)).for_each(found);
 }
 
 /// A matcher beyond this would hold more secrets than any session has; then their forms must do.

@@ -2,7 +2,7 @@
 //! newer one has replaced. Looking them up in the new context is `visible_text`'s.
 
 use super::words::places;
-use crate::facts::{Class, Fact, Mention, Passage, Sighting, scan, spoken_passages, tells_of_an_end};
+use crate::facts::{Class, Fact, FactHash, FactIndex, Mention, PassageFacts, Sighting};
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message};
 use std::collections::{HashMap, HashSet};
@@ -18,7 +18,8 @@ const LIVE_MAX: usize = 64;
 #[derive(Default)]
 pub(super) struct Inventory {
     pub facts: Vec<Fact>,
-    places: HashMap<(Class, Box<str>), usize>,
+    /// Places in `facts`, by what each is about.
+    places: FactIndex,
     /// When a person last spoke.
     heard: Option<EntryId>,
     /// Work that goes on, by name.
@@ -27,13 +28,13 @@ pub(super) struct Inventory {
     outdated: HashSet<usize>,
 }
 
-/// What tells one fact from another: its value, or its key where the newest value counts.
-fn name_of(mention: Mention<'_>) -> (Class, Box<str>) {
-    let name = match mention.class.latest_wins() {
-        true => mention.key.to_lowercase().into(),
-        false => mention.value.into(),
+/// Whether a mention is of this fact: by its value, or by its key where the newest value counts.
+fn is_of(fact: &Fact, mention: Mention<'_>) -> bool {
+    let is_same = || match mention.class.latest_wins() {
+        true => *fact.key == *mention.key || fact.key.to_lowercase() == mention.key.to_lowercase(),
+        false => *fact.value == *mention.value,
     };
-    (mention.class, name)
+    fact.class == mention.class && is_same()
 }
 
 impl Inventory {
@@ -42,21 +43,25 @@ impl Inventory {
         let mut inventory = Self::default();
         let mut ledger = material.earlier.cloned().unwrap_or_default();
         let superseded: HashSet<EntryId> = material.superseded.iter().map(|(id, _)| *id).collect();
-        for (id, message) in material.superseded {
+        for original in material.superseded {
+            let (id, message) = original;
             ledger.update(*id, message);
             inventory.hear(*id, message);
-            for passage in spoken_passages(message) {
-                scan(&passage, |sighting| inventory.see(*id, passage.author, sighting));
-                inventory.end_work(&passage);
+            for passage in material.digests.digest(original).passages() {
+                let sightings = passage.sightings();
+                sightings.for_each(|(sighting, hash)| inventory.see(*id, passage.author, sighting, hash));
+                inventory.end_work(passage);
             }
         }
         // Of what is shown cut the original has been read.
-        for (id, message) in material.visible.iter().filter(|(id, _)| !superseded.contains(id)) {
+        for shown in material.visible.iter().filter(|(id, _)| !superseded.contains(id)) {
+            let (id, message) = shown;
             ledger.update(*id, message);
             inventory.hear(*id, message);
-            for passage in spoken_passages(message) {
-                inventory.end_work(&passage);
-                scan(&passage, |Sighting { mention, .. }| inventory.outdate(*id, mention));
+            for passage in material.digests.digest(shown).passages() {
+                inventory.end_work(passage);
+                let sightings = passage.sightings();
+                sightings.for_each(|(sighting, hash)| inventory.outdate(*id, sighting.mention, hash));
             }
         }
         inventory.drop_outdated();
@@ -69,10 +74,14 @@ impl Inventory {
 
     /// Drops outdated values, and what else was last seen on their lines: put back, a line says all it says.
     fn drop_outdated(&mut self) {
-        let outdated = std::mem::take(&mut self.outdated);
-        let place_of = |fact: &Fact| (fact.source, fact.line.clone());
-        let lines: HashSet<_> = outdated.iter().map(|&place| place_of(&self.facts[place])).collect();
-        self.facts.retain(|fact| !lines.contains(&place_of(fact)));
+        let mut lines: HashMap<EntryId, HashSet<Arc<str>>> = HashMap::new();
+        for place in std::mem::take(&mut self.outdated) {
+            let fact = &self.facts[place];
+            lines.entry(fact.source).or_default().insert(fact.line.clone());
+        }
+        let is_outdated =
+            |fact: &Fact| lines.get(&fact.source).is_some_and(|lines| lines.contains(&fact.line));
+        self.facts.retain(|fact| !is_outdated(fact));
         // Places have moved; nothing is looked up by them any more.
         self.places.clear();
     }
@@ -85,9 +94,9 @@ impl Inventory {
     }
 
     /// Forgets work that a tool or the harness says has come to its end.
-    fn end_work(&mut self, passage: &Passage<'_>) {
+    fn end_work(&mut self, passage: &PassageFacts) {
         let is_report = matches!(passage.author, Author::Tool | Author::Harness);
-        if !self.live.is_empty() && is_report && tells_of_an_end(&passage.text) {
+        if !self.live.is_empty() && is_report && passage.tells_of_an_end() {
             self.live.retain(|name| places(&passage.text, name).next().is_none());
         }
     }
@@ -101,11 +110,11 @@ impl Inventory {
     }
 
     /// Forgets a value that a message in view, said later, has replaced: put back, it would pass for the newest.
-    fn outdate(&mut self, id: EntryId, mention: Mention<'_>) {
+    fn outdate(&mut self, id: EntryId, mention: Mention<'_>, hash: FactHash) {
         if !mention.class.latest_wins() {
             return;
         }
-        if let Some(&place) = self.places.get(&name_of(mention)) {
+        if let Some(place) = self.places.find(hash.subject, |place| is_of(&self.facts[place], mention)) {
             let known = &self.facts[place];
             if known.source < id && *known.value != *mention.value {
                 self.outdated.insert(place);
@@ -113,19 +122,17 @@ impl Inventory {
         }
     }
 
-    fn see(&mut self, id: EntryId, author: Author, Sighting { mention, line }: Sighting<'_>) {
+    fn see(&mut self, id: EntryId, author: Author, sighting: Sighting<'_>, hash: FactHash) {
+        let Sighting { mention, line } = sighting;
         if mention.class == Class::LiveWork && self.live.len() < LIVE_MAX {
             self.live.insert(mention.value.into());
         }
-        let place = *self.places.entry(name_of(mention)).or_insert(self.facts.len());
-        let cut = line.char_indices().nth(LINE_CHARS_MAX).map_or(line.len(), |(at, _)| at);
-        let fact = || Fact {
-            class: mention.class,
-            key: mention.key.into(),
-            value: mention.value.into(),
-            source: id,
-            line: line[..cut].into(),
-            author,
+        let Self { facts, places, .. } = self;
+        let place = places.find_or_add(hash.subject, facts.len(), |place| is_of(&facts[place], mention));
+        let fact = || {
+            let cut = line.char_indices().nth(LINE_CHARS_MAX).map_or(line.len(), |(at, _)| at);
+            let (key, value) = (mention.key.into(), mention.value.into());
+            Fact { class: mention.class, key, value, source: id, line: line[..cut].into(), author }
         };
         match self.facts.get_mut(place) {
             None => self.facts.push(fact()),

@@ -5,7 +5,7 @@ use super::{MissingFact, Verification};
 use crate::embedded::harmless;
 use crate::facts::RepairLine;
 use crate::{Material, Tokens};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Lines that hold the missing facts that matter most, within `budget`; the report is brought up to date.
 pub fn repair(material: &Material<'_>, found: &mut Verification, budget: Tokens) -> Vec<String> {
@@ -13,12 +13,18 @@ pub fn repair(material: &Material<'_>, found: &mut Verification, budget: Tokens)
     let escape = harmless(material);
     let (mut lines, mut spent) = (Vec::<String>::new(), Tokens::ZERO);
     let mut written = HashSet::new();
+    // Many facts stand in one line.
+    let mut measured: HashMap<String, (String, Tokens)> = HashMap::new();
     for missing in missing {
-        let line = flat(&escape(&line_of(&missing)));
-        let is_written = written.contains(&line);
-        let tokens = if is_written { Tokens::ZERO } else { material.measure.text(&line) + Tokens(1) };
+        let (line, tokens) = measured.entry(line_of(&missing)).or_insert_with_key(|line| {
+            let line = flat(&escape(line));
+            let tokens = material.measure.text(&line) + Tokens(1);
+            (line, tokens)
+        });
+        let is_written = written.contains(line);
+        let tokens = if is_written { Tokens::ZERO } else { *tokens };
         // Shortened and made harmless, the line may no longer state the fact.
-        if spent + tokens > budget || !VisibleText::of(&line, &line).holds(&missing.fact) {
+        if spent + tokens > budget || !VisibleText::of(line, line).holds(&missing.fact) {
             found.missing.push(missing);
             continue;
         }
@@ -26,7 +32,7 @@ pub fn repair(material: &Material<'_>, found: &mut Verification, budget: Tokens)
         found.report.mend(&missing);
         if !is_written {
             written.insert(line.clone());
-            lines.push(line);
+            lines.push(line.clone());
         }
     }
     found.name_lost();

@@ -3,8 +3,8 @@
 use super::{LossReport, repair, verify};
 use crate::facts::Class;
 use crate::{
-    Author, Block, Call, EntryId, Image, Material, Measure, Message, Original, ResultPart, Role, Tokens,
-    ToolResult,
+    Author, Block, Call, DigestCache, EntryId, Image, Material, Measure, Message, Original, ResultPart, Role,
+    Tokens, ToolResult,
 };
 use std::sync::Arc;
 
@@ -49,6 +49,7 @@ fn check_all(
         previous: &[],
         focus: None,
         measure: &Words,
+        digests: &DigestCache::default(),
     };
     let mut found = verify(&material, shown, &addressable);
     let lines = repair(&material, &mut found, Tokens(budget));

@@ -8,10 +8,11 @@ mod others;
 pub(crate) use acts::{Act, Oddity, Order, histories, odd_histories};
 pub(crate) use axes::{Axes, axes};
 use epitome_core::{
-    Archive, ArchiveError, Author, Block, Budget, Call, CallId, Compaction, Conclusion, Context, Effect,
-    Entry, EntryId, Expressible, FarHistory, Form, Image, Item, Job, LogReader, Mark, Measure, MemoryArchive,
-    Message, Next, Opaque, Plan, PlanDraft, Policy, Prompts, Record, ResultPart, Role, Settings, SizeTable,
-    Slot, Strategy, Tokens, ToolResult, Trigger, embedded, ledger::Ledger, policy::Newest,
+    Archive, ArchiveError, Author, Block, Budget, Call, CallId, Compaction, Conclusion, Context, DigestCache,
+    Effect, Entry, EntryId, Expressible, FarHistory, Form, Image, Item, Job, LogReader, Mark, Measure,
+    MemoryArchive, Message, Next, Opaque, Plan, PlanDraft, Policy, Prompts, Record, ResultPart, Role,
+    Settings, SizeTable, Slot, Strategy, Tokens, ToolResult, Trigger, embedded, ledger::Ledger,
+    policy::Newest,
 };
 pub(crate) use others::{Others, others};
 use std::collections::HashMap;
@@ -295,6 +296,7 @@ impl Session {
             },
             context: &self.context,
             archive,
+            digests: &DigestCache::default(),
             measure: &Gauge,
             count_method: &"a quarter of the bytes".into(),
             budget: self.budget(asked),

@@ -113,10 +113,12 @@ impl Session {
     }
 
     /// The same without its log and sizes, to be kept until it goes on with those of then: who else appends must not
-    /// have to copy them for its sake.
+    /// have to copy them for its sake. Without the digests of its messages too: a process that serves many sessions would
+    /// hold the texts of all of them, each for a compaction that comes every fifty calls or so.
     pub(crate) fn without_log(&self) -> Self {
         let mut kept = self.clone();
         kept.timeline.replace_log(Arc::default(), Arc::default());
+        kept.digests = Arc::default();
         kept
     }
 

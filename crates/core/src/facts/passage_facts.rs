@@ -1,0 +1,110 @@
+//! A passage with the facts that were found in it, kept as spans of its text so that it need not be scanned again.
+
+use super::{FactHash, Mention, Passage, Sighting, Voice, scan, tells_of_an_end};
+use crate::Author;
+use crate::facts::Class;
+use std::sync::{Arc, OnceLock};
+
+/// A readable piece of a message, and every fact in it.
+#[derive(Debug)]
+pub(crate) struct PassageFacts {
+    /// Where it stands.
+    pub voice: Voice,
+    /// Who wrote it.
+    pub author: Author,
+    /// The tool called, for arguments of a call.
+    pub tool: Option<Box<str>>,
+    /// Its text; arguments as one `name: value` per line.
+    pub text: Arc<str>,
+    facts: Vec<FactSpan>,
+    tells_of_an_end: OnceLock<bool>,
+}
+
+/// A fact, by where it stands in its passage.
+#[derive(Clone, Copy, Debug)]
+struct FactSpan {
+    class: Class,
+    key: Span,
+    value: Span,
+    line: Span,
+    hash: FactHash,
+}
+
+/// A piece of a text of less than 4 GB.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl PassageFacts {
+    /// Scans a passage.
+    pub(crate) fn of(passage: &Passage<'_>) -> Self {
+        let text: &str = &passage.text;
+        let mut facts = Vec::new();
+        scan(passage, |Sighting { mention, line }| {
+            let span = |piece| Span::of(piece, text);
+            let Mention { class, key, value } = mention;
+            let hash = FactHash::of(mention);
+            facts.push(FactSpan { class, key: span(key), value: span(value), line: span(line), hash });
+        });
+        facts.shrink_to_fit();
+        Self {
+            voice: passage.voice,
+            author: passage.author,
+            tool: passage.tool.map(Into::into),
+            text: text.into(),
+            facts,
+            tells_of_an_end: OnceLock::new(),
+        }
+    }
+
+    /// The facts, in the order in which a scan finds them.
+    pub(crate) fn sightings(&self) -> impl Iterator<Item = (Sighting<'_>, FactHash)> {
+        self.facts.iter().map(|fact| {
+            let piece = |span: Span| &self.text[span.start as usize..span.end as usize];
+            let mention = Mention { class: fact.class, key: piece(fact.key), value: piece(fact.value) };
+            (Sighting { mention, line: piece(fact.line) }, fact.hash)
+        })
+    }
+
+    /// Whether it says that something has come to its end.
+    pub(crate) fn tells_of_an_end(&self) -> bool {
+        *self.tells_of_an_end.get_or_init(|| tells_of_an_end(&self.text))
+    }
+}
+
+impl Span {
+    /// Where `piece`, a slice of `text`, stands in it: what a scan finds is never copied.
+    fn of(piece: &str, text: &str) -> Self {
+        let start = piece.as_ptr() as usize - text.as_ptr() as usize;
+        Self { start: start as u32, end: (start + piece.len()) as u32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PassageFacts;
+    use crate::Author;
+    use crate::facts::{Passage, Sighting, Voice, scan};
+
+    #[test]
+    fn what_is_kept_is_what_a_scan_finds() {
+        let text = "error[E0308]: mismatched types in src/a.rs\n  port: 8080 is 12 ms, see getUser() v1.2.3\n\
+            Command running in background with ID: b3f9\n$ cargo test -p core && git push\n日本 src/main.rs";
+        for (voice, author) in [
+            (Voice::Answered, Author::Tool),
+            (Voice::Said, Author::Person),
+            (Voice::Said, Author::Model),
+            (Voice::Called, Author::Model),
+        ] {
+            let passage = Passage { voice, author, tool: None, text: text.into() };
+            let mut found = Vec::new();
+            scan(&passage, |Sighting { mention, line }| found.push((mention, line.to_owned())));
+            let facts = PassageFacts::of(&passage);
+            let kept: Vec<_> = facts.sightings().map(|(it, _)| (it.mention, it.line.to_owned())).collect();
+            assert!(!kept.is_empty());
+            assert_eq!(kept, found);
+        }
+    }
+}
