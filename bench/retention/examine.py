@@ -10,7 +10,7 @@ import measures
 from baselines import baseline_views
 from exam import Exam, summary_statements
 from program import ProgramError
-from recorded_model import RecordedModel
+from recorded_model import ALIAS, RecordedModel
 from report import OURS
 from session import Session, session_at, sessions
 from view import View
@@ -118,8 +118,12 @@ class Examination:
             return
         views = {MODEL: View.of_text(summary.text), OURS: ours}
         with RecordedModel(summary.text) as model:
-            views[HYBRID] = self._at(point, size, model.settings)
-            views["(their prose)"] = View.of_text(model.answers[-1] if model.answers else "")
+            hybrid = self._at(point, size, model.settings)
+            prose = View.of_text(model.answers[-1] if model.answers else "")
+        if f'by="{ALIAS}"' in hybrid.text:
+            views.update({HYBRID: hybrid, "(its prose alone)": prose})
+        else:
+            self.problems.append(f"{self.name} {place}: the recorded prose was refused; no hybrid here")
         views[f"{OURS}, twice the size"] = self._at(point, 2 * size)
         if self.options.baselines:
             views.update(baseline_views(session.blocks[:now], size))

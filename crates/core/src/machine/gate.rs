@@ -46,6 +46,8 @@ pub(super) struct Bounds {
     pub(super) size_min: Option<Tokens>,
     /// The limit its request named, where nobody else held it to that.
     pub(super) size_max: Option<Tokens>,
+    /// Whether it must be in sections, where its instructions name some.
+    pub(super) in_sections: bool,
 }
 
 /// The text of a summary, or why the answer is none. `asked` are the instructions it was written by.
@@ -55,7 +57,7 @@ pub(super) fn judge(
     bounds: Bounds,
     measure: &dyn Measure,
 ) -> Result<String, String> {
-    let Bounds { source, size_min, size_max } = bounds;
+    let Bounds { source, size_min, size_max, in_sections } = bounds;
     match reply.stop {
         Stop::Length => return Err("the summary was cut off at its limit".into()),
         Stop::Call => return Err("the summariser called a tool instead of writing".into()),
@@ -71,13 +73,16 @@ pub(super) fn judge(
         return Err(format!("the summary holds call or reasoning syntax ({})", found.as_str()));
     }
     let is_short = text.chars().count() < ERROR_CHARS_MAX;
-    let has_heading = text.starts_with('#') || text.contains("\n#");
-    if is_short && !has_heading && (ERROR.is_match(text) || DECLINED.is_match(text)) {
+    let is_titled = text.starts_with('#') || text.contains("\n#");
+    if is_short && !is_titled && (ERROR.is_match(text) || DECLINED.is_match(text)) {
         return Err(format!("what came back is no summary: {}", beginning(text)));
     }
     let form = repeats_instructions(text, asked).or_else(|| repeats_itself(text));
     if let Some(why) = form.or_else(|| bare(text)).or_else(|| chats(text)) {
         return Err(why);
+    }
+    if in_sections && has_heading(asked) && !has_heading(text) {
+        return Err(format!("the summary has none of the sections it was asked for: {}", beginning(text)));
     }
     let size = measure.text(text);
     if source > SOURCE_TOKENS_MIN && size >= source {
@@ -142,6 +147,15 @@ fn too_often<'t>(mut said: impl Iterator<Item = &'t str>) -> Option<&'t str> {
         *count += 1;
         *count > SAME_MAX && said.chars().count() >= SAME_CHARS_MIN
     })
+}
+
+/// A heading, or a title in bold, as some models write them.
+static HEADING: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"(?m)^\s{0,3}(?:#{1,6}\s*\S|\*\*[^*\n]{3,60}\*\*:?\s*$)"));
+
+/// Whether there are headings in a text.
+fn has_heading(text: &str) -> bool {
+    HEADING.is_match(text)
 }
 
 /// What stands under a heading for "nothing".
@@ -219,7 +233,7 @@ mod tests {
     }
 
     fn bounds(size_max: Option<Tokens>) -> Bounds {
-        Bounds { source: Tokens(1_000), size_min: None, size_max }
+        Bounds { source: Tokens(1_000), size_min: None, size_max, in_sections: false }
     }
 
     #[test]
@@ -284,6 +298,25 @@ mod tests {
         ] {
             assert_eq!(judged(text, Stop::End), Ok(text.into()));
         }
+    }
+
+    #[test]
+    fn prose_that_was_asked_for_in_sections_comes_in_some() {
+        let of = |text: &str, asked: &str| {
+            let reply = SummaryReply { text: text.into(), stop: Stop::End, native: None };
+            judge(&reply, asked, Bounds { in_sections: true, ..bounds(None) }, &Quarter).is_ok()
+        };
+        let told = "The text goes on with a history of the chat.";
+        let titled = "**Intent:**\nThe parser is to take empty headers.";
+        assert_eq!(
+            [
+                of(told, ASKED),
+                of(told, "Say it in a sentence."),
+                of(titled, ASKED),
+                of("## Goal\nship", ASKED)
+            ],
+            [false, true, true, true]
+        );
     }
 
     #[test]

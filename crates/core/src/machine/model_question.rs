@@ -180,7 +180,9 @@ impl<'a> ModelQuestion<'a> {
             return Ok(embedded::summarize(&self.ask.material(), self.ask.budget()).text);
         }
         let bounds = match part.purpose {
-            Purpose::Short => Bounds { source: Tokens(u64::MAX), size_min: None, size_max: None },
+            Purpose::Short => {
+                Bounds { source: Tokens(u64::MAX), size_min: None, size_max: None, in_sections: false }
+            }
             Purpose::History
             | Purpose::TurnPrefix
             | Purpose::Part { .. }
@@ -189,6 +191,7 @@ impl<'a> ModelQuestion<'a> {
                 source: source + self.carried_size(),
                 size_min: self.job().policy.summary.size_min,
                 size_max: self.size_max(part.purpose, written),
+                in_sections: self.parts() == Parts::Prose,
             },
         };
         gate::judge(&reply, self.prompt(part.purpose), bounds, self.job().measure)
