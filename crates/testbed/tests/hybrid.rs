@@ -14,7 +14,10 @@ const COPIED: &str = "\n\n# From the log, word for word\n";
 /// A session about a parser that is due, its model to answer like this in turn.
 fn due(maker: Maker, answers: impl IntoIterator<Item = CallResult>) -> Bed {
     let mut bed = maker.bed();
-    answers.into_iter().for_each(|answer| bed.model.then(answer));
+    bed.user("We work on the parser of headers today.");
+    for answer in answers {
+        bed.model.then(answer);
+    }
     work(&mut bed);
     bed
 }
@@ -23,12 +26,14 @@ fn by_model() -> Maker {
     Maker::new("default", 40_000)
 }
 
-/// A request with a rule, and rounds of tools until the window is nearly full.
+/// A request with a rule, and long turns until the window is nearly full.
 fn work(bed: &mut Bed) {
     bed.user("Fix the parser in src/parse.rs: parse_header must take empty headers. Never touch the tests.");
     for round in 0..34 {
-        let result = format!("error: parse_header failed at byte {round}\n{}", bed.filler(1_000));
-        bed.exchange("bash", &format!(r#"{{"command":"cargo test -p parser{round}"}}"#), &result);
+        bed.exchange("bash", &format!(r#"{{"command":"cargo test -p parser{round}"}}"#), "error: it failed");
+        let told = format!("parse_header failed at byte {round}. {}", bed.filler(1_000));
+        bed.assistant(&told);
+        bed.user(&format!("Now case {round} of the parser, please."));
     }
     bed.assistant("I changed parse_header in src/parse.rs. Shall I run the suite?");
     bed.user("yes, please run it");
@@ -65,11 +70,12 @@ fn the_summary_holds_the_models_prose_and_the_machines_parts_within_the_machines
     let text = summary(&hybrid);
     assert!(text.contains(&format!("{PROSE}{INTENT}{COPIED}")), "{text}");
     let copied = text.split(COPIED).nth(1).expect("it is there");
-    for part in ["## Constraints & Preferences\n- Never touch the tests.", "## Dialogue", "## Actions"] {
+    for part in
+        ["## Constraints & Preferences\n", "- Never touch the tests.\n", "## Dialogue, oldest first\n"]
+    {
         assert!(copied.contains(part), "{part}: {copied}");
     }
-    let mut alone = Maker::new("default", 40_000).no_model().bed();
-    work(&mut alone);
+    let mut alone = due(by_model().no_model(), []);
     let machine = alone.prepare().expect("it is due");
     let (with, without) = (changed(&hybrid), changed(&machine));
     let room = without.summary_tokens.share(21, 20);
@@ -117,7 +123,7 @@ fn an_answer_of_no_use_is_asked_for_again_and_then_left_to_the_machine() {
     let looped = format!("## Intent\n{}", "- The person wants the tests to pass.\n".repeat(9));
     let astray = "## Intent\nThe person wants `warehouse_sync` to read `stock/levels.csv`; `reorder_point()` of \
         `stock/forecast.py` divides by zero, and `safe_ratio()` helps.";
-    let words = "zqxvrt plkwqw jjhxxn vrtzqx wqwplk xxnjjh zqxplk vrtwqw plkjjh xxnzqx jjhvrt wqwxxn plkvrt";
+    let words = "## Intent\nzqxvrt plkwqw jjhxxn vrtzqx wqwplk xxnjjh zqxplk vrtwqw plkjjh xxnzqx jjhvrt wqwxxn plkvrt";
     for (answer, why) in [
         (good(echo), "the summary repeats its instructions"),
         (good(&looped), "the summary says the same again and again"),
@@ -132,7 +138,7 @@ fn an_answer_of_no_use_is_asked_for_again_and_then_left_to_the_machine() {
             "the summary talks to whoever asked: Let me",
         ),
         (good(astray), "the summary is of something else: "),
-        (good(words), "the summary is of something else: 0 of its 13 words"),
+        (good(words), "the summary is of something else: 0 of its 14 words"),
         (empty(), "the summary is empty"),
         (cut_off(INTENT), "the summary was cut off"),
         (tool_call(), "the summariser called a tool"),
@@ -170,8 +176,9 @@ fn the_sessions_own_request_is_gone_on_with_where_that_is_cheaper() {
         "a tenth of all is less than the text"
     );
     assert!(matches!(asked(by_model()), SummaryInput::Text(_)), "a cold cache is not filled with the prefix");
-    let short = |settings: &mut epitome_core::Settings| settings.summary.result_chars_max = Some(0);
-    assert!(matches!(asked(by_model().warm().set(short)), SummaryInput::Text(_)), "a short text costs less");
+    // A tenth of a long system prompt is more than all of a short history.
+    let fixed = Maker::new("default", 400_000).warm().budget(|budget| budget.fixed = Tokens(360_000));
+    assert!(matches!(asked(fixed), SummaryInput::Text(_)));
     let text = |settings: &mut epitome_core::Settings| settings.summary.input = Input::Text;
     assert!(matches!(asked(by_model().warm().set(text)), SummaryInput::Text(_)));
 }
