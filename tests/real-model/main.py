@@ -51,7 +51,9 @@ def llama(model, port):
 
 def settings(folder, port):
     lines = ["[alias.tiny]", 'provider = "llama-cpp"', f'base_url = "http://127.0.0.1:{port}/v1"']
-    lines += ['model = "smollm2"', f"window = {CONTEXT_TOKENS}", "output_max = 800", "[summary]", 'by = "tiny"']
+    lines += ['model = "smollm2"', f"window = {CONTEXT_TOKENS}", "output_max = 400", "[summary]", 'by = "tiny"']
+    # It reads slowly: little of each result, and one more try at most.
+    lines += ["result_chars_max = 120", "shrink_results = []"]
     file = Path(folder) / "epitome.toml"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return file
@@ -62,7 +64,7 @@ def judge(name, record, seconds):
     spent, by = record["spent"], record.get("summarizer")
     told = [f"{f['strategy']}: {f['why']}" for f in record["fallbacks"]] + record["notes"]
     print(f"{name}: {by}, {spent['calls']} calls, {spent['input']} tokens in, {spent['output']} out, {seconds:.0f} s")
-    print("".join(f"    {line}\n" for line in told), end="")
+    print("".join(f"    {line}\n" for line in told), end="", flush=True)
     assert record["outcome"] == "compacted", record["outcome"]
     assert record["tokens_after"] < record["tokens_before"]
     summary = record["summary"]
