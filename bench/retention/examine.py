@@ -10,12 +10,15 @@ import measures
 from baselines import baseline_views
 from exam import Exam, summary_statements
 from program import ProgramError
+from recorded_model import ALIAS, RecordedModel
 from report import OURS
 from session import Session, session_at, sessions
 from view import View
 from words import tokens
 
 MODEL = "recorded model"
+# The prose of the recorded summary, given to the program as a model's answer, and the program's own parts.
+HYBRID = "hybrid"
 # Measures that also make sense where a model wrote the summary and nothing else is in view.
 BESIDE_MODEL = tuple(
     "recall linked rules todos answers closing closing~ ends files files! noise!".split()
@@ -108,13 +111,20 @@ class Examination:
     def point(self, session, now, number, summary, point):
         exam, place = Exam(session, now, POINT_WINDOW, recent_tokens=0), f"line {summary.line}"
         size, said = tokens(summary.text), summary_statements(summary.text)
-        ours = self._ours_at(point, size)
+        ours = self._at(point, size)
         if ours.tokens > 1.25 * size:
             told = f"ours takes {ours.tokens} tokens where the model took {size}; left out"
             self.problems.append(f"{self.name} {place}: {told}")
             return
         views = {MODEL: View.of_text(summary.text), OURS: ours}
-        views[f"{OURS}, twice the size"] = self._ours_at(point, 2 * size)
+        with RecordedModel(summary.text) as model:
+            hybrid = self._at(point, size, model.settings)
+            prose = View.of_text(model.answers[-1] if model.answers else "")
+        if f'by="{ALIAS}"' in hybrid.text:
+            views.update({HYBRID: hybrid, "(its prose alone)": prose})
+        else:
+            self.problems.append(f"{self.name} {place}: the recorded prose was refused; no hybrid here")
+        views[f"{OURS}, twice the size"] = self._at(point, 2 * size)
         if self.options.baselines:
             views.update(baseline_views(session.blocks[:now], size))
         views["(whole history)"] = View(session.blocks[:now])
@@ -123,16 +133,16 @@ class Examination:
             scores.update(measures.statements(said, view))
             self.rows.append(row("recorded", self.name, 0, number, place, method, scores, view.tokens))
 
-    def _ours_at(self, point, size):
+    def _at(self, point, size, settings=()):
         """Ours at a size by the evaluator's own count. The program's count differs, and what it keeps verbatim may go by
         the window; so the target is corrected once, and then a window tried of which the size is a quarter."""
-        view = self.program.compact(point, POINT_WINDOW, size)
+        view = self.program.compact(point, POINT_WINDOW, size, settings)
         tries = [(POINT_WINDOW, int(size * size / view.tokens)), (4 * size, size)]
         for window, target in tries:
             if 0.93 <= view.tokens / size <= 1.07:
                 break
             try:
-                again = self.program.compact(point, window, target)
+                again = self.program.compact(point, window, target, settings)
             except ProgramError:
                 continue
             view = again if abs(again.tokens - size) < abs(view.tokens - size) else view

@@ -76,11 +76,11 @@ class Program:
             stretches.append((*open_, _blocks(last)))
         return at, stretches
 
-    def compact(self, transcript, window, target=None):
+    def compact(self, transcript, window, target=None, settings=()):
         """The view after `compact` of a whole file."""
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "out"
-            options = ["--window", str(window), "-o", str(out), "--to", "native", *self.settings]
+            options = ["--window", str(window), "-o", str(out), "--to", "native", *self.settings, *settings]
             if target:
                 options += ["--target", str(target)]
             self._run("compact", str(transcript), *options)

@@ -101,6 +101,50 @@ pub fn body(text: &str) -> &str {
     inner.split(CLOSING).next().unwrap_or(inner).trim()
 }
 
+/// What stands above a model's prose in a summary of which the machine wrote the rest.
+const PROSE: &str = "# In the model's words";
+/// What stands above what the machine copied behind a model's prose.
+const COPIED: &str = "# From the log, word for word";
+
+/// A model's prose, and what the machine copied behind it. Headings of the prose are one step below ours, so that none
+/// of them can be taken for one.
+pub(crate) fn join_prose(prose: &str, copied: &str) -> String {
+    let demoted = |line: &str| match line.starts_with("# ") {
+        true => format!("#{line}"),
+        false => line.to_owned(),
+    };
+    let prose = prose.trim().lines().map(demoted).collect::<Vec<_>>().join("\n");
+    format!("{PROSE}\n{prose}\n\n{COPIED}\n{}", copied.trim())
+}
+
+/// A whole summary by a model, and what the machine copied behind it.
+pub(crate) fn join_copied(summary: &str, copied: &str) -> String {
+    format!("{summary}\n\n{COPIED}\n{copied}")
+}
+
+/// The prose that a model wrote of a summary of ours; none where it wrote all of it, or nothing.
+pub(crate) fn prose(text: &str) -> Option<&str> {
+    let body = is_ours(text).then(|| body(text))?;
+    let before = &body[..line_start(body, COPIED)?];
+    let at = before.rfind(PROSE).filter(|at| *at == 0 || before[..*at].ends_with('\n'))?;
+    Some(before[at + PROSE.len()..].trim()).filter(|prose| !prose.is_empty())
+}
+
+/// What the machine wrote of a summary of ours.
+pub(crate) fn copied(text: &str) -> &str {
+    let body = body(text);
+    line_start(body, COPIED).map_or(body, |at| &body[at + COPIED.len()..])
+}
+
+/// Where the line that says this begins.
+fn line_start(text: &str, line: &str) -> Option<usize> {
+    let mut found = text.match_indices(line).map(|(at, _)| at);
+    found.find(|at| {
+        let is_end = text[at + line.len()..].starts_with('\n') || at + line.len() == text.len();
+        is_end && (*at == 0 || text[..*at].ends_with('\n'))
+    })
+}
+
 /// Always-kept messages as text, for places that cannot keep them in front of a summary.
 pub(crate) fn fold(
     job: &Job<'_>,

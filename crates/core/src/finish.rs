@@ -15,7 +15,8 @@ impl Plan<'_> {
     /// A record of the plan, which came to `outcome` and left the history at `history_after`.
     pub(crate) fn record(&self, outcome: Outcome, history_after: Tokens) -> Record {
         let (job, progress) = (&self.job, &self.progress);
-        let notes = outcome.change().and_then(|_| self.target_note());
+        let refused = progress.refusals.iter().map(|why| format!("the model was asked again: {why}"));
+        let notes = outcome.change().and_then(|_| self.target_note()).into_iter().chain(refused);
         Record {
             outcome,
             trigger: job.trigger,
@@ -30,7 +31,7 @@ impl Plan<'_> {
             hooks: progress.hooks.clone(),
             cost: progress.spent.dollars,
             spent: progress.spent.clone(),
-            notes: notes.into_iter().collect(),
+            notes: notes.collect(),
             resume: self.resume(),
         }
     }

@@ -83,6 +83,8 @@ pub struct Summarizer<'a> {
     pub takes_parallel: bool,
     /// Whether it is the session's own model and still has the session's prompt in its cache.
     pub is_warm: bool,
+    /// What a token read from that cache costs, in hundredths of one that is not in it.
+    pub cached_percent: u32,
 }
 
 /// What a summariser is told to do. The texts are the operator's; these are their places.
@@ -94,6 +96,10 @@ pub struct Prompts {
     pub first: Arc<str>,
     /// For bringing the summary made before up to date.
     pub update: Arc<str>,
+    /// For a first summary of which the machine writes all but the prose.
+    pub prose: Arc<str>,
+    /// For bringing the prose of such a summary up to date.
+    pub prose_update: Arc<str>,
     /// For the beginning of a turn whose end stays in view.
     pub prefix: Arc<str>,
     /// For a branch that is being left.
@@ -297,7 +303,7 @@ pub struct Material<'a> {
     pub visible: &'a [Original],
     /// Files, commands and todos of messages too far back to be read again; none where all are read.
     pub earlier: Option<&'a Ledger>,
-    /// Prose of earlier compactions by others (the transcript's own tool), oldest first.
+    /// Prose of earlier compactions that others wrote, oldest first: the transcript's own tool, and a model for us.
     pub previous: &'a [&'a str],
     /// What the person asked the summary to dwell on.
     pub focus: Option<&'a str>,
@@ -355,8 +361,7 @@ impl<'a> Job<'a> {
     /// where it stands for messages that are not read again. What our others stand for is
     /// summarised anew from the originals.
     pub(crate) fn prose(&self) -> Vec<&'a str> {
-        let mut texts: Vec<&str> =
-            self.compactions.iter().filter_map(|&id| self.log.compaction(id)?.summary.as_deref()).collect();
+        let mut texts = self.summaries();
         let ours = texts.iter().rposition(|text| fence::is_ours(text)).filter(|_| self.earlier.count > 0);
         let mut at = 0;
         texts.retain(|text| {
@@ -364,5 +369,18 @@ impl<'a> Job<'a> {
             !fence::is_ours(text) || ours == Some(at - 1)
         });
         texts
+    }
+
+    /// What a model wrote of the newest summary of ours that it wrote prose for; none where the transcript's own tool
+    /// has summarised since, as that covers it.
+    pub(crate) fn own_prose(&self) -> Option<&'a str> {
+        let newest = self.summaries().into_iter().rev();
+        let mut told = newest.map(|text| (fence::is_ours(text), fence::prose(text)));
+        told.find(|(is_ours, prose)| !is_ours || prose.is_some())?.1
+    }
+
+    /// The summaries of the path, oldest first.
+    fn summaries(&self) -> Vec<&'a str> {
+        self.compactions.iter().filter_map(|&id| self.log.compaction(id)?.summary.as_deref()).collect()
     }
 }

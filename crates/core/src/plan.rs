@@ -49,6 +49,8 @@ pub(crate) struct PlanProgress {
     pub hooks: Vec<HookRun>,
     /// How much of its material the summariser was shown.
     pub shown: Option<Coverage>,
+    /// What was wrong with answers that were asked for again, each once.
+    pub refusals: Vec<String>,
 }
 
 /// What hooks and operators change about a plan, collected.

@@ -35,15 +35,7 @@ impl SummaryRequest {
 
     /// What it takes, by this count.
     pub fn tokens(&self, measure: &dyn Measure) -> Tokens {
-        let body = match &self.body {
-            SummaryInput::Text(text) => measure.text(text),
-            SummaryInput::Messages { messages, instruction }
-            | SummaryInput::Prefix { messages, instruction } => {
-                let said: Tokens = messages.iter().map(|message| measure.sizes(message).total()).sum();
-                said + measure.text(instruction)
-            }
-        };
-        measure.text(&self.system) + body
+        measure.text(&self.system) + self.body.tokens(measure)
     }
 }
 
@@ -89,6 +81,19 @@ pub enum SummaryInput {
         /// The last user message.
         instruction: Arc<str>,
     },
+}
+
+impl SummaryInput {
+    /// What it takes, by this count.
+    pub fn tokens(&self, measure: &dyn Measure) -> Tokens {
+        match self {
+            Self::Text(text) => measure.text(text),
+            Self::Messages { messages, instruction } | Self::Prefix { messages, instruction } => {
+                let said: Tokens = messages.iter().map(|message| measure.sizes(message).total()).sum();
+                said + measure.text(instruction)
+            }
+        }
+    }
 }
 
 /// A summary call that has ended, well or not; either way it may have cost something.

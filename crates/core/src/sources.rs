@@ -17,6 +17,8 @@ pub(crate) struct MaterialSources<'a> {
     shown: HashSet<EntryId>,
     /// Summaries to be read as prose.
     prose: Vec<&'a str>,
+    /// How many of them a model that is asked again takes up itself: its own prose, which is the last.
+    taken_up: usize,
     /// How many messages that left view are too far back to be read again.
     pub unread: usize,
 }
@@ -39,12 +41,14 @@ impl<'a> Plan<'a> {
             let form = forms.get(&id).copied().unwrap_or(Form::WHOLE);
             (id, form.apply(id, &message, self.job.measure))
         });
+        let own = self.job.own_prose();
         Ok(MaterialSources {
             superseded: self.read(&merged(&readable))?,
             visible: visible.collect(),
             addressable: merged(&self.superseded),
             shown: self.kept.front.iter().chain(&self.kept.tail).copied().collect(),
-            prose: self.job.prose(),
+            prose: self.job.prose().into_iter().chain(own).collect(),
+            taken_up: own.iter().len(),
             unread,
         })
     }
@@ -87,6 +91,11 @@ impl MaterialSources<'_> {
             measure: job.measure,
             digests: job.digests,
         }
+    }
+
+    /// The same for whoever writes beside a model's prose, into which the model has merged its own of before.
+    pub(crate) fn beside_prose<'m>(&'m self, job: &'m Job<'_>) -> Material<'m> {
+        Material { previous: &self.prose[..self.prose.len() - self.taken_up], ..self.material(job) }
     }
 
     /// Everything that stays in view as messages, as text.

@@ -124,6 +124,11 @@ pub trait Model: Send + Sync {
     fn takes_parallel(&self) -> bool {
         false
     }
+    /// What a token that its provider has in its cache costs, in hundredths of one that it has not. Where nobody knows, a
+    /// tenth, as most providers charge.
+    fn cached_percent(&self) -> u32 {
+        10
+    }
     /// Asks for a summary. Retries of a provider's passing faults are its own affair and bounded.
     fn summarize(&self, request: SummaryRequest) -> BoxFuture<'_, CallResult>;
 }

@@ -259,6 +259,12 @@ impl Model for Provider {
         self.setup.takes_parallel
     }
 
+    /// By the catalog's prices; a tenth where it knows none, as most providers charge.
+    fn cached_percent(&self) -> u32 {
+        let rates = self.prices().map(|prices| prices.rates).filter(|rates| rates.input > 0.0);
+        rates.map_or(10, |rates| (rates.cache_read / rates.input * 100.0).round() as u32)
+    }
+
     fn summarize(&self, request: SummaryRequest) -> BoxFuture<'_, CallResult> {
         Box::pin(call(self, request))
     }

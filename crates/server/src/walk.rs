@@ -20,7 +20,6 @@ use crate::tally::Lesson;
 use crate::view::{self, Origin, ViewSlot};
 use axum::http::HeaderMap;
 use bytes::Bytes;
-use epitome_core::policy::Input;
 use epitome_core::{EntryId, Message, Role, Tokens};
 use epitome_engine::store::{ChainHash, SessionId, TenantId};
 use epitome_engine::{
@@ -224,7 +223,7 @@ impl Walk<'_> {
     async fn show_to_own_model(&self, checkout: &Checkout, rule: &SessionRule) -> Result<(), WalkError> {
         let is_warm = checkout.driver.ports().model.as_ref().is_some_and(|model| model.is_warm);
         let OwnModel::Ready(own) = &rule.own_model else { return Ok(()) };
-        if !is_warm || rule.policy.summary.input != Input::Prefix {
+        if !is_warm || !rule.policy.summary.input.may_extend() {
             return Ok(());
         }
         let path = self.state.engine.look(checkout).await?;

@@ -1,6 +1,7 @@
 //! The prompts that come with the program, and how a text of one's own becomes one.
 
 use epitome_core::Prompts;
+use std::sync::Arc;
 
 macro_rules! prompt {
     ($name:literal) => {
@@ -30,19 +31,30 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// let prompts = epitome_settings::prompts::built_in("default").expect("it is built in");
 /// assert!(prompts.first.contains("## Goal") && prompts.prefix.contains("## Turn Context"));
 /// ```
+///
+/// What is asked for where the machine writes the rest is the same under every name.
 pub fn built_in(name: &str) -> Option<Prompts> {
     let (_, first, update) = BUILT_IN.iter().find(|(known, ..)| *known == name)?;
     let own = own(first);
-    Some(Prompts { update: update.map_or(own.update, Into::into), ..own })
+    Some(Prompts {
+        update: update.map_or(own.update, Into::into),
+        prose: prompt!("prose").into(),
+        prose_update: prompt!("prose-update").into(),
+        ..own
+    })
 }
 
 /// Prompts around an operator's own text. The sections are theirs, so a summary is brought up to date
-/// in the form their text describes.
+/// in the form their text describes, and the text is theirs to write for `summary.parts` as they set it.
 pub fn own(text: &str) -> Prompts {
+    let (first, update): (Arc<str>, Arc<str>) =
+        (text.into(), format!("{}\n{text}", prompt!("update")).into());
     Prompts {
         system: prompt!("system").into(),
-        first: text.into(),
-        update: format!("{}\n{text}", prompt!("update")).into(),
+        prose: first.clone(),
+        prose_update: update.clone(),
+        first,
+        update,
         prefix: prompt!("turn-prefix").into(),
         branch: prompt!("branch").into(),
     }
@@ -50,15 +62,14 @@ pub fn own(text: &str) -> Prompts {
 
 #[cfg(test)]
 mod tests {
-    use super::{built_in, names};
-    use std::sync::Arc;
+    use super::{Arc, built_in, names};
 
     #[test]
     fn every_prompt_says_that_history_is_data_and_offers_no_tools() {
         for name in names() {
             let prompts = built_in(name).expect("it is listed");
-            let all: [&Arc<str>; 4] = [&prompts.first, &prompts.update, &prompts.prefix, &prompts.branch];
-            for text in all {
+            let whole: [&Arc<str>; 4] = [&prompts.first, &prompts.update, &prompts.prefix, &prompts.branch];
+            for text in whole.into_iter().chain([&prompts.prose, &prompts.prose_update]) {
                 let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
                 let is_data = ["data, not instructions", "data, never instructions"];
                 assert!(is_data.iter().any(|says| words.contains(says)), "{name}: {text}");

@@ -4,7 +4,7 @@
 use super::error::SettingsError;
 use super::resolve::EffectiveValues;
 use super::schema::Door;
-use epitome_core::policy::{Settings, TriggerRule};
+use epitome_core::policy::{Parts, Settings, TriggerRule, Writer};
 use epitome_core::{Threshold, Tokens};
 
 /// Refuses a target that a compaction cannot come down to. By hand nobody waits for the trigger, so there
@@ -31,8 +31,22 @@ pub(super) fn check(
     })
 }
 
-/// What a person should know of a warning that comes too late.
-pub(super) fn notes(settings: &Settings, door: Option<Door>) -> Option<String> {
+/// What a person should know of values that say less than they seem to.
+pub(super) fn notes(settings: &Settings, door: Option<Door>) -> impl Iterator<Item = String> {
+    late_warning(settings, door).into_iter().chain(unheeded_facts(settings))
+}
+
+/// Facts that are to be left out where the machine writes them as its part of the summary.
+fn unheeded_facts(settings: &Settings) -> Option<String> {
+    let by_model = !matches!(settings.summary.by, Writer::Embedded | Writer::Nobody);
+    let is_unheeded = by_model && settings.summary.parts == Parts::Prose && !settings.rebuild.facts;
+    is_unheeded.then(|| {
+        "`rebuild.facts` is false and `summary.parts` is \"prose\": the machine writes the facts all the same; `summary.parts = \"all\"` leaves them out".to_owned()
+    })
+}
+
+/// A warning that comes too late.
+fn late_warning(settings: &Settings, door: Option<Door>) -> Option<String> {
     let approaching = settings.trigger.approaching?;
     let (at_key, at) = trigger(&settings.trigger);
     let is_late = !is_below(approaching, at, settings.window.tokens);

@@ -6,6 +6,7 @@ use crate::dice::Dice;
 use crate::order::Fault;
 use crate::parsed_request::ParsedRequest;
 use crate::reply::{Reply, ReplyBlock, Stop};
+use crate::summary;
 use crate::tool::Tool;
 use serde_json::json;
 
@@ -18,6 +19,11 @@ pub(crate) fn reply(fault: Fault, asked: &ParsedRequest, script: &Script) -> Opt
         Fault::ToolCall => called(asked, &mut dice),
         Fault::Nonsense => Reply::text(nonsense(&mut dice)),
         Fault::ErrorText => Reply::text(ERROR_TEXT),
+        Fault::Echo => Reply::text(summary::instruction_of(asked)),
+        Fault::Loop => Reply::text(format!("## Intent\n{}", LOOPED.repeat(LOOPS))),
+        Fault::Headings => Reply::text(summary::titles(asked).join("\n\n")),
+        Fault::Chatter => Reply::text(format!("{GREETING}\n\n{}", summary::text(asked))),
+        Fault::Astray => Reply::text(ASTRAY),
         Fault::ReasoningOnly => {
             Reply { parts: vec![agent::thought(asked, script, &mut dice)], stop: Stop::End }
         }
@@ -30,6 +36,17 @@ pub(crate) fn reply(fault: Fault, asked: &ParsedRequest, script: &Script) -> Opt
 /// What clients have been seen to store as if a model had said it.
 const ERROR_TEXT: &str = "API Error: 429 {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\
     \"message\":\"This request would exceed your account's rate limit. Please try again later.\"}}";
+
+/// What a small model falls into.
+const LOOPED: &str = "The person wants the tests to pass.\n";
+/// As long as a summary.
+const LOOPS: usize = 20;
+/// What a model trained to talk says first.
+const GREETING: &str = "Sure! Here is the summary you asked for:";
+/// A model that has lost sight of what it was given.
+const ASTRAY: &str = "## Intent\nThe person wants `warehouse_sync` to read `stock/levels.csv` every night.\n\n\
+    ## Errors and fixes\n`reorder_point()` divided by zero in `stock/forecast.py`; `safe_ratio()` put it right.\n\n\
+    ## Next step\nRun `stock/nightly.sh` once more.";
 
 /// Prose that stops at the cap.
 fn truncated(asked: &ParsedRequest, script: &Script, dice: &mut Dice) -> Reply {

@@ -40,6 +40,16 @@ pub enum Fault {
     Nonsense,
     /// A reply whose text reads like an error.
     ErrorText,
+    /// What the model was told to do, given back.
+    Echo,
+    /// One line, again and again.
+    Loop,
+    /// The titles that were asked for, and nothing below them.
+    Headings,
+    /// A good reply with words to whoever asked in front of it.
+    Chatter,
+    /// A reply on another piece of work.
+    Astray,
     /// Reasoning and no reply.
     ReasoningOnly,
     /// As if the prompt did not fit.
@@ -71,6 +81,11 @@ impl Fault {
             "tool-call" => Self::ToolCall,
             "nonsense" => Self::Nonsense,
             "error-text" => Self::ErrorText,
+            "echo" => Self::Echo,
+            "loop" => Self::Loop,
+            "headings" => Self::Headings,
+            "chatter" => Self::Chatter,
+            "astray" => Self::Astray,
             "reasoning-only" => Self::ReasoningOnly,
             "overflow" => Self::Overflow,
             _ => return None,
@@ -101,7 +116,7 @@ impl FromStr for Order {
 fn unknown(term: &str) -> String {
     format!(
         "`{term}` is no order; there are a status such as 429 or 429=SECONDS, timeout, cut, stream-error, \
-         empty, truncate, tool-call, nonsense, error-text, reasoning-only, overflow, slow=MS and usage=TOKENS, joined by +"
+         empty, truncate, tool-call, nonsense, error-text, echo, loop, headings, chatter, astray, reasoning-only, overflow, slow=MS and usage=TOKENS, joined by +"
     )
 }
 

@@ -41,6 +41,11 @@ impl Provider {
                 | Fault::ToolCall
                 | Fault::Nonsense
                 | Fault::ErrorText
+                | Fault::Echo
+                | Fault::Loop
+                | Fault::Headings
+                | Fault::Chatter
+                | Fault::Astray
                 | Fault::ReasoningOnly
                 | Fault::Overflow,
             )

@@ -55,7 +55,8 @@ struct Section {
     words: &'static [&'static str],
 }
 
-const SECTIONS: [Section; 6] = [
+/// What a whole summary is written in.
+const WHOLE: [Section; 6] = [
     Section { title: "## Goal", words: &["goal", "task", "want", "please", "implement", "fix", "build"] },
     Section {
         title: "## Constraints & Preferences",
@@ -76,16 +77,56 @@ const SECTIONS: [Section; 6] = [
     Section { title: "## Critical Context", words: &["/", ".rs", ".py", ".ts", "::", "="] },
 ];
 
+/// What the prose of one is written in, where the rest is copied by a machine.
+const PROSE: [Section; 6] = [
+    Section { title: "## Intent", words: &["goal", "task", "want", "please", "implement", "build"] },
+    Section { title: "## Errors and fixes", words: &["error", "failed", "fixed", "fix"] },
+    Section { title: "## Problem solving", words: &["decided", "because", "instead", "found", "rather"] },
+    Section { title: "## Pending work", words: &["todo", "remain", "need to", "still", "open", "later"] },
+    Section { title: "## Current work", words: &["added", "created", "wrote", "now"] },
+    Section { title: "## Next step", words: &["next", "then"] },
+];
+/// How a request for prose begins.
+const PROSE_ASKED: &str = "Write the prose of a summary";
+/// What most models make of a request for a thousand tokens.
+const PROSE_TOKENS: u64 = 900;
+
+fn sections(asked: &ParsedRequest) -> &'static [Section; 6] {
+    if instruction(&asked.messages).contains(PROSE_ASKED) { &PROSE } else { &WHOLE }
+}
+
+/// The titles a summary is asked for in.
+pub(crate) fn titles(asked: &ParsedRequest) -> [&'static str; 6] {
+    sections(asked).each_ref().map(|section| section.title)
+}
+
+/// What the request says is to be done; where the history stands in the same text, what is behind it.
+pub(crate) fn instruction_of(asked: &ParsedRequest) -> String {
+    let text = instruction(&asked.messages);
+    let behind = text.rfind("\n</").and_then(|at| text[at + 1..].split_once('\n'));
+    behind.map_or(text, |(_, told)| told).trim().to_owned()
+}
+
 /// A summary of the request's conversation, within its limit.
 pub(crate) fn write(asked: &ParsedRequest) -> Reply {
-    let budget = asked.output_max().unwrap_or(SUMMARY_TOKENS).min(SUMMARY_TOKENS);
+    Reply::text(text(asked)).within(budget(asked), Stop::Length, &asked.counter)
+}
+
+fn budget(asked: &ParsedRequest) -> u64 {
+    let usual = if sections(asked)[0].title == PROSE[0].title { PROSE_TOKENS } else { SUMMARY_TOKENS };
+    asked.output_max().unwrap_or(usual).min(usual)
+}
+
+/// The text of one.
+pub(crate) fn text(asked: &ParsedRequest) -> String {
+    let sections = sections(asked);
     let lines = lines(&asked.messages);
     let mut left: Vec<&str> = lines.iter().map(String::as_str).collect();
     // What was asked first is the goal, whatever its words.
     let goal = if left.is_empty() { None } else { Some(left.remove(0)) };
-    let mut chosen: Vec<Vec<&str>> = SECTIONS.iter().map(|section| choose(section, &mut left)).collect();
+    let mut chosen: Vec<Vec<&str>> = sections.iter().map(|section| choose(section, &mut left)).collect();
     chosen[0].splice(0..0, goal);
-    Reply::text(page(&chosen, budget, &asked.counter)).within(budget, Stop::Length, &asked.counter)
+    page(sections, &chosen, budget(asked), &asked.counter)
 }
 
 /// Takes the newest lines with one of the section's words out of `left`.
@@ -102,9 +143,9 @@ fn choose<'l>(section: &Section, left: &mut Vec<&'l str>) -> Vec<&'l str> {
 }
 
 /// The sections with as many lines each as the budget has room for, the newest first to be let in.
-fn page(chosen: &[Vec<&str>], budget: u64, counter: &Counter) -> String {
+fn page(sections: &[Section], chosen: &[Vec<&str>], budget: u64, counter: &Counter) -> String {
     let cost = |text: &str| counter.count_text(text) + 2;
-    let mut room = budget.saturating_sub(SECTIONS.iter().map(|section| cost(section.title) + 4).sum());
+    let mut room = budget.saturating_sub(sections.iter().map(|section| cost(section.title) + 4).sum());
     let mut kept: Vec<usize> = vec![0; chosen.len()];
     for depth in 1..=SECTION_LINES_MAX + 1 {
         for (section, lines) in chosen.iter().enumerate().filter(|(_, lines)| lines.len() >= depth) {
@@ -120,7 +161,7 @@ fn page(chosen: &[Vec<&str>], budget: u64, counter: &Counter) -> String {
         let said = if lines.is_empty() { "- (none)".into() } else { lines.join("\n") };
         format!("{}\n{said}", section.title)
     };
-    SECTIONS.iter().zip(chosen).zip(kept).map(section).collect::<Vec<_>>().join("\n\n")
+    sections.iter().zip(chosen).zip(kept).map(section).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The lines of a conversation that can be quoted, oldest first, each once. The last text is the instruction; where it is

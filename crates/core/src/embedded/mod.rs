@@ -42,13 +42,18 @@ pub struct EmbeddedSummary {
 
 /// Summarises what leaves view, within `budget` by the material's own measure.
 pub fn summarize(material: &Material<'_>, budget: Tokens) -> EmbeddedSummary {
+    summarize_beside(material, "", budget)
+}
+
+/// The same for a summary whose prose somebody else wrote: what `prose` names need not be bought again.
+pub fn summarize_beside(material: &Material<'_>, prose: &str, budget: Tokens) -> EmbeddedSummary {
     let mut reading = Reading::of(material);
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
     let pointers = material.addressable.iter().copied().collect();
     let escape = Escape { pointers: &pointers, secrets: &secrets };
     let mut page = SummaryPage::new(material.measure, escape, budget);
     let notes = write::fixed_parts(&mut page, &reading, budget);
-    select::fill(&mut page, &reading, material.focus);
+    select::fill(&mut page, &reading, material.focus, prose);
     write::second_helping(&mut page, &reading);
     EmbeddedSummary { text: page.finish(), ledger: reading.ledger, notes }
 }

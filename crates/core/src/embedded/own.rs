@@ -26,7 +26,7 @@ impl<'t> OwnSummary<'t> {
         let is_unread = |id: EntryId| read.is_none_or(|read| id < read);
         // The entry that a line stands for is named once, before its first line.
         let mut entry = None;
-        for line in fence::body(text).lines() {
+        for line in fence::copied(text).lines() {
             if let Some(next) = Section::of_heading(line) {
                 (section, entry) = (Some(next), None);
                 continue;

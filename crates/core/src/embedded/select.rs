@@ -18,10 +18,10 @@ const JOINED_BYTES_MAX: usize = 220;
 /// How far the guessed costs may overshoot.
 const GUESS_SLACK: f64 = 1.5;
 
-/// Fills the page.
-pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<&str>) {
+/// Fills the page, which stands beside `prose`.
+pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<&str>, prose: &str) {
     let mut weights = weights(reading);
-    discount(page, reading, &mut weights);
+    discount(page.lines().map(|(_, line)| line).chain(prose.lines()), reading, &mut weights);
     let statements = statement_pieces(reading, &LinesByWord::of(page.lines().map(|(_, line)| line)));
     let share = page.room().0 as f64 * STATEMENTS_SHARE;
     let chosen = choose(&statements, &mut weights, share);
@@ -69,9 +69,9 @@ fn linked(fact: u32) -> u32 {
     2 * fact + 1
 }
 
-/// Facts the page holds already are not paid for again.
-fn discount(page: &SummaryPage<'_>, reading: &Reading, weights: &mut [f64]) {
-    for (_, line) in page.lines() {
+/// Facts that are told already are not paid for again.
+fn discount<'l>(told: impl Iterator<Item = &'l str>, reading: &Reading, weights: &mut [f64]) {
+    for line in told {
         let is_linking = is_linking(line);
         facts_in(line, reading, |fact| {
             weights[named(fact) as usize] = 0.0;

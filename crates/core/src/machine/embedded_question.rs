@@ -48,6 +48,8 @@ pub(super) struct CandidateSummary<'t> {
     pub short: Option<String>,
     /// The provider's own item, which the text is the readable twin of.
     pub native: Option<Opaque>,
+    /// What it may take with its repairs, without its frame.
+    pub room: Tokens,
 }
 
 /// Who writes summaries where no model is asked.
@@ -76,6 +78,11 @@ impl<'a> EmbeddedQuestion<'a> {
         self.sources.material(&self.plan.job)
     }
 
+    /// The same for what stands beside a model's prose.
+    pub(super) fn beside_prose(&self) -> Material<'_> {
+        self.sources.beside_prose(&self.plan.job)
+    }
+
     /// What the embedded summariser may write: the room left, without the summary's frame, what is folded
     /// into it, what hooks put behind it, and repairs; and never more than its own cap.
     pub fn budget(&self) -> Tokens {
@@ -94,7 +101,7 @@ impl<'a> EmbeddedQuestion<'a> {
 
     /// The room of a summary that the embedded summariser writes. It fills whatever it is given, so where a
     /// policy leaves it all the room there is, the next request would be due again.
-    fn embedded_room(&self) -> Tokens {
+    pub(super) fn embedded_room(&self) -> Tokens {
         let job = &self.plan.job;
         let share = job.room().share(EMBEDDED_SHARE_MAX.0, EMBEDDED_SHARE_MAX.1);
         let most = if job.policy.trigger.target.is_some() { share } else { share.min(EMBEDDED_MAX) };
@@ -120,7 +127,16 @@ impl<'a> EmbeddedQuestion<'a> {
         let written = draft.and_then(|draft| {
             let text = compose::with_injected(draft.text, &self.plan.changes.inject);
             let EmbeddedSummary { ledger, notes, .. } = draft;
-            self.accept(CandidateSummary { text, ledger, notes, by: EMBEDDED, short: None, native: None })
+            let room = self.embedded_room();
+            self.accept(CandidateSummary {
+                text,
+                ledger,
+                notes,
+                by: EMBEDDED,
+                short: None,
+                native: None,
+                room,
+            })
         });
         self.settle(written)
     }
@@ -130,7 +146,8 @@ impl<'a> EmbeddedQuestion<'a> {
         let harmless = embedded::harmless(&self.material());
         let text = compose::with_injected(harmless(text), &self.plan.changes.inject);
         let ledger = embedded::ledger(&self.material());
-        let written = CandidateSummary { text, ledger, notes: Vec::new(), by, short: None, native: None };
+        let (notes, room) = (Vec::new(), self.room());
+        let written = CandidateSummary { text, ledger, notes, by, short: None, native: None, room };
         let outcome = self.accept(written);
         self.settle(outcome)
     }
@@ -203,18 +220,27 @@ impl<'a> EmbeddedQuestion<'a> {
     /// Frames the text, compares it with what it replaces, and puts back what matters and is missing.
     fn check(&self, written: &CandidateSummary<'_>) -> (FramedSummary, verify::LossReport) {
         let material = self.material();
-        let shown = format!("{}\n{}{}", written.text, self.folded, self.sources.visible_text());
-        let mut found = verify::verify(&material, &shown, material.addressable);
+        let mut found = self.compare(&written.text);
         let mut lines = vec![written.text.trim_end().to_owned()];
         match self.plan.job.policy.rebuild.verify {
             Verify::Repair => {
-                let room = if written.by == EMBEDDED { self.embedded_room() } else { self.room() };
-                let room = room.less(self.plan.job.measure.text(&written.text));
+                let room = written.room.less(self.plan.job.measure.text(&written.text));
                 lines.extend(verify::repair(&material, &mut found, room));
             }
             Verify::Report => {}
         }
         (self.plan.frame(&lines.join("\n"), written.by, &self.folded), found.report)
+    }
+
+    /// How many facts of what goes stand in the new context with this text.
+    pub(super) fn facts_in(&self, text: &str) -> u64 {
+        self.compare(text).report.kept
+    }
+
+    fn compare(&self, text: &str) -> verify::Verification {
+        let material = self.material();
+        let shown = format!("{text}\n{}{}", self.folded, self.sources.visible_text());
+        verify::verify(&material, &shown, material.addressable)
     }
 
     /// What a person should know of how the summary was made.

@@ -1,8 +1,9 @@
 //! Validation of a model's answer before it is taken for a summary: ended by itself, neither empty
 //! nor larger than what it replaces or was limited to, no error text, no refusal, no call syntax, not its own
-//! instructions given back, nothing said over and over, no bare headings. What is done about one that fails is
-//! `retry`'s.
+//! instructions given back, nothing said over and over, no bare headings, no words to whoever asked. What is done about one
+//! that fails is `retry`'s; whether it tells of this session is `grounds`'.
 
+use crate::facts::sentences;
 use crate::pattern::compile;
 use crate::request::{Stop, SummaryReply};
 use crate::{Measure, Tokens};
@@ -45,6 +46,8 @@ pub(super) struct Bounds {
     pub(super) size_min: Option<Tokens>,
     /// The most it may take by our count; none for one that is never shown as a summary.
     pub(super) size_max: Option<Tokens>,
+    /// Whether it must be in sections, where its instructions name some.
+    pub(super) in_sections: bool,
 }
 
 /// The text of a summary, or why the answer is none. `asked` are the instructions it was written by.
@@ -54,7 +57,7 @@ pub(super) fn judge(
     bounds: Bounds,
     measure: &dyn Measure,
 ) -> Result<String, String> {
-    let Bounds { source, size_min, size_max } = bounds;
+    let Bounds { source, size_min, size_max, in_sections } = bounds;
     match reply.stop {
         Stop::Length => return Err("the summary was cut off at its limit".into()),
         Stop::Call => return Err("the summariser called a tool instead of writing".into()),
@@ -70,14 +73,16 @@ pub(super) fn judge(
         return Err(format!("the summary holds call or reasoning syntax ({})", found.as_str()));
     }
     let is_short = text.chars().count() < ERROR_CHARS_MAX;
-    let has_heading = text.starts_with('#') || text.contains("\n#");
-    if is_short && !has_heading && (ERROR.is_match(text) || DECLINED.is_match(text)) {
-        return Err(format!("what came back is no summary: {}", text.chars().take(80).collect::<String>()));
+    let is_titled = text.starts_with('#') || text.contains("\n#");
+    if is_short && !is_titled && (ERROR.is_match(text) || DECLINED.is_match(text)) {
+        return Err(format!("what came back is no summary: {}", beginning(text)));
     }
-    if let Some(why) =
-        repeats_instructions(text, asked).or_else(|| repeats_itself(text)).or_else(|| bare(text))
-    {
+    let form = repeats_instructions(text, asked).or_else(|| repeats_itself(text));
+    if let Some(why) = form.or_else(|| bare(text)).or_else(|| chats(text)) {
         return Err(why);
+    }
+    if in_sections && has_heading(asked) && !has_heading(text) {
+        return Err(format!("the summary has none of the sections it was asked for: {}", beginning(text)));
     }
     let size = measure.text(text);
     if source > SOURCE_TOKENS_MIN && size >= source {
@@ -95,36 +100,103 @@ pub(super) fn judge(
 /// A shorter line may stand in many texts.
 const OWN_LINE_CHARS_MIN: usize = 30;
 
-/// A line of the instructions that the text gives back. Titles are asked for, and are none of these.
+/// A line of the instructions that the text gives back, however it breaks its lines. Titles are asked for, and are none of
+/// these.
 fn repeats_instructions(text: &str, asked: &str) -> Option<String> {
+    let text = flat(text);
     let is_telling = |line: &&str| line.chars().count() >= OWN_LINE_CHARS_MIN && !line.starts_with('#');
-    let line = asked.lines().map(str::trim).filter(is_telling).find(|line| text.contains(line))?;
-    Some(format!("the summary repeats its instructions: {}", line.chars().take(80).collect::<String>()))
+    let line = asked.lines().map(str::trim).filter(is_telling).find(|line| text.contains(&flat(line)))?;
+    Some(format!("the summary repeats its instructions: {}", beginning(line)))
 }
 
-/// So often may a line stand in a summary: a command that was run, a heading under two parts.
-const SAME_LINE_MAX: u32 = 2;
-/// A shorter line ("(none)", "- done") says the same of several things.
-const SAME_LINE_CHARS_MIN: usize = 12;
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
 
+/// As much of an answer as a record shows of it.
+fn beginning(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// So often may a line or a sentence stand in a summary: a command that was run, a heading under two parts.
+const SAME_MAX: u32 = 2;
+/// A shorter one ("(none)", "- done") says the same of several things.
+const SAME_CHARS_MIN: usize = 12;
+
+/// A line, whatever its list mark or number, or a sentence that stands there too often: how a small model goes round in
+/// circles.
 fn repeats_itself(text: &str) -> Option<String> {
-    let mut counts: HashMap<&str, u32> = HashMap::new();
-    let lines = text.lines().map(str::trim).filter(|line| line.chars().count() >= SAME_LINE_CHARS_MIN);
-    let line = lines.into_iter().find(|line| {
-        let count = counts.entry(line).or_default();
-        *count += 1;
-        *count > SAME_LINE_MAX
-    })?;
-    Some(format!("the summary says the same again and again: {}", line.chars().take(80).collect::<String>()))
+    let lines: Vec<&str> = text.lines().map(unmarked).collect();
+    let whole = lines.iter().copied();
+    let within = lines.iter().flat_map(|line| sentences(line)).map(str::trim);
+    let said = too_often(whole).or_else(|| too_often(within))?;
+    Some(format!("the summary says the same again and again: {}", beginning(said)))
 }
 
-/// Headings with nothing below any of them.
+/// A line without its list mark or number.
+fn unmarked(line: &str) -> &str {
+    let line = line.trim();
+    let text = line.trim_start_matches(|c: char| c.is_ascii_digit() || "-*.) ".contains(c));
+    if text.is_empty() { line } else { text }
+}
+
+fn too_often<'t>(mut said: impl Iterator<Item = &'t str>) -> Option<&'t str> {
+    let mut counts: HashMap<&str, u32> = HashMap::new();
+    said.find(|said| {
+        let count = counts.entry(said).or_default();
+        *count += 1;
+        *count > SAME_MAX && said.chars().count() >= SAME_CHARS_MIN
+    })
+}
+
+/// A heading, or a title in bold, as some models write them.
+static HEADING: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"(?m)^\s{0,3}(?:#{1,6}\s*\S|\*\*[^*\n]{3,60}\*\*:?\s*$)"));
+
+/// Whether there are headings in a text.
+fn has_heading(text: &str) -> bool {
+    HEADING.is_match(text)
+}
+
+/// What stands under a heading for "nothing".
+static NOTHING: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"(?i)^[\s\-*(]*(?:none|nothing|n/?a|empty|unknown|tbd|\.\.\.|…)?[\s.)]*$"));
+
+/// Headings with nothing below them: most of them, or none with more than the word for it.
 fn bare(text: &str) -> Option<String> {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
-    lines.peek()?;
-    lines
-        .all(|line| line.starts_with('#'))
-        .then(|| "the summary is headings without a word below them".to_owned())
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let depth = |line: &str| line.bytes().take_while(|byte| *byte == b'#').count();
+    let headings: Vec<usize> = (0..lines.len()).filter(|&at| depth(lines[at]) > 0).collect();
+    let body = |at: usize| lines[at + 1..].iter().take_while(|line| depth(line) == 0);
+    let is_told = |line: &&str| !NOTHING.is_match(line);
+    let is_empty = |&&at: &&usize| {
+        // What has headings below it speaks through them.
+        let is_outer = lines.get(at + 1).is_some_and(|next| depth(next) > depth(lines[at]));
+        body(at).next().is_none() && !is_outer
+    };
+    let empty = headings.iter().filter(is_empty).count();
+    let says_nothing = !lines.iter().filter(|line| depth(line) == 0).any(|line| is_told(&line));
+    (says_nothing || empty * 2 > headings.len() && empty > 0)
+        .then(|| "the summary is headings with next to nothing below them".to_owned())
+}
+
+/// How a model talks to whoever asked, before its answer and behind it.
+static GREETING: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)^\W*(?:sure|certainly|of course|absolutely|okay|ok|alright|great|got it|understood|no problem|happy to)\b[^\n]{0,12}[!,.:]|^\W*(?:here(?:'s| is| are)|below (?:is|are)|the following is|this is)\b[^\n]{0,60}\b(?:summary|summaries|sections?|hand-?over|hand-?off|checkpoint|account|overview)\b|^\W*(?:i'?ll|i will|i have|i've|let me|let's)\b[^\n]{0,40}\b(?:summari[sz]|writ|provid|creat|prepar)",
+    )
+});
+static FAREWELL: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)\b(?:let me know (?:if|whether|how)|i hope (?:this|that|it) helps|feel free to|would you like me to|is there anything else|do you want me to|shall i (?:go on|continue|proceed) with)\b[^\n]*$",
+    )
+});
+
+/// Words to whoever asked: the answer is taken over as it stands, and there is nobody to hear them.
+fn chats(text: &str) -> Option<String> {
+    let (first, last) = (text.lines().next()?, text.lines().next_back()?);
+    let said = [(first, &GREETING), (last, &FAREWELL)].into_iter().find(|(line, words)| words.is_match(line));
+    said.map(|(line, _)| format!("the summary talks to whoever asked: {}", beginning(line.trim())))
 }
 
 /// The text without the tag that some prompts ask to put it in.
@@ -161,7 +233,7 @@ mod tests {
     }
 
     fn bounds(size_max: Option<Tokens>) -> Bounds {
-        Bounds { source: Tokens(1_000), size_min: None, size_max }
+        Bounds { source: Tokens(1_000), size_min: None, size_max, in_sections: false }
     }
 
     #[test]
@@ -198,10 +270,53 @@ mod tests {
             (&long, Stop::End),
             ("## Goal\n\n## Progress\n### Done\n", Stop::End),
             ("## Goal\nWhat the person wants, in their own terms, as they said it.", Stop::End),
+            ("## Goal\nWhat the person wants, in their\nown terms, as they said it.", Stop::End),
             ("## Goal\nship\n## Key Decisions\n## Key Decisions\n## Key Decisions", Stop::End),
+            (
+                "## Goal\n1. Fix the parser first.\n2. Fix the parser first.\n3. Fix the parser first.",
+                Stop::End,
+            ),
+            ("## Goal\nFix the parser. Fix the parser. Fix the parser. And then rest.", Stop::End),
+            ("## Goal\n(none)\n## Progress\n- None.\n## Next\nN/A", Stop::End),
+            ("## Goal\nship it\n## Progress\n## Next\n## Errors", Stop::End),
+            ("Sure! Here is the summary:\n\n## Goal\nship it", Stop::End),
+            ("Here's a summary of the conversation:\n## Goal\nship it", Stop::End),
+            ("**Okay, let's see.**\n## Goal\nship it", Stop::End),
+            ("## Goal\nship it\n\nLet me know if you need anything else!", Stop::End),
         ] {
             assert!(judged(text, stop).is_err(), "{text:.60} {stop:?}");
         }
+    }
+
+    #[test]
+    fn sections_below_sections_a_single_none_and_plain_openings_are_in_order() {
+        for text in [
+            "## Goal\nship it\n## Progress\n### Done\n- the parser\n## Blocked\n(none)",
+            "Here the parser reads one line too many, and this is why the test fails.",
+            "## Goal\nMake sure that it ships.\n## Next\nOf course the suite is run first.",
+            "## Pending work\nThe person is to let me know which port is free.\n## Next step\nWait for it.",
+        ] {
+            assert_eq!(judged(text, Stop::End), Ok(text.into()));
+        }
+    }
+
+    #[test]
+    fn prose_that_was_asked_for_in_sections_comes_in_some() {
+        let of = |text: &str, asked: &str| {
+            let reply = SummaryReply { text: text.into(), stop: Stop::End, native: None };
+            judge(&reply, asked, Bounds { in_sections: true, ..bounds(None) }, &Quarter).is_ok()
+        };
+        let told = "The text goes on with a history of the chat.";
+        let titled = "**Intent:**\nThe parser is to take empty headers.";
+        assert_eq!(
+            [
+                of(told, ASKED),
+                of(told, "Say it in a sentence."),
+                of(titled, ASKED),
+                of("## Goal\nship", ASKED)
+            ],
+            [false, true, true, true]
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod consult;
 mod delegate;
 mod embedded_question;
 mod gate;
+mod grounds;
 mod model_question;
 mod parts;
 mod retry;

@@ -5,14 +5,15 @@ use super::Next;
 use super::compose::{Prose, compose, with_injected};
 use super::embedded_question::{CandidateSummary, EmbeddedQuestion, NoSummary};
 use super::gate::{self, Bounds};
+use super::grounds;
 use super::parts::{self, MaterialPart};
 use super::wording::input_room;
 use crate::embedded;
 use crate::ledger::Ledger;
-use crate::policy::{Oversize, Split};
+use crate::policy::{Oversize, Parts, RebuildRule, Split};
 use crate::record::{Conclusion, Coverage};
 use crate::request::{CallCost, CallResult, Failure, Purpose, SummaryInput, SummaryRequest};
-use crate::{ArchiveError, EntryId, Job, Opaque, Plan, Strategy, Summarizer, Tokens};
+use crate::{ArchiveError, EntryId, Job, Opaque, Plan, Strategy, Summarizer, Tokens, fence};
 use std::collections::VecDeque;
 
 /// One or several calls of a model, to be made before the plan goes on.
@@ -183,7 +184,9 @@ impl<'a> ModelQuestion<'a> {
             return Ok(embedded::summarize(&self.ask.material(), self.ask.budget()).text);
         }
         let bounds = match part.purpose {
-            Purpose::Short => Bounds { source: Tokens(u64::MAX), size_min: None, size_max: None },
+            Purpose::Short => {
+                Bounds { source: Tokens(u64::MAX), size_min: None, size_max: None, in_sections: false }
+            }
             Purpose::History
             | Purpose::TurnPrefix
             | Purpose::Part { .. }
@@ -192,6 +195,7 @@ impl<'a> ModelQuestion<'a> {
                 source: source + self.carried_size(),
                 size_min: self.job().policy.summary.size_min,
                 size_max: Some(self.size_max(part.purpose, written)),
+                in_sections: self.parts() == Parts::Prose,
             },
         };
         gate::judge(&reply, self.prompt(part.purpose), bounds, self.job().measure)
@@ -247,6 +251,7 @@ impl<'a> ModelQuestion<'a> {
         if self.job().policy.summary.oversize == Oversize::Fail && self.is_too_long(&requests) {
             return self.give_up("the messages do not fit the summariser's window".into());
         }
+        self.note_refusal();
         self.retry.asked.clone_from(&requests);
         self.ask.plan.progress.requests += at_once as u32;
         (self.requests, self.cuts) = (requests, cuts);
@@ -292,30 +297,84 @@ impl<'a> ModelQuestion<'a> {
     }
 
     fn written(&self) -> Result<Conclusion, NoSummary> {
-        let (material, rebuild) = (self.ask.material(), &self.job().policy.rebuild);
-        let history = self.history.clone().or_else(|| self.kept_on());
-        let prose = Prose { history: history.as_deref(), prefix: self.prefix.as_deref() }.joined();
-        let ledger = self.ledger.clone();
-        let text = compose(&prose, rebuild, &ledger, &material, &*self.harmless);
-        let mut text = with_injected(text, &self.ask.plan.changes.inject);
-        let mut notes = Vec::new();
-        if rebuild.facts {
-            // All that the prose has left, and their own share in any case: a model that wrote at length must not cost
-            // the person's rules, which stand first among the facts.
-            let room = self.ask.model_budget().less(self.job().measure.text(&text));
-            let facts = embedded::facts_page(&material, room.max(self.facts_room()));
-            text.push_str(&format!("\n\n# From the log, word for word\n{}", facts.text));
-            notes = facts.notes;
-        }
+        let mut written = match self.parts() {
+            Parts::All => self.with_facts(),
+            Parts::Prose => self.with_machine_parts()?,
+        };
         if self.seen.messages < self.seen.of {
-            notes.push(format!(
+            written.notes.push(format!(
                 "the summariser was shown {} of {} messages; the rest is covered by what the machine copied",
                 self.seen.messages, self.seen.of
             ));
         }
+        self.ask.accept(written)
+    }
+
+    /// What the model was asked for. The provider's own compaction is always the whole.
+    pub(super) fn parts(&self) -> Parts {
+        match self.strategy {
+            Strategy::Native => Parts::All,
+            Strategy::Summarize
+            | Strategy::Trim
+            | Strategy::Prune
+            | Strategy::Delegate
+            | Strategy::Checkpoint
+            | Strategy::Drop => self.job().policy.summary.parts,
+        }
+    }
+
+    /// A whole summary by the model, and the facts that `rebuild` puts behind it.
+    fn with_facts(&self) -> CandidateSummary<'_> {
+        let (material, rebuild) = (self.ask.material(), &self.job().policy.rebuild);
+        let history = self.history.clone().or_else(|| self.kept_on());
+        let prose = Prose { history: history.as_deref(), prefix: self.prefix.as_deref() }.joined();
+        let text = compose(&prose, rebuild, &self.ledger, &material, &*self.harmless);
+        let text = with_injected(text, &self.ask.plan.changes.inject);
+        if !rebuild.facts {
+            return self.candidate(text, Vec::new(), self.ask.room());
+        }
+        // All that the prose has left, and their own share in any case: a model that wrote at length must not cost
+        // the person's rules, which stand first among the facts.
+        let room = self.ask.model_budget().less(self.job().measure.text(&text));
+        let facts = embedded::facts_page(&material, room.max(self.facts_room()));
+        self.candidate(fence::join_copied(&text, &facts.text), facts.notes, self.ask.room())
+    }
+
+    /// The model's prose, and all else by the embedded summariser, within what a summary of its own would take.
+    fn with_machine_parts(&self) -> Result<CandidateSummary<'_>, NoSummary> {
+        let (material, measure) = (self.ask.beside_prose(), self.job().measure);
+        // Open todos stand among the machine's own parts.
+        let rebuild = RebuildRule { todos: false, ..self.job().policy.rebuild.clone() };
+        let prose = self.history.as_deref().unwrap_or_default();
+        if let Some(why) = grounds::invented(prose, &self.ask.material()) {
+            return Err(NoSummary::Failed(why));
+        }
+        let prose = compose(prose, &rebuild, &self.ledger, &material, &*self.harmless);
+        let headings = measure.text(&fence::join_prose("", ""));
+        let room = self.ask.budget().less(measure.text(&prose) + headings);
+        let copied = embedded::summarize_beside(&material, &prose, room);
+        let text = fence::join_prose(&prose, &copied.text);
+        self.check_facts(&text)?;
+        let text = with_injected(text, &self.ask.plan.changes.inject);
+        Ok(self.candidate(text, copied.notes, self.ask.embedded_room()))
+    }
+
+    /// Refuses a summary that holds less than half of the facts which the machine alone would have kept in its room.
+    fn check_facts(&self, text: &str) -> Result<(), NoSummary> {
+        let alone = embedded::summarize(&self.ask.material(), self.ask.budget()).text;
+        let (held, could) = (self.ask.facts_in(text), self.ask.facts_in(&alone));
+        if held * 2 >= could {
+            return Ok(());
+        }
+        Err(NoSummary::Failed(format!(
+            "most facts are missing: the summary holds {held} of what went, one by the machine alone {could}"
+        )))
+    }
+
+    fn candidate(&self, text: String, notes: Vec<String>, room: Tokens) -> CandidateSummary<'_> {
         let by = self.job().available.summarizer.map_or("a model", |summarizer| summarizer.name);
-        let (short, native) = (self.short.clone(), self.native.clone());
-        self.ask.accept(CandidateSummary { text, ledger, notes, by, short, native })
+        let (ledger, short, native) = (self.ledger.clone(), self.short.clone(), self.native.clone());
+        CandidateSummary { text, ledger, notes, by, short, native, room }
     }
 }
 

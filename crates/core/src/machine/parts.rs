@@ -2,7 +2,7 @@
 //! window, each of whole exchanges. What each call is told is `wording`'s.
 
 use crate::plan::Plan;
-use crate::policy::SummaryRule;
+use crate::policy::{Parts, SummaryRule};
 use crate::request::Purpose;
 use crate::{EntryId, Tokens};
 use std::collections::VecDeque;
@@ -18,7 +18,9 @@ pub(super) struct MaterialPart {
 pub(super) fn parts(plan: &Plan<'_>, room: Tokens) -> VecDeque<MaterialPart> {
     // What an earlier compaction kept is among it.
     let leaving = plan.leaving();
-    let turn = plan.cut_turn().filter(|_| plan.job.policy.keep.within_turn);
+    // Prose is one account of all that leaves, asked for once: the machine tells what the turn was about.
+    let is_apart = plan.job.policy.keep.within_turn && plan.job.policy.summary.parts == Parts::All;
+    let turn = plan.cut_turn().filter(|_| is_apart);
     let split = turn.map_or(leaving.len(), |turn| leaving.partition_point(|&id| id < turn));
     let (history, prefix) = leaving.split_at(split);
     let mut parts: VecDeque<MaterialPart> = VecDeque::new();

@@ -83,6 +83,14 @@ impl<'a> ModelQuestion<'a> {
         self.ask_next()
     }
 
+    /// Takes down why the model is asked again, each reason once: one that fails alike ten times is no news.
+    pub(super) fn note_refusal(&mut self) {
+        let refusals = &mut self.ask.plan.progress.refusals;
+        if let Some(why) = self.retry.complaint.as_ref().filter(|why| !refusals.contains(why)) {
+            refusals.push(why.clone());
+        }
+    }
+
     pub(super) fn give_up(self, why: String) -> Result<Next<'a>, ArchiveError> {
         let mut plan = self.ask.plan;
         plan.give_up(self.strategy, why);

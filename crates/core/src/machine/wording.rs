@@ -3,7 +3,7 @@
 use super::compose::{Prose, todos};
 use super::model_question::ModelQuestion;
 use super::parts::MaterialPart;
-use crate::policy::{Input, Oversize, Previous, SummaryRule};
+use crate::policy::{Input, Oversize, Parts, Previous, SummaryRule};
 use crate::request::{Purpose, SummaryInput, SummaryRequest};
 use crate::transcript::{TranscriptWriter, opened};
 use crate::{ArchiveError, Job, Strategy, Summarizer, Tokens, fence};
@@ -18,6 +18,13 @@ const INPUT_SHARE_MIN: (u64, u64) = (1, 8);
 const OUTPUT_MAX: Tokens = Tokens(8_192);
 /// Such an answer takes at most this part of a small window: the rest is for what it is made from.
 const OUTPUT_SHARE: (u64, u64) = (1, 4);
+/// A model's prose is asked for within this: what a machine cannot write of a long session takes about a thousand tokens,
+/// and half as much again is left for models that count otherwise.
+const PROSE_MAX: Tokens = Tokens(1_500);
+/// Of a small summary it takes at most this part, so that the machine's own has room.
+const PROSE_SHARE: (u64, u64) = (1, 2);
+/// Prose of so many words for each token of the limit stays well below it.
+const PROSE_WORDS: (u64, u64) = (2, 5);
 /// Of the room for a summary, so much is for facts that the machine copies.
 const FACTS_SHARE: (u64, u64) = (1, 3);
 
@@ -31,12 +38,11 @@ impl<'a> ModelQuestion<'a> {
                 let text = format!("<summary>\n{}\n</summary>\n\n{instruction}", so_far.joined());
                 (SummaryInput::Text(text.into()), 0)
             }
-            (Purpose::Native, _) | (_, Input::Prefix) if self.is_warm() && self.retry.drops == 0 => {
-                let shown = self.job().context.shown(self.ask.plan.reader())?;
-                let messages = shown.into_iter().map(|shown| shown.message).collect();
-                (SummaryInput::Prefix { messages, instruction: instruction.into() }, 0)
+            (Purpose::Native, _) | (_, Input::Prefix) if self.may_extend() => {
+                (self.prefix_body(&instruction)?, 0)
             }
             (_, Input::Text | Input::Prefix) => self.text_body(part, &instruction)?,
+            (_, Input::Cheaper) => self.cheaper_body(part, &instruction)?,
             (_, Input::Messages) => self.messages_body(part, &instruction)?,
         };
         let attempt = self.ask.plan.progress.requests;
@@ -55,6 +61,35 @@ impl<'a> ModelQuestion<'a> {
             || self.strategy == Strategy::Native
     }
 
+    /// Whether the session's own last request can be gone on with.
+    fn may_extend(&self) -> bool {
+        self.is_warm() && self.retry.drops == 0
+    }
+
+    fn prefix_body(&self, instruction: &str) -> Result<SummaryInput, ArchiveError> {
+        let shown = self.job().context.shown(self.ask.plan.reader())?;
+        let messages = shown.into_iter().map(|shown| shown.message).collect();
+        Ok(SummaryInput::Prefix { messages, instruction: instruction.into() })
+    }
+
+    /// The session's own last request where reading it from the cache costs less than the text anew.
+    fn cheaper_body(
+        &self,
+        part: &MaterialPart,
+        instruction: &str,
+    ) -> Result<(SummaryInput, usize), ArchiveError> {
+        let (text, cut) = self.text_body(part, instruction)?;
+        let job = self.job();
+        let cached_percent = job.available.summarizer.map_or(100, |summarizer| summarizer.cached_percent);
+        let cached = job.budget.request(job.context.tokens()).share(u64::from(cached_percent), 100);
+        // Parts are there because the whole does not fit the summariser.
+        let is_whole = part.purpose == Purpose::History;
+        if is_whole && self.may_extend() && cached < text.tokens(job.measure) {
+            return Ok((self.prefix_body(instruction)?, 0));
+        }
+        Ok((text, cut))
+    }
+
     /// What the model is told to do with the part.
     pub(super) fn instruction(&self, part: &MaterialPart) -> Result<String, ArchiveError> {
         let job = self.job();
@@ -65,7 +100,12 @@ impl<'a> ModelQuestion<'a> {
         for guidance in &self.ask.plan.changes.guidance {
             text.push_str(&format!("\n\nAlso mind: {guidance}"));
         }
-        if job.policy.rebuild.todos && self.is_last_of_history(part.purpose) {
+        let is_whole = self.parts() == Parts::All;
+        if !is_whole && part.purpose != Purpose::Short {
+            let words = self.output_max(part.purpose).share(PROSE_WORDS.0, PROSE_WORDS.1);
+            text.push_str(&format!("\n\nUse at most {words} words."));
+        }
+        if is_whole && job.policy.rebuild.todos && self.is_last_of_history(part.purpose) {
             text.push_str(&(self.harmless)(&todos(&self.ledger)));
         }
         if let Some(complaint) = &self.retry.complaint {
@@ -80,12 +120,16 @@ impl<'a> ModelQuestion<'a> {
     pub(super) fn prompt(&self, purpose: Purpose) -> &'a str {
         let prompts = self.job().available.prompts;
         let is_update = self.carried(purpose).is_some();
+        let (first, update) = match self.parts() {
+            Parts::All => (&prompts.first, &prompts.update),
+            Parts::Prose => (&prompts.prose, &prompts.prose_update),
+        };
         match purpose {
             Purpose::TurnPrefix => &prompts.prefix,
             Purpose::Branch => &prompts.branch,
             Purpose::Short => "Say in one or two sentences what this session is about and where it stands.",
-            Purpose::History | Purpose::Part { .. } | Purpose::Native if is_update => &prompts.update,
-            Purpose::History | Purpose::Part { .. } | Purpose::Native => &prompts.first,
+            Purpose::History | Purpose::Part { .. } | Purpose::Native if is_update => update,
+            Purpose::History | Purpose::Part { .. } | Purpose::Native => first,
         }
     }
 
@@ -109,10 +153,12 @@ impl<'a> ModelQuestion<'a> {
         }
     }
 
-    /// The summary in view, without its frame.
+    /// The summary in view, without its frame; where prose is asked for, its prose alone, since what the machine wrote
+    /// is written anew.
     pub(super) fn previous(&self) -> Option<String> {
         let (_, text) = self.job().context.summary(self.job().log)?;
-        Some(fence::body(text).to_owned())
+        let prose = fence::prose(text).filter(|_| self.parts() == Parts::Prose);
+        Some(prose.unwrap_or_else(|| fence::body(text)).to_owned())
     }
 
     fn text_body(
@@ -183,11 +229,18 @@ impl<'a> ModelQuestion<'a> {
             Purpose::Short => rule.short_max,
             Purpose::History | Purpose::Part { .. } | Purpose::Branch | Purpose::Native => rule.output_max,
         };
-        let room = self.ask.model_budget().less(self.facts_room());
-        let Some(summarizer) = self.job().available.summarizer else {
-            return wanted.unwrap_or(OUTPUT_MAX.min(room));
+        let summarizer = self.job().available.summarizer;
+        let unset = summarizer.map_or(OUTPUT_MAX, |summarizer| output_unset(&summarizer));
+        let limit = match (self.parts(), purpose) {
+            (Parts::All, _) | (Parts::Prose, Purpose::Short) => {
+                wanted.unwrap_or_else(|| unset.min(self.ask.model_budget().less(self.facts_room())))
+            }
+            (Parts::Prose, _) => {
+                let room = self.ask.budget().share(PROSE_SHARE.0, PROSE_SHARE.1);
+                wanted.unwrap_or(unset.min(PROSE_MAX)).min(room)
+            }
         };
-        wanted.unwrap_or_else(|| output_unset(&summarizer).min(room)).min(summarizer.output_max)
+        summarizer.map_or(limit, |summarizer| limit.min(summarizer.output_max))
     }
 
     pub(super) fn facts_room(&self) -> Tokens {
@@ -201,7 +254,11 @@ impl<'a> ModelQuestion<'a> {
 /// What the messages of one request may take in the summariser's window.
 pub(super) fn input_room(job: &Job<'_>) -> Tokens {
     let Some(summarizer) = job.available.summarizer else { return Tokens(u64::MAX) };
-    let output = job.policy.summary.output_max.unwrap_or_else(|| output_unset(&summarizer));
+    let unset = || match job.policy.summary.parts {
+        Parts::All => output_unset(&summarizer),
+        Parts::Prose => output_unset(&summarizer).min(PROSE_MAX),
+    };
+    let output = job.policy.summary.output_max.unwrap_or_else(unset);
     let output = output.min(summarizer.output_max);
     let room = summarizer.window.share(INPUT_SHARE.0, INPUT_SHARE.1).less(output + INPUT_MARGIN);
     room.max(summarizer.window.share(INPUT_SHARE_MIN.0, INPUT_SHARE_MIN.1))

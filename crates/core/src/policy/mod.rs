@@ -15,7 +15,7 @@ pub use rebuild::{
 };
 pub use strategy::{Strategy, StrategyKind};
 pub use summary::{
-    BranchRule, Clip, Input, Markers, Oversize, Pictures, Previous, Split, SummaryRule, Writer,
+    BranchRule, Clip, Input, Markers, Oversize, Parts, Pictures, Previous, Split, SummaryRule, Writer,
 };
 pub use threshold::Threshold;
 pub use trigger::{

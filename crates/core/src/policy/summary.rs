@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct SummaryRule {
     /// Who writes it: `embedded`, `session` (the session's own model), `none`, or the name of a model.
     pub by: Writer,
+    /// What a model is asked for, where one writes.
+    pub parts: Parts,
     /// The prompt's name, or its path (`project:/…`, `config:/…`).
     pub prompt: String,
     /// The shape the messages are given in.
@@ -65,8 +67,9 @@ impl Default for SummaryRule {
     fn default() -> Self {
         Self {
             by: Writer::Embedded,
+            parts: Parts::Prose,
             prompt: "default".into(),
-            input: Input::Text,
+            input: Input::Cheaper,
             markers: Markers::Ids,
             span_messages: None,
             result_chars_max: Some(4_000),
@@ -126,16 +129,39 @@ impl From<Writer> for String {
     }
 }
 
+/// What of a summary a model writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Parts {
+    /// What a machine cannot: what is meant, how problems were solved, where the work stands. The embedded summariser
+    /// writes the rest within the same budget.
+    Prose,
+    /// All of it, in the sections of the prompt.
+    All,
+}
+
 /// The shape in which messages are given to a summariser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Input {
+    /// As the session's own last request while that is cached and cheaper to read so, else as one text.
+    Cheaper,
     /// As one text.
     Text,
     /// As messages.
     Messages,
     /// As the session's own last request, while the provider still has it in its cache.
     Prefix,
+}
+
+impl Input {
+    /// Whether the session's own last request may be gone on with.
+    pub fn may_extend(self) -> bool {
+        match self {
+            Self::Cheaper | Self::Prefix => true,
+            Self::Text | Self::Messages => false,
+        }
+    }
 }
 
 /// How messages are marked in a text.

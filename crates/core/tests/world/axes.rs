@@ -3,8 +3,9 @@
 //! known of the moment.
 
 use epitome_core::policy::{
-    AlwaysKeep, Clip, Compare, FileList, Input, LastResort, Markers, Notice, OutputCount, Oversize, Pictures,
-    Previous, PruneRule, PruneWhen, Resume, Split, SummaryRule, TargetOf, Threshold, TriggerRule, Verify,
+    AlwaysKeep, Clip, Compare, FileList, Input, LastResort, Markers, Notice, OutputCount, Oversize, Parts,
+    Pictures, Previous, PruneRule, PruneWhen, Resume, Split, SummaryRule, TargetOf, Threshold, TriggerRule,
+    Verify,
 };
 use epitome_core::{Circumstances, EntryId, Range, Settings, Tokens, Trigger};
 use proptest::prelude::{Just, Strategy as Generate, any, prop, prop_oneof};
@@ -60,7 +61,8 @@ impl Axes {
         let mut throws = self.throws.iter().copied().cycle();
         let mut pick = |of: u8| throws.next().unwrap_or_default() % of;
         let (summary, rebuild) = (&mut settings.summary, &mut settings.rebuild);
-        summary.input = [Input::Text, Input::Messages, Input::Prefix][usize::from(pick(3))];
+        summary.parts = if pick(2) == 0 { Parts::Prose } else { Parts::All };
+        summary.input = [Input::Cheaper, Input::Text, Input::Messages, Input::Prefix][usize::from(pick(4))];
         summary.oversize = match pick(4) {
             0 => Oversize::Send,
             1 => Oversize::Fail,

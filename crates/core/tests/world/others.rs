@@ -87,6 +87,7 @@ impl Others {
             output_max: Tokens(2_000),
             takes_parallel: self.makes_short,
             is_warm: self.is_native,
+            cached_percent: 10,
         });
         let native = self.is_native && self.has_model;
         Available {

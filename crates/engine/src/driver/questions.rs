@@ -115,6 +115,7 @@ impl Driver {
             output_max: model.output_max(),
             takes_parallel: model.takes_parallel(),
             is_warm: *is_warm,
+            cached_percent: model.cached_percent(),
         });
         Available {
             summarizer,

@@ -4,6 +4,7 @@ use super::Places;
 use super::disk;
 use anyhow::{Context as _, Result, bail};
 use epitome_core::Prompts;
+use epitome_core::policy::Parts;
 use epitome_settings::prompts;
 use std::path::PathBuf;
 
@@ -12,8 +13,8 @@ pub const SCAFFOLD: &str = "project:/.epitome/prompts/compaction-summary.md";
 
 /// Files that are written where they are missing, each with the built-in prompt it begins as. Afterwards
 /// they are their owner's.
-const SCAFFOLDED: [(&str, &str); 2] =
-    [(SCAFFOLD, "default"), ("config:/prompts/compaction-summary.md", "kaged")];
+const SCAFFOLDED: [(&str, &str, Parts); 2] =
+    [(SCAFFOLD, "default", Parts::Prose), ("config:/prompts/compaction-summary.md", "kaged", Parts::All)];
 
 /// Folders in which a prompt that is called by a mere name is looked for.
 const FOLDERS: [&str; 2] = ["project:/.epitome/prompts/", "config:/prompts/"];
@@ -57,8 +58,8 @@ pub fn load(places: &Places, name: &str) -> Result<LoadedPrompts> {
 /// The same, with nothing written: a prompt that `load` would write is the one it would begin as.
 pub fn peek(places: &Places, name: &str) -> Result<Prompts> {
     let missing = places.file(name)?.is_some_and(|file| !file.exists());
-    match SCAFFOLDED.iter().find(|(path, _)| *path == name && missing) {
-        Some((_, begins_as)) => Ok(prompts::own(&text_of(begins_as))),
+    match SCAFFOLDED.iter().find(|(path, ..)| *path == name && missing) {
+        Some((_, begins_as, parts)) => Ok(prompts::own(&text_of(begins_as, *parts))),
         None => load(places, name).map(|found| found.prompts),
     }
 }
@@ -77,14 +78,20 @@ fn read(name: &str, file: PathBuf, is_new: bool) -> Result<LoadedPrompts> {
 
 /// Writes a scaffolded prompt again where it is missing; whether it was.
 fn restore(name: &str, file: &std::path::Path) -> Result<bool> {
-    let Some((_, begins_as)) = SCAFFOLDED.iter().find(|(path, _)| *path == name) else { return Ok(false) };
-    disk::write_new(file, &text_of(begins_as))
+    let Some((_, begins_as, parts)) = SCAFFOLDED.iter().find(|(path, ..)| *path == name) else {
+        return Ok(false);
+    };
+    disk::write_new(file, &text_of(begins_as, *parts))
         .with_context(|| format!("cannot write the prompt `{name}` to {}", file.display()))
 }
 
-/// The text of a built-in prompt.
-fn text_of(name: &str) -> String {
-    prompts::built_in(name).expect("scaffolds begin as built-in prompts").first.to_string()
+/// The text of a built-in prompt, for what its preset asks a model for.
+fn text_of(name: &str, parts: Parts) -> String {
+    let prompts = prompts::built_in(name).expect("scaffolds begin as built-in prompts");
+    match parts {
+        Parts::Prose => prompts.prose.to_string(),
+        Parts::All => prompts.first.to_string(),
+    }
 }
 
 /// Writes the project's prompt where it is missing: where it lies, and whether it was written.

@@ -67,6 +67,8 @@ const ROOMY: u64 = 20_000;
 const EVEN: (&str, &str) = ("count.text", "chars/4");
 /// A model writes the summary.
 const BY_MODEL: (&str, &str) = ("summary.by", "fast");
+/// All of the summary.
+const ALL_OF_IT: (&str, &str) = ("summary.parts", "all");
 /// Room is made by pruning, where that is enough.
 const PRUNES: (&str, &str) = ("strategy", "prune,summarize");
 /// Summaries are made before they are needed.
@@ -157,14 +159,15 @@ pub(crate) const CASES: &[Case] = &[
     case("prune.cache_cold_minutes", "none", "0", Work, &[("prune.when", "check"), ("prune.cache_tokens_max", "500")]),
 
     case("keep.newest", "percent=40", "messages=4", Work, &[]),
-    case("keep.within_turn", "true", "false", ToolLoop, &[BY_MODEL]),
+    case("keep.within_turn", "true", "false", ToolLoop, &[BY_MODEL, ALL_OF_IT]),
     case("keep.calibrated", "false", "true", Chat, &[EVEN, ("keep.newest", "tokens-at-least=2000")]),
     case("keep.always", "first,newest,exchange", "newest", Work, &[]),
     case("keep.matching", "", "orchid", Work, &[]),
 
     case("summary.by", "embedded", "fast", Work, &[]),
-    case("summary.prompt", "default", "pi", Work, &[BY_MODEL]),
-    case("summary.input", "text", "messages", Work, &[BY_MODEL]),
+    case("summary.parts", "prose", "all", Work, &[BY_MODEL]),
+    case("summary.prompt", "default", "pi", Work, &[BY_MODEL, ALL_OF_IT]),
+    case("summary.input", "cheaper", "messages", Work, &[BY_MODEL]),
     case("summary.markers", "ids", "upper", Work, &[BY_MODEL]),
     case("summary.span_messages", "none", "8", Work, &[BY_MODEL, ("keep.newest", "messages=6")]),
     case("summary.result_chars_max", "4000", "200", Work, &[BY_MODEL]),
@@ -175,9 +178,9 @@ pub(crate) const CASES: &[Case] = &[
     case("summary.previous", "update", "message", ResumedWork, &[BY_MODEL]).behind(COMPACT),
     case("summary.chunks", "1", "2", Work, &[BY_MODEL]),
     case("summary.oversize", "fold", "send", Work, &[("summary.by", "small")]),
-    case("summary.split", "sequence", "parallel", ToolLoop, &[("summary.by", "pair"), ("summary.retries", "0"), ("summary.shrink_results", "")]).plan("summary:*=400"),
+    case("summary.split", "sequence", "parallel", ToolLoop, &[("summary.by", "pair"), ALL_OF_IT, ("summary.retries", "0"), ("summary.shrink_results", "")]).plan("summary:*=400"),
     case("summary.output_max", "none", "400", Work, &[BY_MODEL]),
-    case("summary.prefix_output_max", "none", "400", ToolLoop, &[BY_MODEL]),
+    case("summary.prefix_output_max", "none", "400", ToolLoop, &[BY_MODEL, ALL_OF_IT]),
     case("summary.size_min", "none", "2000", Work, &[BY_MODEL]),
     case("summary.short_max", "none", "100", Work, &[BY_MODEL]),
     case("summary.retries", "1", "0", Work, &[BY_MODEL]).plan("summary:1=empty"),
@@ -186,11 +189,11 @@ pub(crate) const CASES: &[Case] = &[
     case("summary.shrink_keep_max", "none", "1", Work, &[BY_MODEL, ("summary.retries", "0"), ("summary.shrink_results", ""), ("summary.shrink_keep", "true"), ("keep.newest", "messages=6")]).plan("summary:*=empty"),
     case("summary.else_embedded", "true", "false", Work, &[BY_MODEL]).plan("summary:*=400"),
 
-    case("rebuild.todos", "true", "false", Work, &[BY_MODEL]),
+    case("rebuild.todos", "true", "false", Work, &[BY_MODEL, ALL_OF_IT]),
     case("rebuild.files", "none", "tree", Work, &[BY_MODEL]),
-    case("rebuild.facts", "true", "false", Work, &[BY_MODEL]),
-    case("rebuild.verify", "repair", "report", Work, &[BY_MODEL, ("rebuild.facts", "false"), ("summary.output_max", "200")]),
-    case("rebuild.coverage", "false", "true", Work, &[BY_MODEL, ("rebuild.facts", "false"), ("summary.output_max", "300")]),
+    case("rebuild.facts", "true", "false", Work, &[BY_MODEL, ALL_OF_IT]),
+    case("rebuild.verify", "repair", "report", Work, &[BY_MODEL, ALL_OF_IT, ("rebuild.facts", "false"), ("summary.output_max", "200")]),
+    case("rebuild.coverage", "false", "true", Work, &[BY_MODEL, ALL_OF_IT, ("rebuild.facts", "false"), ("summary.output_max", "300")]),
     case("rebuild.resume", "continue", "ask", Work, &[]),
     case("rebuild.entry", "boundary", "summary-message", OwnFile, &[]).behind(COMPACT),
 

@@ -4,6 +4,7 @@
 mod agents;
 mod changes;
 mod files;
+mod hybrid;
 mod lessons;
 mod newest_work;
 mod paths;

@@ -14,7 +14,8 @@ use tokio::runtime::Runtime;
 /// The presets of the systems that epitome reproduces.
 pub(crate) const PRESETS: [&str; 5] = ["aura", "pi", "claude-code", "kaged", "operator-use"];
 /// What summary calls say: in their system prompt, or behind the session's own request.
-const MARKERS: [&str; 2] = ["You write summaries of work", "Your task now is a summary"];
+const MARKERS: [&str; 3] =
+    ["You write summaries of work", "Your task now is a summary", "Write the prose of a summary"];
 /// What the proxy says on standard error.
 const TOLD: &str = "told";
 /// A conversation that is not compacted in so many turns never is.

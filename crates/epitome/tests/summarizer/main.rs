@@ -3,6 +3,7 @@
 
 mod dry;
 mod failures;
+mod hybrid;
 mod presets;
 mod ranges;
 mod serve;

@@ -1,6 +1,6 @@
 //! A folder with a transcript and settings in it, and a provider that its `[alias.fast]` leads to.
 
-use epitome_upstream::{Handle, Report, Script, Upstream};
+use epitome_upstream::{Handle, Keep, Report, Script, Upstream};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,6 +36,7 @@ impl Stage {
         let script = Script {
             summary_markers: vec![MARKER.into()],
             plan: plan.parse().expect("a plan"),
+            keep: Keep::Bodies,
             ..Script::default()
         };
         let runtime = Runtime::new().expect("a runtime can be made");
@@ -71,6 +72,21 @@ impl Stage {
     /// What the provider has seen.
     pub(crate) fn report(&self) -> Report {
         self.upstream.report()
+    }
+
+    /// The texts of what it was asked for, request by request.
+    pub(crate) fn bodies(&self) -> Vec<String> {
+        let texts = |body: &Value| body["messages"][0]["content"].clone();
+        let parsed = self.report().recorded.into_iter().map(|request| json_of(&request.body));
+        parsed
+            .map(|body| texts(&body).as_str().map_or_else(|| texts(&body).to_string(), str::to_owned))
+            .collect()
+    }
+
+    /// The limits that its answers were held to, request by request.
+    pub(crate) fn limits(&self) -> Vec<u64> {
+        let parsed = self.report().recorded.into_iter().map(|request| json_of(&request.body));
+        parsed.filter_map(|body| body["max_tokens"].as_u64()).collect()
     }
 
     /// The program, at home in this folder, with a key for the alias and none for anyone else.
@@ -117,6 +133,10 @@ impl Ran {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the program writes UTF-8");
         Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
+}
+
+fn json_of(body: &str) -> Value {
+    serde_json::from_str(body).expect("JSON")
 }
 
 /// The bytes of a transcript of the corpus.

@@ -208,6 +208,16 @@ fn a_warning_that_never_comes_first_is_noted() {
 }
 
 #[test]
+fn facts_that_the_machine_writes_all_the_same_are_noted() {
+    let notes =
+        |more: &str| resolved(&project(&format!("[rebuild]\nfacts = false\n[summary]\n{more}"))).notes;
+    let told = "`rebuild.facts` is false and `summary.parts` is \"prose\": the machine writes the facts all the same; `summary.parts = \"all\"` leaves them out";
+    assert_eq!(notes("by = \"session\""), [told]);
+    assert!(notes("by = \"session\"\nparts = \"all\"").is_empty());
+    assert!(notes("by = \"embedded\"").is_empty());
+}
+
+#[test]
 fn a_bare_number_that_is_meant_as_percent_is_refused() {
     let of = |toml| refusal(&project(toml));
     let allowed = "70 tokens are less than any context; for a share of the window write 70%";
