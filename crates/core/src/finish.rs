@@ -2,7 +2,7 @@
 //! kept, the frame around a summary. Which of them it comes to is the machine's to find out.
 
 use crate::fence::{self, Provenance};
-use crate::plan::floor_of;
+use crate::plan::{floor_of, is_little};
 use crate::policy::{Resume, Strategy};
 use crate::record::{Change, Conclusion, Effect, Floor, Outcome, Record};
 use crate::{
@@ -15,7 +15,9 @@ impl Plan<'_> {
     /// A record of the plan, which came to `outcome` and left the history at `history_after`.
     pub(crate) fn record(&self, outcome: Outcome, history_after: Tokens) -> Record {
         let (job, progress) = (&self.job, &self.progress);
-        let notes = outcome.change().and_then(|_| self.target_note());
+        let said = [self.target_note(), self.gain_note(history_after)];
+        let notes =
+            if outcome.change().is_some() { said.into_iter().flatten().collect() } else { Vec::new() };
         Record {
             outcome,
             trigger: job.trigger,
@@ -30,7 +32,7 @@ impl Plan<'_> {
             hooks: progress.hooks.clone(),
             cost: progress.spent.dollars,
             spent: progress.spent.clone(),
-            notes: notes.into_iter().collect(),
+            notes,
             resume: self.resume(),
         }
     }
@@ -83,6 +85,15 @@ impl Plan<'_> {
     fn turns(&self) -> usize {
         let items = self.superseded.iter().filter_map(|&id| self.job.log.item(id));
         items.filter(|item| Item::opens_turn(item)).count()
+    }
+
+    /// Says so where a person asked for what gained hardly anything.
+    fn gain_note(&self, history_after: Tokens) -> Option<String> {
+        let before = self.job.context.tokens();
+        let gain = before.less(history_after);
+        (self.job.trigger.is_manual() && is_little(gain, before)).then(|| {
+            format!("this freed {gain} of {before} tokens, less than a tenth; undo it, or set a lower target")
+        })
     }
 
     /// Says so where the target is not the policy's own.

@@ -9,6 +9,8 @@ mod carried;
 mod cover;
 mod dialogue;
 mod escape;
+mod files;
+mod link;
 mod own;
 mod page;
 mod reading;

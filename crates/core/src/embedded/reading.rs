@@ -8,7 +8,7 @@ use super::own::OwnSummary;
 use super::statement::{Finding, meaning_of, statements};
 use super::table::{FactPlace, FactTable};
 use crate::facts::{
-    Class, Passage, Rule, RuleReach, Secrets, Sighting, Voice, passages, rules, scan, spoken_passages,
+    Class, Passage, Rule, RuleReach, Secrets, Sighting, Voice, passages, rules, scan, spoken_passages, unfold,
 };
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message, Role, fence};
@@ -164,8 +164,16 @@ impl Reading {
             return;
         }
         self.actions.extend(message.calls().map(|call| action::of(id, call, &self.secrets)));
+        for call in message.calls().filter(|call| action::tells_others(call)) {
+            let told = self.secrets.screen(&unfold(call)).into_owned();
+            self.state(id, &told);
+        }
         for result in message.results() {
-            action::finish(&mut self.actions, result);
+            // What a sub-agent reports is said to the model, and by one.
+            if action::finish(&mut self.actions, result).is_some_and(action::delegates) {
+                let told = self.secrets.screen(&result.text()).into_owned();
+                self.state(id, &told);
+            }
         }
         for passage in spoken_passages(message) {
             self.take(Some(id), &passage);
@@ -176,11 +184,13 @@ impl Reading {
             (Role::User, Author::Person) => {
                 self.obey(id, rules(&spoken(&said)).into_iter());
             }
-            (Role::Assistant, _) => {
-                statements(id, &said, self.clock, |statement| self.statements.push(statement));
-            }
+            (Role::Assistant, _) => self.state(id, &said),
             (Role::System | Role::User | Role::Tool, _) => {}
         }
+    }
+
+    fn state(&mut self, id: EntryId, said: &str) {
+        statements(id, said, self.clock, |statement| self.statements.push(statement));
     }
 
     /// A message that stays in view: what it shows need not be said again.
