@@ -4,9 +4,8 @@ use super::link::{AROUND, is_linking, is_ordinary, word_count};
 use super::page::{Section, SummaryPage};
 use super::reading::Reading;
 use super::statement::Finding;
-use super::weight::chance;
 use crate::Tokens;
-use crate::facts::{Class, Mention, scan_line};
+use crate::facts::{Class, Mention};
 use crate::ledger::{FileRecord, Operation};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -85,8 +84,6 @@ struct FileRemarks<'r> {
     taken: HashSet<usize>,
     /// By path, what the log's best line says beside it.
     beside: HashMap<&'r str, String>,
-    /// By path, the names in what was written to it that are most likely to be needed again.
-    names: HashMap<&'r str, String>,
 }
 
 /// A longer statement is of more than one file.
@@ -100,21 +97,20 @@ impl<'r> FileRemarks<'r> {
     fn of(reading: &'r Reading, files: &[&'r FileRecord]) -> Self {
         let is_short = |statement: &&Finding| statement.quote.text.chars().count() <= REMARK_CHARS_MAX;
         let statements = reading.statements.iter().rev().filter(is_short).take(REMARKS_MAX).collect();
-        Self {
-            statements,
-            taken: HashSet::new(),
-            beside: beside(reading, files),
-            names: names(reading, files),
-        }
+        Self { statements, taken: HashSet::new(), beside: beside(reading, files) }
     }
 
-    /// The statement that says most of a changed file, by its name; else what the log says beside its path.
+    /// What the log says beside a file's path; where that is a tool's bare report of a change, with the statement that
+    /// says most of the file, by its name.
     fn take(&mut self, file: &FileRecord) -> Option<String> {
-        let said = file.changed.and_then(|_| self.take_statement(&file.path)).map(str::to_owned);
-        let remark = said.or_else(|| self.beside.remove(&*file.path));
-        match (remark, self.names.remove(&*file.path)) {
-            (Some(remark), Some(names)) => Some(format!("{remark}: {names}")),
-            (remark, names) => remark.or(names),
+        let beside = self.beside.remove(&*file.path);
+        if file.changed.is_none() || beside.as_deref().is_some_and(|told| word_count(told) > REPORT_TOLD_MAX)
+        {
+            return beside;
+        }
+        match (beside, self.take_statement(&file.path)) {
+            (Some(report), Some(said)) => Some(format!("{report}; {said}")),
+            (beside, said) => beside.or_else(|| said.map(str::to_owned)),
         }
     }
 
@@ -160,7 +156,7 @@ fn beside<'r>(reading: &'r Reading, files: &[&'r FileRecord]) -> HashMap<&'r str
 fn without(line: &str, path: &str) -> String {
     let rest = line.replace(&format!("`{path}`"), "").replace(path, "");
     let words: Vec<&str> = rest.split_whitespace().collect();
-    if words.len() <= REPORT_WORDS_MAX {
+    if words.len() <= REPORT_WORDS_MAX && rest.is_ascii() {
         let telling = words.iter().map(|word| word.trim_matches(AROUND)).filter(|word| is_ordinary(word));
         return telling.collect::<Vec<_>>().join(" ").to_lowercase();
     }
@@ -169,43 +165,5 @@ fn without(line: &str, path: &str) -> String {
 
 /// A line with no more words beside the path says only how a call went.
 const REPORT_WORDS_MAX: usize = 6;
-
-/// So many names are told of one file,
-const NAMES_MAX: usize = 6;
-/// none of them less likely than this to be needed again.
-const NAME_CHANCE_MIN: f64 = 0.12;
-
-/// For each changed file the names in the calls that wrote to it.
-fn names<'r>(reading: &'r Reading, files: &[&'r FileRecord]) -> HashMap<&'r str, String> {
-    let changed = files.iter().filter(|file| file.changed.is_some());
-    let by_spelling: HashMap<String, &str> =
-        changed.map(|file| (spelling(reading, &file.path), &*file.path)).collect();
-    let mut found: HashMap<&str, Vec<(f64, &str)>> = HashMap::new();
-    for doc in reading.docs.iter().rev() {
-        // The arguments of a call name the file first.
-        let Some((_, named)) = doc.text.lines().next().and_then(|line| line.split_once(": ")) else {
-            continue;
-        };
-        let Some(path) = by_spelling.get(named.trim()) else { continue };
-        let known = found.entry(path).or_default();
-        for line in doc.text.lines().skip(1) {
-            scan_line(line, &mut |mention: Mention<'r>| {
-                let fact = reading.table.find(mention).filter(|_| mention.class == Class::Identifier);
-                let chance =
-                    fact.map_or(0.0, |fact| chance(&reading.table.facts[fact as usize], &reading.table));
-                let is_new =
-                    chance >= NAME_CHANCE_MIN && !known.iter().any(|(_, name)| *name == mention.value);
-                known.extend(is_new.then_some((chance, mention.value)));
-            });
-        }
-    }
-    let best = |mut names: Vec<(f64, &str)>| {
-        names.sort_by(|a, b| b.0.total_cmp(&a.0));
-        names.iter().take(NAMES_MAX).map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
-    };
-    found
-        .into_iter()
-        .filter(|(_, names)| !names.is_empty())
-        .map(|(path, names)| (path, best(names)))
-        .collect()
-}
+/// It tells no more ordinary words than this.
+const REPORT_TOLD_MAX: usize = 3;

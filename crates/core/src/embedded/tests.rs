@@ -308,7 +308,7 @@ fn section<'t>(text: &'t str, title: &str) -> Vec<&'t str> {
 }
 
 #[test]
-fn a_file_is_listed_as_the_log_spells_it_with_what_was_said_and_written_there() {
+fn a_file_is_listed_as_the_log_spells_it_with_what_was_said_of_it() {
     let path = r"D:\\site\\src\\menu.js";
     let mut messages = vec![person("Rework the menu, please.")];
     messages.extend(exchange(1, "Read", &format!(r#"{{"file_path":"{path}"}}"#), "1\tlet x = 1;"));
@@ -316,9 +316,11 @@ fn a_file_is_listed_as_the_log_spells_it_with_what_was_said_and_written_there() 
         format!(r#"{{"file_path":"{path}","old_string":"open()","new_string":"openMenu(menu_state)"}}"#);
     let report = r"The file D:\site\src\menu.js has been updated successfully.";
     messages.extend(exchange(2, "Edit", &edit, report));
+    messages.push(model("The menu.js now opens by openMenu, since open is taken."));
+    messages.push(person("go on"));
     messages.push(model("Done."));
     let text = draft(&messages, 0, 400).text;
-    let want = r"modified D:\site\src\menu.js — file updated successfully: openMenu, menu_state";
+    let want = r"modified D:\site\src\menu.js — file updated successfully; The menu.js now opens by openMenu, since open is taken.";
     assert_eq!(section(&text, "Files"), [want], "{text}");
     // What was done to a file that is listed is not told a second time.
     assert_eq!(section(&text, "Actions"), [""; 0], "{text}");
@@ -332,7 +334,9 @@ fn a_choice_is_not_crowded_out_by_what_other_options_mean() {
     for n in 0..8 {
         let question = format!("Which engine for store {n}?");
         let input = serde_json::json!({ "questions": [{ "question": question, "options": [{ "label": "SQLite (Recommended)", "description": meaning }] }] });
-        let answer = format!("User has answered your questions: \"{question}\"=\"SQLite (Recommended)\".");
+        let answer = format!(
+            "User has answered your questions: \"{question}\"=\"SQLite (Recommended)\". You can now continue with the user's answers in mind."
+        );
         messages.extend(exchange(n, "AskUserQuestion", &input.to_string(), &answer));
     }
     messages.push(model("Planned."));
