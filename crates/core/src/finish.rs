@@ -2,7 +2,7 @@
 //! kept, the frame around a summary. Which of them it comes to is the machine's to find out.
 
 use crate::fence::{self, Provenance};
-use crate::plan::floor_of;
+use crate::plan::{floor_of, is_little};
 use crate::policy::{Resume, Strategy};
 use crate::record::{Change, Conclusion, Effect, Floor, Outcome, Record};
 use crate::{
@@ -16,7 +16,8 @@ impl Plan<'_> {
     pub(crate) fn record(&self, outcome: Outcome, history_after: Tokens) -> Record {
         let (job, progress) = (&self.job, &self.progress);
         let refused = progress.refusals.iter().map(|why| format!("the model was asked again: {why}"));
-        let notes = outcome.change().and_then(|_| self.target_note()).into_iter().chain(refused);
+        let said = [self.target_note(), self.gain_note(history_after)].into_iter().flatten();
+        let notes = said.filter(|_| outcome.change().is_some()).chain(refused).collect();
         Record {
             outcome,
             trigger: job.trigger,
@@ -31,7 +32,7 @@ impl Plan<'_> {
             hooks: progress.hooks.clone(),
             cost: progress.spent.dollars,
             spent: progress.spent.clone(),
-            notes: notes.collect(),
+            notes,
             resume: self.resume(),
         }
     }
@@ -84,6 +85,15 @@ impl Plan<'_> {
     fn turns(&self) -> usize {
         let items = self.superseded.iter().filter_map(|&id| self.job.log.item(id));
         items.filter(|item| Item::opens_turn(item)).count()
+    }
+
+    /// Says so where a person asked for what gained hardly anything.
+    fn gain_note(&self, history_after: Tokens) -> Option<String> {
+        let before = self.job.context.tokens();
+        let gain = before.less(history_after);
+        (self.job.trigger.is_manual() && is_little(gain, before)).then(|| {
+            format!("this freed {gain} of {before} tokens, less than a tenth; undo it, or set a lower target")
+        })
     }
 
     /// Says so where the target is not the policy's own.

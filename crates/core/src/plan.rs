@@ -200,6 +200,21 @@ impl<'a> Plan<'a> {
         self.job.trigger.kind().is_full && self.strategies.contains(&Strategy::Drop)
     }
 
+    /// Why the context is left as it is though it is due: hardly anything would leave it. A context that does not fit is
+    /// compacted for whatever there is.
+    pub(crate) fn gains_too_little(&self) -> Option<String> {
+        let job = &self.job;
+        let before = job.context.tokens();
+        let most = before.less(self.kept.tokens + summary_min(job));
+        let is_urgent = job.circumstances.over.is_some() || !job.budget.fits(before);
+        // A rule on messages or turns is obeyed for its own sake.
+        let is_for_tokens = matches!(job.trigger, Trigger::Threshold | Trigger::Idle)
+            && matches!(job.policy.keep.newest, Newest::Percent(_));
+        (is_for_tokens && !is_urgent && is_little(most, before)).then(|| {
+            format!("at most {most} of {before} tokens could be freed, less than a tenth: what is kept in any case takes the rest")
+        })
+    }
+
     pub(crate) fn edits_first(&self) -> bool {
         let mut kinds = self.strategies.iter().map(|strategy| strategy.kind());
         kinds.find(|kind| *kind != StrategyKind::Ask) == Some(StrategyKind::Edit)
@@ -316,6 +331,14 @@ impl<'a> Plan<'a> {
             }
         }
     }
+}
+
+/// A compaction that frees a smaller part of the context is not worth what it loses, nor what it costs in the cache.
+const GAIN_MIN: (u64, u64) = (1, 10);
+
+/// Whether freeing `gain` of a context of `before` is hardly worth a compaction.
+pub(crate) fn is_little(gain: Tokens, before: Tokens) -> bool {
+    gain < before.share(GAIN_MIN.0, GAIN_MIN.1)
 }
 
 /// Those of `ids` that are not among `others`, which are sorted and mostly few.

@@ -4,7 +4,7 @@
 #[allow(dead_code, unused_imports, reason = "always_holds needs more of it")]
 mod world;
 
-use epitome_core::{Change, EntryId, Form};
+use epitome_core::{Change, Effect, EntryId, Form, Outcome, Trigger};
 use world::{Act, Asked, Order, Session};
 
 /// What changed, and how a message is shown now.
@@ -69,4 +69,25 @@ fn a_large_old_result_is_masked_and_does_not_end_the_tail() {
     assert!(newest.iter().all(|&id| form(&session, id).is_some()), "{newest:?}");
     assert_eq!(change.pruned, [newest[5]]);
     assert_eq!(form(&session, newest[5]), Some(Form { results: true, ..Form::WHOLE }));
+}
+
+#[test]
+fn where_hardly_anything_would_leave_nothing_is_done_by_itself_and_a_person_is_told() {
+    // The first message takes most of a context that fits, and is kept in any case.
+    let conclude = |trigger, beside| {
+        let history = [vec![Act::Says(60_000)], old(beside), vec![Act::Says(100)]].concat();
+        Session::of(&history).outcome(&Asked { trigger, ..Asked::plainly(32_000) })
+    };
+    let by_itself = conclude(Trigger::Threshold, 16_000);
+    assert!(matches!(by_itself.effect, Effect::Nothing), "{:?}", by_itself.record);
+    assert!(
+        matches!(&by_itself.record.outcome, Outcome::Noop { why } if why.contains("less than a tenth")),
+        "{:?}",
+        by_itself.record
+    );
+    let by_hand = conclude(Trigger::Manual, 6_000).record;
+    assert!(by_hand.change().is_some(), "{by_hand:?}");
+    assert!(by_hand.notes.iter().any(|note| note.contains("less than a tenth")), "{:?}", by_hand.notes);
+    // What the provider refuses is compacted for whatever there is.
+    assert!(conclude(Trigger::Overflow, 16_000).record.change().is_some());
 }

@@ -3,8 +3,11 @@
 use super::answer::asks_person;
 use crate::facts::{Secrets, scan_commands, unfold};
 use crate::ledger::ending;
+use crate::pattern::compile;
 use crate::{Call, CallId, EntryId, ToolResult};
+use regex::Regex;
 use serde_json::Value;
+use std::sync::LazyLock;
 
 /// A tool call in one line.
 pub(super) struct ActionLine {
@@ -48,13 +51,32 @@ pub(super) fn of(id: EntryId, call: &Call, secrets: &Secrets) -> ActionLine {
     }
 }
 
-/// Notes how the call behind `result` ended.
-pub(super) fn finish(actions: &mut [ActionLine], result: &ToolResult) {
-    let open = actions.iter_mut().rev().take(OPEN_CALLS_MAX);
-    if let Some(action) = open.into_iter().find(|action| action.call == result.call) {
-        let ending = ending(result);
-        (action.failed, action.exit) = (ending.is_failure, ending.exit);
-    }
+/// Notes how the call behind `result` ended; gives its tool.
+pub(super) fn finish<'a>(actions: &'a mut [ActionLine], result: &ToolResult) -> Option<&'a str> {
+    let mut open = actions.iter_mut().rev().take(OPEN_CALLS_MAX);
+    let action = open.find(|action| action.call == result.call)?;
+    let ending = ending(result);
+    (action.failed, action.exit) = (ending.is_failure, ending.exit);
+    Some(&action.tool)
+}
+
+/// Names of tools that have another agent work and report.
+static DELEGATES: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"(?i)^(?:task|agent|explore)$|sub_?agent|dispatch_agent|delegate"));
+
+/// Whether a tool of this name has another agent work and report.
+pub(super) fn delegates(tool: &str) -> bool {
+    DELEGATES.is_match(tool)
+}
+
+/// Commands by which work is described to others.
+static TELLS: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"\bgit\s+commit\b|\bgh\s+(?:pr|issue|release)\s+(?:create|edit|comment|review)\b")
+});
+
+/// Whether a call tells others what was done: a commit, a pull request, a comment.
+pub(super) fn tells_others(call: &Call) -> bool {
+    TELLS.is_match(&call.input)
 }
 
 impl ActionLine {

@@ -109,6 +109,18 @@ impl AskedQuestion {
     }
 }
 
+/// A question and its answer without what the chosen option was said to mean.
+pub(super) fn choice(told: &str) -> &str {
+    let Some(arrow) = told.rfind(" → ").filter(|_| told.ends_with(')')) else { return told };
+    let answer = &told[arrow..];
+    // A label may hold a bracket of its own: "Yes (Recommended) (what that means)".
+    let meaning = answer.find(") (").map(|at| at + 1).or_else(|| answer.find(" ("));
+    meaning.filter(|at| answer.len() - at > LABEL_BYTES_MAX).map_or(told, |at| &told[..arrow + at])
+}
+
+/// A shorter bracket is part of an option's label.
+const LABEL_BYTES_MAX: usize = 24;
+
 fn questions(call: &Call) -> Vec<AskedQuestion> {
     let Ok(input) = serde_json::from_str::<Value>(&call.input) else { return Vec::new() };
     let several = input.get("questions").and_then(Value::as_array);

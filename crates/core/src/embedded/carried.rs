@@ -51,7 +51,7 @@ pub(super) fn write(page: &mut SummaryPage<'_>, text: &str, quota: &mut Tokens) 
     if text.is_empty() || page.add(Section::Earlier, &demoted(text.lines()), 0, quota) {
         return;
     }
-    let mut sections: Vec<(usize, CarriedSection<'_>)> = sections(text).into_iter().enumerate().collect();
+    let mut sections: Vec<(usize, CarriedSection<'_>)> = sections(&text).into_iter().enumerate().collect();
     sections.sort_by_key(|(order, section)| (section.rank(), *order));
     // None of them crowds out the others.
     let each = quota.share(1, 3);
@@ -71,10 +71,19 @@ pub(super) fn write(page: &mut SummaryPage<'_>, text: &str, quota: &mut Tokens) 
     }
 }
 
-/// What a summary tells its reader: without our frame, and without the draft that some models write before it.
-fn told(text: &str) -> &str {
+/// What tools put around a summary, for the model that went on then.
+static FRAME: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?m)^\s*(?:This session is being continued from a previous conversation|If you need specific details from before compaction|(?:Please )?[Cc]ontinue (?:the conversation from where|with the last task)|Summary:\s*$).*$",
+    )
+});
+
+/// What a summary tells its reader: without our frame or another tool's, and without the draft that some models write
+/// before it.
+fn told(text: &str) -> String {
     let text = fence::body(text);
-    text.rsplit_once("</analysis>").map_or(text, |(_, rest)| rest).trim()
+    let text = text.rsplit_once("</analysis>").map_or(text, |(_, rest)| rest);
+    FRAME.replace_all(text, "").trim().to_owned()
 }
 
 fn sections(text: &str) -> Vec<CarriedSection<'_>> {

@@ -1,6 +1,7 @@
 //! A summary of ours read back: what it says of messages too far back to be read again takes the same places in the
 //! next one. What it says of messages that are read again is found there anew.
 
+use super::files::REMARK;
 use super::page::Section;
 use super::reading::Quote;
 use crate::{EntryId, fence};
@@ -40,6 +41,10 @@ impl<'t> OwnSummary<'t> {
                     own.statements.push(Quote { id, text: told.trim_start_matches(": ").to_owned() });
                 }
                 (Some(Section::Actions | Section::Lines), Some(_)) => own.rest.extend([line, "\n"]),
+                // The ledger knows what was done to a file, and not what was said of it.
+                (Some(Section::Files), _) => {
+                    own.rest.extend(remark(line).into_iter().flat_map(|said| [said, "\n"]))
+                }
                 (None | Some(_), _) => {}
             }
         }
@@ -52,6 +57,12 @@ impl<'t> OwnSummary<'t> {
             Some(_) | None => self.dialogue.push(Quote { id, text: told.trim_start().to_owned() }),
         }
     }
+}
+
+/// An entry of the list of files, from its path on, where something is said of it.
+fn remark(line: &str) -> Option<&str> {
+    let (_, entry) = line.split_once(' ').filter(|(_, entry)| entry.contains(REMARK))?;
+    Some(entry)
 }
 
 /// The pointer a line begins with, and what stands behind it.

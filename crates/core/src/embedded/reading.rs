@@ -10,6 +10,7 @@ use super::table::{FactPlace, FactTable};
 use crate::digest::MessageDigest;
 use crate::facts::{
     Class, FactHash, Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, passages, rules, scan,
+    unfold,
 };
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message, Role, fence};
@@ -187,8 +188,16 @@ impl Reading {
             return;
         }
         self.actions.extend(message.calls().map(|call| action::of(id, call, &self.secrets)));
+        for call in message.calls().filter(|call| action::tells_others(call)) {
+            let told = self.secrets.screen(&unfold(call)).into_owned();
+            self.state(id, &told);
+        }
         for result in message.results() {
-            action::finish(&mut self.actions, result);
+            // What a sub-agent reports is said to the model, and by one.
+            if action::finish(&mut self.actions, result).is_some_and(action::delegates) {
+                let told = self.secrets.screen(&result.text()).into_owned();
+                self.state(id, &told);
+            }
         }
         for passage in digest.passages() {
             self.take(Some(id), passage);
@@ -219,6 +228,11 @@ impl Reading {
             }
             (Role::System | Role::User | Role::Tool, _) => {}
         }
+    }
+
+    fn state(&mut self, id: EntryId, said: &str) {
+        let clock = self.clock;
+        self.statements.extend(sentences_in(said).iter().map(|said| Finding::new(id, said, clock)));
     }
 
     /// A message that stays in view: what it shows need not be said again.

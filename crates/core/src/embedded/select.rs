@@ -4,11 +4,13 @@
 //! list earns the first half only; a line it stood in earns both.
 
 use super::cover::{Candidate, choose};
+use super::files::REMARK;
 use super::lines_by_word::LinesByWord;
+use super::link::is_linking;
 use super::page::{Section, SummaryPage};
 use super::reading::{Doc, Reading};
 use super::weight::{TUNING, chance};
-use crate::facts::{Class, Mention, is_code_like, scan_line, scan_pairs};
+use crate::facts::{Class, Mention, scan_line, scan_pairs};
 use crate::{EntryId, Tokens};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -26,7 +28,9 @@ pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<
     let share = page.room().0 as f64 * STATEMENTS_SHARE;
     let chosen = choose(&statements, &mut weights, share);
     write(page, reading, chosen.into_iter().map(|at| &statements[at].of));
-    let pieces = pieces(reading, focus);
+    let listed: HashSet<String> =
+        page.lines().filter_map(|(section, line)| listed_path(section, line)).collect();
+    let pieces = pieces(reading, focus, &listed);
     // Costs are guesses; the page measures, and stops when it is full.
     let room = page.room().0 as f64 * GUESS_SLACK;
     let chosen = choose(&pieces, &mut weights, room);
@@ -34,7 +38,7 @@ pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<
 }
 
 /// The part of what is left that the model's own statements may take before lines are looked at.
-const STATEMENTS_SHARE: f64 = 0.4;
+const STATEMENTS_SHARE: f64 = 0.3;
 
 fn statement_pieces(reading: &Reading, told: &LinesByWord<'_>) -> Vec<Candidate<Addition>> {
     let mut seen = HashSet::new();
@@ -57,8 +61,14 @@ fn statement_pieces(reading: &Reading, told: &LinesByWord<'_>) -> Vec<Candidate<
 
 /// Two for each fact: for naming it, and for naming it beside its words.
 fn weights(reading: &Reading) -> Vec<f64> {
-    let chances = reading.table.facts.iter().map(|fact| chance(fact, &reading.table));
-    chances.flat_map(|chance| [chance * (1.0 - TUNING.link), chance * TUNING.link]).collect()
+    let facts = reading.table.facts.iter();
+    let halves = facts.map(|fact| {
+        let chance = chance(fact, &reading.table);
+        // A command says itself what it does.
+        let link = if fact.class == Class::Command { 0.0 } else { TUNING.link };
+        [chance * (1.0 - link), chance * link]
+    });
+    halves.flatten().collect()
 }
 
 fn named(fact: u32) -> u32 {
@@ -71,7 +81,7 @@ fn linked(fact: u32) -> u32 {
 
 /// Facts that are told already are not paid for again.
 fn discount<'l>(told: impl Iterator<Item = &'l str>, reading: &Reading, weights: &mut [f64]) {
-    for line in told {
+    for line in told.flat_map(str::lines) {
         let is_linking = is_linking(line);
         facts_in(line, reading, |fact| {
             weights[named(fact) as usize] = 0.0;
@@ -93,19 +103,6 @@ fn facts_in(line: &str, reading: &Reading, mut found: impl FnMut(u32)) {
     line.split_whitespace().for_each(|word| look(Mention { class: Class::Path, key: word, value: word }));
 }
 
-/// Whether a fact in this line stands beside enough ordinary words: two different ones.
-fn is_linking(line: &str) -> bool {
-    let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    let is_ordinary = |word: &&str| {
-        let letters = word.chars().take(3).count();
-        let is_plain = word.chars().all(char::is_alphabetic) && !is_code_like(word);
-        is_plain && (letters >= 3 || !word.is_ascii())
-    };
-    let mut ordinary = words.filter(is_ordinary);
-    let first = ordinary.next();
-    ordinary.any(|word| Some(word) != first) || line.chars().filter(|c| !c.is_ascii()).count() >= 4
-}
-
 /// Something that could be put back.
 #[derive(Clone, Copy)]
 enum Addition {
@@ -124,7 +121,14 @@ enum Addition {
     Finding(usize),
 }
 
-fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Addition>> {
+/// The file that an entry of the list of files is of.
+fn listed_path(section: Section, line: &str) -> Option<String> {
+    let (_, entry) = line.split_once(' ').filter(|_| section == Section::Files)?;
+    Some(entry.split(REMARK).next().unwrap_or(entry).to_owned())
+}
+
+/// `listed` are the files that the page lists: what was done to them is told there.
+fn pieces(reading: &Reading, focus: Option<&str>, listed: &HashSet<String>) -> Vec<Candidate<Addition>> {
     let mut all = Vec::with_capacity(reading.lines.len() + reading.actions.len());
     let mut seen: HashMap<&str, usize> = HashMap::new();
     for (at, line) in reading.lines.iter().enumerate() {
@@ -146,8 +150,11 @@ fn pieces(reading: &Reading, focus: Option<&str>) -> Vec<Candidate<Addition>> {
     // Of what was done several times, the newest.
     let mut done = HashSet::new();
     let mut is_new = |at: usize| done.insert(reading.actions[at].argument.as_str());
-    let told =
-        (0..reading.actions.len()).rev().filter(|&at| !reading.actions[at].is_bookkeeping() && is_new(at));
+    let is_told = |at: usize| {
+        let action = &reading.actions[at];
+        action.is_bookkeeping() || listed.contains(&action.argument)
+    };
+    let told = (0..reading.actions.len()).rev().filter(|&at| !is_told(at) && is_new(at));
     all.extend(told.map(|at| deed_piece(reading, at, at as f64 / count)));
     all
 }
@@ -263,13 +270,17 @@ fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterato
             Addition::Joined { line, start } => (&reading.lines[line], start),
         };
         let doc = &reading.docs[line.doc as usize];
-        let text = plain_lines(line_text(doc, start, line.end));
-        if !written.insert(text.clone()) {
+        // A line that stands there already is not said again with its neighbour.
+        let lines = line_text(doc, start, line.end).lines().map(strip_line_number);
+        let new: Vec<&str> = lines.filter(|line| !written.contains(line)).collect();
+        if new.is_empty() {
             continue;
         }
+        let text = new.join("\n");
         let pointer = if named.contains(&doc.id) { Tokens::ZERO } else { POINTER_TOKENS };
         if page.reserve(Section::Lines, &text, pointer, &mut quota) {
             named.insert(doc.id);
+            written.extend(new);
             taken.insert((doc.id, line.doc, start), text);
         }
         if quota < Tokens(4) {
@@ -291,15 +302,11 @@ fn write_lines(page: &mut SummaryPage<'_>, taken: AddedLines) {
     }
 }
 
-/// The lines without indentation and without the numbers that reading tools put before them.
-fn plain_lines(text: &str) -> String {
-    text.lines().map(strip_line_number).collect::<Vec<_>>().join("\n")
-}
-
+/// A line without indentation and without the number that reading tools put before it.
 fn strip_line_number(line: &str) -> &str {
     let line = line.trim();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    match line[digits..].strip_prefix(['→', '\t', '|']) {
+    match line[digits..].strip_prefix(['→', '\t', '|']).or_else(|| line[digits..].strip_prefix(": ")) {
         Some(rest) if digits > 0 => rest.trim_start(),
         Some(_) | None => line,
     }

@@ -156,6 +156,10 @@ pub(super) fn meaning_of(text: &str) -> f64 {
 fn units(line: &str) -> Vec<&str> {
     let mut units: Vec<(usize, usize)> = Vec::new();
     for sentence in sentences(line) {
+        // What only leads on says nothing here.
+        if ANNOUNCES.is_match(sentence) || sentence.ends_with([':', '：']) {
+            continue;
+        }
         let start = sentence.as_ptr() as usize - line.as_ptr() as usize;
         let end = start + sentence.len();
         match units.last_mut() {

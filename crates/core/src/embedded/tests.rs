@@ -305,6 +305,77 @@ fn what_explains_is_told_before_lines_of_results() {
     assert!(text.contains("The login failed because auth_cookie was set after the redirect"), "{text}");
 }
 
+/// The lines of a summary's section.
+fn section<'t>(text: &'t str, title: &str) -> Vec<&'t str> {
+    let found = text.split("## ").find(|section| section.starts_with(title));
+    found.unwrap_or_default().lines().skip(1).filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn a_file_is_listed_as_the_log_spells_it_with_what_was_said_of_it() {
+    let path = r"D:\\site\\src\\menu.js";
+    let mut messages = vec![person("Rework the menu, please.")];
+    messages.extend(exchange(1, "Read", &format!(r#"{{"file_path":"{path}"}}"#), "1\tlet x = 1;"));
+    let edit =
+        format!(r#"{{"file_path":"{path}","old_string":"open()","new_string":"openMenu(menu_state)"}}"#);
+    let report = r"The file D:\site\src\menu.js has been updated successfully.";
+    messages.extend(exchange(2, "Edit", &edit, report));
+    messages.push(model("The menu.js now opens by openMenu, since open is taken."));
+    messages.push(person("go on"));
+    messages.push(model("Done."));
+    let text = draft(&messages, 0, 400).text;
+    let want = r"modified D:\site\src\menu.js — file updated successfully; The menu.js now opens by openMenu, since open is taken.";
+    assert_eq!(section(&text, "Files"), [want], "{text}");
+    // What was done to a file that is listed is not told a second time.
+    assert_eq!(section(&text, "Actions"), [""; 0], "{text}");
+}
+
+#[test]
+fn a_choice_is_not_crowded_out_by_what_other_options_mean() {
+    let meaning =
+        "a long account of what this option would mean for the store, its files and its users. ".repeat(4);
+    let mut messages = vec![person("Plan the store, please.")];
+    for n in 0..8 {
+        let question = format!("Which engine for store {n}?");
+        let input = serde_json::json!({ "questions": [{ "question": question, "options": [{ "label": "SQLite (Recommended)", "description": meaning }] }] });
+        let answer = format!(
+            "User has answered your questions: \"{question}\"=\"SQLite (Recommended)\". You can now continue with the user's answers in mind."
+        );
+        messages.extend(exchange(n, "AskUserQuestion", &input.to_string(), &answer));
+    }
+    messages.push(model("Planned."));
+    let text = draft(&messages, 0, 1600).text;
+    for n in 0..8 {
+        let told = format!("asked \"Which engine for store {n}?\" → SQLite (Recommended)");
+        assert!(text.contains(&told), "{n} is not in\n{text}");
+    }
+    // There was room for some of the meanings and not for all of them.
+    assert!((1..8).contains(&text.matches("a long account").count().div_ceil(4)), "{text}");
+}
+
+#[test]
+fn what_a_tool_wrapped_around_a_summary_is_not_carried() {
+    let earlier = "This session is being continued from a previous conversation that ran out of context.\n\
+        ## Pending\n- wire the login form\n\
+        Continue the conversation from where it left off without asking the user any further questions.";
+    let text = draft_behind(&[earlier], model("The form is wired now."), 9, 400);
+    let want = "## Earlier summary, as it stood then\n### Pending\n- wire the login form\n\n## Dialogue";
+    assert!(text.starts_with(want), "{text}");
+}
+
+#[test]
+fn reports_of_sub_agents_and_descriptions_of_commits_are_findings() {
+    let mut messages = vec![person("Find the leak, please.")];
+    let report = "The leak stems from session_cache, which is never cleared because the timer is missing.";
+    messages.extend(exchange(1, "Task", r#"{"prompt":"look for the leak"}"#, report));
+    let commit = r#"{"command":"git commit -m \"fix: clear the cache\n\nThe timer was missing, so session_cache grew; fixed by sweep_timer.\""}"#;
+    messages.extend(exchange(2, "Bash", commit, "[main 1234567] fix: clear the cache"));
+    messages.push(model("Done."));
+    let text = draft(&messages, 0, 400).text;
+    let findings = section(&text, "Findings").join("\n");
+    assert!(findings.contains(report) && findings.contains("fixed by sweep_timer."), "{text}");
+}
+
 const SECRET: &str = "ghp_abcdefghijklmnopqrstuvwxyz012345";
 
 fn any_message() -> impl Strategy<Value = Message> {

@@ -1,14 +1,16 @@
 //! The parts of a summary that are written whatever else is: what people demanded, said and decided, how the model
 //! closed its turns, what is still to do, and the files. In this order, since what comes first is never crowded out.
 
+use super::answer::choice;
 use super::carried;
 use super::dialogue::Turn;
+use super::files::{self, FileQuotas};
 use super::page::{Section, SummaryPage};
 use super::reading::{Quote, Reading};
-use super::statement::{Finding, meaning};
+use super::statement::meaning;
 use crate::Tokens;
 use crate::facts::sentences;
-use crate::ledger::{Operation, TodoState};
+use crate::ledger::TodoState;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
@@ -54,7 +56,8 @@ pub(super) fn fixed_parts(page: &mut SummaryPage<'_>, reading: &Reading, budget:
     write_requests(page, reading, &mut share(budget, Shares::REQUESTS));
     write_older_closings(page, reading, &mut share(budget, Shares::OLDER_CLOSINGS));
     write_blocked(page, reading, &mut share(budget, Shares::BLOCKED));
-    write_files(page, reading, budget);
+    let quotas = FileQuotas { changed: share(budget, Shares::CHANGED), read: share(budget, Shares::READ) };
+    files::write(page, reading, quotas);
     notes
 }
 
@@ -188,11 +191,19 @@ fn conclusions(text: &str) -> String {
     best.iter().map(|&at| said[at].0).collect::<Vec<_>>().join(" ")
 }
 
+/// What people answered, newest first: whole within half of what there is, then what they chose without what the option
+/// was said to mean, so that no decision is crowded out by the words of another.
 fn write_answers(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
+    let mut whole = quota.share(1, 2);
     for turn in reading.dialogue.turns.iter().rev() {
         for (at, answer) in turn.answers.iter().enumerate().rev() {
-            let text = format!("{} user, {}", answer.id, one_line(&answer.text));
-            page.add_head(Section::Dialogue, &text, place(answer, at as u64), quota);
+            let line = |text: &str| format!("{} user, {}", answer.id, one_line(text));
+            let (before, order) = (whole, place(answer, at as u64));
+            if page.add(Section::Dialogue, &line(&answer.text), order, &mut whole) {
+                *quota = quota.less(before.less(whole));
+            } else {
+                page.add_head(Section::Dialogue, &line(choice(&answer.text)), order, quota);
+            }
         }
     }
 }
@@ -211,64 +222,6 @@ fn write_requests(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tok
         let text = format!("{} user: {}", asked.id, one_line(&asked.text));
         page.add_ends(Section::Dialogue, &text, place(asked, 0), &mut own);
         *quota = quota.less(before.less(own));
-    }
-}
-
-/// Changed files newest first, each with what the model said of it where that fits; then those only read.
-fn write_files(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) {
-    let (mut changed, mut read) = (share(budget, Shares::CHANGED), share(budget, Shares::READ));
-    let mut remarks = FileRemarks::of(reading);
-    let mut remarked = changed.share(2, 3);
-    let mut files: Vec<_> = reading.ledger.files.iter().collect();
-    // What was only tried out can wait.
-    files.sort_by_key(|file| (file.is_scratch(), Reverse((file.changed, file.entry))));
-    for (order, file) in files.into_iter().enumerate() {
-        let quota = if file.changed.is_some() { &mut changed } else { &mut read };
-        let group = match file.standing() {
-            Operation::Modified => 0,
-            Operation::Created => 1,
-            Operation::Deleted => 2,
-            Operation::Read => 3,
-        };
-        let place = (group << 32) | order as u64;
-        let text = format!("{} {}", file.standing().name(), file.path);
-        if file.changed.is_some()
-            && let Some(remark) = remarks.take(&file.path)
-        {
-            let before = remarked;
-            page.add(Section::Files, &format!("{text} — {remark}"), place, &mut remarked);
-            *quota = quota.less(before.less(remarked));
-        }
-        page.add(Section::Files, &text, place, quota);
-    }
-}
-
-/// What the model said of files, each sentence for one of them.
-struct FileRemarks<'r> {
-    statements: Vec<&'r Finding>,
-    taken: HashSet<usize>,
-}
-
-/// A longer statement is of more than one file.
-const REMARK_CHARS_MAX: usize = 220;
-/// So many of the newest statements are looked through.
-const REMARKS_MAX: usize = 400;
-
-impl<'r> FileRemarks<'r> {
-    fn of(reading: &'r Reading) -> Self {
-        let is_short = |statement: &&Finding| statement.quote.text.chars().count() <= REMARK_CHARS_MAX;
-        let statements = reading.statements.iter().rev().filter(is_short).take(REMARKS_MAX).collect();
-        Self { statements, taken: HashSet::new() }
-    }
-
-    /// The statement that says most of the file of this path, by its name.
-    fn take(&mut self, path: &str) -> Option<&'r str> {
-        let name = path.rsplit(['/', '\\']).next().filter(|name| name.len() >= 4)?;
-        let free = self.statements.iter().enumerate().filter(|(at, _)| !self.taken.contains(at));
-        let about = free.filter(|(_, statement)| statement.quote.text.contains(name));
-        let (at, statement) = about.max_by(|(_, a), (_, b)| a.meaning.total_cmp(&b.meaning))?;
-        self.taken.insert(at);
-        Some(&statement.quote.text)
     }
 }
 

@@ -120,6 +120,9 @@ impl<'a> Plan<'a> {
             if self.cut_for != Some(cut_for) {
                 self.cut(cut_for, 0)?;
             }
+            if let Some(why) = self.gains_too_little() {
+                return Ok(Next::Done(self.conclude(Outcome::Noop { why })));
+            }
             if let Some(why) = self.why_unavailable(strategy) {
                 self.give_up(strategy, why);
                 continue;

@@ -143,7 +143,8 @@ impl Inventory {
 
     fn take_ledger(&mut self, ledger: &Ledger, superseded: &HashSet<EntryId>) {
         let is_ours = |entry: &EntryId| superseded.contains(entry);
-        for file in ledger.files.iter().filter(|file| is_ours(&file.entry)) {
+        // What was only tried out is no loss.
+        for file in ledger.files.iter().filter(|file| is_ours(&file.entry) && !file.is_scratch()) {
             let word = file.standing().name();
             self.push(Class::Operation, &file.path, word, file.entry, format!("{word} {}", file.path));
         }

@@ -78,6 +78,13 @@ impl<'s> VisibleText<'s> {
 
     /// Whether the operation is the word next to its path.
     fn names_operation(&self, path: &str, operation: &str) -> bool {
+        // The ledger spells a drive's paths with slashes; a summary as the log does.
+        let is_on_drive = path.as_bytes().get(1) == Some(&b':');
+        (is_on_drive && self.names_operation_so(&path.replace('/', "\\"), operation))
+            || self.names_operation_so(path, operation)
+    }
+
+    fn names_operation_so(&self, path: &str, operation: &str) -> bool {
         let lines = self.lines.get(path).map_or(&[][..], Vec::as_slice);
         lines.iter().any(|line| places(line, path).any(|at| is_beside(line, at, path, operation)))
             // A name without a slash is no path by its form.

@@ -1,0 +1,169 @@
+//! The list of files: each by what was done to it, in the spelling the log has for it, with what was said of it.
+
+use super::link::{AROUND, is_linking, is_ordinary, word_count};
+use super::page::{Section, SummaryPage};
+use super::reading::Reading;
+use super::statement::Finding;
+use crate::Tokens;
+use crate::facts::{Class, Mention};
+use crate::ledger::{FileRecord, Operation};
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+/// Stands between a file and what is said of it.
+pub(super) const REMARK: &str = " — ";
+
+/// What the list may take.
+pub(super) struct FileQuotas {
+    pub changed: Tokens,
+    pub read: Tokens,
+}
+
+/// Of what changed files may take, the part that is for what was said of them.
+const REMARKED_SHARE: (u64, u64) = (2, 3);
+
+/// Changed files newest first, then those only read; each with what was said of it where that fits.
+pub(super) fn write(page: &mut SummaryPage<'_>, reading: &Reading, quotas: FileQuotas) {
+    let FileQuotas { mut changed, mut read } = quotas;
+    let mut files: Vec<_> = reading.ledger.files.iter().collect();
+    // What was only tried out can wait.
+    files.sort_by_key(|file| (file.is_scratch(), Reverse((file.changed, file.entry))));
+    let mut remarks = FileRemarks::of(reading, &files);
+    let mut remarked = changed.share(REMARKED_SHARE.0, REMARKED_SHARE.1);
+    for (order, file) in files.into_iter().enumerate() {
+        let quota = if file.changed.is_some() { &mut changed } else { &mut read };
+        let group = match file.standing() {
+            Operation::Modified => 0,
+            Operation::Created => 1,
+            Operation::Deleted => 2,
+            Operation::Read => 3,
+        };
+        let place = (group << 32) | order as u64;
+        let text = format!("{} {}", file.standing().name(), spelling(reading, &file.path));
+        if let Some(remark) = remarks.take(file) {
+            let mut own = remarked.min(*quota);
+            let before = own;
+            page.add(Section::Files, &format!("{text}{REMARK}{remark}"), place, &mut own);
+            (*quota, remarked) = (quota.less(before.less(own)), remarked.less(before.less(own)));
+        }
+        page.add(Section::Files, &text, place, quota);
+    }
+}
+
+/// The path as the log spells it most: the ledger has one spelling for all of a drive's.
+fn spelling(reading: &Reading, path: &str) -> String {
+    let Some((drive, rest)) = on_drive(path) else { return path.to_owned() };
+    let (upper, lower) = (drive.to_ascii_uppercase(), drive.to_ascii_lowercase());
+    let all = [
+        format!("{upper}:{}", rest.replace('/', "\\")),
+        format!("{lower}:{}", rest.replace('/', "\\")),
+        format!("{upper}:{rest}"),
+        format!("/{lower}{rest}"),
+    ];
+    let uses = |spelling: &String| {
+        let mention = Mention { class: Class::Path, key: spelling, value: spelling };
+        reading.table.find(mention).map_or(0, |fact| reading.table.facts[fact as usize].mentions)
+    };
+    let most = all.into_iter().rev().max_by_key(uses).filter(|spelling| uses(spelling) > 0);
+    most.unwrap_or_else(|| path.to_owned())
+}
+
+/// The drive of a path and what stands behind it: of `D:/x` and of `/d/x`.
+fn on_drive(path: &str) -> Option<(char, &str)> {
+    let mut chars = path.chars();
+    match (chars.next()?, chars.next()?, chars.next()?) {
+        (drive, ':', '/') if drive.is_ascii_alphabetic() => Some((drive, &path[2..])),
+        ('/', drive, '/') if drive.is_ascii_alphabetic() => Some((drive, &path[2..])),
+        _ => None,
+    }
+}
+
+/// What was said of files, each sentence for one of them: by the model, or on a line of the log beside the path.
+struct FileRemarks<'r> {
+    statements: Vec<&'r Finding>,
+    taken: HashSet<usize>,
+    /// By path, what the log's best line says beside it.
+    beside: HashMap<&'r str, String>,
+}
+
+/// A longer statement is of more than one file.
+const REMARK_CHARS_MAX: usize = 220;
+/// So many of the newest statements are looked through.
+const REMARKS_MAX: usize = 400;
+/// What stands beside a path is told up to this many characters.
+const BESIDE_CHARS_MAX: usize = 110;
+
+impl<'r> FileRemarks<'r> {
+    fn of(reading: &'r Reading, files: &[&'r FileRecord]) -> Self {
+        let is_short = |statement: &&Finding| statement.quote.text.chars().count() <= REMARK_CHARS_MAX;
+        let statements = reading.statements.iter().rev().filter(is_short).take(REMARKS_MAX).collect();
+        Self { statements, taken: HashSet::new(), beside: beside(reading, files) }
+    }
+
+    /// What the log says beside a file's path; where that is a tool's bare report of a change, with the statement that
+    /// says most of the file, by its name.
+    fn take(&mut self, file: &FileRecord) -> Option<String> {
+        let beside = self.beside.remove(&*file.path);
+        if file.changed.is_none() || beside.as_deref().is_some_and(|told| word_count(told) > REPORT_TOLD_MAX)
+        {
+            return beside;
+        }
+        match (beside, self.take_statement(&file.path)) {
+            (Some(report), Some(said)) => Some(format!("{report}; {said}")),
+            (beside, said) => beside.or_else(|| said.map(str::to_owned)),
+        }
+    }
+
+    fn take_statement(&mut self, path: &str) -> Option<&'r str> {
+        let name = path.rsplit(['/', '\\']).next().filter(|name| name.len() >= 4)?;
+        let free = self.statements.iter().enumerate().filter(|(at, _)| !self.taken.contains(at));
+        let about = free.filter(|(_, statement)| statement.quote.text.contains(name));
+        let (at, statement) = about.max_by(|(_, a), (_, b)| a.meaning.total_cmp(&b.meaning))?;
+        self.taken.insert(at);
+        Some(&statement.quote.text)
+    }
+}
+
+/// For each file the line of the log that says most beside its path, without the path.
+fn beside<'r>(reading: &'r Reading, files: &[&'r FileRecord]) -> HashMap<&'r str, String> {
+    let mut by_fact: HashMap<u32, (&str, String)> = HashMap::new();
+    for file in files {
+        let spelled = spelling(reading, &file.path);
+        let mention = Mention { class: Class::Path, key: &spelled, value: &spelled };
+        if let Some(fact) = reading.table.find(mention) {
+            by_fact.insert(fact, (&file.path, spelled));
+        }
+    }
+    let mut best: HashMap<&str, (usize, String)> = HashMap::new();
+    for line in reading.lines.iter().rev() {
+        let facts = &reading.line_facts[line.first as usize..(line.first + line.count) as usize];
+        for (path, spelled) in facts.iter().filter_map(|fact| by_fact.get(fact)) {
+            let text = &reading.docs[line.doc as usize].text[line.start as usize..line.end as usize];
+            let rest = without(text, spelled);
+            if rest.chars().count() > BESIDE_CHARS_MAX || !is_linking(&rest) {
+                continue;
+            }
+            let words = word_count(&rest);
+            if best.get(path).is_none_or(|(known, _)| *known < words) {
+                best.insert(path, (words, rest));
+            }
+        }
+    }
+    best.into_iter().map(|(path, (_, rest))| (path, rest)).collect()
+}
+
+/// A line without a path in it and what held it; of a tool's bare report the words alone.
+fn without(line: &str, path: &str) -> String {
+    let rest = line.replace(&format!("`{path}`"), "").replace(path, "");
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    if words.len() <= REPORT_WORDS_MAX && rest.is_ascii() {
+        let telling = words.iter().map(|word| word.trim_matches(AROUND)).filter(|word| is_ordinary(word));
+        return telling.collect::<Vec<_>>().join(" ").to_lowercase();
+    }
+    words.join(" ").trim_matches(AROUND).trim().to_owned()
+}
+
+/// A line with no more words beside the path says only how a call went.
+const REPORT_WORDS_MAX: usize = 6;
+/// It tells no more ordinary words than this.
+const REPORT_TOLD_MAX: usize = 3;

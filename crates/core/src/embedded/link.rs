@@ -1,0 +1,71 @@
+//! Whether a line tells something of the facts in it: whether ordinary words stand beside them. Names, paths and code
+//! are no words, however many letters they have; so the parts of a path say nothing of the path.
+
+use std::collections::HashSet;
+
+/// As many ordinary words make a line a fact's surroundings.
+const LINKS_MIN: usize = 2;
+/// Scripts without spaces say as much in so many characters.
+const SPACELESS_MIN: usize = 4;
+
+/// What may stand around a word of prose.
+pub(super) const AROUND: &[char] = &[
+    '.', ',', ';', ':', '!', '?', '(', ')', '[', ']', '{', '}', '<', '>', '"', '\'', '`', '*', '#', '|', '→',
+    '-', '—',
+];
+
+/// Words that stand beside everything.
+const COMMON: [&str; 48] = [
+    "all", "also", "and", "any", "are", "been", "but", "can", "did", "does", "for", "from", "had", "has",
+    "have", "her", "here", "his", "how", "into", "its", "let", "not", "now", "our", "out", "should", "so",
+    "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "was", "were", "what",
+    "when", "which", "will", "with", "would", "you", "your",
+];
+
+/// Whether the facts in this line stand beside enough ordinary words.
+pub(super) fn is_linking(line: &str) -> bool {
+    word_count(line) >= LINKS_MIN || spaceless(line) >= SPACELESS_MIN
+}
+
+/// How many ordinary words a line has, each counted once; in a script without spaces two characters are a word.
+pub(super) fn word_count(line: &str) -> usize {
+    let words =
+        line.split_whitespace().map(|word| word.trim_matches(AROUND)).filter(|word| is_ordinary(word));
+    words.map(str::to_ascii_lowercase).collect::<HashSet<_>>().len() + spaceless(line) / 2
+}
+
+fn spaceless(line: &str) -> usize {
+    line.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).count()
+}
+
+/// Letters alone, none but the first a capital, and not one of those that stand beside everything.
+pub(super) fn is_ordinary(word: &str) -> bool {
+    let mut letters = word.chars();
+    let is_plain =
+        letters.next().is_some_and(|c| c.is_ascii_alphabetic()) && letters.all(|c| c.is_ascii_lowercase());
+    is_plain && word.len() >= 3 && !COMMON.contains(&word.to_ascii_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_linking;
+
+    #[test]
+    fn words_beside_a_fact_tell_of_it_and_parts_of_paths_do_not() {
+        for telling in [
+            "**Flag Parsing:** `/home/u/packages/cli/src/parse-flags.ts`",
+            "The file src/a.rs has been updated.",
+            "根本原因在 src/a.rs 里面",
+        ] {
+            assert!(is_linking(telling), "{telling}");
+        }
+        for bare in [
+            "read /home/u/packages/cli/src/bin/commands/plugin.ts",
+            "checkpointSessionsProvider.setWorkspaceState(workspaceState, cwd);",
+            "modified src/a.rs",
+            "and this was in src/a.rs",
+        ] {
+            assert!(!is_linking(bare), "{bare}");
+        }
+    }
+}
