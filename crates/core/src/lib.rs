@@ -46,6 +46,7 @@
 //! // What is to become of it.
 //! let (policy, ledger, prompts) = (Policy::default(), Ledger::default(), Prompts::default());
 //! let (history, count_method) = (log.path_of(log.newest()), "bytes/4".into());
+//! let digests = DigestCache::default();
 //! let draft = Plan::draft(Job {
 //!     log: &log,
 //!     sizes: &sizes,
@@ -54,7 +55,7 @@
 //!     earlier: FarHistory { count: 0, ledger: &ledger },
 //!     context: &context,
 //!     archive: &archive,
-//!     digests: &DigestCache::default(),
+//!     digests: &digests,
 //!     measure: &Quarters,
 //!     count_method: &count_method,
 //!     budget: Budget::new(Tokens(4_000), Tokens(100), Tokens(500)),
