@@ -144,10 +144,11 @@ fn l124_a_summary_that_is_too_short_is_asked_for_again_once() {
         .set(|settings| settings.keep.within_turn = false)
         .bed();
     bed.talk(80, 1_000);
-    let long = format!("## Goal\n{}", "what the work is about. ".repeat(20));
+    let about = |part: u32| format!("- what part {part} of the work is about\n");
+    let long = format!("## Goal\n{}", (0..20).map(about).collect::<String>());
     bed.model.then(good("## Goal\nwork")).then(good(&long));
     let made = change(bed.prepare());
-    assert!(made.summary.is_some_and(|text| text.contains("what the work is about.")));
+    assert!(made.summary.is_some_and(|text| text.contains("what part 19 of the work is about")));
     let asked = bed.model.asked();
     assert!(asked.len() == 2 && asked[1].contains("below the least wanted"), "{}", asked.len());
 }

@@ -15,7 +15,8 @@ const TODOS: &str = r#"{"todos":[
     {"content":"write the parser","status":"completed"},
     {"content":"write the printer","status":"in_progress"},
     {"content":"publish the crate","status":"pending"}]}"#;
-const OPEN: &str = "## Open todos (from the log)\n- [~] write the printer\n- [ ] publish the crate";
+const OPEN: &str =
+    "## Progress: In progress\n- [ ] write the printer\n\n## Next Steps\n- [ ] publish the crate";
 
 /// The default preset, with a summariser that says this of everything.
 fn told(prose: &str) -> Bed {

@@ -175,7 +175,7 @@ fn bare(text: &str) -> Option<String> {
         body(at).next().is_none() && !is_outer
     };
     let empty = headings.iter().filter(is_empty).count();
-    let says_nothing = !lines.iter().filter(|line| depth(line) == 0).any(|line| is_told(&line));
+    let says_nothing = !lines.iter().filter(|line| depth(line) == 0).any(is_told);
     (says_nothing || empty * 2 > headings.len() && empty > 0)
         .then(|| "the summary is headings with next to nothing below them".to_owned())
 }

@@ -1,7 +1,7 @@
 //! Summaries made by several calls, and what becomes of those that fail.
 
 use crate::{WINDOW, due, made, recorded};
-use epitome_core::policy::{LastResort, Split};
+use epitome_core::policy::{LastResort, Parts, Split};
 use epitome_core::{CallResult, Failure, Purpose, Strategy, SummaryRequest, Tokens};
 use epitome_engine::{BoxFuture, Model, SummaryModel};
 use epitome_testbed::{Bed, Maker, empty, failed, good, tool_call, word, written};
@@ -62,7 +62,10 @@ fn purposes(bed: &Bed) -> Vec<Purpose> {
 #[test]
 fn l26_a_server_of_one_slot_is_never_asked_twice_at_once() {
     let slot = Arc::new(OneSlot::default());
-    let maker = Maker::new("default", WINDOW).set(|settings| settings.summary.split = Split::Parallel);
+    let maker = Maker::new("default", WINDOW).set(|settings| {
+        settings.summary.parts = Parts::All;
+        settings.summary.split = Split::Parallel;
+    });
     let mut bed = cut_turn(maker);
     bed.driver.ports_mut().model = Some(SummaryModel::apart(slot.clone()));
     let record = bed.prepare().expect("it is due");
@@ -72,7 +75,10 @@ fn l26_a_server_of_one_slot_is_never_asked_twice_at_once() {
 
 #[test]
 fn l26_where_it_is_known_that_a_provider_takes_them_two_calls_go_at_once() {
-    let maker = Maker::new("default", WINDOW).set(|settings| settings.summary.split = Split::Parallel);
+    let maker = Maker::new("default", WINDOW).set(|settings| {
+        settings.summary.parts = Parts::All;
+        settings.summary.split = Split::Parallel;
+    });
     let mut bed = cut_turn(maker.model(|model| model.parallel()));
     made(&mut bed);
     let asked: Vec<(Purpose, u32)> = bed.model.requests().iter().map(|it| (it.purpose, it.attempt)).collect();
@@ -91,13 +97,13 @@ fn l27_a_call_that_breaks_off_is_made_again_within_the_plans_calls() {
 #[test]
 fn l28_after_a_slow_third_part_the_first_two_are_not_made_again() {
     let mut bed = in_parts(4);
-    bed.model.then(good("part one")).then(good("part two")).then(failed(Failure::TimedOut));
-    bed.model.then(good("part three")).then(good("part four"));
+    bed.model.then(good("## Goal\npart one")).then(good("## Goal\npart two")).then(failed(Failure::TimedOut));
+    bed.model.then(good("## Goal\npart three")).then(good("## Goal\npart four"));
     let summary = made(&mut bed).summary.expect("there is one");
     let part = |number| Purpose::Part { number, of: 4 };
     assert_eq!(purposes(&bed), [1, 2, 3, 3, 4].map(part));
     let again = &bed.model.asked()[3];
-    assert!(again.contains("<previous-summary>\npart two\n</previous-summary>"), "{again}");
+    assert!(again.contains("<previous-summary>\n## Goal\npart two\n</previous-summary>"), "{again}");
     assert!(summary.contains("part four"), "{summary}");
 }
 
