@@ -24,15 +24,15 @@ pub(crate) struct PassageFacts {
 #[derive(Clone, Copy, Debug)]
 struct FactSpan {
     class: Class,
-    key: Span,
-    value: Span,
-    line: Span,
+    key: TextSpan,
+    value: TextSpan,
+    line: TextSpan,
     hash: FactHash,
 }
 
 /// A piece of a text of less than 4 GB.
 #[derive(Clone, Copy, Debug)]
-struct Span {
+struct TextSpan {
     start: u32,
     end: u32,
 }
@@ -43,7 +43,7 @@ impl PassageFacts {
         let text: &str = &passage.text;
         let mut facts = Vec::new();
         scan(passage, |Sighting { mention, line }| {
-            let span = |piece| Span::of(piece, text);
+            let span = |piece| TextSpan::of(piece, text);
             let Mention { class, key, value } = mention;
             let hash = FactHash::of(mention);
             facts.push(FactSpan { class, key: span(key), value: span(value), line: span(line), hash });
@@ -62,7 +62,7 @@ impl PassageFacts {
     /// The facts, in the order in which a scan finds them.
     pub(crate) fn sightings(&self) -> impl Iterator<Item = (Sighting<'_>, FactHash)> {
         self.facts.iter().map(|fact| {
-            let piece = |span: Span| &self.text[span.start as usize..span.end as usize];
+            let piece = |span: TextSpan| &self.text[span.start as usize..span.end as usize];
             let mention = Mention { class: fact.class, key: piece(fact.key), value: piece(fact.value) };
             (Sighting { mention, line: piece(fact.line) }, fact.hash)
         })
@@ -74,7 +74,7 @@ impl PassageFacts {
     }
 }
 
-impl Span {
+impl TextSpan {
     /// Where `piece`, a slice of `text`, stands in it: what a scan finds is never copied.
     fn of(piece: &str, text: &str) -> Self {
         let start = piece.as_ptr() as usize - text.as_ptr() as usize;
