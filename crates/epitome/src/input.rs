@@ -1,7 +1,7 @@
 //! Files in: opened, unpacked where packed, and read at offsets so that a large one need not fit in memory.
 
 use crate::draw::alternatives;
-use crate::opencode_database;
+use crate::{opencode_database, swe_agent_demo};
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_wire::{ByteSource, FORMATS, ReadError};
 use std::fs::{File, Metadata};
@@ -71,6 +71,9 @@ pub fn open(path: &Path) -> Result<Arc<dyn ByteSource>> {
     }
     if is_database(path) {
         return Ok(Arc::new(opencode_database::exports(path)?));
+    }
+    if swe_agent_demo::is_demo(path) {
+        return Ok(Arc::new(swe_agent_demo::trajectory(path)?));
     }
     let mut beginning = [0; 4];
     let got = if about.is_file() { read_at(&file, &mut beginning, 0).unwrap_or(0) } else { 0 };
@@ -210,5 +213,6 @@ fn endings() -> Vec<&'static str> {
 fn is_transcript(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
-    plain.rsplit_once('.').is_some_and(|(_, ending)| endings().contains(&ending))
+    let is_known = plain.rsplit_once('.').is_some_and(|(_, ending)| endings().contains(&ending));
+    is_known || swe_agent_demo::is_demo(path)
 }

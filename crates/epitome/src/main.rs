@@ -16,6 +16,7 @@ mod restorer;
 mod runner;
 mod session_ports;
 mod settings;
+mod swe_agent_demo;
 mod terminal_operator;
 mod transcript_file;
 mod transcript_store;

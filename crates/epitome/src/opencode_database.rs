@@ -4,12 +4,17 @@
 //! The database may be in use. Nothing is locked and nothing beside it is written: where all is in the file itself, it
 //! is opened as immutable; where a log stands beside it that SQLite would have to work in, both are copied, and the copy
 //! is opened. A file that changes meanwhile is read once more. What a document means is for `epitome_wire` to say.
+//!
+//! opencode 1 keeps messages and their parts in tables of their own; opencode 2 keeps a row for each message and writes
+//! nothing to the old tables, which stay where they are. A session that is in both is the newer one's.
+
+mod second;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::value::RawValue;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -27,8 +32,27 @@ const TRIES_MAX: usize = 4;
 /// What all sessions together may come to: they are held in memory, as a document is.
 const EXPORT_BYTES_MAX: usize = 1 << 30;
 
-/// The tables of a session, its messages and their parts.
-const TABLES: [&str; 3] = ["session", "message", "part"];
+/// How a version of opencode keeps its sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// As opencode 2 does.
+    Second,
+    /// As opencode 1 does since 1.2.
+    First,
+}
+
+impl Layout {
+    /// The newest first: what it holds is what the others held before.
+    const ALL: [Self; 2] = [Self::Second, Self::First];
+
+    /// Its tables, that of the sessions first.
+    fn tables(self) -> &'static [&'static str] {
+        match self {
+            Self::Second => &["session_v2", "session_message"],
+            Self::First => &["session", "message", "part"],
+        }
+    }
+}
 
 /// The sessions of the database at `path`, each a line that is the document its export would be.
 pub fn exports(path: &Path) -> Result<Vec<u8>> {
@@ -88,46 +112,88 @@ impl DatabaseSnapshot {
     }
 
     fn export(&self) -> Result<Vec<u8>> {
-        self.check_tables()?;
-        let mut exported = Vec::new();
-        let mut sessions = self.database.prepare("SELECT * FROM session ORDER BY time_created, id")?;
-        let mut rows = sessions.query([])?;
-        while let Some(row) = rows.next()? {
-            let id: String = row.get("id")?;
-            let messages = self.messages(&id)?;
-            if messages.is_empty() {
-                continue;
-            }
-            let document =
-                format!("{{\"info\":{},\"messages\":[{}]}}\n", info(&id, row)?, messages.join(","));
-            exported.extend(document.into_bytes());
-            if exported.len() > EXPORT_BYTES_MAX {
-                bail!(
-                    "its sessions come to more than {EXPORT_BYTES_MAX} bytes; name an export (`opencode export ID`)"
-                );
+        let mut documents = Vec::new();
+        let (mut told, mut bytes) = (HashSet::new(), 0);
+        for layout in self.layouts()? {
+            let mut sessions = self.database.prepare(&format!("SELECT * FROM {}", layout.tables()[0]))?;
+            let mut rows = sessions.query([])?;
+            while let Some(row) = rows.next()? {
+                let id: String = row.get("id")?;
+                let messages = if told.contains(&id) { Vec::new() } else { self.messages(layout, &id)? };
+                if messages.is_empty() {
+                    continue;
+                }
+                let document =
+                    format!("{{\"info\":{},\"messages\":[{}]}}\n", info(&id, row)?, messages.join(","));
+                bytes += document.len();
+                if bytes > EXPORT_BYTES_MAX {
+                    bail!(
+                        "its sessions come to more than {EXPORT_BYTES_MAX} bytes; name an export (`opencode export ID`)"
+                    );
+                }
+                documents.push((row.get::<_, i64>("time_created")?, id.clone(), document));
+                told.insert(id);
             }
         }
-        if exported.is_empty() {
+        if documents.is_empty() {
             bail!("no session in it has messages where we look; name an export (`opencode export ID`)");
         }
-        Ok(exported)
+        documents.sort();
+        Ok(documents.into_iter().flat_map(|(.., document)| document.into_bytes()).collect())
     }
 
-    fn check_tables(&self) -> Result<()> {
-        for table in TABLES {
+    /// The layouts whose tables are there; one at least.
+    fn layouts(&self) -> Result<Vec<Layout>> {
+        let mut found = Vec::new();
+        let mut missing = None;
+        for layout in Layout::ALL {
+            missing = self.missing_table(layout)?;
+            found.extend(missing.is_none().then_some(layout));
+        }
+        match missing.filter(|_| found.is_empty()) {
+            Some(table) => Err(anyhow!(
+                "it is a SQLite database without a table `{table}`, so none of opencode's that we know; name an export (`opencode export ID`)"
+            )),
+            None => Ok(found),
+        }
+    }
+
+    fn missing_table(&self, layout: Layout) -> Result<Option<&'static str>> {
+        for &table in layout.tables() {
             let known = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1";
             let count: i64 = self.database.query_row(known, [table], |row| row.get(0))?;
             if count == 0 {
-                return Err(anyhow!(
-                    "it is a SQLite database without a table `{table}`, so none of opencode's that we know; name an export (`opencode export ID`)"
-                ));
+                return Ok(Some(table));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The messages of a session, each `{info, parts}`.
-    fn messages(&self, session: &str) -> Result<Vec<String>> {
+    fn messages(&self, layout: Layout, session: &str) -> Result<Vec<String>> {
+        match layout {
+            Layout::Second => self.rows_as_messages(session),
+            Layout::First => self.messages_with_parts(session),
+        }
+    }
+
+    /// The rows of opencode 2, in the order in which they were written.
+    fn rows_as_messages(&self, session: &str) -> Result<Vec<String>> {
+        let mut rows = self
+            .database
+            .prepare("SELECT id, type, data FROM session_message WHERE session_id = ?1 ORDER BY seq, id")?;
+        let mut rows = rows.query([session])?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (id, kind): (String, String) = (row.get("id")?, row.get("type")?);
+            let data = text(row, "data")?;
+            all.extend(second::MessageRow { session, id: &id, kind: &kind }.export(&data));
+        }
+        Ok(all)
+    }
+
+    /// The messages of opencode 1 with their parts.
+    fn messages_with_parts(&self, session: &str) -> Result<Vec<String>> {
         let mut parts = self.parts(session)?;
         let mut messages = self
             .database

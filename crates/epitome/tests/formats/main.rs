@@ -3,6 +3,7 @@
 mod opencode_database;
 #[path = "../program/mod.rs"]
 mod program;
+mod swe_agent_demo;
 
 use epitome_core::{Author, Compaction, EntryId, Mark, Message, Record, Role, Tail};
 use epitome_wire::{Format, native};

@@ -161,3 +161,106 @@ fn what_is_no_json_is_carried_or_said() {
     );
     assert_eq!(survey["context"]["messages"], json!(3));
 }
+
+/// What opencode 2 keeps beside the tables of opencode 1, as far as we read it.
+const SECOND_TABLES: &str = "
+    CREATE TABLE session_v2 (id TEXT PRIMARY KEY, project_id TEXT NOT NULL, parent_id TEXT, fork_session_id TEXT,
+        fork_boundary TEXT, slug TEXT NOT NULL, directory TEXT NOT NULL, title TEXT, version TEXT NOT NULL, revert TEXT,
+        model TEXT, time_created INTEGER NOT NULL, time_updated INTEGER NOT NULL);
+    CREATE TABLE session_message (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, type TEXT NOT NULL, seq INTEGER NOT NULL,
+        time_created INTEGER NOT NULL, time_updated INTEGER NOT NULL, data TEXT NOT NULL);";
+
+/// Adds the tables of opencode 2 with one session in them.
+fn add_second(database: &Connection, session: &str, at: i64, rows: &[(&str, Value)]) {
+    database.execute_batch(SECOND_TABLES).expect("the tables are new");
+    let insert = "INSERT INTO session_v2 VALUES (?1, 'p', NULL, NULL, NULL, 's', '/p', 't', '2.0.3', NULL, NULL, ?2, ?2)";
+    database.execute(insert, (session, at)).expect("it is new");
+    // Written in another order than they were said: `seq` says which.
+    for (seq, (kind, data)) in rows.iter().enumerate().rev() {
+        let insert = "INSERT INTO session_message VALUES (?1, ?2, ?3, ?4, 1, 1, ?5)";
+        let row = (format!("msg_{seq}"), session, kind, seq as i64, data.to_string());
+        database.execute(insert, row).expect("it is new");
+    }
+}
+
+/// A person, a call of a tool and its answer, a shell's word, and what the model says of it.
+fn second_rows() -> Vec<(&'static str, Value)> {
+    let model = json!({"id": "claude-sonnet-4-5", "providerID": "anthropic"});
+    let tokens = json!({"input": 10, "output": 2, "reasoning": 0, "cache": {"read": 90, "write": 0}});
+    let state = json!({"status": "completed", "input": {"path": "a"}, "structured": {}, "content": [{"type": "text", "text": "fn a"}]});
+    let failed = json!({"status": "error", "input": {}, "structured": {}, "content": [], "error": {"message": "no such file"}});
+    vec![
+        ("model-switched", json!({"model": model})),
+        (
+            "user",
+            json!({"text": "read a", "files": [{"mime": "text/plain", "name": "b.txt", "data": "Zm4gYg=="}]}),
+        ),
+        ("system", json!({"text": "the folder has changed"})),
+        (
+            "assistant",
+            json!({"agent": "build", "model": model, "tokens": tokens, "finish": "tool-calls", "content": [
+                {"type": "reasoning", "text": "hm"},
+                {"type": "text", "text": "reading"},
+                {"type": "tool", "id": "c1", "name": "read", "state": state},
+                {"type": "tool", "id": "c2", "name": "read", "state": failed},
+            ]}),
+        ),
+        ("shell", json!({"command": "ls", "output": {"output": "a b"}})),
+        (
+            "assistant",
+            json!({"agent": "build", "model": model, "content": [{"type": "text", "text": "so it is"}]}),
+        ),
+    ]
+}
+
+#[test]
+fn the_rows_of_opencode_2_are_told_as_they_are_sent() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let path = folder.path().join("opencode.db");
+    let open = Connection::open(&path).expect("it can be made");
+    add_second(&open, "ses_9", 9, &second_rows());
+    drop(open);
+    let survey = parsed(&["inspect", text(&path), "--json"]);
+    assert_eq!((&survey["format"], &survey["problems"]), (&json!("opencode"), &json!([])));
+    let expected = [
+        ("user", "read a\n\nAttached file: b.txt\n\nfn b\n\nthe folder has changed"),
+        ("assistant", "reading"),
+        ("tool", "fn a"),
+        ("tool", "no such file"),
+        ("user", "Shell command: ls\n\na b"),
+        ("assistant", "so it is"),
+        ("user", "[no user message was recorded here]"),
+    ];
+    assert_eq!(said(&context(&path)), expected);
+}
+
+#[test]
+fn a_compaction_of_opencode_2_stands_for_all_before_it() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let path = folder.path().join("opencode.db");
+    let open = Connection::open(&path).expect("it can be made");
+    let mut rows = second_rows();
+    let compacted =
+        json!({"status": "completed", "reason": "auto", "summary": "a was read", "recent": "[User]: read a"});
+    rows.push(("compaction", json!({"status": "failed", "reason": "auto", "summary": "", "recent": ""})));
+    rows.push(("compaction", compacted));
+    rows.push(("user", json!({"text": "and b"})));
+    add_second(&open, "ses_9", 9, &rows);
+    drop(open);
+    let shown = context(&path);
+    let told = "a was read\n\n<recent-context>\n[User]: read a\n</recent-context>\n\nand b";
+    assert_eq!(said(&shown), [("user", told)]);
+}
+
+#[test]
+fn a_session_in_both_layouts_is_the_newer_ones() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let path = folder.path().join("opencode.db");
+    let open = database(&path);
+    add_second(&open, "ses_1", 1, &[("user", json!({"text": "in the new tables"}))]);
+    drop(open);
+    let surveys = parsed(&["inspect", text(&path), "--json"]);
+    let surveys = surveys.as_array().expect("a list").iter();
+    let counts: Vec<&Value> = surveys.map(|one| &one["context"]["messages"]).collect();
+    assert_eq!(counts, [&json!(1), &json!(1)], "ses_1 anew, and ses_2 as it was");
+}

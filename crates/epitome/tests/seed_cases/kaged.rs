@@ -200,8 +200,11 @@ fn k25_a_recovery_that_supersedes_nothing_passes_the_error_on() {
     let mut talk = talk();
     talk.messages.push(json!({"role": "user", "content": "one message is all there is"}));
     let (status, error) = stage.block_on(talk.answer(&proxy));
-    assert!(status == 400 && error.to_string().contains(OVERFLOW), "{status}: {error}");
     assert_eq!(stage.arrived().len(), 1, "it is not sent again");
+    let told =
+        json!({"type": "invalid_request_error", "message": "prompt is too long: 14 tokens > 13 maximum"});
+    let refusal = json!({"type": "error", "error": told, "request_id": "req_scripted000001"});
+    assert_eq!((status, error), (400, refusal), "it is as the provider wrote it");
 }
 
 // door: serve
@@ -231,6 +234,26 @@ fn k28_a_dry_run_that_would_do_nothing_has_a_record_too() {
     assert_eq!((&record["outcome"], &record["trigger"]), (&json!("noop"), &json!("manual")));
     assert_eq!(record["tokens_before"], record["tokens_after"]);
     assert!(!stage.path("out").exists(), "nothing was written");
+}
+
+// door: serve
+#[test]
+fn k28_a_dry_run_that_would_do_nothing_is_told_and_leaves_no_trace() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&SERVE);
+    let mut talk = talk();
+    talk.say(&proxy, "one message is all there is");
+    let of = |what: &str| format!("/api/v1/sessions/{}/{what}", session(&proxy));
+    let kept = || (proxy.get(&of("events")), proxy.get(&of("compactions")), proxy.sessions());
+    let before = kept();
+    let record = proxy.act(Method::POST, &of("compact"), &json!({"dry_run": true}));
+    assert_eq!((&record["outcome"], &record["trigger"]), (&json!("noop"), &json!("manual")), "{record}");
+    assert_eq!(kept(), before);
+    // In earnest it is an event.
+    proxy.act(Method::POST, &of("compact"), &json!({}));
+    let events = proxy.get(&of("events"));
+    let last = events.as_array().and_then(|all| all.last()).expect("there is one");
+    assert_eq!((&last["event"], kept() == before), (&json!("compaction.noop"), false), "{events}");
 }
 
 // door: compact
