@@ -2,7 +2,7 @@
 //! kept, the frame around a summary. Which of them it comes to is the machine's to find out.
 
 use crate::fence::{self, Provenance};
-use crate::plan::{floor_of, is_little};
+use crate::plan::floor_of;
 use crate::policy::{Resume, Strategy};
 use crate::record::{Change, Conclusion, Effect, Floor, Outcome, Record};
 use crate::{
@@ -251,4 +251,12 @@ impl Plan<'_> {
 pub(crate) struct FramedSummary {
     pub text: Arc<str>,
     pub tokens: Tokens,
+}
+
+/// A compaction that frees a smaller part of the context is not worth what it loses, nor what it costs in the cache.
+const GAIN_MIN: (u64, u64) = (1, 10);
+
+/// Whether freeing `gain` of a context of `before` is hardly worth a compaction.
+pub(crate) fn is_little(gain: Tokens, before: Tokens) -> bool {
+    gain < before.share(GAIN_MIN.0, GAIN_MIN.1)
 }

@@ -1,6 +1,7 @@
 //! A plan: what stays in view, what leaves it, and the strategies to try, decided before anything is done.
 //! A dry run stops here; asking and answering is the machine's, the entry and the record are `finish`'s.
 
+use crate::finish::is_little;
 use crate::keep::{Chooser, KeepSelection, KeepSet, SUMMARY_MIN, TailShape, matching, spare, summary_min};
 use crate::message_cache::MessageCache;
 use crate::policy::{LastResort, Newest, Strategy, StrategyKind};
@@ -331,14 +332,6 @@ impl<'a> Plan<'a> {
             }
         }
     }
-}
-
-/// A compaction that frees a smaller part of the context is not worth what it loses, nor what it costs in the cache.
-const GAIN_MIN: (u64, u64) = (1, 10);
-
-/// Whether freeing `gain` of a context of `before` is hardly worth a compaction.
-pub(crate) fn is_little(gain: Tokens, before: Tokens) -> bool {
-    gain < before.share(GAIN_MIN.0, GAIN_MIN.1)
 }
 
 /// Those of `ids` that are not among `others`, which are sorted and mostly few.

@@ -1,5 +1,6 @@
 //! Where a model fails for good, the embedded summariser writes the summary; dropping is what is left after that.
 
+use epitome_core::policy::Parts;
 use epitome_core::{Decision, Failure, Strategy, Tokens, Trigger};
 use epitome_testbed::{Maker, TestHook, TestOperator, failed, good};
 use std::sync::Arc;
@@ -60,6 +61,7 @@ fn an_answer_far_over_its_limit_is_refused_however_few_tokens_its_provider_claim
     let taken = |size: u64, claimed: u64| {
         let mut bed = Maker::new("default", 40_000)
             .set(|settings| settings.summary.output_max = Some(Tokens(1_000)))
+            .set(|settings| settings.summary.parts = Parts::All)
             .bed();
         let mut called = good(&bed.filler(size));
         called.spent.output = Tokens(claimed);

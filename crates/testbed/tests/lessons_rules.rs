@@ -6,7 +6,7 @@
 //! - l32: a rule that finds no room is told in the loss report; a compaction is not refused for it yet.
 
 use epitome_core::facts::Class;
-use epitome_core::policy::PruneWhen;
+use epitome_core::policy::{Parts, PruneWhen};
 use epitome_core::verify::FactTally;
 use epitome_core::{PlanChanges, RestoreReport, Trigger, Verdict};
 use epitome_engine::{Event, FileNow, Restorer};
@@ -203,7 +203,7 @@ fn l37_a_file_that_is_brought_back_brings_the_rules_of_its_folder() {
 #[test]
 fn l38_the_focus_reaches_every_call_of_a_cut_turn() {
     let focus = "the migration of the users table";
-    let mut bed = Bed::new("default", WINDOW);
+    let mut bed = Maker::new("default", WINDOW).set(|settings| settings.summary.parts = Parts::All).bed();
     bed.session.options_mut().focus = Some(focus.into());
     bed.talk(20, 200);
     bed.user("now the long one");

@@ -186,7 +186,7 @@ fn l82_what_stays_above_its_target_is_said_so() {
         .set(|settings| settings.guard.progress = Some("10%".parse().expect("a threshold")))
         .bed();
     bed.talk(190, 1_000);
-    let long = format!("## Goal\n{}", "a sentence of the summary. ".repeat(4_000));
+    let long = format!("## Goal\n{}", bed.filler(27_000));
     bed.model.always(epitome_testbed::good(&long));
     let record = bed.prepare().expect("it is due");
     let held = bed.take_events().into_iter().find(|event| matches!(event, Event::Held { .. }));
