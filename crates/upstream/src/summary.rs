@@ -194,9 +194,11 @@ fn texts_of(block: &Block) -> Vec<String> {
     }
 }
 
-/// A line as it is quoted; none for headings, fences, tags and scraps.
+/// A line as it is quoted, without the mark of who said it; none for headings, fences, tags and scraps.
 fn quotable(line: &str) -> Option<String> {
     let line = line.trim().trim_start_matches(['-', '*', ' ']);
+    let marked = line.strip_prefix('[').and_then(|line| line.split_once(']'));
+    let line = marked.map_or(line, |(_, said)| said.trim_start_matches([':', ' ']));
     let is_frame = line.starts_with(['#', '<', '`', '{', '}', '[']);
     let says_something = line.chars().count() >= LINE_CHARS_MIN && line.contains(' ');
     (says_something && !is_frame).then(|| line.chars().take(LINE_CHARS_MAX).collect())
