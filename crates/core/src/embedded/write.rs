@@ -221,7 +221,7 @@ fn write_files(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) {
     let mut remarked = changed.share(2, 3);
     let mut files: Vec<_> = reading.ledger.files.iter().collect();
     // What was only tried out can wait.
-    files.sort_by_key(|file| (file.is_scratch(), Reverse((file.changed, file.entry))));
+    files.sort_by_cached_key(|file| (file.is_scratch(), Reverse((file.changed, file.entry))));
     for (order, file) in files.into_iter().enumerate() {
         let quota = if file.changed.is_some() { &mut changed } else { &mut read };
         let group = match file.standing() {
