@@ -27,7 +27,7 @@ pub(super) fn write(page: &mut SummaryPage<'_>, reading: &Reading, quotas: FileQ
     let FileQuotas { mut changed, mut read } = quotas;
     let mut files: Vec<_> = reading.ledger.files.iter().collect();
     // What was only tried out can wait.
-    files.sort_by_key(|file| (file.is_scratch(), Reverse((file.changed, file.entry))));
+    files.sort_by_cached_key(|file| (file.is_scratch(), Reverse((file.changed, file.entry))));
     let mut remarks = FileRemarks::of(reading, &files);
     let mut remarked = changed.share(REMARKED_SHARE.0, REMARKED_SHARE.1);
     for (order, file) in files.into_iter().enumerate() {
