@@ -179,7 +179,7 @@ pub(crate) const CASES: &[Case] = &[
     case("summary.chunks", "1", "2", Work, &[BY_MODEL]),
     case("summary.oversize", "fold", "send", Work, &[("summary.by", "small")]),
     case("summary.split", "sequence", "parallel", ToolLoop, &[("summary.by", "pair"), ALL_OF_IT, ("summary.retries", "0"), ("summary.shrink_results", "")]).plan("summary:*=400"),
-    case("summary.output_max", "none", "400", Work, &[BY_MODEL]),
+    case("summary.output_max", "none", "400", Work, &[BY_MODEL, ALL_OF_IT]),
     case("summary.prefix_output_max", "none", "400", ToolLoop, &[BY_MODEL, ALL_OF_IT]),
     case("summary.size_min", "none", "2000", Work, &[BY_MODEL]),
     case("summary.short_max", "none", "100", Work, &[BY_MODEL]),
