@@ -204,7 +204,7 @@ impl Context {
             return Ok(());
         }
         match reader.log.mark_of(pass) {
-            Some(Mark::Compaction { compaction, .. }) if compaction.anchor() >= self.anchor => {
+            Some(Mark::Compaction { compaction, .. }) if self.gives_way_to(compaction) => {
                 self.compact(pass, compaction, reader)
             }
             Some(Mark::Edit { edit, .. }) => {
@@ -213,6 +213,13 @@ impl Context {
             }
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Whether a compaction covers no less than what is in use. One that covers nothing only shows messages shorter, all of
+    /// which are in view.
+    fn gives_way_to(&self, compaction: &Compaction) -> bool {
+        let has_summary = || self.slots.iter().any(|slot| matches!(slot, Slot::Summary { .. }));
+        compaction.anchor() >= self.anchor || (compaction.anchor().is_none() && !has_summary())
     }
 
     /// What comes to a pinned exchange is pinned with it: its results, and what a harness appends to them.

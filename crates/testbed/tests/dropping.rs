@@ -18,3 +18,19 @@ fn the_newest_stay_up_to_the_target() {
         assert_eq!(newest, ids.into_iter().rev().take(60).collect::<Vec<_>>());
     }
 }
+
+#[test]
+fn a_second_pass_that_takes_nothing_out_of_view_has_its_effect_too() {
+    let mut bed = Maker::new("kaged@2026-05", 32_000).bed();
+    bed.user("look at all of it");
+    let large = bed.filler(30_500);
+    bed.exchange("read", r#"{"path":"a.rs"}"#, &large);
+    let first = bed.prepare().expect("it is over the trigger");
+    assert_eq!(first.tokens_after, bed.session.check().tokens);
+    for number in 0..3 {
+        let result = bed.filler(5_000);
+        bed.exchange("read", &format!(r#"{{"path":"{number}.rs"}}"#), &result);
+    }
+    let second = bed.prepare().expect("it is over the trigger again");
+    assert_eq!(second.tokens_after, bed.session.check().tokens);
+}
