@@ -95,7 +95,7 @@ impl AskedQuestion {
         })
     }
 
-    /// AskedQuestion and answer in one line, with what the chosen option was said to mean.
+    /// Question and answer in one line, with what the chosen option was said to mean.
     fn told(&self, answer: &str) -> String {
         let is_chosen = |label: &str| answer == label || answer.split(", ").any(|one| one == label);
         let chosen = self.options.iter().filter(|(label, meaning)| is_chosen(label) && !meaning.is_empty());
