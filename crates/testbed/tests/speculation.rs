@@ -232,7 +232,7 @@ impl Road {
 
 /// What a person says: some hundred words, and now and then a long paste.
 fn wish(number: usize) -> String {
-    let lines = if number % 97 == 96 { 170 } else { 3 };
+    let lines = if number % 97 == 96 { 150 } else { 3 };
     let line = |at: usize| format!("in src/part_{number}.rs line {at} must say {}, please", number * 7 + at);
     let lines: Vec<String> = (0..lines).map(line).collect();
     format!("wish {number}: never touch config_{number}.toml\n{}", lines.join("\n"))

@@ -179,7 +179,7 @@ fn a_target_that_is_not_below_the_trigger_is_refused() {
         ],
         [
             format!(
-                "`trigger.target` is 25% (preset default), not below `trigger.at`, 25% (epitome.toml: trigger.at): {gains}"
+                "`trigger.target` is 33% (preset default), not below `trigger.at`, 25% (epitome.toml: trigger.at): {gains}"
             ),
             format!(
                 "`trigger.target` is 60000 (epitome.toml: trigger.target), not below `trigger.absolute`, 50000 (epitome.toml: trigger.absolute): {gains}"

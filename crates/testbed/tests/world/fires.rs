@@ -95,8 +95,11 @@ impl World {
         let (session, budget) = (&self.bed.session, self.bed.session.budget());
         let context = session.context();
         let (keep, count) = (&session.policy().keep, context.slots().len());
+        // The newest message stands outside the target, which the rest of the newest part and a summary may fill.
+        let newest = context.tokens_between(count.saturating_sub(1), count);
+        let tail = budget.room().share(1, 2).max(newest + budget.target(session.policy()));
         let is_tail = |at: usize| match keep.newest {
-            Newest::Percent(_) => context.tokens_between(at, count) <= budget.room().share(1, 2),
+            Newest::Percent(_) => context.tokens_between(at, count) <= tail,
             Newest::Messages(most) => count - at <= most as usize + 8,
             Newest::Nothing => count - at <= 8,
             Newest::TokensAtLeast(_)
