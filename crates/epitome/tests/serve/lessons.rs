@@ -131,6 +131,7 @@ fn what_the_provider_counts_is_what_the_next_request_is_held_against() {
     let (count, nothing) = run("", 64_000);
     let window = count * 3 / 2;
     assert_eq!((nothing, run("", window).1), (vec![], vec![]));
-    let plan = format!("chat:10=usage={}", count * 7 / 5);
+    let much = count * 7 / 5;
+    let plan = format!("chat:8=usage={much},9=usage={much},10=usage={much}");
     assert_eq!(run(&plan, window).1, ["compacted"]);
 }
