@@ -118,19 +118,39 @@ fn beginning(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-/// So often may a line or a sentence stand in a summary: a command that was run, a heading under two parts.
-const SAME_MAX: u32 = 2;
+/// So often may a line stand in a summary, and a sentence in a line: a command that was run, a heading under two parts.
+const SAME_MAX: usize = 2;
 /// A shorter one ("(none)", "- done") says the same of several things.
 const SAME_CHARS_MIN: usize = 12;
+/// Of what stands oftener and apart no more than this part of a text: people do ask for the same thing three times, and a
+/// list of what they said has it three times.
+const SAME_SHARE_MAX: (usize, usize) = (1, 8);
 
 /// A line, whatever its list mark or number, or a sentence that stands there too often: how a small model goes round in
 /// circles.
 fn repeats_itself(text: &str) -> Option<String> {
-    let lines: Vec<&str> = text.lines().map(unmarked).collect();
-    let whole = lines.iter().copied();
-    let within = lines.iter().flat_map(|line| sentences(line)).map(str::trim);
-    let said = too_often(whole).or_else(|| too_often(within))?;
+    let lines: Vec<&str> = text.lines().map(unmarked).filter(|line| !line.is_empty()).collect();
+    let said = too_often(&lines, Some(text.len())).or_else(|| {
+        lines.iter().copied().find_map(|line| {
+            let within: Vec<&str> = sentences(line).map(str::trim).collect();
+            too_often(&within, None)
+        })
+    })?;
     Some(format!("the summary says the same again and again: {}", beginning(said)))
+}
+
+/// What stands there thrice: in a row, or anywhere where it takes its share of so many bytes.
+fn too_often<'t>(said: &[&'t str], within: Option<usize>) -> Option<&'t str> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let mut run = (0, "");
+    said.iter().copied().find(|said| {
+        run = if run.1 == *said { (run.0 + 1, run.1) } else { (1, *said) };
+        let count = counts.entry(said).or_default();
+        *count += 1;
+        let is_much = |all| *count * said.len() * SAME_SHARE_MAX.1 >= all * SAME_SHARE_MAX.0;
+        let is_circle = run.0 > SAME_MAX || (*count > SAME_MAX && within.is_none_or(is_much));
+        is_circle && said.chars().count() >= SAME_CHARS_MIN
+    })
 }
 
 /// A line without its list mark or number.
@@ -138,15 +158,6 @@ fn unmarked(line: &str) -> &str {
     let line = line.trim();
     let text = line.trim_start_matches(|c: char| c.is_ascii_digit() || "-*.) ".contains(c));
     if text.is_empty() { line } else { text }
-}
-
-fn too_often<'t>(mut said: impl Iterator<Item = &'t str>) -> Option<&'t str> {
-    let mut counts: HashMap<&str, u32> = HashMap::new();
-    said.find(|said| {
-        let count = counts.entry(said).or_default();
-        *count += 1;
-        *count > SAME_MAX && said.chars().count() >= SAME_CHARS_MIN
-    })
 }
 
 /// A heading, or a title in bold, as some models write them.
@@ -290,11 +301,18 @@ mod tests {
 
     #[test]
     fn sections_below_sections_a_single_none_and_plain_openings_are_in_order() {
+        let asked = |what: &str| {
+            format!("- go on, please\n- find out why {what} takes a header without a value for the end of the file, and mend it\n")
+        };
+        let asked_between: String = ["the parser", "the writer", "the index", "the mirror"].map(asked).concat();
         for text in [
             "## Goal\nship it\n## Progress\n### Done\n- the parser\n## Blocked\n(none)",
             "Here the parser reads one line too many, and this is why the test fails.",
             "## Goal\nMake sure that it ships.\n## Next\nOf course the suite is run first.",
             "## Pending work\nThe person is to let me know which port is free.\n## Next step\nWait for it.",
+            // What people said several times.
+            "## Goal\n- mend src/a.rs; never touch config.toml.\n- mend src/b.rs; never touch config.toml.\n- mend src/c.rs; never touch config.toml.",
+            format!("## All user messages\n{asked_between}").trim_end(),
         ] {
             assert_eq!(judged(text, Stop::End), Ok(text.into()));
         }
