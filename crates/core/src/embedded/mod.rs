@@ -54,7 +54,7 @@ pub fn summarize_beside(material: &Material<'_>, prose: &str, budget: Tokens) ->
     let pointers = material.addressable.iter().copied().collect();
     let escape = Escape { pointers: &pointers, secrets: &secrets };
     let mut page = SummaryPage::new(material.measure, escape, budget);
-    let notes = write::fixed_parts(&mut page, &reading, budget);
+    let notes = write::fixed_parts(&mut page, &reading, budget, material.measure.text(prose));
     select::fill(&mut page, &reading, material.focus, prose);
     write::second_helping(&mut page, &reading);
     EmbeddedSummary { text: page.finish(), ledger: reading.ledger, notes }
@@ -68,7 +68,7 @@ pub fn facts_page(material: &Material<'_>, budget: Tokens) -> EmbeddedSummary {
     let pointers = material.addressable.iter().copied().collect();
     let mut page =
         SummaryPage::new(material.measure, Escape { pointers: &pointers, secrets: &secrets }, budget);
-    let notes = write::fixed_parts(&mut page, &reading, budget);
+    let notes = write::fixed_parts(&mut page, &reading, budget, Tokens::ZERO);
     EmbeddedSummary { text: page.finish(), ledger: reading.ledger, notes }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<
 }
 
 /// The part of what is left that the model's own statements may take before lines are looked at.
-const STATEMENTS_SHARE: f64 = 0.3;
+const STATEMENTS_SHARE: f64 = 0.15;
 
 fn statement_pieces(reading: &Reading, told: &LinesByWord<'_>) -> Vec<Candidate<Addition>> {
     let mut seen = HashSet::new();

@@ -1,6 +1,6 @@
 //! What always holds of a summary.
 
-use super::{EmbeddedSummary, summarize};
+use super::{EmbeddedSummary, summarize, summarize_beside};
 use crate::{
     Author, Block, Call, DigestCache, EntryId, Image, Material, Measure, Message, Original, ResultPart, Role,
     Tokens, ToolResult,
@@ -25,6 +25,11 @@ impl Measure for Quarter {
 
 /// The summary of messages of which the newest `visible` stay.
 fn draft(messages: &[Message], visible: usize, budget: u64) -> EmbeddedSummary {
+    draft_beside("", messages, visible, budget)
+}
+
+/// The same beside prose.
+fn draft_beside(prose: &str, messages: &[Message], visible: usize, budget: u64) -> EmbeddedSummary {
     let all: Vec<Original> = (0..).map(EntryId).zip(messages.iter().cloned().map(Arc::new)).collect();
     let (superseded, visible) = all.split_at(all.len() - visible);
     let addressable: Vec<EntryId> = superseded.iter().map(|(id, _)| *id).collect();
@@ -38,7 +43,7 @@ fn draft(messages: &[Message], visible: usize, budget: u64) -> EmbeddedSummary {
         measure: &Quarter,
         digests: &DigestCache::default(),
     };
-    summarize(&material, Tokens(budget))
+    summarize_beside(&material, prose, Tokens(budget))
 }
 
 fn person(text: &str) -> Message {
@@ -111,6 +116,19 @@ fn too_many_rules_leave_the_oldest_out_and_say_so() {
     let EmbeddedSummary { text, notes, .. } = draft(&messages, 0, 400);
     assert!(text.contains("rule number 49.") && !text.contains("- You must always obey rule number 0."));
     assert_eq!(notes.len(), 1, "{notes:?}");
+}
+
+#[test]
+fn rules_have_their_share_of_a_summary_of_which_prose_is_a_part() {
+    let messages: Vec<Message> =
+        (0..50).map(|n| person(&format!("You must always obey rule number {n}."))).collect();
+    let rules = |prose: &str, budget: u64| {
+        let text = draft_beside(prose, &messages, 0, budget).text;
+        section(&text, "Constraints").len()
+    };
+    let prose = "The work goes on as it was. ".repeat(30);
+    let beside = rules(&prose, 400 - prose.len() as u64 / 4);
+    assert_eq!((beside, beside > rules("", 400 - prose.len() as u64 / 4)), (rules("", 400), true));
 }
 
 #[test]
@@ -371,7 +389,7 @@ fn reports_of_sub_agents_and_descriptions_of_commits_are_findings() {
     let commit = r#"{"command":"git commit -m \"fix: clear the cache\n\nThe timer was missing, so session_cache grew; fixed by sweep_timer.\""}"#;
     messages.extend(exchange(2, "Bash", commit, "[main 1234567] fix: clear the cache"));
     messages.push(model("Done."));
-    let text = draft(&messages, 0, 400).text;
+    let text = draft(&messages, 0, 800).text;
     let findings = section(&text, "Findings").join("\n");
     assert!(findings.contains(report) && findings.contains("fixed by sweep_timer."), "{text}");
 }

@@ -27,6 +27,8 @@ impl Shares {
     const GOAL: u64 = 5;
     const QUESTION: u64 = 3;
     const NEWEST_CLOSINGS: u64 = 24;
+    /// The same beside somebody's prose, which says where the work stands.
+    const NEWEST_CLOSINGS_BESIDE_PROSE: u64 = 6;
     const ANSWERS: u64 = 14;
     const REQUESTS: u64 = 18;
     const OLDER_CLOSINGS: u64 = 10;
@@ -39,19 +41,27 @@ fn share(budget: Tokens, hundredths: u64) -> Tokens {
     budget.share(hundredths, 100)
 }
 
-/// Writes them; gives the notes on what did not fit.
-pub(super) fn fixed_parts(page: &mut SummaryPage<'_>, reading: &Reading, budget: Tokens) -> Vec<String> {
+/// Writes them; gives the notes on what did not fit. They have their shares of page and prose together: somebody's prose
+/// says what the work came to, and stands for no rule, answer or file.
+pub(super) fn fixed_parts(
+    page: &mut SummaryPage<'_>,
+    reading: &Reading,
+    budget: Tokens,
+    prose: Tokens,
+) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(text) = &reading.carried {
         carried::write(page, text, &mut share(budget, Shares::CARRIED));
     }
-    let budget = page.room();
+    let budget = page.room() + prose;
+    let closings =
+        if prose.is_zero() { Shares::NEWEST_CLOSINGS } else { Shares::NEWEST_CLOSINGS_BESIDE_PROSE };
     let mut quota = share(budget, Shares::RULES);
     write_rules(page, reading, &mut quota, &mut notes);
     write_todos(page, reading, &mut (quota + share(budget, Shares::TODOS)), &mut notes);
     write_goal(page, reading, &mut share(budget, Shares::GOAL));
     write_question(page, reading, &mut share(budget, Shares::QUESTION));
-    write_newest_closings(page, reading, share(budget, Shares::NEWEST_CLOSINGS));
+    write_newest_closings(page, reading, share(budget, closings));
     write_answers(page, reading, &mut share(budget, Shares::ANSWERS));
     write_requests(page, reading, &mut share(budget, Shares::REQUESTS));
     write_older_closings(page, reading, &mut share(budget, Shares::OLDER_CLOSINGS));
