@@ -20,6 +20,7 @@ _QUESTION_TOOL = re.compile(
     r"(?:askuserquestion|ask_user|ask_clarification|ask_followup_question|request_user_input|question)$", re.I
 )
 _TAG_BLOCK = re.compile(r"<([a-zA-Z][\w-]*)(?: [^<>]*)?>.*?</\1>", re.S)
+_CODE = re.compile(r"(^```.*?^```)", re.S | re.M)
 _COMMAND_ECHO = re.compile(r"^\s*<command-(?:name|message)>")
 
 
@@ -63,7 +64,11 @@ def person_words(text):
     """What the person said in a user text, without what a harness wrapped around it; empty where nothing remains."""
     if _HARNESS_START.match(text) or _SUMMARY_START.match(text):
         return ""
-    return _TAG_BLOCK.sub("", text).strip() if "<" in text else text.strip()
+    if "<" not in text:
+        return text.strip()
+    # Tags in code that a person pasted are the person's.
+    pieces = _CODE.split(text)
+    return "".join(piece if _CODE.fullmatch(piece) else _TAG_BLOCK.sub("", piece) for piece in pieces).strip()
 
 
 def is_question(call):

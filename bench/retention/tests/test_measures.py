@@ -106,6 +106,10 @@ class Current(unittest.TestCase):
         talk = Talk().user(f"{before}\n\nUse update instead.\n{after}")
         self.assertEqual(exam(talk).newest, "Use update instead.")
 
+    def test_tags_in_pasted_code_are_the_persons(self):
+        said = "Wrap it so:\n```tsx\n<Tooltip>\n  <Button/>\n</Tooltip>\n```\nand test it."
+        self.assertEqual(exam(Talk().user(f"<note>x</note>\n{said}")).newest, said)
+
 
 class Messages(unittest.TestCase):
     def test_ends_of_long_messages(self):
