@@ -49,7 +49,9 @@ def purposes(block):
         if re.match(r"(?:cd|echo|export|sleep|set|source|pwd|true|head|tail|grep|sort|wc)\b", command):
             continue
         parts = [p for p in re.sub(r"\d?>&?\S*", "", command).split() if not re.match(r"[A-Z_]+=", p)]
-        head = [p for p in parts if not p.startswith("-")][:2]
+        plain = [p for p in parts if not p.startswith("-")]
+        # `uv run pytest` and `uv run python` are two things, as `npm run lint` and `npm run build` are.
+        head = plain[: 3 if plain[1:2] and plain[1] in ("run", "exec", "x", "dlx") else 2]
         if head:
             out.append(("shell", *head))
     if out or shell_text(block):

@@ -167,6 +167,14 @@ class Blocked(unittest.TestCase):
         talk.call("Bash", "[main 1234567] x", command="git commit -m x")
         self.assertEqual(found(measures.blocked_false, talk, summary(text)), (1, 1))
 
+    def test_what_runs_programs_is_not_what_was_run(self):
+        talk = Talk().user("test it").call("Bash", "3 failed", failed=True, command="uv run pytest test/a.py -v")
+        text = "## Progress: Blocked\n- uv run pytest test/a.py -v → failed"
+        talk.call("Bash", "ok", command="uv run python -c 'print(1)'")
+        self.assertEqual(found(measures.blocked_false, talk, summary(text)), (0, 1))
+        talk.call("Bash", "6 passed", command="uv run pytest test/a.py")
+        self.assertEqual(found(measures.blocked_false, talk, summary(text)), (1, 1))
+
 
 class Noise(unittest.TestCase):
     def test_code_wordless_and_repeated_lines_are_noise(self):
