@@ -241,7 +241,7 @@ impl Plan<'_> {
         // Where no message leaves view, it tells of what is shown cut.
         let cut: Vec<EntryId> = self.kept.forms.iter().map(|(id, _)| *id).collect();
         let covers = if self.superseded.is_empty() { &cut } else { &self.superseded };
-        let text = fence::frame(body, &Provenance { covers, by }, folded);
+        let text = fence::frame(body, &Provenance { covers, by, recall: self.job.recall }, folded);
         let tokens = self.job.measure.text(&text) + self.job.measure.framing();
         FramedSummary { text: text.into(), tokens }
     }

@@ -39,6 +39,8 @@ pub struct Job<'a> {
     pub trigger: Trigger,
     /// What the person asked the summary to dwell on.
     pub focus: Option<&'a str>,
+    /// How whoever reads the summary has an original shown: a command or an address, in which `m0123` stands for its id.
+    pub recall: Option<&'a str>,
     /// Messages never to be superseded, beside those pinned in the log.
     pub pins: &'a [EntryId],
     /// What the place the result is written to can say.

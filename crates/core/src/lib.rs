@@ -62,6 +62,7 @@
 //!     policy: &policy,
 //!     trigger: Trigger::Manual,
 //!     focus: None,
+//!     recall: None,
 //!     pins: &[],
 //!     can: Expressible::ALL,
 //!     available: Available::none(&prompts),

@@ -55,13 +55,15 @@ pub struct SessionOptions {
     pub can: Expressible,
     /// What a summary is to dwell on.
     pub focus: Option<Arc<str>>,
+    /// How whoever reads a summary has an original shown: a command or an address, in which `m0123` stands for its id.
+    pub recall: Option<Arc<str>>,
     /// Messages never to be superseded, beside those pinned in the log.
     pub pins: Vec<EntryId>,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        Self { can: Expressible::ALL, focus: None, pins: Vec::new() }
+        Self { can: Expressible::ALL, focus: None, recall: None, pins: Vec::new() }
     }
 }
 
@@ -231,6 +233,7 @@ impl Session {
             policy: assembly.policy(),
             trigger,
             focus: options.focus.as_deref(),
+            recall: options.recall.as_deref(),
             pins: &options.pins,
             can: options.can,
             available: asked.available,

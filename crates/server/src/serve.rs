@@ -58,7 +58,7 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let outward = Outward::new().map_err(ServeError::Outward)?;
-        let state = Arc::new(ServerState::new(settings, outward));
+        let state = Arc::new(ServerState::new(settings, address, outward));
         Ok(Self { listener, address, router: router(state.clone()), state })
     }
 
@@ -81,11 +81,12 @@ impl Server {
 
 impl ServerState {
     /// A state in which nothing was said yet.
-    pub(crate) fn new(settings: ServerSettings, outward: Outward) -> Self {
+    pub(crate) fn new(settings: ServerSettings, address: SocketAddr, outward: Outward) -> Self {
         let engine = Engine::new(Arc::new(MemoryStore::default()))
             .with_spawn(Arc::new(TokioRuntime::of(Handle::current())));
         Self {
             settings,
+            address,
             engine,
             books: Books::default(),
             checkpoints: Arc::new(Checkpoints::default()),

@@ -12,12 +12,15 @@ use epitome_core::{Entry, EntryId, Outcome, Record};
 use epitome_engine::store::{SessionId, TenantId};
 use epitome_engine::{AppendedEntry, Engine, PreparedSession, Step};
 use std::collections::HashSet;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What every request is served from.
 pub(crate) struct ServerState {
     /// What the operator said.
     pub(crate) settings: ServerSettings,
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
     /// The sessions.
     pub(crate) engine: Engine,
     /// What is kept beside them.

@@ -339,6 +339,11 @@ impl Walk<'_> {
         Arc::new(SessionOperator { session, desk, tell, client })
     }
 
+    /// Where an agent with a shell of its own has an original shown.
+    fn recall(&self, session: SessionId) -> Arc<str> {
+        format!("curl http://{}/api/v1/sessions/{session}/messages/m0123", self.state.address).into()
+    }
+
     /// How the path is worked on for this request.
     fn checkout(
         &self,
@@ -352,7 +357,8 @@ impl Walk<'_> {
         let idle = self.state.books.with(session, |book| book.seen.elapsed());
         let mut ports = own_model::ports(rule, self.is_cached(session));
         ports.restorer = Some(Arc::new(RequestRestorer::of(*protocol, body, &around.tools)));
-        let (options, driver) = (SessionOptions::default(), Driver::new(ports));
+        let options = SessionOptions { recall: Some(self.recall(session)), ..SessionOptions::default() };
+        let driver = Driver::new(ports);
         Ok(Checkout { session, leaf, assembly, options, driver, idle })
     }
 

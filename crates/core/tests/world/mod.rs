@@ -303,6 +303,7 @@ impl Session {
             policy: &policy,
             trigger: asked.axes.trigger.unwrap_or(asked.trigger),
             focus: None,
+            recall: None,
             pins: &self.pins(asked),
             can: asked.can,
             available: asked.others.available(&prompts),

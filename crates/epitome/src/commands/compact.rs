@@ -142,7 +142,7 @@ fn compact_file(
     target.check(&file, out)?;
     check_pins(&file, &args.pins)?;
     check_range(args, &file, target.can().front)?;
-    let run = CompactRun::new(args, command, &file, target, &resolved, bar)?;
+    let run = CompactRun::new(args, command, &file, out, target, &resolved, bar)?;
     let (mut lines, mut compacted) = (Vec::new(), Vec::new());
     for number in 0..file.transcript.conversations.len() {
         let (one, plan) = run.run(number).with_context(|| format!("cannot compact {}", path.display()))?;

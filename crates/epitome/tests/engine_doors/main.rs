@@ -8,6 +8,7 @@ mod hooks;
 mod native;
 mod pruning;
 mod reasoning;
+mod recalling;
 mod replay;
 mod sandbox;
 mod usage;

@@ -140,3 +140,17 @@ fn what_one_models_provider_counted_says_nothing_of_another() {
     let other = compacted(["claude-haiku-4-5", "claude-sonnet-4-5"]);
     assert_eq!((one, other), (1, 0));
 }
+
+#[test]
+fn the_address_in_a_summary_shows_an_original() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&["--window", WINDOW]);
+    let mut talk = talk();
+    talk.until_compacted(&proxy);
+    let sent = stage.arrived().into_iter().next_back().expect("it was asked").into_iter();
+    let sent: String = sent.map(|message| message["content"].to_string()).collect();
+    let (_, command) = sent.split_once("; to read one: curl ").expect("it says how");
+    let address = command.split("\\n").next().expect("a line").replace("m0123", "m0000");
+    let path = address.strip_prefix(proxy.address()).expect("it is ours");
+    assert_eq!(proxy.get(path)["blocks"][0]["text"], words(0));
+}

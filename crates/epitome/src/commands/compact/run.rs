@@ -15,6 +15,7 @@ use epitome_engine::store::EventPosition;
 use epitome_engine::{AskScope, CompactOptions, Restorer, Session, SessionOptions};
 use epitome_settings::ResolvedPolicy;
 use indicatif::ProgressBar;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What is worked on, and with what.
@@ -22,6 +23,7 @@ pub(super) struct CompactRun<'a> {
     args: &'a CompactArgs,
     command: &'a FileCommand,
     file: &'a TranscriptFile,
+    out: Option<&'a Path>,
     target: Target,
     pub ports: SessionPorts,
     policy: Arc<Policy>,
@@ -33,6 +35,7 @@ impl<'a> CompactRun<'a> {
         args: &'a CompactArgs,
         command: &'a FileCommand,
         file: &'a TranscriptFile,
+        out: Option<&'a Path>,
         target: Target,
         resolved: &ResolvedPolicy,
         bar: &'a ProgressBar,
@@ -40,7 +43,7 @@ impl<'a> CompactRun<'a> {
         let mut ports = command.ports.ports(resolved)?;
         ports.ports.restorer = restorer(&resolved.policy, args, file)?;
         let policy = by_hand(&resolved.policy)?;
-        Ok(Self { args, command, file, target, ports, policy, bar })
+        Ok(Self { args, command, file, out, target, ports, policy, bar })
     }
 
     /// Compacts conversation `number`; in a dry run with nobody asked and nothing kept.
@@ -70,6 +73,7 @@ impl<'a> CompactRun<'a> {
         let options = SessionOptions {
             can: self.target.can(),
             focus: self.args.focus.as_deref().map(Into::into),
+            recall: self.recall(number).map(Into::into),
             // Our own form keeps pins; elsewhere they hold for this compaction.
             pins: if is_native { Vec::new() } else { self.args.pins.clone() },
         };
@@ -77,6 +81,20 @@ impl<'a> CompactRun<'a> {
         open.opening.assembly.set_policy(self.policy.clone())?;
         self.file.calibrate(number, &open.opening.assembly)?;
         Ok(open)
+    }
+
+    /// The command that shows an original, where the file that keeps them has a name.
+    fn recall(&self, number: usize) -> Option<String> {
+        let keeper = match self.target {
+            Target::Body(_) => Some(self.file.path.as_path()).filter(|path| path.is_file()),
+            Target::Resumable(_) | Target::Native => self.out,
+        };
+        // What is written to a pipe or a device is not to be found there again.
+        let file = keeper.filter(|path| path.is_file() || !path.exists())?;
+        let file = std::path::absolute(file).ok()?;
+        let is_one = self.file.transcript.conversations.len() == 1;
+        let which = if is_one { String::new() } else { format!(" --conversation {number}") };
+        Some(format!("epitome recall {} m0123{which}", shell_word(&file.display().to_string())))
     }
 
     async fn pin(&self, open: &OpenConversation) -> Result<()> {
@@ -144,6 +162,12 @@ impl<'a> CompactRun<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// A name as a shell takes it for one word.
+fn shell_word(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@~".contains(c);
+    if name.chars().all(is_plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
 /// The policy of a compaction by hand: a person who asks for a summary gets one, where a policy might rather leave a
