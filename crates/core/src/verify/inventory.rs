@@ -2,6 +2,7 @@
 //! newer one has replaced. Looking them up in the new context is `visible_text`'s.
 
 use super::words::places;
+use crate::embedded;
 use crate::facts::{Class, Fact, FactHash, FactIndex, Mention, PassageFacts, Sighting};
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message};
@@ -41,11 +42,9 @@ impl Inventory {
     /// Takes stock of the material.
     pub(super) fn of(material: &Material<'_>) -> Self {
         let mut inventory = Self::default();
-        let mut ledger = material.earlier.cloned().unwrap_or_default();
         let superseded: HashSet<EntryId> = material.superseded.iter().map(|(id, _)| *id).collect();
         for original in material.superseded {
             let (id, message) = original;
-            ledger.update(*id, message);
             inventory.hear(*id, message);
             for passage in material.digests.digest(original).passages() {
                 let sightings = passage.sightings();
@@ -56,7 +55,6 @@ impl Inventory {
         // Of what is shown cut the original has been read.
         for shown in material.visible.iter().filter(|(id, _)| !superseded.contains(id)) {
             let (id, message) = shown;
-            ledger.update(*id, message);
             inventory.hear(*id, message);
             for passage in material.digests.digest(shown).passages() {
                 inventory.end_work(passage);
@@ -65,7 +63,7 @@ impl Inventory {
             }
         }
         inventory.drop_outdated();
-        inventory.take_ledger(&ledger, &superseded);
+        inventory.take_ledger(&embedded::ledger(material), &superseded);
         inventory.close_questions();
         let live = std::mem::take(&mut inventory.live);
         inventory.facts.retain(|fact| fact.class != Class::LiveWork || live.contains(&*fact.value));

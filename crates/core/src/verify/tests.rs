@@ -40,6 +40,16 @@ fn check_all(
     let messages_all = messages.iter().chain(visible).cloned().map(Arc::new);
     let all: Vec<Original> = (0..).map(EntryId).zip(messages_all).collect();
     let (superseded, visible) = all.split_at(messages.len());
+    check_parts(superseded, visible, shown, budget)
+}
+
+/// The same for messages of which others leave view than the oldest.
+fn check_parts(
+    superseded: &[Original],
+    visible: &[Original],
+    shown: &str,
+    budget: u64,
+) -> (LossReport, Vec<String>) {
     let addressable: Vec<EntryId> = superseded.iter().map(|(id, _)| *id).collect();
     let material = Material {
         earlier: None,
@@ -171,6 +181,31 @@ fn an_answered_question_is_not_put_back() {
     assert_eq!(questions(std::slice::from_ref(&asked), std::slice::from_ref(&answer)), 0);
     assert_eq!(questions(&[asked.clone(), answer.clone()], &[]), 0);
     assert_eq!(questions(&[answer, asked], &[]), 1);
+}
+
+#[test]
+fn an_older_todo_list_that_stays_in_view_does_not_hide_a_newer_one() {
+    let list = |content: &str| {
+        let input = format!(r#"{{"todos":[{{"content":"{content}","status":"pending"}}]}}"#);
+        let call = Call {
+            id: content.into(),
+            name: "TodoWrite".into(),
+            input: input.as_str().into(),
+            freeform: false,
+        };
+        let parts = vec![ResultPart::Text { text: "ok".into() }];
+        let result = ToolResult { call: content.into(), parts, is_error: false };
+        [
+            Message { role: Role::Assistant, author: Author::Model, blocks: vec![Block::Call(call)] },
+            Message { role: Role::Tool, author: Author::Tool, blocks: vec![Block::Result(result)] },
+        ]
+    };
+    let all = [list("wire the form"), list("write the guide")].concat();
+    let all: Vec<Original> = (0..).map(EntryId).zip(all.into_iter().map(Arc::new)).collect();
+    let (pinned, newer) = all.split_at(2);
+    let (_, lines) = check_parts(newer, pinned, "", 100);
+    assert!(lines.iter().any(|line| line.contains("write the guide")), "{lines:?}");
+    assert_eq!(class(&check_parts(newer, pinned, "", 0).0, Class::Todo), (0, 0, 1, 0));
 }
 
 #[test]
