@@ -107,8 +107,9 @@ impl Budget {
         tokens <= self.room()
     }
 
-    /// The request at which `policy` wants to compact, fixed parts included.
-    pub fn limit(&self, policy: &Policy) -> Tokens {
+    /// The request at which `policy` would compact if any prompt were taken. Where it comes to that is
+    /// [`Budget::trigger_point`], which everybody else goes by.
+    fn limit(&self, policy: &Policy) -> Tokens {
         let rule = &policy.trigger;
         let answer = match rule.output {
             OutputCount::Room | OutputCount::None => Tokens::ZERO,
@@ -152,13 +153,14 @@ impl Budget {
         tokens > self.most(policy) || policy.trigger.compare.holds(tokens, self.due_at(policy))
     }
 
-    /// The largest history that `policy` leaves alone.
+    /// The largest history that `policy` leaves alone and that fits, which is what a compaction must come below. A policy
+    /// that does not mind the answer's room leaves a larger one alone.
     pub fn undue(&self, policy: &Policy) -> Tokens {
-        let due = self.due_at(policy).min(self.room() + Tokens(1));
-        match policy.trigger.compare {
-            Compare::Reached => due.less(Tokens(1)),
-            Compare::Passed => due.min(self.room()),
-        }
+        let left_alone = match policy.trigger.compare {
+            Compare::Reached => self.due_at(policy).less(Tokens(1)),
+            Compare::Passed => self.due_at(policy),
+        };
+        left_alone.min(self.room())
     }
 
     /// The history at which `policy` wants to compact. Where the policy minds the answer's room, large
@@ -181,23 +183,37 @@ impl Budget {
     /// `20000` so many tokens, `-20000` all but so many tokens, and at least a quarter where the room is
     /// not much more than that.
     pub fn target(&self, policy: &Policy) -> Tokens {
-        let room = self.room();
-        let runway = room.share(RUNWAY_SHARE.0, RUNWAY_SHARE.1);
-        let Some(target) = policy.trigger.target else { return runway };
-        let least = room.share(TARGET_SHARE_MIN.0, TARGET_SHARE_MIN.1);
-        let wanted = match (policy.trigger.target_of, target) {
-            (TargetOf::Request, _) => self.history_in(target.of(self.window)).max(least),
-            (TargetOf::Free, Threshold::Remaining(free)) => room.less(self.scale.ours(free)).max(least),
+        let runway = self.room().share(RUNWAY_SHARE.0, RUNWAY_SHARE.1);
+        let wanted = self.wanted_target(policy);
+        wanted.map_or(runway, |wanted| wanted.max(self.target_min(policy)).min(runway))
+    }
+
+    /// The policy's target as it stands, whatever room there is for it; none where the policy has none.
+    pub(crate) fn wanted_target(&self, policy: &Policy) -> Option<Tokens> {
+        let (target, room) = (policy.trigger.target?, self.room());
+        Some(match (policy.trigger.target_of, target) {
+            (TargetOf::Request, _) => self.history_in(target.of(self.window)),
+            (TargetOf::Free, Threshold::Remaining(free)) => room.less(self.scale.ours(free)),
             (TargetOf::Free, Threshold::Absolute(tokens)) => self.scale.ours(tokens),
             (TargetOf::Free, Threshold::Share(_)) => target.of(room),
-        };
-        wanted.min(runway)
+        })
+    }
+
+    /// What a history gets at least where a target names what is beside it: that may be all there is.
+    fn target_min(&self, policy: &Policy) -> Tokens {
+        match (policy.trigger.target_of, policy.trigger.target) {
+            (TargetOf::Request, _) | (TargetOf::Free, Some(Threshold::Remaining(_))) => {
+                self.room().share(TARGET_SHARE_MIN.0, TARGET_SHARE_MIN.1)
+            }
+            (TargetOf::Free, Some(Threshold::Absolute(_) | Threshold::Share(_)) | None) => Tokens::ZERO,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Budget;
+    use crate::policy::{Compare, OutputCount};
     use crate::{Policy, Scale, Settings, Tokens};
 
     fn target_of(target: &str, budget: Budget) -> Tokens {
@@ -288,6 +304,32 @@ mod tests {
                 (false, true),
                 "{window} {fixed} {reserve}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_not_due_and_fits_ends_where_it_is_said_to() {
+        let outputs =
+            [OutputCount::Room, OutputCount::None, OutputCount::Reserved, OutputCount::Capped(Tokens(1_000))];
+        let compares = [Compare::Reached, Compare::Passed];
+        let rules = outputs.into_iter().flat_map(|output| compares.map(|compare| (output, compare)));
+        let points = ["50%", "80%", "100%", "-500", "9000"];
+        for ((output, compare), at) in rules.flat_map(|rule| points.map(|at| (rule, at))) {
+            let mut settings = Settings::default();
+            (settings.trigger.output, settings.trigger.compare) = (output, compare);
+            settings.trigger.at = at.parse().expect("a threshold");
+            let policy = Policy::try_from(settings).expect("sound settings");
+            for (fixed, prompt_max) in [(0, None), (3_000, None), (500, Some(Tokens(12_000)))] {
+                let budget = Budget::new(Tokens(16_000), Tokens(fixed), Tokens(4_000));
+                let budget = budget.with_prompt_max(prompt_max).under(&policy);
+                let undue = budget.undue(&policy);
+                let is_left = |tokens| !budget.is_due(tokens, &policy) && budget.fits(tokens);
+                assert_eq!(
+                    (is_left(undue), is_left(undue + Tokens(1))),
+                    (true, false),
+                    "{output:?} {compare:?} {at} {fixed} {prompt_max:?}: {undue}"
+                );
+            }
         }
     }
 

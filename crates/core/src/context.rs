@@ -28,9 +28,10 @@ pub struct LogReader<'a> {
 impl LogReader<'_> {
     /// What a summary takes as a message of its own; counted where nobody has taken it down.
     fn summary_tokens(&self, id: EntryId, text: &str) -> Tokens {
-        match self.sizes.total(id) {
-            Tokens::ZERO => self.measure.text(text) + self.measure.framing(),
-            known => known,
+        if self.sizes.has(id) {
+            self.sizes.total(id)
+        } else {
+            self.measure.text(text) + self.measure.framing()
         }
     }
 }

@@ -99,7 +99,7 @@ impl Plan<'_> {
     /// Says so where the target is not the policy's own.
     fn target_note(&self) -> Option<String> {
         let Job { budget, policy, circumstances, .. } = &self.job;
-        let wanted = policy.trigger.target?.of(budget.room());
+        let wanted = budget.wanted_target(policy)?;
         if self.target == wanted {
             return None;
         }

@@ -143,7 +143,7 @@ pub use machine::{
     Answer, Checkpoint, CheckpointView, Consultation, Delegation, EditPass, EmbeddedQuestion, ModelQuestion,
     Next, NoSummary,
 };
-pub use mark::{Flag, Judgement, Mark, UndoneMarks, UsageMark, rebuilds};
+pub use mark::{Flag, Judgement, Mark, UndoneMarks, UsageMark, is_other_context, rebuilds};
 pub use message::{Author, Block, Call, Image, Message, Opaque, ResultPart, Role, ToolResult};
 pub use payload::{OpaqueContents, Payload};
 pub use plain_text::TextDetail;

@@ -106,8 +106,8 @@ pub(crate) fn label(
     let wanted = Form { images: true, ..Form::WHOLE };
     let (mut forms, mut tokens) = (Vec::new(), job.context.tokens());
     for (id, form, size) in job.context.message_slots() {
-        let has_pictures = !form.images && job.sizes.of(id).images > Tokens::ZERO;
-        if has_pictures && reader.archive.message(id)?.images().any(is_over) {
+        // Asked of the message and not of its size: a policy may count a picture as nothing.
+        if !form.images && reader.archive.message(id)?.images().any(is_over) {
             tokens = tokens.less(size) + shown_tokens(id, form.and(wanted), reader)?;
             forms.push((id, wanted));
         }

@@ -270,6 +270,14 @@ impl Assembly {
         }
     }
 
+    /// The longest answer to ask for where nobody says and a protocol wants to be told: as long as the model writes, and as
+    /// there is room for beside the longest prompt that is sent without being compacted.
+    pub fn answer_max(&self) -> Tokens {
+        let budget = self.budget();
+        let beside = budget.window.less(budget.trigger_point(&self.policy));
+        self.output().min(beside.max(OUTPUT_TOKENS))
+    }
+
     /// What a system prompt and tool definitions take.
     pub fn count_fixed(&self, system: &[Arc<str>], tools: &[Arc<str>]) -> Tokens {
         let tools: Vec<&str> = tools.iter().map(AsRef::as_ref).collect();

@@ -200,8 +200,7 @@ fn embedded_branch(
 fn files(session: &Session, messages: &[EntryId], ledger: &Ledger) -> Result<String, ArchiveError> {
     let (mut read, mut changed) = (Vec::new(), Vec::new());
     for file in &ledger.files {
-        let is_changed = file.created || file.modified || file.deleted;
-        if is_changed { &mut changed } else { &mut read }.push(file.path.to_string());
+        if file.is_changed() { &mut changed } else { &mut read }.push(file.path.to_string());
     }
     for &id in messages {
         let message = session.archive().message(id)?;

@@ -1,10 +1,11 @@
 //! How full the context is: the figure, the point it is held against, and where each comes from. What is done
 //! about it is [`crate::Driver`]'s.
 
+use crate::growth_tracker::GrowthTracker;
 use crate::pre_passes::wants_pass;
 use crate::session::Session;
 use epitome_core::policy::{CheckRule, MeasureBy, TriggerMode};
-use epitome_core::{EntryId, Log, Mark, Role, Slot, Tokens, Trigger, UsageMark, rebuilds};
+use epitome_core::{Mark, Role, Slot, Tokens, Trigger, UsageMark};
 use epitome_tokens::{PromptGrowth, Usage};
 use serde::{Deserialize, Serialize};
 
@@ -253,8 +254,9 @@ impl Session {
     /// calls, retries for one, and not the size of the last.
     fn is_jump(&self, usage: Usage) -> bool {
         self.prompt_growth(usage).filter(|growth| growth.before > 0).is_some_and(|growth| {
-            let slack = growth.before * JUMP_SLACK.0 / JUMP_SLACK.1;
-            growth.prompt > growth.before + slack + growth.counted * TRUST_FACTOR
+            let (before, counted) = (Tokens(growth.before), Tokens(growth.counted));
+            let slack = before.share(JUMP_SLACK.0, JUMP_SLACK.1);
+            Tokens(growth.prompt) > before + slack + counted.share(TRUST_FACTOR, 1)
         })
     }
 
@@ -271,18 +273,14 @@ impl Session {
     /// call before, and all of it where none came before and what stands before the history is known.
     pub(crate) fn prompt_growth(&self, usage: Usage) -> Option<PromptGrowth> {
         let before = self.timeline().usage().map(|usage| &usage.mark);
-        self.growth(before, Tokens(usage.prompt), self.prompt_counted())
+        let mut tracker = before.map(GrowthTracker::after).unwrap_or_default();
+        self.growth(&mut tracker, Tokens(usage.prompt), self.prompt_counted())
     }
 
-    fn growth(&self, before: Option<&UsageMark>, prompt: Tokens, counted: Tokens) -> Option<PromptGrowth> {
-        match before.filter(|mark| !mark.prompt.is_zero()) {
-            Some(before) => {
-                let counted = counted.less(before.prompt_counted).0;
-                Some(PromptGrowth { before: before.prompt.0, prompt: prompt.0, counted })
-            }
-            None if self.budget().fixed.is_zero() => None,
-            None => Some(PromptGrowth { before: 0, prompt: prompt.0, counted: counted.0 }),
-        }
+    fn growth(&self, tracker: &mut GrowthTracker, prompt: Tokens, counted: Tokens) -> Option<PromptGrowth> {
+        let whole = PromptGrowth { before: 0, prompt: prompt.0, counted: counted.0 };
+        let is_all_known = !self.budget().fixed.is_zero();
+        tracker.take(prompt, counted).or(is_all_known.then_some(whole))
     }
 
     /// What all usage on the path says of how its provider counts, oldest first, as it was learned when it came: for a
@@ -290,26 +288,19 @@ impl Session {
     pub(crate) fn growths_on_path(&self) -> Vec<PromptGrowth> {
         let log = self.log();
         let model = self.assembly().model().id.as_str();
-        let (mut growths, mut before) = (Vec::new(), None);
+        let (mut growths, mut tracker) = (Vec::new(), GrowthTracker::default());
         for id in log.marks_on(&log.path_of(self.leaf())) {
-            if let Some(Mark::Usage(mark)) = log.mark_of(id) {
-                let is_ours = mark.model.is_empty() || &*mark.model == model;
-                before =
-                    Some(mark).filter(|mark| is_ours && **mark != UsageMark::default()).inspect(|mark| {
-                        growths.extend(self.growth(before, mark.prompt, mark.prompt_counted));
-                    });
-            } else if is_other_context(log, id) {
-                before = None;
+            tracker.pass(log, id);
+            let Some(Mark::Usage(mark)) = log.mark_of(id) else { continue };
+            let is_ours = mark.model.is_empty() || &*mark.model == model;
+            if is_ours && *mark != UsageMark::default() {
+                growths.extend(self.growth(&mut tracker, mark.prompt, mark.prompt_counted));
+            } else {
+                tracker = GrowthTracker::default();
             }
         }
         growths
     }
-}
-
-/// Whether a mark makes the context another one; an edit shows the same messages.
-fn is_other_context(log: &Log, id: EntryId) -> bool {
-    let is_edit = matches!(log.mark_of(id), Some(Mark::Edit { .. }));
-    !is_edit && log.get(id).is_some_and(rebuilds)
 }
 
 /// Whether a policy looks at this point at all.

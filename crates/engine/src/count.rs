@@ -135,6 +135,14 @@ impl Measure for ByModel {
     fn result_framing(&self) -> Tokens {
         self.pictures.model.result_framing()
     }
+
+    fn head<'t>(&self, text: &'t str, max: Tokens) -> &'t str {
+        self.pictures.model.head(text, max)
+    }
+
+    fn tail<'t>(&self, text: &'t str, max: Tokens) -> &'t str {
+        self.pictures.model.tail(text, max)
+    }
 }
 
 /// A quarter of the letters of a whole message, rounded once.
@@ -284,6 +292,16 @@ mod tests {
                 (measure.image(&image), measure.sizes(&message).images),
                 (Tokens(1_200), Tokens(1_200))
             );
+        }
+    }
+
+    #[test]
+    fn a_figure_for_pictures_changes_nothing_of_how_texts_are_cut() {
+        let [own, pictures] = [None, Some(1_200)].map(|each| measure(CountText::Model, each));
+        let text = "unbelievably 🙂🙃 internationalised \u{a66e}\u{a66e} words, ".repeat(40);
+        for max in (0..200).map(Tokens) {
+            assert_eq!(own.head(&text, max), pictures.head(&text, max), "{max}");
+            assert_eq!(own.tail(&text, max), pictures.tail(&text, max), "{max}");
         }
     }
 

@@ -79,6 +79,10 @@ pub struct HashedMessages {
     pub messages: Vec<(Message, Option<ChainHash>)>,
 }
 
+/// As often a path waits for others that are at work on a prefix of it. What one of them makes is enough for all, unless it
+/// fails: this is more than the paths that wait for one prefix, sub-agents of a large fleet included.
+const CLAIM_WAITS_MAX: usize = 64;
+
 impl Engine {
     /// An engine over a store.
     pub fn new(store: Arc<dyn Store>) -> Self {
@@ -178,17 +182,18 @@ impl Engine {
     }
 
     /// A path, and the right to compact it where that is due. Where somebody is at work on a prefix of it, what comes
-    /// of that is waited for.
+    /// of that is waited for; where that has not helped too often, the path is compacted beside them.
     async fn claim(
         &self,
         tree: &Arc<SessionTree>,
         checkout: &Checkout,
         is_due: impl Fn(&Session) -> Result<bool, EngineError>,
     ) -> Result<(Session, Option<PrefixClaim>), EngineError> {
-        loop {
+        let covers = |session: &Session| if is_due(session)? { session.covers() } else { Ok(None) };
+        for _ in 0..CLAIM_WAITS_MAX {
             let session = self.check_out(tree, checkout).await?;
-            let anchor = if is_due(&session)? { session.covers()? } else { None };
-            match anchor.map(|anchor| tree.claim(anchor, session.history())) {
+            let covered = covers(&session).inspect_err(|_| tree.put_back(&session))?;
+            match covered.map(|anchor| tree.claim(anchor, session.history())) {
                 Some(Err(others)) => {
                     tree.put_back(&session);
                     drop(others.lock().await);
@@ -197,6 +202,7 @@ impl Engine {
                 None => return Ok((session, None)),
             }
         }
+        Ok((self.check_out(tree, checkout).await?, None))
     }
 
     /// Takes up what the provider said of the call whose reply the path ends in.
@@ -337,26 +343,37 @@ impl Engine {
         let tree = self.tree(checkout.session).await?;
         let _writer = tree.writer().await;
         let mut session = self.check_out(&tree, checkout).await?;
-        if session.log().item(target).is_none() {
-            return Err(EngineError::NoEntry(target));
-        }
-        let leaving = session.leaving(target)?.messages;
-        self.load_messages(&session, checkout.session, [session.log().path(target), leaving].concat())
-            .await?;
-        let mut moved = checkout.driver.navigate(&mut session, target, exit).await?;
+        let mut moved = self.go_to(checkout, &mut session, target, exit).await;
         let mut step = session.step(None);
         let time_ms = checkout.driver.ports().clock.unix_ms();
         let committed = tree.commit(&*self.store, &mut session, &mut step, time_ms).await;
         let renumbering = self.forget_unless_stored(checkout.session, committed).await?;
-        if let NavigationOutcome::There { summary } = &mut moved {
+        if let Ok(NavigationOutcome::There { summary }) = &mut moved {
             *summary = summary.map(|id| renumbering.id(id));
         }
-        if let (NavigationOutcome::There { .. }, Some(leaf)) = (&moved, session.leaf()) {
+        if let (Ok(NavigationOutcome::There { .. }), Some(leaf)) = (&moved, session.leaf()) {
             let done = tree.move_leaf(&*self.store, leaf).await;
             self.forget_unless_stored(checkout.session, done).await?;
         }
         tree.put_back(&session);
-        Ok(moved)
+        moved
+    }
+
+    /// Moves a path that is checked out, with the originals at hand that this reads.
+    async fn go_to(
+        &self,
+        checkout: &Checkout,
+        session: &mut Session,
+        target: EntryId,
+        exit: BranchExit,
+    ) -> Result<NavigationOutcome, EngineError> {
+        if session.log().item(target).is_none() {
+            return Err(EngineError::NoEntry(target));
+        }
+        let leaving = session.leaving(target)?.messages;
+        let read = [session.log().path(target), leaving].concat();
+        self.load_messages(session, checkout.session, read).await?;
+        checkout.driver.navigate(session, target, exit).await
     }
 
     /// Moves a session back, or to any other place, and does nothing else.
@@ -417,7 +434,7 @@ impl Engine {
         .await
     }
 
-    /// Commits what an act appended, whatever came of it.
+    /// Commits what an act appended, whatever came of it, and keeps the path ready with what it remembers beside its log.
     async fn finish(
         &self,
         tree: &Arc<SessionTree>,
@@ -426,20 +443,14 @@ impl Engine {
         acted: Result<Step, EngineError>,
     ) -> Result<PreparedSession, EngineError> {
         let time_ms = checkout.driver.ports().clock.unix_ms();
-        match acted {
-            Ok(mut step) => {
-                let committed = tree.commit(&*self.store, &mut session, &mut step, time_ms).await;
-                self.forget_unless_stored(checkout.session, committed).await?;
-                tree.put_back(&session);
-                Ok(PreparedSession { step, session })
-            }
-            Err(error) => {
-                let mut step = session.step(None);
-                let committed = tree.commit(&*self.store, &mut session, &mut step, time_ms).await;
-                self.forget_unless_stored(checkout.session, committed).await?;
-                Err(error)
-            }
-        }
+        let (mut step, failed) = match acted {
+            Ok(step) => (step, None),
+            Err(error) => (session.step(None), Some(error)),
+        };
+        let committed = tree.commit(&*self.store, &mut session, &mut step, time_ms).await;
+        self.forget_unless_stored(checkout.session, committed).await?;
+        tree.put_back(&session);
+        failed.map_or(Ok(PreparedSession { step, session }), Err)
     }
 
     /// Lets a session go from memory where the store did not take what was appended: what is in memory is more than what

@@ -3,9 +3,9 @@
 
 use crate::assembly::Assembly;
 use crate::error::EngineError;
+use crate::growth_tracker::GrowthTracker;
 use crate::timeline::{Lens, Timeline};
-use epitome_core::{Archive, EntryId, Log, SizeTable, Tokens, rebuilds};
-use epitome_tokens::PromptGrowth;
+use epitome_core::{Archive, EntryId, Log, SizeTable, Tokens};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -48,18 +48,15 @@ impl RecordedCalls<'_> {
             model: &assembly.model().id,
         };
         let mut timeline = Timeline::new(self.log.clone(), self.sizes.clone());
-        let mut newest: Option<(u64, Tokens)> = None;
+        let mut tracker = GrowthTracker::default();
         for &id in self.path {
             if let Some(&prompt) = self.prompts.get(&id) {
-                let counted = timeline.context().tokens();
-                if let Some((before, earlier)) = newest.replace((prompt, counted)) {
-                    calibration.learn(PromptGrowth { before, prompt, counted: counted.less(earlier).0 });
-                }
+                let grown = tracker.take(Tokens(prompt), timeline.context().tokens());
+                grown.into_iter().for_each(|growth| calibration.learn(growth));
             }
             for &id in std::iter::once(&id).chain(self.log.marks_at(Some(id))) {
                 timeline.absorb(id, lens)?;
-                // What stands between two calls is not what was added alone.
-                newest = newest.filter(|_| !self.log.get(id).is_some_and(rebuilds));
+                tracker.pass(self.log, id);
             }
         }
         Ok(())

@@ -6,10 +6,11 @@ use crate::check::LookPoint;
 use crate::driver::{Driver, Recovery, TurnEnd};
 use crate::error::EngineError;
 use crate::event::Event;
+use crate::growth_tracker::GrowthTracker;
 use crate::session::{Session, Step};
 use crate::timeline::Timeline;
 use epitome_core::{Author, EntryId, Outcome, Record, RecordSource, Role, Slot, Tokens, Trigger};
-use epitome_tokens::{PromptGrowth, Usage};
+use epitome_tokens::Usage;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -60,8 +61,8 @@ struct Replay<'r> {
     session: &'r mut Session,
     /// The path as it was held, without what this replay does to it: what recorded usage is usage of.
     held: Timeline,
-    /// The prompt of the newest call that says what it took, by the provider's count and by ours, as it was held.
-    reported: Option<(u64, Tokens)>,
+    /// What prompts grow by from call to call, as the path was held.
+    growth: GrowthTracker,
     /// The prompt of the call whose reply was taken up last, by our count, as it was held.
     prompted: Tokens,
     sent: PrefixOverlap,
@@ -88,7 +89,7 @@ pub async fn replay<E: From<EngineError>>(
         driver,
         session,
         held,
-        reported: None,
+        growth: GrowthTracker::default(),
         prompted: Tokens::ZERO,
         sent: PrefixOverlap::default(),
         rebuilt: None,
@@ -219,12 +220,12 @@ impl Replay<'_> {
         }
         for id in std::iter::once(id).chain(marks) {
             self.held.absorb(id, self.session.lens())?;
+            self.growth.pass(self.session.log(), id);
             let is_plain = self.session.log().get(id).is_none_or(|entry| !epitome_core::rebuilds(entry));
             if is_plain {
                 self.session.absorb(id)?;
                 continue;
             }
-            self.reported = None;
             let before = self.session.context().slots().to_vec();
             let tokens = self.session.context().tokens();
             self.session.absorb(id)?;
@@ -237,11 +238,9 @@ impl Replay<'_> {
     /// Takes up what the provider said of a call. It counted the context as it was held; ours may be another one by
     /// now, and is taken to have been counted alike.
     fn take_usage(&mut self, usage: Usage) -> Result<(), EngineError> {
-        let prompt = usage.prompt;
-        let before = self.reported.replace((prompt, self.prompted));
-        if let Some(((before, counted), calibration)) = before.zip(self.session.assembly().calibration()) {
-            let counted = self.prompted.less(counted).0;
-            calibration.learn(PromptGrowth { before, prompt, counted });
+        let grown = self.growth.take(Tokens(usage.prompt), self.prompted);
+        if let Some((growth, calibration)) = grown.zip(self.session.assembly().calibration()) {
+            calibration.learn(growth);
         }
         let fixed = self.session.budget().fixed;
         let shown = fixed + self.session.context().tokens();

@@ -3,13 +3,13 @@
 
 use crate::ports::Restorer;
 use crate::session::Session;
-use epitome_core::ledger::Ledger;
+use epitome_core::ledger::{Ledger, Operation};
 use epitome_core::policy::{LargerFile, RestoreRule};
 use epitome_core::{Conclusion, Effect, Measure, RestoreReport, Tokens, fence};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// What is brought back leaves at least this part of the way to the next compaction free.
+/// What is brought back takes at most this part of the way to the next compaction.
 const RESTORE_SHARE: (u64, u64) = (4, 5);
 
 /// The blank line before a piece, and what counting its parts apart rounds up.
@@ -31,7 +31,7 @@ pub(crate) fn bring_back(restorer: &dyn Restorer, session: &Session, conclusion:
     let (policy, budget) = (session.policy(), session.budget());
     let Conclusion { effect: Effect::Compact(compaction), record } = conclusion else { return };
     let Some(summary) = &mut compaction.summary else { return };
-    let limit = budget.history_in(budget.limit(policy)).min(budget.room());
+    let limit = budget.history_in(budget.trigger_point(policy)).min(budget.room());
     let history_after = budget.history_in(record.tokens_after);
     let room = limit.less(history_after).share(RESTORE_SHARE.0, RESTORE_SHARE.1);
     let measure = &**session.assembly().measure();
@@ -70,7 +70,8 @@ fn restore(
 
 impl RestorePage<'_> {
     fn files(&mut self, rule: &RestoreRule, ledger: &Ledger, restorer: &dyn Restorer) {
-        let mut files: Vec<_> = ledger.files.iter().filter(|file| !file.deleted).collect();
+        let mut files: Vec<_> =
+            ledger.files.iter().filter(|file| file.standing() != Operation::Deleted).collect();
         files.sort_by_key(|file| Reverse(file.entry));
         for file in files {
             if self.restored.files.len() >= rule.files as usize {

@@ -285,7 +285,7 @@ impl Session {
         if self.timeline.usage().is_some() {
             self.mark(Mark::Usage(UsageMark::default()))?;
         }
-        self.state.is_downshift = assembly.window().tokens < self.assembly.window().tokens;
+        self.state.is_downshift = assembly.is_smaller_model_than(&self.assembly);
         self.assembly = assembly;
         self.look_anew(is_other_count)
     }

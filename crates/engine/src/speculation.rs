@@ -72,7 +72,7 @@ impl Session {
     /// The request at which a summary is begun in the background: the policy's lead before the trigger, and
     /// not before half of the way there from the last compaction, or it would cover next to nothing.
     pub fn speculation_mark(&self) -> Tokens {
-        let limit = self.budget().limit(self.policy());
+        let limit = self.budget().trigger_point(self.policy());
         let lead = speculation_lead(self.policy(), limit);
         let fresh = self.context().fresh().min(self.context().slots().len());
         let newest = self.budget().scale.theirs(self.context().newest_tokens(fresh));

@@ -347,16 +347,32 @@ impl Tables {
 
 /// Appends entries, all of them or none.
 fn append_all(log: &mut Arc<Log>, entries: Vec<AppendedEntry>) -> Result<(), LogError> {
-    let mut grown = match &entries[..] {
-        // One entry is there or not; only a longer batch needs a copy to fall back on.
-        [] | [_] => return entries.into_iter().try_for_each(|one| append_one(Arc::make_mut(log), one)),
-        [_, _, ..] if entries.iter().all(|one| matches!(one.entry, Entry::Message(_))) => {
-            return entries.into_iter().try_for_each(|one| append_one(Arc::make_mut(log), one));
+    let is_message = |one: &AppendedEntry| matches!(one.entry, Entry::Message(_));
+    // One entry is there or not, and messages can be looked at beforehand; only what else is said needs a copy of the
+    // log to fall back on.
+    if entries.len() > 1 && !entries.iter().all(is_message) {
+        let mut grown = Log::clone(log);
+        entries.into_iter().try_for_each(|one| append_one(&mut grown, one))?;
+        *log = Arc::new(grown);
+        return Ok(());
+    }
+    check_parents(log, &entries)?;
+    entries.into_iter().try_for_each(|one| append_one(Arc::make_mut(log), one))
+}
+
+/// Whether each of these, appended in order, finds the entry it stands below: all that messages can fail by.
+fn check_parents(log: &Log, entries: &[AppendedEntry]) -> Result<(), LogError> {
+    for (at, one) in entries.iter().enumerate() {
+        let id = EntryId((log.len() + at) as u32);
+        let is_new = |parent: EntryId| (log.len()..log.len() + at).contains(&(parent.0 as usize));
+        let is_known = |parent: EntryId| log.get(parent).is_some() && log.mark_of(parent).is_none();
+        match one.parent {
+            Some(parent) if !is_new(parent) && !is_known(parent) => {
+                return Err(LogError::UnknownParent { id, parent });
+            }
+            Some(_) | None => {}
         }
-        [..] => Log::clone(log),
-    };
-    entries.into_iter().try_for_each(|one| append_one(&mut grown, one))?;
-    *log = Arc::new(grown);
+    }
     Ok(())
 }
 

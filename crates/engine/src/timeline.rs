@@ -10,7 +10,7 @@ use crate::view_tally::ViewTally;
 use epitome_core::policy::{GuardRule, TriggerRule};
 use epitome_core::{
     Archive, ArchiveError, Context, Entry, EntryId, FarHistory, Log, LogReader, Mark, Measure, Message,
-    SizeTable, Tokens, UsageMark, rebuilds,
+    SizeTable, Tokens, UsageMark, is_other_context, rebuilds,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Timeline {
     /// at hand, and is not missed.
     fn count_new(&mut self, path: &[EntryId], lens: Lens<'_>) {
         for &id in path {
-            let is_new = self.log.item(id).is_some() && self.sizes.total(id) == Tokens::ZERO;
+            let is_new = self.log.item(id).is_some() && !self.sizes.has(id);
             if let Some(message) = is_new.then(|| lens.archive.message(id).ok()).flatten() {
                 Arc::make_mut(&mut self.sizes).set(id, lens.measure.sizes(&message));
             }
@@ -143,7 +143,7 @@ impl Timeline {
         self.breaker.take(entry, lens.guard);
         if rebuilds(entry) {
             self.newest_pass = self.newest_pass.max(Some(pass_of(entry).unwrap_or(id)));
-            self.note_usage_of_another(id, matches!(entry, Entry::Mark(Mark::Edit { .. })));
+            self.note_usage_of_another(id, is_other_context(entry));
         }
         match entry {
             Entry::Message(_) => {
@@ -185,16 +185,16 @@ impl Timeline {
 
     /// What was told of the context before a pass is told of another one now. An edit shows the same messages, and what it
     /// freed can be taken off; were the figure given up, a policy that prunes each turn would never go by it.
-    fn note_usage_of_another(&mut self, pass: EntryId, is_edit: bool) {
-        if is_edit {
+    fn note_usage_of_another(&mut self, pass: EntryId, is_other: bool) {
+        if is_other {
+            self.rebuilt_at = self.rebuilt_at.max(Some(pass));
+            self.usage = None;
+        } else {
             self.edited_at = self.edited_at.max(Some(pass));
             if let Some(mut usage) = self.usage.take() {
                 usage.slots = self.slots_up_to(self.log.parent(usage.id));
                 self.usage = Some(usage);
             }
-        } else {
-            self.rebuilt_at = self.rebuilt_at.max(Some(pass));
-            self.usage = None;
         }
     }
 

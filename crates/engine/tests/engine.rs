@@ -112,6 +112,25 @@ fn whoever_looks_at_a_path_takes_nothing_of_it_away() {
     assert_eq!(warnings(next), 0, "it was warned once");
 }
 
+#[test]
+fn an_act_that_fails_takes_nothing_of_its_path_away() {
+    let engine = Engine::new(Arc::new(MemoryStore::default()));
+    let session = now(engine.create(TenantId::LOCAL)).expect("a session");
+    // Above the warning's point, below the trigger's.
+    let leaf = append(&engine, session, None, 0..28);
+    let opening = checkout(session, Some(leaf), 8_000);
+    let warnings = || {
+        let prepared = now(engine.prepare(&opening)).expect("it is prepared");
+        prepared.step.events.iter().filter(|event| matches!(event, Event::Approaching { .. })).count()
+    };
+    assert_eq!(warnings(), 1);
+    now(engine.undo(&opening, leaf)).expect_err("a message is no compaction to undo");
+    assert_eq!(warnings(), 0, "it was warned once");
+    let nowhere = EntryId(1_000);
+    now(engine.navigate(&opening, nowhere, BranchExit::Silent)).expect_err("nobody said that");
+    assert_eq!(warnings(), 0, "it was warned once");
+}
+
 /// A hook that fails when it is told of a compaction.
 struct Forgetful;
 

@@ -53,8 +53,6 @@ pub(crate) struct SentRequest<'a> {
 
 /// Less room than this for an answer is none: a summary's headings alone take more.
 pub(crate) const OUTPUT_MIN: u64 = 256;
-/// Left free beside an answer, since the provider's next count may differ by a few tokens.
-const OUTPUT_MARGIN: u64 = 64;
 
 /// What decides that an error is about the output limit asked for.
 const ABOUT_OUTPUT_LIMIT: OverflowRule = OverflowRule::Exclusion(7);
@@ -120,12 +118,7 @@ impl SentRequest<'_> {
 
     fn with_less_output(&self, verdict: &OverflowVerdict) -> Ruling {
         let failure = Failure::TooLong { over: verdict.numbers.gap() };
-        let room = verdict
-            .numbers
-            .limit()
-            .zip(verdict.numbers.requested)
-            .map(|(limit, prompt)| limit.less(prompt).0);
-        let cap = room.map_or(self.cap_tokens / 2, |room| room.saturating_sub(OUTPUT_MARGIN));
+        let cap = verdict.numbers.answer_room().map_or(self.cap_tokens / 2, |room| room.0);
         if (OUTPUT_MIN..self.cap_tokens).contains(&cap) {
             Ruling::Differently { change: RequestChange::Cap(cap), failure }
         } else {
@@ -142,7 +135,7 @@ impl SentRequest<'_> {
         verdict: &OverflowVerdict,
     ) -> Ruling {
         let told = explain(status, body, self.credential);
-        if status.is_none_or(is_transient) {
+        if status.map_or(ErrorPlace::InStream, ErrorPlace::Status).is_passing() {
             return Ruling::Again { asked: retry_after, failure: Failure::Broken(told) };
         }
         let change = if verdict.rule == ABOUT_OUTPUT_LIMIT {
@@ -213,10 +206,6 @@ impl SentRequest<'_> {
 
 fn again(why: &str) -> Ruling {
     Ruling::Again { asked: None, failure: Failure::Broken(why.to_owned()) }
-}
-
-fn is_transient(status: u16) -> bool {
-    matches!(status, 408 | 425 | 500..=599)
 }
 
 /// The output limit an error names: its smallest number that is a limit at all.

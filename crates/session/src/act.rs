@@ -80,7 +80,7 @@ async fn perform_beside(
         Act::Prepare(point) => background.prepare_at(driver, session, point, spawn).await?,
         Act::EndTurn(end) => background.end_turn(driver, session, end, spawn).await?,
         Act::Recover(over) => return Ok(background.recover(driver, session, over).await?.into()),
-        Act::Compact(trigger, options) => driver.compact_with(session, trigger, options).await?,
+        Act::Compact(trigger, options) => background.compact_with(driver, session, trigger, options).await?,
     };
     Ok(ActResult { step, hindrance: None })
 }
@@ -103,3 +103,6 @@ impl From<Recovery> for ActResult {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

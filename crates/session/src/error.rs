@@ -184,7 +184,7 @@ impl SessionError {
     /// own trouble, a reply that broke off. The session stands as it did before the call.
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Refused { place, class, .. } => is_passing(*place, *class),
+            Self::Refused { place, class, .. } => class.is_passing(*place),
             Self::BrokenReply { .. } | Self::CutOff { .. } => true,
             Self::Engine(_)
             | Self::Encode(_)
@@ -197,16 +197,6 @@ impl SessionError {
             | Self::Save(_) => false,
         }
     }
-}
-
-/// Whether a refusal passes by itself.
-pub(crate) fn is_passing(place: ErrorPlace, class: OverflowClass) -> bool {
-    let is_trouble = match place {
-        ErrorPlace::Status(status) => matches!(status, 408 | 425 | 429 | 500..=599),
-        // A stream that had begun well was no bad request.
-        ErrorPlace::InStream => true,
-    };
-    class == OverflowClass::Throttle || (class == OverflowClass::Other && is_trouble)
 }
 
 fn others(count: usize) -> String {

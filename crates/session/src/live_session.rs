@@ -4,7 +4,7 @@
 use crate::act::{Act, ActResult, SessionWork};
 use crate::answers;
 use crate::builder::SessionBuilder;
-use crate::error::{SessionError, is_passing};
+use crate::error::SessionError;
 use crate::saved::SavedLog;
 use crate::turn_stop::{TurnStop, is_paused};
 use epitome_core::{
@@ -42,14 +42,10 @@ pub struct LiveSession {
     output_cap: Option<u64>,
 }
 
-/// Where Anthropic wants a limit on the answer and nobody has said one.
-const OUTPUT_TOKENS: u64 = 8_192;
 /// Asks for a stream, in every protocol.
 const STREAM: (&str, &str) = ("stream", "true");
 /// An answer with less room than this breaks off more often than not: then the prompt is to give way.
 const OUTPUT_TOKENS_MIN: u64 = 1_024;
-/// Left free beside it, since the provider's next count may differ by a few tokens.
-const OUTPUT_MARGIN: u64 = 64;
 /// Why no room is made for a request that was refused for something else.
 const NOT_ITS_SIZE: &str = "a smaller request would not help";
 /// The same where it may be answered later.
@@ -172,7 +168,8 @@ impl LiveSession {
         }
         let FixedParts { system, tools, model, max_tokens, rest, .. } = &self.fixed;
         let required = match protocol {
-            Protocol::Anthropic => Some(OUTPUT_TOKENS),
+            // It wants a limit on the answer, be it that nobody has said one.
+            Protocol::Anthropic => Some(self.session.assembly().answer_max().0),
             Protocol::OpenaiChat | Protocol::OpenaiResponses => None,
         };
         let max_tokens = self.output_cap.or(*max_tokens).or(required);
@@ -270,7 +267,7 @@ impl LiveSession {
             said: String::from_utf8_lossy(said).as_ref().into(),
         };
         if class != OverflowClass::OutputReserve && !verdict.needs_compaction(&known) {
-            return Err(refused(if is_passing(place, class) { PASSING } else { NOT_ITS_SIZE }.into()));
+            return Err(refused(if class.is_passing(place) { PASSING } else { NOT_ITS_SIZE }.into()));
         }
         if class == OverflowClass::OutputReserve && self.asks_for_less(&numbers) {
             return Ok(self.session.step(None));
@@ -282,13 +279,12 @@ impl LiveSession {
 
     /// Whether this call can ask for a shorter answer; from here on it does. Done once for each call.
     fn asks_for_less(&mut self, numbers: &OverflowFigures) -> bool {
-        let told = numbers.limit().zip(numbers.requested).zip(numbers.output);
-        let Some(((limit, prompt), asked)) = told.filter(|_| self.output_cap.is_none()) else { return false };
-        let room = limit.less(prompt).0.saturating_sub(OUTPUT_MARGIN);
-        if !(OUTPUT_TOKENS_MIN..asked.0).contains(&room) {
+        let told = numbers.limit().zip(numbers.answer_room()).zip(numbers.output);
+        let Some(((limit, room), asked)) = told.filter(|_| self.output_cap.is_none()) else { return false };
+        if !(OUTPUT_TOKENS_MIN..asked.0).contains(&room.0) {
             return false;
         }
-        self.output_cap = Some(room);
+        self.output_cap = Some(room.0);
         // How the provider counts is learned from the reply's usage. Were it learned here, the next check would compact
         // a request that fits as it is.
         self.session.learn_window(limit);

@@ -39,16 +39,18 @@ pub fn summary_result(protocol: Protocol, status: u16, body: &[u8]) -> CallResul
 }
 
 fn refused(status: u16, body: &[u8]) -> Failure {
-    let known = RequestFacts::default();
-    let verdict = classify(ErrorPlace::Status(status), body, &known);
+    let (known, place) = (RequestFacts::default(), ErrorPlace::Status(status));
+    let verdict = classify(place, body, &known);
     let said = String::from_utf8_lossy(body).into_owned();
     if verdict.needs_compaction(&known) || verdict.class == OverflowClass::OutputReserve {
         return Failure::TooLong { over: verdict.numbers.gap() };
     }
-    match status {
-        429 => Failure::Throttled(said),
-        400..500 => Failure::Refused(format!("HTTP {status}: {said}")),
-        _ => Failure::Broken(format!("HTTP {status}: {said}")),
+    if verdict.class == OverflowClass::Throttle {
+        Failure::Throttled(said)
+    } else if place.is_passing() || !(400..500).contains(&status) {
+        Failure::Broken(format!("HTTP {status}: {said}"))
+    } else {
+        Failure::Refused(format!("HTTP {status}: {said}"))
     }
 }
 

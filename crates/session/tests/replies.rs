@@ -1,9 +1,10 @@
 //! Replies and refusals as an agent's loop meets them: cut off, paused, refused, full, and what each leaves behind.
 
+use epitome_session::core::Failure;
 use epitome_session::wire::sse::Assembler;
 use epitome_session::{
     Author, BuildError, ErrorPlace, Event, LiveSession, Message, Protocol, Role, SessionBuilder,
-    SessionError, Tokens, TurnStop, reply,
+    SessionError, Tokens, TurnStop, reply, summary_result,
 };
 use serde_json::{Value, json};
 
@@ -153,10 +154,19 @@ async fn each_open_call_is_answered_once_and_all_at_once() {
 async fn refusals_say_whether_they_pass() {
     let mut session = asked().await;
     let mut found = Vec::new();
-    for (status, said) in
-        [(429, "slow down"), (500, "oops"), (529, "Overloaded"), (401, "invalid key"), (400, "bad")]
-    {
+    let mut summaries = Vec::new();
+    for (status, said) in [
+        (408, "too slow"),
+        (425, "too early"),
+        (429, "slow down"),
+        (500, "oops"),
+        (529, "Overloaded"),
+        (401, "invalid key"),
+        (400, "bad"),
+    ] {
         let body = json!({"error": {"message": said}}).to_string();
+        let failure = summary_result(Protocol::Anthropic, status, body.as_bytes()).result;
+        summaries.push((status, !matches!(failure, Err(Failure::Refused(_)))));
         let error =
             session.recover(ErrorPlace::Status(status), body.as_bytes()).await.expect_err("it is refused");
         let SessionError::Refused { why, .. } = &error else { panic!("{error:?}") };
@@ -165,6 +175,8 @@ async fn refusals_say_whether_they_pass() {
     let later = "a smaller request would not help; wait, and send the same one again";
     let never = "a smaller request would not help";
     let expected = [
+        (408, true, later),
+        (425, true, later),
         (429, true, later),
         (500, true, later),
         (529, true, later),
@@ -172,7 +184,23 @@ async fn refusals_say_whether_they_pass() {
         (400, false, never),
     ];
     assert_eq!(found, expected.map(|(status, is_passing, why)| (status, is_passing, why.to_owned())));
+    // A summary call is refused for good by what a reply is refused for good by.
+    assert_eq!(summaries, expected.map(|(status, is_passing, _)| (status, is_passing)));
     assert_eq!(session.session().history().len(), 1);
+}
+
+#[tokio::test]
+async fn where_nobody_says_how_long_an_answer_may_be_it_is_as_long_as_there_is_room_for() {
+    let asked = async |model: &str| {
+        let mut session = LiveSession::for_model(model).build().expect("it is built");
+        session.say("hello").await.expect("it is taken up");
+        let budget = session.session().budget();
+        let most = request(&session)["max_tokens"].as_u64().expect("it is told");
+        let longest = budget.trigger_point(session.session().policy());
+        assert!(Tokens(most) + longest <= budget.window, "{model}: {most} beside {longest}");
+        most
+    };
+    assert_eq!([asked("claude-3-haiku").await, asked("claude-sonnet-4-5").await], [4_096, 50_000]);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! `epitome.toml`: settings, tables for some models, and what is passed on to others.
 
 use super::error::SettingsError;
-use super::layer::{Layer, Names, SettingOrigin, SettingSource};
+use super::layer::{ALIAS, HOOK, Layer, Names, SettingOrigin, SettingSource};
 use std::sync::Arc;
 use toml::{Table, Value};
 
@@ -44,8 +44,8 @@ pub(super) fn read(origin: &SettingOrigin, file: &SourceText) -> Result<Settings
         read.models.push((pattern, layer));
     }
     if !origin.is_of_project() {
-        read.aliases = take(&mut table, origin, "alias")?;
-        read.hooks = take(&mut table, origin, "hook")?;
+        read.aliases = take(&mut table, origin, ALIAS)?;
+        read.hooks = take(&mut table, origin, HOOK)?;
     }
     read.agents = take(&mut table, origin, "agents")?;
     take_blocks(&mut read.layer, origin, &mut table)?;

@@ -84,7 +84,11 @@ impl SettingOrigin {
 }
 
 /// Tables that name addresses, keys or commands: a file that comes with a project may not have them.
-const OPERATORS: [&str; 3] = ["alias", "hook", "plugin"];
+const OPERATORS: [&str; 2] = [ALIAS, HOOK];
+/// Models by the operator's own names.
+pub(super) const ALIAS: &str = "alias";
+/// Commands that are asked and told of compactions.
+pub(super) const HOOK: &str = "hook";
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

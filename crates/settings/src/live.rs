@@ -54,6 +54,8 @@ pub struct LivePolicy {
     /// What does not come from files.
     rest: Sources,
     stamps: Vec<(PathBuf, Option<FileStamp>)>,
+    /// What was said when the policy in force was resolved.
+    sources: Sources,
     resolved: Arc<ResolvedPolicy>,
     fault: Option<SettingsError>,
 }
@@ -75,8 +77,9 @@ impl LivePolicy {
     /// Where they cannot be used: there is no last good policy yet.
     pub fn open(files: Arc<dyn Files>, watched: PolicyFiles, rest: Sources) -> Result<Self, SettingsError> {
         let stamps = watched.stamps(&*files);
-        let resolved = Arc::new(resolve(&watched.read(&*files, &rest)?)?);
-        Ok(Self { files, watched, rest, stamps, resolved, fault: None })
+        let sources = watched.read(&*files, &rest)?;
+        let resolved = Arc::new(resolve(&sources)?);
+        Ok(Self { files, watched, rest, stamps, sources, resolved, fault: None })
     }
 
     /// The policy as the files are now.
@@ -89,21 +92,26 @@ impl LivePolicy {
         let stamps = self.watched.stamps(&*self.files);
         if stamps != self.stamps {
             self.stamps = stamps;
-            match self.watched.read(&*self.files, &self.rest).and_then(|sources| resolve(&sources)) {
-                Ok(resolved) => (self.resolved, self.fault) = (Arc::new(resolved), None),
-                Err(error) => self.fault = Some(error),
-            }
+            self.fault = self.read_again().err();
         }
         &self.resolved
+    }
+
+    /// Resolves the files as they are now; where they cannot be used nothing is changed.
+    fn read_again(&mut self) -> Result<(), SettingsError> {
+        let sources = self.watched.read(&*self.files, &self.rest)?;
+        self.resolved = Arc::new(resolve(&sources)?);
+        self.sources = sources;
+        Ok(())
     }
 
     /// The policy for one call that says some of it otherwise, by our names or another system's.
     ///
     /// # Errors
-    /// Where what it says, or a file, cannot be used.
-    pub fn with_overrides(&self, overrides: Table) -> Result<ResolvedPolicy, SettingsError> {
-        let sources = self.watched.read(&*self.files, &self.rest)?;
-        resolve(&Sources { overrides, ..sources })
+    /// Where what it says cannot be used.
+    pub fn with_overrides(&mut self, overrides: Table) -> Result<ResolvedPolicy, SettingsError> {
+        self.check();
+        resolve(&Sources { overrides, ..self.sources.clone() })
     }
 
     /// Why the newest state of the files is not in force, where it is not.

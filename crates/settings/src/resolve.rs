@@ -151,19 +151,22 @@ impl SourceLayers {
     }
 }
 
-/// The names by which a summariser is chosen, ours and other systems'.
-const WRITERS: [&str; 3] = ["summary.by", "agent", "summarize.model"];
+/// The setting that says who is sent a session to write its summary.
+const WRITER: &str = "summary.by";
 
 /// Refuses a summariser that a project's file names by its provider: who is sent a session is the
-/// operator's to decide, and theirs to give a name.
+/// operator's to decide, and theirs to give a name. Other systems' names are looked at as what they stand for.
 fn check_writer(layer: &Layer, aliases: &Table) -> Result<(), SettingsError> {
     let names_provider = |leaf: &&Leaf| {
-        let name = leaf.value.as_str().filter(|_| WRITERS.contains(&leaf.key.as_str()));
+        let name = leaf.value.as_str().filter(|_| leaf.key == WRITER);
         name.is_some_and(|name| name.contains('/') && !aliases.contains_key(name))
     };
+    let mut theirs = EffectiveValues::new();
+    layer.foreign.iter().for_each(|leaf| settle(&mut theirs, PRESET_RANK, leaf.clone()));
+    let translated = foreign::translate(&theirs, &EffectiveValues::new())?.said;
     let allowed = "this file comes with the project: write a name from [alias] of the user's `epitome.toml`, \
                    or say it there, or for this run alone";
-    let refused = layer.native.iter().chain(&layer.foreign).find(names_provider);
+    let refused = layer.native.iter().chain(translated.iter().map(|said| &said.leaf)).find(names_provider);
     refused.map_or(Ok(()), |leaf| Err(SettingsError::value(&leaf.source, &leaf.value, allowed)))
 }
 

@@ -60,12 +60,21 @@ pub fn hold_log(store: &dyn Store, session: SessionId) {
 /// A batch is committed whole or not at all.
 fn hold_whole(store: &dyn Store, lease: Lease, len: usize) {
     let leaf = Some(EntryId((len - 1) as u32));
+    let mut parentless = saying(len, leaf, 2);
+    parentless.entries[1].parent = Some(EntryId(u32::MAX));
+    assert!(now(store.commit(lease, len, parentless)).is_err(), "nobody said what it answers");
+    hold_nothing_new(store, lease, len);
     let mut unsound = saying(len, leaf, 1);
     let undo = Entry::Mark(Mark::Undo { of: EntryId((len - 1) as u32) });
     unsound.entries.push(AppendedEntry { id: EntryId((len + 1) as u32), parent: leaf, entry: undo });
     assert!(now(store.commit(lease, len, unsound)).is_err(), "a message is no compaction to undo");
+    hold_nothing_new(store, lease, len);
+}
+
+/// Nothing of a batch that was refused is there.
+fn hold_nothing_new(store: &dyn Store, lease: Lease, len: usize) {
     let opened = now(store.open(lease.session)).expect("it is there");
-    assert_eq!((opened.log.len(), opened.leaf), (len, leaf), "nothing of it is there");
+    assert_eq!((opened.log.len(), opened.leaf), (len, Some(EntryId((len - 1) as u32))));
 }
 
 /// Events come back in order, with their time, from any position on.

@@ -3,7 +3,7 @@
 
 use epitome_core::policy::Newest;
 use epitome_core::{Author, Block, EntryId, Message, Role, Tokens, Trigger};
-use epitome_engine::{Background, BoxFuture, Event, Spawn, Step};
+use epitome_engine::{Background, BoxFuture, Event, Spawn, Step, Thresholds};
 use epitome_testbed::{Bed, Maker, now};
 
 /// Does work when it is looked at.
@@ -117,4 +117,29 @@ fn one_that_covers_what_two_paths_share_is_kept_for_either() {
     assert!(bed.session.has_ready());
     talk_until_due(&mut bed);
     assert_eq!(fates(&prepare(&mut bed, &mut background)), [&swapped_in()]);
+}
+
+#[test]
+fn it_is_begun_below_the_point_at_which_the_longest_prompt_compacts() {
+    let maker = Maker::new("default", 40_000).set(|settings| {
+        settings.speculate.enabled = true;
+        settings.keep.within_turn = false;
+    });
+    // A provider that takes prompts of two thirds of its window, far below four fifths of it.
+    let mut bed = maker.budget(|budget| budget.prompt_max = Some(Tokens(27_200))).bed();
+    let mut background = Background::default();
+    talk_until_due_beside(&mut bed, &mut background);
+    let check = bed.session.check();
+    let shown = Thresholds::of(bed.session.policy(), &bed.session.budget());
+    assert_eq!((check.limit, shown.trigger), (Tokens(27_200), Tokens(27_200)));
+    assert_eq!(shown.speculate.map(|mark| mark < check.limit), Some(true), "{shown:?}");
+    assert_eq!(fates(&prepare(&mut bed, &mut background)), [&swapped_in()]);
+}
+
+/// People talk until a compaction is due, and what can be made beforehand is.
+fn talk_until_due_beside(bed: &mut Bed, background: &mut Background) {
+    while !bed.session.check().is_due() {
+        bed.talk(2, 300);
+        background.tend(&bed.driver, &mut bed.session, &Inline);
+    }
 }

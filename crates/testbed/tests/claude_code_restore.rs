@@ -153,3 +153,23 @@ fn c21_the_statistics_hold_what_was_really_brought_back() {
     assert_eq!(change.summary_tokens, Tokens(summary.len().div_ceil(4) as u64));
     assert!(bed.shown()[0].starts_with(summary));
 }
+
+#[test]
+fn a_file_that_was_deleted_and_written_again_comes_back_and_one_that_is_gone_does_not() {
+    let drawer = Drawer { file_tokens: 100, ..Drawer::default() };
+    let mut bed =
+        Maker::new("claude-code", 200_000).ports(|ports| ports.restorer = Some(Arc::new(drawer))).bed();
+    bed.talk(1, 1_000);
+    for name in ["again", "gone"] {
+        bed.exchange("Write", &format!(r#"{{"file_path":"src/{name}.rs","content":"fn f() {{}}"}}"#), "ok");
+        bed.exchange("Bash", &format!(r#"{{"command":"rm src/{name}.rs"}}"#), "");
+    }
+    bed.exchange("Write", r#"{"file_path":"src/again.rs","content":"fn g() {}"}"#, "ok");
+    bed.talk(40, 1_000);
+    let record = bed.compact(Trigger::Manual);
+    let ledger: Vec<_> =
+        change(&record).ledger.files.iter().map(|file| (&*file.path, file.deleted)).collect();
+    assert_eq!(ledger, [("src/again.rs", true), ("src/gone.rs", true)]);
+    let restored = change(&record).restored.clone().expect("something came back");
+    assert_eq!(restored.files, ["src/again.rs"]);
+}

@@ -1,5 +1,6 @@
 //! Lessons of others, rows 64 to 74: how full the context is, and when that is looked at.
 
+use epitome_core::policy::MeasureBy;
 use epitome_core::{Author, Block, Message, Role, Tokens, Trigger};
 use epitome_engine::{Event, FigureSource, LookPoint};
 use epitome_testbed::{Bed, Maker};
@@ -198,4 +199,17 @@ fn l74_what_is_about_to_be_said_counts_too() {
     bed.talk(79, 1_000);
     let looks = [999, 1_000].map(|pending| bed.session.check_at(LookPoint::Input(Tokens(pending))).trigger);
     assert_eq!(looks, [None, Some(Trigger::Threshold)]);
+}
+
+#[test]
+fn an_absurd_figure_is_taken_for_what_it_is_and_stops_nothing() {
+    let mut bed = Maker::new("default", WINDOW)
+        .no_model()
+        .set(|settings| settings.trigger.measure = MeasureBy::Hybrid)
+        .bed();
+    bed.talk(40, 1_000);
+    for _ in 0..2 {
+        bed.session.record_usage(usage(u64::MAX, 1)).expect("all is in memory");
+        assert_eq!(bed.session.check().tokens, Tokens(u64::MAX));
+    }
 }

@@ -4,8 +4,11 @@
 //!
 //! - l84: pictures are counted, labelled and left out; making one smaller needs a codec, which is not here.
 
-use epitome_core::{Author, Block, EntryId, Image, Measure, Message, Role, Strategy, Tokens, Trigger};
-use epitome_engine::ModelMeasure;
+use epitome_core::policy::TriggerMode;
+use epitome_core::{
+    Author, Block, EntryId, Image, Measure, Message, Policy, Role, Settings, Strategy, Tokens, Trigger,
+};
+use epitome_engine::{Assembly, Driver, ModelMeasure, Recovery, Session, Step, WindowFacts};
 use epitome_testbed::{Bed, Maker, change, word, written};
 use epitome_tokens::{Catalog, Counter};
 use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
@@ -153,4 +156,49 @@ fn l88_a_method_that_is_not_there_is_named_with_the_reason() {
             ]
         )
     );
+}
+
+/// A session under these settings in which a person showed so many pictures.
+fn shown_pictures(pictures: usize, change: impl FnOnce(&mut Settings)) -> Session {
+    let mut settings = Settings::default();
+    change(&mut settings);
+    let policy = Policy::try_from(settings).expect("the settings are sound").into();
+    let assembly = Assembly::new(policy, Catalog::built_in().find("gpt-5"), WindowFacts::default());
+    let mut session = Session::empty(assembly.expect("the catalog has it"));
+    for _ in 0..pictures {
+        let blocks = vec![Block::text("look at this"), Block::Image(picture(1_000))];
+        let said = Message { role: Role::User, author: Author::Person, blocks };
+        session.append(said).expect("all is in memory");
+    }
+    session
+}
+
+/// What became of a session whose request was refused for its bytes: what it is recorded as, and the reason where nothing
+/// was done.
+fn shed(session: &mut Session) -> (Trigger, Result<usize, String>) {
+    let recovery = Driver::default().shed_pictures(session, None).expect("all is in memory");
+    let trigger = |step: &Step| step.record.as_ref().expect("it is recorded").trigger;
+    match recovery {
+        Recovery::Retry(step) => {
+            let labelled = step.record.as_ref().and_then(|record| record.change()).map(|it| it.pruned.len());
+            (trigger(&step), Ok(labelled.unwrap_or_default()))
+        }
+        Recovery::Surface { why, step } => (trigger(&step), Err(why)),
+    }
+}
+
+#[test]
+fn pictures_that_are_counted_as_nothing_are_labelled_all_the_same() {
+    let mut session = shown_pictures(3, |settings| settings.count.image_tokens = Some(0));
+    assert_eq!(shed(&mut session), (Trigger::Bytes, Ok(3)));
+}
+
+#[test]
+fn a_refusal_over_bytes_is_recorded_as_one_whatever_comes_of_it() {
+    let (made, why) = shed(&mut shown_pictures(2, |_| {}));
+    assert_eq!((made, why), (Trigger::Bytes, Ok(2)));
+    let (none, why) = shed(&mut shown_pictures(0, |_| {}));
+    assert!(none == Trigger::Bytes && why.is_err_and(|why| why.contains("too large in bytes")));
+    let off = shed(&mut shown_pictures(2, |settings| settings.mode = TriggerMode::Off));
+    assert_eq!(off, (Trigger::Bytes, Err("compaction is off".to_owned())));
 }

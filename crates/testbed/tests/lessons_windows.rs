@@ -9,7 +9,7 @@ use epitome_engine::{
 };
 use epitome_settings::{ResolvedPolicy, SourceText, Sources, preset, resolve};
 use epitome_testbed::{Bed, Maker, Quarter, change, word};
-use epitome_tokens::{Catalog, SpecSource, Usage};
+use epitome_tokens::{Catalog, ModelSpec, SpecSource, Usage};
 
 fn project(toml: &str) -> Sources {
     let project = SourceText { name: "epitome.toml".into(), text: toml.to_owned() };
@@ -144,7 +144,10 @@ fn l81_a_smaller_model_is_made_room_for_by_the_one_that_still_fits() {
     let mut bed =
         Maker::new("default", 1_000_000).model(|model| model.named("old-1m").with_window(1_000_000)).bed();
     bed.talk(400, 1_000);
-    bed.session.set_assembly(in_window(&bed, 200_000)).expect("all is in memory");
+    let stated = WindowFacts { stated: Some(Tokens(200_000)), ..WindowFacts::default() };
+    let smaller =
+        Assembly::new(bed.session.assembly().policy().clone(), ModelSpec::guess("new-200k"), stated);
+    bed.session.set_assembly(smaller.expect("it is stated")).expect("all is in memory");
     assert_eq!(bed.session.check().trigger, Some(Trigger::Downshift));
     // The driver's model is still the old one; the new one takes its place once there is room.
     let record = bed.prepare().expect("it is due");
@@ -152,6 +155,14 @@ fn l81_a_smaller_model_is_made_room_for_by_the_one_that_still_fits() {
     assert_eq!(change(Some(record)).summarizer.as_deref(), Some("old-1m"));
     bed.driver = Driver::new(Ports::default());
     assert_eq!((bed.session.check().trigger, bed.prepare()), (None, None));
+}
+
+#[test]
+fn l81_a_smaller_window_of_the_same_model_is_no_other_model() {
+    let mut bed = Bed::new("default", 1_000_000);
+    bed.talk(400, 1_000);
+    bed.session.set_assembly(in_window(&bed, 200_000)).expect("all is in memory");
+    assert_eq!(bed.session.check().trigger, Some(Trigger::Threshold));
 }
 
 #[test]

@@ -65,6 +65,11 @@ impl FileRecord {
         }
     }
 
+    /// Whether the session ever changed it; one that is there again as it was, too.
+    pub fn is_changed(&self) -> bool {
+        self.created || self.modified || self.deleted
+    }
+
     /// Whether nobody will ask for it again: it lies in a folder for temporary files, or was made here and is gone.
     pub fn is_scratch(&self) -> bool {
         let is_gone = self.standing() == Operation::Deleted;

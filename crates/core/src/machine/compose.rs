@@ -90,9 +90,8 @@ pub(super) fn todos(ledger: &Ledger) -> String {
 
 /// Files read and files changed, each once, sorted.
 fn lists(ledger: &Ledger) -> String {
-    let is_changed = |file: &&FileRecord| file.created || file.modified || file.deleted;
     let paths = |wanted: bool| -> BTreeSet<&str> {
-        let files = ledger.files.iter().filter(|file| is_changed(file) == wanted);
+        let files = ledger.files.iter().filter(|file| file.is_changed() == wanted);
         files.map(|file| file.path.as_ref()).collect()
     };
     let mut text = String::new();
@@ -116,7 +115,7 @@ fn tree(ledger: &Ledger) -> String {
     let mut folders: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for file in newest.into_iter().take(TREE_FILES_MAX) {
         let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
-        let use_of = match (file.read, file.created || file.modified || file.deleted) {
+        let use_of = match (file.read, file.is_changed()) {
             (true, true) => "RW",
             (_, true) => "Write",
             (_, false) => "Read",

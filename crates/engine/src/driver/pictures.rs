@@ -1,15 +1,17 @@
 //! After a provider refused a body for its bytes or its pictures: what is in the way gives way to labels, and the request is
 //! sent once more. No summary cures it, so none is made; where there is no picture to label the work waits for a person.
 
-use super::recovery::{refusal, surface};
+use super::recovery::{off, refusal, surface};
 use super::{Driver, Recovery};
 use crate::error::EngineError;
 use crate::session::Session;
-use epitome_core::policy::TriggerMode;
 use epitome_core::{Conclusion, EditPass, Trigger};
 
 /// What a person is told where nothing can be labelled.
 const TOO_MANY_BYTES: &str = "the provider finds the body too large in bytes, not in tokens; take large attachments and results out of it, or begin a new session";
+
+/// What the act is recorded as, whatever comes of it.
+const TRIGGER: Trigger = Trigger::Bytes;
 
 impl Driver {
     /// What to do after a provider refused a request for its bytes or pictures; `bytes_max` is what it says one picture
@@ -19,17 +21,16 @@ impl Driver {
         session: &mut Session,
         bytes_max: Option<u64>,
     ) -> Result<Recovery, EngineError> {
-        if session.policy().mode == TriggerMode::Off {
-            return Ok(surface(session, "compaction is off".into()));
+        if let Some(why) = off(session) {
+            return Ok(surface(session, TRIGGER, why));
         }
         let labelled = if refusal(session).is_none() { label(session, bytes_max)? } else { None };
         let Some(mut conclusion) = labelled else {
             session.hold(TOO_MANY_BYTES)?;
-            return Ok(surface(session, TOO_MANY_BYTES.into()));
+            return Ok(surface(session, TRIGGER, TOO_MANY_BYTES));
         };
         session.state.recoveries += 1;
-        let trigger = Trigger::Bytes;
-        (conclusion.record.trigger, conclusion.record.source) = (trigger, trigger.kind().source);
+        (conclusion.record.trigger, conclusion.record.source) = (TRIGGER, TRIGGER.kind().source);
         let record = session.conclude(conclusion)?;
         Ok(Recovery::Retry(Box::new(session.step(Some(record)))))
     }

@@ -31,7 +31,7 @@ impl Driver {
         over: Option<Tokens>,
     ) -> Result<Recovery, EngineError> {
         if let Some(why) = refusal(session) {
-            return Ok(surface(session, why.into()));
+            return Ok(surface(session, Trigger::Overflow, why));
         }
         let record = match reuse_after_overflow(session, over)? {
             Some(record) => record,
@@ -78,27 +78,32 @@ fn reuse_after_overflow(
 /// Why no room may be made for a request that the provider refused.
 pub(super) fn refusal(session: &Session) -> Option<&'static str> {
     let most = session.policy().guard.recoveries_max;
-    if session.policy().mode == TriggerMode::Off {
-        Some("compaction is off")
-    } else if most == 0 {
-        Some("these settings do not recover from an overflow (`guard.recoveries_max` is 0)")
+    if most == 0 {
+        off(session).or(Some("these settings do not recover from an overflow (`guard.recoveries_max` is 0)"))
     } else {
-        (session.state.recoveries >= most).then_some("this request was compacted and sent again already")
+        let is_spent = session.state.recoveries >= most;
+        off(session).or(is_spent.then_some("this request was compacted and sent again already"))
     }
 }
 
-pub(super) fn surface(session: &mut Session, why: String) -> Recovery {
+/// That nothing may be done to the session at all, where that is so.
+pub(super) fn off(session: &Session) -> Option<&'static str> {
+    (session.policy().mode == TriggerMode::Off).then_some("compaction is off")
+}
+
+/// The provider's error goes back, with a record of why nothing was done about what set out as `trigger`.
+pub(super) fn surface(session: &mut Session, trigger: Trigger, why: &str) -> Recovery {
     let budget = session.budget();
     let tokens = budget.request(session.context().tokens());
     let record = Record {
-        outcome: Outcome::Abandoned { why: why.clone() },
-        trigger: Trigger::Overflow,
-        source: Trigger::Overflow.kind().source,
+        outcome: Outcome::Abandoned { why: why.to_owned() },
+        trigger,
+        source: trigger.kind().source,
         budget,
         tokens_before: tokens,
         tokens_after: tokens,
         count_method: session.assembly().count_method().clone(),
         ..Record::default()
     };
-    Recovery::Surface { why, step: Box::new(session.step(Some(Arc::new(record)))) }
+    Recovery::Surface { why: why.to_owned(), step: Box::new(session.step(Some(Arc::new(record)))) }
 }

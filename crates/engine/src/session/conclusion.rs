@@ -159,7 +159,7 @@ impl Session {
 
     /// The tokens that a compaction had to come below and did not.
     pub(crate) fn progress_missed(&self, record: &Record) -> Option<Tokens> {
-        let limit = self.budget().limit(self.policy());
+        let limit = self.budget().trigger_point(self.policy());
         let most = self.policy().guard.progress.map(|share| share.of(limit))?;
         (record.tokens_after > most && record.trigger.kind().must_progress).then_some(most)
     }

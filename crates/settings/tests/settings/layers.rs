@@ -67,7 +67,12 @@ fn o20_a_changed_file_counts_at_the_next_check_and_a_broken_one_does_not() {
             "epitome.toml: `trigger.at` is \"7o%\", which it cannot be; `7o%` is no threshold; write 80%, 160000 or -20000"
         )
     );
+    let one = live.with_overrides("keep.within_turn = false".parse().expect("a table"));
+    let one = one.expect("the last good settings are in force for one call too");
+    assert_eq!((one.policy.trigger.at.to_string().as_str(), one.policy.keep.within_turn), ("70%", false));
     drawer.write("epitome.toml", 3, "[trigger]\nat = \"60%\"");
+    let one = live.with_overrides(toml::Table::new()).expect("the file is in order again");
+    assert_eq!(one.policy.trigger.at.to_string(), "60%");
     assert_eq!((at(&mut live), live.fault().is_none()), ("60%".to_owned(), true));
 }
 

@@ -60,6 +60,14 @@ fn a_file_that_comes_with_a_project_names_no_address_key_or_command() {
             format!("agent.md: `[compaction.alias]` {belongs}"),
         ]
     );
+    // What is in no file of ours is not sent from one to another.
+    let nowhere = [of("[plugin.tell]\ncommand = [\"curl\"]"), {
+        let user = Some(text("user.toml", "[plugin.tell]\ncommand = [\"curl\"]"));
+        refusal(&Sources { user, ..Sources::default() })
+    }];
+    let unknown = |file: &str| format!("{file}: `plugin` is no setting");
+    assert!(nowhere[0].starts_with(&unknown("epitome.toml")), "{}", nowhere[0]);
+    assert!(nowhere[1].starts_with(&unknown("user.toml")), "{}", nowhere[1]);
     let allowed = "which it cannot be; this file comes with the project: write a name from [alias] of the user's \
                    `epitome.toml`, or say it there, or for this run alone";
     assert_eq!(
@@ -67,11 +75,13 @@ fn a_file_that_comes_with_a_project_names_no_address_key_or_command() {
             of("[summary]\nby = \"openai/gpt-5\""),
             of("[model.\"*\".summary]\nby = \"openai/gpt-5\""),
             refusal(&agent("kaged", "compaction: {summarize: {model: openai/gpt-5}}")),
+            refusal(&agent("aura", "compaction: {agent: openai/gpt-5}")),
         ],
         [
             format!("epitome.toml: `summary.by` is \"openai/gpt-5\", {allowed}"),
             format!("epitome.toml [model.\"*\"]: `summary.by` is \"openai/gpt-5\", {allowed}"),
             format!("agent.md: `compaction.summarize.model` is \"openai/gpt-5\", {allowed}"),
+            format!("agent.md: `compaction.agent` is \"openai/gpt-5\", {allowed}"),
         ]
     );
     let chosen = resolved(&Sources { user: user(), ..project("[summary]\nby = \"fast\"") });

@@ -59,5 +59,5 @@ fn limit(resolved: &ResolvedPolicy, window: u64, reserve: u64) -> u64 {
         prompt_max: None,
         ..Budget::default()
     };
-    budget.under(&resolved.policy).limit(&resolved.policy).0
+    budget.under(&resolved.policy).trigger_point(&resolved.policy).0
 }

@@ -20,6 +20,13 @@ fn k1_a_call_is_compacted_from_85_percent_on() {
 }
 
 #[test]
+fn a_target_of_the_whole_request_is_met_beside_a_system_prompt_and_nothing_else_is_said() {
+    let (mut bed, _) = full(kaged().budget(|budget| budget.fixed = Tokens(10_000)));
+    let record = bed.prepare().expect("it is due");
+    assert_eq!((made(Some(record.clone())).target, record.notes.clone()), (Tokens(50_000), vec![]));
+}
+
+#[test]
 fn k1_a_few_large_messages_are_compacted_too() {
     let mut bed = Bed::new("kaged", WINDOW);
     let ids = bed.talk(8, 10_700);

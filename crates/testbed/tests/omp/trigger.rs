@@ -80,6 +80,18 @@ fn m8_too_little_progress_holds_the_work_with_one_warning() {
 }
 
 #[test]
+fn m8_progress_is_measured_by_the_point_at_which_the_longest_prompt_compacts() {
+    // Compacted from 120,000 on, so that 80 % of that is 96,000; four fifths of 170,000 would be never missed.
+    let maker = omp("17").set(|settings| settings.keep.newest = Newest::TokensReached(Tokens(100_000)));
+    let mut bed = maker.budget(|budget| budget.prompt_max = Some(Tokens(120_000))).bed();
+    bed.talk(119, 1_000);
+    work(&mut bed, 2);
+    let record = bed.prepare().expect("it is due");
+    assert!((Tokens(96_000)..Tokens(120_000)).contains(&record.tokens_after), "{}", record.tokens_after);
+    assert_eq!((record.resume, warnings(&mut bed).len()), (Resume::Wait, 1));
+}
+
+#[test]
 fn m8_enough_progress_lets_the_work_go_on() {
     let mut bed = omp("17").bed();
     bed.talk(169, 1_000);

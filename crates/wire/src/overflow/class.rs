@@ -1,5 +1,6 @@
 //! What a failed call turns out to be, and the numbers its text gives away.
 
+use super::ErrorPlace;
 use epitome_core::Tokens;
 use serde::{Deserialize, Serialize};
 
@@ -89,10 +90,19 @@ pub struct OverflowFigures {
     pub pixels_max: Option<u64>,
 }
 
+/// Left free beside an answer, since the provider's next count may differ by a few tokens.
+const ANSWER_MARGIN: Tokens = Tokens(64);
+
 impl OverflowFigures {
     /// The limit the prompt is held against.
     pub fn limit(&self) -> Option<Tokens> {
         self.input_max.or(self.window)
+    }
+
+    /// The longest answer that there is room for beside the prompt, where the text says both. Whether that is one worth
+    /// asking for is the caller's to say.
+    pub fn answer_room(&self) -> Option<Tokens> {
+        Some(self.limit()?.less(self.requested?).less(ANSWER_MARGIN))
     }
 
     /// By how much the request was over its limit, where the text says. Whoever plans by it allows for the
@@ -121,6 +131,27 @@ impl RequestFacts {
     /// Whether our estimate is at nine tenths of the window or beyond; none where one is not known.
     pub(crate) fn is_near(&self) -> Option<bool> {
         Some(self.estimate?.0.saturating_mul(10) >= self.window?.0.saturating_mul(9))
+    }
+}
+
+impl OverflowClass {
+    /// Whether a refusal of this class that was met at `place` passes by itself.
+    pub fn is_passing(self, place: ErrorPlace) -> bool {
+        match self {
+            Self::Throttle => true,
+            Self::Other => place.is_passing(),
+            Self::TokenOverflow
+            | Self::OutputReserve
+            | Self::PayloadBytes
+            | Self::Media
+            | Self::SizeRate
+            | Self::SoftStop
+            | Self::SilentTruncation
+            | Self::Pairing
+            | Self::ThinkingBinding
+            | Self::Undecryptable
+            | Self::Suspect => false,
+        }
     }
 }
 

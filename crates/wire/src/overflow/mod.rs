@@ -28,6 +28,18 @@ pub enum ErrorPlace {
     InStream,
 }
 
+impl ErrorPlace {
+    /// Whether an error met here that is about nothing in the request passes by itself: the same request may be answered
+    /// later.
+    pub fn is_passing(self) -> bool {
+        match self {
+            Self::Status(status) => matches!(status, 408 | 425 | 429 | 500..=599),
+            // A stream that had begun well was no bad request.
+            Self::InStream => true,
+        }
+    }
+}
+
 /// What a failed call means for the size of its request.
 ///
 /// ```
