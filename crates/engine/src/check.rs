@@ -193,7 +193,7 @@ impl Session {
         let Some(usage) = self.timeline().usage() else { return (count, FigureSource::Count) };
         let slots = self.context().slots().len();
         let since = budget.scale.theirs(self.context().tokens_between(usage.slots.min(slots), slots));
-        let freed = budget.scale.theirs(self.timeline().freed_since(usage, budget.fixed));
+        let freed = budget.scale.theirs(self.timeline().freed_since(usage, self.assembly().fixed_counted()));
         let told = usage.mark.tokens.less(freed);
         let hybrid = told + since;
         match self.policy().trigger.measure {
@@ -230,7 +230,7 @@ impl Session {
     /// The mark of what the provider said of the call whose reply was just taken up; none where it is not to be
     /// believed. Usage of summary calls has no place here.
     pub(crate) fn usage_mark(&self, usage: Usage) -> Option<Mark> {
-        let counted = self.budget().fixed + self.context().tokens();
+        let counted = self.assembly().fixed_counted() + self.context().tokens();
         let tokens = Tokens(usage.prompt) + Tokens(usage.output);
         let is_far = |one: Tokens, other: Tokens| one > other.share(TRUST_FACTOR, 1);
         let is_far_off = is_far(tokens, counted) || is_far(counted, tokens);
@@ -264,7 +264,7 @@ impl Session {
         let is_reply =
             |slot: &&Slot| self.log().item(slot.id()).is_some_and(|item| item.role == Role::Assistant);
         let replies = context.slots().iter().rev().take_while(is_reply).count();
-        self.budget().fixed + context.tokens().less(context.newest_tokens(replies))
+        self.assembly().fixed_counted() + context.tokens().less(context.newest_tokens(replies))
     }
 
     /// What the call whose reply was just taken up says of how its provider counts: what its prompt grew by since the
@@ -280,7 +280,7 @@ impl Session {
                 let counted = counted.less(before.prompt_counted).0;
                 Some(PromptGrowth { before: before.prompt.0, prompt: prompt.0, counted })
             }
-            None if self.budget().fixed.is_zero() => None,
+            None if self.assembly().fixed_counted().is_zero() => None,
             None => Some(PromptGrowth { before: 0, prompt: prompt.0, counted: counted.0 }),
         }
     }
