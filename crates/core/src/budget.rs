@@ -2,8 +2,9 @@
 //! history, and the points in it at which a policy acts. Which window a session has, and how the provider's
 //! count compares with ours, is chosen by the engine's `Assembly`.
 //!
-//! A request is told in the provider's tokens: the window, the trigger, what records show. A history is told in our own
-//! count, since that is what messages are weighed and cut by. The [`Scale`] between the two is applied here and nowhere else.
+//! A request is told in the provider's tokens: the window, the trigger, what stands before the history, what records
+//! show. A history is told in our own count, since that is what messages are weighed and cut by. The [`Scale`] between
+//! the two is applied here and nowhere else.
 
 use crate::policy::{Compare, OutputCount, TargetOf, TriggerRule};
 use crate::{Policy, Scale, Threshold, Tokens};
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct Budget {
     /// All a request may take, answer included.
     pub window: Tokens,
-    /// System prompt and tools, by our own count.
+    /// System prompt and tools, in the provider's tokens.
     pub fixed: Tokens,
     /// Kept free for the answer.
     pub reserve: Tokens,
@@ -66,12 +67,12 @@ impl Budget {
 
     /// What the provider counts of a request whose history takes so much by our count.
     pub fn request(&self, history: Tokens) -> Tokens {
-        self.scale.theirs(self.fixed + history)
+        self.fixed + self.scale.theirs(history)
     }
 
     /// What the history of a request takes by our count, of which the provider counts so much.
     pub fn history_in(&self, request: Tokens) -> Tokens {
-        self.scale.ours(request).less(self.fixed)
+        self.scale.ours(request.less(self.fixed))
     }
 
     /// The longest prompt the provider takes, an answer or none, as the history in it.
@@ -168,7 +169,7 @@ impl Budget {
     /// compact again.
     fn due_at(&self, policy: &Policy) -> Tokens {
         let limit = self.scale.ours(self.limit(policy));
-        let beside_fixed = limit.less(self.fixed);
+        let beside_fixed = self.history_in(self.limit(policy));
         match policy.trigger.output {
             OutputCount::Room => {
                 let half_way = Tokens(self.target(policy).0.midpoint(self.room().0));
@@ -239,7 +240,8 @@ mod tests {
     fn every_point_follows_how_the_provider_counts() {
         let policy = Policy::default();
         let same = Budget::new(Tokens(200_000), Tokens(10_000), Tokens(8_000));
-        let finer = same.with_scale(Scale::of(1.25));
+        // What stands before the history grows with the provider's count as the history does.
+        let finer = Budget { fixed: Tokens(12_500), ..same }.with_scale(Scale::of(1.25));
         assert_eq!([same, finer].map(|budget| budget.room()), [Tokens(182_000), Tokens(143_600)]);
         assert_eq!([same, finer].map(|budget| budget.limit(&policy)), [Tokens(160_000); 2]);
         // The same request, by the provider's count; a smaller history, by ours.
@@ -252,7 +254,7 @@ mod tests {
         assert_eq!((due(same), due(finer)), (Tokens(150_000), Tokens(118_000)));
         assert_eq!([same, finer].map(|budget| budget.target(&policy)), [Tokens(60_060), Tokens(47_388)]);
         assert_eq!((finer.request(Tokens(118_000)), finer.history_max()), (Tokens(160_000), Tokens(150_000)));
-        let coarser = same.with_scale(Scale::of(0.8));
+        let coarser = Budget { fixed: Tokens(8_000), ..same }.with_scale(Scale::of(0.8));
         assert_eq!((coarser.room(), due(coarser)), (Tokens(230_000), Tokens(190_000)));
     }
 

@@ -16,7 +16,9 @@ impl Plan<'_> {
     pub(crate) fn record(&self, outcome: Outcome, history_after: Tokens) -> Record {
         let (job, progress) = (&self.job, &self.progress);
         let refused = progress.refusals.iter().map(|why| format!("the model was asked again: {why}"));
-        let said = [self.target_note(), self.gain_note(history_after)].into_iter().flatten();
+        let said =
+            [self.target_note(), self.gain_note(history_after), self.due_note(&outcome, history_after)];
+        let said = said.into_iter().flatten();
         let notes = said.filter(|_| outcome.change().is_some()).chain(refused).collect();
         Record {
             outcome,
@@ -63,12 +65,13 @@ impl Plan<'_> {
         let pruned = in_form(|form| form.results || form.arguments || form.images).collect();
         Change {
             strategy,
-            target: self.target,
+            target: self.target(),
             superseded: Vec::new(),
             dropped: Vec::new(),
             pruned,
             reduced,
             kept,
+            folded: self.folded_ids(),
             summary: None,
             summary_tokens: Tokens::ZERO,
             turns: self.turns(),
@@ -92,7 +95,22 @@ impl Plan<'_> {
         let before = self.job.context.tokens();
         let gain = before.less(history_after);
         (self.job.trigger.is_manual() && is_little(gain, before)).then(|| {
+            let [gain, before] = [gain, before].map(|tokens| self.job.budget.scale.theirs(tokens));
             format!("this freed {gain} of {before} tokens, less than a tenth; undo it, or set a lower target")
+        })
+    }
+
+    /// Says so where a compaction leaves the context due again: the next look begins one more, or a person asks in vain.
+    fn due_note(&self, outcome: &Outcome, history_after: Tokens) -> Option<String> {
+        let Job { budget, policy, .. } = &self.job;
+        let is_compacted = matches!(outcome, Outcome::Compacted(_));
+        (is_compacted && budget.is_due(history_after, policy)).then(|| {
+            format!(
+                "this leaves {}, and a request is compacted at {}: what is kept takes most of it; keep less of the newest, \
+                 or use a larger window",
+                budget.request(history_after),
+                budget.trigger_point(policy)
+            )
         })
     }
 
@@ -118,7 +136,14 @@ impl Plan<'_> {
     pub(crate) fn edited(&self, strategy: Strategy, made: prune::Pruning) -> Conclusion {
         let kept: Vec<EntryId> = self.job.context.message_slots().map(|(id, ..)| id).collect();
         let pruned = made.edit.forms.iter().map(|&(id, _)| id).collect();
-        let change = Change { pruned, kept, reduced: Vec::new(), turns: 0, ..self.change(strategy) };
+        let change = Change {
+            pruned,
+            kept,
+            folded: Vec::new(),
+            reduced: Vec::new(),
+            turns: 0,
+            ..self.change(strategy)
+        };
         let record = self.record(Outcome::Pruned(Box::new(change)), made.tokens);
         Conclusion { effect: Effect::Edit(made.edit), record: Box::new(record) }
     }
@@ -143,7 +168,7 @@ impl Plan<'_> {
         let change = Change {
             dropped: self.superseded.clone(),
             summary: text.clone(),
-            summary_tokens: line_tokens,
+            summary_tokens: self.job.budget.scale.theirs(line_tokens),
             loss: self.loss(text.as_deref().unwrap_or_default())?,
             ..self.change(Strategy::Drop)
         };

@@ -126,9 +126,10 @@ impl<'a> Plan<'a> {
         Conclusion { effect: Effect::Nothing, record: Box::new(record) }
     }
 
-    /// What the history is to come down to, beside what is kept in any case.
+    /// What the history is to come down to, beside what is kept in any case: in the provider's tokens, as all that is told
+    /// of a plan.
     pub fn target(&self) -> Tokens {
-        self.target
+        self.job.budget.scale.theirs(self.target)
     }
 
     /// Messages that stay, in view or told inside the summary, oldest first.
@@ -141,6 +142,13 @@ impl<'a> Plan<'a> {
         let mut staying: Vec<EntryId> = self.kept.front.iter().chain(&self.kept.tail).copied().collect();
         staying.sort_unstable();
         staying
+    }
+
+    /// Messages that are told inside the summary, oldest first.
+    pub fn folded_ids(&self) -> Vec<EntryId> {
+        let mut told: Vec<EntryId> = self.kept.folded.iter().map(|(id, _)| *id).collect();
+        told.sort_unstable();
+        told
     }
 
     /// The last message that would be covered, kept in front or told inside the summary included: whoever
@@ -372,7 +380,7 @@ fn is_just_compacted(job: &Job<'_>) -> bool {
 
 pub(crate) fn floor_of(job: &Job<'_>, kept: Tokens) -> Floor {
     let Budget { window, fixed, reserve, scale, .. } = job.budget;
-    Floor { window, fixed: scale.theirs(fixed), reserve, kept: scale.theirs(kept) }
+    Floor { window, fixed, reserve, kept: scale.theirs(kept) }
 }
 
 /// The policy's strategies. Behind them stands the one that needs nothing, unless the policy would

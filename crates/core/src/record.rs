@@ -71,7 +71,7 @@ impl Default for Outcome {
     }
 }
 
-/// The parts of a record that exist only where something was changed.
+/// The parts of a record that exist only where something was changed. Its figures are in the provider's tokens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Change {
@@ -87,8 +87,11 @@ pub struct Change {
     pub pruned: Vec<EntryId>,
     /// Messages in view cut to head and tail.
     pub reduced: Vec<EntryId>,
-    /// Messages in view.
+    /// Messages that stay: in view, but for those in `folded`.
     pub kept: Vec<EntryId>,
+    /// Of these, the ones that are told inside the summary, and are no messages of their own any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folded: Vec<EntryId>,
     /// The summary as the model sees it.
     pub summary: Option<Arc<str>>,
     /// What it takes, without what was brought back behind it.
@@ -159,7 +162,8 @@ pub struct Floor {
     pub kept: Tokens,
 }
 
-/// What is kept of one compaction that was asked for, whatever came of it. It lives with its mark.
+/// What is kept of one compaction that was asked for, whatever came of it. It lives with its mark. Its figures are all in
+/// the provider's tokens, as our count and what was learned of the provider's tell them, so that they add up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Record {

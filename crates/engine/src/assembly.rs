@@ -22,7 +22,7 @@ pub struct Assembly {
     known: WindowFacts,
     /// How the provider's count compares with ours.
     calibration: SharedCalibration,
-    fixed: Tokens,
+    fixed: FixedSize,
     /// The longest answer asked for; what the catalog says where nobody asked.
     output: Option<Tokens>,
     /// The budget of whoever brings their own.
@@ -39,6 +39,31 @@ impl std::fmt::Debug for Assembly {
             .field("fixed", fixed)
             .field("output", output)
             .finish_non_exhaustive()
+    }
+}
+
+/// What stands before the history, system prompt and tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FixedSize {
+    /// By our own count.
+    Counted(Tokens),
+    /// In the provider's tokens, by somebody's word.
+    Stated(Tokens),
+}
+
+impl FixedSize {
+    fn ours(self, scale: Scale) -> Tokens {
+        match self {
+            Self::Counted(tokens) => tokens,
+            Self::Stated(tokens) => scale.ours(tokens),
+        }
+    }
+
+    fn theirs(self, scale: Scale) -> Tokens {
+        match self {
+            Self::Counted(tokens) => scale.theirs(tokens),
+            Self::Stated(tokens) => tokens,
+        }
     }
 }
 
@@ -156,7 +181,7 @@ impl Assembly {
             sizes_key,
             known,
             calibration: SharedCalibration::default(),
-            fixed: Tokens::ZERO,
+            fixed: FixedSize::Counted(Tokens::ZERO),
             output: None,
             given: None,
         })
@@ -191,7 +216,7 @@ impl Assembly {
             sizes_key: count_method.into(),
             known,
             calibration: SharedCalibration::default(),
-            fixed: budget.fixed,
+            fixed: FixedSize::Counted(budget.scale.ours(budget.fixed)),
             output: None,
             given: Some(budget),
         }
@@ -251,12 +276,13 @@ impl Assembly {
 
     /// The room there is, as the policy sees it.
     pub fn budget(&self) -> Budget {
-        let scale = self.scale();
+        let (scale, window) = (self.scale(), self.window().tokens);
+        let fixed = self.fixed.theirs(scale);
         if let Some(given) = self.given {
-            return Budget { window: self.window().tokens, scale, ..given }.under(&self.policy);
+            return Budget { window, fixed, scale, ..given }.under(&self.policy);
         }
         let prompt_max = self.model.input_tokens_max.as_ref().map(|most| Tokens(most.value));
-        let budget = Budget::new(self.window().tokens, self.fixed, self.output());
+        let budget = Budget::new(window, fixed, self.output());
         budget.with_prompt_max(prompt_max).with_scale(scale).under(&self.policy)
     }
 
@@ -287,8 +313,18 @@ impl Assembly {
 
     /// Takes up what a request brings beside its history: what stands before it, and the answer it asks for.
     pub fn set_request(&mut self, fixed: Tokens, output: Option<Tokens>) {
-        (self.fixed, self.output) = (fixed, output);
+        (self.fixed, self.output) = (FixedSize::Counted(fixed), output);
         self.given = None;
+    }
+
+    /// Takes somebody's word for what stands before the history, in the provider's tokens.
+    pub fn state_fixed(&mut self, tokens: Tokens) {
+        self.fixed = FixedSize::Stated(tokens);
+    }
+
+    /// What stands before the history, by our own count.
+    pub fn fixed_counted(&self) -> Tokens {
+        self.fixed.ours(self.scale())
     }
 
     /// Uses another policy, and its way of counting; whether that is another way than before.

@@ -194,7 +194,7 @@ impl Session {
         let Some(usage) = self.timeline().usage() else { return (count, FigureSource::Count) };
         let slots = self.context().slots().len();
         let since = budget.scale.theirs(self.context().tokens_between(usage.slots.min(slots), slots));
-        let freed = budget.scale.theirs(self.timeline().freed_since(usage, budget.fixed));
+        let freed = budget.scale.theirs(self.timeline().freed_since(usage, self.assembly().fixed_counted()));
         let told = usage.mark.tokens.less(freed);
         let hybrid = told + since;
         match self.policy().trigger.measure {
@@ -231,7 +231,7 @@ impl Session {
     /// The mark of what the provider said of the call whose reply was just taken up; none where it is not to be
     /// believed. Usage of summary calls has no place here.
     pub(crate) fn usage_mark(&self, usage: Usage) -> Option<Mark> {
-        let counted = self.budget().fixed + self.context().tokens();
+        let counted = self.assembly().fixed_counted() + self.context().tokens();
         let tokens = Tokens(usage.prompt) + Tokens(usage.output);
         let is_far = |one: Tokens, other: Tokens| one > other.share(TRUST_FACTOR, 1);
         let is_far_off = is_far(tokens, counted) || is_far(counted, tokens);
@@ -266,7 +266,7 @@ impl Session {
         let is_reply =
             |slot: &&Slot| self.log().item(slot.id()).is_some_and(|item| item.role == Role::Assistant);
         let replies = context.slots().iter().rev().take_while(is_reply).count();
-        self.budget().fixed + context.tokens().less(context.newest_tokens(replies))
+        self.assembly().fixed_counted() + context.tokens().less(context.newest_tokens(replies))
     }
 
     /// What the call whose reply was just taken up says of how its provider counts: what its prompt grew by since the
@@ -279,7 +279,7 @@ impl Session {
 
     fn growth(&self, tracker: &mut GrowthTracker, prompt: Tokens, counted: Tokens) -> Option<PromptGrowth> {
         let whole = PromptGrowth { before: 0, prompt: prompt.0, counted: counted.0 };
-        let is_all_known = !self.budget().fixed.is_zero();
+        let is_all_known = !self.assembly().fixed_counted().is_zero();
         tracker.take(prompt, counted).or(is_all_known.then_some(whole))
     }
 

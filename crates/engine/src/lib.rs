@@ -57,6 +57,7 @@ pub mod store;
 mod timeline;
 #[cfg(feature = "tokio")]
 mod tokio_runtime;
+mod unrecorded_part;
 mod usage_anchor;
 mod view_tally;
 

@@ -9,6 +9,7 @@ use crate::event::Event;
 use crate::growth_tracker::GrowthTracker;
 use crate::session::{Session, Step};
 use crate::timeline::Timeline;
+use crate::unrecorded_part::UnrecordedPart;
 use epitome_core::{Author, EntryId, Outcome, Record, RecordSource, Role, Slot, Tokens, Trigger};
 use epitome_tokens::Usage;
 use std::collections::HashMap;
@@ -26,6 +27,9 @@ pub struct ReplayedCall<'s> {
     pub tokens: Tokens,
     /// The part of it before the history.
     pub fixed: Tokens,
+    /// What the recorded calls held beside what the transcript records, as far as they have told by now: an agent's own
+    /// system prompt and tools. No other figure has it in.
+    pub unrecorded: Tokens,
     /// The part of it, from its start, that the call before sent as well.
     pub cached: Tokens,
     /// What rebuilt the context since the call before, if anything did; where several did, the last.
@@ -40,6 +44,8 @@ pub struct ReplayedCall<'s> {
 pub struct ReplayInput<'a> {
     /// The path to replay, root first.
     pub path: &'a [EntryId],
+    /// What it records before its history, by our count; another session may stand behind something else.
+    pub fixed: Tokens,
     /// Usage that the transcript records, by reply.
     pub usage: &'a HashMap<EntryId, Usage>,
     /// Reads the original of a message: each is asked for once, when its turn comes.
@@ -63,7 +69,11 @@ struct Replay<'r> {
     held: Timeline,
     /// What prompts grow by from call to call, as the path was held.
     growth: GrowthTracker,
-    /// The prompt of the call whose reply was taken up last, by our count, as it was held.
+    /// What the transcript records before it, by our count.
+    held_fixed: Tokens,
+    /// What was before it and is not recorded.
+    unrecorded: UnrecordedPart,
+    /// The history of the call whose reply was taken up last, by our count, as it was held.
     prompted: Tokens,
     sent: PrefixOverlap,
     rebuilt: Option<Arc<Record>>,
@@ -90,6 +100,8 @@ pub async fn replay<E: From<EngineError>>(
         session,
         held,
         growth: GrowthTracker::default(),
+        held_fixed: input.fixed,
+        unrecorded: UnrecordedPart::default(),
         prompted: Tokens::ZERO,
         sent: PrefixOverlap::default(),
         rebuilt: None,
@@ -206,17 +218,25 @@ impl Replay<'_> {
         let (budget, context) = (self.session.budget(), self.session.context());
         let same = context.tokens_between(0, self.sent.same);
         let cached = if self.sent.any { budget.request(same) } else { Tokens::ZERO };
-        let (tokens, fixed) = (budget.request(context.tokens()), budget.request(Tokens::ZERO));
         self.sent = PrefixOverlap { same: context.slots().len(), any: true };
-        let (compaction, events) = (self.rebuilt.take(), std::mem::take(&mut self.events));
-        ReplayedCall { call, message, tokens, fixed, cached, compaction, events, session: self.session }
+        ReplayedCall {
+            call,
+            message,
+            tokens: budget.request(context.tokens()),
+            fixed: budget.fixed,
+            unrecorded: self.unrecorded.tokens(budget.scale),
+            cached,
+            compaction: self.rebuilt.take(),
+            events: std::mem::take(&mut self.events),
+            session: self.session,
+        }
     }
 
     /// Takes up an entry of the transcript, and the marks that stand at it.
     fn take(&mut self, id: EntryId) -> Result<(), EngineError> {
         let marks: Vec<EntryId> = self.session.log().marks_at(Some(id)).to_vec();
         if is_reply(self.session, id) {
-            self.prompted = self.session.budget().fixed + self.held.context().tokens();
+            self.prompted = self.held.context().tokens();
         }
         for id in std::iter::once(id).chain(marks) {
             self.held.absorb(id, self.session.lens())?;
@@ -235,21 +255,27 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Takes up what the provider said of a call. It counted the context as it was held; ours may be another one by
-    /// now, and is taken to have been counted alike.
+    /// Takes up what the provider said of a call. It counted the context as it was held, behind what stood before it then.
+    /// Ours may be another one by now: its history is taken to have been counted alike, and what stands before it is ours.
     fn take_usage(&mut self, usage: Usage) -> Result<(), EngineError> {
-        let grown = self.growth.take(Tokens(usage.prompt), self.prompted);
+        if usage.is_zero() {
+            return Ok(());
+        }
+        let prompt = usage.prompt;
+        let grown = self.growth.take(Tokens(prompt), self.prompted);
         if let Some((growth, calibration)) = grown.zip(self.session.assembly().calibration()) {
             calibration.learn(growth);
         }
-        let fixed = self.session.budget().fixed;
-        let shown = fixed + self.session.context().tokens();
-        let held = fixed + self.held.context().tokens();
-        let scaled = |tokens: u64| {
-            if shown == held || held.is_zero() { tokens } else { Tokens(tokens).share(shown.0, held.0).0 }
+        self.unrecorded.learn(Tokens(prompt), self.held_fixed + self.prompted);
+        let budget = self.session.budget();
+        let stood_before = budget.scale.theirs(self.held_fixed) + self.unrecorded.tokens(budget.scale);
+        let (shown, held) = (self.session.context().tokens(), self.held.context().tokens());
+        let share = |tokens: Tokens| {
+            if shown == held || held.is_zero() { tokens } else { tokens.share(shown.0, held.0) }
         };
-        let ours = Usage { prompt: scaled(usage.prompt), output: scaled(usage.output), ..usage };
-        self.session.mark_usage(ours).map(drop)
+        let prompt = budget.fixed + share(Tokens(prompt).less(stood_before));
+        let output = share(Tokens(usage.output));
+        self.session.mark_usage(Usage { prompt: prompt.0, output: output.0, ..usage }).map(drop)
     }
 
     /// What is kept of a compaction that the transcript records.

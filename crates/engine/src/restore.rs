@@ -41,7 +41,8 @@ pub(crate) fn bring_back(restorer: &dyn Restorer, session: &Session, conclusion:
     };
     let whole: Arc<str> = format!("{summary}{text}").into();
     let grown = measure.text(&whole).less(measure.text(summary));
-    change.restored = Some(restored);
+    let tokens = budget.scale.theirs(restored.tokens);
+    change.restored = Some(RestoreReport { tokens, ..restored });
     record.tokens_after += budget.scale.theirs(grown);
     *summary = whole;
 }

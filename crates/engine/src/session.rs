@@ -311,7 +311,7 @@ impl Session {
 
     /// Learns a window from a refusal of the request that was sent, and says so.
     pub fn learn(&mut self, figures: RefusalFigures) {
-        let counted = self.budget().fixed + self.context().tokens();
+        let counted = self.assembly.fixed_counted() + self.context().tokens();
         if let Some(window) = self.assembly.learn(counted, figures) {
             self.state.events.push(Event::Learned { window });
         }

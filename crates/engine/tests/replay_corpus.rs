@@ -107,7 +107,7 @@ fn replay_one(conversation: &Conversation, name: &str, assembly: &Assembly) -> (
     let path = conversation.log.path_of(conversation.leaf);
     let (mut before, mut calls, mut rebuilt) = (Before::default(), 0, 0);
     let read = |id| conversation.originals.message(id);
-    let input = ReplayInput { path: &path, usage: &HashMap::new(), read: &read };
+    let input = ReplayInput { path: &path, fixed, usage: &HashMap::new(), read: &read };
     let driver = Driver::default();
     let done = replay::<EngineError>(&driver, &mut session, input, |call| {
         before.check(&call, conversation, name);

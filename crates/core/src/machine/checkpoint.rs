@@ -36,7 +36,7 @@ impl<'a> Checkpoint<'a> {
         let plan = &self.plan;
         CheckpointView {
             tokens: plan.job.budget.request(plan.job.context.tokens()),
-            target: plan.target,
+            target: plan.target(),
             leaving: plan.leaving(),
             then: plan.first_cut(),
         }

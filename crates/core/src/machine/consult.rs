@@ -29,7 +29,7 @@ impl<'a> Consultation<'a> {
             strategy: plan.first_cut(),
             tokens: job.budget.request(job.context.tokens()),
             window: job.budget.window,
-            target: plan.target,
+            target: plan.target(),
             leaving: plan.leaving(),
             staying: plan.staying(),
             cut_turn: plan.cut_turn(),

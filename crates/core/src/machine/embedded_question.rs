@@ -107,7 +107,17 @@ impl<'a> EmbeddedQuestion<'a> {
         let most = if job.policy.trigger.target.is_some() { share } else { share.min(EMBEDDED_MAX) };
         let leaving = job.context.tokens().less(self.plan.kept.tokens);
         let most = most.min(leaving.share(GAIN_SHARE.0, GAIN_SHARE.1));
-        self.room().min(most.less(self.plan.frame("", EMBEDDED, "").tokens))
+        let most = most.less(self.plan.frame("", EMBEDDED, "").tokens).min(self.room());
+        self.undue_room().filter(|undue| *undue < most).map_or(most, |undue| undue.share(1, 2))
+    }
+
+    /// The room of a summary with which the context is not due again, where that is room enough for one; half of it
+    /// leaves the next turns some.
+    fn undue_room(&self) -> Option<Tokens> {
+        let Plan { job, kept, .. } = &self.plan;
+        let beside = kept.tokens + self.plan.frame("", EMBEDDED, &self.folded).tokens;
+        let undue = job.budget.undue(job.policy).less(beside);
+        (undue.share(1, 2) >= summary_min(job)).then_some(undue)
     }
 
     fn injected_tokens(&self) -> Tokens {
@@ -177,7 +187,7 @@ impl<'a> EmbeddedQuestion<'a> {
         let change = Change {
             superseded: plan.superseded.clone(),
             summary: Some(summary.text.clone()),
-            summary_tokens: summary.tokens,
+            summary_tokens: plan.job.budget.scale.theirs(summary.tokens),
             ledger: written.ledger,
             loss,
             short: written.short,

@@ -18,12 +18,15 @@ use std::sync::Arc;
 pub struct PlanSketch {
     /// The ways of making room, in the order they would be tried.
     pub strategies: Vec<Strategy>,
-    /// What the history is to come down to.
+    /// What the history is to come down to, in the provider's tokens.
     pub target: Tokens,
     /// Messages that would leave view.
     pub leaving: Vec<EntryId>,
-    /// Messages that would stay, in view or told inside the summary.
+    /// Messages that would stay: in view, but for those in `folded`. One that is out of view now may come back.
     pub staying: Vec<EntryId>,
+    /// Of these, the ones that would be told inside the summary.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub folded: Vec<EntryId>,
     /// Calls of a model, where one would be asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<SketchedCalls>,
@@ -77,6 +80,7 @@ impl Driver {
             target: plan.target(),
             leaving: plan.leaving().into_iter().filter(|id| plan.kept().binary_search(id).is_err()).collect(),
             staying: plan.kept().to_vec(),
+            folded: plan.folded_ids(),
             calls: None,
         };
         // Beginning a plan reads what it covers; that is worth it only where a model would be paid for it.

@@ -8,7 +8,7 @@ use crate::error::EngineError;
 use crate::event::Event;
 use crate::session::{AppendedEntry, Session, Step};
 use crate::store::{ChainHash, CommitBatch, Lease, SessionId, Store, StoredSession};
-use epitome_core::{Entry, EntryId, Item, Log, MemoryArchive, SizeTable};
+use epitome_core::{Entry, EntryId, Item, Log, MemoryArchive, Role, SizeTable};
 use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard, OwnedMutexGuard};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -294,11 +294,18 @@ impl TreeState {
         Ok(())
     }
 
-    /// Whether `path` goes on with another model of a smaller window than the one it was worked on with last.
+    /// Whether `path` goes on with another model of a smaller window than the one that replied last. Between two calls
+    /// it is worked on more than once, and is with the new model before that one has said anything.
     fn is_downshift(&self, path: &[EntryId], checkout: &Checkout) -> bool {
         let is_before = |known: &&Session| known.leaf().is_some_and(|leaf| path.binary_search(&leaf).is_ok());
         let before = self.paths.iter().filter(is_before).max_by_key(|known| known.leaf());
-        before.is_some_and(|known| checkout.assembly.is_smaller_model_than(known.assembly()))
+        before.is_some_and(|known| {
+            let is_same = known.assembly().model().id == checkout.assembly.model().id;
+            let since = &path[path.partition_point(|&id| Some(id) <= known.leaf())..];
+            let is_reply = |id: &EntryId| self.log.item(*id).is_some_and(|item| item.role == Role::Assistant);
+            let goes_on = is_same && known.state.is_downshift && !since.iter().any(is_reply);
+            goes_on || checkout.assembly.is_smaller_model_than(known.assembly())
+        })
     }
 
     /// The path worked on last that `path` goes on from, as long as it is counted and governed alike.

@@ -11,8 +11,8 @@ use crate::transcript_file::{TranscriptFile, catalog};
 use crate::{input, progress};
 use anyhow::{Context as _, Result};
 use epitome_core::policy::TriggerMode;
-use epitome_core::{Archive as _, Budget, CallCost, EntryId, Outcome, Record, Tokens};
-use epitome_engine::{Assembly, Driver, ReplayInput, ReplayedCall, Session, replay};
+use epitome_core::{Archive as _, Budget, CallCost, EntryId, Outcome, Record, RecordSource, Tokens, Trigger};
+use epitome_engine::{Assembly, Driver, Event, ReplayInput, ReplayedCall, Session, replay};
 use epitome_settings::Door;
 use epitome_tokens::Usage;
 use epitome_wire::{Conversation, FixedParts, ReportedUsage};
@@ -24,6 +24,9 @@ use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
+/// Below this, what recorded calls held beside their transcript may be our count's own error.
+const UNRECORDED_TOLD_MIN: Tokens = Tokens(1_000);
+
 /// One line of `--json`.
 #[derive(Serialize)]
 struct CallLine<'a> {
@@ -33,6 +36,7 @@ struct CallLine<'a> {
     message: usize,
     tokens: Tokens,
     fixed: Tokens,
+    unrecorded: Tokens,
     cached: Tokens,
     window: Tokens,
     reserve: Tokens,
@@ -80,8 +84,19 @@ struct ReplayRun<'a> {
 /// One call as its picture needs it.
 struct SeenCall {
     tokens: Tokens,
+    fixed: Tokens,
+    unrecorded: Tokens,
     cached: Tokens,
     compaction: Option<Arc<Record>>,
+    /// What a compaction of it was begun for, where one was.
+    due: Option<DueSize>,
+}
+
+/// The size of a request that was due, as the policy measures it.
+#[derive(Clone, Copy)]
+struct DueSize {
+    tokens: Tokens,
+    limit: Tokens,
 }
 
 impl ReplayRun<'_> {
@@ -96,8 +111,9 @@ impl ReplayRun<'_> {
             return out.flush().context("cannot write to standard output");
         }
         let mut seen = Vec::new();
-        self.replay(conversation, assembly, |ReplayedCall { tokens, cached, compaction, .. }| {
-            seen.push(SeenCall { tokens, cached, compaction });
+        self.replay(conversation, assembly, |call| {
+            let ReplayedCall { tokens, fixed, unrecorded, cached, compaction, events, .. } = call;
+            seen.push(SeenCall { tokens, fixed, unrecorded, cached, compaction, due: due_size(&events) });
             Ok(())
         })?;
         self.page(number, budget, &seen).print()
@@ -115,7 +131,7 @@ impl ReplayRun<'_> {
     fn assembly(&self, fixed: &FixedParts) -> Assembly {
         let mut assembly = self.file.assembly(fixed);
         if let Some(stated) = self.args.fixed {
-            assembly.set_request(Tokens(stated), fixed.max_tokens.map(Tokens));
+            assembly.state_fixed(Tokens(stated));
         }
         assembly
     }
@@ -126,12 +142,13 @@ impl ReplayRun<'_> {
         assembly: Assembly,
         each: impl FnMut(ReplayedCall<'_>) -> Result<()>,
     ) -> Result<()> {
+        let fixed = assembly.count_fixed(&conversation.fixed.system, &conversation.fixed.tools);
         let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
         let mut session = Session::new(log, sizes, Arc::default(), assembly);
         let path = conversation.leaf.map(|leaf| conversation.log.path(leaf)).unwrap_or_default();
         let usage = recorded_usage(conversation);
         let input =
-            ReplayInput { path: &path, usage: &usage, read: &|id| conversation.originals.message(id) };
+            ReplayInput { path: &path, fixed, usage: &usage, read: &|id| conversation.originals.message(id) };
         let mut driver: Driver = self.ports.driver();
         if session.policy().mode == TriggerMode::Ask && TerminalOperator::is_there() {
             driver.ports_mut().operator = Some(Arc::new(TerminalOperator::new(String::new())));
@@ -155,6 +172,7 @@ impl ReplayRun<'_> {
             message: call.message,
             tokens: call.tokens,
             fixed: call.fixed,
+            unrecorded: call.unrecorded,
             cached: call.cached,
             window: budget.window,
             reserve: budget.reserve,
@@ -191,10 +209,13 @@ impl ReplayRun<'_> {
             draw::grouped(sent),
             cached * 100 / sent
         );
-        for (call, record) in
-            seen.iter().enumerate().filter_map(|(at, call)| Some((at, call.compaction.as_ref()?)))
-        {
-            writeln!(page, "  call {call}: {}", outcome_text(record));
+        for (at, call) in seen.iter().enumerate() {
+            if let Some(record) = &call.compaction {
+                writeln!(page, "  call {at}: {}{}", outcome_text(record), due_text(call.due, record));
+            }
+        }
+        if let Some(note) = self.unrecorded_note(seen) {
+            writeln!(page, "  {note}");
         }
         let mut spent = CallCost::default();
         seen.iter().filter_map(|call| call.compaction.as_ref()).for_each(|record| spent.add(&record.spent));
@@ -203,6 +224,39 @@ impl ReplayRun<'_> {
         }
         page
     }
+
+    /// Says so where the recorded calls held more than the figures do.
+    fn unrecorded_note(&self, seen: &[SeenCall]) -> Option<String> {
+        let is_stated = self.args.fixed.is_some() || self.system.is_some();
+        let SeenCall { fixed, unrecorded, .. } = seen.last()?;
+        (*unrecorded >= UNRECORDED_TOLD_MIN && !is_stated).then(|| {
+            format!(
+                "the recorded calls held about {unrecorded} tokens beside what the transcript records, its agent's own \
+                 system prompt and tools; `--fixed {}` counts them in",
+                (*fixed + *unrecorded).0
+            )
+        })
+    }
+}
+
+/// The newest of what a compaction was begun for, of what happened before a call.
+fn due_size(events: &[Event]) -> Option<DueSize> {
+    events.iter().rev().find_map(|event| {
+        let &Event::Triggered { trigger, tokens, limit, window } = event else { return None };
+        // A policy that does not look before a call at all is held to the window there.
+        let limit = if trigger == Trigger::Overflow { window } else { limit };
+        Some(DueSize { tokens, limit })
+    })
+}
+
+/// The size that was due, where it is not the one the record tells: a policy may go by what the provider said of the
+/// newest call and by what is about to be said, a record has one count before and after.
+fn due_text(due: Option<DueSize>, record: &Record) -> String {
+    let is_ours = record.source != RecordSource::Transcript;
+    let other = due.filter(|due| is_ours && due.tokens != record.tokens_before);
+    other.map_or_else(String::new, |DueSize { tokens, limit }| {
+        format!("; {tokens} as measured, due at {limit}")
+    })
 }
 
 /// What came before a call, in a line.

@@ -44,13 +44,14 @@ fn k32_passes_before_a_compaction_run_and_are_told_with_the_call_they_change() {
     assert!(passes.iter().all(|record| record["strategy"] == "prune"), "{passes:?}");
 }
 
-/// A session of pi's whose provider counted `tokens` in each prompt.
-fn with_usage(tokens: u64) -> String {
+/// A session of pi's whose provider counted `each` for every message of a prompt.
+fn with_usage(each: u64) -> String {
     let mut lines = vec![
         json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/no/such/folder"}),
     ];
     for at in 0..20_u64 {
         let text = format!("point {at}: {}", "something that matters a little ".repeat(60));
+        let tokens = each * at;
         let usage = json!({"input": tokens, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": tokens + 10});
         let message = if at % 2 == 0 {
             json!({"role": "user", "content": text, "timestamp": at})
@@ -66,7 +67,7 @@ fn with_usage(tokens: u64) -> String {
 #[test]
 fn what_the_provider_counted_counts_where_the_policy_measures_by_usage() {
     let compactions = |measure: &str| {
-        let sandbox = Sandbox::with(with_usage(30_000));
+        let sandbox = Sandbox::with(with_usage(1_600));
         let set = format!("trigger.measure={measure}");
         rebuilt(&sandbox.calls(&["--window", "32000", "--set", &set])).len()
     };
@@ -77,7 +78,7 @@ fn what_the_provider_counted_counts_where_the_policy_measures_by_usage() {
 #[test]
 fn usage_of_a_context_that_was_compacted_here_says_no_more_than_its_share() {
     // The transcript's own prompts stay over the trigger to the end; ours do not, once they are compacted.
-    let sandbox = Sandbox::with(with_usage(30_000));
+    let sandbox = Sandbox::with(with_usage(2_600));
     let calls = sandbox.calls(&["--window", "32000", "--set", "trigger.measure=usage"]);
     assert!(rebuilt(&calls).len() < calls.len() / 2, "{:?}", rebuilt(&calls));
 }

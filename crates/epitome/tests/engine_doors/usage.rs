@@ -1,4 +1,5 @@
-//! Usage that a transcript records: `inspect` and `compact` count by it, for the model it is of.
+//! Usage that a transcript records: `inspect`, `compact` and `replay` count by it, for the model it is of, and tell all
+//! figures of a record in that count.
 
 use serde_json::{Value, json};
 use std::process::Command;
@@ -57,6 +58,69 @@ fn a_transcript_is_counted_as_its_provider_counted_it() {
     let record = run(&folder, &["compact", "s.jsonl", "--window", "60000", "-o", "out.jsonl", "--json"]);
     assert_eq!(record["outcome"], "compacted");
     assert_eq!((&record["scale"], &record["tokens_before"]), (&json!(scale), &survey["request"]));
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+#[test]
+fn the_figures_of_a_record_add_up() {
+    let folder = counted_more();
+    let args = ["compact", "s.jsonl", "--window", "60000", "--target", "15000", "-o", "out.jsonl", "--json"];
+    let record = run(&folder, &args);
+    assert_eq!(record["target"], 15_000, "a target is in the provider's tokens, and told as it was set");
+    let survey = run(&folder, &["inspect", "out.jsonl", "--json"]);
+    let largest = survey["largest"].as_array().expect("a list").iter().map(|large| number(&large["tokens"]));
+    let (messages, scale) = (number(&survey["context"]["messages"]), number(&record["scale"]));
+    assert!(messages <= largest.len() as u64, "all that is in view is listed");
+    let in_view = largest.sum::<u64>() * scale / 1_000;
+    let sum = number(&record["fixed"]) + number(&record["summary_tokens"]) + in_view;
+    assert!(number(&record["tokens_after"]).abs_diff(sum) <= 2, "{sum} of {record}");
+}
+
+/// The lines of a replay, and its page.
+fn replayed(folder: &TempDir, args: &[&str]) -> (Vec<Value>, String) {
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_epitome"));
+        let ran = command.current_dir(folder.path()).env_remove("EPITOME_MODEL").args(args).output();
+        let ran = ran.expect("it runs");
+        assert!(ran.status.success(), "{args:?}: {}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8(ran.stdout).expect("text")
+    };
+    let args = [&["replay", "s.jsonl"], args].concat();
+    let lines = run(&[&args[..], &["--json"]].concat());
+    (lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect(), run(&args))
+}
+
+#[test]
+fn what_a_transcript_does_not_record_is_an_amount_and_no_share_of_the_history() {
+    let (calls, page) = replayed(&counted_more(), &["--window", "24000"]);
+    let made: Vec<&Value> = calls.iter().filter(|call| !call["compaction"].is_null()).collect();
+    assert!(made.len() > 2, "{page}");
+    for call in made {
+        let (record, begun) = (&call["compaction"], &call["events"][0]);
+        assert_eq!(begun["event"], "compaction.triggered", "{call}");
+        let (told, measured) = (number(&record["tokens_before"]), number(&begun["tokens"]));
+        assert!(told.abs_diff(measured) <= told / 10, "{told} in the record, {measured} as measured");
+        assert_eq!((&call["fixed"], &record["fixed"]), (&json!(0), &json!(0)));
+    }
+    let unrecorded = number(&calls[TURNS - 1]["unrecorded"]);
+    assert!(unrecorded.abs_diff(UNTOLD) <= UNTOLD / 10, "{unrecorded}");
+    assert!(page.contains(&format!("`--fixed {unrecorded}` counts them in")), "{page}");
+}
+
+#[test]
+fn what_is_stated_of_the_fixed_part_is_what_every_figure_has() {
+    let (calls, page) = replayed(&counted_more(), &["--window", "40000", "--fixed", "12000"]);
+    let fixed = |value: &Value| value["fixed"].as_u64();
+    assert!(calls.iter().all(|call| fixed(call) == Some(12_000)), "{page}");
+    let records: Vec<&Value> =
+        calls.iter().map(|call| &call["compaction"]).filter(|record| !record.is_null()).collect();
+    assert!(!records.is_empty() && records.iter().all(|record| fixed(record) == Some(12_000)), "{page}");
+    assert!(!page.contains("counts them in"), "{page}");
+    let impossible = replayed(&counted_more(), &["--window", "12000", "--fixed", "12000"]).1;
+    assert!(impossible.contains("system prompt and tools take 12,000"), "{impossible}");
 }
 
 #[test]

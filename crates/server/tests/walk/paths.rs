@@ -202,24 +202,46 @@ async fn a_compaction_asked_for_in_a_turn_is_made_at_its_end() {
     assert_eq!((&record["trigger"], &record["outcome"]), (&json!("requested"), &json!("compacted")));
 }
 
+/// Why each compaction of the only session was made, oldest first.
+async fn triggers(stage: &Stage) -> Vec<String> {
+    let session = stage.sessions().await.remove(0);
+    let made = session["compactions"].as_array().expect("a list").clone();
+    made.iter().map(|one| one["trigger"].as_str().expect("a word").to_owned()).collect()
+}
+
+async fn send_to(stage: &Stage, model: &str, messages: &[Value]) {
+    let mut body: Value = serde_json::from_str(&body(messages, false)).expect("JSON");
+    body["model"] = json!(model);
+    assert_eq!(answer(stage.post("/v1/messages", body.to_string())).await.0, StatusCode::OK);
+}
+
 #[tokio::test]
 async fn a_smaller_model_in_the_same_conversation_is_a_trigger_of_its_own() {
     let stage = Stage::with_windows_of_the_catalog(quiet()).await;
     let all = history(400, "the parser");
     let send = async |model: &str, turns: usize| {
         let messages: Vec<Value> = all[..turns * 4].iter().chain(all.last()).cloned().collect();
-        let mut body: Value = serde_json::from_str(&body(&messages, false)).expect("JSON");
-        body["model"] = json!(model);
-        assert_eq!(answer(stage.post("/v1/messages", body.to_string())).await.0, StatusCode::OK);
+        send_to(&stage, model, &messages).await;
     };
     send("claude-sonnet-4-5", 300).await;
     send("gpt-3.5-turbo", 300).await;
-    let triggers = async || {
-        let session = stage.sessions().await.remove(0);
-        let made = session["compactions"].as_array().expect("a list").clone();
-        made.iter().map(|one| one["trigger"].as_str().expect("a word").to_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!(triggers().await, ["downshift"]);
+    assert_eq!(triggers(&stage).await, ["downshift"]);
     send("gpt-3.5-turbo", 400).await;
-    assert_eq!(triggers().await, ["downshift", "threshold"], "once it is the session's model");
+    assert_eq!(triggers(&stage).await, ["downshift", "threshold"], "once it is the session's model");
+}
+
+#[tokio::test]
+async fn a_model_is_smaller_than_the_one_that_replied_last_though_that_reply_came_with_its_request() {
+    let stage = Stage::with_windows_of_the_catalog(quiet()).await;
+    let mut messages = history(300, "the parser");
+    send_to(&stage, "claude-sonnet-4-5", &messages).await;
+    let said = [("assistant", "all of it is done"), ("user", "and what is left?")];
+    messages.extend(said.map(|(role, text)| json!({"role": role, "content": text})));
+    send_to(&stage, "gpt-3.5-turbo", &messages).await;
+    assert_eq!(triggers(&stage).await, ["downshift"]);
+    // It is the session's model now.
+    messages.push(json!({"role": "assistant", "content": "nothing"}));
+    messages.extend(history(200, "the lexer"));
+    send_to(&stage, "gpt-3.5-turbo", &messages).await;
+    assert_eq!(triggers(&stage).await, ["downshift", "threshold"]);
 }

@@ -198,7 +198,7 @@ fn replay_one(
     let read = |id| conversation.originals.message(id);
     // The fixed part is of our making, so what a provider counted of the whole request is believed without it alone.
     let usage = if cell.fixed == 0 { recorded_usage(conversation) } else { HashMap::new() };
-    let input = ReplayInput { path: &path, usage: &usage, read: &read };
+    let input = ReplayInput { path: &path, fixed: Tokens::ZERO, usage: &usage, read: &read };
     let mut last: Option<Arc<Record>> = None;
     let driver = Driver::default();
     let done = replay::<EngineError>(&driver, &mut session, input, |call| {

@@ -18,7 +18,7 @@ impl World {
     /// What the provider counts for the request.
     pub(crate) fn provider_count(&self) -> u64 {
         let session = &self.bed.session;
-        (session.budget().fixed + session.context().tokens()).0 * self.provider_percent / 100
+        (session.assembly().fixed_counted() + session.context().tokens()).0 * self.provider_percent / 100
     }
 
     /// The provider says what a call took, in one of the ways providers do.
@@ -41,7 +41,7 @@ impl World {
         let session = &self.bed.session;
         let told = Tokens(usage.prompt + usage.output);
         let count = session.budget().request(session.context().tokens());
-        let ours = session.budget().fixed + session.context().tokens();
+        let ours = session.assembly().fixed_counted() + session.context().tokens();
         let is_far = told.0 > 2 * ours.0 || ours.0 > 2 * told.0;
         let measure = session.policy().trigger.measure;
         let is_odd = measure == MeasureBy::Floor && told.0 > TRUST_TOKENS_MIN && is_far;

@@ -5,7 +5,7 @@ use crate::cli::CompactArgs;
 use crate::commands::context::write_substitutes;
 use crate::commands::{calls_text, spent_text, window_text};
 use crate::output::Page;
-use epitome_core::{Change, Outcome};
+use epitome_core::{Change, EntryId, Outcome};
 use epitome_engine::WindowSource;
 
 /// Prints what was done, or would be, on standard error.
@@ -64,12 +64,13 @@ fn write_file_notes(page: &mut Page, line: &RecordLine) {
 fn write_change(page: &mut Page, line: &RecordLine, change: &Change) {
     writeln!(
         page,
-        "  {}: {} messages superseded, {} dropped, {} pruned, {} kept, {} of them cut short; {} ms",
+        "  {}: {} messages superseded, {} dropped, {} pruned, {} kept{}, {} of them cut short; {} ms",
         change.strategy,
         change.superseded.len(),
         change.dropped.len(),
         change.pruned.len(),
         change.kept.len(),
+        folded_text(&change.folded),
         change.reduced.len(),
         line.record.duration_ms
     );
@@ -85,6 +86,14 @@ fn write_change(page: &mut Page, line: &RecordLine, change: &Change) {
             "  facts: {} kept, {} recoverable, {} lost, {} put back",
             loss.kept, loss.recoverable, loss.lost, loss.repaired
         );
+    }
+}
+
+/// How many of the messages that stay are no messages in view, behind their number.
+fn folded_text(folded: &[EntryId]) -> String {
+    match folded.len() {
+        0 => String::new(),
+        count => format!(" ({count} inside the summary)"),
     }
 }
 
@@ -117,10 +126,11 @@ fn write_plan(page: &mut Page, plan: &PricedPlan, change: &Change) {
     let chain: Vec<String> = sketch.strategies.iter().map(ToString::to_string).collect();
     writeln!(
         page,
-        "  plan: {}; {} messages leave view, {} stay; the history is to come down to {} tokens",
+        "  plan: {}; {} messages leave view, {} stay{}; the history is to come down to {} tokens",
         chain.join(", then "),
         sketch.leaving.len(),
         sketch.staying.len(),
+        folded_text(&sketch.folded),
         sketch.target
     );
     let Some(calls) = &sketch.calls else {

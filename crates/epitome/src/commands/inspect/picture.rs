@@ -71,7 +71,8 @@ fn write_window(page: &mut Page, survey: &Survey, paint: Paint) {
 
 fn write_kinds(page: &mut Page, sizes: &Sizes, survey: &Survey, paint: Paint) {
     let kinds = [
-        ("system, tools", survey.fixed),
+        // By our count, as what stands below it.
+        ("system, tools", survey.scale.ours(survey.fixed)),
         ("text", sizes.text),
         ("thinking", sizes.thinking),
         ("calls", sizes.calls),

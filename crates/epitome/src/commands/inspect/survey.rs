@@ -2,7 +2,7 @@
 
 use crate::transcript_file::TranscriptFile;
 use anyhow::Result;
-use epitome_core::{Archive, Context, EntryId, Mark, Role, Scale, Sizes, Tokens, ledger::Ledger};
+use epitome_core::{Archive, Budget, Context, EntryId, Mark, Role, Scale, Sizes, Tokens, ledger::Ledger};
 use epitome_engine::{Assembly, Lens, Timeline, WindowChoice};
 use epitome_wire::{Conversation, Format, Problem, ReportedUsage};
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub struct Survey {
     pub model: Option<String>,
     pub count_method: String,
     pub window: WindowChoice,
-    /// System prompt and tools.
+    /// System prompt and tools, in the provider's tokens.
     pub fixed: Tokens,
     /// Kept free for the answer.
     pub reserve: Tokens,
@@ -62,7 +62,7 @@ pub struct LargeMessage {
     pub tokens: Tokens,
 }
 
-/// A compaction that the file records.
+/// A compaction that the file records: of what size the request before and after it was, in the provider's tokens.
 #[derive(Serialize)]
 pub struct FoundCompaction {
     pub id: EntryId,
@@ -75,6 +75,16 @@ pub struct FoundCompaction {
     /// Whether the call after it has been seen.
     #[serde(skip)]
     is_settled: bool,
+}
+
+impl FoundCompaction {
+    /// The same, found by the history alone, as the request it was part of.
+    fn of_request(self, budget: &Budget) -> Self {
+        let [tokens_before, tokens_after] =
+            [self.tokens_before, self.tokens_after].map(|history| budget.request(history));
+        let summary = self.summary.map(|tokens| budget.scale.theirs(tokens));
+        Self { tokens_before, tokens_after, summary, ..self }
+    }
 }
 
 /// How many of the largest messages are named.
@@ -109,7 +119,7 @@ impl Survey {
             usage: conversation.replies.iter().rev().find_map(|reply| reply.usage),
             largest: largest(conversation, walk.context()),
             over_time: walk.over_time,
-            compactions: walk.compactions,
+            compactions: walk.compactions.into_iter().map(|found| found.of_request(&budget)).collect(),
             ledger: ledger(conversation, &path)?,
             problems: file.transcript.problems.clone(),
         })
