@@ -302,9 +302,12 @@ mod tests {
     #[test]
     fn sections_below_sections_a_single_none_and_plain_openings_are_in_order() {
         let asked = |what: &str| {
-            format!("- go on, please\n- find out why {what} takes a header without a value for the end of the file, and mend it\n")
+            format!(
+                "- go on, please\n- find out why {what} takes a header without a value for the end of the file, and mend it\n"
+            )
         };
-        let asked_between: String = ["the parser", "the writer", "the index", "the mirror"].map(asked).concat();
+        let asked_between: String =
+            ["the parser", "the writer", "the index", "the mirror"].map(asked).concat();
         for text in [
             "## Goal\nship it\n## Progress\n### Done\n- the parser\n## Blocked\n(none)",
             "Here the parser reads one line too many, and this is why the test fails.",
