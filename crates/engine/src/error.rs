@@ -21,6 +21,14 @@ pub enum EngineError {
     /// A place in the tree that is not there.
     #[error("there is no entry {0} in this session")]
     NoEntry(EntryId),
+    /// Something is asked for that is so already.
+    #[error("{of} is {standing} on this path; nothing was changed")]
+    Unchanged {
+        /// The compaction or edit.
+        of: EntryId,
+        /// How it stands.
+        standing: &'static str,
+    },
     /// A plan that asks without end.
     #[error("a compaction has more questions than any may have; nothing was changed, please report it")]
     EndlessPlan,

@@ -24,7 +24,7 @@ pub enum Event {
     /// A compaction was made, or one made elsewhere was put to use.
     #[serde(rename = "compaction.completed")]
     Completed {
-        /// The mark.
+        /// Its mark, on whichever path that was made.
         entry: EntryId,
         /// How it came about.
         record: Arc<Record>,

@@ -5,10 +5,11 @@ mod formats;
 mod policy;
 
 pub use formats::FromFormat;
-pub use policy::{ConfigArgs, InitArgs, PolicyArgs};
+pub use policy::{ConfigArgs, InitArgs, PolicyArgs, SettingFlag};
 
 use clap::{Args, Parser, Subcommand};
 use epitome_server::Upstream;
+use epitome_settings::schema::parse_window;
 use epitome_wire::{Format, Protocol};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -83,7 +84,7 @@ pub struct ReadArgs {
     #[arg(long, value_name = "MODEL", env = "EPITOME_MODEL")]
     pub model: Option<String>,
     /// The context window in tokens; the model's if left out
-    #[arg(long, value_name = "TOKENS", value_parser = window)]
+    #[arg(long, value_name = "TOKENS", value_parser = parse_window)]
     pub window: Option<u64>,
     /// A file of your own figures for models, on top of the catalog (see docs/reference/tokens.md)
     #[arg(long, value_name = "FILE", env = "EPITOME_MODELS")]
@@ -238,7 +239,7 @@ pub struct ListArgs {
 #[derive(Args, Debug)]
 pub struct DemoArgs {
     /// The window to make the session fit
-    #[arg(long, value_name = "TOKENS", default_value = "64000", value_parser = window)]
+    #[arg(long, value_name = "TOKENS", default_value = "64000", value_parser = parse_window)]
     pub window: u64,
     /// Print one JSON document instead of text
     #[arg(long)]
@@ -273,34 +274,18 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FOLDER")]
     pub agents: Option<PathBuf>,
     /// The context window of every model, in tokens; each model's own if left out
-    #[arg(long, value_name = "TOKENS", value_parser = window)]
+    #[arg(long, value_name = "TOKENS", value_parser = parse_window)]
     pub window: Option<u64>,
     /// A file of your own figures for models, on top of the catalog (see docs/reference/tokens.md)
     #[arg(long, value_name = "FILE", env = "EPITOME_MODELS")]
     pub models: Option<PathBuf>,
+    /// Any other setting, as `trigger.at=70%`, above all files; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<SettingFlag>,
 }
 
 #[derive(Args, Debug)]
 pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
-}
-
-/// Below this there is no room for a summary, a tail and an answer.
-const WINDOW_MIN: u64 = 2_000;
-/// A hundred times the largest window there is; above it sums of shares would no longer fit a number.
-const WINDOW_MAX: u64 = 1_000_000_000;
-
-fn window(text: &str) -> Result<u64, String> {
-    let tokens: u64 =
-        text.replace('_', "").parse().map_err(|_| format!("`{text}` is no number of tokens; write 64000"))?;
-    if tokens < WINDOW_MIN {
-        return Err(format!(
-            "a window of {tokens} tokens leaves no room to work in; use at least {WINDOW_MIN}"
-        ));
-    }
-    if tokens > WINDOW_MAX {
-        return Err(format!("no model has a window of {tokens} tokens; use at most {WINDOW_MAX}"));
-    }
-    Ok(tokens)
 }

@@ -69,13 +69,13 @@ const ANSWER_BYTES_MAX: u64 = 1 << 20;
 const COMPLAINT_BYTES_MAX: u64 = 4 << 10;
 
 impl CommandHook {
-    /// The hooks of `[hook.NAME]` tables, in order of name.
-    pub fn all(tables: &toml::Table) -> Result<Vec<Self>> {
-        tables.iter().map(|(name, table)| Self::of(name, table)).collect()
+    /// The hooks of the `[hook.NAME]` tables of `file`, in order of name.
+    pub fn all(tables: &toml::Table, file: &str) -> Result<Vec<Self>> {
+        tables.iter().map(|(name, table)| Self::of(name, table, file)).collect()
     }
 
-    fn of(name: &str, table: &toml::Value) -> Result<Self> {
-        let failed = || format!("[hook.{name}] of epitome.toml cannot be used");
+    fn of(name: &str, table: &toml::Value, file: &str) -> Result<Self> {
+        let failed = || format!("[hook.{name}] of {file} cannot be used");
         let HookTable { command, role, env } = table.clone().try_into().with_context(failed)?;
         let Some((program, arguments)) = command.split_first().filter(|(program, _)| !program.is_empty())
         else {
@@ -234,11 +234,11 @@ mod tests {
     fn a_table_that_cannot_be_used_is_told_with_its_name() {
         let refusal = |text: &str| {
             let tables = text.parse().expect("it is TOML");
-            format!("{:#}", CommandHook::all(&tables).map(|_| ()).expect_err("it cannot be used"))
+            format!("{:#}", CommandHook::all(&tables, "own.toml").map(|_| ()).expect_err("it cannot be used"))
         };
         assert_eq!(
             refusal("[watch]\ncommand = []"),
-            "[hook.watch] of epitome.toml cannot be used: `command` names no program; write it as [\"program\", \"argument\"]"
+            "[hook.watch] of own.toml cannot be used: `command` names no program; write it as [\"program\", \"argument\"]"
         );
         assert!(refusal("[watch]\ncommand = [\"a\"]\nshell = true").contains("unknown field `shell`"));
         assert!(refusal("[watch]\ncommand = [\"a\"]\nrole = \"boss\"").contains("unknown variant `boss`"));

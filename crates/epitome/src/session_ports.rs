@@ -6,13 +6,13 @@ use crate::clock::WallClock;
 use crate::command_hook::CommandHook;
 use crate::output;
 use crate::settings::{Places, prompt};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use epitome_core::policy::Writer;
 use epitome_core::{Policy, Prompts, Tokens};
 use epitome_engine::{Driver, Ports, SketchedCalls, SummaryModel, WindowChoice, WindowSource};
-use epitome_provider::{Aliases, Credential, LastRequest, Provider, ProviderSetup, World};
+use epitome_provider::{AliasError, Aliases, Credential, LastRequest, Provider, ProviderSetup, World};
 use epitome_server::{Caller, OwnModel, RequestModel, WarmRequest};
-use epitome_settings::{Door, ResolvedPolicy};
+use epitome_settings::{Door, ResolvedPolicy, SettingOrigin};
 use epitome_tokens::{Catalog, SpecSource, SpecValue, Usage};
 use std::sync::{Arc, OnceLock};
 
@@ -86,28 +86,73 @@ impl PortsBuilder {
         }
     }
 
-    /// Refuses a summariser or a hook that cannot be asked.
+    /// Refuses a summariser, a hook or a prompt that cannot be used.
     pub fn check(&self, resolved: &ResolvedPolicy) -> Result<()> {
         self.with_hooks(resolved)?;
         writer(resolved).map_or(Ok(()), |name| self.provider(name, resolved).map(drop))
     }
 
-    /// The operator's hooks, and nobody else yet.
+    /// The operator's hooks, and nobody else yet. Aliases and a prompt that somebody wrote are looked at whether they
+    /// are used or not: a slip in them is told now, not in the middle of a session.
     fn with_hooks(&self, resolved: &ResolvedPolicy) -> Result<Ports> {
+        self.aliases(resolved)?;
+        self.check_prompt(resolved)?;
         let mut ports = Ports::at(self.clock.clone());
-        for hook in CommandHook::all(&resolved.hooks)? {
+        for hook in CommandHook::all(&resolved.hooks, &self.places.operator_name())? {
             ports.add_hook(Arc::new(hook))?;
         }
         Ok(ports)
     }
 
+    fn aliases(&self, resolved: &ResolvedPolicy) -> Result<Aliases> {
+        let failed = || format!("[alias] of {} cannot be used", self.places.operator_name());
+        resolved.aliases.clone().try_into().with_context(failed)
+    }
+
+    /// Refuses a prompt that is not there. What a preset names is written where it is missing, if it is used.
+    fn check_prompt(&self, resolved: &ResolvedPolicy) -> Result<()> {
+        let Some(source) = resolved.source("summary.prompt") else { return Ok(()) };
+        if matches!(source.origin, SettingOrigin::Program | SettingOrigin::Preset { file: None, .. }) {
+            return Ok(());
+        }
+        prompt::peek(&self.places, &resolved.policy.summary.prompt).map(drop)
+    }
+
     fn provider(&self, name: &str, resolved: &ResolvedPolicy) -> Result<Provider> {
-        let aliases: Aliases =
-            resolved.aliases.clone().try_into().context("[alias] of epitome.toml cannot be used")?;
+        let aliases = self.aliases(resolved)?;
         // A dry run calls nobody, so it needs no key.
         let unused = || (self.dry == Dry::Run).then(|| "unused".to_owned());
         let environment = |name: &str| std::env::var(name).ok().or_else(unused);
-        Ok(aliases.provider(name, &self.catalog, &environment, self.world()?)?)
+        let found = aliases.provider(name, &self.catalog, &environment, self.world()?);
+        found.map_err(|error| match error {
+            AliasError::Unknown { .. } => self.explain_unknown(name, error, resolved),
+            AliasError::NoKey { .. }
+            | AliasError::BadKey { .. }
+            | AliasError::NoAddress { .. }
+            | AliasError::BadAddress { .. } => error.into(),
+        })
+    }
+
+    /// Who named a model that nobody knows. What comes with a project may name none by its provider, so it is not told to.
+    fn explain_unknown(&self, name: &str, error: AliasError, resolved: &ResolvedPolicy) -> anyhow::Error {
+        let project = self.places.project_file().map(|file| file.display().to_string());
+        let source = resolved.source("summary.by").filter(|source| match &source.origin {
+            SettingOrigin::Project { .. } | SettingOrigin::Agent { .. } => true,
+            SettingOrigin::Model { file, .. } => Some(&**file) == project.as_deref(),
+            SettingOrigin::Program
+            | SettingOrigin::Preset { .. }
+            | SettingOrigin::User { .. }
+            | SettingOrigin::Environment
+            | SettingOrigin::Flag
+            | SettingOrigin::Override => false,
+        });
+        source.map_or_else(
+            || error.into(),
+            |source| {
+                let own = self.places.operator_name();
+                anyhow!("{source} is \"{name}\", and there is no model alias of that name; write [alias.{name}] into {own}, or choose who writes with --summarizer")
+            },
+        )
     }
 
     fn prompts(&self, name: &str) -> Result<Prompts> {

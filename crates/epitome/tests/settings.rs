@@ -154,6 +154,89 @@ fn what_cannot_be_used_is_told_in_one_line() {
 }
 
 #[test]
+fn points_that_make_no_sense_together_are_refused_in_whichever_way_the_window_is_known() {
+    let sandbox = Sandbox::new();
+    sandbox.write("project/body.json", BODY);
+    let trigger = ["--set", "trigger.at=30000"];
+    let told = |args: &[&str]| sandbox.run(&[args, &trigger].concat(), &[]);
+    let refused = "epitome: `trigger.target` is 33% (preset default), not below `trigger.at`, 30000 (command line: --set trigger.at): \
+                   compacting would gain nothing; set the target lower\n";
+    let commands: [&[&str]; 5] = [
+        &["config", "--window", "128000"],
+        &["config", "--model", "gpt-4o"],
+        &["config", "--set", "window.tokens=128000"],
+        &["serve", "--listen", "127.0.0.1:0", "--window", "128000"],
+        &["replay", "body.json", "--window", "128000"],
+    ];
+    assert_eq!(commands.map(told), [(); 5].map(|()| (false, refused.to_owned())));
+    assert!(
+        told(&["config", "--window", "64000"]).0 && told(&["replay", "body.json", "--window", "64000"]).0
+    );
+    assert!(
+        told(&["compact", "body.json", "--window", "128000", "--json"]).0,
+        "nobody waits for the trigger"
+    );
+}
+
+#[test]
+fn what_a_file_names_and_is_not_there_is_refused_by_every_command_with_its_file() {
+    let sandbox = Sandbox::new();
+    sandbox.write("project/body.json", BODY);
+    let told = |toml: &str| {
+        sandbox.write("own/bad.toml", toml);
+        let commands: [&[&str]; 3] =
+            [&["compact", "body.json"], &["replay", "body.json"], &["serve", "--listen", "127.0.0.1:0"]];
+        let [first, rest @ ..] = commands.map(|command| {
+            let (is_done, told) = sandbox.run(&[command, &["--config", "../own/bad.toml"]].concat(), &[]);
+            assert!(!is_done, "{told}");
+            told
+        });
+        assert!(rest.iter().all(|told| *told == first), "{rest:?}");
+        first
+    };
+    let of = "epitome: [alias] of ../own/bad.toml cannot be used: ";
+    assert!(
+        told("[alias.f]\nprovider = \"zz\"\nmodel = \"m\"\n")
+            .starts_with(&format!("{of}unknown variant `zz`")),
+    );
+    let alias = |more: &str| told(&format!("[alias.f]\nprovider = \"openai\"\nmodel = \"m\"\n{more}\n"));
+    assert!(alias("foo = 1").starts_with(&format!("{of}unknown field `foo`")), "{}", alias("foo = 1"));
+    assert!(alias("window = \"x\"").starts_with(&format!("{of}invalid type: string \"x\"")));
+    assert_eq!(
+        told("[hook.h]\ncommand = []\n"),
+        "epitome: [hook.h] of ../own/bad.toml cannot be used: `command` names no program; write it as [\"program\", \"argument\"]\n"
+    );
+    for name in ["nosuch", "/etc/passwd"] {
+        let missing = told(&format!("[summary]\nprompt = \"{name}\"\n"));
+        assert!(missing.starts_with(&format!("epitome: there is no prompt `{name}`: ")), "{missing}");
+    }
+}
+
+#[test]
+fn a_summariser_that_a_project_names_and_nobody_defined_is_told_with_the_file() {
+    let sandbox = Sandbox::new();
+    sandbox.write("project/body.json", BODY);
+    sandbox.write("project/epitome.toml", "[summary]\nby = \"fast\"\n");
+    let file = |path: &str| sandbox.0.path().join(path).display().to_string();
+    assert_eq!(
+        sandbox.run(&["compact", "body.json"], &[]).1,
+        format!(
+            "epitome: {}: summary.by is \"fast\", and there is no model alias of that name; write [alias.fast] into {}, \
+             or choose who writes with --summarizer\n",
+            file("project/epitome.toml"),
+            file("config/epitome/epitome.toml")
+        )
+    );
+}
+
+#[test]
+fn settings_that_make_no_policy_are_told_once() {
+    let sandbox = Sandbox::new();
+    let (_, told) = sandbox.run(&["config", "--set", "summary.chunks=0"], &[]);
+    assert_eq!(told, "epitome: `summary.chunks` is 0; 1 is one call for all\n");
+}
+
+#[test]
 fn a_preset_is_printed_as_the_whole_file_it_stands_for() {
     let sandbox = Sandbox::new();
     let whole: toml::Table = sandbox.run(&["presets", "omp@18.x"], &[]).1.parse().expect("TOML");

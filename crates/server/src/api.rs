@@ -4,10 +4,12 @@
 use crate::api_error::ApiError;
 use crate::blocking;
 use crate::books::Book;
+use crate::json_body::JsonBody;
 use crate::listing;
 use crate::own_model;
 use crate::rules::Caller;
 use crate::server_state::{ServerState, note_step};
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};
@@ -49,6 +51,7 @@ pub(crate) fn router() -> Router<Arc<ServerState>> {
         .route("/api/v1/sessions/{id}/labels", post(label))
         .route("/api/v1/sessions/{id}/messages/{entry}", get(recall))
         .route("/api/v1/sessions/{id}/events", get(events))
+        .method_not_allowed_fallback(async || ApiError::Method)
 }
 
 async fn sessions(State(state): SharedState) -> impl IntoResponse {
@@ -123,9 +126,9 @@ const NOT_AT_TURN_END: &str = "`at_turn_end` asks for a compaction by the policy
 async fn compact(
     State(state): SharedState,
     Path(id): Path<String>,
-    body: Option<Json<CompactBody>>,
+    body: Option<JsonBody<CompactBody>>,
 ) -> Result<Response, ApiError> {
-    match CompactRequest::try_from(body.map(|Json(body)| body).unwrap_or_default())? {
+    match CompactRequest::try_from(body.map(|JsonBody(body)| body).unwrap_or_default())? {
         CompactRequest::AtTurnEnd => {
             act(state, id, async |engine, checkout| engine.request_compaction(checkout).await).await
         }
@@ -179,7 +182,7 @@ async fn check_range(state: &ServerState, checkout: &Checkout, range: Range) -> 
 async fn judge(
     State(state): SharedState,
     Path((id, entry)): Path<(String, String)>,
-    Json(judgement): Json<Judgement>,
+    JsonBody(judgement): JsonBody<Judgement>,
 ) -> Result<Response, ApiError> {
     let of = parse_entry(&entry)?;
     check_chars("notes", Some(&judgement.notes), NOTES_CHARS_MAX)?;
@@ -235,7 +238,7 @@ struct NavigateBody {
 async fn navigate(
     State(state): SharedState,
     Path(id): Path<String>,
-    Json(NavigateBody { to, summary, focus }): Json<NavigateBody>,
+    JsonBody(NavigateBody { to, summary, focus }): JsonBody<NavigateBody>,
 ) -> Result<Response, ApiError> {
     check_chars("focus", focus.as_deref(), FOCUS_CHARS_MAX)?;
     let exit = if summary { BranchExit::Summary { focus } } else { BranchExit::Silent };
@@ -261,7 +264,7 @@ struct RollbackBody {
 async fn rollback(
     State(state): SharedState,
     Path(id): Path<String>,
-    Json(RollbackBody { to }): Json<RollbackBody>,
+    JsonBody(RollbackBody { to }): JsonBody<RollbackBody>,
 ) -> Result<Response, ApiError> {
     let rolled_back = async move |state: &ServerState, checkout: Checkout| {
         state.engine.rollback(checkout.session, to).await?;
@@ -290,18 +293,40 @@ struct LabelBody {
 async fn label(
     State(state): SharedState,
     Path(id): Path<String>,
-    Json(LabelBody { text }): Json<LabelBody>,
+    JsonBody(LabelBody { text }): JsonBody<LabelBody>,
 ) -> Result<Response, ApiError> {
     check_chars("text", Some(&text), LABEL_CHARS_MAX)?;
+    if text.trim().is_empty() {
+        return Err(ApiError::Refused("`text` is empty; write the name that the place is to have".into()));
+    }
     act(state, id, async move |engine, checkout| engine.label(checkout, &text).await).await
+}
+
+/// What an operator may say; that nobody did is the clock's.
+#[derive(Deserialize)]
+#[serde(tag = "decision", rename_all = "kebab-case", deny_unknown_fields)]
+enum DecisionBody {
+    Approve,
+    Edit { summary: String },
+    Reject,
+}
+
+impl From<DecisionBody> for Decision {
+    fn from(body: DecisionBody) -> Self {
+        match body {
+            DecisionBody::Approve => Self::Approve,
+            DecisionBody::Edit { summary } => Self::Edit { summary },
+            DecisionBody::Reject => Self::Reject,
+        }
+    }
 }
 
 async fn decide(
     State(state): SharedState,
     Path(name): Path<String>,
-    Json(decision): Json<Decision>,
+    JsonBody(decision): JsonBody<DecisionBody>,
 ) -> Result<Response, ApiError> {
-    let decided = name.parse().ok().and_then(|id| state.checkpoints.decide(id, decision));
+    let decided = name.parse().ok().and_then(|id| state.checkpoints.decide(id, decision.into()));
     let session = decided.ok_or(ApiError::NobodyWaits(name))?;
     Ok(Json(json!({"session": session})).into_response())
 }
@@ -325,8 +350,9 @@ struct SinceQuery {
 async fn events(
     State(state): SharedState,
     Path(id): Path<String>,
-    Query(SinceQuery { since }): Query<SinceQuery>,
+    query: Result<Query<SinceQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
+    let Query(SinceQuery { since }) = query?;
     let session = session(&id)?;
     state.books.with(session, |_| ()).ok_or(ApiError::NoSession(id))?;
     let mut events = state.engine.events(EventPosition(since)).await?;
@@ -361,6 +387,7 @@ async fn act(
 /// What an act came to.
 fn done(state: &ServerState, session: SessionId, acted: &PreparedSession) -> Response {
     note_step(state, session, acted);
+    state.books.with(session, |book| book.see(&acted.session));
     let record = acted.step.record.as_deref().map_or(Value::Null, |record| json!(record));
     let entries: Vec<EntryId> = acted.step.appended.iter().map(|one| one.id).collect();
     Json(json!({"session": session, "entries": entries, "record": record})).into_response()

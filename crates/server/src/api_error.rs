@@ -1,6 +1,7 @@
 //! Requests of the API that could not be served: a status, and a sentence with what to do.
 
 use axum::Json;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use epitome_core::EntryId;
@@ -18,8 +19,38 @@ pub(crate) enum ApiError {
     NotInView(EntryId),
     /// A body that cannot be taken, and why.
     Refused(String),
+    /// The path takes other methods.
+    Method,
     /// The work ended before it was done.
     Stopped,
+}
+
+impl From<QueryRejection> for ApiError {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::Refused(format!("the query cannot be used: {}; write ?since=N", innermost(&rejection)))
+    }
+}
+
+impl From<JsonRejection> for ApiError {
+    fn from(rejection: JsonRejection) -> Self {
+        Self::Refused(match rejection {
+            JsonRejection::JsonDataError(error) => format!("the body cannot be used: {}", innermost(&error)),
+            JsonRejection::JsonSyntaxError(error) => format!("the body is no JSON: {}", innermost(&error)),
+            JsonRejection::MissingJsonContentType(_) => {
+                "the body is not said to be JSON; send it with `content-type: application/json`".to_owned()
+            }
+            other => format!("the body did not arrive: {}", innermost(&other)),
+        })
+    }
+}
+
+/// What was wrong in the first place, without the words of those who passed it on.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(below) = cause.source() {
+        cause = below;
+    }
+    cause.to_string()
 }
 
 impl From<EngineError> for ApiError {
@@ -41,9 +72,9 @@ impl IntoResponse for ApiError {
             Self::NoEntry(name) => {
                 (StatusCode::BAD_REQUEST, format!("`{name}` is no entry; one looks like m0123"))
             }
-            Self::Engine(error @ (EngineError::Log(_) | EngineError::Busy(_))) => {
-                (StatusCode::CONFLICT, error.to_string())
-            }
+            Self::Engine(
+                error @ (EngineError::Log(_) | EngineError::Busy(_) | EngineError::Unchanged { .. }),
+            ) => (StatusCode::CONFLICT, error.to_string()),
             Self::Engine(
                 error @ (EngineError::NoEntry(_) | EngineError::Store(StoreError::NoMessage { .. })),
             ) => (StatusCode::NOT_FOUND, error.to_string()),
@@ -53,6 +84,10 @@ impl IntoResponse for ApiError {
                 format!("{id} is no message in view; name one that the model still sees"),
             ),
             Self::Refused(why) => (StatusCode::BAD_REQUEST, why),
+            Self::Method => (
+                StatusCode::METHOD_NOT_ALLOWED,
+                "this path takes other methods; see docs/reference/proxy.md".to_owned(),
+            ),
             Self::Stopped => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "the work on this was stopped; ask again".to_owned())
             }

@@ -6,10 +6,11 @@ use crate::tally::Tally;
 use crate::view::Origin;
 use epitome_core::{Budget, EntryId, Record, Tokens};
 use epitome_engine::store::SessionId;
-use epitome_engine::{CalibrationTable, Checkout, SharedCalibration};
+use epitome_engine::{CalibrationTable, Checkout, Session, SharedCalibration};
 use epitome_tokens::Usage;
 use epitome_wire::Protocol;
 use epitome_wire::overflow::{Endpoint, LearnedWindows};
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -58,8 +59,8 @@ pub(crate) struct Book {
     pub(crate) tally: Tally,
     /// What the provider said of calls whose reply the client has not sent back yet, by what the call was sent with.
     pub(crate) usages: HashMap<EntryId, CallUsage>,
-    /// What came of compactions, oldest first, each with its mark where it left one.
-    pub(crate) records: Vec<(Option<EntryId>, Arc<Record>)>,
+    /// What came of compactions, oldest first.
+    pub(crate) records: Vec<KeptRecord>,
     pub(crate) remarks: Remarks,
     /// How the newest request was worked on, for whoever looks at the session between requests.
     pub(crate) checkout: Option<Checkout>,
@@ -73,6 +74,38 @@ pub(crate) struct Book {
     /// Of all its messages, on whichever branch: none goes before the session does.
     bytes: usize,
     used: u64,
+}
+
+/// What came of one compaction.
+pub(crate) struct KeptRecord {
+    pub(crate) record: Arc<Record>,
+    /// The mark it left, where it left one, and how that stands on the path of the newest request.
+    pub(crate) mark: Option<(EntryId, Standing)>,
+}
+
+/// How a compaction or edit stands on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Standing {
+    /// It counts.
+    Applied,
+    /// Somebody took it back.
+    Undone,
+    /// It was made on another branch, or for a smaller window than there is now.
+    Unused,
+}
+
+impl Standing {
+    fn of(entry: EntryId, session: &Session) -> Self {
+        let is_compaction = session.log().compaction(entry).is_some();
+        if session.context().is_undone(entry) {
+            Self::Undone
+        } else if is_compaction && !session.compactions().contains(&entry) {
+            Self::Unused
+        } else {
+            Self::Applied
+        }
+    }
 }
 
 /// What there is to see of the newest request of a session.
@@ -126,12 +159,24 @@ impl Book {
     /// Keeps a record. Of tries in a row that changed nothing, the newest is enough.
     pub(crate) fn keep_record(&mut self, entry: Option<EntryId>, record: Arc<Record>) {
         if !record.outcome.is_rebuilt() {
-            self.records.pop_if(|(_, last)| !last.outcome.is_rebuilt());
+            self.records.pop_if(|last| !last.record.outcome.is_rebuilt());
         }
         if self.records.len() == RECORDS_MAX {
             self.records.remove(0);
         }
-        self.records.push((entry, record));
+        self.records.push(KeptRecord { record, mark: entry.map(|entry| (entry, Standing::Applied)) });
+    }
+
+    /// Takes up how a session stands after a request or an act.
+    pub(crate) fn see(&mut self, session: &Session) {
+        self.newest = NewestRequest {
+            messages: session.history().len(),
+            tokens: session.context().tokens(),
+            budget: session.budget(),
+        };
+        for (entry, standing) in self.records.iter_mut().filter_map(|kept| kept.mark.as_mut()) {
+            *standing = Standing::of(*entry, session);
+        }
     }
 
     /// Keeps what the provider said of a call until its reply comes back.

@@ -1,17 +1,19 @@
 //! Who may ask: programs on this machine. A page in a browser can make the browser ask for it, under a name
 //! that leads to this machine; such requests carry a foreign host or origin, and are refused.
 
+use axum::Json;
 use axum::extract::Request;
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use serde_json::json;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Lets requests to this machine through.
 pub(crate) async fn check(request: Request, next: Next) -> Response {
     match refusal(request.headers(), request.uri()) {
-        Some(why) => (StatusCode::FORBIDDEN, why).into_response(),
+        Some(why) => (StatusCode::FORBIDDEN, Json(json!({"error": why}))).into_response(),
         None => next.run(request).await,
     }
 }

@@ -17,6 +17,7 @@ mod fault;
 mod guard;
 mod headers;
 mod idle;
+mod json_body;
 mod listing;
 mod notice;
 mod outward;

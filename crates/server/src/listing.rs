@@ -1,6 +1,6 @@
 //! The sessions, for people and scripts.
 
-use crate::books::{Book, Books, NewestRequest};
+use crate::books::{Book, Books, KeptRecord, NewestRequest, Standing};
 use crate::tally::Tally;
 use epitome_core::{Budget, EntryId, Record, Tokens};
 use epitome_engine::store::SessionId;
@@ -25,11 +25,13 @@ pub(crate) struct ListedSession {
     compactions: Vec<ListedCompaction>,
 }
 
-/// A compaction, with the mark it left.
+/// A compaction, with the mark it left and how that stands.
 #[derive(Serialize)]
 pub(crate) struct ListedCompaction {
     #[serde(skip_serializing_if = "Option::is_none")]
     entry: Option<EntryId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standing: Option<Standing>,
     #[serde(flatten)]
     record: Arc<Record>,
 }
@@ -53,7 +55,9 @@ pub(crate) fn sessions(books: &Books) -> Vec<ListedSession> {
 
 /// The compactions of a session, oldest first.
 pub(crate) fn compactions(book: &Book) -> Vec<ListedCompaction> {
-    let all =
-        book.records.iter().map(|(entry, record)| ListedCompaction { entry: *entry, record: record.clone() });
-    all.collect()
+    let listed = |KeptRecord { record, mark }: &KeptRecord| {
+        let (entry, standing) = mark.unzip();
+        ListedCompaction { entry, standing, record: record.clone() }
+    };
+    book.records.iter().map(listed).collect()
 }

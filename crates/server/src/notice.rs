@@ -1,6 +1,6 @@
 //! What an operator is told while the server runs.
 
-use epitome_core::Tokens;
+use epitome_core::{EntryId, Tokens};
 use epitome_engine::store::SessionId;
 use std::fmt;
 
@@ -12,6 +12,8 @@ pub struct OperatorNotice(NoticeKind);
 pub(crate) enum NoticeKind {
     /// Its context was rebuilt.
     Compacted { session: SessionId, before: Tokens, after: Tokens },
+    /// A compaction that was made for another request, or another branch, was put to use.
+    Applied { session: SessionId, of: EntryId, before: Tokens, after: Tokens },
     /// The provider refused it as too long.
     TooLong { session: SessionId },
     /// What there is to know beside the figures.
@@ -33,6 +35,9 @@ impl fmt::Display for OperatorNotice {
         match &self.0 {
             NoticeKind::Compacted { session, before, after } => {
                 write!(f, "{session}: compacted from {before} to {after} tokens")
+            }
+            NoticeKind::Applied { session, of, before, after } => {
+                write!(f, "{session}: {of} put to use again, from {before} to {after} tokens")
             }
             NoticeKind::TooLong { session } => write!(f, "{session}: too long for the provider"),
             NoticeKind::Remark { session, what } => write!(f, "{session}: {what}"),

@@ -76,12 +76,22 @@ pub(crate) fn note_step(state: &ServerState, session: SessionId, acted: &Prepare
     for what in new.unwrap_or_default() {
         state.tell(NoticeKind::Remark { session, what });
     }
-    if let Some(record) = step.record.as_ref().filter(|record| record.outcome.is_rebuilt()) {
-        state.tell(NoticeKind::Compacted {
-            session,
-            before: record.tokens_before,
-            after: record.tokens_after,
-        });
+    let rebuilt = step.record.as_ref().and_then(|record| notice_of(session, record));
+    rebuilt.into_iter().for_each(|notice| state.tell(notice));
+}
+
+/// What an operator is told of a context that was rebuilt.
+fn notice_of(session: SessionId, record: &Record) -> Option<NoticeKind> {
+    let (before, after) = (record.tokens_before, record.tokens_after);
+    match record.outcome {
+        Outcome::Compacted(_) | Outcome::Pruned(_) | Outcome::Recorded => {
+            Some(NoticeKind::Compacted { session, before, after })
+        }
+        Outcome::Applied { of } => Some(NoticeKind::Applied { session, of, before, after }),
+        Outcome::Noop { .. }
+        | Outcome::Vetoed { .. }
+        | Outcome::Abandoned { .. }
+        | Outcome::Impossible(_) => None,
     }
 }
 

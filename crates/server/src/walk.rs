@@ -3,7 +3,7 @@
 
 use crate::blocking;
 use crate::body::{Body, BodyError};
-use crate::books::{Book, CallUsage, NewestRequest};
+use crate::books::{Book, CallUsage};
 use crate::chain::ChainKey;
 use crate::checkpoints::{ClientLine, SessionOperator};
 use crate::headers;
@@ -199,11 +199,7 @@ impl Walk<'_> {
             book.sent = Some((self.request.body.model().to_owned(), Instant::now()));
             book.agent.clone_from(&self.request.agent);
             book.checkout = Some(own_model::strip(checkout, &rule));
-            book.newest = NewestRequest {
-                messages: acted.session.history().len(),
-                tokens: acted.session.context().tokens(),
-                budget: acted.session.budget(),
-            };
+            book.see(&acted.session);
             view_slots(&acted.session, &book.origins)
         });
         let body = match slots.transpose()?.flatten() {

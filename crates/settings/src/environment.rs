@@ -10,8 +10,11 @@ const PREFIX: &str = "EPITOME_";
 /// What stands between a table and a key of it.
 const STEP: &str = "__";
 
-/// What `variables` say. Those of ours without a step in their name can be anybody's (`EPITOME_MODEL` is a
-/// flag's), so they count only where they name a setting.
+/// Variables that give a flag its value, and are no settings.
+const FLAGS: [&str; 5] = ["MODEL", "MODELS", "UPSTREAM", "UPSTREAM_ANTHROPIC", "UPSTREAM_OPENAI"];
+
+/// What `variables` say. Those of ours without a step in their name can be anybody's, so they count only where they
+/// name a setting, or all but name one.
 pub(super) fn read(variables: &[(String, String)]) -> Result<Layer, SettingsError> {
     let mut layer = Layer::default();
     for (name, text) in variables {
@@ -27,7 +30,7 @@ pub(super) fn read(variables: &[(String, String)]) -> Result<Layer, SettingsErro
 
 fn read_ours(layer: &mut Layer, named: &str, text: &str, source: SettingSource) -> Result<(), SettingsError> {
     let key = named.replace(STEP, ".").to_lowercase();
-    if key == "preset" {
+    if key == schema::PRESET {
         layer.preset = Some(text.to_owned());
         return Ok(());
     }
@@ -38,7 +41,16 @@ fn read_ours(layer: &mut Layer, named: &str, text: &str, source: SettingSource) 
             layer.native.push(Leaf { key, value, source });
             Ok(())
         }
-        None if named.contains(STEP) => Err(SettingsError::unknown(source, &key, Names::Ours)),
+        None if named.contains(STEP) || is_slip(named, &key) => {
+            Err(SettingsError::unknown(source, &key, Names::Ours))
+        }
         None => Ok(()),
     }
+}
+
+/// Whether a variable that names no setting can hardly mean anything else.
+fn is_slip(named: &str, key: &str) -> bool {
+    !FLAGS.contains(&named)
+        && !key.contains('.')
+        && schema::nearest_to(key).is_some_and(|meant| !schema::is_table(meant))
 }

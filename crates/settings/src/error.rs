@@ -27,6 +27,14 @@ pub enum SettingsError {
         /// Where it breaks off, and why.
         why: String,
     },
+    /// A table where one of its keys is meant.
+    #[error("{}: `{}` is a table of settings, and none itself; name one of {}", at.origin, at.key, keys.join(", "))]
+    Table {
+        /// Where it was written.
+        at: Box<SettingSource>,
+        /// The settings it holds.
+        keys: Vec<&'static str>,
+    },
     /// A key that nothing is called.
     #[error("{}: `{}` is no setting; {}", at.origin, at.key, meant(*nearest))]
     UnknownKey {
@@ -80,6 +88,18 @@ pub enum SettingsError {
         /// Who said that.
         at_from: String,
     },
+    /// A point that every request has come to.
+    #[error(
+        "`{at_key}` is {at} ({at_from}): every request would be compacted; leave more of the window to be filled"
+    )]
+    AlwaysDue {
+        /// The point, as it was written.
+        at: String,
+        /// The key that sets it.
+        at_key: &'static str,
+        /// Who said it.
+        at_from: String,
+    },
     /// A value that its key does not take.
     #[error("{}: `{}` is {got}, which it cannot be; {allowed}", at.origin, at.key)]
     Value {
@@ -117,7 +137,7 @@ pub enum SettingsError {
         file: Arc<str>,
     },
     /// Values that are right each by itself and wrong together.
-    #[error("the settings make no policy: {0}")]
+    #[error(transparent)]
     Policy(#[from] PolicyError),
 }
 
@@ -144,6 +164,9 @@ impl SettingsError {
     pub(super) fn unknown(at: SettingSource, key: &str, names: Names) -> Self {
         if let Some(instead) = schema::instead_of(key) {
             return Self::Removed { at: Box::new(at), instead };
+        }
+        if schema::is_table(key) {
+            return Self::Table { at: Box::new(at), keys: schema::keys_below(key).collect() };
         }
         let theirs = match names {
             Names::Ours => None,

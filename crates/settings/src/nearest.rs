@@ -15,19 +15,23 @@ fn fold(name: &str) -> Vec<char> {
     name.chars().filter(|letter| !"_- ".contains(*letter)).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
-/// How many letters must be put in, taken out or changed to make one name of the other.
+/// How many letters must be put in, taken out or changed, or neighbours swapped, to make one name of the other.
 fn changes(from: &[char], to: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=to.len()).collect();
     for (at, letter) in from.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
+        let mut row = vec![at + 1];
         for (other, wanted) in to.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != wanted);
-            diagonal = row[other + 1];
-            row[other + 1] = changed.min(row[other] + 1).min(diagonal + 1);
+            let changed = above[other] + usize::from(letter != wanted);
+            let mut fewest = changed.min(row[other] + 1).min(above[other + 1] + 1);
+            if at > 0 && other > 0 && from[at - 1] == *wanted && to[other - 1] == *letter {
+                fewest = fewest.min(before[other - 1] + 1);
+            }
+            row.push(fewest);
         }
+        (before, above) = (above, row);
     }
-    row[to.len()]
+    above[to.len()]
 }
 
 #[cfg(test)]
@@ -38,8 +42,10 @@ mod tests {
     fn a_slip_is_understood_and_a_stranger_is_not() {
         let of = |asked| nearest(asked, ["trigger.at", "trigger.target", "keep.newest"].into_iter());
         assert_eq!(
-            [of("triger.at"), of("trigger.Targt"), of("keepnewest"), of("colour")],
-            [Some("trigger.at"), Some("trigger.target"), Some("keep.newest"), None]
+            [of("triger.at"), of("trigger.Targt"), of("keepnewest"), of("colour"), of("trigger.ta")],
+            [Some("trigger.at"), Some("trigger.target"), Some("keep.newest"), None, Some("trigger.at")]
         );
+        // One slip of the fingers, and too short a name for two.
+        assert_eq!(nearest("mdoe", ["mode"].into_iter()), Some("mode"));
     }
 }

@@ -8,7 +8,7 @@ use super::layer::{Layer, Leaf, Names, SettingOrigin, SettingSource, table_of};
 use super::preset::{self, OwnPreset, Presets};
 use super::schema::{self, Door};
 use super::{agent, doors, environment, together};
-use epitome_core::{Policy, Settings};
+use epitome_core::{Policy, Settings, Tokens};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -111,9 +111,9 @@ pub fn resolve(sources: &Sources) -> Result<ResolvedPolicy, SettingsError> {
     }
     honour_asked_reserve(&mut ours);
     let settings = settings_of(&ours)?;
-    together::check(&ours, &settings, sources.door)?;
-    notes.extend(together::notes(&settings, sources.door));
     let leaves = leaves_of(ours, &settings);
+    together::check(&leaves, &settings, sources.door)?;
+    notes.extend(together::notes(&settings, sources.door));
     notes.extend(doors::notes(sources.door, &leaves));
     let policy = Arc::new(Policy::try_from(settings)?);
     let SourceLayers { aliases, hooks, agents, .. } = read;
@@ -268,6 +268,15 @@ impl ResolvedPolicy {
     /// Who said the setting called `key`; nobody where it is unset.
     pub fn source(&self, key: &str) -> Option<&SettingSource> {
         self.leaves.iter().find(|leaf| leaf.key == key).map(|leaf| &leaf.source)
+    }
+
+    /// Refuses points that make no sense together in `window`. What can be compared without one was compared
+    /// when they were resolved.
+    ///
+    /// # Errors
+    /// Where compaction would always be due, or would gain nothing.
+    pub fn check_in(&self, window: Tokens) -> Result<(), SettingsError> {
+        together::check_in(&self.leaves, &self.policy, self.door, window)
     }
 
     /// The settings that the door they are for does not look at, whoever said them.

@@ -7,8 +7,12 @@ use crate::event::Event;
 use epitome_core::{EntryId, Judgement, Mark};
 
 impl Session {
-    /// Takes a compaction or edit back on this path.
+    /// Takes a compaction or edit back on this path, by its own mark or by one that puts it to use.
     pub fn undo(&mut self, of: EntryId) -> Result<(), EngineError> {
+        let of = self.log().pass_of(of);
+        if self.context().is_undone(of) {
+            return Err(EngineError::Unchanged { of, standing: "undone already" });
+        }
         self.mark(Mark::Undo { of })?;
         self.state.events.push(Event::Undone { of });
         Ok(())
@@ -16,19 +20,50 @@ impl Session {
 
     /// Uses one again that was taken back.
     pub fn redo(&mut self, of: EntryId) -> Result<(), EngineError> {
+        let of = self.log().pass_of(of);
+        let is_pass = self.log().mark_of(of).is_some_and(|mark| mark.record().is_some());
+        if is_pass && !self.context().is_undone(of) {
+            return Err(EngineError::Unchanged { of, standing: "not undone" });
+        }
         self.mark(Mark::Redo { of })?;
         self.state.events.push(Event::Redone { of });
         Ok(())
     }
 
-    /// Never supersedes a message from here on; one that is out of view comes back into it.
+    /// Never supersedes a message from here on; one that is out of view comes back into it. A message that is pinned
+    /// stays as it is.
     pub fn pin(&mut self, of: EntryId) -> Result<(), EngineError> {
-        self.mark(Mark::Pin { of }).map(drop)
+        if self.is_pinned(of) { Ok(()) } else { self.mark(Mark::Pin { of }).map(drop) }
     }
 
-    /// Lets a pinned message go again.
+    /// Lets a pinned message go again; one that is not pinned stays as it is.
     pub fn unpin(&mut self, of: EntryId) -> Result<(), EngineError> {
-        self.mark(Mark::Unpin { of }).map(drop)
+        let is_loose = self.history().binary_search(&of).is_ok() && !self.is_pinned(of);
+        if is_loose { Ok(()) } else { self.mark(Mark::Unpin { of }).map(drop) }
+    }
+
+    /// Whether a message was pinned itself, and not as a part of an exchange.
+    fn is_pinned(&self, of: EntryId) -> bool {
+        let marks = self.log().marks_on(&self.log().path_of(self.leaf()));
+        let newest = marks.into_iter().rev().find_map(|id| match self.log().mark_of(id)? {
+            Mark::Pin { of: named } => (*named == of).then_some(true),
+            Mark::Unpin { of: named } => (*named == of).then_some(false),
+            Mark::Compaction { .. }
+            | Mark::Edit { .. }
+            | Mark::Apply { .. }
+            | Mark::Undo { .. }
+            | Mark::Redo { .. }
+            | Mark::Label { .. }
+            | Mark::Judgement { .. }
+            | Mark::Usage(_)
+            | Mark::Failure
+            | Mark::Floor { .. }
+            | Mark::Refill
+            | Mark::Hold { .. }
+            | Mark::Reset
+            | Mark::Request { .. } => None,
+        });
+        newest.unwrap_or_default()
     }
 
     /// Gives the end of the path a name.
@@ -43,6 +78,7 @@ impl Session {
 
     /// Keeps what a person thinks of a compaction or edit, in place of what was thought before.
     pub fn judge(&mut self, of: EntryId, judgement: Judgement) -> Result<(), EngineError> {
+        let of = self.log().pass_of(of);
         self.mark(Mark::Judgement { of, judgement: judgement.clone() })?;
         self.state.events.push(Event::Flagged { of, judgement });
         Ok(())

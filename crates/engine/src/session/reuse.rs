@@ -61,7 +61,7 @@ impl Session {
     pub(crate) fn apply(&mut self, of: EntryId, trigger: Trigger) -> Result<Arc<Record>, EngineError> {
         let budget = self.budget();
         let tokens_before = budget.request(self.context().tokens());
-        let entry = self.mark(Mark::Apply { of })?;
+        self.mark(Mark::Apply { of })?;
         self.answer_request(trigger)?;
         let record = Arc::new(Record {
             outcome: Outcome::Applied { of },
@@ -73,7 +73,8 @@ impl Session {
             count_method: self.assembly.count_method().clone(),
             ..Record::default()
         });
-        self.compacted(entry, &record)?;
+        // Told by its own mark, which is the one to undo or to judge, on whichever path.
+        self.compacted(of, &record)?;
         Ok(record)
     }
 }

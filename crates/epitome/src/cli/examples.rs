@@ -64,6 +64,7 @@ pub const INIT: &str = "Examples:
 pub const SERVE: &str = "Examples:
   epitome serve                                 then set ANTHROPIC_BASE_URL=http://127.0.0.1:7117
   epitome serve --window 64000                  keep every context within 64000 tokens
+  epitome serve --set trigger.at=70%            with a setting for this run
   epitome serve --upstream http://127.0.0.1:8000 --listen 127.0.0.1:0";
 
 pub const DEMO: &str = "Examples:

@@ -1,9 +1,9 @@
 //! How to compact, as the command line says it.
 
-use super::window;
 use clap::Args;
 use epitome_core::{Strategy, Threshold};
 use epitome_settings::Door;
+use epitome_settings::schema::parse_window;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -57,7 +57,7 @@ pub struct ConfigArgs {
     #[arg(long, value_name = "MODEL", env = "EPITOME_MODEL")]
     pub model: Option<String>,
     /// The context window in tokens; the model's if left out
-    #[arg(long, value_name = "TOKENS", value_parser = window)]
+    #[arg(long, value_name = "TOKENS", value_parser = parse_window)]
     pub window: Option<u64>,
     /// A file of your own figures for models, on top of the catalog (see docs/reference/tokens.md)
     #[arg(long, value_name = "FILE", env = "EPITOME_MODELS")]

@@ -35,6 +35,7 @@ pub fn run(args: &ConfigArgs) -> Result<()> {
     let model = catalog(args.models.as_deref())?.find(name.unwrap_or_default());
     let known = WindowFacts { stated: args.window.map(Tokens), ..WindowFacts::default() };
     let assembly = Assembly::new(resolved.policy.clone(), model, known).ok();
+    assembly.as_ref().map_or(Ok(()), |assembly| resolved.check_in(assembly.window().tokens))?;
     let prompt = &resolved.policy.summary.prompt;
     let prompts = prompt::peek(&lookup.places, prompt)?;
     let prompt_file = lookup.places.file(prompt)?.map(|file| file.display().to_string());

@@ -82,6 +82,7 @@ impl FileCommand {
     /// A transcript under the policy for its model.
     pub fn open(&self, path: &Path, read: &ReadArgs) -> Result<(TranscriptFile, ResolvedPolicy)> {
         let (file, resolved) = TranscriptFile::under(path, read, |model| self.lookup.resolve(model))?;
+        resolved.check_in(file.window().tokens)?;
         self.note(&resolved.notes);
         Ok((file, resolved))
     }

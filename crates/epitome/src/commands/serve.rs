@@ -35,21 +35,22 @@ fn settings(args: ServeArgs) -> Result<ServerSettings> {
         preset: args.preset,
         summarizer: args.summarizer,
         config: args.config,
+        set: args.set,
         ..PolicyArgs::default()
     };
     tell_ignored(&policy)?;
     let lookup = Lookup::new(policy, Some(Door::Serve))?;
     let ports = PortsBuilder::new(lookup.places.clone(), catalog.clone(), Dry::No);
     let agents = args.agents.map(AgentFolder::open).transpose()?;
-    let public = Upstreams::default();
+    let (window, public) = (args.window.map(Tokens), Upstreams::default());
     let or_all = |own: Option<_>, public| own.or_else(|| args.upstream.clone()).unwrap_or(public);
     Ok(ServerSettings {
         upstreams: Upstreams {
             anthropic: or_all(args.upstream_anthropic, public.anthropic),
             openai: or_all(args.upstream_openai, public.openai),
         },
-        rules: Arc::new(LiveRules::open(lookup, agents, ports)?),
-        window: args.window.map(Tokens),
+        rules: Arc::new(LiveRules::open(lookup, agents, ports, window)?),
+        window,
         catalog: Arc::new(catalog),
         clock: Arc::new(WallClock::start()),
         tell: Arc::new(|notice| output::tell(notice)),

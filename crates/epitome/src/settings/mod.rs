@@ -132,7 +132,10 @@ mod tests {
             .lines()
             .map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line));
         let whole = resolve(lines.collect::<Vec<_>>().join("\n"));
-        assert_eq!(plain.policy.trigger, whole.policy.trigger);
+        assert_eq!(
+            (&plain.policy.trigger, &plain.policy.keep, &plain.policy.mode),
+            (&whole.policy.trigger, &whole.policy.keep, &whole.policy.mode)
+        );
         assert_eq!(whole.policy.summary.prompt, super::prompt::SCAFFOLD);
         assert!(whole.agents.contains_key("reviewer"));
     }

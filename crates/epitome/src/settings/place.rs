@@ -50,6 +50,11 @@ impl Places {
         self.project.as_ref().map(|folder| folder.join(FILE))
     }
 
+    /// The operator's settings by name, be there such a file or not.
+    pub fn operator_name(&self) -> String {
+        self.operator.as_ref().map_or_else(|| FILE.to_owned(), |file| file.display().to_string())
+    }
+
     /// The folder of the operator's own presets.
     pub fn presets(&self) -> Option<PathBuf> {
         self.config.as_ref().map(|folder| folder.join(PRESETS))

@@ -85,6 +85,7 @@ fn example(kind: ValueKind) -> String {
         ValueKind::Text => "a text".into(),
         ValueKind::Flag => "true".into(),
         ValueKind::Number => "1".into(),
+        ValueKind::Window => "8000".into(),
         ValueKind::Threshold => "50%".into(),
         ValueKind::Choice(words) | ValueKind::Choices(words) => words[0].into(),
         ValueKind::Amount(words, _) => words[0].into(),

@@ -64,8 +64,9 @@ fn written(kind: ValueKind) -> String {
     let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>();
     match kind {
         ValueKind::Text => "text".to_owned(),
-        ValueKind::Flag => "yes or no".to_owned(),
+        ValueKind::Flag => "true or false".to_owned(),
         ValueKind::Number => "number".to_owned(),
+        ValueKind::Window => "tokens, 2000 or more".to_owned(),
         ValueKind::Threshold => "threshold".to_owned(),
         ValueKind::Choice(words) => quoted(words).join(", "),
         ValueKind::Amount(words, amounts) => {

@@ -3,7 +3,7 @@
 use crate::stage::{Stage, answer, body, history};
 use epitome_core::{Policy, Settings, Threshold};
 use epitome_engine::{BoxFuture, Clock, FrozenClock};
-use epitome_server::SessionRule;
+use epitome_server::{OperatorNotice, SessionRule};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -61,8 +61,102 @@ async fn a_compaction_is_listed_with_its_own_mark_whatever_was_marked_behind_it(
     let listed = listed(&stage).await;
     let [(made, entry), (applied, of)] = &listed[..] else { panic!("{listed:?}") };
     assert_eq!((made, applied, of), (&json!("compacted"), &json!("applied"), entry));
+    let completed = stage.json("/api/v1/sessions/s0001/events").await;
+    let completed = completed.as_array().expect("a list").iter();
+    let told: Vec<&Value> =
+        completed.filter_map(|one| one["event"].get("entry").or(one.get("entry"))).collect();
+    assert_eq!(told, [entry, entry], "events name it alike");
     let path = format!("compactions/{}/undo", entry.as_str().expect("an entry"));
     assert_eq!(act(&stage, Method::POST, &path, json!({})).await, (200, String::new()));
+}
+
+#[tokio::test]
+async fn what_cannot_be_taken_is_refused_in_one_shape() {
+    let stage = short_session().await;
+    let path = |rest: &str| format!("/api/v1/sessions/s0001/{rest}");
+    let cases = [
+        (
+            Method::POST,
+            path("compact"),
+            json!({"foo": 1}),
+            400,
+            "the body cannot be used: foo: unknown field `foo`, expected one of `focus`, `up_to`, `from`, `dry_run`, `at_turn_end`, `set`",
+        ),
+        (
+            Method::PATCH,
+            path("compactions/m0004"),
+            json!({"notes": "n"}),
+            400,
+            "the body cannot be used: missing field `flag`",
+        ),
+        (Method::POST, path("rollback"), json!({}), 400, "the body cannot be used: missing field `to`"),
+        (
+            Method::POST,
+            path("labels"),
+            json!({"text": " "}),
+            400,
+            "`text` is empty; write the name that the place is to have",
+        ),
+        (
+            Method::GET,
+            path("events?since=abc"),
+            json!({}),
+            400,
+            "the query cannot be used: since: invalid digit found in string; write ?since=N",
+        ),
+        (
+            Method::POST,
+            "/api/v1/checkpoints/c0001".into(),
+            json!({"decision": "timed-out"}),
+            400,
+            "the body cannot be used: decision: unknown variant `timed-out`, expected one of `approve`, `edit`, `reject`",
+        ),
+        (
+            Method::DELETE,
+            path("compact"),
+            json!({}),
+            405,
+            "this path takes other methods; see docs/reference/proxy.md",
+        ),
+        (
+            Method::POST,
+            "/api/v1/nowhere".into(),
+            json!({}),
+            404,
+            "there is no such path; see docs/reference/proxy.md",
+        ),
+    ];
+    for (method, path, json, status, why) in cases {
+        let (refused, sentence) = told(answer(stage.request(method, &path).json(&json)).await);
+        // Where in the body it stands is serde's to say.
+        let sentence = sentence.split(" at line ").next().unwrap_or_default();
+        assert_eq!((refused, sentence), (status, why), "{path}");
+    }
+    let request = stage.request(Method::POST, &path("labels")).body("{\"text\": \"a\"}");
+    let untyped = "the body is not said to be JSON; send it with `content-type: application/json`";
+    assert_eq!(told(answer(request).await), (400, untyped.to_owned()));
+    let request =
+        stage.request(Method::POST, &path("labels")).header("content-type", "application/json").body("{");
+    assert!(told(answer(request).await).1.starts_with("the body is no JSON: EOF while parsing"));
+}
+
+#[tokio::test]
+async fn the_operator_is_told_apart_what_was_made_and_what_was_put_to_use() {
+    let notices: Arc<Mutex<Vec<String>>> = Arc::default();
+    let kept = notices.clone();
+    let rule = SessionRule::alone(Policy::default());
+    let tell = move |notice: &OperatorNotice| kept.lock().expect("no panic").push(notice.to_string());
+    let stage = Stage::by(rule, SMALL, Arc::new(FrozenClock), tell).await;
+    let mut messages = history(60, "the parser");
+    send(&stage, body(&messages, false)).await;
+    messages.last_mut().expect("it is not empty")["content"] = json!("and what now?");
+    send(&stage, body(&messages, false)).await;
+    let listed = listed(&stage).await;
+    let entry = listed[0].1.as_str().expect("an entry");
+    let told: Vec<String> = notices.lock().expect("no panic").clone();
+    let began = |of: &str| told.iter().filter(|line| line.starts_with(of)).count();
+    let (made, used) = ("s0001: compacted from ", format!("s0001: {entry} put to use again, from "));
+    assert_eq!((began(made), began(&used)), (1, 1), "{told:?}");
 }
 
 #[tokio::test]

@@ -138,14 +138,36 @@ async fn people_undo_redo_judge_and_pin_between_requests() {
     let entry = compacted["entries"][0].as_str().expect("its mark").to_owned();
     let small = send(41).await;
     assert!(small.len() < 41 && small.iter().any(is_summary));
+    let shown = async || {
+        let session = stage.sessions().await.remove(0);
+        let listed = &session["compactions"][0];
+        (session["tokens"].as_u64().expect("a number"), listed["entry"].clone(), listed["standing"].clone())
+    };
+    let (few, ..) = shown().await;
+    assert_eq!(shown().await, (few, json!(entry), json!("applied")));
     assert_eq!(act(Method::POST, &format!("/compactions/{entry}/undo"), json!({})).await.0, 200);
+    let (many, ..) = shown().await;
+    assert!(many > few, "{many} {few}");
+    assert_eq!(shown().await, (many, json!(entry), json!("undone")));
+    let (status, refused) = act(Method::POST, &format!("/compactions/{entry}/undo"), json!({})).await;
+    let why = format!("{entry} is undone already on this path; nothing was changed");
+    assert_eq!((status, &refused["error"]), (409, &json!(why)));
     assert_eq!(send(41).await.len(), 41);
     assert_eq!(act(Method::POST, &format!("/compactions/{entry}/redo"), json!({})).await.0, 200);
+    let (status, refused) = act(Method::POST, &format!("/compactions/{entry}/redo"), json!({})).await;
+    let why = format!("{entry} is not undone on this path; nothing was changed");
+    assert_eq!((status, &refused["error"]), (409, &json!(why)));
+    assert_eq!(shown().await, (few, json!(entry), json!("applied")));
     assert_eq!(send(41).await, small);
     assert_eq!(send(45).await[..small.len()], small[..]);
     let judged = json!({"flag": "bad", "notes": "lost the plan"});
     assert_eq!(act(Method::PATCH, &format!("/compactions/{entry}"), judged).await.0, 200);
-    assert_eq!(act(Method::POST, "/pins/m0004", json!({})).await.0, 200);
+    let entries = async |method: Method, path: &str| act(method, path, json!({})).await.1["entries"].clone();
+    let written = entries(Method::POST, "/pins/m0004").await;
+    assert_eq!(written.as_array().map(Vec::len), Some(1), "{written}");
+    assert_eq!(entries(Method::POST, "/pins/m0004").await, json!([]), "it is pinned");
+    assert_eq!(entries(Method::DELETE, "/pins/m0006").await, json!([]), "it is not");
+    assert_eq!(act(Method::DELETE, "/pins/m9999", json!({})).await.0, 409);
     let is_back = |sent: &[Value]| json!(sent).to_string().contains("task 1 about the parser\"");
     assert!(!is_back(&small) && is_back(&send(45).await), "what is pinned is back");
     let (status, refused) = act(Method::POST, "/compactions/m0004/undo", json!({})).await;

@@ -2,7 +2,9 @@
 //!
 //! A new setting is a field of the core's policy with its default, a row here, and a line in `default.toml`.
 
-use super::ValueKind::{self, Amount, Choice, Choices, Flag, Number, Numbers, Text, Texts, Threshold};
+use super::ValueKind::{
+    self, Amount, Choice, Choices, Flag, Number, Numbers, Text, Texts, Threshold, Window,
+};
 use super::{Door, Key};
 use epitome_core::Strategy;
 
@@ -59,9 +61,9 @@ pub const KEYS: &[Key] = &[
     open("trigger.bytes", Number, LIVE, "compact at this many bytes"),
     open("trigger.media", Number, LIVE, "compact at this many pictures"),
 
-    open("window.tokens", Number, ALL, "the window, whatever is known of the model"),
-    open("window.most", Number, ALL, "the smaller of this and the model's counts"),
-    open("window.unknown", Number, ALL, "the window of a model nobody knows; such a model is refused where this is unset"),
+    open("window.tokens", Window, ALL, "the window, whatever is known of the model"),
+    open("window.most", Window, ALL, "the smaller of this and the model's counts"),
+    open("window.unknown", Window, ALL, "the window of a model nobody knows; such a model is refused where this is unset"),
 
     set("check.before_call", Flag, LIVE, "look before each call that answers a person"),
     set("check.in_tool_loop", Flag, LIVE, "look before each call that answers tools"),

@@ -1,7 +1,7 @@
 //! What may be written for a setting, and how a text becomes it.
 
 use epitome_core::{Threshold, Tokens};
-use toml::Value;
+use toml::{Table, Value};
 
 /// What may be written for a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub enum ValueKind {
     Flag,
     /// A whole number, 0 or more.
     Number,
+    /// A context window in tokens.
+    Window,
     /// A point in a window: `80%`, `160000` or `-20000`.
     Threshold,
     /// One of these words.
@@ -29,13 +31,20 @@ pub enum ValueKind {
 /// Numbers are counted in 32 bits where they are no tokens; nothing here comes near that.
 const NUMBER_MAX: i64 = u32::MAX as i64;
 
+/// Below this a window has no room for a summary, a tail and an answer.
+const WINDOW_TOKENS_MIN: u64 = 2_000;
+/// A hundred times the largest window there is; above it sums of shares would no longer fit a number.
+const WINDOW_TOKENS_MAX: u64 = 1_000_000_000;
+
 impl ValueKind {
-    /// What `text` means as a value of this kind; whether it is one is for [`ValueKind::check`].
+    /// What `text` means as a value of this kind; whether it is one is for [`ValueKind::check`]. A table and a
+    /// list may be written as in a file, `{ percent = 30 }` and `["Read"]`, or as a shell likes it better.
     pub(super) fn parse(self, text: &str) -> Result<Value, String> {
         match self {
             Self::Text | Self::Threshold | Self::Choice(_) => Ok(text.into()),
             Self::Flag => text.parse::<bool>().map(Value::Boolean).map_err(|_| self.allowed()),
-            Self::Number => self.number(text),
+            Self::Number | Self::Window => self.number(text),
+            Self::Amount(..) if text.starts_with('{') => self.inline(text),
             Self::Amount(..) => match text.split_once('=') {
                 Some((word, number)) => {
                     let one = [(word.trim().to_owned(), self.number(number)?)];
@@ -43,11 +52,20 @@ impl ValueKind {
                 }
                 None => Ok(text.into()),
             },
+            Self::Choices(_) | Self::Texts | Self::Numbers if text.starts_with('[') => self.inline(text),
             Self::Choices(_) | Self::Texts => Ok(Value::Array(split(text).map(Value::from).collect())),
             Self::Numbers => {
                 split(text).map(|one| self.number(one)).collect::<Result<_, _>>().map(Value::Array)
             }
         }
+    }
+
+    /// A value as it stands behind the `=` of a TOML file.
+    fn inline(self, text: &str) -> Result<Value, String> {
+        let table: Table = format!("value = {text}").parse().map_err(|_| self.allowed())?;
+        // A line break in `text` would begin another key.
+        let mut values = table.into_iter().map(|(_, value)| value);
+        values.next().filter(|_| values.next().is_none()).ok_or_else(|| self.allowed())
     }
 
     fn number(self, text: &str) -> Result<Value, String> {
@@ -60,6 +78,11 @@ impl ValueKind {
         let is_fine = match (self, &value) {
             (Self::Threshold, Value::Integer(tokens)) => return self.check(tokens.to_string().into()),
             (Self::Threshold, Value::String(text)) => return threshold(text).map(|_| value),
+            (Self::Window, Value::Integer(tokens)) => return check_window(*tokens).map(|_| value),
+            (Self::Amount(..), Value::String(text)) if text.contains('=') => return self.check_text(text),
+            (Self::Choices(_) | Self::Texts | Self::Numbers, Value::String(text)) => {
+                return self.check_text(text);
+            }
             (Self::Text, Value::String(_)) | (Self::Flag, Value::Boolean(_)) => true,
             (Self::Number, number) => is_number(number),
             (Self::Choice(words) | Self::Amount(words, _), Value::String(word)) => {
@@ -77,6 +100,7 @@ impl ValueKind {
             (
                 Self::Text
                 | Self::Flag
+                | Self::Window
                 | Self::Threshold
                 | Self::Choice(_)
                 | Self::Amount(..)
@@ -89,12 +113,18 @@ impl ValueKind {
         if is_fine { Ok(value) } else { Err(self.allowed()) }
     }
 
+    /// The same for a file's value that is written as a flag's is.
+    fn check_text(self, text: &str) -> Result<Value, String> {
+        self.parse(text).and_then(|value| self.check(value))
+    }
+
     /// What may be written, in words.
     pub fn allowed(self) -> String {
         match self {
             Self::Text => "write a text".into(),
             Self::Flag => "write true or false".into(),
             Self::Number => "write a whole number, 0 or more".into(),
+            Self::Window => "write a number of tokens, such as 64000".into(),
             Self::Threshold => "write 80%, 160000 or -20000".into(),
             Self::Choice(words) => format!("write one of {}", words.join(", ")),
             Self::Amount(words, amounts) => {
@@ -102,9 +132,9 @@ impl ValueKind {
                 let all: Vec<String> = words.iter().map(|word| (*word).to_owned()).chain(amounts).collect();
                 format!("write one of {}", all.join(", "))
             }
-            Self::Choices(words) => format!("write a list of {}", words.join(", ")),
-            Self::Texts => "write a list of texts".into(),
-            Self::Numbers => "write a list of whole numbers".into(),
+            Self::Choices(words) => format!("write a list of {}, with commas between them", words.join(", ")),
+            Self::Texts => "write a list of texts, with commas between them".into(),
+            Self::Numbers => "write a list of whole numbers, with commas between them".into(),
         }
     }
 
@@ -116,17 +146,41 @@ impl ValueKind {
             Self::Text => texts(&["a text"]),
             Self::Flag => texts(&["true", "false"]),
             Self::Number => texts(&["1", "12_000"]),
+            Self::Window => texts(&["2000", "12_000"]),
             Self::Threshold => texts(&["80%", "160000", "-20000"]),
             Self::Choice(words) | Self::Choices(words) => texts(words),
             Self::Amount(words, amounts) => words
                 .iter()
                 .map(|word| (*word).to_owned())
-                .chain(amounts.iter().map(|word| format!("{word}=7")))
+                .chain(amounts.iter().flat_map(|word| [format!("{word}=7"), format!("{{ {word} = 7 }}")]))
                 .collect(),
-            Self::Texts => texts(&["", "one", "one,two"]),
-            Self::Numbers => texts(&["", "1000", "1000, 200"]),
+            Self::Texts => texts(&["", "one", "one,two", "[]", "[\"one\", \"two\"]"]),
+            Self::Numbers => texts(&["", "1000", "1000, 200", "[1000, 200]"]),
         }
     }
+}
+
+/// A context window as it is written: `64000` or `64_000`.
+///
+/// # Errors
+/// What may be written instead.
+pub fn parse_window(text: &str) -> Result<u64, String> {
+    let digits = text.trim().replace('_', "");
+    let tokens = digits.parse().map_err(|_| format!("`{text}` is no number of tokens; write 64000"))?;
+    check_window(tokens)
+}
+
+fn check_window(tokens: i64) -> Result<u64, String> {
+    let window = u64::try_from(tokens).unwrap_or_default();
+    if window < WINDOW_TOKENS_MIN {
+        return Err(format!(
+            "a window of {tokens} tokens leaves no room to work in; use at least {WINDOW_TOKENS_MIN}"
+        ));
+    }
+    if window > WINDOW_TOKENS_MAX {
+        return Err(format!("no model has a window of {tokens} tokens; use at most {WINDOW_TOKENS_MAX}"));
+    }
+    Ok(window)
 }
 
 /// No context is worth a look below this; a bare number below it is a share that lacks its sign.

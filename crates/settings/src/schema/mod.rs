@@ -11,7 +11,7 @@ mod removed;
 pub use door::Door;
 pub(crate) use door::told;
 pub use keys::KEYS;
-pub use kind::ValueKind;
+pub use kind::{ValueKind, parse_window};
 pub(crate) use removed::instead_of;
 pub use removed::{REMOVED, RemovedSetting};
 
@@ -42,13 +42,22 @@ pub fn find(name: &str) -> Option<&'static Key> {
 
 /// Whether `name` is a table that holds settings.
 pub fn is_table(name: &str) -> bool {
-    KEYS.iter().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+    keys_below(name).next().is_some()
 }
+
+/// The settings that the table called `name` holds.
+pub(crate) fn keys_below(name: &str) -> impl Iterator<Item = &'static str> {
+    let is_below = move |key: &&str| key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    KEYS.iter().map(|key| key.name).filter(is_below)
+}
+
+/// What chooses the preset that the settings rest on, beside them in every file.
+pub(crate) const PRESET: &str = "preset";
 
 /// The setting or table whose name is most like `name`, where one is.
 pub fn nearest_to(name: &str) -> Option<&'static str> {
     let tables = KEYS.iter().filter_map(|key| key.name.split_once('.')).map(|(table, _)| table);
-    nearest(name, KEYS.iter().map(|key| key.name).chain(tables))
+    nearest(name, KEYS.iter().map(|key| key.name).chain(tables).chain([PRESET]))
 }
 
 impl Key {

@@ -2,7 +2,8 @@
 //! each other.
 
 use crate::{agent, environment, project, refusal, resolved, text};
-use epitome_core::policy::Writer;
+use epitome_core::policy::{Newest, Writer};
+use epitome_core::{Strategy, Tokens};
 use epitome_settings::{Door, FlagValue, OwnPreset, ResolvedPolicy, Sources, resolve};
 
 #[test]
@@ -30,8 +31,101 @@ fn l79_what_cannot_be_used_is_refused_with_its_place_and_what_may_be_written() {
     );
     let yaml = refusal(&agent("aura", "features:\n  compaction:\n    treshold: 70"));
     assert_eq!(yaml, "agent.md: `features.compaction.treshold` is no setting; did you mean `threshold`?");
-    let variable = refusal(&environment("pi", &[("EPITOME_TRIGER__AT", "70%")]));
-    assert_eq!(variable, "environment: `EPITOME_TRIGER__AT` is no setting; did you mean `trigger.at`?");
+    let variable = |name: &str| refusal(&environment("pi", &[(name, "70%")]));
+    assert_eq!(
+        ["EPITOME_TRIGER__AT", "EPITOME_MDOE", "EPITOME_PRESETS"].map(variable),
+        [
+            "environment: `EPITOME_TRIGER__AT` is no setting; did you mean `trigger.at`?",
+            "environment: `EPITOME_MDOE` is no setting; did you mean `mode`?",
+            "environment: `EPITOME_PRESETS` is no setting; did you mean `preset`?",
+        ]
+    );
+    let others = [("EPITOME_MODEL", "m"), ("EPITOME_MODELS", "m.toml"), ("EPITOME_SEED", "1")];
+    assert_eq!(resolved(&environment("pi", &others)).preset, "pi");
+}
+
+fn flags(set: &[(&str, &str)]) -> Sources {
+    let flag = |(key, text): &(&str, &str)| FlagValue {
+        name: format!("--set {key}"),
+        key: (*key).into(),
+        text: (*text).into(),
+    };
+    Sources { flags: set.iter().map(flag).collect(), ..Sources::default() }
+}
+
+#[test]
+fn a_table_that_is_set_itself_is_told_what_it_holds() {
+    assert_eq!(
+        [refusal(&flags(&[("window", "8000")])), refusal(&project("trim = true"))],
+        [
+            "command line: `window` is a table of settings, and none itself; name one of window.tokens, window.most, window.unknown",
+            "epitome.toml: `trim` is a table of settings, and none itself; name one of trim.enabled, trim.at, trim.absolute",
+        ]
+    );
+}
+
+#[test]
+fn amounts_and_lists_are_written_in_a_file_and_on_the_command_line_alike() {
+    let newest = |sources: &Sources| resolved(sources).policy.keep.newest;
+    let thirty = Newest::Percent(30);
+    assert_eq!(
+        [
+            newest(&flags(&[("keep.newest", "{ percent = 30 }")])),
+            newest(&flags(&[("keep.newest", "percent=30")])),
+            newest(&project("[keep]\nnewest = \"percent=30\"")),
+            newest(&project("[keep]\nnewest = { percent = 30 }")),
+            newest(&environment("default", &[("EPITOME_KEEP__NEWEST", "{percent=30}")])),
+        ],
+        [thirty; 5]
+    );
+    let kept = |sources: &Sources| resolved(sources).policy.prune.tools_kept.clone();
+    let both = ["Read".to_owned(), "Grep".to_owned()];
+    assert_eq!(kept(&flags(&[("prune.tools_kept", "[\"Read\", \"Grep\"]")])), both);
+    assert_eq!(kept(&flags(&[("prune.tools_kept", "Read,Grep")])), both);
+    assert_eq!(kept(&project("[prune]\ntools_kept = \"Read, Grep\"")), both);
+    let lists =
+        flags(&[("strategy", "[\"drop\"]"), ("keep.always", "[]"), ("summary.shrink_results", "[900, 20]")]);
+    let lists = resolved(&lists).policy;
+    assert_eq!((&*lists.strategy, lists.keep.always.len()), (&[Strategy::Drop][..], 0));
+    assert_eq!(lists.summary.shrink_results, [900, 20]);
+}
+
+#[test]
+fn an_amount_or_a_list_that_is_none_is_told_what_may_be_written() {
+    let of = |key, text| refusal(&flags(&[(key, text)]));
+    assert_eq!(
+        [
+            of("keep.newest", "{ percent = 130 }"),
+            of("strategy", "[\"drop\""),
+            of("strategy", "drop summarize"),
+            of("summary.oversize", "{ drop-oldest = 3 }\nfold = 1"),
+            of("strategy", ""),
+        ],
+        [
+            "`keep.newest` is 130 percent; it must lie between 5 and 90 so that tail and summary both have room",
+            "command line: `--set strategy` is '[\"drop\"', which it cannot be; write a list of trim, prune, summarize, native, delegate, checkpoint, drop, with commas between them",
+            "command line: `--set strategy` is \"drop summarize\", which it cannot be; write a list of trim, prune, summarize, native, delegate, checkpoint, drop, with commas between them",
+            "command line: `--set summary.oversize` is \"\"\"\n{ drop-oldest = 3 }\nfold = 1\"\"\", which it cannot be; write one of fold, send, fail, { drop-oldest = N }",
+            "`strategy` is empty; name at least one of trim, prune, summarize, native, delegate, checkpoint, drop",
+        ]
+    );
+}
+
+#[test]
+fn a_window_too_small_to_work_in_is_refused_wherever_it_is_written() {
+    let small = |tokens| {
+        format!(
+            "a window of {tokens} tokens leaves no room to work in; use at least 2000, or `none` to unset it"
+        )
+    };
+    assert_eq!(
+        [refusal(&flags(&[("window.tokens", "10")])), refusal(&project("[window]\nmost = 1999"))],
+        [
+            format!("command line: `--set window.tokens` is \"10\", which it cannot be; {}", small(10)),
+            format!("epitome.toml: `window.most` is 1999, which it cannot be; {}", small(1999)),
+        ]
+    );
+    assert_eq!(resolved(&flags(&[("window.unknown", "2_000")])).policy.window.unknown, Some(Tokens(2_000)));
 }
 
 #[test]
@@ -206,6 +300,52 @@ fn a_target_that_is_not_below_the_trigger_is_refused() {
     assert_eq!(resolved(&by_hand).policy.trigger.target.map(|at| at.to_string()), Some("90%".into()));
     let unknown = resolved(&project("[trigger]\ntarget = 90000"));
     assert_eq!(unknown.policy.trigger.target.map(|at| at.to_string()), Some("90000".into()));
+}
+
+#[test]
+fn a_trigger_that_leaves_nothing_to_fill_is_refused() {
+    let due = "every request would be compacted; leave more of the window to be filled";
+    assert_eq!(
+        [
+            refusal(&project("[trigger]\nfree_min = \"100%\"\ntarget = \"none\"\n[keep]\nnewest = { turns = 1 }")),
+            refusal(&project("[trigger]\nat = -20000\n[window]\ntokens = 16000")),
+            refusal(&project("[trigger]\nfree_min = \"80%\"")),
+        ],
+        [
+            format!("`trigger.free_min` is 100%, which leaves 0% (epitome.toml: trigger.free_min): {due}"),
+            format!("`trigger.at` is -20000 (epitome.toml: trigger.at): {due}"),
+            "`trigger.target` is 33% (preset default), not below `trigger.free_min`, 80%, which leaves 20% (epitome.toml: trigger.free_min): \
+             compacting would gain nothing; set the target lower"
+                .to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn points_are_compared_in_the_window_that_is_known_later() {
+    let told = |sources: &Sources, window| {
+        let checked = resolved(sources).check_in(Tokens(window));
+        checked.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let low = project("[trigger]\nat = 30000");
+    let gains = "compacting would gain nothing; set the target lower";
+    assert_eq!(
+        told(&low, 128_000),
+        format!(
+            "`trigger.target` is 33% (preset default), not below `trigger.at`, 30000 (epitome.toml: trigger.at): {gains}"
+        )
+    );
+    assert_eq!(told(&low, 64_000), "");
+    let absolute = project("[trigger]\nabsolute = 30000");
+    assert!(told(&absolute, 128_000).contains("`trigger.absolute`, 30000"), "{}", told(&absolute, 128_000));
+    let capped = project("[trigger]\nat = 30000\n[window]\nmost = 40000");
+    assert_eq!(told(&capped, 128_000), "");
+    let by_hand = Sources { door: Some(Door::Compact), ..project("[trigger]\nat = 30000") };
+    assert_eq!(told(&by_hand, 128_000), "");
+    // What a preset says by itself is its own affair, in whichever window.
+    let presets =
+        epitome_settings::preset::names().map(|name| told(&project(&format!("preset = \"{name}\"")), 4_000));
+    assert!(presets.eq(epitome_settings::preset::names().map(|_| String::new())));
 }
 
 #[test]

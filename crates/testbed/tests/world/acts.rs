@@ -100,6 +100,12 @@ impl World {
         let Some(of) = self.any_pass() else { return };
         let (log, leaf) = (self.bed.session.log(), self.bed.session.leaf());
         let is_held = log.marks_on(&log.path_of(leaf)).contains(&of) || log.can_apply(of, leaf);
+        if self.bed.session.context().is_undone(of) {
+            let refused = self.bed.session.undo(of);
+            assert!(matches!(refused, Err(EngineError::Unchanged { .. })), "seed {}: {refused:?}", self.seed);
+            self.seen.push("no undo of what is undone");
+            return;
+        }
         let refused = self.bed.session.undo(of);
         assert_eq!(refused.is_ok(), is_held, "seed {}: {refused:?}", self.seed);
         assert_eq!(self.bed.session.context().is_undone(of), is_held, "seed {}", self.seed);

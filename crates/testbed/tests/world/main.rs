@@ -39,7 +39,7 @@ const SEEDS: u64 = 3_000;
 const FAILED_MAX: usize = 8;
 
 /// Everything that must have happened somewhere among the sessions; else the world is too kind.
-const SEEN: [&str; 43] = [
+const SEEN: [&str; 44] = [
     "by a model",
     "by the embedded summariser",
     "dropped",
@@ -53,6 +53,7 @@ const SEEN: [&str; 43] = [
     "error goes back",
     "undone",
     "no undo of what lies elsewhere",
+    "no undo of what is undone",
     "redone",
     "rolled back",
     "forked",

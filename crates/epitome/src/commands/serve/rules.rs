@@ -4,6 +4,7 @@ use crate::output;
 use crate::session_ports::PortsBuilder;
 use crate::settings::{AgentFolder, Disk, Lookup};
 use anyhow::{Context as _, Result};
+use epitome_core::Tokens;
 use epitome_core::policy::Writer;
 use epitome_server::{Caller, OwnModel, Rules, SessionRule};
 use epitome_settings::{LivePolicy, ResolvedPolicy};
@@ -23,6 +24,8 @@ pub(super) struct LiveRules {
     lookup: Lookup,
     agents: Option<AgentFolder>,
     ports: PortsBuilder,
+    /// The window of every model, where the command line says one.
+    window: Option<Tokens>,
     followed: Mutex<HashMap<CallerKey, LiveRule>>,
     /// Notes on settings that were told, so that each is told once.
     noted: Mutex<HashSet<String>>,
@@ -43,8 +46,14 @@ struct LiveRule {
 
 impl LiveRules {
     /// Refuses settings and summarisers that cannot be used.
-    pub(super) fn open(lookup: Lookup, agents: Option<AgentFolder>, ports: PortsBuilder) -> Result<Self> {
-        let rules = Self { lookup, agents, ports, followed: Mutex::default(), noted: Mutex::default() };
+    pub(super) fn open(
+        lookup: Lookup,
+        agents: Option<AgentFolder>,
+        ports: PortsBuilder,
+        window: Option<Tokens>,
+    ) -> Result<Self> {
+        let (followed, noted) = (Mutex::default(), Mutex::default());
+        let rules = Self { lookup, agents, ports, window, followed, noted };
         let plain = rules.follow("", "")?;
         rules.followed.lock().unwrap_or_else(PoisonError::into_inner).insert(CallerKey::default(), plain);
         Ok(rules)
@@ -86,6 +95,12 @@ impl LiveRules {
 
     fn rule(&self, resolved: &ResolvedPolicy) -> Result<SessionRule> {
         self.note(&resolved.notes);
+        self.usable(resolved)
+    }
+
+    /// The rule of settings that can be used.
+    fn usable(&self, resolved: &ResolvedPolicy) -> Result<SessionRule> {
+        self.window.map_or(Ok(()), |window| resolved.check_in(window))?;
         let ports = self.ports.ports(resolved)?.ports;
         Ok(SessionRule { policy: resolved.policy.clone(), ports, own_model: OwnModel::Unwanted })
     }
@@ -149,8 +164,7 @@ impl Rules for LiveRules {
         let table = Table::try_from(set).map_err(|error| format!("`set` cannot be used: {error}"))?;
         let resolved = self.with(caller, |followed| followed.live.with_overrides(table));
         let resolved = resolved.map_err(|error| error.to_string())?;
-        let ports = self.ports.ports(&resolved).map_err(|error| format!("{error:#}"))?.ports;
-        let rule = SessionRule { policy: resolved.policy, ports, own_model: OwnModel::Unwanted };
+        let rule = self.usable(&resolved).map_err(|error| format!("{error:#}"))?;
         Ok(self.with_own_model(rule, caller))
     }
 }
