@@ -143,7 +143,8 @@ fn what_was_pruned_between_calls_hides_from_nobody_how_they_were_counted() {
     calls.teach(&recorded).expect("all is in memory");
     let usage = prompts.iter().map(|(&id, &prompt)| (id, Usage { prompt, ..Usage::default() })).collect();
     let mut session = Session::new(log.clone(), sizes.clone(), bed.session.archive().clone(), afresh());
-    let input = ReplayInput { path: &path, usage: &usage, read: &|id| archive.message(id) };
+    let input =
+        ReplayInput { path: &path, fixed: Tokens::ZERO, usage: &usage, read: &|id| archive.message(id) };
     now(replay(&Driver::default(), &mut session, input, |_| Ok::<_, EngineError>(())))
         .expect("it is replayed");
     assert_eq!([recorded.budget().scale, session.budget().scale], [live; 2]);

@@ -34,9 +34,11 @@ fn shlex(line: &str) -> Vec<String> {
 fn the_command_in_a_summary_shows_an_original_of_the_file_that_keeps_it() {
     let sandbox = Sandbox::with(talk("gpt-5", 20));
     let said = sandbox.run(&["recall", "session", "m0003"]).out;
-    for (to, out, keeper) in
-        [("native", "it's out", "it's out"), ("openai-chat", "body.json", "session"), ("native", "out", "out")]
-    {
+    for (to, out, keeper) in [
+        ("native", "it's out", "it's out"),
+        ("openai-chat", "body.json", "session"),
+        ("native", "out", "out"),
+    ] {
         let summary = compacted(&sandbox, &["--to", to, "-o", out]);
         let command = recall_command(&summary).expect("it says how").to_owned();
         assert!(command.ends_with(" m0123") && command.contains(&keeper[..2]), "{command}");
@@ -49,5 +51,8 @@ fn a_summary_that_goes_to_a_pipe_names_no_command() {
     let sandbox = Sandbox::with(talk("gpt-5", 20));
     let summary = compacted(&sandbox, &["--to", "native"]);
     assert_eq!(recall_command(&summary), None);
-    assert!(summary.lines().nth(1).is_some_and(|line| line.ends_with("name stored originals.")), "{summary:.300}");
+    assert!(
+        summary.lines().nth(1).is_some_and(|line| line.ends_with("name stored originals.")),
+        "{summary:.300}"
+    );
 }

@@ -28,7 +28,11 @@ pub(crate) fn state(
         clock: Arc::new(FrozenClock),
         tell: Arc::new(tell),
     };
-    let state = ServerState::new(settings, ([127, 0, 0, 1], 7117).into(), Outward::new().expect("a client can be made"));
+    let state = ServerState::new(
+        settings,
+        ([127, 0, 0, 1], 7117).into(),
+        Outward::new().expect("a client can be made"),
+    );
     Arc::new(ServerState { books: Books::within(limits), ..state })
 }
 
