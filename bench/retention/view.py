@@ -20,7 +20,7 @@ _QUESTION_TOOL = re.compile(
     r"(?:askuserquestion|ask_user|ask_clarification|ask_followup_question|request_user_input|question)$", re.I
 )
 _TAG_BLOCK = re.compile(r"<([a-zA-Z][\w-]*)(?: [^<>]*)?>.*?</\1>", re.S)
-_CODE = re.compile(r"(^```.*?^```)", re.S | re.M)
+_CODE = re.compile(r"^```.*?^```", re.S | re.M)
 _COMMAND_ECHO = re.compile(r"^\s*<command-(?:name|message)>")
 
 
@@ -66,9 +66,11 @@ def person_words(text):
         return ""
     if "<" not in text:
         return text.strip()
-    # Tags in code that a person pasted are the person's.
-    pieces = _CODE.split(text)
-    return "".join(piece if _CODE.fullmatch(piece) else _TAG_BLOCK.sub("", piece) for piece in pieces).strip()
+    # Tags in code that a person pasted are the person's; a tag around the code goes with it.
+    code = []
+    masked = _CODE.sub(lambda found: code.append(found.group()) or f"\0{len(code) - 1}\0", text)
+    said = _TAG_BLOCK.sub("", masked)
+    return re.sub(r"\0(\d+)\0", lambda found: code[int(found.group(1))], said).strip()
 
 
 def is_question(call):

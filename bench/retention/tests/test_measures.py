@@ -109,6 +109,8 @@ class Current(unittest.TestCase):
     def test_tags_in_pasted_code_are_the_persons(self):
         said = "Wrap it so:\n```tsx\n<Tooltip>\n  <Button/>\n</Tooltip>\n```\nand test it."
         self.assertEqual(exam(Talk().user(f"<note>x</note>\n{said}")).newest, said)
+        around = "<rules>\n```\n<b>bold</b>\n```\n</rules>"
+        self.assertEqual(exam(Talk().user(f"{around}\nGo on.")).newest, "Go on.")
 
 
 class Messages(unittest.TestCase):
