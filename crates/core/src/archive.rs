@@ -221,28 +221,28 @@ mod tests {
 
     /// Holds one message, and remembers who asked for what.
     #[derive(Default)]
-    struct Shelf {
+    struct RecordingArchive {
         asked: Mutex<Vec<EntryId>>,
     }
 
-    impl Archive for Shelf {
+    impl Archive for RecordingArchive {
         fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
             self.asked.lock().expect("nobody panics with it").push(id);
-            Ok(Arc::new(saying("from the shelf")))
+            Ok(Arc::new(saying("from behind")))
         }
     }
 
     #[test]
     fn what_lies_behind_is_read_when_it_is_asked_for_and_not_held() {
-        let shelf = Arc::new(Shelf::default());
-        let archive = MemoryArchive::in_front_of(shelf.clone());
+        let behind = Arc::new(RecordingArchive::default());
+        let archive = MemoryArchive::in_front_of(behind.clone());
         archive.put(EntryId(1), saying("from memory"));
         assert_eq!(archive.missing(&[EntryId(0), EntryId(1)]), [], "nothing has to be put in first");
-        let read = archive.message(EntryId(0)).expect("it is on the shelf");
-        assert_eq!(read.said(), "from the shelf");
+        let read = archive.message(EntryId(0)).expect("it lies behind");
+        assert_eq!(read.said(), "from behind");
         assert_eq!(Arc::strong_count(&read), 1, "whoever reads it is alone in holding it");
         assert_eq!(archive.message(EntryId(1)).expect("it is in memory").said(), "from memory");
-        assert_eq!(*shelf.asked.lock().expect("nobody panicked"), [EntryId(0)]);
+        assert_eq!(*behind.asked.lock().expect("nobody panicked"), [EntryId(0)]);
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Context {
         ignored: Arc<HashSet<EntryId>>,
     ) -> Result<Self, ArchiveError> {
         let log = reader.log;
-        let path = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
+        let path = log.path_of(leaf);
         let marks = log.marks_on(&path);
         let (pins, undone) = (pins_on(log, &path, &marks), UndoneMarks::by(log, &marks));
         let mut context = Self { pins, undone, ignored, ..Self::default() };

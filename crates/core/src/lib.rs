@@ -140,8 +140,8 @@ pub use job::{
 };
 pub use log::{Entry, Item, Log, LogError};
 pub use machine::{
-    Answer, Checkpoint, CheckpointView, Consultation, Delegation, EditPass, EmbeddedQuestion, ModelQuestion,
-    Next, NoSummary,
+    Checkpoint, CheckpointView, Consultation, Delegation, EditPass, EmbeddedQuestion, ModelQuestion, Next,
+    NoSummary,
 };
 pub use mark::{Flag, Judgement, Mark, UndoneMarks, UsageMark, is_other_context, rebuilds};
 pub use message::{Author, Block, Call, Image, Message, Opaque, ResultPart, Role, ToolResult};

@@ -302,7 +302,7 @@ struct PathMessages<'l> {
 
 impl<'l> PathMessages<'l> {
     fn of(log: &'l Log, leaf: Option<EntryId>) -> Self {
-        let entries = leaf.map(|leaf| log.path(leaf)).unwrap_or_default();
+        let entries = log.path_of(leaf);
         let messages = entries.iter().copied().filter(|&id| log.item(id).is_some()).collect();
         Self { log, messages, entries }
     }

@@ -3,7 +3,7 @@
 
 use crate::context::shown_tokens;
 use crate::keep::{Chooser, KeepSelection, KeepSet, matching};
-use crate::policy::{Notice, PruneRule, PruneWhen};
+use crate::policy::{Notice, PruneWhen};
 use crate::{
     ArchiveError, Author, Block, CallId, Edit, EntryId, Form, Image, Job, LogReader, Role, Slot, Tokens,
     ledger,
@@ -115,7 +115,7 @@ pub(crate) fn label(
     Ok(Pruning { edit: Edit { forms }, tokens })
 }
 
-/// The same for the newest messages that a compaction keeps, under a policy that prunes with compactions.
+/// As [`prune`], for the newest messages that a compaction keeps, under a policy that prunes with compactions.
 pub(crate) fn prune_tail(
     job: &Job<'_>,
     reader: LogReader<'_>,
@@ -153,7 +153,7 @@ fn wanted(job: &Job<'_>, reader: LogReader<'_>) -> Result<Vec<(EntryId, Form)>, 
         if exempt.messages.contains(id) || !exempt.may_break_cache(job, at) {
             continue;
         }
-        let wanted = if at < exempt.from { old_form(job, *id, rules)? } else { Form::WHOLE };
+        let wanted = if at < exempt.from { old_form(job, reader, *id)? } else { Form::WHOLE };
         let is_old = wanted.results && !exempt.newest.contains(id);
         let results = (is_old || stale.contains(id)) && !exempt.kept.contains(id);
         let notice = if results { rules.notice } else { Notice::Pointer };
@@ -265,10 +265,11 @@ fn has_error(reader: LogReader<'_>, id: EntryId) -> Result<bool, ArchiveError> {
     Ok(reader.archive.message(id)?.results().any(|result| result.is_error))
 }
 
-fn old_form(job: &Job<'_>, id: EntryId, rules: &PruneRule) -> Result<Form, ArchiveError> {
+fn old_form(job: &Job<'_>, reader: LogReader<'_>, id: EntryId) -> Result<Form, ArchiveError> {
+    let rules = &job.policy.prune;
     let Some(item) = job.log.item(id) else { return Ok(Form::WHOLE) };
     let sizes = job.sizes.of(id);
-    let arguments = rules.arguments && has_long_arguments(job, id)?;
+    let arguments = rules.arguments && has_long_arguments(job, reader, id)?;
     Ok(Form {
         results: rules.results && sizes.results >= rules.size_min,
         arguments,
@@ -280,12 +281,12 @@ fn old_form(job: &Job<'_>, id: EntryId, rules: &PruneRule) -> Result<Form, Archi
 }
 
 /// Whether some call's arguments alone are large; short ones of the same reply are left as they are.
-fn has_long_arguments(job: &Job<'_>, id: EntryId) -> Result<bool, ArchiveError> {
+fn has_long_arguments(job: &Job<'_>, reader: LogReader<'_>, id: EntryId) -> Result<bool, ArchiveError> {
     let least = job.policy.prune.size_min;
     if job.sizes.of(id).calls <= least {
         return Ok(false);
     }
-    Ok(job.archive.message(id)?.calls().any(|call| job.measure.text(&call.input) > least))
+    Ok(reader.archive.message(id)?.calls().any(|call| job.measure.text(&call.input) > least))
 }
 
 /// Results of reading a file, or a part of it, that was read again or written later on.

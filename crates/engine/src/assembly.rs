@@ -3,8 +3,9 @@
 
 use crate::calibration::SharedCalibration;
 use crate::count::measure_for;
+use crate::timeline::Lens;
 use epitome_core::policy::CountText;
-use epitome_core::{Budget, Measure, Policy, Scale, Tokens, is_window};
+use epitome_core::{Archive, Budget, Measure, Policy, Scale, Tokens, is_window};
 use epitome_tokens as tokens;
 use epitome_tokens::Counter;
 use serde::Serialize;
@@ -169,8 +170,8 @@ impl Assembly {
     /// Where nobody knows the window and the policy makes no guess.
     pub fn new(policy: Arc<Policy>, model: tokens::ModelSpec, known: WindowFacts) -> Result<Self, NoWindow> {
         WindowChoice::of(&policy, &model, &known)?;
-        let (measure, count_method) = Self::counting(&policy, &model);
         let counter = Counter::for_model(&model);
+        let (measure, count_method) = measure_for(&policy, &counter);
         let sizes_key = sizes_key(&policy, &counter);
         Ok(Self {
             policy,
@@ -265,6 +266,12 @@ impl Assembly {
     /// All that what a message takes depends on, pictures and framing included: sizes are kept under it.
     pub fn sizes_key(&self) -> &Arc<str> {
         &self.sizes_key
+    }
+
+    /// What a timeline reads a log with whose originals are in `archive`.
+    pub fn lens<'a>(&'a self, archive: &'a dyn Archive) -> Lens<'a> {
+        let (guard, trigger) = (&self.policy.guard, &self.policy.trigger);
+        Lens { measure: &*self.measure, archive, guard, trigger, model: &self.model.id }
     }
 
     /// The window, and who says so.

@@ -41,7 +41,7 @@ pub enum NavigationOutcome {
         /// The message that tells of the branch left, where one was written.
         summary: Option<EntryId>,
     },
-    /// A hook said no, or was asked to stop; the session is where it was.
+    /// A hook said no, or no summary of the branch could be had; the session is where it was.
     Stayed {
         /// Why.
         why: String,
@@ -61,7 +61,7 @@ impl Session {
             return Err(EngineError::NoEntry(target));
         }
         let there: HashSet<EntryId> = self.log().path(target).into_iter().collect();
-        let here = self.leaf().map(|leaf| self.log().path(leaf)).unwrap_or_default();
+        let here = self.log().path_of(self.leaf());
         let common = here.iter().rev().copied().find(|id| there.contains(id));
         let is_left = |id: &EntryId| !there.contains(id) && self.log().item(*id).is_some();
         Ok(BranchDifference { common, messages: here.into_iter().filter(is_left).collect() })

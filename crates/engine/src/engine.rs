@@ -570,7 +570,7 @@ impl EventListener for StoreListener {
     }
 }
 
-/// What a commit holds beside a step.
+/// The batch that commits a step; the originals of its messages are put in by the tree.
 fn batch_of(step: &Step, time_ms: Option<u64>) -> CommitBatch {
     CommitBatch {
         entries: step.appended.clone(),

@@ -1,5 +1,5 @@
-//! Doing it: the one engine behind every door. Sessions are opened, appended to, looked at before each call, compacted
-//! when that is due, persisted and told of; transcripts are replayed through the same walk.
+//! The engine: sessions over a log, the driver that puts a plan's questions to models, hooks and operators, and the port
+//! to a store. What a compaction is, is `core`'s.
 //!
 //! From pure to wired: a [`Timeline`] is derived from a log; a [`Session`] adds policy and budget ([`Assembly`]
 //! chooses them, alone); a [`Driver`] puts a plan's questions to the [`Ports`]; a [`store::Store`] keeps what was

@@ -4,7 +4,7 @@
 use crate::assembly::Assembly;
 use crate::error::EngineError;
 use crate::growth_tracker::GrowthTracker;
-use crate::timeline::{Lens, Timeline};
+use crate::timeline::Timeline;
 use epitome_core::{Archive, EntryId, Log, SizeTable, Tokens};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -40,13 +40,7 @@ impl RecordedCalls<'_> {
         let Some(calibration) = assembly.calibration().filter(|_| !self.prompts.is_empty()) else {
             return Ok(());
         };
-        let lens = Lens {
-            measure: &**assembly.measure(),
-            archive: self.archive,
-            guard: &assembly.policy().guard,
-            trigger: &assembly.policy().trigger,
-            model: &assembly.model().id,
-        };
+        let lens = assembly.lens(self.archive);
         let mut timeline = Timeline::new(self.log.clone(), self.sizes.clone());
         let mut tracker = GrowthTracker::default();
         for &id in self.path {

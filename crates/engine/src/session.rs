@@ -13,9 +13,9 @@ use crate::event::Event;
 use crate::speculation::PreparedCompaction;
 use crate::timeline::{Lens, Timeline};
 use epitome_core::{
-    Archive, Available, Budget, Circumstances, Conclusion, Context, DigestCache, EditPass, EntryId,
-    Expressible, Item, Job, Log, Mark, MemoryArchive, Message, MessageView, Plan, Policy, Prompts, Range,
-    Record, Role, SizeTable, Tokens, Trigger, UsageMark,
+    Available, Budget, Circumstances, Conclusion, Context, DigestCache, EditPass, EntryId, Expressible, Item,
+    Job, Log, Mark, MemoryArchive, Message, MessageView, Plan, Policy, Prompts, Range, Record, Role,
+    SizeTable, Tokens, Trigger, UsageMark,
 };
 use epitome_tokens::Usage;
 use std::sync::Arc;
@@ -168,7 +168,7 @@ impl Session {
     pub fn append(&mut self, message: Message) -> Result<EntryId, EngineError> {
         self.archive.put(self.timeline.next_id(), message.clone());
         let Self { timeline, assembly, archive, .. } = self;
-        let id = timeline.append_message(&message, lens(assembly, archive))?;
+        let id = timeline.append_message(&message, assembly.lens(&**archive))?;
         if message.role == Role::Assistant {
             (self.state.recoveries, self.state.is_downshift) = (0, false);
         }
@@ -184,7 +184,7 @@ impl Session {
     /// Appends a mark at a message of the path.
     fn mark_at(&mut self, anchor: Option<EntryId>, mark: Mark) -> Result<EntryId, EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
-        let id = timeline.append_mark(anchor, mark, lens(assembly, archive))?;
+        let id = timeline.append_mark(anchor, mark, assembly.lens(&**archive))?;
         // Its own marks are no news to a session: only those of others make it derive its path anew.
         self.marks_seen += 1;
         self.state.is_stop_told &= self.breaker().is_open();
@@ -293,7 +293,7 @@ impl Session {
     /// Derives anew what depends on the policy or the model.
     fn look_anew(&mut self, is_other_count: bool) -> Result<(), EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
-        let lens = lens(assembly, archive);
+        let lens = assembly.lens(&**archive);
         if is_other_count {
             timeline.recount(lens)?;
         } else {
@@ -340,7 +340,7 @@ impl Session {
     }
 
     pub(crate) fn lens(&self) -> Lens<'_> {
-        lens(&self.assembly, &self.archive)
+        self.assembly.lens(&*self.archive)
     }
 
     pub(crate) fn timeline_mut(&mut self) -> &mut Timeline {
@@ -435,15 +435,4 @@ pub(crate) struct PlanOptions<'a> {
     pub available: Available<'a>,
     pub range: Range,
     pub circumstances: Circumstances,
-}
-
-fn lens<'a>(assembly: &'a Assembly, archive: &'a Arc<MemoryArchive>) -> Lens<'a> {
-    let archive: &dyn Archive = &**archive;
-    Lens {
-        measure: &**assembly.measure(),
-        archive,
-        guard: &assembly.policy().guard,
-        trigger: &assembly.policy().trigger,
-        model: &assembly.model().id,
-    }
 }

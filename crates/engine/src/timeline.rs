@@ -94,7 +94,7 @@ impl Timeline {
 
     /// Derives everything anew for the path that ends in `leaf`.
     pub fn move_to(&mut self, leaf: Option<EntryId>, lens: Lens<'_>) -> Result<(), ArchiveError> {
-        let path = leaf.map(|leaf| self.log.path(leaf)).unwrap_or_default();
+        let path = self.log.path_of(leaf);
         self.count_new(&path, lens);
         let (log, sizes) = (self.log.clone(), self.sizes.clone());
         let reader = LogReader { log: &log, sizes: &sizes, measure: lens.measure, archive: lens.archive };
@@ -284,7 +284,7 @@ impl Timeline {
     /// Looks at the path with another policy's eyes: bytes and pictures in view are counted anew, and what stops a
     /// loop is held against its limits.
     pub(crate) fn review(&mut self, lens: Lens<'_>) -> Result<(), ArchiveError> {
-        let path = self.leaf.map(|leaf| self.log.path(leaf)).unwrap_or_default();
+        let path = self.log.path_of(self.leaf);
         self.breaker = breaker_of(&self.log, &path, lens.guard);
         self.tally.recount(&self.context, lens)
     }

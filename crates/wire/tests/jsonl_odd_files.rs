@@ -27,7 +27,7 @@ fn read_bytes(format: Format, bytes: Vec<u8>) -> Result<Transcript, ReadError> {
 /// The entries of the live branch in order, each in a word or two.
 fn branch(transcript: &Transcript) -> String {
     let conversation = &transcript.conversations[0];
-    let ids = conversation.leaf.map_or_else(Vec::new, |leaf| conversation.log.path(leaf));
+    let ids = conversation.log.path_of(conversation.leaf);
     ids.into_iter().map(|id| told(conversation, id)).collect::<Vec<_>>().join(", ")
 }
 

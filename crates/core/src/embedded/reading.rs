@@ -91,7 +91,7 @@ pub(super) struct Reading {
     pub statements: Vec<Finding>,
     /// The newest summary in view that a model or another tool wrote, to be carried on.
     pub carried: Option<String>,
-    /// Rules in it, each once, newest wording of equal ones last.
+    /// A person's rules, each once, the newest wording last.
     pub rules: Vec<RuleQuote>,
     /// What must not be written out.
     pub secrets: Secrets,

@@ -238,6 +238,10 @@ mod tests {
 
     const ASKED: &str = "## Goal\nWhat the person wants, in their own terms, as they said it.";
 
+    const BARE: &str = "the summary is headings with next to nothing below them";
+    const REPEATED: &str =
+        "the summary repeats its instructions: What the person wants, in their own terms, as they said it.";
+
     fn judged(text: &str, stop: Stop) -> Result<String, String> {
         let reply = SummaryReply { text: text.into(), stop, native: None };
         judge(&reply, ASKED, bounds(None), &Quarter)
@@ -267,35 +271,76 @@ mod tests {
     #[test]
     fn each_defect_is_refused() {
         let long = "word ".repeat(1_000);
-        for (text, stop) in [
-            ("", Stop::End),
-            ("## Goal\nship", Stop::Length),
-            ("## Goal\nship", Stop::Call),
-            ("", Stop::Refusal),
-            ("Claude usage limit reached. Your limit will reset at 3pm.", Stop::End),
-            ("API Error: 529 overloaded", Stop::End),
-            ("There is nothing to summarize.", Stop::End),
-            ("I'm sorry, I can't help with that.", Stop::End),
-            ("## Goal\nship\n<function_calls><invoke name=\"read\">", Stop::End),
-            ("<think>hm</think>## Goal\nship", Stop::End),
-            (&long, Stop::End),
-            ("## Goal\n\n## Progress\n### Done\n", Stop::End),
-            ("## Goal\nWhat the person wants, in their own terms, as they said it.", Stop::End),
-            ("## Goal\nWhat the person wants, in their\nown terms, as they said it.", Stop::End),
-            ("## Goal\nship\n## Key Decisions\n## Key Decisions\n## Key Decisions", Stop::End),
+        let ended = [
+            ("", "the summary is empty"),
+            (
+                "Claude usage limit reached. Your limit will reset at 3pm.",
+                "what came back is no summary: Claude usage limit reached. Your limit will reset at 3pm.",
+            ),
+            ("API Error: 529 overloaded", "what came back is no summary: API Error: 529 overloaded"),
+            (
+                "There is nothing to summarize.",
+                "what came back is no summary: There is nothing to summarize.",
+            ),
+            (
+                "I'm sorry, I can't help with that.",
+                "what came back is no summary: I'm sorry, I can't help with that.",
+            ),
+            (
+                "## Goal\nship\n<function_calls><invoke name=\"read\">",
+                "the summary holds call or reasoning syntax (<function_calls)",
+            ),
+            ("<think>hm</think>## Goal\nship", "the summary holds call or reasoning syntax (<think)"),
+            (&long, "the summary takes more than what it replaces"),
+            ("## Goal\n\n## Progress\n### Done\n", BARE),
+            ("## Goal\nWhat the person wants, in their own terms, as they said it.", REPEATED),
+            ("## Goal\nWhat the person wants, in their\nown terms, as they said it.", REPEATED),
+            (
+                "## Goal\nship\n## Key Decisions\n## Key Decisions\n## Key Decisions",
+                "the summary says the same again and again: ## Key Decisions",
+            ),
             (
                 "## Goal\n1. Fix the parser first.\n2. Fix the parser first.\n3. Fix the parser first.",
-                Stop::End,
+                "the summary says the same again and again: Fix the parser first.",
             ),
-            ("## Goal\nFix the parser. Fix the parser. Fix the parser. And then rest.", Stop::End),
-            ("## Goal\n(none)\n## Progress\n- None.\n## Next\nN/A", Stop::End),
-            ("## Goal\nship it\n## Progress\n## Next\n## Errors", Stop::End),
-            ("Sure! Here is the summary:\n\n## Goal\nship it", Stop::End),
-            ("Here's a summary of the conversation:\n## Goal\nship it", Stop::End),
-            ("**Okay, let's see.**\n## Goal\nship it", Stop::End),
-            ("## Goal\nship it\n\nLet me know if you need anything else!", Stop::End),
-        ] {
-            assert!(judged(text, stop).is_err(), "{text:.60} {stop:?}");
+            (
+                "## Goal\nFix the parser. Fix the parser. Fix the parser. And then rest.",
+                "the summary says the same again and again: Fix the parser.",
+            ),
+            ("## Goal\n(none)\n## Progress\n- None.\n## Next\nN/A", BARE),
+            ("## Goal\nship it\n## Progress\n## Next\n## Errors", BARE),
+            (
+                "Sure! Here is the summary:\n\n## Goal\nship it",
+                "the summary talks to whoever asked: Sure! Here is the summary:",
+            ),
+            (
+                "Here's a summary of the conversation:\n## Goal\nship it",
+                "the summary talks to whoever asked: Here's a summary of the conversation:",
+            ),
+            (
+                "**Okay, let's see.**\n## Goal\nship it",
+                "the summary talks to whoever asked: **Okay, let's see.**",
+            ),
+            (
+                "## Goal\nship it\n\nLet me know if you need anything else!",
+                "the summary talks to whoever asked: Let me know if you need anything else!",
+            ),
+        ];
+        for (text, why) in ended {
+            assert_eq!(judged(text, Stop::End), Err(why.into()), "{text:.60}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_ended_otherwise_is_refused_whatever_it_says() {
+        let stops = [
+            (Stop::Length, "the summary was cut off at its limit"),
+            (Stop::Call, "the summariser called a tool instead of writing"),
+            (Stop::Refusal, "the summariser would not answer"),
+            (Stop::Window, "the summariser ran out of its window"),
+        ];
+        for (stop, why) in stops {
+            assert_eq!(judged("## Goal\nship it", stop), Err(why.into()));
         }
     }
 

@@ -22,10 +22,7 @@ pub use model_question::ModelQuestion;
 
 use crate::policy::{StrategyKind, Writer};
 use crate::record::{Conclusion, Fallback, Outcome};
-use crate::request::CallResult;
-use crate::verdict::{CompactorReply, Decision, HookAnswer};
 use crate::{ArchiveError, Job, LogReader, Plan, Strategy, Tokens, prune};
-use serde::{Deserialize, Serialize};
 
 /// Why the session's own model does not write a summary that the policy leaves to it, where nobody knows better.
 const NO_SESSION_MODEL: &str = "the session's own model cannot be asked here";
@@ -45,42 +42,6 @@ pub enum Next<'a> {
     Await(Box<Checkpoint<'a>>),
     /// Nothing more.
     Done(Conclusion),
-}
-
-/// An answer to a question, as it is stored while a plan waits across a restart.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Answer {
-    /// Of hooks.
-    Verdicts(Vec<HookAnswer>),
-    /// Of a model.
-    Called(Vec<CallResult>),
-    /// Of a compactor.
-    Transformed(Result<CompactorReply, String>),
-    /// Of an operator.
-    Decided(Decision),
-}
-
-impl<'a> Next<'a> {
-    /// Answers the question at hand with a stored answer; none where it answers another question.
-    /// A question the embedded summariser answers is left as it is: it needs no storing.
-    pub fn replay(self, answer: Answer) -> Result<Option<Self>, ArchiveError> {
-        Ok(Some(match (self, answer) {
-            (Self::Consult(consultation), Answer::Verdicts(verdicts)) => consultation.answer(verdicts)?,
-            (Self::Call(question), Answer::Called(called)) => question.answer(called)?,
-            (Self::Delegate(delegation), Answer::Transformed(list)) => delegation.answer(list)?,
-            (Self::Await(checkpoint), Answer::Decided(decision)) => checkpoint.answer(decision)?,
-            (
-                Self::Consult(_)
-                | Self::Summarize(_)
-                | Self::Call(_)
-                | Self::Delegate(_)
-                | Self::Await(_)
-                | Self::Done(_),
-                _,
-            ) => return Ok(None),
-        }))
-    }
 }
 
 impl<'a> Plan<'a> {

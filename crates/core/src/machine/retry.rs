@@ -107,11 +107,14 @@ impl<'a> ModelQuestion<'a> {
     }
 }
 
+/// A rule in tokens is halved at each step: after this many an eighth is left, and less keeps next to nothing.
+const TOKEN_STEPS_MAX: u32 = 3;
+
 /// How often the kept part can be made smaller.
 fn keep_count(job: &Job<'_>) -> u32 {
     let count = match job.policy.keep.newest {
         Newest::Messages(count) | Newest::Turns(count) => count,
-        Newest::TokensAtLeast(_) | Newest::TokensReached(_) | Newest::TokensAtMost(_) => 3,
+        Newest::TokensAtLeast(_) | Newest::TokensReached(_) | Newest::TokensAtMost(_) => TOKEN_STEPS_MAX,
         Newest::Percent(_) | Newest::Nothing => 0,
     };
     job.policy.summary.shrink_keep_max.map_or(count, |most| most.min(count))

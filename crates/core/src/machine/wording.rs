@@ -31,7 +31,7 @@ const FACTS_SHARE: (u64, u64) = (1, 3);
 impl<'a> ModelQuestion<'a> {
     /// The call for a part, and how many of its messages were cut for it.
     pub(super) fn request(&self, part: &MaterialPart) -> Result<(SummaryRequest, usize), ArchiveError> {
-        let instruction = self.instruction(part)?;
+        let instruction = self.instruction(part);
         let (body, cut) = match (part.purpose, self.job().policy.summary.input) {
             (Purpose::Short, _) => {
                 let so_far = Prose { history: self.history.as_deref(), prefix: self.prefix.as_deref() };
@@ -91,7 +91,7 @@ impl<'a> ModelQuestion<'a> {
     }
 
     /// What the model is told to do with the part.
-    pub(super) fn instruction(&self, part: &MaterialPart) -> Result<String, ArchiveError> {
+    pub(super) fn instruction(&self, part: &MaterialPart) -> String {
         let job = self.job();
         let mut text = self.prompt(part.purpose).to_owned();
         if let Some(focus) = job.focus {
@@ -113,7 +113,7 @@ impl<'a> ModelQuestion<'a> {
                 "\n\nThe last try was of no use: {complaint}. Answer with the summary alone, as text."
             ));
         }
-        Ok(text)
+        text
     }
 
     /// The prompt that is the beginning of what it is told.

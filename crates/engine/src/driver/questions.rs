@@ -15,8 +15,8 @@ use futures_util::future::{Either, join_all, select};
 use std::future::Future;
 use std::time::Duration;
 
-/// A plan asks for its calls, for each hook once, and for an operator; this many questions beyond its calls are more
-/// than any plan has.
+/// A plan asks for its calls, for its hooks in one question, and for an operator; this many questions beyond its calls are
+/// more than any plan has.
 const QUESTIONS_BESIDE_CALLS_MAX: usize = 64;
 
 /// Why a model that is set does not write: the breaker is open, or it is a look at what would come of it.

@@ -2,7 +2,7 @@
 //! meanwhile. What is derived on the way is the timeline's; a session only decides what it does without, because it was
 //! made for a smaller window.
 
-use super::{Session, lens};
+use super::Session;
 use crate::assembly::Assembly;
 use crate::engine::Checkout;
 use crate::error::EngineError;
@@ -14,7 +14,7 @@ impl Session {
     /// Goes to the path that ends in `leaf`; what was made in the background for another is let go, and that is said.
     pub fn move_to(&mut self, leaf: Option<EntryId>) -> Result<(), EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
-        timeline.move_to(leaf, lens(assembly, archive))?;
+        timeline.move_to(leaf, assembly.lens(&**archive))?;
         self.outgrow()?;
         self.state.is_stop_told = self.breaker().is_open();
         self.drop_outdated();
@@ -34,7 +34,7 @@ impl Session {
     /// Takes up one more entry of the log: the next of the path, or a mark at its end.
     pub fn absorb(&mut self, id: EntryId) -> Result<(), EngineError> {
         let Self { timeline, assembly, archive, state, .. } = self;
-        timeline.absorb(id, lens(assembly, archive))?;
+        timeline.absorb(id, assembly.lens(&**archive))?;
         if timeline.log().item(id).is_some_and(|item| item.role == Role::Assistant) {
             (state.recoveries, state.is_downshift) = (0, false);
         }
@@ -68,7 +68,7 @@ impl Session {
             }
             let (timeline, trigger) = (&mut self.timeline, self.assembly.policy().trigger.clone());
             if trigger.bytes.is_some() || trigger.media.is_some() {
-                timeline.review(lens(&self.assembly, &self.archive))?;
+                timeline.review(self.assembly.lens(&*self.archive))?;
             }
         }
         self.marks_seen = self.log().marks_on(path).len();
@@ -88,7 +88,7 @@ impl Session {
             HashSet::new()
         };
         let Self { timeline, assembly, archive, .. } = self;
-        Ok(timeline.set_ignored(ignored, lens(assembly, archive))?)
+        Ok(timeline.set_ignored(ignored, assembly.lens(&**archive))?)
     }
 
     /// Whether a compaction or edit is one that this path does without, or would as soon as it were put to use.

@@ -145,7 +145,7 @@ impl ReplayRun<'_> {
         let fixed = assembly.count_fixed(&conversation.fixed.system, &conversation.fixed.tools);
         let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
         let mut session = Session::new(log, sizes, Arc::default(), assembly);
-        let path = conversation.leaf.map(|leaf| conversation.log.path(leaf)).unwrap_or_default();
+        let path = conversation.log.path_of(conversation.leaf);
         let usage = recorded_usage(conversation);
         let input =
             ReplayInput { path: &path, fixed, usage: &usage, read: &|id| conversation.originals.message(id) };

@@ -6,7 +6,7 @@ use epitome_core::{Context, EntryId, ZeroMeasure};
 
 /// The messages of the branch that ends in the conversation's leaf.
 pub(crate) fn branch_messages(conversation: &Conversation) -> Vec<EntryId> {
-    let branch = conversation.leaf.map_or_else(Vec::new, |leaf| conversation.log.path(leaf));
+    let branch = conversation.log.path_of(conversation.leaf);
     branch.into_iter().filter(|id| conversation.log.item(*id).is_some()).collect()
 }
 

@@ -61,7 +61,7 @@ fn last_record(
     conversation: &Conversation,
     source: &dyn ByteSource,
 ) -> Result<Option<(Envelope, Option<String>)>, WriteError> {
-    let branch = conversation.leaf.map_or_else(Vec::new, |leaf| conversation.log.path(leaf));
+    let branch = conversation.log.path_of(conversation.leaf);
     let mut last = None;
     for &id in branch.iter().rev() {
         let Some(span) = conversation.originals.spans(id).and_then(<[_]>::last) else { continue };

@@ -67,7 +67,7 @@ impl PiSession<'_> {
 
     /// Gives messages of the live branch the content that edits gave them; the newest of each counts.
     pub(super) fn apply_edits(&mut self) {
-        let path = self.leaf.map_or_else(Vec::new, |leaf| self.log.path(leaf));
+        let path = self.log.path_of(self.leaf);
         let mut newest: BTreeMap<EntryId, ContextChange> = BTreeMap::new();
         for edit in std::mem::take(&mut self.edits) {
             if path.binary_search(&edit.at).is_ok()

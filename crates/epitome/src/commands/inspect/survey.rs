@@ -94,7 +94,7 @@ impl Survey {
     /// Surveys conversation `number`.
     pub fn of(file: &TranscriptFile, number: usize) -> Result<Self> {
         let conversation = file.conversation(number);
-        let path = conversation.leaf.map(|leaf| conversation.log.path(leaf)).unwrap_or_default();
+        let path = conversation.log.path_of(conversation.leaf);
         let assembly = file.assembly(&conversation.fixed);
         file.calibrate(number, &assembly)?;
         let walk = PathWalk::along(conversation, &assembly, &path)?;
@@ -138,13 +138,7 @@ impl PathWalk {
         let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
         let mut walk =
             Self { timeline: Timeline::new(log, sizes), over_time: Vec::new(), compactions: Vec::new() };
-        let lens = Lens {
-            measure: &**assembly.measure(),
-            archive: &conversation.originals,
-            guard: &assembly.policy().guard,
-            trigger: &assembly.policy().trigger,
-            model: &assembly.model().id,
-        };
+        let lens = assembly.lens(&conversation.originals);
         for &id in path {
             walk.take(id, lens)?;
             conversation.log.marks_at(Some(id)).iter().try_for_each(|&mark| walk.take(mark, lens))?;
