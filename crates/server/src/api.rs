@@ -4,7 +4,8 @@
 use crate::api_error::ApiError;
 use crate::blocking;
 use crate::books::Book;
-use crate::json_body::JsonBody;
+use crate::compact_body::{CompactBody, CompactNow, CompactRequest};
+use crate::json_body::{FOCUS_CHARS_MAX, JsonBody, check_chars};
 use crate::listing;
 use crate::own_model;
 use crate::rules::Caller;
@@ -28,8 +29,6 @@ use std::sync::Arc;
 const LABEL_CHARS_MAX: usize = 200;
 /// A page: notes stay in the log for as long as the session does.
 const NOTES_CHARS_MAX: usize = 4_000;
-/// A page as well: it goes to the summariser with every request for a summary.
-const FOCUS_CHARS_MAX: usize = 4_000;
 
 type SharedState = State<Arc<ServerState>>;
 
@@ -68,60 +67,6 @@ async fn compactions(State(state): SharedState, Path(id): Path<String>) -> Resul
         state.books.with(session, |book| listing::compactions(book)).ok_or(ApiError::NoSession(id))?;
     Ok(Json(listed).into_response())
 }
-
-/// What a compaction by hand is asked to be.
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct CompactBody {
-    focus: Option<String>,
-    up_to: Option<EntryId>,
-    from: Option<EntryId>,
-    dry_run: bool,
-    /// Whether it waits until the turn that runs has ended.
-    at_turn_end: bool,
-    /// Settings that count for this one compaction, by their names.
-    set: Map<String, Value>,
-}
-
-/// What a compaction by hand comes to, once its wishes are checked against each other.
-enum CompactRequest {
-    /// By the policy alone, when the turn that runs has ended.
-    AtTurnEnd,
-    /// Now.
-    Now(CompactNow),
-}
-
-/// A compaction that is made, or shown, at once.
-struct CompactNow {
-    focus: Option<Arc<str>>,
-    range: Range,
-    dry_run: bool,
-    set: Map<String, Value>,
-}
-
-impl TryFrom<CompactBody> for CompactRequest {
-    type Error = ApiError;
-    fn try_from(body: CompactBody) -> Result<Self, ApiError> {
-        let CompactBody { focus, up_to, from, dry_run, at_turn_end, set } = body;
-        check_chars("focus", focus.as_deref(), FOCUS_CHARS_MAX)?;
-        if at_turn_end {
-            let is_plain = focus.is_none() && up_to.is_none() && from.is_none() && !dry_run && set.is_empty();
-            return is_plain
-                .then_some(Self::AtTurnEnd)
-                .ok_or_else(|| ApiError::Refused(NOT_AT_TURN_END.into()));
-        }
-        let range = match (up_to, from) {
-            (Some(_), Some(_)) => return Err(ApiError::Refused(TWO_RANGES.into())),
-            (Some(id), None) => Range::UpTo(id),
-            (None, Some(id)) => Range::From(id),
-            (None, None) => Range::All,
-        };
-        Ok(Self::Now(CompactNow { focus: focus.map(Into::into), range, dry_run, set }))
-    }
-}
-
-const TWO_RANGES: &str = "`up_to` and `from` are two ranges; name one of them";
-const NOT_AT_TURN_END: &str = "`at_turn_end` asks for a compaction by the policy alone; leave out `focus`, `up_to`, `from`, `set` and `dry_run`";
 
 async fn compact(
     State(state): SharedState,
@@ -402,12 +347,6 @@ fn checkout(state: &ServerState, id: String) -> Result<Checkout, ApiError> {
 fn session(name: &str) -> Result<SessionId, ApiError> {
     let digits = name.strip_prefix('s').and_then(|digits| digits.parse().ok());
     digits.map(SessionId).ok_or_else(|| ApiError::NoSession(name.to_owned()))
-}
-
-fn check_chars(field: &str, text: Option<&str>, chars_max: usize) -> Result<(), ApiError> {
-    let is_long = text.is_some_and(|text| text.chars().nth(chars_max).is_some());
-    let why = || format!("`{field}` has more than {chars_max} characters; write less");
-    if is_long { Err(ApiError::Refused(why())) } else { Ok(()) }
 }
 
 fn parse_entry(name: &str) -> Result<EntryId, ApiError> {

@@ -12,6 +12,7 @@ mod body;
 mod books;
 mod chain;
 mod checkpoints;
+mod compact_body;
 mod element;
 mod fault;
 mod guard;

@@ -113,7 +113,7 @@ pub fn resolve(sources: &Sources) -> Result<ResolvedPolicy, SettingsError> {
     let settings = settings_of(&ours)?;
     let leaves = leaves_of(ours, &settings);
     together::check(&leaves, &settings, sources.door)?;
-    notes.extend(together::notes(&settings, sources.door));
+    notes.extend(together::notes(&leaves, &settings, sources.door));
     notes.extend(doors::notes(sources.door, &leaves));
     let policy = Arc::new(Policy::try_from(settings)?);
     let SourceLayers { aliases, hooks, agents, .. } = read;

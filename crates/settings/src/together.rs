@@ -4,7 +4,7 @@
 use super::error::SettingsError;
 use super::layer::{Leaf, SettingOrigin};
 use super::schema::Door;
-use epitome_core::policy::{Parts, Settings, TriggerRule, Writer};
+use epitome_core::policy::{Newest, Parts, Settings, TriggerRule, Writer};
 use epitome_core::{Threshold, Tokens};
 use std::fmt;
 
@@ -71,8 +71,31 @@ fn check_points(leaves: &[Leaf], settings: &Settings, window: Option<Tokens>) ->
 }
 
 /// What a person should know of values that say less than they seem to.
-pub(super) fn notes(settings: &Settings, door: Option<Door>) -> impl Iterator<Item = String> {
-    late_warning(settings, door).into_iter().chain(unheeded_facts(settings))
+pub(super) fn notes(leaves: &[Leaf], settings: &Settings, door: Option<Door>) -> Vec<String> {
+    let mut notes: Vec<String> =
+        late_warning(settings, door).into_iter().chain(unheeded_facts(settings)).collect();
+    let own = leaves.iter().filter(|leaf| !is_presets(&leaf.source.origin));
+    notes.extend(
+        own.filter_map(|leaf| Some(format!("{} has no effect: {}", leaf.source, idle(leaf, settings)?))),
+    );
+    notes
+}
+
+/// What a model's summary is rebuilt with; the embedded summariser has a form of its own.
+const REBUILT: [&str; 4] = ["rebuild.todos", "rebuild.files", "rebuild.facts", "rebuild.coverage"];
+
+/// Why a value does nothing beside the others, where it does nothing.
+fn idle(leaf: &Leaf, settings: &Settings) -> Option<&'static str> {
+    let key = leaf.key.as_str();
+    let is_shared = matches!(settings.keep.newest, Newest::Percent(_));
+    if key == "summary.span_messages" && is_shared && !leaf.is_unset() {
+        return Some(
+            "`keep.newest` is a share of the target, and decides by itself how many leave; keep messages, tokens or turns",
+        );
+    }
+    let is_embedded = settings.summary.by == Writer::Embedded;
+    (REBUILT.contains(&key) && is_embedded)
+        .then_some("it is about a summary that a model writes, and `summary.by` is embedded")
 }
 
 /// Facts that are to be left out where the machine writes them as its part of the summary.

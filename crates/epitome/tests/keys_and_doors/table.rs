@@ -52,7 +52,9 @@ fn row(key: &Key, cells: &[Cell]) -> String {
     let mut changes: Vec<String> = CASES.iter().filter(|case| case.key == key.name).map(change).collect();
     changes.dedup();
     let cells: Vec<String> = cells.iter().map(Cell::text).collect();
-    format!("| `{}` | {} | {} | {} |\n", key.name, key.about, changes.join("; "), cells.join(" | "))
+    // The sentence stands in settings.md too, whose own headings it names.
+    let about = key.about.replace("](#", "](settings.md#");
+    format!("| `{}` | {about} | {} | {} |\n", key.name, changes.join("; "), cells.join(" | "))
 }
 
 fn change(case: &Case) -> String {

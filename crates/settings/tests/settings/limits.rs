@@ -364,7 +364,36 @@ fn facts_that_the_machine_writes_all_the_same_are_noted() {
     let told = "`rebuild.facts` is false and `summary.parts` is \"prose\": the machine writes the facts all the same; `summary.parts = \"all\"` leaves them out";
     assert_eq!(notes("by = \"session\""), [told]);
     assert!(notes("by = \"session\"\nparts = \"all\"").is_empty());
-    assert!(notes("by = \"embedded\"").is_empty());
+    assert_eq!(
+        notes("by = \"embedded\""),
+        [
+            "epitome.toml: rebuild.facts has no effect: it is about a summary that a model writes, and `summary.by` is embedded"
+        ]
+    );
+}
+
+#[test]
+fn what_does_nothing_beside_the_others_is_noted_where_somebody_said_it() {
+    let notes = |toml: &str| resolved(&project(toml)).notes;
+    let span = "epitome.toml: summary.span_messages has no effect: `keep.newest` is a share of the target, and decides by \
+                itself how many leave; keep messages, tokens or turns";
+    assert_eq!(notes("[summary]\nspan_messages = 20"), [span]);
+    assert_eq!(notes("[summary]\nspan_messages = 20\n[keep]\nnewest = { messages = 6 }"), [""; 0]);
+    assert_eq!(notes("[summary]\nspan_messages = \"none\""), [""; 0]);
+    let written = "has no effect: it is about a summary that a model writes, and `summary.by` is embedded";
+    assert_eq!(
+        notes("[rebuild]\nfiles = \"tree\"\ncoverage = true"),
+        [
+            format!("epitome.toml: rebuild.files {written}"),
+            format!("epitome.toml: rebuild.coverage {written}")
+        ]
+    );
+    assert_eq!(notes("[rebuild]\nfiles = \"tree\"\n[summary]\nby = \"session\""), [""; 0]);
+    assert_eq!(
+        notes("preset = \"pi\"\n[summary]\nby = \"embedded\""),
+        [""; 0],
+        "the preset is for any writer"
+    );
 }
 
 #[test]
