@@ -252,7 +252,10 @@ impl LogBuilder {
             let id = log
                 .append(parent, on_path(node.entry, parent, &log))
                 .expect("a parent comes before its child");
-            sizes.set(id, node.sizes);
+            // What a summary takes is counted from its text, by whoever shows it.
+            if log.item(id).is_some() {
+                sizes.set(id, node.sizes);
+            }
             if !node.spans.is_empty() {
                 originals.put(id, OriginalPlace::Spans { spans: node.spans.into(), part: node.part });
             }
