@@ -26,7 +26,7 @@ pub(super) fn check_in(
     window: Tokens,
 ) -> Result<(), SettingsError> {
     let is_said = |leaf: &Leaf| POINTS.contains(&leaf.key.as_str()) && !is_presets(&leaf.source.origin);
-    if door == Some(Door::Compact) || !leaves.iter().any(|leaf| is_said(leaf)) {
+    if door == Some(Door::Compact) || !leaves.iter().any(is_said) {
         return Ok(());
     }
     let window = settings.window.most.map_or(window, |most| most.min(window));

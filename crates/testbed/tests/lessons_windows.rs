@@ -113,7 +113,7 @@ fn l79_a_value_that_cannot_be_used_is_refused_and_not_guessed_at() {
         ],
         [
             "epitome.toml: `trigger.at` is \"500k\", which it cannot be; `500k` is no threshold; write 80%, 160000 or -20000",
-            "epitome.toml: `window.tokens` is \"500k\", which it cannot be; write a whole number, 0 or more, or `none` to unset it",
+            "epitome.toml: `window.tokens` is \"500k\", which it cannot be; write a number of tokens, such as 64000, or `none` to unset it",
             "epitome.toml: `trigger.at` is \"0\", which it cannot be; `0` would leave nothing",
         ]
     );

@@ -14,6 +14,17 @@ fn window(session: &Value) -> u64 {
 }
 
 #[test]
+fn a_setting_for_this_run_is_above_the_operators_file() {
+    let stage = Stage::with(Script::default());
+    stage.settings("[window]\nmost = 12000\n");
+    let proxy = stage.serve(&["--set", "window.most=9000"]);
+    let mut talk = Talk::new(Speech::Anthropic, "claude-sonnet-4-5").with("x-api-key", "a-clients-key");
+    talk.messages.push(json!({"role": "user", "content": "a word"}));
+    stage.block_on(talk.answer(&proxy));
+    assert_eq!(window(&proxy.sessions()[0]), 9_000);
+}
+
+#[test]
 fn a_reply_that_fills_the_window_teaches_prompt_and_reply_together() {
     let script = Script { window_tokens: Some(TAKEN), reply_tokens: 6_000, ..Script::default() };
     let stage = Stage::with(script);

@@ -1,11 +1,12 @@
 //! Documents: they name every command and setting, and no place on anyone's machine.
 
-use super::{none_of, root, text};
+use super::{none_of, root, text, walk};
 use epitome_core::{Settings, Strategy, Trigger};
 use epitome_settings::Door;
 use epitome_settings::schema::{KEYS, Key, ValueKind};
 use epitome_wire::{FORMATS, Format};
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// What the program prints.
@@ -171,6 +172,41 @@ fn every_preset_is_listed_and_there_is_a_changelog() {
     let names = presets.as_object().expect("presets by name").keys();
     none_of(names.filter(|name| !page.contains(&format!("`{name}`"))).cloned().collect());
     assert!(text("CHANGELOG.md").starts_with("# "), "CHANGELOG.md tells users what changed");
+}
+
+/// The pages of `docs`, by their path in the repository, with their text.
+fn pages() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    walk(&root().join("docs"), &mut found);
+    found.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let text = |path: PathBuf| (path.clone(), fs::read_to_string(path).expect("a page is text"));
+    found.into_iter().map(text).collect()
+}
+
+/// The names of a page's headings, as links spell them.
+fn anchors(page: &str) -> Vec<String> {
+    let headings =
+        page.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_matches(['#', ' ']));
+    let is_spelled = |letter: &char| letter.is_alphanumeric() || "-_ ".contains(*letter);
+    let spelled = |heading: &str| heading.to_lowercase().chars().filter(is_spelled).collect::<String>();
+    headings.map(|heading| spelled(heading).replace(' ', "-")).collect()
+}
+
+#[test]
+fn every_link_to_a_heading_leads_to_one() {
+    let mut faults = Vec::new();
+    for (path, page) in pages() {
+        let links = page.split("](").skip(1).filter_map(|rest| rest.split(')').next()?.split_once('#'));
+        for (file, heading) in links.filter(|(file, _)| !file.contains("://")) {
+            let meant = if file.is_empty() { path.clone() } else { path.with_file_name("").join(file) };
+            let is_there = fs::read_to_string(&meant)
+                .is_ok_and(|page| anchors(&page).iter().any(|anchor| anchor == heading));
+            if !is_there {
+                faults.push(format!("{}: there is no {file}#{heading}", path.display()));
+            }
+        }
+    }
+    none_of(faults);
 }
 
 /// Folders whose files are other people's words, kept as they came.

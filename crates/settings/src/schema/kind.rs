@@ -78,7 +78,10 @@ impl ValueKind {
         let is_fine = match (self, &value) {
             (Self::Threshold, Value::Integer(tokens)) => return self.check(tokens.to_string().into()),
             (Self::Threshold, Value::String(text)) => return threshold(text).map(|_| value),
-            (Self::Window, Value::Integer(tokens)) => return check_window(*tokens).map(|_| value),
+            (Self::Window, Value::Integer(tokens)) => {
+                let tokens = u64::try_from(*tokens).map_err(|_| self.allowed())?;
+                return check_window(tokens).map(|_| value);
+            }
             (Self::Amount(..), Value::String(text)) if text.contains('=') => return self.check_text(text),
             (Self::Choices(_) | Self::Texts | Self::Numbers, Value::String(text)) => {
                 return self.check_text(text);
@@ -170,17 +173,16 @@ pub fn parse_window(text: &str) -> Result<u64, String> {
     check_window(tokens)
 }
 
-fn check_window(tokens: i64) -> Result<u64, String> {
-    let window = u64::try_from(tokens).unwrap_or_default();
-    if window < WINDOW_TOKENS_MIN {
+fn check_window(tokens: u64) -> Result<u64, String> {
+    if tokens < WINDOW_TOKENS_MIN {
         return Err(format!(
             "a window of {tokens} tokens leaves no room to work in; use at least {WINDOW_TOKENS_MIN}"
         ));
     }
-    if window > WINDOW_TOKENS_MAX {
+    if tokens > WINDOW_TOKENS_MAX {
         return Err(format!("no model has a window of {tokens} tokens; use at most {WINDOW_TOKENS_MAX}"));
     }
-    Ok(window)
+    Ok(tokens)
 }
 
 /// No context is worth a look below this; a bare number below it is a share that lacks its sign.
