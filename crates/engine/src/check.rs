@@ -32,7 +32,7 @@ pub struct Check {
     pub source: FigureSource,
     /// The point it is held against.
     pub limit: Tokens,
-    /// What a compaction would bring the history down to.
+    /// What a compaction would bring the history down to, by our own count as well.
     pub target: Tokens,
     /// The window.
     pub window: Tokens,
@@ -280,7 +280,7 @@ impl Session {
                 let counted = counted.less(before.prompt_counted).0;
                 Some(PromptGrowth { before: before.prompt.0, prompt: prompt.0, counted })
             }
-            None if self.assembly().fixed_counted().is_zero() => None,
+            None if self.budget().fixed.is_zero() => None,
             None => Some(PromptGrowth { before: 0, prompt: prompt.0, counted: counted.0 }),
         }
     }
