@@ -30,6 +30,11 @@ pub fn is_ours(text: &str) -> bool {
     text.find(OPENING).is_some_and(|at| at <= PREFACE_BYTES_MAX)
 }
 
+/// Whether a text is a summary in its frame, and something brought back behind it at the most.
+pub(crate) fn is_framed(text: &str) -> bool {
+    text.starts_with(OPENING) && text.contains(CLOSING)
+}
+
 /// What the tags of all our frames begin with, behind `<` or `</`.
 const TAG: &str = "epitome-";
 

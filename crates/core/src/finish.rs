@@ -6,8 +6,8 @@ use crate::plan::floor_of;
 use crate::policy::{Resume, Strategy};
 use crate::record::{Change, Conclusion, Effect, Floor, Outcome, Record};
 use crate::{
-    ArchiveError, Compaction, EntryId, Form, Item, Job, Plan, Role, Tail, Tokens, keep::KeepSelection,
-    ledger, prune, verify,
+    Archive, ArchiveError, Compaction, EntryId, Form, Item, Job, Plan, Role, Tail, Tokens, Trigger,
+    keep::KeepSelection, ledger, prune, verify,
 };
 use std::sync::Arc;
 
@@ -16,8 +16,12 @@ impl Plan<'_> {
     pub(crate) fn record(&self, outcome: Outcome, history_after: Tokens) -> Record {
         let (job, progress) = (&self.job, &self.progress);
         let refused = progress.refusals.iter().map(|why| format!("the model was asked again: {why}"));
-        let said =
-            [self.target_note(), self.gain_note(history_after), self.due_note(&outcome, history_after)];
+        let said = [
+            self.target_note(),
+            self.gain_note(history_after),
+            self.due_note(&outcome, history_after),
+            self.carrier_note(&outcome),
+        ];
         let said = said.into_iter().flatten();
         let notes = said.filter(|_| outcome.change().is_some()).chain(refused).collect();
         Record {
@@ -84,6 +88,13 @@ impl Plan<'_> {
         }
     }
 
+    /// Messages that are told inside the summary, oldest first.
+    pub fn folded_ids(&self) -> Vec<EntryId> {
+        let mut told: Vec<EntryId> = self.kept.folded.iter().map(|(id, _)| *id).collect();
+        told.sort_unstable();
+        told
+    }
+
     /// How many turns begin among the messages that leave.
     fn turns(&self) -> usize {
         let items = self.superseded.iter().filter_map(|&id| self.job.log.item(id));
@@ -114,6 +125,23 @@ impl Plan<'_> {
         })
     }
 
+    /// Says so where a message that stays holds a summary of ours: a request body was written from another session, and
+    /// here its summary is part of what a person said first.
+    fn carrier_note(&self, outcome: &Outcome) -> Option<String> {
+        let is_compacted = matches!(outcome, Outcome::Compacted(_));
+        let stays = self.kept.front.iter().copied().chain(self.folded_ids());
+        let carrier = stays.filter(|_| is_compacted).find(|&id| {
+            let message = self.originals.message(id);
+            message.is_ok_and(|message| message.texts().any(fence::is_framed))
+        });
+        carrier.map(|id| {
+            format!(
+                "{id} holds the summary of an earlier compaction, which stays as it is and whose ids are those of the \
+                 session it was made of; compact that session instead"
+            )
+        })
+    }
+
     /// Says so where the target is not the policy's own.
     fn target_note(&self) -> Option<String> {
         let Job { budget, policy, circumstances, .. } = &self.job;
@@ -125,11 +153,15 @@ impl Plan<'_> {
             "a history gets at most three quarters of its room, and at least a quarter where so much is to be left free"
         } else if circumstances.over.is_some() {
             "the provider wants more freed"
+        } else if self.job.trigger.is_manual() {
+            "it was below that already, and was halved because someone asked"
+        } else if self.job.trigger == Trigger::Overflow {
+            "it was below that already, and was halved because the provider refused it all the same"
         } else {
-            "it was below that already, and was halved: someone asked, it was full of something else, or the provider \
-             refused it all the same"
+            "it was below that already, and was halved because it was full of something else"
         };
-        Some(format!("the target of {wanted} for the history became {}: {why}", self.target))
+        let wanted = budget.scale.theirs(wanted);
+        Some(format!("the target of {wanted} for the history became {}: {why}", self.target()))
     }
 
     /// Messages in other forms, and none gone.

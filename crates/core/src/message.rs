@@ -240,14 +240,18 @@ impl Message {
 
     /// What was said in it: its text blocks, joined by newlines.
     pub fn said(&self) -> String {
-        let texts = self.blocks.iter().filter_map(|block| match block {
+        self.texts().collect::<Vec<_>>().join("\n")
+    }
+
+    /// Its text blocks.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.blocks.iter().filter_map(|block| match block {
             Block::Text { text } => Some(text.as_ref()),
             Block::Thinking { .. }
             | Block::Call(_)
             | Block::Result(_)
             | Block::Image(_)
             | Block::Opaque(_) => None,
-        });
-        texts.collect::<Vec<_>>().join("\n")
+        })
     }
 }

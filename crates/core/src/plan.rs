@@ -144,13 +144,6 @@ impl<'a> Plan<'a> {
         staying
     }
 
-    /// Messages that are told inside the summary, oldest first.
-    pub fn folded_ids(&self) -> Vec<EntryId> {
-        let mut told: Vec<EntryId> = self.kept.folded.iter().map(|(id, _)| *id).collect();
-        told.sort_unstable();
-        told
-    }
-
     /// The last message that would be covered, kept in front or told inside the summary included: whoever
     /// shares the path up to it can use the result.
     pub fn anchor(&self) -> Option<EntryId> {

@@ -3,6 +3,7 @@
 
 use crate::calibration::SharedCalibration;
 use crate::count::measure_for;
+use crate::fixed_size::FixedSize;
 use crate::timeline::Lens;
 use epitome_core::policy::CountText;
 use epitome_core::{Archive, Budget, Measure, Policy, Scale, Tokens, is_window};
@@ -40,31 +41,6 @@ impl std::fmt::Debug for Assembly {
             .field("fixed", fixed)
             .field("output", output)
             .finish_non_exhaustive()
-    }
-}
-
-/// What stands before the history, system prompt and tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FixedSize {
-    /// By our own count.
-    Counted(Tokens),
-    /// In the provider's tokens, by somebody's word.
-    Stated(Tokens),
-}
-
-impl FixedSize {
-    fn ours(self, scale: Scale) -> Tokens {
-        match self {
-            Self::Counted(tokens) => tokens,
-            Self::Stated(tokens) => scale.ours(tokens),
-        }
-    }
-
-    fn theirs(self, scale: Scale) -> Tokens {
-        match self {
-            Self::Counted(tokens) => scale.theirs(tokens),
-            Self::Stated(tokens) => tokens,
-        }
     }
 }
 

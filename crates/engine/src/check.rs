@@ -33,7 +33,7 @@ pub struct Check {
     pub source: FigureSource,
     /// The point it is held against.
     pub limit: Tokens,
-    /// What a compaction would bring the history down to.
+    /// What a compaction would bring the history down to, by our own count as well.
     pub target: Tokens,
     /// The window.
     pub window: Tokens,
@@ -279,7 +279,7 @@ impl Session {
 
     fn growth(&self, tracker: &mut GrowthTracker, prompt: Tokens, counted: Tokens) -> Option<PromptGrowth> {
         let whole = PromptGrowth { before: 0, prompt: prompt.0, counted: counted.0 };
-        let is_all_known = !self.assembly().fixed_counted().is_zero();
+        let is_all_known = !self.budget().fixed.is_zero();
         tracker.take(prompt, counted).or(is_all_known.then_some(whole))
     }
 

@@ -45,6 +45,7 @@ mod engine;
 mod error;
 mod event;
 mod far_ledger;
+mod fixed_size;
 mod growth_tracker;
 mod ports;
 mod pre_passes;

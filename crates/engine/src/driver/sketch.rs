@@ -10,6 +10,7 @@ use epitome_core::{
     Trigger,
 };
 use serde::Serialize;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What a compaction would set out to do.
@@ -22,8 +23,11 @@ pub struct PlanSketch {
     pub target: Tokens,
     /// Messages that would leave view.
     pub leaving: Vec<EntryId>,
-    /// Messages that would stay: in view, but for those in `folded`. One that is out of view now may come back.
+    /// Messages that would stay: in view, but for those in `folded`.
     pub staying: Vec<EntryId>,
+    /// Of these, the ones that are out of view now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub returning: Vec<EntryId>,
     /// Of these, the ones that would be told inside the summary.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub folded: Vec<EntryId>,
@@ -75,11 +79,13 @@ impl Driver {
         available.hooks = false;
         let asked = PlanOptions { available, range: options.range, circumstances: options.circumstances };
         let PlanDraft::Plan(plan) = Plan::draft(session.job(trigger, asked))? else { return Ok(None) };
+        let in_view: HashSet<EntryId> = session.context().message_slots().map(|(id, ..)| id).collect();
         let mut sketch = PlanSketch {
             strategies: plan.strategies().to_vec(),
             target: plan.target(),
             leaving: plan.leaving().into_iter().filter(|id| plan.kept().binary_search(id).is_err()).collect(),
             staying: plan.kept().to_vec(),
+            returning: plan.kept().iter().copied().filter(|id| !in_view.contains(id)).collect(),
             folded: plan.folded_ids(),
             calls: None,
         };

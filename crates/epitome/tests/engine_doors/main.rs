@@ -3,6 +3,7 @@
 
 #[cfg(unix)]
 mod checkpoint;
+mod due_again;
 mod events;
 mod hooks;
 mod native;

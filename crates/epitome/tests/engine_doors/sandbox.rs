@@ -85,6 +85,8 @@ pub(crate) fn corpus(name: &str) -> Vec<u8> {
 
 /// A session of pi's, 233 messages with a compaction of its own.
 pub(crate) const PI: &str = "pi/pi-dev-962b10-v3.jsonl.zst";
+/// A session of Codex, with what its provider counted.
+pub(crate) const CODEX: &str = "codex/session-bridge-64b5e5.jsonl.zst";
 
 /// A request body of `turns` questions and answers, some hundred tokens each.
 pub(crate) fn talk(model: &str, turns: usize) -> String {

@@ -97,6 +97,14 @@ fn folded_text(folded: &[EntryId]) -> String {
     }
 }
 
+/// How many of the messages that stay are out of view now, behind their number.
+fn returning_text(returning: &[EntryId]) -> String {
+    match returning.len() {
+        0 => String::new(),
+        count => format!(" ({count} of them from out of view)"),
+    }
+}
+
 /// What a person should know, what hooks said, and what was tried in vain.
 fn write_tries(page: &mut Page, line: &RecordLine) {
     for note in &line.record.notes {
@@ -126,10 +134,11 @@ fn write_plan(page: &mut Page, plan: &PricedPlan, change: &Change) {
     let chain: Vec<String> = sketch.strategies.iter().map(ToString::to_string).collect();
     writeln!(
         page,
-        "  plan: {}; {} messages leave view, {} stay{}; the history is to come down to {} tokens",
+        "  plan: {}; {} messages leave view, {} stay{}{}; the history is to come down to {} tokens",
         chain.join(", then "),
         sketch.leaving.len(),
         sketch.staying.len(),
+        returning_text(&sketch.returning),
         folded_text(&sketch.folded),
         sketch.target
     );
