@@ -4,7 +4,7 @@
 //! A slot is pushed for each new message at a cost that does not depend on how many there are;
 //! only a compaction, an edit or an undo walks the live slots again.
 
-use crate::mark::{Mark, UndoneMarks};
+use crate::mark::{Mark, UndoneMarks, rebuilds};
 use crate::{
     Archive, ArchiveError, Author, CallId, Compaction, Entry, EntryId, Form, Item, Log, Measure, Message,
     MessageView, Role, SizeTable, Tail, Tokens,
@@ -34,6 +34,12 @@ impl LogReader<'_> {
             self.measure.text(text) + self.measure.framing()
         }
     }
+}
+
+/// Whether an entry makes the context another one, so that what was told of the one before says nothing of it. An edit
+/// shows the same messages.
+pub fn is_other_context(entry: &Entry) -> bool {
+    rebuilds(entry) && !matches!(entry, Entry::Mark(Mark::Edit { .. }))
 }
 
 /// One thing the model sees.

@@ -129,7 +129,7 @@ pub use amount::{Scale, SizeTable, Sizes, Tokens};
 pub use archive::{Archive, ArchiveError, Measure, MeasuredItem, MemoryArchive, ZeroMeasure};
 pub use budget::{Budget, is_window};
 pub use compaction::{Compaction, Edit, Tail};
-pub use context::{Context, LogReader, Slot};
+pub use context::{Context, LogReader, Slot, is_other_context};
 pub use cut::{Cut, Keep, find_cut};
 pub use digest::DigestCache;
 pub use form::{Form, MessageView};
@@ -143,7 +143,7 @@ pub use machine::{
     Checkpoint, CheckpointView, Consultation, Delegation, EditPass, EmbeddedQuestion, ModelQuestion, Next,
     NoSummary,
 };
-pub use mark::{Flag, Judgement, Mark, UndoneMarks, UsageMark, is_other_context, rebuilds};
+pub use mark::{Flag, Judgement, Mark, UndoneMarks, UsageMark, rebuilds};
 pub use message::{Author, Block, Call, Image, Message, Opaque, ResultPart, Role, ToolResult};
 pub use payload::{OpaqueContents, Payload};
 pub use plain_text::TextDetail;

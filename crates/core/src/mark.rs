@@ -369,12 +369,6 @@ fn check_order(ids: &[EntryId], anchor: Option<EntryId>) -> Result<(), LogError>
     twice.or(beyond).map_or(Ok(()), |id| Err(LogError::Disorder { id }))
 }
 
-/// Whether an entry makes the context another one, so that what was told of the one before says nothing of it. An edit
-/// shows the same messages.
-pub fn is_other_context(entry: &Entry) -> bool {
-    rebuilds(entry) && !matches!(entry, Entry::Mark(Mark::Edit { .. }))
-}
-
 /// Whether an entry changes what the model sees of those before it.
 pub fn rebuilds(entry: &Entry) -> bool {
     match entry {
