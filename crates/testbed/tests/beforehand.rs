@@ -122,7 +122,7 @@ fn one_that_covers_what_two_paths_share_is_kept_for_either() {
 #[test]
 fn it_is_begun_below_the_point_at_which_the_longest_prompt_compacts() {
     let maker = Maker::new("default", 40_000).set(|settings| {
-        settings.speculate.enabled = true;
+        (settings.speculate.enabled, settings.speculate.lead_min) = (true, Tokens(1_000));
         settings.keep.within_turn = false;
     });
     // A provider that takes prompts of two thirds of its window, far below four fifths of it.

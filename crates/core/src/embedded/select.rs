@@ -155,7 +155,7 @@ fn pieces(reading: &Reading, focus: Option<&str>, listed: &HashSet<String>) -> V
         action.is_bookkeeping() || listed.contains(&action.argument)
     };
     let told = (0..reading.actions.len()).rev().filter(|&at| !is_told(at) && is_new(at));
-    all.extend(told.map(|at| deed_piece(reading, at, at as f64 / count)));
+    all.extend(told.map(|at| action_piece(reading, at, at as f64 / count)));
     all
 }
 
@@ -197,8 +197,8 @@ fn joined_piece(reading: &Reading, at: usize) -> Option<Candidate<Addition>> {
     })
 }
 
-/// `age` runs from 0 for the oldest to 1 for the newest action.
-fn deed_piece(reading: &Reading, at: usize, age: f64) -> Candidate<Addition> {
+/// `recency` runs from 0 for the oldest to 1 for the newest action.
+fn action_piece(reading: &Reading, at: usize, recency: f64) -> Candidate<Addition> {
     let action = &reading.actions[at];
     let is_linking = is_linking(&action.argument);
     let mut facts = Vec::new();
@@ -214,7 +214,7 @@ fn deed_piece(reading: &Reading, at: usize, age: f64) -> Candidate<Addition> {
     facts.sort_unstable();
     facts.dedup();
     let cost = cost(&action.argument) + TUNING.pointer + 2.0;
-    Candidate { of: Addition::Action(at), bonus: TUNING.action * age * age, cost, facts }
+    Candidate { of: Addition::Action(at), bonus: TUNING.action * recency * recency, cost, facts }
 }
 
 fn is_about(text: &str, focus: Option<&str>) -> bool {
