@@ -181,7 +181,7 @@ pub(crate) const CASES: &[Case] = &[
     case("summary.split", "sequence", "parallel", ToolLoop, &[("summary.by", "pair"), ALL_OF_IT, ("summary.retries", "0"), ("summary.shrink_results", "")]).plan("summary:*=400"),
     case("summary.output_max", "none", "400", Work, &[BY_MODEL, ALL_OF_IT]),
     case("summary.prefix_output_max", "none", "400", ToolLoop, &[BY_MODEL, ALL_OF_IT]),
-    case("summary.size_min", "none", "2000", Work, &[BY_MODEL]),
+    case("summary.size_min", "none", "1200", Work, &[BY_MODEL]),
     case("summary.short_max", "none", "100", Work, &[BY_MODEL]),
     case("summary.retries", "1", "0", Work, &[BY_MODEL]).plan("summary:1=empty"),
     case("summary.shrink_results", "1000", "300", Work, &[BY_MODEL, ("summary.retries", "0")]).plan("summary:1=empty"),

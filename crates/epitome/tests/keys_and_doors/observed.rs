@@ -79,20 +79,22 @@ impl Observed {
 
 /// Fields that the clock writes.
 const TIMES: [&str; 4] = ["duration_ms", "time_ms", "timestamp", "durationMs"];
+/// Names made of the text of a summary, in which the path stands that originals are read at.
+const NAMES: [&str; 3] = ["uuid", "parentUuid", "anchorUuid"];
 
 /// A value as text, without what the clock wrote into it, its entries by the order in which they are named.
 pub(crate) fn normal(mut value: Value) -> String {
-    forget_times(&mut value);
+    forget(&mut value);
     renumbered(&value.to_string())
 }
 
-fn forget_times(value: &mut Value) {
+fn forget(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            fields.retain(|name, _| !TIMES.contains(&name.as_str()));
-            fields.values_mut().for_each(forget_times);
+            fields.retain(|name, _| !TIMES.contains(&name.as_str()) && !NAMES.contains(&name.as_str()));
+            fields.values_mut().for_each(forget);
         }
-        Value::Array(all) => all.iter_mut().for_each(forget_times),
+        Value::Array(all) => all.iter_mut().for_each(forget),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -100,8 +102,9 @@ fn forget_times(value: &mut Value) {
 /// Entries are numbered as they are appended, marks among them: one mark more, and all later ones have other names.
 /// Here the first that is named is `m#0`.
 pub(crate) fn renumbered(text: &str) -> String {
+    let text = &placeless(text);
     let (mut made, mut names) = (String::with_capacity(text.len()), HashMap::new());
-    let mut rest = text;
+    let mut rest = text.as_str();
     while let Some((before, id, after)) = next_id(rest) {
         let count = names.len();
         let number = *names.entry(id).or_insert(count);
@@ -109,6 +112,14 @@ pub(crate) fn renumbered(text: &str) -> String {
         rest = after;
     }
     made + rest
+}
+
+/// A text without the file or the address that originals are read at.
+fn placeless(text: &str) -> String {
+    const READING: &str = "; to read one: ";
+    let mut parts = text.split(READING);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |made, part| made + READING + part.find("m0123").map_or(part, |at| &part[at..]))
 }
 
 /// The next pointer such as `m0123` in a text, with what stands before and behind it. A line that ends before it is

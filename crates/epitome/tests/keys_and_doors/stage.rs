@@ -13,6 +13,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -74,6 +75,14 @@ impl Run {
     }
 }
 
+/// A folder of its own. A summary names it, so that its name must not take more or fewer tokens than another's.
+fn folder() -> TempDir {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let name = format!("doors-{process:08}-{number:06}");
+    tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir().expect("there is room")
+}
+
 struct Stage<'r> {
     run: &'r Run,
     setup: Setup,
@@ -96,7 +105,7 @@ impl<'r> Stage<'r> {
             ..Script::default()
         };
         let upstream = RUNTIME.block_on(Upstream::start(script)).expect("a port is free");
-        let stage = Self { run, setup, folder: tempfile::tempdir().expect("there is room"), upstream };
+        let stage = Self { run, setup, folder: folder(), upstream };
         stage.furnish();
         stage
     }
