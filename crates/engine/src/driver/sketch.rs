@@ -10,7 +10,6 @@ use epitome_core::{
     Trigger,
 };
 use serde::Serialize;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What a compaction would set out to do.
@@ -79,13 +78,12 @@ impl Driver {
         available.hooks = false;
         let asked = PlanOptions { available, range: options.range, circumstances: options.circumstances };
         let PlanDraft::Plan(plan) = Plan::draft(session.job(trigger, asked))? else { return Ok(None) };
-        let in_view: HashSet<EntryId> = session.context().message_slots().map(|(id, ..)| id).collect();
         let mut sketch = PlanSketch {
             strategies: plan.strategies().to_vec(),
             target: plan.target(),
             leaving: plan.leaving().into_iter().filter(|id| plan.kept().binary_search(id).is_err()).collect(),
             staying: plan.kept().to_vec(),
-            returning: plan.kept().iter().copied().filter(|id| !in_view.contains(id)).collect(),
+            returning: out_of_view(session, plan.kept()),
             folded: plan.folded_ids(),
             calls: None,
         };
@@ -119,4 +117,17 @@ impl Operator for ApproveAll {
     fn decide(&self, _: CheckpointView) -> BoxFuture<'_, Decision> {
         Box::pin(std::future::ready(Decision::Approve))
     }
+}
+
+/// Those of `kept` that are not shown now. Few are kept of what may be a long context, so that these are looked up.
+fn out_of_view(session: &Session, kept: &[EntryId]) -> Vec<EntryId> {
+    let mut wanted = kept.to_vec();
+    wanted.sort_unstable();
+    let mut is_shown = vec![false; wanted.len()];
+    for (id, ..) in session.context().message_slots() {
+        if let Ok(at) = wanted.binary_search(&id) {
+            is_shown[at] = true;
+        }
+    }
+    wanted.into_iter().zip(is_shown).filter(|(_, is_shown)| !is_shown).map(|(id, _)| id).collect()
 }
