@@ -540,8 +540,8 @@ fn summary_message(log: &Log, id: EntryId) -> Option<MessageView> {
     Some(MessageView { id: None, message: Arc::new(Message::text(Role::User, Author::Harness, text)) })
 }
 
-/// What is pinned on a path by its marks, each message with the whole exchange it belongs to.
-fn pins_on(log: &Log, path: &[EntryId], marks: &[EntryId]) -> Vec<EntryId> {
+/// The messages that `marks`, in the order they were appended, name as pinned.
+pub fn pinned_by(log: &Log, marks: &[EntryId]) -> HashSet<EntryId> {
     let mut pinned = HashSet::new();
     for mark in marks.iter().filter_map(|&id| log.mark_of(id)) {
         if let Mark::Pin { of } = mark {
@@ -550,6 +550,12 @@ fn pins_on(log: &Log, path: &[EntryId], marks: &[EntryId]) -> Vec<EntryId> {
             pinned.remove(of);
         }
     }
+    pinned
+}
+
+/// What is pinned on a path by its marks, each message with the whole exchange it belongs to.
+fn pins_on(log: &Log, path: &[EntryId], marks: &[EntryId]) -> Vec<EntryId> {
+    let pinned = pinned_by(log, marks);
     if pinned.is_empty() {
         return Vec::new();
     }

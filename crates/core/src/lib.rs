@@ -129,7 +129,7 @@ pub use amount::{Scale, SizeTable, Sizes, Tokens};
 pub use archive::{Archive, ArchiveError, Measure, MeasuredItem, MemoryArchive, ZeroMeasure};
 pub use budget::{Budget, is_window};
 pub use compaction::{Compaction, Edit, Tail};
-pub use context::{Context, LogReader, Slot, is_other_context};
+pub use context::{Context, LogReader, Slot, is_other_context, pinned_by};
 pub use cut::{Cut, Keep, find_cut};
 pub use digest::DigestCache;
 pub use form::{Form, MessageView};

@@ -119,15 +119,14 @@ impl Operator for ApproveAll {
     }
 }
 
-/// Those of `kept` that are not shown now. Few are kept of what may be a long context, so that these are looked up.
+/// Those of `kept`, which are in order, that are not shown now: looked up among them, being few, and not in what may be a
+/// long context.
 fn out_of_view(session: &Session, kept: &[EntryId]) -> Vec<EntryId> {
-    let mut wanted = kept.to_vec();
-    wanted.sort_unstable();
-    let mut is_shown = vec![false; wanted.len()];
+    let mut is_shown = vec![false; kept.len()];
     for (id, ..) in session.context().message_slots() {
-        if let Ok(at) = wanted.binary_search(&id) {
+        if let Ok(at) = kept.binary_search(&id) {
             is_shown[at] = true;
         }
     }
-    wanted.into_iter().zip(is_shown).filter(|(_, is_shown)| !is_shown).map(|(id, _)| id).collect()
+    kept.iter().zip(is_shown).filter(|(_, is_shown)| !is_shown).map(|(id, _)| *id).collect()
 }

@@ -4,7 +4,7 @@
 use super::Session;
 use crate::error::EngineError;
 use crate::event::Event;
-use epitome_core::{EntryId, Judgement, Mark};
+use epitome_core::{EntryId, Judgement, Mark, pinned_by};
 
 impl Session {
     /// Takes a compaction or edit back on this path, by its own mark or by one that puts it to use.
@@ -45,25 +45,7 @@ impl Session {
     /// Whether a message was pinned itself, and not as a part of an exchange.
     fn is_pinned(&self, of: EntryId) -> bool {
         let marks = self.log().marks_on(&self.log().path_of(self.leaf()));
-        let newest = marks.into_iter().rev().find_map(|id| match self.log().mark_of(id)? {
-            Mark::Pin { of: named } => (*named == of).then_some(true),
-            Mark::Unpin { of: named } => (*named == of).then_some(false),
-            Mark::Compaction { .. }
-            | Mark::Edit { .. }
-            | Mark::Apply { .. }
-            | Mark::Undo { .. }
-            | Mark::Redo { .. }
-            | Mark::Label { .. }
-            | Mark::Judgement { .. }
-            | Mark::Usage(_)
-            | Mark::Failure
-            | Mark::Floor { .. }
-            | Mark::Refill
-            | Mark::Hold { .. }
-            | Mark::Reset
-            | Mark::Request { .. } => None,
-        });
-        newest.unwrap_or_default()
+        pinned_by(self.log(), &marks).contains(&of)
     }
 
     /// Gives the end of the path a name.
