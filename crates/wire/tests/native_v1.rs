@@ -1,6 +1,6 @@
 //! A file that the last release of version 1 wrote: the model sees of it today what it saw then.
 
-use epitome_core::{Context, Entry, Mark, Record, Tokens, ZeroMeasure};
+use epitome_core::{Context, Entry, EntryId, Mark, Record, Tail, Tokens, ZeroMeasure};
 use epitome_wire::encode::{self, RequestParts};
 use epitome_wire::{ByteSource, Format, Protocol, Span, Transcript, native, read};
 use serde_json::Value;
@@ -69,6 +69,16 @@ fn the_record_of_version_1_is_kept() {
     let change = record.change().expect("something was changed");
     assert_eq!((record.tokens_before, record.tokens_after), (Tokens(9982), Tokens(1906)));
     assert_eq!((change.superseded.len(), change.kept.len(), change.turns), (51, 5, 12));
+}
+
+#[test]
+fn a_compaction_of_version_1_belongs_to_the_prefix_it_covers() {
+    let Mark::Compaction { compaction, .. } = compaction(&transcript(FILE)).clone() else {
+        panic!("the file holds a compaction")
+    };
+    // Of what version 1 showed, m0052 stands in front of the summary: it is covered though it is shown.
+    assert_eq!(compaction.front, [EntryId(0), EntryId(52)]);
+    assert_eq!(compaction.tail, Tail::After { anchor: EntryId(52), kept: Vec::new() });
 }
 
 #[test]

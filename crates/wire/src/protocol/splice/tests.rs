@@ -182,6 +182,16 @@ fn neighbours_of_the_users_side_become_one_message_with_the_bytes_of_both() {
 }
 
 #[test]
+fn a_neighbour_whose_own_fields_would_go_stays_a_message_of_its_own() {
+    let summary = ListSlot::Own(Message::text(Role::User, Author::Harness, "so far").into());
+    let place = ElementPlace { first: 0, count: 1, part: ElementPart::All };
+    let kept = ListSlot::Message { place, shown: None };
+    let named = r#"{"role":"user","content":"b","name":"ada"}"#;
+    let list = splice(OpenaiChat, &[named], 0, &[summary, kept]);
+    assert_eq!(list, [r#"{"role":"user","content":"so far"}"#, named]);
+}
+
+#[test]
 fn of_a_content_said_twice_the_last_is_cut_and_the_message_stays() {
     let message = r#"{"role":"tool","tool_call_id":"t","content":"first","content":"LONG"}"#;
     let long = message.replace("LONG", &"y".repeat(300));
