@@ -20,10 +20,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# For each group: its package, whose tests must catch its mutants (packages, and which of their tests where not all),
-# and its modules with their files.
+# For each group: its package, whose tests must catch its mutants, and its modules with their files.
 GROUPS = {
-    "core": ("epitome-core", ["epitome-core"], [], {
+    "core": ("epitome-core", ["epitome-core"], {
         "cut": ["cut.rs"],
         "keep": ["keep/"],
         "context": ["context.rs"],
@@ -32,7 +31,7 @@ GROUPS = {
         "budget": ["budget.rs"],
         "prune": ["prune.rs"],
     }),
-    "engine": ("epitome-engine", ["epitome-engine", "epitome-testbed"], [], {
+    "engine": ("epitome-engine", ["epitome-engine", "epitome-testbed"], {
         "check": ["check.rs"],
         "driver": ["driver.rs", "driver/"],
         "session": ["session.rs", "session/"],
@@ -41,12 +40,12 @@ GROUPS = {
         "speculation": ["speculation.rs", "speculation/"],
         "replay": ["replay.rs"],
     }),
-    "wire": ("epitome-wire", ["epitome-wire"], [], {
+    "wire": ("epitome-wire", ["epitome-wire"], {
         "boundary": ["boundary.rs", "boundary/"],
         "edits": ["protocol/splice/", "pi/edit.rs"],
         "native": ["native/"],
     }),
-    "server": ("epitome-server", ["epitome-server", "epitome"], ["--lib", "--test=walk", "--test=serve"], {
+    "server": ("epitome-server", ["epitome-server"], {
         "walk": ["walk.rs"],
         "view": ["view.rs", "element.rs", "body.rs"],
         "reply": ["reply.rs", "tally.rs"],
@@ -89,7 +88,7 @@ def draw(package, every, modules, asked):
     return drawn
 
 
-def run(package, tests, which, every, names, out):
+def run(package, tests, every, names, out):
     """What became of each mutant."""
     # Patterns of names do not reach every kind of mutant (27.1 passes them by for struct fields), so those that were
     # not drawn are told to it as caught before.
@@ -98,7 +97,6 @@ def run(package, tests, which, every, names, out):
     (before / "caught.txt").write_text("".join(f"{name}\n" for name in every if name not in names))
     command = ["cargo", "mutants", "-p", package, "-o", out, "--iterate", "--colors", "never"]
     command += ["--timeout", str(TIMEOUT_SECONDS), f"--test-package={','.join(tests)}"]
-    command += ["--", *which] if which else []
     # Without debugging symbols a build is half as long.
     quick = {"CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_PROFILE_TEST_DEBUG": "0", "EPITOME_CASES": CASES}
     environment = {**quick, **os.environ}
@@ -112,7 +110,7 @@ def main():
     part, parts = (int(number) for number in asked.shard.split("/"))
     rows, missed = [], []
     for group in asked.group or GROUPS:
-        package, tests, which, modules = GROUPS[group]
+        package, tests, modules = GROUPS[group]
         wanted = {name: files for name, files in modules.items() if not asked.module or name in asked.module}
         every = mutants(package)
         drawn = draw(package, every, wanted, asked)
@@ -120,7 +118,7 @@ def main():
         if not names:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            became = run(package, tests, which, every, names, asked.out or folder)
+            became = run(package, tests, every, names, asked.out or folder)
         for module, (sample, of) in drawn.items():
             told = [became[name] for name in sample if name in became]
             count = [told.count(kind) for kind in ("CaughtMutant", "MissedMutant", "Unviable", "Timeout")]

@@ -49,6 +49,10 @@ def person_messages(blocks):
 
 
 def first_message(blocks):
+    """The person's first message; none where what is at hand begins with a summary, and the first is not in it."""
+    first = next((b for b in blocks if b.role == "user" and b.kind == "text"), None)
+    if first is not None and first.harness and is_summary(first.text):
+        return None
     return next((b.said for b in blocks if b.by_person), None)
 
 

@@ -128,9 +128,11 @@ def current(exam, view):
     """The newest exchange and the newest and the first message of the person, verbatim, where under half the window."""
     score = Score()
     flat = " ".join(view.text.split())
+    said = {" ".join(block.said.split()) for block in view.blocks}
     for name, text in (("newest message", exam.newest), ("first message", exam.first)):
         if text and exams.is_short(text, exam.window):
-            score.count(" ".join(text.split()) in flat, f"{name}: {text}")
+            wanted = " ".join(text.split())
+            score.count(wanted in flat or wanted in said, f"{name}: {text}")
     parts = [block.text for block in exam.exchange if block.text.strip()]
     if parts and exams.is_short("\n".join(parts), exam.window):
         lost = [part for part in parts if " ".join(part.split()) not in flat]

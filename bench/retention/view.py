@@ -8,7 +8,7 @@ from words import WordIndex, squeeze, tokens, words
 # What harnesses put into user messages beside the person's words.
 _HARNESS_START = re.compile(
     r"^\s*(?:\[[a-z]+(?:_[a-z]+)+[ \]]|\[system note\]|\[no user message|\[Request interrupted|\[image |\[file |"
-    r"\[result of call|\[note|<task-notification>|Base directory for this skill|# AGENTS\.md|# CLAUDE\.md|Caveat: |"
+    r"\[result of call|\[compaction |\[note|<task-notification>|Base directory for this skill|# AGENTS\.md|# CLAUDE\.md|Caveat: |"
     r"Your task is to create a detailed summary|<EXTREMELY|Stop hook feedback|\(no content\)|"
     r"Called the \w+ tool with the following input|Continue if you have next steps, or stop)"
 )
@@ -22,6 +22,7 @@ _QUESTION_TOOL = re.compile(
 _TAG_BLOCK = re.compile(r"<([a-zA-Z][\w-]*)(?: [^<>]*)?>.*?</\1>", re.S)
 _CODE = re.compile(r"^```.*?^```", re.S | re.M)
 _COMMAND_ECHO = re.compile(r"^\s*<command-(?:name|message)>")
+_LOCAL_OUTPUT = re.compile(r"^\s*<local-command-std(?:out|err)>")
 
 
 # The name of a text block that stands for earlier messages, where a method of ours made it.
@@ -107,9 +108,8 @@ def blocks_of(body):
             content = [{"type": "text", "text": content}]
         made = [block for block in (_block(message["role"], raw, number) for raw in content) if block]
         names.update((block.id, block.name) for block in made if block.kind == "call")
-        if any(_is_expanded(block, names) for block in made):
-            for block in made:
-                block.harness = True
+        for block in _expansions(made, names):
+            block.harness = True
         out.extend(made)
     return out
 
@@ -121,11 +121,16 @@ def count_blocks(body):
     return sum(1 if isinstance(c, str) else sum(part.get("type") in kinds for part in c) for c in contents)
 
 
-def _is_expanded(block, names):
-    """Whether what stands beside a block is its expansion: of a slash command that was echoed, or of a skill."""
-    if block.kind == "text":
-        return bool(_COMMAND_ECHO.match(block.text))
-    return block.kind == "result" and names.get(block.id) == "Skill"
+def _expansions(blocks, names):
+    """The blocks of a message that are the expansion of one in it: of a slash command that was echoed, or of a skill. A
+    command that ran here is followed by its output and has none."""
+    texts = [block for block in blocks if block.kind == "text"]
+    for number, block in enumerate(texts):
+        ran_here = number + 1 < len(texts) and _LOCAL_OUTPUT.match(texts[number + 1].text)
+        if _COMMAND_ECHO.match(block.text) and not ran_here:
+            return texts[number:]
+    is_skill = any(block.kind == "result" and names.get(block.id) == "Skill" for block in blocks)
+    return blocks if is_skill else []
 
 
 def _block(role, raw, number):

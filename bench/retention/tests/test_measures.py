@@ -101,6 +101,15 @@ class Current(unittest.TestCase):
         talk.agent("Planned.").user("Now build it.").call("Skill", "loaded", skill="x").user("Approach this as a lead.")
         self.assertEqual([b.said for b in talk.blocks if b.by_person], ["Now build it."])
 
+    def test_behind_a_command_that_ran_here_the_person_speaks(self):
+        talk = Talk().user("<command-name>/context</command-name>")
+        talk.user("<local-command-stdout>\n42k</local-command-stdout>").user("Streaming broke.")
+        self.assertEqual([b.said for b in talk.blocks if b.by_person], ["Streaming broke."])
+
+    def test_a_message_with_tags_of_its_own_is_found_whole(self):
+        talk = Talk().user('Its template is "<b>{{ .Name }}</b> x".').agent("I see.")
+        self.assertEqual(found(measures.current, talk, talk.view), (2, 2))
+
     def test_tags_around_the_persons_words_are_taken_off(self):
         before, after = "<current_datetime>2026</current_datetime>", "<system_reminder>x</system_reminder>"
         talk = Talk().user(f"{before}\n\nUse update instead.\n{after}")
@@ -205,7 +214,7 @@ class ModelSummaries(unittest.TestCase):
         talk = Talk().user(self.TEXT).agent("ok").user("go on")
         kept = summary("Publish the second crate after the review.")
         self.assertEqual(found(measures.summaries, talk, kept), (1, 2))
-        self.assertEqual(exam(talk).first, "go on")
+        self.assertIsNone(exam(talk).first, "the first stands before what the summary covers")
 
     def test_statements_carried(self):
         view = summary("the lock file was stale, so the build broke")

@@ -10,7 +10,7 @@ use crate::growth_tracker::GrowthTracker;
 use crate::session::{Session, Step};
 use crate::timeline::Timeline;
 use crate::unrecorded_part::UnrecordedPart;
-use epitome_core::{Author, EntryId, Outcome, Record, RecordSource, Role, Slot, Tokens, Trigger};
+use epitome_core::{Author, Entry, EntryId, Outcome, Record, RecordSource, Role, Slot, Tokens, Trigger};
 use epitome_tokens::Usage;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -248,6 +248,9 @@ impl Replay<'_> {
             }
             let before = self.session.context().slots().to_vec();
             let tokens = self.session.context().tokens();
+            if matches!(self.session.log().get(id), Some(Entry::Recorded(_))) {
+                self.unrecorded.outdate();
+            }
             self.session.absorb(id)?;
             let is_changed = before != self.session.context().slots();
             self.note(&before, is_changed.then(|| self.recorded(tokens)));

@@ -12,16 +12,24 @@ pub(crate) struct UnrecordedPart {
     prompt: Option<Tokens>,
     /// What the transcript holds of it, by our count.
     counted: Tokens,
+    /// Whether the agent has compacted since.
+    is_outdated: bool,
 }
 
 impl UnrecordedPart {
     /// Takes up a prompt that the provider told of, of which the transcript holds `counted`.
     pub(crate) fn learn(&mut self, prompt: Tokens, counted: Tokens) {
-        let is_smallest = self.prompt.is_none_or(|smallest| prompt < smallest);
+        let is_smallest = self.is_outdated || self.prompt.is_none_or(|smallest| prompt < smallest);
         // A call that tells nothing is no small one.
         if is_smallest && !prompt.is_zero() {
-            *self = Self { prompt: Some(prompt), counted };
+            *self = Self { prompt: Some(prompt), counted, is_outdated: false };
         }
+    }
+
+    /// The agent compacted. Agents put files and plans back into view then without recording it, so the next prompt
+    /// counts, small or not.
+    pub(crate) fn outdate(&mut self) {
+        self.is_outdated = true;
     }
 
     /// In the provider's tokens, by what is known now of how it counts.
@@ -46,5 +54,18 @@ mod tests {
         assert_eq!(after(30_000, 3_000), [27_000, 26_250, 0]);
         assert_eq!(after(50_000, 20_000), [27_000, 26_250, 0], "more history, and more of our error");
         assert_eq!(after(26_000, 400), [25_600, 25_500, 6_000]);
+    }
+
+    #[test]
+    fn after_a_compaction_of_the_agents_it_is_told_anew() {
+        let mut part = UnrecordedPart::default();
+        part.learn(Tokens(30_000), Tokens(3_000));
+        part.outdate();
+        assert_eq!(part.tokens(Scale::SAME), Tokens(27_000), "until a prompt tells");
+        let mut after = |prompt, counted| {
+            part.learn(Tokens(prompt), Tokens(counted));
+            part.tokens(Scale::SAME).0
+        };
+        assert_eq!([after(0, 500), after(44_000, 5_000), after(60_000, 9_000)], [27_000, 39_000, 39_000]);
     }
 }

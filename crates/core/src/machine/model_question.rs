@@ -251,6 +251,9 @@ impl<'a> ModelQuestion<'a> {
         if self.job().policy.summary.oversize == Oversize::Fail && self.is_too_long(&requests) {
             return self.give_up("the messages do not fit the summariser's window".into());
         }
+        if requests.iter().any(|request| request.output_max.is_zero()) {
+            return self.give_up("what is kept leaves no room for a model's words".into());
+        }
         self.note_refusal();
         self.retry.asked.clone_from(&requests);
         self.ask.plan.progress.requests += at_once as u32;

@@ -105,9 +105,10 @@ impl Others {
         Fates { left: self.fates.clone() }
     }
 
-    /// Unless the policy sends whatever there is, what a model is shown fits its window. Windows that do not even hold what
-    /// stands around the messages are nobody's.
+    /// A model is asked for some words, never for none. Unless the policy sends whatever there is, what it is shown fits
+    /// its window. Windows that do not even hold what stands around the messages are nobody's.
     pub(crate) fn check_sizes(&self, requests: &[SummaryRequest], policy: &Policy) {
+        assert!(requests.iter().all(|request| request.output_max > Tokens::ZERO), "asked for nothing");
         let is_bounded = policy.summary.oversize != Oversize::Send && self.summarizer_window >= WINDOW_MIN;
         for request in requests.iter().filter(|_| is_bounded) {
             let tokens = match &request.body {
