@@ -276,14 +276,17 @@ def blocked_entries(summary):
 
 
 def _failure_of(entry, exam):
-    """The failed call an entry speaks of: the newest whose command or file it repeats."""
+    """The failed call an entry speaks of: the newest whose command it repeats, or else whose file, as a command may
+    name a file that another call failed at."""
     said = squeeze(entry)
-    for number, overcome in reversed(exam.failures):
-        block = exam.history[number]
-        text = shell_text(block) or next((aim[-1] for aim in purposes(block)), "")
-        start = squeeze(text)[:40]
-        if len(start) >= 4 and start in said:
-            return number, overcome
+    for is_shell in (True, False):
+        for number, overcome in reversed(exam.failures):
+            block = exam.history[number]
+            command = shell_text(block)
+            text = command if is_shell or command else next((aim[-1] for aim in purposes(block)), "")
+            start = squeeze(text or "")[:40]
+            if len(start) >= 4 and start in said:
+                return number, overcome
     return None
 
 

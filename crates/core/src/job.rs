@@ -3,7 +3,7 @@
 
 use crate::{
     Archive, Author, Budget, Context, DigestCache, EntryId, Item, Log, LogReader, Measure, Message, Policy,
-    Role, SizeTable, Tokens, fence, ledger::Ledger, record::RecordSource,
+    Role, SizeTable, Tokens, embedded::AnswerIndex, fence, ledger::Ledger, record::RecordSource,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -158,6 +158,8 @@ pub struct FarHistory<'a> {
     pub count: usize,
     /// Their files, commands and todos.
     pub ledger: &'a Ledger,
+    /// What people said in it through tools.
+    pub answers: &'a AnswerIndex,
 }
 
 /// Of messages too far back, as many of a person's are read all the same, the newest: their rules still
@@ -352,7 +354,8 @@ impl<'a> Job<'a> {
     pub(crate) fn readable(&self, superseded: &[EntryId]) -> Vec<EntryId> {
         let first = self.history.get(self.earlier.count);
         let far = first.map_or(0, |first| superseded.partition_point(|id| id < first));
-        let said = superseded[..far].iter().rev().copied().filter(|&id| self.is_said(id));
+        let is_said = |id: &EntryId| self.is_said(*id) || self.earlier.answers.contains(*id);
+        let said = superseded[..far].iter().rev().copied().filter(is_said);
         let mut readable: Vec<EntryId> = said.take(FAR_SAID_MAX).collect();
         readable.reverse();
         readable.extend(&superseded[far..]);

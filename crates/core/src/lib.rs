@@ -52,7 +52,7 @@
 //!     sizes: &sizes,
 //!     history: &history,
 //!     compactions: &[],
-//!     earlier: FarHistory { count: 0, ledger: &ledger },
+//!     earlier: FarHistory { count: 0, ledger: &ledger, answers: &embedded::AnswerIndex::default() },
 //!     context: &context,
 //!     archive: &archive,
 //!     digests: &digests,

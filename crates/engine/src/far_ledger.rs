@@ -1,6 +1,7 @@
-//! The far ledger: files, commands and todos of the oldest part of a history, carried along so that it is read once and
-//! a compaction costs no more the longer a session is. What is computed from a call is the core's ledger's.
+//! The far ledger: files, commands and todos of the oldest part of a history, and which of its messages are a person's
+//! answers, carried along so that it is read once and a compaction costs no more the longer a session is. What is computed from a call is the core's ledger's.
 
+use epitome_core::embedded::AnswerIndex;
 use epitome_core::ledger::Ledger;
 use epitome_core::{Archive, ArchiveError, EntryId, FarHistory, SizeTable, Tokens};
 
@@ -15,6 +16,7 @@ const MESSAGE_TOKENS_MAX: Tokens = Tokens(30_000);
 pub(crate) struct FarLedger {
     count: usize,
     ledger: Ledger,
+    answers: AnswerIndex,
 }
 
 impl FarLedger {
@@ -27,7 +29,9 @@ impl FarLedger {
     ) -> Result<(), ArchiveError> {
         let count = far_count(history, sizes);
         for &id in history.get(self.count..count).unwrap_or_default() {
-            self.ledger.update(id, &*archive.message(id)?);
+            let message = archive.message(id)?;
+            self.ledger.update(id, &message);
+            self.answers.update(id, &message);
         }
         self.count = self.count.max(count);
         Ok(())
@@ -40,7 +44,7 @@ impl FarLedger {
 
     /// What a summary is told of it.
     pub(crate) fn history(&self) -> FarHistory<'_> {
-        FarHistory { count: self.count, ledger: &self.ledger }
+        FarHistory { count: self.count, ledger: &self.ledger, answers: &self.answers }
     }
 }
 

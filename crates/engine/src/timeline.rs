@@ -298,8 +298,11 @@ impl Timeline {
     /// people said, and what the ledger has not taken yet.
     pub fn readable(&self) -> Vec<EntryId> {
         let near = self.far.near_from(&self.history, &self.sizes);
+        let answers = self.earlier().answers;
         let is_said = |id: &&EntryId| {
-            self.log.item(**id).is_some_and(|item| item.author == epitome_core::Author::Person)
+            let is_person =
+                self.log.item(**id).is_some_and(|item| item.author == epitome_core::Author::Person);
+            is_person || answers.contains(**id)
         };
         let far = self.history[..near].iter().filter(is_said);
         let in_view = self.context.message_slots().map(|(id, ..)| id);

@@ -115,6 +115,22 @@ fn l32_a_prohibition_of_400000_tokens_ago_is_read_and_so_is_what_was_done_then()
 }
 
 #[test]
+fn l32_an_answer_to_a_question_of_400000_tokens_ago_is_read() {
+    let mut bed = Maker::new("default", 2_000_000).no_model().bed();
+    bed.user("begin");
+    let question = r#"{"questions":[{"question":"Where should the catalog live?","options":[{"label":"Standalone page"}]}]}"#;
+    let answer = "User has answered your questions: \"Where should the catalog live?\"=\"Standalone page\".";
+    bed.exchange("AskUserQuestion", question, answer);
+    for _ in 0..200 {
+        let text = bed.filler(2_000);
+        bed.exchange("bash", r#"{"command":"make"}"#, &text);
+    }
+    let summary = change(Some(bed.compact(Trigger::Manual))).summary.expect("there is one");
+    let told = "user, asked \"Where should the catalog live?\" → Standalone page";
+    assert!(summary.contains(told), "{summary}");
+}
+
+#[test]
 fn l33_a_summary_without_the_rule_leaves_the_rule_in_view() {
     let mut bed = Bed::new("default", WINDOW);
     bed.user("begin");

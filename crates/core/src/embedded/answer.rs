@@ -2,9 +2,10 @@
 //! turned a call down. Transcripts keep both as results, and they are decisions all the same.
 
 use crate::pattern::compile;
-use crate::{Call, ToolResult};
+use crate::{Call, CallId, EntryId, Message, ToolResult};
 use regex::Regex;
 use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 /// Words in the names of tools that put a question to a person.
@@ -32,6 +33,33 @@ const ANSWER_CHARS_MAX: usize = 900;
 /// Whether a tool of this name puts questions to a person.
 pub(super) fn asks_person(tool: &str) -> bool {
     ASKS.is_match(tool)
+}
+
+/// The exchanges of a history by which a person said something: each message that asked, and each that holds an answer.
+#[derive(Clone, Debug, Default)]
+pub struct AnswerIndex {
+    /// Calls whose results have not come, with the messages that made them.
+    open: HashMap<CallId, (EntryId, Call)>,
+    ids: BTreeSet<EntryId>,
+}
+
+impl AnswerIndex {
+    /// Takes up one more message.
+    pub fn update(&mut self, id: EntryId, message: &Message) {
+        let calls = message.calls().map(|call| (call.id.clone(), (id, call.clone())));
+        self.open.extend(calls);
+        for result in message.results() {
+            let Some((asked, call)) = self.open.remove(&result.call) else { continue };
+            if !answers(&call, result).is_empty() {
+                self.ids.extend([asked, id]);
+            }
+        }
+    }
+
+    /// Whether a message asked a person, or holds their answer.
+    pub fn contains(&self, id: EntryId) -> bool {
+        self.ids.contains(&id)
+    }
 }
 
 /// What a person said by this result: each question with its answer, or their words where they turned the call down.
@@ -116,6 +144,34 @@ pub(super) fn choice(told: &str) -> &str {
     // A label may hold a bracket of its own: "Yes (Recommended) (what that means)".
     let meaning = answer.find(") (").map(|at| at + 1).or_else(|| answer.find(" ("));
     meaning.filter(|at| answer.len() - at > LABEL_BYTES_MAX).map_or(told, |at| &told[..arrow + at])
+}
+
+/// The same with no more of the question than tells which one it was, and the beginning of a long answer.
+pub(super) fn brief(told: &str) -> String {
+    let told = choice(told);
+    match told.rsplit_once(" → ") {
+        Some((question, answer)) => {
+            let quote = if question.ends_with('"') { "\"" } else { "" };
+            format!(
+                "{} → {}",
+                beginning(question, QUESTION_WORDS, quote),
+                beginning(answer, ANSWER_WORDS, "")
+            )
+        }
+        None => beginning(told, ANSWER_WORDS, ""),
+    }
+}
+
+/// With "asked" in front of them.
+const QUESTION_WORDS: usize = 9;
+const ANSWER_WORDS: usize = 30;
+
+/// So many words of a text, with `end` behind them where there are more.
+fn beginning(text: &str, count: usize, end: &str) -> String {
+    let mut words = text.split_whitespace();
+    let first: Vec<&str> = words.by_ref().take(count).collect();
+    let more = if words.next().is_some() { format!(" …{end}") } else { String::new() };
+    first.join(" ") + &more
 }
 
 /// A shorter bracket is part of an option's label.

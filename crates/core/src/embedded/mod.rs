@@ -24,6 +24,7 @@ mod write;
 use crate::facts::Secrets;
 use crate::ledger::Ledger;
 use crate::{EntryId, Material, Original, Tokens};
+pub use answer::AnswerIndex;
 use escape::Escape;
 use page::SummaryPage;
 use reading::Reading;

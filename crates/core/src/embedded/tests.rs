@@ -372,6 +372,23 @@ fn a_choice_is_not_crowded_out_by_what_other_options_mean() {
 }
 
 #[test]
+fn where_room_is_short_the_question_is_cut_and_not_the_answer() {
+    let question =
+        "Which of the engines that we looked at should the store of sessions be built upon for now?";
+    let input = serde_json::json!({ "questions": [{ "question": question }] }).to_string();
+    let answer = format!(
+        "User has answered your questions: \"{question}\"=\"SQLite\". You can now continue with the user's answers in mind."
+    );
+    let mut messages = vec![person("Plan the store, please.")];
+    (0..6).for_each(|n| messages.extend(exchange(n, "AskUserQuestion", &input, &answer)));
+    messages.push(model("Planned."));
+    let dialogue = section(&draft(&messages, 0, 1200).text, "Dialogue").join("\n");
+    let told = |beginning: &str| dialogue.matches(&format!("asked \"{beginning}\" → SQLite")).count();
+    let (whole, brief) = (told(question), told("Which of the engines that we looked at …"));
+    assert!(whole > 0 && brief > 0 && whole + brief == 6, "{whole} and {brief} of 6:\n{dialogue}");
+}
+
+#[test]
 fn what_a_tool_wrapped_around_a_summary_is_not_carried() {
     let earlier = "This session is being continued from a previous conversation that ran out of context.\n\
         ## Pending\n- wire the login form\n\

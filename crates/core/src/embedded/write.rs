@@ -1,7 +1,7 @@
 //! The parts of a summary that are written whatever else is: what people demanded, said and decided, how the model
 //! closed its turns, what is still to do, and the files. In this order, since what comes first is never crowded out.
 
-use super::answer::choice;
+use super::answer::{brief, choice};
 use super::carried;
 use super::dialogue::Turn;
 use super::files::{self, FileQuotas};
@@ -201,19 +201,25 @@ fn conclusions(text: &str) -> String {
     best.iter().map(|&at| said[at].0).collect::<Vec<_>>().join(" ")
 }
 
-/// What people answered, newest first: whole within half of what there is, then what they chose without what the option
-/// was said to mean, so that no decision is crowded out by the words of another.
+/// What people answered, newest first: whole in the first half of the room, in the next quarter what they chose without
+/// what the option was said to mean, in the last with the beginning of the question alone, so that no decision is
+/// crowded out by the words of another.
 fn write_answers(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    let mut whole = quota.share(1, 2);
+    let all = *quota;
     for turn in reading.dialogue.turns.iter().rev() {
         for (at, answer) in turn.answers.iter().enumerate().rev() {
+            let order = place(answer, at as u64);
             let line = |text: &str| format!("{} user, {}", answer.id, one_line(text));
-            let (before, order) = (whole, place(answer, at as u64));
-            if page.add(Section::Dialogue, &line(&answer.text), order, &mut whole) {
-                *quota = quota.less(before.less(whole));
-            } else {
-                page.add_head(Section::Dialogue, &line(choice(&answer.text)), order, quota);
-            }
+            let mut add = |text: &str, reserved: Tokens| {
+                let before = quota.less(reserved);
+                let mut left = before;
+                let is_added = page.add(Section::Dialogue, &line(text), order, &mut left);
+                *quota = quota.less(before.less(left));
+                is_added
+            };
+            let _ = add(&answer.text, all.share(1, 2))
+                || add(choice(&answer.text), all.share(1, 4))
+                || add(&brief(&answer.text), Tokens::ZERO);
         }
     }
 }

@@ -126,7 +126,7 @@ const LOOKS: &str = "grep rg egrep fgrep ag zgrep diff cmp comm test [ [[ ls ll 
     which type whereis cat bat head tail less more awk wc file stat du df echo printf pwd env \
     printenv ps pgrep pidof pkill kill killall lsof netstat ss date uname hostname whoami id \
     jq yq sort uniq cut tr xxd od nl true false cd pushd popd export unset set source . man \
-    exit for";
+    exit for continue break { } ( ) return shift local declare";
 
 /// The same in PowerShell, by how their names begin.
 const CMDLETS: [&str; 11] = [
@@ -342,6 +342,8 @@ mod tests {
             "gh pr checks 20 --watch",
             "node --version",
             "sed -n 1,5p a",
+            "for s in a b; do\n f=src/$s.go; [ -f \"$f\" ] || { echo \"$s: none\"; continue; }\n \
+             n=$(awk '/x/' \"$f\" | grep -c y)\n [ \"$n\" -gt 0 ] && echo \"$s: $n\"\ndone",
         ] {
             assert_eq!(of(script), [], "{script}");
         }

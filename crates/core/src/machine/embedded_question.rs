@@ -55,7 +55,7 @@ pub(super) struct CandidateSummary<'t> {
 /// Who writes summaries where no model is asked.
 const EMBEDDED: &str = "the embedded summariser";
 /// A summary of the embedded summariser takes at most this part of the room, frame and repairs included.
-const EMBEDDED_SHARE_MAX: (u64, u64) = (1, 4);
+const EMBEDDED_SHARE_MAX: (u64, u64) = (2, 5);
 /// Where a policy has no target, it takes at most this: as much as a summary of a long session needs.
 const EMBEDDED_MAX: Tokens = Tokens(16_000);
 /// It takes at most this part of what it replaces, or little would be gained.

@@ -293,6 +293,7 @@ impl Session {
             earlier: FarHistory {
                 count: if asked.is_long { self.history.len() / 2 } else { 0 },
                 ledger: &Ledger::default(),
+                answers: &embedded::AnswerIndex::default(),
             },
             context: &self.context,
             archive,

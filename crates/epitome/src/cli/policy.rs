@@ -13,7 +13,7 @@ pub struct PolicyArgs {
     /// A preset (`epitome presets` lists them); the one epitome.toml names if left out, else `default`
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
-    /// What to come down to, of the room for a history: 33%, 16000, or -48000 (all but that much)
+    /// What to come down to, of the room for a history: 40%, 16000, or -48000 (all but that much)
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub target: Option<Threshold>,
     #[arg(long, value_name = "S", help = strategy_help())]
