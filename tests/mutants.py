@@ -31,7 +31,7 @@ GROUPS = {
         "budget": ["budget.rs"],
         "prune": ["prune.rs"],
     }),
-    "engine": ("epitome-engine", ["epitome-engine", "epitome-testbed"], {
+    "engine": ("epitome-engine", ["epitome-engine"], {
         "check": ["check.rs"],
         "driver": ["driver.rs", "driver/"],
         "session": ["session.rs", "session/"],

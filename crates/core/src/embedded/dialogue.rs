@@ -63,8 +63,14 @@ impl Dialogue {
             (Role::User, Author::Harness) => {
                 self.open_turn(command(&said).and_then(|text| request(id, text)))
             }
-            (Role::Assistant, _) if !said.trim().is_empty() => self.close(id, said),
-            (Role::System | Role::User | Role::Assistant | Role::Tool, _) => {}
+            (Role::Assistant, _) => {
+                let is_calling = message.calls().next().is_some();
+                let told = if is_calling { before_announcement(&said) } else { &said };
+                if !told.trim().is_empty() {
+                    self.close(id, told.to_owned());
+                }
+            }
+            (Role::System | Role::User | Role::Tool, _) => {}
         }
     }
 
@@ -128,6 +134,20 @@ impl Dialogue {
         self.question = closing_question(&said).map(|text| Quote { id, text: text.to_owned() });
         self.turn().closing = Some(Quote { id, text: said });
     }
+}
+
+/// What was said with a call, without the sentence that only leads up to it: "Let me look at the test:".
+fn before_announcement(said: &str) -> &str {
+    let said = said.trim_end();
+    if !said.ends_with([':', '：']) {
+        return said;
+    }
+    let ends = said.char_indices().filter(|(at, char)| match char {
+        '\n' | '。' | '！' | '？' => true,
+        '.' | '!' | '?' => said[at + 1..].starts_with(char::is_whitespace),
+        _ => false,
+    });
+    ends.last().map_or("", |(at, char)| said[..at + char.len_utf8()].trim_end())
 }
 
 fn request(id: EntryId, text: String) -> Option<Quote> {

@@ -134,22 +134,45 @@ fn beside<'r>(reading: &'r Reading, files: &[&'r FileRecord]) -> HashMap<&'r str
             by_fact.insert(fact, (&file.path, spelled));
         }
     }
-    let mut best: HashMap<&str, (usize, String)> = HashMap::new();
+    let mut told: Vec<(&str, String)> = Vec::new();
     for line in reading.lines.iter().rev() {
         let facts = &reading.line_facts[line.first as usize..(line.first + line.count) as usize];
         for (path, spelled) in facts.iter().filter_map(|fact| by_fact.get(fact)) {
             let text = &reading.docs[line.doc as usize].text[line.start as usize..line.end as usize];
             let rest = without(text, spelled);
-            if rest.chars().count() > BESIDE_CHARS_MAX || !is_linking(&rest) {
-                continue;
-            }
-            let words = word_count(&rest);
-            if best.get(path).is_none_or(|(known, _)| *known < words) {
-                best.insert(path, (words, rest));
+            if rest.chars().count() <= BESIDE_CHARS_MAX && is_linking(&rest) {
+                told.push((path, rest));
             }
         }
     }
+    let formulas = formulas(&told);
+    let mut best: HashMap<&str, (usize, String)> = HashMap::new();
+    for (path, rest) in &told {
+        let said = if formulas.contains(&**rest) { gist(rest) } else { rest.clone() };
+        let words = word_count(&said);
+        if best.get(path).is_none_or(|(known, _)| *known < words) {
+            best.insert(path, (words, said));
+        }
+    }
     best.into_iter().map(|(path, (_, rest))| (path, rest)).collect()
+}
+
+/// What is said in the same words of several files is a tool's formula and says nothing of one of them.
+fn formulas<'t>(told: &'t [(&str, String)]) -> HashSet<&'t str> {
+    let mut first: HashMap<&str, &str> = HashMap::new();
+    let is_again = |(path, rest): &&'t (&str, String)| first.entry(rest).or_insert(path) != path;
+    told.iter().filter(is_again).map(|(_, rest)| &**rest).collect()
+}
+
+/// The first sentence of a formula, by its ordinary words: how the call went.
+fn gist(formula: &str) -> String {
+    let first = formula.split(['.', ':']).next().unwrap_or_default();
+    ordinary(first)
+}
+
+fn ordinary(text: &str) -> String {
+    let words = text.split_whitespace().map(|word| word.trim_matches(AROUND));
+    words.filter(|word| is_ordinary(word)).take(REPORT_TOLD_MAX).collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 /// A line without a path in it and what held it; of a tool's bare report the words alone.
@@ -157,8 +180,7 @@ fn without(line: &str, path: &str) -> String {
     let rest = line.replace(&format!("`{path}`"), "").replace(path, "");
     let words: Vec<&str> = rest.split_whitespace().collect();
     if words.len() <= REPORT_WORDS_MAX && rest.is_ascii() {
-        let telling = words.iter().map(|word| word.trim_matches(AROUND)).filter(|word| is_ordinary(word));
-        return telling.collect::<Vec<_>>().join(" ").to_lowercase();
+        return ordinary(&rest);
     }
     words.join(" ").trim_matches(AROUND).trim().to_owned()
 }

@@ -349,6 +349,46 @@ fn a_file_is_listed_as_the_log_spells_it_with_what_was_said_of_it() {
 }
 
 #[test]
+fn what_only_leads_up_to_a_call_closes_no_turn() {
+    let calling = |n: usize, said: &str| {
+        let mut pair = exchange(n, "Read", r#"{"file_path":"/site/a.js"}"#, "let a = 1;");
+        pair[0].blocks.insert(0, Block::text(said));
+        pair
+    };
+    let mut messages = vec![person("Fix the menu, please.")];
+    messages.extend(calling(1, "The menu was closed by a timer. Let me look at it:"));
+    messages.push(person("no, look at the page"));
+    messages.extend(calling(2, "Let me look at the page:"));
+    messages.push(person("go on"));
+    messages.push(model("Done."));
+    let text = draft(&messages, 0, 400).text;
+    let dialogue = section(&text, "Dialogue");
+    let told: Vec<&str> = dialogue.into_iter().filter(|line| line.contains(" model: ")).collect();
+    assert_eq!(told, ["m0001 model: The menu was closed by a timer.", "m0007 model: Done."], "{text}");
+}
+
+#[test]
+fn what_a_tool_says_of_every_file_is_told_in_few_words() {
+    let mut messages = vec![person("Rework both, please.")];
+    for (n, name) in ["menu", "page"].into_iter().enumerate() {
+        let edit = format!(r#"{{"file_path":"/site/{name}.js","old_string":"a","new_string":"b"}}"#);
+        let report = format!(
+            "The file /site/{name}.js has been updated. Here's the result of running `cat -n` on a snippet of it:"
+        );
+        messages.extend(exchange(n, "Edit", &edit, &report));
+    }
+    messages.push(model("The menu.js keeps its state, since page.js reads it."));
+    messages.push(person("go on"));
+    messages.push(model("Done."));
+    let text = draft(&messages, 0, 400).text;
+    let want = [
+        "modified /site/page.js — file updated; The menu.js keeps its state, since page.js reads it.",
+        "modified /site/menu.js — file updated",
+    ];
+    assert_eq!(section(&text, "Files"), want, "{text}");
+}
+
+#[test]
 fn a_choice_is_not_crowded_out_by_what_other_options_mean() {
     let meaning =
         "a long account of what this option would mean for the store, its files and its users. ".repeat(4);
