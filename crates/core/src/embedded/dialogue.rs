@@ -142,12 +142,12 @@ fn before_announcement(said: &str) -> &str {
     if !said.ends_with([':', '：']) {
         return said;
     }
-    let ends = said.char_indices().filter(|(at, char)| match char {
+    let mut ends = said.char_indices().filter(|(at, char)| match char {
         '\n' | '。' | '！' | '？' => true,
         '.' | '!' | '?' => said[at + 1..].starts_with(char::is_whitespace),
         _ => false,
     });
-    ends.last().map_or("", |(at, char)| said[..at + char.len_utf8()].trim_end())
+    ends.next_back().map_or("", |(at, char)| said[..at + char.len_utf8()].trim_end())
 }
 
 fn request(id: EntryId, text: String) -> Option<Quote> {
