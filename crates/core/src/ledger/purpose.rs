@@ -342,6 +342,7 @@ mod tests {
             "gh pr checks 20 --watch",
             "node --version",
             "sed -n 1,5p a",
+            "echo \"sane: $(awk '/\\) is() \\{/,/^\\}/' a.go | grep -cP '^\\t+[a-z]+\\.(x)* = ')\"\necho done",
             "for s in a b; do\n f=src/$s.go; [ -f \"$f\" ] || { echo \"$s: none\"; continue; }\n \
              n=$(awk '/x/' \"$f\" | grep -c y)\n [ \"$n\" -gt 0 ] && echo \"$s: $n\"\ndone",
         ] {

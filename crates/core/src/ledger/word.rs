@@ -68,15 +68,21 @@ fn double_quoted(text: &str, from: usize, out: &mut String) -> usize {
     at
 }
 
-/// Just past the bracket that closes the one at `open`; the end of the text where none does.
+/// Just past the bracket that closes the one at `open`; the end of the text where none does. A bracket that is quoted or
+/// escaped is a letter. Quotes inside of quotes are not looked into, so that no script can nest without end.
 fn closing(text: &str, open: usize) -> usize {
-    let mut depth = 0_u32;
-    for (at, byte) in text.bytes().enumerate().skip(open) {
-        match byte {
-            b'(' => depth += 1,
-            b')' if depth == 1 => return at + 1,
-            b')' => depth -= 1,
-            _ => {}
+    let (mut depth, mut quote) = (0_u32, None);
+    let mut bytes = text.bytes().enumerate().skip(open);
+    while let Some((at, byte)) = bytes.next() {
+        match (quote, byte) {
+            (None | Some(b'"'), b'\\') => drop(bytes.next()),
+            (Some(open), _) if byte == open => quote = None,
+            (Some(_), _) => {}
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (None, b'(') => depth += 1,
+            (None, b')') if depth == 1 => return at + 1,
+            (None, b')') => depth -= 1,
+            (None, _) => {}
         }
     }
     text.len()
