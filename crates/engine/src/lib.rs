@@ -61,6 +61,7 @@ mod tokio_runtime;
 mod unrecorded_part;
 mod usage_anchor;
 mod view_tally;
+mod window_evidence;
 
 pub use assembly::{Assembly, NoWindow, RefusalFigures, Thresholds, WindowChoice, WindowFacts, WindowSource};
 pub use branch::{BranchDifference, BranchExit, NavigationOutcome, is_branch_summary};
@@ -82,5 +83,6 @@ pub use replay::{ReplayInput, ReplayedCall, replay};
 pub use session::{AppendedEntry, Phase, Session, SessionOptions, Step};
 pub use speculation::{Background, PreparedCompaction, Speculation};
 pub use timeline::{Lens, Timeline};
+pub use window_evidence::WindowEvidence;
 #[cfg(feature = "tokio")]
 pub use tokio_runtime::{LostWork, NoRuntime, TokioRuntime};

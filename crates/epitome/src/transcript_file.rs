@@ -5,10 +5,10 @@ use crate::cli::ReadArgs;
 use crate::transcript_store::TranscriptStore;
 use crate::{hint, input};
 use anyhow::{Context as _, Result, anyhow, bail};
-use epitome_core::{EntryId, Policy, Tokens};
+use epitome_core::{EntryId, Policy, Tokens, ZeroMeasure};
 use epitome_engine::{
     Assembly, Checkout, Driver, Engine, NoWindow, RecordedCalls, SessionOptions, SharedCalibration,
-    WindowChoice, WindowFacts,
+    WindowChoice, WindowEvidence, WindowFacts,
 };
 use epitome_settings::ResolvedPolicy;
 use epitome_tokens::{Catalog, ModelSpec};
@@ -49,7 +49,7 @@ impl TranscriptFile {
 
     /// Reads a transcript whose bytes are there already.
     pub fn of(path: &Path, source: Arc<dyn ByteSource>, args: &ReadArgs) -> Result<Self> {
-        let model = model_of(&*source, args)?;
+        let model = model_of(&source, args)?;
         Self::read(path, source, args, model, Arc::new(Policy::default()))
     }
 
@@ -60,7 +60,7 @@ impl TranscriptFile {
         settings: impl FnOnce(Option<&str>) -> Result<ResolvedPolicy>,
     ) -> Result<(Self, ResolvedPolicy)> {
         let source = input::open(path)?;
-        let model = model_of(&*source, args)?;
+        let model = model_of(&source, args)?;
         let resolved = settings(Some(model.id.as_str()).filter(|name| !name.is_empty()))?;
         Ok((Self::read(path, source, args, model, resolved.policy.clone())?, resolved))
     }
@@ -86,7 +86,8 @@ impl TranscriptFile {
         let known = WindowFacts {
             stated: args.window.map(Tokens),
             recorded: recorded.map(Tokens),
-            ..WindowFacts::default()
+            shown: shown_window(&transcript, &model),
+            learned: None,
         };
         let assembly = Assembly::new(policy, model, known).map_err(|error| no_window(path, &error))?;
         let is_packed = std::fs::metadata(path).map_or(true, |about| about.len() != source.len());
@@ -193,10 +194,38 @@ fn no_window(path: &Path, NoWindow { model }: &NoWindow) -> anyhow::Error {
     )
 }
 
+/// The window that a transcript's longest conversation shows the model to have been had with, where that is this model.
+fn shown_window(transcript: &Transcript, model: &ModelSpec) -> Option<Tokens> {
+    let conversation = transcript.conversations.iter().max_by_key(|conversation| conversation.log.len())?;
+    let catalog = Catalog::built_in();
+    let is_same = |name: &str| name == model.id || catalog.find(name).row == model.row;
+    let replies = conversation.replies.iter().filter(|reply| reply.model.as_deref().is_none_or(is_same));
+    let filled = conversation.compactions.iter().rev().find(|found| found.is_automatic);
+    let since = filled.map(|found| found.entry);
+    let prompts = replies.filter(|reply| Some(reply.entry) > since).filter_map(|reply| reply.usage);
+    let seen = WindowEvidence {
+        filled: filled.and_then(|found| found.tokens_before).map(Tokens),
+        prompt: prompts.map(|usage| Tokens(usage.prompt)).max(),
+    };
+    let offered: Vec<Tokens> = catalog.windows_of(model.provider).into_iter().map(Tokens).collect();
+    seen.window(Tokens(model.window_tokens.value), &offered)
+}
+
 /// The model a transcript is counted for: the one asked for, or the one it names.
-fn model_of(source: &dyn ByteSource, args: &ReadArgs) -> Result<ModelSpec> {
-    let name = args.model.clone().or(hint::model(source)?).unwrap_or_default();
-    Ok(catalog(args.models.as_deref())?.find(&name))
+fn model_of(source: &Arc<dyn ByteSource>, args: &ReadArgs) -> Result<ModelSpec> {
+    let catalog = catalog(args.models.as_deref())?;
+    if let Some(name) = &args.model {
+        return Ok(catalog.find(name));
+    }
+    let named = catalog.find(&hint::model(&**source)?.unwrap_or_default());
+    if named.row.is_some() {
+        return Ok(named);
+    }
+    // Some formats write it where only their reader finds it, inside a text or in several parts.
+    let told = read(source.clone(), args.from.0, &ZeroMeasure).ok();
+    let told = told.iter().flat_map(|transcript| &transcript.conversations);
+    let told = told.filter_map(|conversation| conversation.fixed.model.as_deref());
+    Ok(told.map(|name| catalog.find(name)).max_by_key(|model| model.row.is_some()).unwrap_or(named))
 }
 
 /// The catalog, with the operator's own figures on top where a file of them is named.

@@ -117,6 +117,7 @@ pub fn window_text(from: WindowSource) -> &'static str {
         WindowSource::Explicit => "stated",
         WindowSource::Learned => "from the provider's refusal",
         WindowSource::Provider => "from the provider or the transcript",
+        WindowSource::Evidence => "shown by the transcript itself",
         WindowSource::Catalog => "from the catalog",
         WindowSource::Guess => "a guess: the model is not known",
     }

@@ -1,6 +1,7 @@
 //! A line of a pi session, as far as we read it.
 
 use crate::jsonl::{Field, JsonText, TextOrBlocks, object_values};
+use crate::timestamp::unix_ms;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -17,6 +18,8 @@ pub(super) struct Record<'a> {
     #[serde(borrow, default)]
     pub parent_id: Field<JsonText<'a>>,
     #[serde(borrow, default)]
+    timestamp: Field<JsonText<'a>>,
+    #[serde(borrow, default)]
     pub message: Field<AnyMessage<'a>>,
     /// What a `custom_message` says.
     #[serde(borrow, default)]
@@ -27,6 +30,9 @@ pub(super) struct Record<'a> {
     pub first_kept_entry_id: Field<JsonText<'a>>,
     #[serde(default)]
     pub first_kept_entry_index: Field<usize>,
+    /// What a compaction found.
+    #[serde(default)]
+    pub tokens_before: Field<u64>,
     #[serde(borrow, default)]
     pub system_message: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -124,6 +130,13 @@ pub(super) struct UsageLine {
 }
 
 object_values!(AnyMessage<'a>, BlockLine<'a>, Replacement<'a>, UsageLine);
+
+impl Record<'_> {
+    /// When it was written, in milliseconds since 1970.
+    pub(super) fn time_ms(&self) -> Option<u64> {
+        self.timestamp.as_deref().and_then(unix_ms)
+    }
+}
 
 impl AnyMessage<'_> {
     /// Its role; none of pi's where it has none.
