@@ -50,6 +50,7 @@ mod growth_tracker;
 mod ports;
 mod pre_passes;
 mod recorded_calls;
+mod remedy;
 mod replay;
 mod restore;
 mod session;
@@ -79,10 +80,11 @@ pub use ports::{
     SummaryModel, TwoCompactors,
 };
 pub use recorded_calls::RecordedCalls;
+pub use remedy::{Remedy, RemedyEffect};
 pub use replay::{ReplayInput, ReplayedCall, replay};
 pub use session::{AppendedEntry, Phase, Session, SessionOptions, Step};
 pub use speculation::{Background, PreparedCompaction, Speculation};
 pub use timeline::{Lens, Timeline};
-pub use window_evidence::WindowEvidence;
 #[cfg(feature = "tokio")]
 pub use tokio_runtime::{LostWork, NoRuntime, TokioRuntime};
+pub use window_evidence::WindowEvidence;

@@ -23,8 +23,9 @@ impl WindowEvidence {
     /// prompt, that the window is no smaller than it.
     pub fn window(&self, assumed: Tokens, offered: &[Tokens]) -> Option<Tokens> {
         let holding = |tokens: Tokens| offered.iter().copied().filter(|window| *window >= tokens).min();
-        let is_full =
-            |(filled, window): &(Tokens, Tokens)| *filled >= window.share(FILLED_SHARE_MIN.0, FILLED_SHARE_MIN.1);
+        let is_full = |(filled, window): &(Tokens, Tokens)| {
+            *filled >= window.share(FILLED_SHARE_MIN.0, FILLED_SHARE_MIN.1)
+        };
         let filled = self.filled.and_then(|filled| Some((filled, holding(filled)?))).filter(is_full);
         let filled = filled.map(|(_, window)| window);
         let prompt = self.prompt.filter(|prompt| *prompt > filled.unwrap_or(assumed));
@@ -48,7 +49,11 @@ mod tests {
     fn a_compaction_by_itself_shows_the_smallest_window_that_held_it() {
         assert_eq!(window(Some(167_442), Some(166_000), 1_000_000), Some(200_000));
         assert_eq!(window(Some(998_659), None, 200_000), Some(1_000_000));
-        assert_eq!(window(Some(167_442), None, 200_000), Some(200_000), "the catalog is right, and is shown to be");
+        assert_eq!(
+            window(Some(167_442), None, 200_000),
+            Some(200_000),
+            "the catalog is right, and is shown to be"
+        );
     }
 
     #[test]
@@ -61,6 +66,10 @@ mod tests {
         assert_eq!(window(None, Some(350_000), 200_000), Some(1_000_000), "asked for by a beta");
         assert_eq!(window(None, Some(150_000), 200_000), None, "what is assumed holds it");
         assert_eq!(window(Some(167_000), Some(400_000), 1_000_000), Some(1_000_000), "the window grew since");
-        assert_eq!(window(None, Some(3_000_000), 200_000), Some(3_000_000), "larger than any that is offered");
+        assert_eq!(
+            window(None, Some(3_000_000), 200_000),
+            Some(3_000_000),
+            "larger than any that is offered"
+        );
     }
 }

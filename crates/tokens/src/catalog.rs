@@ -85,7 +85,8 @@ impl Catalog {
     #[must_use]
     pub fn windows_of(&self, provider: Vendor) -> Vec<u64> {
         let is_theirs = |model: &ModelSpec| provider == Vendor::Unknown || model.provider == provider;
-        let all = |model: ModelSpec| [Some(model.window_tokens.value), model.beta_window.map(|beta| beta.window)];
+        let all =
+            |model: ModelSpec| [Some(model.window_tokens.value), model.beta_window.map(|beta| beta.window)];
         let mut windows: Vec<u64> = self.models().filter(is_theirs).flat_map(all).flatten().collect();
         windows.sort_unstable();
         windows.dedup();

@@ -123,7 +123,9 @@ impl<'a> Telling<'a> {
             let response = event.response();
             let model = response.and_then(|it| it.at(&["model"])?.text()).map(Into::into);
             draft.reply(id, model, response.and_then(|it| chat_usage(it.at(&["usage"])?)));
-            draft.reply_came_at(event.view.at(&["timestamp"]).and_then(View::text).as_deref().and_then(unix_ms));
+            draft.reply_came_at(
+                event.view.at(&["timestamp"]).and_then(View::text).as_deref().and_then(unix_ms),
+            );
         }
     }
 

@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_none() {
-        let odd = ["", "yesterday", "2026-13-01T00:00:00Z", "2026-01-01", "2026-01-31T09:30:00.123+02:00", "T.Z"];
+        let odd =
+            ["", "yesterday", "2026-13-01T00:00:00Z", "2026-01-01", "2026-01-31T09:30:00.123+02:00", "T.Z"];
         assert_eq!(odd.map(unix_ms), [None; 6]);
     }
 }

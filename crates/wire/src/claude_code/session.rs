@@ -7,9 +7,7 @@ use super::record::{Record, RecordMessage, UsageLine};
 use crate::jsonl::{JsonlObject, Problems};
 use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
 use crate::timestamp::unix_ms;
-use crate::{
-    ByteSource, Conversation, FixedParts, Format, RecordedCompaction, RecordedReply, ReportedUsage,
-};
+use crate::{ByteSource, Conversation, FixedParts, Format, RecordedCompaction, RecordedReply, ReportedUsage};
 use epitome_core::{CallId, EntryId, Measure, MeasuredItem};
 use std::collections::HashMap;
 use std::sync::Arc;
