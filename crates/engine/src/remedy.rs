@@ -36,6 +36,8 @@ pub struct RemedyEffect {
     pub messages: usize,
     /// What it would free, in the provider's tokens.
     pub frees: Tokens,
+    /// Whether what is left can be sent. Where it cannot, a compaction would go on to something else.
+    pub fits: bool,
 }
 
 impl Remedy {
@@ -115,7 +117,9 @@ impl Session {
         Ok(made.map(|conclusion| {
             let record = conclusion.record;
             let messages = record.change().map_or(0, |change| change.pruned.len());
-            RemedyEffect { remedy, messages, frees: record.tokens_before.less(record.tokens_after) }
+            let (before, after) = (record.tokens_before, record.tokens_after);
+            let fits = record.budget.fits(record.budget.history_in(after));
+            RemedyEffect { remedy, messages, frees: before.less(after), fits }
         }))
     }
 }

@@ -28,7 +28,7 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Show what fills the context: tokens by kind and over time, turns, files, problems
+    /// Show what fills the context: by kind, tool and file, what could be freed, what it cost
     #[command(after_help = examples::INSPECT)]
     Inspect(InspectArgs),
     /// Print what the model would see now, as a request body
@@ -99,6 +99,9 @@ pub struct InspectArgs {
     /// Transcripts, or folders of them; .gz and .zst are read directly, - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// Write a page for a browser instead of text, one file that needs nothing else; - is standard output
+    #[arg(long, value_name = "OUT", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub read: ReadArgs,
 }

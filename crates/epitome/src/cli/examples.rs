@@ -9,6 +9,7 @@ Exit status: 0 done (nothing to do included), 1 failed, 2 not understood";
 
 pub const INSPECT: &str = "Examples:
   epitome inspect session.jsonl                 a picture of it
+  epitome inspect session.jsonl --html page.html  the same as a page with plots, for a browser
   epitome inspect ~/.codex/sessions             every transcript in a folder
   epitome inspect session.jsonl --json          all figures, for a script
   curl -s URL | epitome inspect -               from standard input";

@@ -1,6 +1,8 @@
 //! `epitome inspect`: what fills the context.
 
 mod fill;
+mod html;
+mod plot;
 mod sheet;
 mod survey;
 mod terminal;
@@ -11,8 +13,10 @@ mod words;
 use super::print_json_each;
 use crate::cli::InspectArgs;
 use crate::transcript_file::{TranscriptFile, catalog};
-use crate::{input, progress};
-use anyhow::Result;
+use crate::{input, output, progress};
+use anyhow::{Context as _, Result};
+use std::path::Path;
+use survey::Survey;
 
 /// Looks at each conversation of each file.
 pub fn run(args: &InspectArgs) -> Result<()> {
@@ -22,8 +26,8 @@ pub fn run(args: &InspectArgs) -> Result<()> {
     let failed = progress::over(&files, |_, path, bar| {
         let file = TranscriptFile::open(path, &args.read)?;
         for number in 0..file.transcript.conversations.len() {
-            let survey = survey::Survey::of(&file, number, &prices)?;
-            if args.read.json {
+            let survey = Survey::of(&file, number, &prices)?;
+            if args.read.json || args.html.is_some() {
                 surveys.push(survey);
             } else {
                 bar.suspend(|| terminal::page(&survey).print())?;
@@ -31,8 +35,20 @@ pub fn run(args: &InspectArgs) -> Result<()> {
         }
         Ok(())
     })?;
-    if args.read.json {
+    if let Some(out) = &args.html {
+        write_page(out, &surveys)?;
+    } else if args.read.json {
         print_json_each(&surveys)?;
     }
     failed.result()
+}
+
+/// Writes the page; `-` is standard output.
+fn write_page(out: &Path, surveys: &[Survey]) -> Result<()> {
+    let path = Some(out).filter(|out| *out != Path::new("-"));
+    output::write(path, |to| to.write_all(html::page(surveys).as_bytes()).context("cannot write the page"))?;
+    if let Some(path) = path {
+        output::tell(format_args!("wrote {}; open it in a browser", path.display()));
+    }
+    Ok(())
 }

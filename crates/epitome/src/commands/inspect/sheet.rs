@@ -65,10 +65,12 @@ impl Sheet {
 
     /// A command, over several lines where it is long, each but the last ending as a shell wants it.
     pub fn command(&mut self, command: &str) {
-        let lines = wrapped(command, self.columns - INDENT.len() - 4, 4);
+        // A flag stays with its value.
+        let command = command.replace("--set ", "--set\u{a0}").replace("--to ", "--to\u{a0}");
+        let lines = wrapped(&command, self.columns - INDENT.len() - 2, 4);
         let last = lines.len().saturating_sub(1);
         for (at, line) in lines.iter().enumerate() {
-            self.line(&format!("{line}{}", if at < last { " \\" } else { "" }));
+            self.line(&format!("{}{}", line.replace('\u{a0}', " "), if at < last { " \\" } else { "" }));
         }
     }
 
@@ -86,6 +88,15 @@ impl Sheet {
         let cells = self.columns.saturating_sub(taken).min(BAR_COLUMNS_MAX);
         let bar = self.paint.bar(&bar_in(tokens.0, window.0, cells));
         self.line(&format!("{label}{}{note}  {bar}", figure(tokens, window)));
+    }
+
+    /// What something takes, its share of the window, and a sentence behind it, wrapped.
+    pub fn figure_prose(&mut self, tokens: Tokens, window: Tokens, text: &str) {
+        let mut figure = figure(tokens, window);
+        for line in wrapped(text, self.columns - INDENT.len() - FIGURE_COLUMNS - 2, 0) {
+            self.line(&format!("{figure}  {line}"));
+            figure = " ".repeat(FIGURE_COLUMNS);
+        }
     }
 
     /// What something takes, its share of the window, and words behind it that are cut to what room is left.

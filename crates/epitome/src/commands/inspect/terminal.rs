@@ -9,7 +9,6 @@ use crate::draw::{self, Paint, counted, grouped};
 use crate::output::Page;
 use epitome_core::Tokens;
 use epitome_core::ledger::Operation;
-use epitome_engine::Remedy;
 
 /// How many tools, files and problems are listed before the rest is only counted.
 const LISTED_MAX: usize = 8;
@@ -128,30 +127,25 @@ fn write_waste(sheet: &mut Sheet, survey: &Survey) {
         return;
     }
     sheet.heading("What could be freed without a summary");
-    let room = sheet.columns - 2;
-    for one in &survey.waste.remedies {
-        let text = format!(
-            "{:>13}  {} ({}; {})",
-            one.frees.to_string(),
-            one.label(),
-            counted(one.messages, "message"),
-            one.setting()
-        );
-        wrapped(&text, room, 15).iter().for_each(|line| sheet.line(line));
+    let window = survey.window.tokens;
+    for one in survey.waste.shown() {
+        let messages = counted(one.messages, "message");
+        sheet.figure_prose(one.frees, window, &format!("{} ({messages}; {})", one.label(), one.setting()));
     }
     let repeated = survey.waste.repeated_results;
     if repeated.count > 0 {
-        let text = words::repeated(repeated.count, survey.conversion.theirs(repeated.tokens));
-        wrapped(&text, room, 15).iter().for_each(|line| sheet.line(&sheet.paint.dim(line)));
+        let tokens = survey.conversion.theirs(repeated.tokens);
+        sheet.figure_prose(tokens, window, &words::repeated(repeated.count));
     }
     sheet.aside(words::PRUNED);
-    let best = survey.waste.everything().or(survey.waste.remedies.first());
-    if let Some(best) = best {
-        sheet.command(&best.command);
-    }
-    if survey.waste.remedies.iter().any(|one| one.remedy != Remedy::Everything)
-        && is_said_whole(survey.format)
-    {
+    write_command(sheet, survey);
+}
+
+fn write_command(sheet: &mut Sheet, survey: &Survey) {
+    let Some(command) = survey.waste.command() else { return sheet.aside(words::NOT_ENOUGH) };
+    sheet.aside("All that is pruned, at once:");
+    sheet.command(command);
+    if is_said_whole(survey.format) {
         sheet.aside(&words::said_whole(survey.format));
     }
 }

@@ -28,8 +28,8 @@ pub struct WasteRemedy {
     pub frees: Tokens,
     /// The settings that do this and nothing else.
     pub settings: Vec<String>,
-    /// The command that does it.
-    pub command: String,
+    /// The command that does it; none where what it leaves is still more than can be sent.
+    pub command: Option<String>,
 }
 
 impl Waste {
@@ -47,16 +47,23 @@ impl Waste {
         session.move_to(*leaf)?;
         let remedies = session.remedies()?.into_iter().map(|effect| {
             let settings = effect.remedy.settings();
-            let command = command(file, &settings);
+            let command = effect.fits.then(|| command(file, &settings));
             let (remedy, messages, frees) = (effect.remedy, effect.messages, effect.frees);
             WasteRemedy { remedy, messages, frees, settings, command }
         });
         Ok(Self { remedies: remedies.collect(), repeated_results })
     }
 
-    /// What all kinds of pruning would free together.
-    pub fn everything(&self) -> Option<&WasteRemedy> {
-        self.remedies.iter().find(|one| one.remedy == Remedy::Everything)
+    /// Those that are shown: what all of them free together says nothing where there is one.
+    pub fn shown(&self) -> impl Iterator<Item = &WasteRemedy> {
+        let pruned = self.remedies.iter().filter(|one| one.remedy.setting().is_some()).count();
+        self.remedies.iter().filter(move |one| one.remedy != Remedy::Everything || pruned > 1)
+    }
+
+    /// The command that does all that pruning can, or the first that does anything.
+    pub fn command(&self) -> Option<&str> {
+        let everything = self.remedies.iter().filter(|one| one.remedy == Remedy::Everything);
+        everything.chain(&self.remedies).find_map(|one| one.command.as_deref())
     }
 }
 
@@ -70,7 +77,7 @@ impl WasteRemedy {
             Remedy::OldThinking => "old thinking",
             Remedy::OldImages => "old pictures",
             Remedy::RepeatedTexts => "notices that the harness said again later",
-            Remedy::Everything => "all of these that are pruned",
+            Remedy::Everything => "all that is pruned, together",
         }
     }
 

@@ -19,7 +19,9 @@ pub const NO_PRICE: &str =
     "no total: the price of a model is not known; a file of your own prices (--models FILE) can say it";
 /// What pruning is.
 pub const PRUNED: &str = "each figure is what the engine's own pass would free, alone; the newest tenth of the window is left as it is, and \
-     originals stay in the file, to be recalled. All that is pruned, at once:";
+     originals stay in the file, to be recalled";
+/// Where pruning does not do.
+pub const NOT_ENOUGH: &str = "none of it is enough: what is left is still more than can be sent, so that only a summary helps (`epitome compact`)";
 
 /// What the file is.
 pub fn title(survey: &Survey) -> String {
@@ -140,12 +142,9 @@ pub fn message(message: &MessageShare) -> String {
 }
 
 /// Results that are in view twice.
-pub fn repeated(count: usize, tokens: Tokens) -> String {
+pub fn repeated(count: usize) -> String {
     let (results, are) = (counted(count, "result"), if count == 1 { "is" } else { "are" });
-    format!(
-        "{:>13}  in {results} that {are} repeated later word for word; they go with the old tool results",
-        tokens.to_string()
-    )
+    format!("in {results} that {are} repeated later word for word; they go with the old tool results")
 }
 
 /// Why the result of pruning is written in our form.
