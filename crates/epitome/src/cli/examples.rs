@@ -38,6 +38,7 @@ pub const TOKENS: &str = "Examples:
 
 pub const RECALL: &str = "Examples:
   epitome recall small.jsonl m0123              what was said there, word for word
+  epitome recall small.jsonl m0370-m0372 m0380  several; the summary, where a compaction is named
   epitome recall small.jsonl m0123 --json";
 
 pub const UNDO: &str = "Examples:

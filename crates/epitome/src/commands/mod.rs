@@ -23,8 +23,8 @@ use crate::session_ports::{Dry, PortsBuilder};
 use crate::settings::Lookup;
 use crate::transcript_file::TranscriptFile;
 use anyhow::{Context as _, Result};
-use epitome_core::CallCost;
 use epitome_core::ledger::{Ledger, Operation};
+use epitome_core::{CallCost, Role};
 use epitome_engine::{Event, WindowSource};
 use epitome_settings::{Door, ResolvedPolicy};
 use epitome_tokens::Catalog;
@@ -96,6 +96,16 @@ impl FileCommand {
                 noted.push(note.clone());
             }
         }
+    }
+}
+
+/// Whose message it is, in a word.
+pub fn role_text(role: Role) -> &'static str {
+    match role {
+        Role::User => "user",
+        Role::Assistant => "reply",
+        Role::Tool => "result",
+        Role::System => "instruction",
     }
 }
 

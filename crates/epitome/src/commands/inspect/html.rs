@@ -224,10 +224,13 @@ fn tools(survey: &Survey) -> String {
 
 fn files(survey: &Survey) -> String {
     let window = survey.window.tokens;
+    let listed = survey.fill.files.iter().take(ROWS_SHOWN);
+    let folder = words::common_folder(listed.map(|file| &*file.path));
     let row = |file: &epitome_core::FileShare| {
+        let path = file.path.strip_prefix(folder).unwrap_or(&file.path);
         format!(
             "<tr><td class=\"name mono\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>{}{}</tr>\n",
-            escaped(&file.path),
+            escaped(path),
             file.reads,
             file.changes,
             figures(file.tokens, window),
@@ -235,10 +238,16 @@ fn files(survey: &Survey) -> String {
         )
     };
     let rows: Vec<String> = survey.fill.files.iter().map(row).collect();
-    table(
+    let place = if folder.is_empty() {
+        String::new()
+    } else {
+        format!("<p class=\"faint mono\">in {}</p>", escaped(folder))
+    };
+    let table = table(
         "<th>file</th><th class=\"number\">reads</th><th class=\"number\">changes</th><th class=\"number\">tokens</th><th class=\"number\">of the window</th><th class=\"bar\"></th>",
         &rows,
-    )
+    );
+    if table.is_empty() { table } else { format!("{place}{table}") }
 }
 
 fn largest(survey: &Survey) -> String {

@@ -96,8 +96,14 @@ fn write_files(sheet: &mut Sheet, survey: &Survey) {
         return;
     }
     sheet.heading("By file: what reading and changing it takes");
-    for file in files.iter().take(LISTED_MAX) {
-        sheet.figure_row(file.tokens, survey.window.tokens, &words::file_uses(file), &file.path);
+    let listed = &files[..files.len().min(LISTED_MAX)];
+    let folder = words::common_folder(listed.iter().map(|file| &*file.path));
+    if !folder.is_empty() {
+        sheet.aside(&format!("in {folder}"));
+    }
+    for file in listed {
+        let path = file.path.strip_prefix(folder).unwrap_or(&file.path);
+        sheet.figure_row(file.tokens, survey.window.tokens, &words::file_uses(file), path);
     }
     write_rest(sheet, files.iter().skip(LISTED_MAX).map(|file| file.tokens), "file");
 }

@@ -3,10 +3,10 @@
 use super::fill::FillSource;
 use super::survey::Survey;
 use super::walk::FoundCompaction;
-use crate::commands::window_text;
+use crate::commands::{role_text, window_text};
 use crate::draw::{counted, grouped, percent};
 use epitome_core::ledger::{Ledger, Operation};
-use epitome_core::{FileShare, MessageShare, Role, Tokens};
+use epitome_core::{FileShare, MessageShare, Tokens};
 use epitome_engine::WindowSource;
 use epitome_tokens::BillLine;
 use epitome_wire::{Format, Problem};
@@ -130,14 +130,27 @@ pub fn file_uses(file: &FileShare) -> String {
     if uses.is_empty() { "named".to_owned() } else { uses.join(", ") }
 }
 
+/// The folder that all these files lie in, with a slash at its end; empty where that is none worth leaving out.
+pub fn common_folder<'f>(mut paths: impl Iterator<Item = &'f str>) -> &'f str {
+    let Some(first) = paths.next() else { return "" };
+    let mut folder = first.rfind('/').map_or("", |at| &first[..=at]);
+    let mut count = 1;
+    for path in paths {
+        count += 1;
+        while !path.starts_with(folder) {
+            let inside = folder.trim_end_matches('/');
+            folder = inside.rfind('/').map_or("", |at| &inside[..=at]);
+        }
+    }
+    if count > 1 && folder.len() > FOLDER_BYTES_MIN { folder } else { "" }
+}
+
+/// A shorter folder is shown with each file: that takes less than saying it apart.
+const FOLDER_BYTES_MIN: usize = 8;
+
 /// Whose message it is.
 pub fn message(message: &MessageShare) -> String {
-    let who = match message.role {
-        Role::User => "user",
-        Role::Assistant => "reply",
-        Role::Tool => "result",
-        Role::System => "instruction",
-    };
+    let who = role_text(message.role);
     message.tool.as_deref().map_or_else(|| who.to_owned(), |tool| format!("{who} of {tool}"))
 }
 
