@@ -42,8 +42,12 @@ impl ReadTracker {
                     self.pending.insert(call.id.clone(), call.clone());
                 }
                 Block::Result(result) => {
-                    let call = self.pending.remove(&result.call).filter(|_| !ending(result).is_failure);
-                    all.extend(call.into_iter().flat_map(|call| touched(id, &call)));
+                    let call = self.pending.remove(&result.call);
+                    let touches = call.map(|call| touched(id, &call)).unwrap_or_default();
+                    // How a call ended is looked for in all that it put out: only where that matters.
+                    if !touches.is_empty() && !ending(result).is_failure {
+                        all.extend(touches);
+                    }
                 }
                 Block::Text { .. } | Block::Thinking { .. } | Block::Image(_) | Block::Opaque(_) => {}
             }

@@ -33,10 +33,11 @@ impl ClaudeSession<'_> {
         self.last = Some(id);
     }
 
-    /// What the boundary says of itself. One of ours says what our policy did, and nothing of Claude Code's window.
+    /// What the boundary says of itself. One of ours says what we counted and did, and nothing of Claude Code.
     fn note_compaction(&mut self, entry: EntryId, record: &Record<'_>) {
-        let Some(metadata) = record.compact_metadata.as_ref() else { return };
-        let is_automatic = metadata.trigger.as_deref() == Some("auto") && record.mark().is_none();
+        let theirs = record.compact_metadata.as_ref().filter(|_| record.mark().is_none());
+        let Some(metadata) = theirs else { return };
+        let is_automatic = metadata.trigger.as_deref() == Some("auto");
         let tokens_before = *metadata.pre_tokens;
         self.compactions.push(RecordedCompaction { entry, tokens_before, is_automatic });
     }

@@ -32,7 +32,10 @@ pub(super) struct Record<'a> {
     pub first_kept_entry_index: Field<usize>,
     /// What a compaction found.
     #[serde(default)]
-    pub tokens_before: Field<u64>,
+    tokens_before: Field<u64>,
+    /// What we noted on a compaction of ours.
+    #[serde(borrow, default)]
+    epitome: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub system_message: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -132,6 +135,11 @@ pub(super) struct UsageLine {
 object_values!(AnyMessage<'a>, BlockLine<'a>, Replacement<'a>, UsageLine);
 
 impl Record<'_> {
+    /// What a compaction of pi's own found; one of ours says what we counted.
+    pub(super) fn tokens_before(&self) -> Option<u64> {
+        self.tokens_before.filter(|_| self.epitome.is_none())
+    }
+
     /// When it was written, in milliseconds since 1970.
     pub(super) fn time_ms(&self) -> Option<u64> {
         self.timestamp.as_deref().and_then(unix_ms)

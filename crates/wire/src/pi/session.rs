@@ -216,7 +216,7 @@ impl<'m> PiSession<'m> {
         // pi does not say whether somebody asked for it.
         self.compactions.push(RecordedCompaction {
             entry,
-            tokens_before: *record.tokens_before,
+            tokens_before: record.tokens_before(),
             is_automatic: false,
         });
         if let Some(tail) = record.retained_tail {

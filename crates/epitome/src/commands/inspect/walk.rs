@@ -3,11 +3,11 @@
 
 use crate::transcript_file::TranscriptFile;
 use anyhow::Result;
-use epitome_core::{Budget, Context, EntryId, Mark, Role, Tokens, is_other_context};
+use epitome_core::{Budget, Context, EntryId, Mark, Tokens, is_other_context};
 use epitome_engine::{Assembly, Lens, Timeline};
 use epitome_wire::{Conversation, ReportedUsage};
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A compaction that the file records: of what size the request before and after it was, in the provider's tokens.
@@ -29,9 +29,23 @@ pub struct FoundCompaction {
     /// Whether it was taken back, and no longer counts.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub undone: bool,
+    /// What calls before and after it held beside what the file does, as far as that is known.
+    #[serde(skip)]
+    unrecorded: [Tokens; 2],
     /// Whether the call after it has been seen.
     #[serde(skip)]
     is_settled: bool,
+}
+
+impl FoundCompaction {
+    /// The whole request before and after it, with what the file does not record: as it was reported, else as far as is known.
+    pub fn requests(&self) -> [Tokens; 2] {
+        let [before, after] = self.unrecorded;
+        [
+            self.reported_before.map_or(self.tokens_before + before, Tokens),
+            self.reported_after.map_or(self.tokens_after + after, Tokens),
+        ]
+    }
 }
 
 /// A call whose prompt the provider counted.
@@ -64,6 +78,8 @@ pub struct PathWalk {
     pub shortest: Option<MeasuredCall>,
     /// Each measured call, with its place in `over_time`.
     pub calls: Vec<(usize, MeasuredCall)>,
+    /// The replies to calls: what a compaction wrote out again is none.
+    replies: HashSet<EntryId>,
 }
 
 impl PathWalk {
@@ -83,6 +99,7 @@ impl PathWalk {
             measured: None,
             shortest: None,
             calls: Vec::new(),
+            replies: conversation.replies.iter().map(|reply| reply.entry).collect(),
         };
         let usages = file.usages(number);
         let lens = assembly.lens(&conversation.originals);
@@ -104,7 +121,7 @@ impl PathWalk {
     fn take(&mut self, id: EntryId, usage: Option<ReportedUsage>, lens: Lens<'_>) -> Result<()> {
         let before = self.context().tokens();
         self.over_time.push(before.0);
-        let is_reply = self.timeline.log().item(id).is_some_and(|item| item.role == Role::Assistant);
+        let is_reply = self.replies.contains(&id);
         // What stands once it is taken back is not what it came down to.
         let is_undo = matches!(self.timeline.log().mark_of(id), Some(Mark::Undo { .. }));
         if is_reply || is_undo {
@@ -130,6 +147,7 @@ impl PathWalk {
                 reported_after: None,
                 automatic: false,
                 undone: false,
+                unrecorded: [Tokens::ZERO; 2],
                 is_settled: false,
             });
         }
@@ -160,6 +178,11 @@ impl PathWalk {
             [found.tokens_before, found.tokens_after] =
                 [found.tokens_before, found.tokens_after].map(|history| budget.request(history));
             found.summary = found.summary.map(|tokens| budget.scale.theirs(tokens));
+            let before = self.calls.iter().rev().find(|(_, call)| call.entry < found.id);
+            let before = before.map(|(_, call)| call).or(self.shortest.as_ref());
+            let unrecorded = |call: &MeasuredCall| call.unrecorded(budget);
+            found.unrecorded =
+                [before, self.shortest.as_ref()].map(|call| call.map_or(Tokens::ZERO, unrecorded));
             let told = told.get(&found.id);
             found.reported_before = told.and_then(|told| told.tokens_before);
             found.automatic = told.is_some_and(|told| told.is_automatic);

@@ -92,14 +92,11 @@ impl WindowText {
                 format!("shown by the file: its tool compacted by itself at {}", grouped(at))
             }
             (WindowSource::Evidence, None) => "shown by the file: as long a prompt was answered".to_owned(),
-            (
-                from @ (WindowSource::Explicit
-                | WindowSource::Learned
-                | WindowSource::Provider
-                | WindowSource::Catalog
-                | WindowSource::Guess),
-                _,
-            ) => window_text(from).to_owned(),
+            (WindowSource::Explicit, _) => "as stated".to_owned(),
+            (WindowSource::Provider, _) => "recorded in the file".to_owned(),
+            (from @ (WindowSource::Learned | WindowSource::Catalog | WindowSource::Guess), _) => {
+                window_text(from).to_owned()
+            }
         };
         Self { tokens: survey.window.tokens, from }
     }
@@ -169,8 +166,7 @@ pub fn said_whole(format: Format) -> String {
 
 /// What a compaction did.
 pub fn compaction(found: &FoundCompaction) -> String {
-    let before = found.reported_before.map_or(found.tokens_before, Tokens);
-    let after = found.reported_after.map_or(found.tokens_after, Tokens);
+    let [before, after] = found.requests();
     let by = if found.automatic { ", by its tool itself" } else { "" };
     let undone = if found.undone { ", and undone" } else { "" };
     format!("compacted at {}: {before} → {after} tokens{by}{undone}", found.id)
