@@ -5,6 +5,7 @@ use epitome_wire::{Conversation, read};
 use std::path::Path;
 use std::sync::Arc;
 
+#[expect(clippy::disallowed_methods, reason = "the crate reads no files; its tests read the corpus")]
 fn corpus(name: &str) -> Conversation {
     let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(name);
     let bytes = zstd::decode_all(&*std::fs::read(packed).expect("it is of the corpus")).expect("it unpacks");
