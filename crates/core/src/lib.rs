@@ -100,6 +100,7 @@ mod digest;
 pub mod embedded;
 pub mod facts;
 pub mod fence;
+mod fill;
 mod finish;
 mod form;
 mod id;
@@ -132,6 +133,7 @@ pub use compaction::{Compaction, Edit, Tail};
 pub use context::{Context, LogReader, Slot, is_other_context, pinned_by};
 pub use cut::{Cut, Keep, find_cut};
 pub use digest::DigestCache;
+pub use fill::{ContextFill, FileShare, MessageShare, RepeatedResults, ToolShare};
 pub use form::{Form, MessageView};
 pub use id::{CallId, EntryId};
 pub use job::{

@@ -51,6 +51,8 @@ pub struct WindowFacts {
     pub stated: Option<Tokens>,
     /// What the provider lists for the model, or the transcript records.
     pub recorded: Option<Tokens>,
+    /// What the transcript shows of it without saying so: see [`crate::WindowEvidence`].
+    pub shown: Option<Tokens>,
     /// What the provider's refusals have taught, in its own tokens.
     pub learned: Option<Tokens>,
 }
@@ -65,6 +67,8 @@ pub enum WindowSource {
     Learned,
     /// The provider lists it, or the transcript records it.
     Provider,
+    /// The transcript shows it: its tool compacted by itself there, or a prompt as long was answered.
+    Evidence,
     /// The catalog has it.
     Catalog,
     /// Nobody knows: it is the policy's guess.
@@ -103,7 +107,8 @@ const SHRINK_SHARE: (u64, u64) = (3, 4);
 const OUTPUT_TOKENS: Tokens = Tokens(8_192);
 
 impl WindowChoice {
-    /// The window to go by: explicit before learned before the provider's before the catalog's before a guess.
+    /// The window to go by: explicit before learned before the provider's before what the transcript shows before the
+    /// catalog's before a guess.
     ///
     /// # Errors
     /// Where nobody knows it and the policy makes no guess.
@@ -115,6 +120,7 @@ impl WindowChoice {
             (explicit, WindowSource::Explicit),
             (catalog(tokens::SpecSource::Learned), WindowSource::Learned),
             (known.recorded, WindowSource::Provider),
+            (known.shown, WindowSource::Evidence),
             (catalog(tokens::SpecSource::Catalog), WindowSource::Catalog),
             (policy.window.unknown, WindowSource::Guess),
         ];
@@ -133,6 +139,7 @@ impl WindowChoice {
             WindowSource::Explicit
             | WindowSource::Learned
             | WindowSource::Provider
+            | WindowSource::Evidence
             | WindowSource::Catalog => Some(self.tokens),
             WindowSource::Guess => None,
         }

@@ -50,6 +50,7 @@ mod growth_tracker;
 mod ports;
 mod pre_passes;
 mod recorded_calls;
+mod remedy;
 mod replay;
 mod restore;
 mod session;
@@ -61,6 +62,7 @@ mod tokio_runtime;
 mod unrecorded_part;
 mod usage_anchor;
 mod view_tally;
+mod window_evidence;
 
 pub use assembly::{Assembly, NoWindow, RefusalFigures, Thresholds, WindowChoice, WindowFacts, WindowSource};
 pub use branch::{BranchDifference, BranchExit, NavigationOutcome, is_branch_summary};
@@ -78,9 +80,11 @@ pub use ports::{
     SummaryModel, TwoCompactors,
 };
 pub use recorded_calls::RecordedCalls;
+pub use remedy::{Remedy, RemedyEffect};
 pub use replay::{ReplayInput, ReplayedCall, replay};
 pub use session::{AppendedEntry, Phase, Session, SessionOptions, Step};
 pub use speculation::{Background, PreparedCompaction, Speculation};
 pub use timeline::{Lens, Timeline};
 #[cfg(feature = "tokio")]
 pub use tokio_runtime::{LostWork, NoRuntime, TokioRuntime};
+pub use window_evidence::WindowEvidence;

@@ -254,6 +254,19 @@ impl Session {
         Ok(Plan::edit_only(self.job(Trigger::Threshold, asked), pass)?)
     }
 
+    /// The same by another policy, wherever it is written; this one stays.
+    pub(crate) fn edit_pass_under(
+        &self,
+        policy: &Policy,
+        pass: EditPass,
+    ) -> Result<Option<Conclusion>, EngineError> {
+        let prompts = Prompts::default();
+        let available = Available::none(&prompts);
+        let asked = PlanOptions { available, range: Range::All, circumstances: Circumstances::default() };
+        let job = Job { policy, can: Expressible::ALL, ..self.job(Trigger::Manual, asked) };
+        Ok(Plan::edit_only(job, pass)?)
+    }
+
     /// Everything appended and told since this was last asked, with what came of it.
     pub fn step(&mut self, record: Option<Arc<Record>>) -> Step {
         let log = self.timeline.log();

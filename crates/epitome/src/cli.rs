@@ -2,9 +2,11 @@
 
 mod examples;
 mod formats;
+mod pointer;
 mod policy;
 
 pub use formats::FromFormat;
+pub use pointer::{PointerRange, parse_pointer};
 pub use policy::{ConfigArgs, InitArgs, PolicyArgs, SettingFlag};
 
 use clap::{Args, Parser, Subcommand};
@@ -28,7 +30,7 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Show what fills the context: tokens by kind and over time, turns, files, problems
+    /// Show what fills the context: by kind, tool and file, what could be freed, what it cost
     #[command(after_help = examples::INSPECT)]
     Inspect(InspectArgs),
     /// Print what the model would see now, as a request body
@@ -43,7 +45,7 @@ pub enum Command {
     /// Count tokens
     #[command(after_help = examples::TOKENS)]
     Tokens(TokensArgs),
-    /// Print the original behind a pointer such as m0123
+    /// Print the originals behind pointers such as m0123
     #[command(after_help = examples::RECALL)]
     Recall(RecallArgs),
     /// Take the last compaction of a transcript back
@@ -99,6 +101,9 @@ pub struct InspectArgs {
     /// Transcripts, or folders of them; .gz and .zst are read directly, - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// Write a page for a browser instead of text, one file that needs nothing else; - is standard output
+    #[arg(long, value_name = "OUT", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub read: ReadArgs,
 }
@@ -133,13 +138,13 @@ pub struct CompactArgs {
     #[arg(long, value_name = "TEXT")]
     pub focus: Option<String>,
     /// Messages never to be superseded, by pointer
-    #[arg(long = "pin", value_name = "ID")]
+    #[arg(long = "pin", value_name = "ID", value_parser = parse_pointer)]
     pub pins: Vec<epitome_core::EntryId>,
     /// Summarise only what lies before this message
-    #[arg(long, value_name = "ID", conflicts_with = "from_message")]
+    #[arg(long, value_name = "ID", value_parser = parse_pointer, conflicts_with = "from_message")]
     pub up_to: Option<epitome_core::EntryId>,
     /// Summarise only what lies from this message on
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = parse_pointer)]
     pub from_message: Option<epitome_core::EntryId>,
     /// Where files are read again for presets that restore some; the folder the transcript records, if
     /// left out and there is one
@@ -192,8 +197,9 @@ pub struct TokensArgs {
 pub struct RecallArgs {
     /// The transcript
     pub file: PathBuf,
-    /// The pointer, such as m0123
-    pub id: epitome_core::EntryId,
+    /// Pointers such as m0123 or 123, or ranges of them such as m0370-m0372; that of a compaction gives its summary
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<PointerRange>,
     /// Which conversation of the file, from 0; the longest if left out
     #[arg(long, value_name = "N")]
     pub conversation: Option<usize>,

@@ -11,7 +11,13 @@ const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 
 /// A bar for `part` of `whole`.
 pub fn bar(part: u64, whole: u64) -> String {
-    let eighths = (part * BAR_CELLS as u64 * 8).checked_div(whole).unwrap_or(0) as usize;
+    bar_in(part, whole, BAR_CELLS)
+}
+
+/// The same, `cells` wide where it is all of it.
+pub fn bar_in(part: u64, whole: u64, cells: usize) -> String {
+    let part = part.min(whole);
+    let eighths = (part * cells as u64 * 8).checked_div(whole).unwrap_or(0) as usize;
     let shown = if part > 0 { eighths.max(1) } else { 0 };
     format!("{}{}", "█".repeat(shown / 8), EIGHTHS[shown % 8])
 }
@@ -34,6 +40,32 @@ pub fn alternatives<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String
 /// Digits in groups of three.
 pub fn grouped(amount: u64) -> String {
     epitome_core::Tokens(amount).to_string()
+}
+
+/// So many of something: `1 turn`, `1,204 turns`.
+pub fn counted(amount: usize, what: &str) -> String {
+    let ending = if amount == 1 { "" } else { "s" };
+    format!("{} {what}{ending}", grouped(amount as u64))
+}
+
+/// The share of `part` in `whole` in hundredths, rounded.
+pub fn percent(part: u64, whole: u64) -> u64 {
+    let share = (u128::from(part) * 200 + u128::from(whole)).checked_div(u128::from(whole) * 2);
+    share.and_then(|share| u64::try_from(share).ok()).unwrap_or(0)
+}
+
+/// Pages are drawn no narrower than this: a figure, a bar and a word stand beside each other in it.
+const COLUMNS_MIN: usize = 60;
+/// And no wider: the eye loses its line.
+const COLUMNS_MAX: usize = 200;
+/// Where nobody says how wide the screen is.
+const COLUMNS_USUAL: usize = 80;
+
+/// How many columns a page may take: those of the terminal, or what `COLUMNS` says.
+pub fn columns() -> usize {
+    let stated = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let screen = || Some(console::Term::stdout().size_checked()?.1.into());
+    stated.or_else(screen).unwrap_or(COLUMNS_USUAL).clamp(COLUMNS_MIN, COLUMNS_MAX)
 }
 
 /// Paint for a terminal, where there is one and nobody minds.

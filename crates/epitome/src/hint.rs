@@ -2,7 +2,6 @@
 //! folder it was held in. Looked for in its bytes, before it is read.
 
 use anyhow::{Context as _, Result};
-use epitome_tokens::Catalog;
 use epitome_wire::ByteSource;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,8 +12,8 @@ const HINT_BYTES: u64 = 4 << 20;
 /// The folder is written in the first records, or not at all.
 const FOLDER_BYTES: u64 = 1 << 20;
 
-/// The model a transcript names most, near its beginning and its end; one the catalog knows before any other.
-pub fn model(source: &dyn ByteSource) -> Result<Option<String>> {
+/// The models a transcript names near its beginning and its end, whoever they are of, the one named most first.
+pub fn models(source: &dyn ByteSource) -> Result<Vec<String>> {
     let mut named: HashMap<String, usize> = HashMap::new();
     let len = source.len();
     for offset in [0, len.saturating_sub(HINT_BYTES)] {
@@ -22,11 +21,9 @@ pub fn model(source: &dyn ByteSource) -> Result<Option<String>> {
         let got = source.read_at(offset, &mut bytes).context("cannot read the file")?;
         count_models(&String::from_utf8_lossy(&bytes[..got]), &mut named);
     }
-    let is_known = |name: &String| Catalog::built_in().find(name).row.is_some();
-    Ok(named
-        .into_iter()
-        .max_by_key(|(name, count)| (is_known(name), *count, name.clone()))
-        .map(|(name, _)| name))
+    let mut named: Vec<(String, usize)> = named.into_iter().collect();
+    named.sort_by(|(one, ones), (other, others)| others.cmp(ones).then_with(|| other.cmp(one)));
+    Ok(named.into_iter().map(|(name, _)| name).collect())
 }
 
 /// The keys under which tools write the model's name.

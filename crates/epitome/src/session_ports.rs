@@ -201,7 +201,7 @@ fn request_model(provider: Provider) -> RequestModel {
 fn spec_source(from: WindowSource) -> SpecSource {
     match from {
         WindowSource::Explicit => SpecSource::Explicit,
-        WindowSource::Learned | WindowSource::Provider => SpecSource::Learned,
+        WindowSource::Learned | WindowSource::Provider | WindowSource::Evidence => SpecSource::Learned,
         WindowSource::Catalog => SpecSource::Catalog,
         WindowSource::Guess => SpecSource::Guess,
     }

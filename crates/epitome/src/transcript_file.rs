@@ -5,14 +5,14 @@ use crate::cli::ReadArgs;
 use crate::transcript_store::TranscriptStore;
 use crate::{hint, input};
 use anyhow::{Context as _, Result, anyhow, bail};
-use epitome_core::{EntryId, Policy, Tokens};
+use epitome_core::{EntryId, Policy, Tokens, ZeroMeasure};
 use epitome_engine::{
     Assembly, Checkout, Driver, Engine, NoWindow, RecordedCalls, SessionOptions, SharedCalibration,
-    WindowChoice, WindowFacts,
+    WindowChoice, WindowEvidence, WindowFacts,
 };
 use epitome_settings::ResolvedPolicy;
 use epitome_tokens::{Catalog, ModelSpec};
-use epitome_wire::{ByteSource, Conversation, FixedParts, Transcript, read};
+use epitome_wire::{ByteSource, Conversation, FixedParts, ReportedUsage, Transcript, read};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl TranscriptFile {
 
     /// Reads a transcript whose bytes are there already.
     pub fn of(path: &Path, source: Arc<dyn ByteSource>, args: &ReadArgs) -> Result<Self> {
-        let model = model_of(&*source, args)?;
+        let model = model_of(&source, args)?;
         Self::read(path, source, args, model, Arc::new(Policy::default()))
     }
 
@@ -60,7 +60,7 @@ impl TranscriptFile {
         settings: impl FnOnce(Option<&str>) -> Result<ResolvedPolicy>,
     ) -> Result<(Self, ResolvedPolicy)> {
         let source = input::open(path)?;
-        let model = model_of(&*source, args)?;
+        let model = model_of(&source, args)?;
         let resolved = settings(Some(model.id.as_str()).filter(|name| !name.is_empty()))?;
         Ok((Self::read(path, source, args, model, resolved.policy.clone())?, resolved))
     }
@@ -86,7 +86,8 @@ impl TranscriptFile {
         let known = WindowFacts {
             stated: args.window.map(Tokens),
             recorded: recorded.map(Tokens),
-            ..WindowFacts::default()
+            shown: shown_window(&transcript, &model),
+            learned: None,
         };
         let assembly = Assembly::new(policy, model, known).map_err(|error| no_window(path, &error))?;
         let is_packed = std::fs::metadata(path).map_or(true, |about| about.len() != source.len());
@@ -116,14 +117,26 @@ impl TranscriptFile {
         assembly
     }
 
+    /// What the provider reported of the calls of conversation `number`, by their replies. What another model's provider
+    /// counts says nothing of the one this is counted for.
+    pub fn usages(&self, number: usize) -> HashMap<EntryId, ReportedUsage> {
+        let replies = self.conversation(number).replies.iter();
+        let replies =
+            replies.filter(|reply| reply.model.as_deref().is_none_or(|name| self.is_counted_as(name)));
+        let usages = replies.filter_map(|reply| Some((reply.entry, reply.usage?)));
+        usages.filter(|(_, usage)| usage.prompt > 0).collect()
+    }
+
+    /// Whether a model of this name is the one it is counted for, however that was spelled.
+    pub fn is_counted_as(&self, name: &str) -> bool {
+        is_same_model(self.model(), name)
+    }
+
     /// Corrects the counts of `assembly`, made for conversation `number`, by what its provider reported.
     pub fn calibrate(&self, number: usize, assembly: &Assembly) -> Result<()> {
         let conversation = self.conversation(number);
-        // What another model's provider counts says nothing of this one's.
-        let is_own = |model: &str| model == assembly.model().id;
-        let replies = conversation.replies.iter().filter(|reply| reply.model.as_deref().is_none_or(is_own));
         let prompts: HashMap<EntryId, u64> =
-            replies.filter_map(|reply| Some((reply.entry, reply.usage?.prompt))).collect();
+            self.usages(number).into_iter().map(|(entry, usage)| (entry, usage.prompt)).collect();
         let calls = RecordedCalls {
             log: &Arc::new(conversation.log.clone()),
             sizes: &Arc::new(conversation.sizes.clone()),
@@ -193,10 +206,47 @@ fn no_window(path: &Path, NoWindow { model }: &NoWindow) -> anyhow::Error {
     )
 }
 
+fn is_same_model(model: &ModelSpec, name: &str) -> bool {
+    name == model.id || (model.row.is_some() && Catalog::built_in().find(name).row == model.row)
+}
+
+/// The window that a transcript's longest conversation shows the model to have been had with, where that is this model.
+fn shown_window(transcript: &Transcript, model: &ModelSpec) -> Option<Tokens> {
+    let conversation = transcript.conversations.iter().max_by_key(|conversation| conversation.log.len())?;
+    let catalog = Catalog::built_in();
+    let is_same = |name: &str| is_same_model(model, name);
+    let replies = conversation.replies.iter().filter(|reply| reply.model.as_deref().is_none_or(is_same));
+    let filled = conversation.compactions.iter().rev().find(|found| found.is_automatic);
+    let since = filled.map(|found| found.entry);
+    let prompts = replies.filter(|reply| Some(reply.entry) > since).filter_map(|reply| reply.usage);
+    let seen = WindowEvidence {
+        filled: filled.and_then(|found| found.tokens_before).map(Tokens),
+        prompt: prompts.map(|usage| Tokens(usage.prompt)).max(),
+    };
+    let offered: Vec<Tokens> = catalog.windows_of(model.provider).into_iter().map(Tokens).collect();
+    seen.window(Tokens(model.window_tokens.value), &offered)
+}
+
 /// The model a transcript is counted for: the one asked for, or the one it names.
-fn model_of(source: &dyn ByteSource, args: &ReadArgs) -> Result<ModelSpec> {
-    let name = args.model.clone().or(hint::model(source)?).unwrap_or_default();
-    Ok(catalog(args.models.as_deref())?.find(&name))
+fn model_of(source: &Arc<dyn ByteSource>, args: &ReadArgs) -> Result<ModelSpec> {
+    let catalog = catalog(args.models.as_deref())?;
+    if let Some(name) = &args.model {
+        return Ok(catalog.find(name));
+    }
+    let named: Vec<ModelSpec> = hint::models(&**source)?.iter().map(|name| catalog.find(name)).collect();
+    let known: Vec<&ModelSpec> = named.iter().filter(|model| model.row.is_some()).collect();
+    if let [first, others @ ..] = &known[..]
+        && others.iter().all(|other| other.row == first.row)
+    {
+        return Ok((*first).clone());
+    }
+    // Some formats write it where only their reader finds it; and of several, some are those of subagents.
+    let told = read(source.clone(), args.from.0, &ZeroMeasure).ok();
+    let longest =
+        told.iter().flat_map(|transcript| &transcript.conversations).max_by_key(|one| one.log.len());
+    let told = longest.and_then(|one| one.fixed.model.as_deref()).map(|name| catalog.find(name));
+    let best = known.first().copied().or(named.first()).cloned();
+    Ok(told.or(best).unwrap_or_else(|| ModelSpec::guess("")))
 }
 
 /// The catalog, with the operator's own figures on top where a file of them is named.

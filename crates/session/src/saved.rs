@@ -79,7 +79,11 @@ fn learned_window(session: &Session) -> Option<u64> {
         WindowChoice { tokens, from: WindowSource::Learned } => Some(tokens.0),
         WindowChoice {
             from:
-                WindowSource::Explicit | WindowSource::Provider | WindowSource::Catalog | WindowSource::Guess,
+                WindowSource::Explicit
+                | WindowSource::Provider
+                | WindowSource::Evidence
+                | WindowSource::Catalog
+                | WindowSource::Guess,
             ..
         } => None,
     }

@@ -5,7 +5,7 @@
 mod name;
 mod row;
 
-use crate::model::{ModelSpec, SpecSource, SpecValue};
+use crate::model::{ModelSpec, SpecSource, SpecValue, Vendor};
 use name::Name;
 use row::{ModelRow, Rows};
 use std::sync::OnceLock;
@@ -78,6 +78,19 @@ impl Catalog {
     /// Every model of the catalog, by the first name of its row.
     pub fn models(&self) -> impl Iterator<Item = ModelSpec> {
         self.rows.iter().filter_map(|(_, row)| row.names.first()).map(|name| self.find(name))
+    }
+
+    /// The windows that models of a provider are had with, each once, smallest first; of all providers where nobody knows
+    /// whose a model is.
+    #[must_use]
+    pub fn windows_of(&self, provider: Vendor) -> Vec<u64> {
+        let is_theirs = |model: &ModelSpec| provider == Vendor::Unknown || model.provider == provider;
+        let all =
+            |model: ModelSpec| [Some(model.window_tokens.value), model.beta_window.map(|beta| beta.window)];
+        let mut windows: Vec<u64> = self.models().filter(is_theirs).flat_map(all).flatten().collect();
+        windows.sort_unstable();
+        windows.dedup();
+        windows
     }
 
     fn longest_match(&self, name: &Name, source: SpecSource) -> Option<&ModelRow> {

@@ -21,6 +21,7 @@
 
 #![warn(missing_debug_implementations)]
 
+pub mod bill;
 pub mod calibrate;
 pub mod catalog;
 pub mod counter;
@@ -34,6 +35,7 @@ mod split;
 pub mod tokenizer;
 pub mod usage;
 
+pub use bill::{Bill, BillLine, BilledCall, DayLine};
 pub use calibrate::{Calibration, PromptGrowth};
 pub use catalog::{Catalog, CatalogError};
 pub use counter::{Counter, TokenCount};

@@ -215,3 +215,11 @@ fn every_row_says_who_said_so_and_when() {
         assert!(!source.contains("memory"), "what nobody looked up is to say `unchecked`: {row}");
     }
 }
+
+#[test]
+fn the_windows_of_a_provider_are_those_its_models_are_had_with() {
+    let catalog = Catalog::built_in();
+    assert_eq!(catalog.windows_of(Vendor::Anthropic), [200_000, 1_000_000]);
+    let all = catalog.windows_of(Vendor::Unknown);
+    assert!(all.is_sorted() && all.contains(&128_000) && all.contains(&1_000_000), "{all:?}");
+}

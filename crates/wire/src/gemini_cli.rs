@@ -11,6 +11,7 @@ use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, 
 use crate::gemini_parts::{
     answers, block, is_call, is_response, is_thought, parts_of, piece, result_of, snapshot,
 };
+use crate::timestamp::unix_ms;
 use crate::{Format, ReportedUsage};
 use epitome_core::{Author, Block, Call, CallId, EntryId, Message, ResultPart, Role, ToolResult};
 use message_list::{ListChange, MessageList};
@@ -167,6 +168,7 @@ fn tell_reply(
     let id = draft.say(&[view], Side::Said)?;
     let usage = record.get("tokens").and_then(View::object).and_then(|tokens| usage(&tokens));
     draft.reply(id, record.text("model").map(Into::into), usage);
+    draft.reply_came_at(record.text("timestamp").as_deref().and_then(unix_ms));
     for call in record.list("toolCalls").into_iter().filter(|call| has_result(*call)) {
         draft.say(&[call], Side::Answered);
     }

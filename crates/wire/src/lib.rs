@@ -61,6 +61,7 @@ mod read;
 mod source;
 pub mod sse;
 mod swe_agent;
+mod timestamp;
 mod transcript;
 mod unpaired;
 pub mod validate;
@@ -73,7 +74,8 @@ pub use protocol::{ElementError, Protocol, UnknownProtocol, decode, decode_fixed
 pub use read::read;
 pub use source::{ByteSource, Slice, Span};
 pub use transcript::{
-    Conversation, FixedParts, Problem, ReadError, RecordedReply, ReportedUsage, Transcript,
+    Conversation, FixedParts, Problem, ReadError, RecordedCompaction, RecordedReply, ReportedUsage,
+    Transcript,
 };
 
 pub(crate) use lines::{Lines, SourceLine};

@@ -263,6 +263,7 @@ fn tell_step(info: View<'_>, step: &ModelStep<'_>, draft: &mut ConversationDraft
     let Some(id) = say(info, &step.parts, Side::Said, draft) else { return };
     let model = info.at(&["modelID"]).and_then(View::text).map(Into::into);
     draft.reply(id, model, step.tokens.and_then(View::object).and_then(|tokens| usage(&tokens)));
+    draft.reply_came_at(info.at(&["time", "created"]).and_then(View::number));
     for part in &step.parts {
         if kind(*part) == "tool" && has_ended(*part) {
             tell_answer(*part, draft);

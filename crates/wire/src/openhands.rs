@@ -10,6 +10,7 @@ use crate::Format;
 use crate::detect::DetectSample;
 use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
 use crate::protocol::read::chat_usage;
+use crate::timestamp::unix_ms;
 use epitome_core::{Compaction, EntryId, Message, Tail};
 use event::{RunEvent, RunEventKind};
 use std::collections::{HashMap, HashSet};
@@ -122,6 +123,9 @@ impl<'a> Telling<'a> {
             let response = event.response();
             let model = response.and_then(|it| it.at(&["model"])?.text()).map(Into::into);
             draft.reply(id, model, response.and_then(|it| chat_usage(it.at(&["usage"])?)));
+            draft.reply_came_at(
+                event.view.at(&["timestamp"]).and_then(View::text).as_deref().and_then(unix_ms),
+            );
         }
     }
 

@@ -6,6 +6,7 @@
 use crate::detect::DetectSample;
 use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
 use crate::gemini_parts::{block, is_response, parts_of, result_of, snapshot};
+use crate::timestamp::unix_ms;
 use crate::{Format, ReportedUsage};
 use epitome_core::{Author, Block, EntryId, Message, Role};
 use std::borrow::Cow;
@@ -143,6 +144,7 @@ fn tell_reply(view: View<'_>, record: &ObjectView<'_>, draft: &mut ConversationD
     draft.name(id, &record.shared("uuid"));
     let usage = record.get("usageMetadata").and_then(View::object).and_then(|usage| reported(&usage));
     draft.reply(id, record.text("model").map(Into::into), usage);
+    draft.reply_came_at(record.text("timestamp").as_deref().and_then(unix_ms));
 }
 
 /// Gemini's figures: cached tokens are in the prompt's, thoughts beside the candidates'.

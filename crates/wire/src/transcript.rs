@@ -33,6 +33,8 @@ pub struct Conversation {
     pub fixed: FixedParts,
     /// The model calls the file records, in order.
     pub replies: Vec<RecordedReply>,
+    /// What the file says of compactions its own tool made, in order.
+    pub compactions: Vec<RecordedCompaction>,
     /// Where the messages' originals are.
     pub originals: Originals,
     /// The tool's own ids of entries (`uuid` and the like), by entry, where the format has them.
@@ -75,6 +77,21 @@ pub struct RecordedReply {
     pub model: Option<Arc<str>>,
     /// What the provider said it took; none where nothing usable is recorded.
     pub usage: Option<ReportedUsage>,
+    /// When, in milliseconds since 1970; none where the file does not say.
+    pub time_ms: Option<u64>,
+}
+
+/// What a file says of a compaction that its own tool made, beside what it did to the context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordedCompaction {
+    /// Its entry.
+    pub entry: EntryId,
+    /// What the context took before it, by the tool's own count.
+    pub tokens_before: Option<u64>,
+    /// Whether the tool began it by itself, because the window was nearly full; not where somebody asked for it, nor
+    /// where the file does not say.
+    pub is_automatic: bool,
 }
 
 /// Tokens of one call as the provider reported them, put on one basis: `prompt` includes what was cached.

@@ -20,7 +20,7 @@ mod tool;
 mod word;
 
 pub use file::{FileRecord, Operation};
-pub use reads::{FileTouch, ReadTracker};
+pub use reads::{FileTouch, FileUse, ReadTracker, file_of};
 pub use request::RequestItem;
 pub use todo::{Todo, TodoState, checklist};
 

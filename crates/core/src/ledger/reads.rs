@@ -1,4 +1,4 @@
-//! Which results show a file or a part of one, and which calls make such a result stale.
+//! Which results show a file or a part of one, which calls make such a result stale, and the one file that a call is about.
 
 use super::effect::FileEffect;
 use super::outcome::ending;
@@ -42,14 +42,43 @@ impl ReadTracker {
                     self.pending.insert(call.id.clone(), call.clone());
                 }
                 Block::Result(result) => {
-                    let call = self.pending.remove(&result.call).filter(|_| !ending(result).is_failure);
-                    all.extend(call.into_iter().flat_map(|call| touched(id, &call)));
+                    let call = self.pending.remove(&result.call);
+                    let touches = call.map(|call| touched(id, &call)).unwrap_or_default();
+                    // How a call ended is looked for in all that it put out: only where that matters.
+                    if !touches.is_empty() && !ending(result).is_failure {
+                        all.extend(touches);
+                    }
                 }
                 Block::Text { .. } | Block::Thinking { .. } | Block::Image(_) | Block::Opaque(_) => {}
             }
         }
         all
     }
+}
+
+/// What a call does to the one file it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileUse {
+    /// Its result shows it.
+    Read,
+    /// It makes, changes, moves or deletes it.
+    Change,
+}
+
+/// The file that a call is about and what it does to it; none where it is about several, or none. A shell's output counts
+/// where its script names one file, whatever else it may hold.
+pub fn file_of(call: &Call) -> Option<(String, FileUse)> {
+    let (Action::Files(effects) | Action::Shell { effects, .. }) = action(call) else { return None };
+    let [effect] = &effects[..] else { return None };
+    let kind = match effect {
+        FileEffect::Read(_) => FileUse::Read,
+        FileEffect::Write(_)
+        | FileEffect::Modify(_)
+        | FileEffect::Create(_)
+        | FileEffect::Delete(_)
+        | FileEffect::Move { .. } => FileUse::Change,
+    };
+    Some((effect.path().to_owned(), kind))
 }
 
 fn touched(result: EntryId, call: &Call) -> Vec<FileTouch> {

@@ -41,6 +41,25 @@ fn what_is_no_window_is_not_believed_whoever_learned_it() {
 }
 
 #[test]
+fn what_a_transcript_shows_counts_before_the_catalog_and_behind_what_it_records() {
+    let window = |known: WindowFacts| {
+        let model = epitome_tokens::Catalog::built_in().find("claude-opus-4-6");
+        let window = Assembly::new(Arc::new(Policy::default()), model, known).expect("it is known").window();
+        (window.tokens.0, window.from)
+    };
+    let shown = WindowFacts { shown: Some(Tokens(200_000)), ..WindowFacts::default() };
+    let recorded = WindowFacts { recorded: Some(Tokens(400_000)), ..shown };
+    assert_eq!(
+        [window(WindowFacts::default()), window(shown), window(recorded)],
+        [
+            (1_000_000, WindowSource::Catalog),
+            (200_000, WindowSource::Evidence),
+            (400_000, WindowSource::Provider)
+        ]
+    );
+}
+
+#[test]
 fn sizes_are_kept_apart_by_all_that_they_depend_on() {
     let key = |model: &str, image_tokens: Option<u64>| {
         let mut settings = epitome_core::Settings::default();

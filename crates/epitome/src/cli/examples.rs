@@ -9,6 +9,7 @@ Exit status: 0 done (nothing to do included), 1 failed, 2 not understood";
 
 pub const INSPECT: &str = "Examples:
   epitome inspect session.jsonl                 a picture of it
+  epitome inspect session.jsonl --html page.html  the same as a page with plots, for a browser
   epitome inspect ~/.codex/sessions             every transcript in a folder
   epitome inspect session.jsonl --json          all figures, for a script
   curl -s URL | epitome inspect -               from standard input";
@@ -37,6 +38,7 @@ pub const TOKENS: &str = "Examples:
 
 pub const RECALL: &str = "Examples:
   epitome recall small.jsonl m0123              what was said there, word for word
+  epitome recall small.jsonl m0370-m0372 m0380  several; the summary, where a compaction is named
   epitome recall small.jsonl m0123 --json";
 
 pub const UNDO: &str = "Examples:

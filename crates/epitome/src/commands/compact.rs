@@ -16,6 +16,7 @@ use epitome_settings::Door;
 use epitome_wire::Protocol;
 use epitome_wire::encode::Substitute;
 use indicatif::ProgressBar;
+pub(super) use run::shell_word;
 use run::{CompactRun, check_range};
 use serde::Serialize;
 use serde_json::Value;

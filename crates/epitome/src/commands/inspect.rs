@@ -1,32 +1,54 @@
 //! `epitome inspect`: what fills the context.
 
-mod picture;
+mod fill;
+mod html;
+mod plot;
+mod sheet;
 mod survey;
+mod terminal;
+mod walk;
+mod waste;
+mod words;
 
 use super::print_json_each;
 use crate::cli::InspectArgs;
-use crate::transcript_file::TranscriptFile;
-use crate::{input, progress};
-use anyhow::Result;
+use crate::transcript_file::{TranscriptFile, catalog};
+use crate::{input, output, progress};
+use anyhow::{Context as _, Result};
+use std::path::Path;
+use survey::Survey;
 
 /// Looks at each conversation of each file.
 pub fn run(args: &InspectArgs) -> Result<()> {
     let files = input::expand(&args.files)?;
+    let prices = catalog(args.read.models.as_deref())?;
     let mut surveys = Vec::new();
     let failed = progress::over(&files, |_, path, bar| {
         let file = TranscriptFile::open(path, &args.read)?;
         for number in 0..file.transcript.conversations.len() {
-            let survey = survey::Survey::of(&file, number)?;
-            if args.read.json {
+            let survey = Survey::of(&file, number, &prices)?;
+            if args.read.json || args.html.is_some() {
                 surveys.push(survey);
             } else {
-                bar.suspend(|| picture::page(&survey).print())?;
+                bar.suspend(|| terminal::page(&survey).print())?;
             }
         }
         Ok(())
     })?;
-    if args.read.json {
+    if let Some(out) = &args.html {
+        write_page(out, &surveys)?;
+    } else if args.read.json {
         print_json_each(&surveys)?;
     }
     failed.result()
+}
+
+/// Writes the page; `-` is standard output.
+fn write_page(out: &Path, surveys: &[Survey]) -> Result<()> {
+    let path = Some(out).filter(|out| *out != Path::new("-"));
+    output::write(path, |to| to.write_all(html::page(surveys).as_bytes()).context("cannot write the page"))?;
+    if let Some(path) = path {
+        output::tell(format_args!("wrote {}; open it in a browser", path.display()));
+    }
+    Ok(())
 }

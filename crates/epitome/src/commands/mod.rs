@@ -23,8 +23,8 @@ use crate::session_ports::{Dry, PortsBuilder};
 use crate::settings::Lookup;
 use crate::transcript_file::TranscriptFile;
 use anyhow::{Context as _, Result};
-use epitome_core::CallCost;
 use epitome_core::ledger::{Ledger, Operation};
+use epitome_core::{CallCost, Role};
 use epitome_engine::{Event, WindowSource};
 use epitome_settings::{Door, ResolvedPolicy};
 use epitome_tokens::Catalog;
@@ -99,6 +99,16 @@ impl FileCommand {
     }
 }
 
+/// Whose message it is, in a word.
+pub fn role_text(role: Role) -> &'static str {
+    match role {
+        Role::User => "user",
+        Role::Assistant => "reply",
+        Role::Tool => "result",
+        Role::System => "instruction",
+    }
+}
+
 /// A number of calls, in words.
 pub fn calls_text(calls: u64) -> String {
     if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") }
@@ -117,6 +127,7 @@ pub fn window_text(from: WindowSource) -> &'static str {
         WindowSource::Explicit => "stated",
         WindowSource::Learned => "from the provider's refusal",
         WindowSource::Provider => "from the provider or the transcript",
+        WindowSource::Evidence => "shown by the transcript itself",
         WindowSource::Catalog => "from the catalog",
         WindowSource::Guess => "a guess: the model is not known",
     }

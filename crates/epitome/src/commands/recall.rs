@@ -1,32 +1,74 @@
-//! `epitome recall`: the original behind a pointer.
+//! `epitome recall`: the originals behind pointers.
 
-use super::print_json;
-use crate::cli::RecallArgs;
+use super::{print_json_each, role_text};
+use crate::cli::{PointerRange, RecallArgs};
 use crate::output::Page;
 use crate::runner::Runner;
 use crate::transcript_file::TranscriptFile;
 use anyhow::{Result, bail};
-use epitome_core::TextDetail;
+use epitome_core::{Author, EntryId, Log, Message, Role, TextDetail};
 use epitome_engine::{Driver, SessionOptions};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::Arc;
 
-/// Prints the message a pointer names, as it was first said.
+/// Something that was recalled.
+#[derive(Serialize)]
+struct RecalledEntry {
+    id: EntryId,
+    conversation: usize,
+    message: Arc<Message>,
+}
+
+/// Prints the messages that pointers name, as they were first said, and the summaries that compactions left.
 pub fn run(args: &RecallArgs) -> Result<()> {
     let file = TranscriptFile::open(&args.file, &args.read)?;
     let number = file.number(args.conversation)?;
     let log = &file.conversation(number).log;
-    if log.item(args.id).is_none() {
-        let last = log.newest().map(|newest| newest.to_string()).unwrap_or_default();
-        bail!("{} names no message of {}; pointers there run up to {last}", args.id, args.file.display());
+    let mut ids = Vec::new();
+    for range in &args.ids {
+        ids.extend(named(*range, log, &args.file)?);
     }
     let open = file.open_conversation(number, SessionOptions::default(), Driver::default());
-    let recall = async { Ok(open.engine.recall(open.opening.session, args.id).await?) };
-    let message = Runner::default().to_the_end(recall)?;
-    if args.read.json {
-        return print_json(
-            &serde_json::json!({ "id": args.id, "conversation": number, "message": &*message }),
-        );
+    let runner = Runner::default();
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        let message = match summary(log, id) {
+            Some(summary) => summary,
+            None => runner.to_the_end(async { Ok(open.engine.recall(open.opening.session, id).await?) })?,
+        };
+        found.push(RecalledEntry { id, conversation: number, message });
     }
+    if args.read.json { print_json_each(&found) } else { page(&found).print() }
+}
+
+/// The entries of a range that can be shown; it is an error where there is none.
+fn named(range: PointerRange, log: &Log, file: &Path) -> Result<Vec<EntryId>> {
+    let newest = log.newest().map_or(EntryId(0), |newest| newest);
+    let all = (range.first.0..=range.last.min(newest).0).map(EntryId);
+    let ids: Vec<EntryId> = all.filter(|&id| log.item(id).is_some() || summary(log, id).is_some()).collect();
+    if ids.is_empty() {
+        let what =
+            if range.is_one() { range.first.to_string() } else { format!("{}-{}", range.first, range.last) };
+        bail!("{what} names no message of {}; pointers there run up to {newest}", file.display());
+    }
+    Ok(ids)
+}
+
+/// The summary that a compaction left, as the model saw it.
+fn summary(log: &Log, id: EntryId) -> Option<Arc<Message>> {
+    let text = log.compaction(id)?.summary.clone()?;
+    Some(Arc::new(Message::text(Role::User, Author::Harness, text)))
+}
+
+/// One as it is; several with a line before each that says which it is.
+fn page(found: &[RecalledEntry]) -> Page {
     let mut page = Page::default();
-    writeln!(page, "{}", message.plain_text(TextDetail::Whole).trim_end_matches('\n'));
-    page.print()
+    for RecalledEntry { id, message, .. } in found {
+        if found.len() > 1 {
+            writeln!(page, "--- {id} ({})", role_text(message.role));
+        }
+        writeln!(page, "{}", message.plain_text(TextDetail::Whole).trim_end_matches('\n'));
+    }
+    page
 }

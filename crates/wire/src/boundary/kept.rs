@@ -67,6 +67,7 @@ mod tests {
             leaf,
             fixed,
             replies: Vec::new(),
+            compactions: Vec::new(),
             originals,
             names,
         };

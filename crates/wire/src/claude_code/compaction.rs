@@ -3,6 +3,7 @@
 use super::message::message_of;
 use super::record::{CompactMetadata, Record};
 use super::session::ClaudeSession;
+use crate::RecordedCompaction;
 use crate::boundary::BoundaryMark;
 use crate::jsonl::{Field, JsonText, JsonlObject, Problems};
 use epitome_core::{CallId, Compaction, EntryId, Form, Tail};
@@ -25,10 +26,20 @@ impl ClaudeSession<'_> {
         let name = record.uuid.as_ref().map(Arc::from);
         let id = self.assembly.compact(Compaction { tail, ..Compaction::default() }, name);
         self.ups.extend(follows.map(|up| (id, up)));
+        self.note_compaction(id, record);
         // From here on the kept records stand behind the summary, and what hangs off them follows it.
         let below = kept.moved.iter().copied().chain(record.uuid.as_deref());
         self.stands.extend(below.map(|uuid| (uuid.into(), Some(id))));
         self.last = Some(id);
+    }
+
+    /// What the boundary says of itself. One of ours says what we counted and did, and nothing of Claude Code.
+    fn note_compaction(&mut self, entry: EntryId, record: &Record<'_>) {
+        let theirs = record.compact_metadata.as_ref().filter(|_| record.mark().is_none());
+        let Some(metadata) = theirs else { return };
+        let is_automatic = metadata.trigger.as_deref() == Some("auto");
+        let tokens_before = *metadata.pre_tokens;
+        self.compactions.push(RecordedCompaction { entry, tokens_before, is_automatic });
     }
 
     fn tail_of(&self, kept: &KeptRecords<'_>, object: JsonlObject<'_>, problems: &mut Problems) -> Tail {

@@ -30,6 +30,8 @@ pub(super) struct Record<'a> {
     #[serde(default)]
     pub is_api_error_message: Field<bool>,
     #[serde(borrow, default)]
+    pub timestamp: Field<JsonText<'a>>,
+    #[serde(borrow, default)]
     pub origin: Field<RecordOrigin<'a>>,
     #[serde(borrow, default)]
     pub message: Field<RecordMessage<'a>>,
@@ -137,6 +139,11 @@ pub(super) struct UsageLine {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CompactMetadata<'a> {
+    /// `auto` or `manual`.
+    #[serde(borrow, default)]
+    pub trigger: Field<JsonText<'a>>,
+    #[serde(default)]
+    pub pre_tokens: Field<u64>,
     #[serde(borrow, default)]
     pub preserved_messages: Field<PreservedRecords<'a>>,
     #[serde(borrow, default)]

@@ -6,7 +6,8 @@ use super::queue::PromptQueue;
 use super::record::{Record, RecordMessage, UsageLine};
 use crate::jsonl::{JsonlObject, Problems};
 use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
-use crate::{ByteSource, Conversation, FixedParts, Format, RecordedReply, ReportedUsage};
+use crate::timestamp::unix_ms;
+use crate::{ByteSource, Conversation, FixedParts, Format, RecordedCompaction, RecordedReply, ReportedUsage};
 use epitome_core::{CallId, EntryId, Measure, MeasuredItem};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub(super) struct ClaudeSession<'m> {
     /// Entries whose parent was not there yet: its `uuid`, and their line.
     astray: Vec<(EntryId, Box<str>, u64)>,
     replies: Vec<RecordedReply>,
+    /// What boundaries say of themselves.
+    pub(super) compactions: Vec<RecordedCompaction>,
     /// Entries of replies by `message.id`, with their place among `replies`.
     by_message: HashMap<Box<str>, (EntryId, Option<usize>)>,
     newest_reply: Option<EntryId>,
@@ -38,6 +41,7 @@ impl<'m> ClaudeSession<'m> {
             ups: Vec::new(),
             astray: Vec::new(),
             replies: Vec::new(),
+            compactions: Vec::new(),
             by_message: HashMap::new(),
             newest_reply: None,
             last: None,
@@ -153,7 +157,8 @@ impl<'m> ClaudeSession<'m> {
         let entry = self.assembly.add(met);
         let reply = (!is_made_up(record, body)).then(|| {
             let model = body.model.as_ref().map(Arc::from);
-            self.replies.push(RecordedReply { entry, model, usage: None });
+            let time_ms = record.timestamp.as_deref().and_then(unix_ms);
+            self.replies.push(RecordedReply { entry, model, usage: None, time_ms });
             self.replies.len() - 1
         });
         if let Some(id) = body.id.as_deref() {
@@ -202,6 +207,7 @@ impl<'m> ClaudeSession<'m> {
             leaf: tree.leaf,
             fixed: FixedParts { model, ..FixedParts::default() },
             replies: self.replies,
+            compactions: self.compactions,
             originals: made.originals,
             names: made.names,
         }

@@ -10,6 +10,8 @@ use serde_json::value::RawValue;
 pub(super) struct RolloutLine<'a> {
     #[serde(borrow, rename = "type")]
     pub kind: JsonText<'a>,
+    #[serde(borrow, default)]
+    pub timestamp: Field<JsonText<'a>>,
     #[serde(borrow)]
     pub payload: &'a RawValue,
     #[serde(borrow, default)]

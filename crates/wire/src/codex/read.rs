@@ -5,6 +5,7 @@ use super::message::{LETTER, letter_item};
 use super::rollout::Rollout;
 use crate::detect::DetectSample;
 use crate::jsonl::{JsonlObject, Problems, each_object};
+use crate::timestamp::unix_ms;
 use crate::{ByteSource, Format, ReadError, Transcript};
 use epitome_core::Measure;
 use serde_json::value::RawValue;
@@ -55,6 +56,7 @@ fn take(
 ) -> serde_json::Result<bool> {
     let line: RolloutLine<'_> = serde_json::from_str(object.text)?;
     let payload = line.payload.get();
+    rollout.time_ms = line.timestamp.as_deref().and_then(unix_ms);
     match &*line.kind {
         "response_item" => {
             let item: Item<'_> = serde_json::from_str(payload)?;

@@ -20,6 +20,8 @@ pub(super) struct Rollout<'m> {
     turns: Vec<EntryId>,
     /// The newest token count.
     counted: Option<TokenInfo>,
+    /// When the line at hand was written.
+    pub(super) time_ms: Option<u64>,
 }
 
 impl<'m> Rollout<'m> {
@@ -32,6 +34,7 @@ impl<'m> Rollout<'m> {
             open: None,
             turns: Vec::new(),
             counted: None,
+            time_ms: None,
         }
     }
 
@@ -69,7 +72,12 @@ impl<'m> Rollout<'m> {
         self.open = Some(entry);
         // What a compaction carries over was answered before; only what stands on its own line is a reply.
         if part == 0 {
-            self.replies.push(RecordedReply { entry, model: self.fixed.model.clone(), usage: None });
+            self.replies.push(RecordedReply {
+                entry,
+                model: self.fixed.model.clone(),
+                usage: None,
+                time_ms: self.time_ms,
+            });
         }
     }
 
@@ -172,6 +180,7 @@ impl<'m> Rollout<'m> {
             leaf,
             fixed: self.fixed,
             replies: self.replies,
+            compactions: Vec::new(),
             originals: made.originals,
             names: made.names,
         }

@@ -165,7 +165,14 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
             self.fixed.model.clone_from(&model);
         }
         let usage = usage.filter(|usage| *usage != ReportedUsage::default());
-        self.replies.push(RecordedReply { entry, model, usage });
+        self.replies.push(RecordedReply { entry, model, usage, time_ms: None });
+    }
+
+    /// Records when the newest answer came, in milliseconds since 1970.
+    pub(crate) fn reply_came_at(&mut self, time_ms: Option<u64>) {
+        if let Some(reply) = self.replies.last_mut() {
+            reply.time_ms = time_ms;
+        }
     }
 
     /// Remembers what the tool itself calls an entry.
@@ -196,6 +203,7 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
             sizes: self.sizes,
             fixed: self.fixed,
             replies: self.replies,
+            compactions: Vec::new(),
             originals: self.originals,
             names: self.names,
         }

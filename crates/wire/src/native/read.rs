@@ -41,6 +41,7 @@ fn born(source: &Arc<dyn ByteSource>, count: usize) -> Transcript {
         leaf: None,
         fixed: FixedParts::default(),
         replies: Vec::new(),
+        compactions: Vec::new(),
         originals: Originals::new(source.clone(), Format::Native),
         names: Vec::new(),
     };
@@ -168,5 +169,5 @@ fn in_line(span: Span) -> OriginalPlace {
 
 fn reply_of(entry: EntryId, message: &Message) -> Option<RecordedReply> {
     let is_reply = message.role == Role::Assistant && message.author == Author::Model;
-    is_reply.then_some(RecordedReply { entry, model: None, usage: None })
+    is_reply.then_some(RecordedReply { entry, model: None, usage: None, time_ms: None })
 }

@@ -69,7 +69,16 @@ fn inner(
         sizes.set(first, measure.sizes(&message("original")));
         originals.put(first, OriginalPlace::Held(message("original").into()));
         let (leaf, fixed) = (log.newest(), FixedParts::default());
-        Conversation { log, sizes, leaf, fixed, replies: Vec::new(), originals, names: Vec::new() }
+        Conversation {
+            log,
+            sizes,
+            leaf,
+            fixed,
+            replies: Vec::new(),
+            compactions: Vec::new(),
+            originals,
+            names: Vec::new(),
+        }
     };
     Ok(Transcript { format, conversations: vec![conversation(), conversation()], problems: Vec::new() })
 }

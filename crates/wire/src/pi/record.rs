@@ -1,6 +1,7 @@
 //! A line of a pi session, as far as we read it.
 
 use crate::jsonl::{Field, JsonText, TextOrBlocks, object_values};
+use crate::timestamp::unix_ms;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -17,6 +18,8 @@ pub(super) struct Record<'a> {
     #[serde(borrow, default)]
     pub parent_id: Field<JsonText<'a>>,
     #[serde(borrow, default)]
+    timestamp: Field<JsonText<'a>>,
+    #[serde(borrow, default)]
     pub message: Field<AnyMessage<'a>>,
     /// What a `custom_message` says.
     #[serde(borrow, default)]
@@ -27,6 +30,12 @@ pub(super) struct Record<'a> {
     pub first_kept_entry_id: Field<JsonText<'a>>,
     #[serde(default)]
     pub first_kept_entry_index: Field<usize>,
+    /// What a compaction found.
+    #[serde(default)]
+    tokens_before: Field<u64>,
+    /// What we noted on a compaction of ours.
+    #[serde(borrow, default)]
+    epitome: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub system_message: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -124,6 +133,18 @@ pub(super) struct UsageLine {
 }
 
 object_values!(AnyMessage<'a>, BlockLine<'a>, Replacement<'a>, UsageLine);
+
+impl Record<'_> {
+    /// What a compaction of pi's own found; one of ours says what we counted.
+    pub(super) fn tokens_before(&self) -> Option<u64> {
+        self.tokens_before.filter(|_| self.epitome.is_none())
+    }
+
+    /// When it was written, in milliseconds since 1970.
+    pub(super) fn time_ms(&self) -> Option<u64> {
+        self.timestamp.as_deref().and_then(unix_ms)
+    }
+}
 
 impl AnyMessage<'_> {
     /// Its role; none of pi's where it has none.

@@ -8,7 +8,10 @@ use super::message::{MessageReading, message_of, shown_summary};
 use super::record::{Record, UsageLine};
 use super::weigh::WeighedLine;
 use crate::jsonl::{JsonlObject, Problems};
-use crate::{Conversation, FixedParts, OriginalPlace, Originals, RecordedReply, ReportedUsage, Span};
+use crate::{
+    Conversation, FixedParts, OriginalPlace, Originals, RecordedCompaction, RecordedReply, ReportedUsage,
+    Span,
+};
 use epitome_core::{Archive, Compaction, Entry, EntryId, Log, Measure, MeasuredItem, Role, SizeTable, Tail};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -35,6 +38,7 @@ pub(super) struct PiSession<'m> {
     calls: HashSet<Arc<str>>,
     fixed: FixedParts,
     replies: Vec<RecordedReply>,
+    compactions: Vec<RecordedCompaction>,
     pub(super) edits: Vec<ContextEdit>,
 }
 
@@ -86,6 +90,7 @@ impl<'m> PiSession<'m> {
             calls: HashSet::new(),
             fixed: FixedParts::default(),
             replies: Vec::new(),
+            compactions: Vec::new(),
             edits: Vec::new(),
         }
     }
@@ -130,7 +135,7 @@ impl<'m> PiSession<'m> {
         let Some(above) = self.place(EntryNames::of(record), object.line, problems) else { return };
         let weighed = self.measure.weigh(&message);
         if let Some(body) = record.message.as_ref().filter(|_| message.role == Role::Assistant) {
-            self.note_reply(body.model.as_deref(), *body.usage);
+            self.note_reply(body.model.as_deref(), *body.usage, record.time_ms());
         }
         self.originals.put(self.next_id(), place_of(object.span, reading));
         self.settle_message(record.id.as_ref().map(Arc::from), above, weighed);
@@ -144,7 +149,7 @@ impl<'m> PiSession<'m> {
         span: Span,
         problems: &mut Problems,
     ) {
-        let WeighedLine { id: name, parent_id, model, usage, mut weighed } = weighed;
+        let WeighedLine { id: name, parent_id, model, usage, time_ms, mut weighed } = weighed;
         let reading = self.reading(weighed.item.answers.first().map(|call| &*call.0), line, problems);
         let ids = EntryNames { id: name.as_deref(), parent_id: parent_id.as_deref() };
         let Some(above) = self.place(ids, line, problems) else { return };
@@ -157,7 +162,7 @@ impl<'m> PiSession<'m> {
             }
         }
         if weighed.item.role == Role::Assistant {
-            self.note_reply(model.as_deref(), usage);
+            self.note_reply(model.as_deref(), usage, time_ms);
         }
         self.settle_message(name, above, weighed);
     }
@@ -183,12 +188,13 @@ impl<'m> PiSession<'m> {
         MessageReading { is_unpaired: true, ..MessageReading::default() }
     }
 
-    fn note_reply(&mut self, model: Option<&str>, usage: Option<UsageLine>) {
+    fn note_reply(&mut self, model: Option<&str>, usage: Option<UsageLine>, time_ms: Option<u64>) {
         // Replies mostly name one model: they share the name.
         let same = self.fixed.model.clone().filter(|newest| Some(&**newest) == model);
         let model = same.or_else(|| model.map(Arc::from));
         self.fixed.model = model.clone().or(self.fixed.model.take());
-        self.replies.push(RecordedReply { entry: self.next_id(), model, usage: usage.and_then(usage_of) });
+        let usage = usage.and_then(usage_of);
+        self.replies.push(RecordedReply { entry: self.next_id(), model, usage, time_ms });
     }
 
     pub(super) fn take_compaction(
@@ -205,7 +211,14 @@ impl<'m> PiSession<'m> {
         let tail = self.tail_of(record, above);
         let compaction = Compaction { summary: Some(text), tail, ..Compaction::default() };
         let name: Option<Arc<str>> = record.id.as_ref().map(Arc::from);
+        let entry = self.next_id();
         self.settle(name.clone(), above, Some(Entry::Recorded(Box::new(compaction))));
+        // pi does not say whether somebody asked for it.
+        self.compactions.push(RecordedCompaction {
+            entry,
+            tokens_before: record.tokens_before(),
+            is_automatic: false,
+        });
         if let Some(tail) = record.retained_tail {
             self.take_retained(tail, object, problems);
             // Whatever hangs off the compaction follows the messages it wrote out.
@@ -288,6 +301,7 @@ impl<'m> PiSession<'m> {
             leaf: self.leaf,
             fixed: self.fixed,
             replies: self.replies,
+            compactions: self.compactions,
             originals: self.originals,
             names: self.names,
         }

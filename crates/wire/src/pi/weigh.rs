@@ -12,6 +12,7 @@ pub(super) struct WeighedLine {
     pub parent_id: Option<Box<str>>,
     pub model: Option<Box<str>>,
     pub usage: Option<UsageLine>,
+    pub time_ms: Option<u64>,
     /// What [`Measure::weigh`] gives for the message as it is.
     pub weighed: MeasuredItem,
 }
@@ -34,6 +35,7 @@ pub(super) fn weigh(line: &str, measure: &dyn Measure) -> Option<WeighedLine> {
         parent_id: record.parent_id.as_deref().map(Box::from),
         model: body.model.as_deref().map(Box::from),
         usage: *body.usage,
+        time_ms: record.time_ms(),
         weighed,
     })
 }

@@ -165,7 +165,7 @@ impl<'a> CompactRun<'a> {
 }
 
 /// A name as a shell takes it for one word.
-fn shell_word(name: &str) -> String {
+pub(in crate::commands) fn shell_word(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@~".contains(c);
     if name.chars().all(is_plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }

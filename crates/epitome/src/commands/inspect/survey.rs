@@ -1,11 +1,19 @@
-//! What there is to know about one conversation, as `--json` prints it.
+//! What there is to know about one conversation, as data: `--json` prints it, and the pages are drawn from it.
 
+use super::fill::{Conversion, WindowFill};
+use super::walk::{FoundCompaction, PathWalk};
+use super::waste::Waste;
 use crate::transcript_file::TranscriptFile;
 use anyhow::Result;
-use epitome_core::{Archive, Budget, Context, EntryId, Mark, Role, Scale, Sizes, Tokens, ledger::Ledger};
-use epitome_engine::{Assembly, Lens, Timeline, WindowChoice};
+use epitome_core::ledger::Ledger;
+use epitome_core::{
+    Archive, Context, ContextFill, EntryId, MemoryArchive, MessageShare, Scale, Sizes, Tokens,
+};
+use epitome_engine::{Assembly, WindowChoice};
+use epitome_tokens::{Bill, BilledCall, Catalog, Usage};
 use epitome_wire::{Conversation, Format, Problem, ReportedUsage};
 use serde::Serialize;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What there is to know about one conversation.
@@ -14,9 +22,20 @@ pub struct Survey {
     pub file: String,
     pub format: Format,
     pub conversation: usize,
+    /// How many the file has.
+    pub conversations: usize,
+    /// The model the file says the conversation was last held with.
     pub model: Option<String>,
+    /// The model it is counted for.
+    pub counted_as: Option<String>,
     pub count_method: String,
     pub window: WindowChoice,
+    /// What the window is filled with, in the provider's tokens.
+    pub fill: WindowFill,
+    /// What could be freed without a summary.
+    pub waste: Waste,
+    /// What its calls cost, those of other branches too.
+    pub cost: Bill,
     /// System prompt and tools, in the provider's tokens.
     pub fixed: Tokens,
     /// Kept free for the answer.
@@ -33,17 +52,21 @@ pub struct Survey {
     pub turns: usize,
     pub exchanges: usize,
     pub replies: usize,
-    /// The newest prompt the provider measured.
+    /// The newest prompt the provider measured of the context as it is now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<ReportedUsage>,
     /// The context before each message, in order.
     pub over_time: Vec<u64>,
     /// The messages that take most, largest first.
-    pub largest: Vec<LargeMessage>,
+    pub largest: Vec<MessageShare>,
     /// Compactions found in the file.
     pub compactions: Vec<FoundCompaction>,
     pub ledger: Ledger,
+    /// What was odd about the file; told with its first conversation.
     pub problems: Vec<Problem>,
+    /// How our count is told in the provider's tokens.
+    #[serde(skip)]
+    pub conversion: Conversion,
 }
 
 /// A set of messages and what they take.
@@ -54,136 +77,83 @@ pub struct Share {
     pub by_kind: Sizes,
 }
 
-/// A large message.
-#[derive(Serialize)]
-pub struct LargeMessage {
-    pub id: EntryId,
-    pub role: Role,
-    pub tokens: Tokens,
-}
-
-/// A compaction that the file records: of what size the request before and after it was, in the provider's tokens.
-#[derive(Serialize)]
-pub struct FoundCompaction {
-    pub id: EntryId,
-    pub tokens_before: Tokens,
-    pub tokens_after: Tokens,
-    pub summary: Option<Tokens>,
-    /// Whether it was taken back, and no longer counts.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub undone: bool,
-    /// Whether the call after it has been seen.
-    #[serde(skip)]
-    is_settled: bool,
-}
-
-impl FoundCompaction {
-    /// The same, found by the history alone, as the request it was part of.
-    fn of_request(self, budget: &Budget) -> Self {
-        let [tokens_before, tokens_after] =
-            [self.tokens_before, self.tokens_after].map(|history| budget.request(history));
-        let summary = self.summary.map(|tokens| budget.scale.theirs(tokens));
-        Self { tokens_before, tokens_after, summary, ..self }
-    }
-}
-
 /// How many of the largest messages are named.
 const LARGEST_MAX: usize = 5;
 
 impl Survey {
-    /// Surveys conversation `number`.
-    pub fn of(file: &TranscriptFile, number: usize) -> Result<Self> {
+    /// Surveys conversation `number`, at the prices of `catalog`.
+    pub fn of(file: &TranscriptFile, number: usize, catalog: &Catalog) -> Result<Self> {
         let conversation = file.conversation(number);
         let path = conversation.log.path_of(conversation.leaf);
         let assembly = file.assembly(&conversation.fixed);
         file.calibrate(number, &assembly)?;
-        let walk = PathWalk::along(conversation, &assembly, &path)?;
+        let walk = PathWalk::along(file, number, &assembly, &path)?;
         let budget = assembly.budget();
+        let read = Reading::of(conversation, walk.context(), &path)?;
+        let held = held(&walk, &read, &assembly)?;
         let items = || path.iter().filter_map(|&id| conversation.log.item(id));
+        let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
         Ok(Self {
             file: file.path.display().to_string(),
             format: file.transcript.format,
             conversation: number,
+            conversations: file.transcript.conversations.len(),
             model: conversation.fixed.model.as_deref().map(str::to_owned),
+            counted_as: named(&file.model().id),
             count_method: assembly.count_method().to_string(),
             window: assembly.window(),
+            waste: Waste::of(file, number, &assembly, read.archive.clone(), held.repeated)?,
+            cost: bill(conversation, catalog),
             fixed: budget.fixed,
             reserve: budget.reserve,
             history: share(conversation, path.iter().copied()),
-            context: share_in_view(conversation, walk.context()),
+            context: Share {
+                messages: held.messages.len(),
+                tokens: walk.context().tokens(),
+                by_kind: Sizes { text: held.kinds.text + held.summary, ..held.kinds },
+            },
             request: budget.request(walk.context().tokens()),
             scale: budget.scale,
             turns: items().filter(|item| item.opens_turn()).count(),
             exchanges: items().filter(|item| !item.calls.is_empty()).count(),
             replies: conversation.replies.len(),
-            usage: conversation.replies.iter().rev().find_map(|reply| reply.usage),
-            largest: largest(conversation, walk.context()),
+            usage: walk.measured.as_ref().map(|call| call.usage),
+            largest: largest(&held),
+            conversion: Conversion::of(walk.measured.as_ref(), &budget),
+            fill: WindowFill::of(&walk, held, &budget),
             over_time: walk.over_time,
-            compactions: walk.compactions.into_iter().map(|found| found.of_request(&budget)).collect(),
-            ledger: ledger(conversation, &path)?,
-            problems: file.transcript.problems.clone(),
+            compactions: walk.compactions,
+            ledger: read.ledger,
+            problems: if number == 0 { file.transcript.problems.clone() } else { Vec::new() },
         })
     }
 }
 
-/// What is met on the way from the first entry to the last.
-struct PathWalk {
-    timeline: Timeline,
-    over_time: Vec<u64>,
-    compactions: Vec<FoundCompaction>,
+/// All messages of a path read once: what they did, and those in view to be looked at again.
+struct Reading {
+    ledger: Ledger,
+    archive: Arc<MemoryArchive>,
 }
 
-impl PathWalk {
-    fn along(conversation: &Conversation, assembly: &Assembly, path: &[EntryId]) -> Result<Self> {
-        let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
-        let mut walk =
-            Self { timeline: Timeline::new(log, sizes), over_time: Vec::new(), compactions: Vec::new() };
-        let lens = assembly.lens(&conversation.originals);
-        for &id in path {
-            walk.take(id, lens)?;
-            conversation.log.marks_at(Some(id)).iter().try_for_each(|&mark| walk.take(mark, lens))?;
+impl Reading {
+    fn of(conversation: &Conversation, context: &Context, path: &[EntryId]) -> Result<Self> {
+        let originals = Arc::new(conversation.originals.clone());
+        let (mut ledger, archive) = (Ledger::default(), MemoryArchive::in_front_of(originals));
+        let in_view: HashSet<EntryId> = context.message_slots().map(|(id, ..)| id).collect();
+        for &id in path.iter().filter(|&&id| conversation.log.item(id).is_some()) {
+            let message = conversation.originals.message(id)?;
+            ledger.update(id, &message);
+            if in_view.contains(&id) {
+                archive.put_shared(id, message);
+            }
         }
-        walk.settle(walk.context().tokens());
-        let counting = walk.timeline.compactions();
-        walk.compactions.iter_mut().for_each(|found| found.undone = !counting.contains(&found.id));
-        Ok(walk)
+        Ok(Self { ledger, archive: Arc::new(archive) })
     }
+}
 
-    fn context(&self) -> &Context {
-        self.timeline.context()
-    }
-
-    fn take(&mut self, id: EntryId, lens: Lens<'_>) -> Result<()> {
-        let before = self.context().tokens();
-        self.over_time.push(before.0);
-        let is_reply = self.timeline.log().item(id).is_some_and(|item| item.role == Role::Assistant);
-        // What stands once it is taken back is not what it came down to.
-        let is_undo = matches!(self.timeline.log().mark_of(id), Some(Mark::Undo { .. }));
-        if is_reply || is_undo {
-            self.settle(before);
-        }
-        self.timeline.absorb(id, lens)?;
-        if let Some(compaction) = self.timeline.log().compaction(id) {
-            let summary =
-                compaction.summary.as_deref().map(|text| lens.measure.text(text) + lens.measure.framing());
-            self.compactions.push(FoundCompaction {
-                id,
-                tokens_before: before,
-                tokens_after: self.context().tokens(),
-                summary,
-                undone: false,
-                is_settled: false,
-            });
-        }
-        Ok(())
-    }
-
-    /// What a compaction came down to is what the next call sent: some tools write the kept messages behind it.
-    fn settle(&mut self, tokens: Tokens) {
-        if let Some(found) = self.compactions.last_mut().filter(|found| !found.is_settled) {
-            (found.tokens_after, found.is_settled) = (tokens, true);
-        }
-    }
+fn held(walk: &PathWalk, read: &Reading, assembly: &Assembly) -> Result<ContextFill> {
+    let lens = assembly.lens(&*read.archive);
+    Ok(ContextFill::of(walk.context(), &read.ledger, walk.timeline.reader(lens))?)
 }
 
 fn share(conversation: &Conversation, ids: impl Iterator<Item = EntryId>) -> Share {
@@ -196,28 +166,23 @@ fn share(conversation: &Conversation, ids: impl Iterator<Item = EntryId>) -> Sha
     share
 }
 
-fn share_in_view(conversation: &Conversation, context: &Context) -> Share {
-    let mut share = share(conversation, context.message_slots().map(|(id, ..)| id));
-    let messages: Tokens = context.message_slots().map(|(.., tokens)| tokens).sum();
-    // What is no message in view is the summary.
-    share.by_kind.text += context.tokens().less(messages);
-    share.tokens = context.tokens();
-    share
+fn largest(held: &ContextFill) -> Vec<MessageShare> {
+    let mut all: Vec<&MessageShare> = held.messages.iter().collect();
+    all.sort_by_key(|message| (std::cmp::Reverse(message.tokens), message.id));
+    all.into_iter().take(LARGEST_MAX).cloned().collect()
 }
 
-fn largest(conversation: &Conversation, context: &Context) -> Vec<LargeMessage> {
-    let mut all: Vec<(EntryId, Tokens)> =
-        context.message_slots().map(|(id, _, tokens)| (id, tokens)).collect();
-    all.sort_by_key(|&(id, tokens)| (std::cmp::Reverse(tokens), id));
-    all.truncate(LARGEST_MAX);
-    let large = |(id, tokens)| Some(LargeMessage { id, role: conversation.log.item(id)?.role, tokens });
-    all.into_iter().filter_map(large).collect()
-}
-
-fn ledger(conversation: &Conversation, path: &[EntryId]) -> Result<Ledger> {
-    let mut ledger = Ledger::default();
-    for &id in path.iter().filter(|&&id| conversation.log.item(id).is_some()) {
-        ledger.update(id, &*conversation.originals.message(id)?);
-    }
-    Ok(ledger)
+/// What the calls of a conversation cost, by day of the calendar in Greenwich: a file does not say where its reader lives.
+fn bill(conversation: &Conversation, catalog: &Catalog) -> Bill {
+    let day = |time_ms: Option<u64>| {
+        let time = jiff::Timestamp::from_millisecond(i64::try_from(time_ms?).ok()?).ok()?;
+        Some(time.strftime("%Y-%m-%d").to_string())
+    };
+    let days: Vec<Option<String>> = conversation.replies.iter().map(|reply| day(reply.time_ms)).collect();
+    let calls = conversation.replies.iter().zip(&days).filter_map(|(reply, day)| {
+        let ReportedUsage { prompt, output, cache_read, cache_write } = reply.usage?;
+        let usage = Usage { prompt, output, cache_read, cache_write, reasoning: 0 };
+        Some(BilledCall { day: day.as_deref(), model: reply.model.as_deref(), usage })
+    });
+    Bill::of(calls, catalog)
 }

@@ -1,0 +1,218 @@
+//! A page for a terminal of some width: headings, prose that is wrapped, words cut to their column. What comes from a
+//! transcript is stripped of control characters before it is shown.
+
+use crate::draw::{self, Paint, bar_in, percent};
+use crate::output::Page;
+use console::measure_text_width as width_of;
+use epitome_core::Tokens;
+
+/// A page in the making.
+pub struct Sheet {
+    page: Page,
+    pub paint: Paint,
+    pub columns: usize,
+}
+
+/// Everything but headings stands this far in.
+const INDENT: &str = "  ";
+/// What a figure with its share of the window takes: `  1,048,576  100 %`.
+const FIGURE_COLUMNS: usize = 19;
+/// Bars longer than this say no more.
+const BAR_COLUMNS_MAX: usize = 72;
+
+impl Sheet {
+    /// An empty page for standard output.
+    pub fn for_terminal() -> Self {
+        Self { page: Page::default(), paint: Paint::stdout(), columns: draw::columns() }
+    }
+
+    /// The page.
+    pub fn finish(self) -> Page {
+        self.page
+    }
+
+    /// A line as it is.
+    pub fn line(&mut self, text: &str) {
+        writeln!(self.page, "{INDENT}{text}");
+    }
+
+    /// A line that is not indented.
+    pub fn outdented(&mut self, text: &str) {
+        writeln!(self.page, "{text}");
+    }
+
+    /// An empty line.
+    pub fn gap(&mut self) {
+        writeln!(self.page);
+    }
+
+    /// The line a part of the page begins with, after an empty one.
+    pub fn heading(&mut self, text: &str) {
+        writeln!(self.page, "\n{}", self.paint.bold(text));
+    }
+
+    /// Prose, wrapped; `paint` is put on each line.
+    pub fn prose(&mut self, text: &str, paint: impl Fn(Paint, &str) -> String) {
+        for line in wrapped(text, self.columns - INDENT.len(), 0) {
+            self.line(&paint(self.paint, &line));
+        }
+    }
+
+    /// Dim prose.
+    pub fn aside(&mut self, text: &str) {
+        self.prose(text, Paint::dim);
+    }
+
+    /// A command, over several lines where it is long, each but the last ending as a shell wants it.
+    pub fn command(&mut self, command: &str) {
+        // A flag stays with its value.
+        let command = command.replace("--set ", "--set\u{a0}").replace("--to ", "--to\u{a0}");
+        let lines = wrapped(&command, self.columns - INDENT.len() - 2, 4);
+        let last = lines.len().saturating_sub(1);
+        for (at, line) in lines.iter().enumerate() {
+            self.line(&format!("{}{}", line.replace('\u{a0}', " "), if at < last { " \\" } else { "" }));
+        }
+    }
+
+    /// How wide names are that stand in front of a bar.
+    pub fn label_columns(&self) -> usize {
+        (self.columns / 4).clamp(16, 30)
+    }
+
+    /// A name, what it takes, its share of the window, and a bar of that.
+    pub fn bar_row(&mut self, label: &str, tokens: Tokens, window: Tokens, note: &str) {
+        let width = self.label_columns();
+        let label = padded(&shortened(label, width), width);
+        let note = if note.is_empty() { String::new() } else { format!("  {}", padded(note, NOTE_COLUMNS)) };
+        let taken = INDENT.len() + width + FIGURE_COLUMNS + width_of(&note) + 2;
+        let cells = self.columns.saturating_sub(taken).min(BAR_COLUMNS_MAX);
+        let bar = self.paint.bar(&bar_in(tokens.0, window.0, cells));
+        self.line(&format!("{label}{}{note}  {bar}", figure(tokens, window)));
+    }
+
+    /// What something takes, its share of the window, and a sentence behind it, wrapped.
+    pub fn figure_prose(&mut self, tokens: Tokens, window: Tokens, text: &str) {
+        let mut figure = figure(tokens, window);
+        for line in wrapped(text, self.columns - INDENT.len() - FIGURE_COLUMNS - 2, 0) {
+            self.line(&format!("{figure}  {line}"));
+            figure = " ".repeat(FIGURE_COLUMNS);
+        }
+    }
+
+    /// What something takes, its share of the window, and words behind it that are cut to what room is left.
+    pub fn figure_row(&mut self, tokens: Tokens, window: Tokens, words: &str, path: &str) {
+        let room = self.columns - INDENT.len() - FIGURE_COLUMNS - 2;
+        let words = shortened(words, room);
+        let rest = room.saturating_sub(width_of(&words) + 2);
+        let path = if path.is_empty() || rest < PATH_COLUMNS_MIN {
+            String::new()
+        } else {
+            format!("  {}", end_of(path, rest))
+        };
+        self.line(&format!("{}  {}{path}", figure(tokens, window), self.paint.dim(&words)));
+    }
+}
+
+/// What notes in front of bars take: `1,204 calls`.
+const NOTE_COLUMNS: usize = 11;
+/// Of a path, less than this is of no use.
+const PATH_COLUMNS_MIN: usize = 8;
+
+fn figure(tokens: Tokens, window: Tokens) -> String {
+    let share = match percent(tokens.0, window.0) {
+        0 if tokens > Tokens::ZERO => "<1".to_owned(),
+        share => share.to_string(),
+    };
+    format!("{:>13}{share:>4} %", tokens.to_string())
+}
+
+/// A text from a transcript, with nothing in it that a terminal would obey.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// A text cut to `columns`, its middle left out: names differ at both ends.
+pub fn shortened(text: &str, columns: usize) -> String {
+    let text = plain(text);
+    if width_of(&text) <= columns {
+        return text;
+    }
+    let half = columns.saturating_sub(1) / 2;
+    format!("{}…{}", take(text.chars(), columns - 1 - half), end(&text, half))
+}
+
+/// A path cut to `columns`, its beginning left out: its end is what tells it from others.
+pub fn end_of(path: &str, columns: usize) -> String {
+    let path = plain(path);
+    if width_of(&path) <= columns { path } else { format!("…{}", end(&path, columns.saturating_sub(1))) }
+}
+
+fn end(text: &str, columns: usize) -> String {
+    take(text.chars().rev(), columns).chars().rev().collect()
+}
+
+/// As many characters as `columns` hold.
+fn take(chars: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut taken = String::new();
+    for c in chars {
+        if width_of(&taken) + width_of(c.encode_utf8(&mut [0; 4])) > columns {
+            break;
+        }
+        taken.push(c);
+    }
+    taken
+}
+
+fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width_of(text))))
+}
+
+/// A text in lines of at most `columns`, all but the first `hanging` further in. A word that is longer than a line is
+/// broken: nothing may run over the edge.
+pub fn wrapped(text: &str, columns: usize, hanging: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in plain(text).split(' ') {
+        let mut word = word;
+        loop {
+            let begins = line.trim().is_empty();
+            let apart = usize::from(!begins);
+            if width_of(&line) + apart + width_of(word) <= columns {
+                line.push_str(if begins { "" } else { " " });
+                line.push_str(word);
+                break;
+            }
+            if begins {
+                let head = take(word.chars(), columns - width_of(&line));
+                word = &word[head.len()..];
+                line.push_str(&head);
+            }
+            lines.push(std::mem::replace(&mut line, " ".repeat(hanging)));
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{end_of, plain, shortened, wrapped};
+
+    #[test]
+    fn words_are_cut_to_their_columns_wide_ones_too() {
+        assert_eq!(shortened("mcp__server__find_symbol", 11), "mcp__…ymbol");
+        assert_eq!([end_of("/a/b/c.rs", 5), end_of("c.rs", 5)], ["…c.rs", "c.rs"]);
+        assert_eq!(end_of("/日本語/ファイル.rs", 9), "…イル.rs");
+    }
+
+    #[test]
+    fn no_line_is_longer_than_it_may_be() {
+        assert_eq!(wrapped("one two three", 7, 2), ["one two", "  three"]);
+        assert_eq!(wrapped("/a/very/long/path b", 6, 0), ["/a/ver", "y/long", "/path", "b"]);
+    }
+
+    #[test]
+    fn nothing_of_a_transcript_reaches_the_terminal_as_a_command() {
+        assert_eq!(plain("a\u{1b}[2Jb\r\n"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}");
+    }
+}

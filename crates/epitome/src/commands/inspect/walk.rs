@@ -1,0 +1,191 @@
+//! The way along a path from its first entry to its last, as a session went it: what each call sent, by our count and by the
+//! provider's, and what compactions made of it.
+
+use crate::transcript_file::TranscriptFile;
+use anyhow::Result;
+use epitome_core::{Budget, Context, EntryId, Mark, Tokens, is_other_context};
+use epitome_engine::{Assembly, Lens, Timeline};
+use epitome_wire::{Conversation, ReportedUsage};
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// A compaction that the file records: of what size the request before and after it was, in the provider's tokens.
+#[derive(Serialize)]
+pub struct FoundCompaction {
+    pub id: EntryId,
+    /// What the file holds of it, by our count.
+    pub tokens_before: Tokens,
+    /// The same after it.
+    pub tokens_after: Tokens,
+    pub summary: Option<Tokens>,
+    /// What its own tool counted before it, with what the file does not record.
+    pub reported_before: Option<u64>,
+    /// What the provider counted for the next call.
+    pub reported_after: Option<u64>,
+    /// Whether its tool began it by itself, the window being nearly full.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub automatic: bool,
+    /// Whether it was taken back, and no longer counts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub undone: bool,
+    /// What calls before and after it held beside what the file does, as far as that is known.
+    #[serde(skip)]
+    unrecorded: [Tokens; 2],
+    /// Whether the call after it has been seen.
+    #[serde(skip)]
+    is_settled: bool,
+}
+
+impl FoundCompaction {
+    /// The whole request before and after it, with what the file does not record: as it was reported, else as far as is known.
+    pub fn requests(&self) -> [Tokens; 2] {
+        let [before, after] = self.unrecorded;
+        [
+            self.reported_before.map_or(self.tokens_before + before, Tokens),
+            self.reported_after.map_or(self.tokens_after + after, Tokens),
+        ]
+    }
+}
+
+/// A call whose prompt the provider counted.
+#[derive(Clone)]
+pub struct MeasuredCall {
+    /// Its reply.
+    pub entry: EntryId,
+    /// What the provider said.
+    pub usage: ReportedUsage,
+    /// What the file holds of that prompt, by our count of the messages.
+    pub counted: Tokens,
+}
+
+impl MeasuredCall {
+    /// What the prompt held beside what the file does, in the provider's tokens.
+    pub fn unrecorded(&self, budget: &Budget) -> Tokens {
+        Tokens(self.usage.prompt).less(budget.request(self.counted))
+    }
+}
+
+/// What is met on the way from the first entry to the last.
+pub struct PathWalk {
+    pub timeline: Timeline,
+    /// The context before each message, in order, by our count.
+    pub over_time: Vec<u64>,
+    pub compactions: Vec<FoundCompaction>,
+    /// The newest measured call of the context as it is now.
+    pub measured: Option<MeasuredCall>,
+    /// The measured call with the shortest prompt: of all, it says best what the file does not record.
+    pub shortest: Option<MeasuredCall>,
+    /// Each measured call, with its place in `over_time`.
+    pub calls: Vec<(usize, MeasuredCall)>,
+    /// The replies to calls: what a compaction wrote out again is none.
+    replies: HashSet<EntryId>,
+}
+
+impl PathWalk {
+    /// Along the path of conversation `number`.
+    pub fn along(
+        file: &TranscriptFile,
+        number: usize,
+        assembly: &Assembly,
+        path: &[EntryId],
+    ) -> Result<Self> {
+        let conversation = file.conversation(number);
+        let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
+        let mut walk = Self {
+            timeline: Timeline::new(log, sizes),
+            over_time: Vec::new(),
+            compactions: Vec::new(),
+            measured: None,
+            shortest: None,
+            calls: Vec::new(),
+            replies: conversation.replies.iter().map(|reply| reply.entry).collect(),
+        };
+        let usages = file.usages(number);
+        let lens = assembly.lens(&conversation.originals);
+        for &id in path {
+            walk.take(id, usages.get(&id).copied(), lens)?;
+            conversation.log.marks_at(Some(id)).iter().try_for_each(|&mark| walk.take(mark, None, lens))?;
+        }
+        walk.settle(walk.context().tokens(), None);
+        let counting = walk.timeline.compactions();
+        walk.compactions.iter_mut().for_each(|found| found.undone = !counting.contains(&found.id));
+        walk.tell_requests(conversation, &assembly.budget());
+        Ok(walk)
+    }
+
+    pub fn context(&self) -> &Context {
+        self.timeline.context()
+    }
+
+    fn take(&mut self, id: EntryId, usage: Option<ReportedUsage>, lens: Lens<'_>) -> Result<()> {
+        let before = self.context().tokens();
+        self.over_time.push(before.0);
+        let is_reply = self.replies.contains(&id);
+        // What stands once it is taken back is not what it came down to.
+        let is_undo = matches!(self.timeline.log().mark_of(id), Some(Mark::Undo { .. }));
+        if is_reply || is_undo {
+            self.settle(before, usage.filter(|_| is_reply));
+        }
+        if let Some(usage) = usage {
+            self.measure(MeasuredCall { entry: id, usage, counted: before });
+        }
+        self.timeline.absorb(id, lens)?;
+        if self.timeline.log().get(id).is_some_and(is_other_context) {
+            // What was told of the context before says nothing of this one.
+            self.measured = None;
+        }
+        if let Some(compaction) = self.timeline.log().compaction(id) {
+            let summary =
+                compaction.summary.as_deref().map(|text| lens.measure.text(text) + lens.measure.framing());
+            self.compactions.push(FoundCompaction {
+                id,
+                tokens_before: before,
+                tokens_after: self.context().tokens(),
+                summary,
+                reported_before: None,
+                reported_after: None,
+                automatic: false,
+                undone: false,
+                unrecorded: [Tokens::ZERO; 2],
+                is_settled: false,
+            });
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self, call: MeasuredCall) {
+        if self.shortest.as_ref().is_none_or(|shortest| call.usage.prompt < shortest.usage.prompt) {
+            self.shortest = Some(call.clone());
+        }
+        self.calls.push((self.over_time.len() - 1, call.clone()));
+        self.measured = Some(call);
+    }
+
+    /// What a compaction came down to is what the next call sent: some tools write the kept messages behind it.
+    fn settle(&mut self, tokens: Tokens, usage: Option<ReportedUsage>) {
+        if let Some(found) = self.compactions.last_mut().filter(|found| !found.is_settled) {
+            (found.tokens_after, found.is_settled) = (tokens, true);
+            found.reported_after = usage.map(|usage| usage.prompt);
+        }
+    }
+
+    /// Makes requests of what was found by the history alone, and adds what the file says of its own.
+    fn tell_requests(&mut self, conversation: &Conversation, budget: &Budget) {
+        let told: HashMap<EntryId, _> =
+            conversation.compactions.iter().map(|told| (told.entry, told)).collect();
+        for found in &mut self.compactions {
+            [found.tokens_before, found.tokens_after] =
+                [found.tokens_before, found.tokens_after].map(|history| budget.request(history));
+            found.summary = found.summary.map(|tokens| budget.scale.theirs(tokens));
+            let before = self.calls.iter().rev().find(|(_, call)| call.entry < found.id);
+            let before = before.map(|(_, call)| call).or(self.shortest.as_ref());
+            let unrecorded = |call: &MeasuredCall| call.unrecorded(budget);
+            found.unrecorded =
+                [before, self.shortest.as_ref()].map(|call| call.map_or(Tokens::ZERO, unrecorded));
+            let told = told.get(&found.id);
+            found.reported_before = told.and_then(|told| told.tokens_before);
+            found.automatic = told.is_some_and(|told| told.is_automatic);
+        }
+    }
+}
