@@ -33,6 +33,38 @@ impl Tokens {
     }
 }
 
+/// A price in dollars; nothing is known of it where one of its parts has no price. Nothing spent is no dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Dollars(pub Option<f64>);
+
+impl Dollars {
+    /// What has no price that anyone knows.
+    pub const UNKNOWN: Self = Self(None);
+}
+
+impl Default for Dollars {
+    fn default() -> Self {
+        Self(Some(0.0))
+    }
+}
+
+impl AddAssign for Dollars {
+    fn add_assign(&mut self, other: Self) {
+        self.0 = self.0.zip(other.0).map(|(sum, more)| sum + more);
+    }
+}
+
+/// Four digits behind the point: a call of a small model costs less than a cent.
+impl fmt::Display for Dollars {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(dollars) => write!(f, "${dollars:.4}"),
+            None => f.write_str("price unknown"),
+        }
+    }
+}
+
 /// How a provider's count of a request compares with our own: so many of its tokens for a thousand of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -148,6 +148,9 @@ pub struct CompactArgs {
     /// Show the plan and touch nothing: no file is written, no model called
     #[arg(long)]
     pub dry_run: bool,
+    /// Tell all: how it was counted, facts by class with examples, notes
+    #[arg(short, long)]
+    pub verbose: bool,
     #[command(flatten)]
     pub policy: PolicyArgs,
     #[command(flatten)]

@@ -36,6 +36,12 @@ pub fn grouped(amount: u64) -> String {
     epitome_core::Tokens(amount).to_string()
 }
 
+/// A part in hundredths of the whole, rounded.
+pub fn percent(part: u64, whole: u64) -> u64 {
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    u64::try_from((part * 200 + whole).checked_div(whole * 2).unwrap_or(0)).unwrap_or(u64::MAX)
+}
+
 /// Paint for a terminal, where there is one and nobody minds.
 #[derive(Clone, Copy)]
 pub struct Paint {
@@ -76,7 +82,7 @@ impl Paint {
 
 #[cfg(test)]
 mod tests {
-    use super::{bar, line};
+    use super::{bar, line, percent};
 
     #[test]
     fn a_bar_is_as_long_as_its_part() {
@@ -84,6 +90,11 @@ mod tests {
             [bar(0, 10), bar(10, 10), bar(1, 1_000_000)],
             [String::new(), "█".repeat(40), "▏".to_owned()]
         );
+    }
+
+    #[test]
+    fn a_percentage_is_rounded() {
+        assert_eq!([percent(589, 10_000), percent(1, 3), percent(1, 0), percent(3, 3)], [6, 33, 0, 100]);
     }
 
     #[test]

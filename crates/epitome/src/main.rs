@@ -4,11 +4,13 @@
 
 mod cli;
 mod clock;
+mod columns;
 mod command_hook;
 mod commands;
 mod draw;
 mod hint;
 mod input;
+mod model_count;
 mod opencode_database;
 mod output;
 mod progress;

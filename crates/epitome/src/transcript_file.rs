@@ -2,10 +2,11 @@
 //! way to open each of them with the engine. The window, the counter and the budget are the engine's to choose.
 
 use crate::cli::ReadArgs;
+use crate::model_count::ModelCount;
 use crate::transcript_store::TranscriptStore;
 use crate::{hint, input};
 use anyhow::{Context as _, Result, anyhow, bail};
-use epitome_core::{EntryId, Policy, Tokens};
+use epitome_core::{Archive as _, EntryId, Policy, SizeTable, Tokens};
 use epitome_engine::{
     Assembly, Checkout, Driver, Engine, NoWindow, RecordedCalls, SessionOptions, SharedCalibration,
     WindowChoice, WindowFacts,
@@ -27,6 +28,8 @@ pub struct TranscriptFile {
     pub transcript: Transcript,
     /// What its conversations are counted and held by, but for what stands before each history.
     assembly: Assembly,
+    /// The same as the default policy counts: in the model's own tokens.
+    by_model: Assembly,
     /// Whether the file is not the bytes themselves.
     is_packed: bool,
 }
@@ -88,9 +91,11 @@ impl TranscriptFile {
             recorded: recorded.map(Tokens),
             ..WindowFacts::default()
         };
+        let by_model = Assembly::new(Arc::new(Policy::default()), model.clone(), known);
+        let by_model = by_model.map_err(|error| no_window(path, &error))?;
         let assembly = Assembly::new(policy, model, known).map_err(|error| no_window(path, &error))?;
         let is_packed = std::fs::metadata(path).map_or(true, |about| about.len() != source.len());
-        Ok(Self { path: path.to_owned(), source, transcript, assembly, is_packed })
+        Ok(Self { path: path.to_owned(), source, transcript, assembly, by_model, is_packed })
     }
 
     /// The model it is counted for; without a name where neither the file nor the command line names one.
@@ -116,8 +121,38 @@ impl TranscriptFile {
         assembly
     }
 
+    /// Counts contexts of conversation `number` in its model's tokens, whatever the policy counts by.
+    pub fn model_count(&self, number: usize) -> Result<ModelCount> {
+        let fixed = &self.conversation(number).fixed;
+        let mut assembly = self.by_model.clone().with_calibration(SharedCalibration::default());
+        let tokens = assembly.count_fixed(&fixed.system, &fixed.tools);
+        assembly.set_request(tokens, fixed.max_tokens.map(Tokens));
+        let sizes = self.sizes_by(number, &assembly)?;
+        self.calibrate_by(number, &assembly, &sizes)?;
+        Ok(ModelCount::new(assembly))
+    }
+
+    /// What the messages of a conversation take as `assembly` counts; read with the file where the policy counts alike.
+    fn sizes_by(&self, number: usize, assembly: &Assembly) -> Result<SizeTable> {
+        let conversation = self.conversation(number);
+        if assembly.sizes_key() == self.assembly.sizes_key() {
+            return Ok(conversation.sizes.clone());
+        }
+        let mut sizes = SizeTable::default();
+        for id in conversation.log.path_of(conversation.leaf) {
+            if conversation.log.item(id).is_some() {
+                sizes.set(id, assembly.measure().sizes(&*conversation.originals.message(id)?));
+            }
+        }
+        Ok(sizes)
+    }
+
     /// Corrects the counts of `assembly`, made for conversation `number`, by what its provider reported.
     pub fn calibrate(&self, number: usize, assembly: &Assembly) -> Result<()> {
+        self.calibrate_by(number, assembly, &self.conversation(number).sizes)
+    }
+
+    fn calibrate_by(&self, number: usize, assembly: &Assembly, sizes: &SizeTable) -> Result<()> {
         let conversation = self.conversation(number);
         // What another model's provider counts says nothing of this one's.
         let is_own = |model: &str| model == assembly.model().id;
@@ -126,7 +161,7 @@ impl TranscriptFile {
             replies.filter_map(|reply| Some((reply.entry, reply.usage?.prompt))).collect();
         let calls = RecordedCalls {
             log: &Arc::new(conversation.log.clone()),
-            sizes: &Arc::new(conversation.sizes.clone()),
+            sizes: &Arc::new(sizes.clone()),
             archive: &conversation.originals,
             path: &conversation.log.path_of(conversation.leaf),
             prompts: &prompts,

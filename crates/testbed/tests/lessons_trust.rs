@@ -2,8 +2,8 @@
 //! summary may not be or do.
 
 use epitome_core::{
-    Author, Block, Call, CallCost, CallResult, Compaction, Entry, Expressible, Failure, Message, Opaque,
-    ResultPart, Role, SummaryInput, Tokens, ToolResult, Trigger, fence,
+    Author, Block, Call, CallCost, CallResult, Compaction, Dollars, Entry, Expressible, Failure, Message,
+    Opaque, ResultPart, Role, SummaryInput, Tokens, ToolResult, Trigger, fence,
 };
 use epitome_testbed::{Bed, Maker, change, cut_off, empty, failed, good, now, tool_call, word};
 use epitome_tokens::Usage;
@@ -25,7 +25,7 @@ fn calls(count: u32) -> CallCost {
         calls: count,
         input: Tokens(1_000 * each),
         output: Tokens(100 * each),
-        dollars: 0.01 * f64::from(count),
+        dollars: Dollars(Some(0.01 * f64::from(count))),
         ..CallCost::default()
     }
 }
@@ -48,7 +48,7 @@ fn l125_where_nothing_came_of_it_the_calls_are_on_the_bill_too() {
     bed.model.always(failed(Failure::Broken("connection reset".into())));
     let record = bed.prepare().expect("it is due");
     assert_eq!((word(&record), record.spent.calls), ("abandoned", bed.model.requests().len() as u32));
-    assert!(record.cost > 0.0);
+    assert!(record.cost.0 > Some(0.0));
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub mod tokens;
 pub mod undo;
 
 use crate::cli::{PolicyArgs, ReadArgs};
-use crate::draw::Paint;
+use crate::draw::{Paint, grouped};
 use crate::output::{self, Page};
 use crate::runner::Runner;
 use crate::session_ports::{Dry, PortsBuilder};
@@ -99,16 +99,21 @@ impl FileCommand {
     }
 }
 
+/// So many of a thing that takes an `s` where there are several.
+pub fn count_text(count: usize, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {what}{ending}", grouped(count as u64))
+}
+
 /// A number of calls, in words.
 pub fn calls_text(calls: u64) -> String {
-    if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") }
+    count_text(calls as usize, "call")
 }
 
 /// What calls of a model took, in words.
-pub fn spent_text(spent: &CallCost, is_priced: bool) -> String {
-    let calls = calls_text(spent.calls.into());
-    let price = if is_priced { format!("${:.4}", spent.dollars) } else { "price unknown".to_owned() };
-    format!("{calls}, {} tokens in, {} out, {price}", spent.input, spent.output)
+pub fn spent_text(spent: &CallCost) -> String {
+    let CallCost { calls, input, output, dollars, .. } = spent;
+    format!("{}, {input} tokens in, {output} out, {dollars}", calls_text((*calls).into()))
 }
 
 /// Where a window's figure comes from, in words.
@@ -131,13 +136,16 @@ pub fn write_ledger(page: &mut Page, ledger: &Ledger, paint: Paint) {
     let failed = ledger.commands.iter().filter(|command| command.failed).count();
     writeln!(
         page,
-        "  {} files read or changed, {} changed; {} commands run, {failed} failed; {} todos open",
-        ledger.files.len(),
+        "  {} read or changed, {} changed; {} run, {failed} failed; {} open",
+        count_text(ledger.files.len(), "file"),
         changed.len(),
-        ledger.commands.len(),
-        ledger.open_todos().count()
+        count_text(ledger.commands.len(), "command"),
+        count_text(ledger.open_todos().count(), "todo")
     );
     for file in changed.iter().rev().take(FILES_MAX) {
         writeln!(page, "    {} {}", paint.dim(file.standing().name()), file.path);
+    }
+    if let more @ 1.. = changed.len().saturating_sub(FILES_MAX) {
+        writeln!(page, "    and {}", count_text(more, "more file").replace("more files", "more"));
     }
 }

@@ -1,7 +1,7 @@
 //! `epitome replay`: a transcript fed through the engine call by call.
 
 use super::context::BodyRequest;
-use super::{FileCommand, event_json, spent_text};
+use super::{FileCommand, count_text, event_json, spent_text};
 use crate::cli::ReplayArgs;
 use crate::draw::{self, Paint};
 use crate::output::Page;
@@ -204,10 +204,10 @@ impl ReplayRun<'_> {
         let sent: u64 = amounts.iter().sum::<u64>().max(1);
         writeln!(
             page,
-            "  {} calls, {} tokens sent, {} % of them as the call before",
-            seen.len(),
+            "  {}, {} tokens sent, {} % of them as the call before",
+            count_text(seen.len(), "call"),
             draw::grouped(sent),
-            cached * 100 / sent
+            draw::percent(cached, sent)
         );
         for (at, call) in seen.iter().enumerate() {
             if let Some(record) = &call.compaction {
@@ -220,7 +220,7 @@ impl ReplayRun<'_> {
         let mut spent = CallCost::default();
         seen.iter().filter_map(|call| call.compaction.as_ref()).for_each(|record| spent.add(&record.spent));
         if spent.calls > 0 {
-            writeln!(page, "  summaries: {}", spent_text(&spent, self.ports.is_priced()));
+            writeln!(page, "  summaries: {}", spent_text(&spent));
         }
         page
     }
