@@ -113,7 +113,7 @@ pub struct ContextArgs {
     #[arg(long, value_name = "N")]
     pub conversation: Option<usize>,
     /// The output limit to put into the body, where the transcript records none
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
     pub max_tokens: Option<u64>,
     #[command(flatten)]
     pub read: ReadArgs,
@@ -168,8 +168,11 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
     pub to: Protocol,
     /// What stands before the history, in tokens: system prompt and tools; what the transcript records if left out
-    #[arg(long, value_name = "TOKENS", conflicts_with = "system")]
+    #[arg(long, value_name = "TOKENS", conflicts_with = "system", value_parser = parse_tokens)]
     pub fixed: Option<u64>,
+    /// Presets to hold side by side with what was recorded: calls, tokens, cache, money, waits
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["preset", "contexts"])]
+    pub compare: Vec<String>,
     /// A system prompt to count, and to send with --contexts, in place of the one the transcript records
     #[arg(long, value_name = "FILE")]
     pub system: Option<PathBuf>,
@@ -285,6 +288,11 @@ pub struct ServeArgs {
     /// Any other setting, as `trigger.at=70%`, above all files; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<SettingFlag>,
+}
+
+/// A number of tokens: `8000` or `8k`.
+fn parse_tokens(text: &str) -> Result<u64, String> {
+    text.parse().map(|epitome_core::Tokens(tokens)| tokens)
 }
 
 #[derive(Args, Debug)]

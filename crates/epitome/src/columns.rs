@@ -28,19 +28,22 @@ fn columns(terminal: Option<usize>) -> usize {
 /// A text in lines of at most `width` characters, those after the first indented by `indent` spaces. A word longer
 /// than a line stays whole: paths and commands are to be copied.
 pub fn wrap(text: &str, width: usize, indent: usize) -> String {
-    let (mut lines, mut line, mut used) = (String::new(), String::new(), 0);
-    for word in text.split(' ') {
+    let rest = text.trim_start_matches(' ');
+    let front = text.len() - rest.len();
+    let (mut lines, mut line, mut used) = (String::new(), " ".repeat(front), front);
+    let mut is_begun = false;
+    for word in rest.split(' ') {
         let length = word.chars().count();
-        if used > 0 && used + 1 + length > width {
+        if is_begun && used + 1 + length > width {
             lines.push_str(&line);
             lines.push('\n');
             (line, used) = (" ".repeat(indent), indent);
-        } else if used > 0 {
+        } else if is_begun {
             line.push(' ');
             used += 1;
         }
         line.push_str(word);
-        used += length;
+        (used, is_begun) = (used + length, true);
     }
     lines + &line
 }
@@ -62,6 +65,7 @@ mod tests {
     #[test]
     fn a_text_is_broken_between_words_and_a_long_word_stays_whole() {
         assert_eq!(wrap("one two three", 8, 2), "one two\n  three");
+        assert_eq!(wrap("  one two", 7, 4), "  one\n    two");
         assert_eq!(wrap("a /very/long/path b", 8, 0), "a\n/very/long/path\nb");
         assert_eq!([cut("one  two", 20), cut("one two", 5)], ["one two", "one…"]);
     }

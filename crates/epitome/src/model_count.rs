@@ -2,27 +2,30 @@
 //! it is named after does, in quarters of characters say; figures of two presets can be held side by side in these.
 
 use anyhow::Result;
-use epitome_core::{Archive as _, EntryId, Form, Message, Role, Slot, Tokens};
+use epitome_core::{Archive as _, Form, SizeTable, Slot, Tokens};
 use epitome_engine::{Assembly, Session};
-use std::cell::RefCell;
-use std::collections::HashMap;
 
 /// Counts contexts of one conversation.
 pub struct ModelCount {
     assembly: Assembly,
-    /// What messages take that are shown whole; contexts of one conversation share most of theirs.
-    whole: RefCell<HashMap<EntryId, Tokens>>,
+    /// What the messages of the file take.
+    sizes: SizeTable,
 }
 
 impl ModelCount {
-    /// Counts as `assembly` does.
-    pub fn new(assembly: Assembly) -> Self {
-        Self { assembly, whole: RefCell::default() }
+    /// Counts as `assembly` does, by which the messages of the file take `sizes`.
+    pub fn new(assembly: Assembly, sizes: SizeTable) -> Self {
+        Self { assembly, sizes }
     }
 
     /// The name of that way of counting.
     pub fn method(&self) -> String {
         self.assembly.count_method().to_string()
+    }
+
+    /// What the request of a session as it stands takes.
+    pub fn context(&self, session: &Session) -> Result<Tokens> {
+        self.request(session, session.context().slots())
     }
 
     /// What a request takes whose history these things are.
@@ -31,37 +34,22 @@ impl ModelCount {
         Ok(self.assembly.budget().request(sizes?.into_iter().sum()))
     }
 
-    /// What the request of a session as it stands takes.
-    pub fn context(&self, session: &Session) -> Result<Tokens> {
-        self.request(session, session.context().slots())
-    }
-
     fn slot(&self, session: &Session, slot: &Slot) -> Result<Tokens> {
-        let (id, form) = match slot {
-            Slot::Summary { id } => return Ok(self.summary(session, *id)),
-            Slot::Message { id, form } => (*id, *form),
-        };
-        if form.left_out {
-            return Ok(Tokens::ZERO);
-        }
-        if let Some(&size) = self.whole.borrow().get(&id).filter(|_| form == Form::WHOLE) {
-            return Ok(size);
-        }
-        let message = session.archive().message(id)?;
         let measure = &**self.assembly.measure();
-        let size = measure.sizes(&form.apply(id, &message, measure)).total();
-        if form == Form::WHOLE {
-            self.whole.borrow_mut().insert(id, size);
+        match slot {
+            Slot::Summary { id } | Slot::Message { id, form: Form::WHOLE } if self.sizes.has(*id) => {
+                Ok(self.sizes.total(*id))
+            }
+            Slot::Message { form: Form { left_out: true, .. }, .. } => Ok(Tokens::ZERO),
+            Slot::Message { id, form } => {
+                let message = session.archive().message(*id)?;
+                Ok(measure.sizes(&form.apply(*id, &message, measure)).total())
+            }
+            Slot::Summary { id } => {
+                let summary =
+                    session.log().compaction(*id).and_then(|compaction| compaction.summary.as_deref());
+                Ok(measure.text(summary.unwrap_or_default()) + measure.framing())
+            }
         }
-        Ok(size)
-    }
-
-    fn summary(&self, session: &Session, id: EntryId) -> Tokens {
-        let summary = session.log().compaction(id).and_then(|compaction| compaction.summary.clone());
-        let size = |text| {
-            let message = Message::text(Role::User, epitome_core::Author::Harness, text);
-            self.assembly.measure().sizes(&message).total()
-        };
-        summary.map_or(Tokens::ZERO, size)
     }
 }

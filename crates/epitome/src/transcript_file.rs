@@ -6,7 +6,7 @@ use crate::model_count::ModelCount;
 use crate::transcript_store::TranscriptStore;
 use crate::{hint, input};
 use anyhow::{Context as _, Result, anyhow, bail};
-use epitome_core::{Archive as _, EntryId, Policy, SizeTable, Tokens};
+use epitome_core::{EntryId, Policy, SizeTable, Tokens};
 use epitome_engine::{
     Assembly, Checkout, Driver, Engine, NoWindow, RecordedCalls, SessionOptions, SharedCalibration,
     WindowChoice, WindowFacts,
@@ -121,15 +121,21 @@ impl TranscriptFile {
         assembly
     }
 
-    /// Counts contexts of conversation `number` in its model's tokens, whatever the policy counts by.
-    pub fn model_count(&self, number: usize) -> Result<ModelCount> {
-        let fixed = &self.conversation(number).fixed;
+    /// Counts contexts of conversation `number` in its model's tokens, whatever the policy counts by: with `fixed` before
+    /// them, or so many tokens where somebody states them.
+    pub fn model_count(
+        &self,
+        number: usize,
+        fixed: &FixedParts,
+        stated: Option<Tokens>,
+    ) -> Result<ModelCount> {
         let mut assembly = self.by_model.clone().with_calibration(SharedCalibration::default());
         let tokens = assembly.count_fixed(&fixed.system, &fixed.tools);
         assembly.set_request(tokens, fixed.max_tokens.map(Tokens));
+        stated.into_iter().for_each(|tokens| assembly.state_fixed(tokens));
         let sizes = self.sizes_by(number, &assembly)?;
         self.calibrate_by(number, &assembly, &sizes)?;
-        Ok(ModelCount::new(assembly))
+        Ok(ModelCount::new(assembly, sizes))
     }
 
     /// What the messages of a conversation take as `assembly` counts; read with the file where the policy counts alike.
@@ -138,13 +144,10 @@ impl TranscriptFile {
         if assembly.sizes_key() == self.assembly.sizes_key() {
             return Ok(conversation.sizes.clone());
         }
-        let mut sizes = SizeTable::default();
-        for id in conversation.log.path_of(conversation.leaf) {
-            if conversation.log.item(id).is_some() {
-                sizes.set(id, assembly.measure().sizes(&*conversation.originals.message(id)?));
-            }
-        }
-        Ok(sizes)
+        // Counted as the file is read, piece by piece: the figures are those of whoever counts so from the start.
+        let again = read(self.source.clone(), Some(self.transcript.format), &**assembly.measure());
+        let again = again.map_err(input::explain)?.conversations.into_iter().nth(number);
+        Ok(again.context("the file has changed while it was read; run again")?.sizes)
     }
 
     /// Corrects the counts of `assembly`, made for conversation `number`, by what its provider reported.

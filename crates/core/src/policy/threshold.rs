@@ -40,11 +40,11 @@ impl FromStr for Threshold {
                 Err(format!("`{text}` must lie above 0% and at or below 100%"))
             };
         }
-        let digits = |text: &str| text.replace('_', "").parse::<u64>().map_err(|_| refused());
+        let tokens = |text: &str| text.parse::<Tokens>().map_err(|_| refused());
         match text.strip_prefix('-') {
-            Some(remaining) => digits(remaining).map(|n| Self::Remaining(Tokens(n))),
-            None if digits(text)? == 0 => Err(format!("`{text}` would leave nothing")),
-            None => digits(text).map(|n| Self::Absolute(Tokens(n))),
+            Some(remaining) => tokens(remaining).map(Self::Remaining),
+            None if tokens(text)?.is_zero() => Err(format!("`{text}` would leave nothing")),
+            None => tokens(text).map(Self::Absolute),
         }
     }
 }

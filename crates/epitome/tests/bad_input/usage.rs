@@ -21,7 +21,7 @@ fn a_value_that_makes_no_sense_is_a_usage_error() {
         |tokens: u64| format!("a window of {tokens} tokens leaves no room to work in; use at least 2000");
     assert_eq!(said(&["--window", "0"]), window("0", &least(0)));
     assert_eq!(said(&["--window", "100"]), window("100", &least(100)));
-    assert_eq!(said(&["--window", "abc"]), window("abc", "`abc` is no number of tokens; write 64000"));
+    assert_eq!(said(&["--window", "abc"]), window("abc", "`abc` is no number of tokens; write 64000 or 64k"));
     let huge = "18446744073709551615";
     let most = format!("no model has a window of {huge} tokens; use at most 1000000000");
     assert_eq!(said(&["--window", huge]), window(huge, &most));

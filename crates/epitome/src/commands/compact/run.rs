@@ -93,7 +93,7 @@ impl<'a> CompactRun<'a> {
 
     /// What a person is told of the context before and after.
     fn view(&self, number: usize, before: &Session, after: &Session, record: &Record) -> Result<ViewReport> {
-        let count = self.file.model_count(number)?;
+        let count = self.file.model_count(number, &self.file.conversation(number).fixed, None)?;
         // A preset that counts as the model does has these figures already, from the same tables.
         let is_same = record.count_method.to_string() == count.method();
         let tokens_before = if is_same { record.tokens_before } else { count.context(before)? };

@@ -282,6 +282,9 @@ impl SummaryPage<'_> {
 }
 
 fn stays_text(change: &Change) -> String {
+    if change.kept.is_empty() {
+        return "no message: the summary stands for all of them".to_owned();
+    }
     let kept = count_text(change.kept.len(), "message");
     let mut text = format!("{kept} word for word");
     if let count @ 1.. = change.folded.len() {
