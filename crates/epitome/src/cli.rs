@@ -7,6 +7,7 @@ mod policy;
 pub use formats::FromFormat;
 pub use policy::{ConfigArgs, InitArgs, PolicyArgs, SettingFlag};
 
+use crate::commands::serve::{LogFormat, LogLevel};
 use clap::{Args, Parser, Subcommand};
 use epitome_server::Upstream;
 use epitome_settings::schema::parse_window;
@@ -288,6 +289,12 @@ pub struct ServeArgs {
     /// Any other setting, as `trigger.at=70%`, above all files; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<SettingFlag>,
+    /// How lines of the log are written, on standard error
+    #[arg(long, value_name = "FORMAT", default_value = "text", env = "EPITOME_LOG_FORMAT")]
+    pub log_format: LogFormat,
+    /// The least that is written: info is everything, warn what went wrong, error what makes requests fail
+    #[arg(long, value_name = "LEVEL", default_value = "info", env = "EPITOME_LOG_LEVEL")]
+    pub log_level: LogLevel,
 }
 
 /// A number of tokens: `8000` or `8k`.
