@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and how it is spelled.
 
+mod address;
 mod examples;
 mod formats;
 mod policy;
@@ -56,7 +57,7 @@ pub enum Command {
     /// List presets, or print one
     #[command(after_help = examples::PRESETS)]
     Presets(ListArgs),
-    /// Show every setting that counts here, who said it, and what it comes to in the window
+    /// Show what you have set, who said it, and what it comes to in the window; with --all every setting
     #[command(after_help = examples::CONFIG)]
     Config(ConfigArgs),
     /// Write epitome.toml and a prompt to begin with, where there are none
@@ -68,6 +69,9 @@ pub enum Command {
     /// Compact a bundled real session and show what happened
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
+    /// Print the version; with --verbose how it was built, and the licences of what is in it
+    #[command(after_help = examples::VERSION)]
+    Version(VersionArgs),
     /// Print a completion script for your shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
@@ -106,8 +110,8 @@ pub struct InspectArgs {
 
 #[derive(Args, Debug)]
 pub struct ContextArgs {
-    /// The transcript
-    pub file: PathBuf,
+    /// The transcript; standard input if left out where that is a pipe, or -
+    pub file: Option<PathBuf>,
     #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
     pub to: Protocol,
     /// Which conversation of the file, from 0; the longest if left out
@@ -122,8 +126,8 @@ pub struct ContextArgs {
 
 #[derive(Args, Debug)]
 pub struct CompactArgs {
-    /// Transcripts, or folders of them
-    #[arg(required = true, value_name = "FILE")]
+    /// Transcripts, or folders of them; standard input if left out where that is a pipe, or -
+    #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Where to write: a file, or a folder where there are several transcripts; standard output if left out
     #[arg(short, long, value_name = "OUT")]
@@ -160,8 +164,8 @@ pub struct CompactArgs {
 
 #[derive(Args, Debug)]
 pub struct ReplayArgs {
-    /// Transcripts, or folders of them
-    #[arg(required = true, value_name = "FILE")]
+    /// Transcripts, or folders of them; standard input if left out where that is a pipe, or -
+    #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print the whole context of each call as well (with --json)
     #[arg(long)]
@@ -255,9 +259,12 @@ pub struct DemoArgs {
 
 #[derive(Args, Debug)]
 pub struct ServeArgs {
-    /// The address to listen on; this machine's own only, port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7117")]
+    /// The address to listen on, or a port alone; this machine's own only, port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7117", value_parser = address::parse_listen, env = "EPITOME_LISTEN")]
     pub listen: SocketAddr,
+    /// The port to listen on, at 127.0.0.1
+    #[arg(long, value_name = "PORT", conflicts_with = "listen", hide = true)]
+    pub port: Option<u16>,
     /// Where all requests go: a base URL in front of /v1; the providers' public ones if left out
     #[arg(long, value_name = "URL", env = "EPITOME_UPSTREAM")]
     pub upstream: Option<Upstream>,
@@ -300,6 +307,16 @@ pub struct ServeArgs {
 /// A number of tokens: `8000` or `8k`.
 fn parse_tokens(text: &str) -> Result<u64, String> {
     text.parse().map(|epitome_core::Tokens(tokens)| tokens)
+}
+
+#[derive(Args, Debug)]
+pub struct VersionArgs {
+    /// How it was built, and the licences of what is in it
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args, Debug)]

@@ -28,7 +28,11 @@ use cli::{Cli, Command};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match run(Cli::parse()) {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return misuse(&error),
+    };
+    match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -36,6 +40,18 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Help that was asked for, or a command line that is not understood, told as every error is.
+fn misuse(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // Where nobody reads any more there is nobody to tell.
+        drop(error.print());
+        return ExitCode::SUCCESS;
+    }
+    let text = error.render().to_string();
+    output::tell(format_args!("epitome: {}", text.trim_end().trim_start_matches("error: ")));
+    ExitCode::from(2)
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {
@@ -53,6 +69,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Init(args) => commands::init::run(&args),
         Command::Serve(args) => commands::serve::run(args),
         Command::Demo(args) => commands::demo::run(&args),
+        Command::Version(args) => commands::version::run(&args),
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man => commands::shell::man(),
     }

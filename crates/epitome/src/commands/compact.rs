@@ -117,7 +117,7 @@ pub fn run(args: &CompactArgs) -> Result<()> {
     let dry = if args.dry_run { Dry::Run } else { Dry::No };
     let catalog = catalog(args.read.models.as_deref())?;
     let command = FileCommand::new(catalog, dry, &args.policy, Door::Compact)?;
-    let files = input::expand(&args.files)?;
+    let files = input::expand(&input::or_stdin(&args.files)?)?;
     let outputs = outputs(&files, args)?;
     let mut lines = Vec::new();
     let failed = progress::over(&files, |number, path, bar| {

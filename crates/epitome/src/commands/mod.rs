@@ -14,6 +14,7 @@ pub mod serve;
 pub mod shell;
 pub mod tokens;
 pub mod undo;
+pub mod version;
 
 use crate::cli::{PolicyArgs, ReadArgs};
 use crate::draw::{Paint, grouped};

@@ -63,7 +63,7 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
         return compare(&baseline);
     }
     let command = FileCommand::new(catalog.clone(), Dry::No, &args.policy, Door::Replay)?;
-    let files = input::expand(&args.files)?;
+    let files = input::expand(&input::or_stdin(&args.files)?)?;
     let failed = progress::over(&files, |_, path, bar| {
         let (file, resolved) = command.open(path, &args.read)?;
         let ports = command.ports.ports(&resolved)?;
@@ -86,7 +86,7 @@ fn compare(baseline: &Baseline<'_>) -> Result<()> {
         FileCommand::new(catalog.clone(), Dry::No, &policy, Door::Replay)
     };
     let presets: Vec<FileCommand> = args.compare.iter().map(under).collect::<Result<_>>()?;
-    let files = input::expand(&args.files)?;
+    let files = input::expand(&input::or_stdin(&args.files)?)?;
     let failed = progress::over(&files, |_, path, bar| {
         let bases = baseline.of(path, bar)?;
         let of = bases.len();

@@ -17,13 +17,14 @@ use epitome_server::{NoticeLevel, Server, ServerSettings, Upstreams};
 use epitome_settings::Door;
 use log::ServerLog;
 use rules::LiveRules;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 /// Serves until ctrl-c, or until the process is asked to terminate.
 pub fn run(args: ServeArgs) -> Result<()> {
     let log = ServerLog { format: args.log_format, level: args.log_level };
-    let (address, settings) = (args.listen, settings(args, log)?);
+    let address = args.port.map_or(args.listen, |port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
+    let settings = settings(args, log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.context("cannot start serving")?.block_on(async {
         let upstreams = settings.upstreams.clone();
