@@ -18,8 +18,8 @@ use std::path::PathBuf;
 
 /// Owns the moment an agent's context window is full.
 ///
-/// Looks inside the transcripts agents leave, compacts them without losing anything, and proves what
-/// survived. No key and no network needed.
+/// Looks inside the transcripts agents leave, makes them fit with every byte kept in the file, and proves what
+/// the model still sees. No key and no network needed.
 #[derive(Parser, Debug)]
 #[command(name = "epitome", version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = examples::START)]

@@ -9,20 +9,24 @@ const COLUMNS_UNKNOWN: usize = 100;
 
 /// How wide a line may be on standard output.
 pub fn of_stdout() -> usize {
+    of_list().unwrap_or(COLUMNS_UNKNOWN)
+}
+
+/// How wide a row of a list may be on standard output; none where a program may be reading it, row by row.
+pub fn of_list() -> Option<usize> {
     columns(terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| columns.into()))
 }
 
 /// How wide a line may be on standard error.
 pub fn of_stderr() -> usize {
-    columns(terminal_size_of(std::io::stderr()).map(|(Width(columns), _)| columns.into()))
+    let terminal = terminal_size_of(std::io::stderr()).map(|(Width(columns), _)| columns.into());
+    columns(terminal).unwrap_or(COLUMNS_UNKNOWN)
 }
 
 /// What the terminal says, or `COLUMNS` of the environment.
-fn columns(terminal: Option<usize>) -> usize {
+fn columns(terminal: Option<usize>) -> Option<usize> {
     let stated = || std::env::var("COLUMNS").ok()?.parse().ok();
-    terminal
-        .or_else(stated)
-        .map_or(COLUMNS_UNKNOWN, |columns: usize| columns.clamp(*COLUMNS.start(), *COLUMNS.end()))
+    terminal.or_else(stated).map(|columns: usize| columns.clamp(*COLUMNS.start(), *COLUMNS.end()))
 }
 
 /// A text in lines of at most `width` characters, those after the first indented by `indent` spaces. A word longer
@@ -72,6 +76,6 @@ mod tests {
 
     #[test]
     fn a_width_nobody_can_read_is_not_used() {
-        assert_eq!([columns(Some(20)), columns(Some(80)), columns(Some(900))], [60, 80, 200]);
+        assert_eq!([20, 80, 900].map(|columns_of| columns(Some(columns_of))), [60, 80, 200].map(Some));
     }
 }

@@ -74,7 +74,7 @@ fn page(report: &ConfigReport<'_>, is_all: bool) -> Page {
 
 /// The settings, those of the preset only where all are asked for.
 fn write_leaves(page: &mut Page, resolved: &ResolvedPolicy, is_all: bool, paint: Paint) {
-    let (unused, width) = (resolved.unused(), columns::of_stdout());
+    let (unused, width) = (resolved.unused(), columns::of_list().unwrap_or(usize::MAX));
     let is_shown = |leaf: &&Leaf| leaf.key != "about" && (is_all || !is_presets(&leaf.source.origin));
     let shown: Vec<&Leaf> = resolved.leaves.iter().filter(is_shown).collect();
     let key_chars = shown.iter().map(|leaf| leaf.key.chars().count()).max().unwrap_or(0);

@@ -19,7 +19,7 @@ pub fn run(args: &ModelsArgs) -> Result<()> {
         return print_json_each(&models);
     }
     let mut page = Page::default();
-    let width = columns::of_stdout();
+    let width = columns::of_list().unwrap_or(usize::MAX);
     let head = ["model", "window", "output", "$ in/M", "$ out/M", "counted by", "as of"].map(str::to_owned);
     writeln!(page, "{}", line(&head, width));
     for model in &models {

@@ -25,6 +25,7 @@ pub fn run(args: &ListArgs) -> Result<()> {
         write!(page, "{}", toml::to_string_pretty(&settings).context("cannot write the preset out")?);
         return page.print();
     }
+    let width = columns::of_list().unwrap_or(usize::MAX);
     let (mut all, mut page) = (serde_json::Map::new(), Page::default());
     for name in presets.names() {
         // One that cannot be used does not hide the others.
@@ -33,7 +34,7 @@ pub fn run(args: &ListArgs) -> Result<()> {
             Err(error) => (format!("cannot be used: {error}"), json!({"error": error.to_string()})),
         };
         let row = format!("{name:<NAME_CHARS$} {line}");
-        writeln!(page, "{}", columns::wrap(&row, columns::of_stdout(), NAME_CHARS + 1));
+        writeln!(page, "{}", columns::wrap(&row, width, NAME_CHARS + 1));
         all.insert(name.to_owned(), value);
     }
     if args.json { print_json(&all) } else { page.print() }
