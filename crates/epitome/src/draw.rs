@@ -11,7 +11,12 @@ const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 
 /// A bar for `part` of `whole`.
 pub fn bar(part: u64, whole: u64) -> String {
-    let eighths = (part * BAR_CELLS as u64 * 8).checked_div(whole).unwrap_or(0) as usize;
+    bar_within(part, whole, BAR_CELLS)
+}
+
+/// A bar for `part` of `whole`, which would take so many cells.
+pub fn bar_within(part: u64, whole: u64, cells: usize) -> String {
+    let eighths = (part * cells as u64 * 8).checked_div(whole).unwrap_or(0) as usize;
     let shown = if part > 0 { eighths.max(1) } else { 0 };
     format!("{}{}", "█".repeat(shown / 8), EIGHTHS[shown % 8])
 }

@@ -45,17 +45,16 @@ fn page(record: &Record, session: &Session) -> Page {
     let (paint, mut page) = (Paint::stdout(), Page::default());
     let width = columns::of_stdout();
     let (before, after, window) = (record.tokens_before, record.tokens_after, record.budget.window);
-    let head = format!(
-        "{} messages and {before} tokens of real work do not fit a window of {window}.",
-        session.history().len()
-    );
-    writeln!(page, "{}", paint.bold(&head));
-    writeln!(
-        page,
-        "A session of pi's own developers, compacted in {} ms with no key and no network:\n",
+    let messages = session.history().len();
+    let head =
+        format!("{messages} messages and {before} tokens of real work do not fit a window of {window}.");
+    writeln!(page, "{}", paint.bold(&columns::wrap(&head, width, 0)));
+    let how = format!(
+        "A session of pi's own developers, compacted in {} ms with no key and no network:",
         record.duration_ms
     );
-    write_bars(&mut page, record, paint);
+    writeln!(page, "{}\n", columns::wrap(&how, width, 0));
+    write_bars(&mut page, record, paint, width);
     let Some(change) = record.change() else { return page };
     let loss = &change.loss;
     let all = loss.kept + loss.recoverable + loss.lost;
@@ -69,7 +68,7 @@ fn page(record: &Record, session: &Session) -> Page {
         draw::grouped(loss.lost),
     );
     writeln!(page, "{}\n", columns::wrap(&told, width, 2));
-    write_classes(&mut page, change, paint);
+    write_classes(&mut page, change, paint, width);
     writeln!(page, "\n{}", paint.bold("What it did, from tool calls alone"));
     write_ledger(&mut page, &change.ledger, paint);
     writeln!(page, "\n{}", paint.bold("What the model reads in place of what went"));
@@ -85,24 +84,35 @@ fn page(record: &Record, session: &Session) -> Page {
     writeln!(page, "\n{}", paint.bold("Try it on a session of yours"));
     writeln!(
         page,
-        "  epitome inspect FILE                        what fills it\n  epitome compact FILE -o OUT --window 64k    make it fit\n  epitome undo OUT -o FILE                    the original, byte for byte\n  epitome replay FILE --compare default,pi    what it would have saved"
+        "  epitome inspect FILE                      what fills it\n  epitome compact FILE -o OUT --window 64k  make it fit\n  epitome undo OUT -o FILE                  as it was\n  epitome replay FILE --compare default,pi  what it saves"
     );
     page
 }
 
-fn write_bars(page: &mut Page, record: &Record, paint: Paint) {
+/// What stands in front of a bar.
+const BAR_LABEL_CHARS: usize = 22;
+
+fn write_bars(page: &mut Page, record: &Record, paint: Paint, width: usize) {
+    let cells = (width - BAR_LABEL_CHARS).min(60);
     let (before, window, after) = (record.tokens_before, record.budget.window, record.tokens_after);
     let most = before.0.max(window.0);
     for (name, tokens) in [("before", before), ("window", window), ("after", after)] {
-        writeln!(page, "  {name:<8} {:>9}  {}", tokens.to_string(), paint.bar(&draw::bar(tokens.0, most)));
+        writeln!(
+            page,
+            "  {name:<8} {:>9}  {}",
+            tokens.to_string(),
+            paint.bar(&draw::bar_within(tokens.0, most, cells))
+        );
     }
 }
 
+/// Narrower terminals have no room for what a class is.
+const ABOUT_COLUMNS_MIN: usize = 80;
 /// How wide the bar of a class is.
 const CLASS_CELLS: u64 = 20;
 
 /// The classes of facts that went: in view as full cells, behind a pointer as half of one, the rest as dots.
-fn write_classes(page: &mut Page, change: &Change, paint: Paint) {
+fn write_classes(page: &mut Page, change: &Change, paint: Paint, width: usize) {
     for (class, count) in &change.loss.by_class {
         let all = (count.kept + count.recoverable + count.lost).max(1);
         let cells = |part: u64| (part * CLASS_CELLS).div_ceil(all) as usize;
@@ -116,7 +126,8 @@ fn write_classes(page: &mut Page, change: &Change, paint: Paint) {
                 "·".repeat(CLASS_CELLS as usize - reached)
             ))
         );
-        let (name, about) = (class.name(), class_text(class.name()));
+        let (name, about) =
+            (class.name(), if width < ABOUT_COLUMNS_MIN { "" } else { class_text(class.name()) });
         let line = format!("  {name:<14} {bar} {:>5} of {all:<5} {}", count.kept, paint.dim(about));
         writeln!(page, "{}", line.trim_end());
     }

@@ -17,6 +17,7 @@ pub mod undo;
 pub mod version;
 
 use crate::cli::{PolicyArgs, ReadArgs};
+use crate::columns;
 use crate::draw::{Paint, grouped};
 use crate::output::{self, Page};
 use crate::runner::Runner;
@@ -135,14 +136,14 @@ const FILES_MAX: usize = 8;
 pub fn write_ledger(page: &mut Page, ledger: &Ledger, paint: Paint) {
     let changed: Vec<_> = ledger.files.iter().filter(|file| file.standing() != Operation::Read).collect();
     let failed = ledger.commands.iter().filter(|command| command.failed).count();
-    writeln!(
-        page,
+    let line = format!(
         "  {} read or changed, {} changed; {} run, {failed} failed; {} open",
         count_text(ledger.files.len(), "file"),
         changed.len(),
         count_text(ledger.commands.len(), "command"),
         count_text(ledger.open_todos().count(), "todo")
     );
+    writeln!(page, "{}", columns::wrap(&line, columns::of_stdout(), 2));
     for file in changed.iter().rev().take(FILES_MAX) {
         writeln!(page, "    {} {}", paint.dim(file.standing().name()), file.path);
     }

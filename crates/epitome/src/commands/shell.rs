@@ -59,7 +59,7 @@ fn flag_names() -> Vec<(&'static str, Vec<String>)> {
 fn own_names() -> (Vec<String>, Vec<String>) {
     let lookup = Lookup::new(PolicyArgs::default(), None).ok();
     let own = lookup.as_ref().and_then(|lookup| own_presets(&lookup.places).ok()).unwrap_or_default();
-    let presets = Presets::with(&own).names().into_iter().map(ToString::to_string).collect();
+    let presets = Presets::with(&own).names().map(ToString::to_string).collect();
     let aliases = lookup.and_then(|lookup| lookup.resolve(None).ok()).map(|resolved| resolved.aliases);
     let aliases = aliases.into_iter().flat_map(|aliases| aliases.into_iter().map(|(name, _)| name));
     (presets, ["embedded".to_owned()].into_iter().chain(aliases).collect())

@@ -95,6 +95,9 @@ fn an_alias_that_is_not_there_is_told_with_the_nearest() {
         refused(&["fsat"]),
         format!("epitome: there is no model alias `fsat` (did you mean `fast`?); {hint}\n")
     );
+    let named =
+        "epitome: there is no model alias `claude-haiku-4-5` (did you mean `anthropic/claude-haiku-4-5`?); ";
+    assert_eq!(refused(&["claude-haiku-4-5"]), format!("{named}{hint}\n"));
 }
 
 #[test]
