@@ -24,6 +24,7 @@ mod transcript_file;
 mod transcript_store;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use cli::{Cli, Command};
 use std::process::ExitCode;
 
@@ -44,10 +45,11 @@ fn main() -> ExitCode {
 
 /// Help that was asked for, or a command line that is not understood, told as every error is.
 fn misuse(error: &clap::Error) -> ExitCode {
-    if !error.use_stderr() {
+    let is_lost = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if !error.use_stderr() || is_lost {
         // Where nobody reads any more there is nobody to tell.
         drop(error.print());
-        return ExitCode::SUCCESS;
+        return if is_lost { ExitCode::from(2) } else { ExitCode::SUCCESS };
     }
     let text = error.render().to_string();
     output::tell(format_args!("epitome: {}", text.trim_end().trim_start_matches("error: ")));

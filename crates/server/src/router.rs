@@ -30,9 +30,11 @@ pub(crate) fn router(state: Arc<ServerState>) -> Router {
     let anthropic = post(|state, request| converse(state, Protocol::Anthropic, request));
     let chat = post(|state, request| converse(state, Protocol::OpenaiChat, request));
     Router::new()
+        .route("/", get(greet))
         .route("/healthz", get(health))
         .route("/metrics", get(metrics))
         .merge(api::router())
+        .route("/api/v1", any(unknown))
         .route("/api/v1/{*rest}", any(unknown))
         .route("/anthropic/v1/messages", anthropic.clone().fallback(pass))
         .route("/v1/messages", anthropic.fallback(pass))
@@ -41,6 +43,15 @@ pub(crate) fn router(state: Arc<ServerState>) -> Router {
         .fallback(pass)
         .layer(middleware::from_fn(guard::check))
         .with_state(state)
+}
+
+/// What whoever opens the address in a browser has found.
+async fn greet() -> &'static str {
+    concat!(
+        "epitome ",
+        env!("CARGO_PKG_VERSION"),
+        ": agents point their base URL here.\n/api/v1/stats     what it has saved\n/api/v1/sessions  the conversations\n/metrics          for Prometheus\n"
+    )
 }
 
 async fn health() -> impl IntoResponse {

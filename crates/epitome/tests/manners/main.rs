@@ -61,6 +61,13 @@ fn a_transcript_on_a_pipe_needs_no_name() {
 }
 
 #[test]
+fn whoever_asks_for_nothing_gets_the_help() {
+    let Output { status, stderr, .. } = command(&home(), &[]).output().expect("the program runs");
+    assert_eq!(status.code(), Some(2));
+    assert!(text(stderr).starts_with("Owns the moment an agent's context window is full"));
+}
+
+#[test]
 fn a_beginning_of_a_presets_name_is_understood() {
     let (code, said) = refused(&home(), &["presets", "claude"]);
     assert_eq!(code, Some(1));

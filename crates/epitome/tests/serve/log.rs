@@ -61,6 +61,26 @@ fn totals_say_what_was_saved_on_demand_and_at_the_end() {
 }
 
 #[test]
+fn monitoring_and_browsers_are_answered_and_not_sent_to_the_provider() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&["--window", "16k"]);
+    talk("a-key").say(&proxy, "hello");
+    let page = |path: &str| {
+        let url = format!("{}{path}", proxy.address());
+        stage.block_on(async {
+            reqwest::get(url).await.expect("it answers").text().await.expect("it is text")
+        })
+    };
+    let metrics = page("/metrics");
+    assert!(
+        metrics.contains("# TYPE epitome_requests_total counter\nepitome_requests_total 1\n"),
+        "{metrics}"
+    );
+    assert!(page("/").contains("agents point their base URL here"));
+    assert_eq!(stage.report().requests, 1);
+}
+
+#[test]
 fn what_an_unknown_model_saved_is_null() {
     let stage = Stage::new("");
     let proxy = stage.serve(&["--window", "16k"]);
