@@ -81,11 +81,12 @@ mod tests {
     fn a_threshold_is_written_three_ways() {
         let of = |text: &str| text.parse::<Threshold>().map(|threshold| threshold.of(Tokens(200_000)).0);
         assert_eq!([of("80%"), of("160000"), of("-20000")], [Ok(160_000), Ok(160_000), Ok(180_000)]);
+        assert_eq!([of("160k"), of("-20k")], [Ok(160_000), Ok(180_000)]);
     }
 
     #[test]
     fn a_threshold_that_means_nothing_is_refused() {
-        for text in ["", "0", "0%", "101%", "500k", "eighty", "--5"] {
+        for text in ["", "0", "0%", "101%", "500x", "eighty", "--5"] {
             assert!(text.parse::<Threshold>().is_err(), "{text}");
         }
     }
