@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
+use std::str::FromStr;
 
 /// A number of tokens, by whichever counter the session was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -30,6 +31,64 @@ impl Tokens {
         // Providers name windows of any size; a product of two of them leaves 64 bits.
         let share = u128::from(self.0) * u128::from(numerator) / u128::from(denominator);
         Self(u64::try_from(share).unwrap_or(u64::MAX))
+    }
+}
+
+/// A number of tokens as people write it: `64000`, `64_000`, `64,000`, `64k`, `200K`, `1M`, `1.5M`.
+impl FromStr for Tokens {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refused = || format!("`{text}` is no number of tokens; write 64000 or 64k");
+        let plain = text.trim().replace(['_', ','], "");
+        let (digits, unit) = match plain.char_indices().next_back() {
+            Some((at, 'k' | 'K')) => (&plain[..at], 1_000),
+            Some((at, 'm' | 'M')) => (&plain[..at], 1_000_000),
+            Some(_) | None => (&plain[..], 1),
+        };
+        let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+        let is_number = |digits: &str| digits.chars().all(|c| c.is_ascii_digit());
+        // No more places than the unit has, so that every one of them counts.
+        let places = u32::try_from(part.len()).map_err(|_| refused())?;
+        let part_unit = 10_u64.checked_pow(places).filter(|places| unit % places == 0).ok_or_else(refused)?;
+        if whole.is_empty() || !is_number(whole) || !is_number(part) || digits.ends_with('.') {
+            return Err(refused());
+        }
+        let whole: u64 = whole.parse().map_err(|_| refused())?;
+        let part: u64 = if part.is_empty() { 0 } else { part.parse().map_err(|_| refused())? };
+        let tokens = whole.checked_mul(unit).and_then(|whole| whole.checked_add(part * (unit / part_unit)));
+        tokens.map(Self).ok_or_else(refused)
+    }
+}
+
+/// A price in dollars; nothing is known of it where one of its parts has no price. Nothing spent is no dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Dollars(pub Option<f64>);
+
+impl Dollars {
+    /// What has no price that anyone knows.
+    pub const UNKNOWN: Self = Self(None);
+}
+
+impl Default for Dollars {
+    fn default() -> Self {
+        Self(Some(0.0))
+    }
+}
+
+impl AddAssign for Dollars {
+    fn add_assign(&mut self, other: Self) {
+        self.0 = self.0.zip(other.0).map(|(sum, more)| sum + more);
+    }
+}
+
+/// Four digits behind the point: a call of a small model costs less than a cent.
+impl fmt::Display for Dollars {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(dollars) => write!(f, "${dollars:.4}"),
+            None => f.write_str("price unknown"),
+        }
     }
 }
 
@@ -185,12 +244,32 @@ impl SizeTable {
 
 #[cfg(test)]
 mod tests {
-    use super::Tokens;
+    use super::{Dollars, Tokens};
 
     #[test]
     fn a_share_of_an_absurd_amount_is_no_panic() {
         assert_eq!(Tokens(u64::MAX).share(3, 4), Tokens(u64::MAX / 4 * 3 + 2));
         assert_eq!(Tokens(u64::MAX).share(2, 1), Tokens(u64::MAX));
+    }
+
+    #[test]
+    fn tokens_are_taken_as_people_write_them() {
+        let written = ["64000", "64_000", "64,000", "64k", "200K", "1M", "1.5M", "0.5k"];
+        let tokens = written.map(|text| text.parse::<Tokens>().map(|Tokens(tokens)| tokens));
+        assert_eq!(tokens, [64_000, 64_000, 64_000, 64_000, 200_000, 1_000_000, 1_500_000, 500].map(Ok));
+        for text in ["", "k", "-1", "1.5", "1.2345k", "1.k", ".5k", "64kb", "6 4", "99999999999999999999M"] {
+            let told = format!("`{text}` is no number of tokens; write 64000 or 64k");
+            assert_eq!(text.parse::<Tokens>(), Err(told));
+        }
+    }
+
+    #[test]
+    fn a_sum_with_a_part_of_unknown_price_has_none() {
+        let mut sum = Dollars::default();
+        sum += Dollars(Some(0.25));
+        assert_eq!((sum, sum.to_string()), (Dollars(Some(0.25)), "$0.2500".to_owned()));
+        sum += Dollars::UNKNOWN;
+        assert_eq!((sum, sum.to_string()), (Dollars::UNKNOWN, "price unknown".to_owned()));
     }
 
     #[test]

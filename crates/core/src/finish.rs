@@ -149,19 +149,24 @@ impl Plan<'_> {
         if self.target == wanted {
             return None;
         }
-        let why = if self.target == budget.target(policy) {
-            "a history gets at most three quarters of its room, and at least a quarter where so much is to be left free"
+        let (wanted, target) = (budget.scale.theirs(wanted), self.target());
+        let halved = format!("the history was below its target of {wanted} tokens before");
+        Some(if self.target == budget.target(policy) {
+            format!(
+                "the history was to come down to {target} tokens instead of {wanted}: it gets at most three quarters of \
+                 its room, and at least a quarter where so much is to be left free"
+            )
         } else if circumstances.over.is_some() {
-            "the provider wants more freed"
+            format!(
+                "the history was to come down to {target} tokens instead of {wanted}: the provider wants more freed"
+            )
         } else if self.job.trigger.is_manual() {
-            "it was below that already, and was halved because someone asked"
+            format!("{halved}; since someone asked, it was to be halved, to {target}")
         } else if self.job.trigger == Trigger::Overflow {
-            "it was below that already, and was halved because the provider refused it all the same"
+            format!("{halved}; since the provider refused it all the same, it was to be halved, to {target}")
         } else {
-            "it was below that already, and was halved because it was full of something else"
-        };
-        let wanted = budget.scale.theirs(wanted);
-        Some(format!("the target of {wanted} for the history became {}: {why}", self.target()))
+            format!("{halved}; since it was full of something else, it was to be halved, to {target}")
+        })
     }
 
     /// Messages in other forms, and none gone.

@@ -126,7 +126,7 @@ mod transcript;
 mod verdict;
 pub mod verify;
 
-pub use amount::{Scale, SizeTable, Sizes, Tokens};
+pub use amount::{Dollars, Scale, SizeTable, Sizes, Tokens};
 pub use archive::{Archive, ArchiveError, Measure, MeasuredItem, MemoryArchive, ZeroMeasure};
 pub use budget::{Budget, is_window};
 pub use compaction::{Compaction, Edit, Tail};

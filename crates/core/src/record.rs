@@ -3,7 +3,7 @@
 
 use crate::policy::Resume;
 use crate::{
-    Budget, CallCost, Compaction, Edit, EntryId, HookRun, Strategy, Tokens, Trigger, ledger::Ledger,
+    Budget, CallCost, Compaction, Dollars, Edit, EntryId, HookRun, Strategy, Tokens, Trigger, ledger::Ledger,
     verify::LossReport,
 };
 use serde::{Deserialize, Serialize};
@@ -195,8 +195,8 @@ pub struct Record {
     pub hooks: Vec<HookRun>,
     /// The calls of models it took, failed ones included.
     pub spent: CallCost,
-    /// What it cost to make, in dollars, failed calls included. The embedded summariser is free.
-    pub cost: f64,
+    /// What it cost to make, failed calls included. The embedded summariser is free.
+    pub cost: Dollars,
     /// What a person should know.
     pub notes: Vec<String>,
     /// What happens next.

@@ -1,7 +1,7 @@
 //! The summary call as data: the request, its reply or failure, and what it cost. Writing one is
 //! `machine::wording`'s, sending it a `Model`'s of the engine.
 
-use crate::{Author, Measure, Message, Opaque, Role, Tokens};
+use crate::{Author, Dollars, Measure, Message, Opaque, Role, Tokens};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -165,6 +165,12 @@ pub enum Failure {
     /// The provider refused the request for good.
     #[error("the summariser refused the request: {0}")]
     Refused(String),
+    /// The provider refuses the key, or has no such model: no request of ours would fare better.
+    #[error("the summariser refuses the key or the model: {0}")]
+    Denied(String),
+    /// No connection could be made: nobody is there to be asked differently.
+    #[error("the summariser cannot be reached: {0}")]
+    Unreachable(String),
     /// There is nobody to ask.
     #[error("{0}")]
     Unavailable(String),
@@ -185,8 +191,8 @@ pub struct CallCost {
     pub output: Tokens,
     /// Of these, reasoning.
     pub reasoning: Tokens,
-    /// The price in dollars, where the catalog knows it.
-    pub dollars: f64,
+    /// The price, where the catalog knows it and the provider told what to multiply it with.
+    pub dollars: Dollars,
 }
 
 impl CallCost {

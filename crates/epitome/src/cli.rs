@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and how it is spelled.
 
+mod address;
 mod examples;
 mod formats;
 mod pointer;
@@ -9,6 +10,7 @@ pub use formats::FromFormat;
 pub use pointer::{PointerRange, parse_pointer};
 pub use policy::{ConfigArgs, InitArgs, PolicyArgs, SettingFlag};
 
+use crate::commands::serve::{LogFormat, LogLevel};
 use clap::{Args, Parser, Subcommand};
 use epitome_server::Upstream;
 use epitome_settings::schema::parse_window;
@@ -18,8 +20,8 @@ use std::path::PathBuf;
 
 /// Owns the moment an agent's context window is full.
 ///
-/// Looks inside the transcripts agents leave, compacts them without losing anything, and proves what
-/// survived. No key and no network needed.
+/// Looks inside the transcripts agents leave, makes them fit with every byte kept in the file, and proves what
+/// the model still sees. No key and no network needed.
 #[derive(Parser, Debug)]
 #[command(name = "epitome", version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = examples::START)]
@@ -57,7 +59,7 @@ pub enum Command {
     /// List presets, or print one
     #[command(after_help = examples::PRESETS)]
     Presets(ListArgs),
-    /// Show every setting that counts here, who said it, and what it comes to in the window
+    /// Show what you have set, who said it, and what it comes to in the window; with --all every setting
     #[command(after_help = examples::CONFIG)]
     Config(ConfigArgs),
     /// Write epitome.toml and a prompt to begin with, where there are none
@@ -69,6 +71,9 @@ pub enum Command {
     /// Compact a bundled real session and show what happened
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
+    /// Print the version; with --verbose how it was built, and the licences of what is in it
+    #[command(after_help = examples::VERSION)]
+    Version(VersionArgs),
     /// Print a completion script for your shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
@@ -110,15 +115,15 @@ pub struct InspectArgs {
 
 #[derive(Args, Debug)]
 pub struct ContextArgs {
-    /// The transcript
-    pub file: PathBuf,
+    /// The transcript; standard input if left out where that is a pipe, or -
+    pub file: Option<PathBuf>,
     #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
     pub to: Protocol,
     /// Which conversation of the file, from 0; the longest if left out
     #[arg(long, value_name = "N")]
     pub conversation: Option<usize>,
     /// The output limit to put into the body, where the transcript records none
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
     pub max_tokens: Option<u64>,
     #[command(flatten)]
     pub read: ReadArgs,
@@ -126,8 +131,8 @@ pub struct ContextArgs {
 
 #[derive(Args, Debug)]
 pub struct CompactArgs {
-    /// Transcripts, or folders of them
-    #[arg(required = true, value_name = "FILE")]
+    /// Transcripts, or folders of them; standard input if left out where that is a pipe, or -
+    #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Where to write: a file, or a folder where there are several transcripts; standard output if left out
     #[arg(short, long, value_name = "OUT")]
@@ -153,6 +158,9 @@ pub struct CompactArgs {
     /// Show the plan and touch nothing: no file is written, no model called
     #[arg(long)]
     pub dry_run: bool,
+    /// Tell all: how it was counted, facts by class with examples, notes
+    #[arg(short, long)]
+    pub verbose: bool,
     #[command(flatten)]
     pub policy: PolicyArgs,
     #[command(flatten)]
@@ -161,8 +169,8 @@ pub struct CompactArgs {
 
 #[derive(Args, Debug)]
 pub struct ReplayArgs {
-    /// Transcripts, or folders of them
-    #[arg(required = true, value_name = "FILE")]
+    /// Transcripts, or folders of them; standard input if left out where that is a pipe, or -
+    #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print the whole context of each call as well (with --json)
     #[arg(long)]
@@ -170,8 +178,11 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
     pub to: Protocol,
     /// What stands before the history, in tokens: system prompt and tools; what the transcript records if left out
-    #[arg(long, value_name = "TOKENS", conflicts_with = "system")]
+    #[arg(long, value_name = "TOKENS", conflicts_with = "system", value_parser = parse_tokens)]
     pub fixed: Option<u64>,
+    /// Presets to hold side by side with what was recorded: calls, tokens, cache, money, waits
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["preset", "contexts"])]
+    pub compare: Vec<String>,
     /// A system prompt to count, and to send with --contexts, in place of the one the transcript records
     #[arg(long, value_name = "FILE")]
     pub system: Option<PathBuf>,
@@ -254,9 +265,12 @@ pub struct DemoArgs {
 
 #[derive(Args, Debug)]
 pub struct ServeArgs {
-    /// The address to listen on; this machine's own only, port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7117")]
+    /// The address to listen on, or a port alone; this machine's own only, port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7117", value_parser = address::parse_listen, env = "EPITOME_LISTEN")]
     pub listen: SocketAddr,
+    /// The port to listen on, at 127.0.0.1
+    #[arg(long, value_name = "PORT", conflicts_with = "listen", hide = true)]
+    pub port: Option<u16>,
     /// Where all requests go: a base URL in front of /v1; the providers' public ones if left out
     #[arg(long, value_name = "URL", env = "EPITOME_UPSTREAM")]
     pub upstream: Option<Upstream>,
@@ -288,6 +302,27 @@ pub struct ServeArgs {
     /// Any other setting, as `trigger.at=70%`, above all files; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<SettingFlag>,
+    /// How lines of the log are written, on standard error
+    #[arg(long, value_name = "FORMAT", default_value = "text", env = "EPITOME_LOG_FORMAT")]
+    pub log_format: LogFormat,
+    /// The least that is written: info is everything, warn what went wrong, error what makes requests fail
+    #[arg(long, value_name = "LEVEL", default_value = "info", env = "EPITOME_LOG_LEVEL")]
+    pub log_level: LogLevel,
+}
+
+/// A number of tokens: `8000` or `8k`.
+fn parse_tokens(text: &str) -> Result<u64, String> {
+    text.parse().map(|epitome_core::Tokens(tokens)| tokens)
+}
+
+#[derive(Args, Debug)]
+pub struct VersionArgs {
+    /// How it was built, and the licences of what is in it
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args, Debug)]

@@ -2,20 +2,13 @@
 
 use std::io::IsTerminal;
 
-/// How wide a bar may be.
-const BAR_CELLS: usize = 40;
 /// Eighths of a cell, thinnest first.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 /// Heights of a cell, lowest first.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A bar for `part` of `whole`.
-pub fn bar(part: u64, whole: u64) -> String {
-    bar_in(part, whole, BAR_CELLS)
-}
-
-/// The same, `cells` wide where it is all of it.
-pub fn bar_in(part: u64, whole: u64, cells: usize) -> String {
+/// A bar for `part` of `whole`, `cells` wide where it is all of it.
+pub fn bar(part: u64, whole: u64, cells: usize) -> String {
     let part = part.min(whole);
     let eighths = (part * cells as u64 * 8).checked_div(whole).unwrap_or(0) as usize;
     let shown = if part > 0 { eighths.max(1) } else { 0 };
@@ -52,20 +45,6 @@ pub fn counted(amount: usize, what: &str) -> String {
 pub fn percent(part: u64, whole: u64) -> u64 {
     let share = (u128::from(part) * 200 + u128::from(whole)).checked_div(u128::from(whole) * 2);
     share.and_then(|share| u64::try_from(share).ok()).unwrap_or(0)
-}
-
-/// Pages are drawn no narrower than this: a figure, a bar and a word stand beside each other in it.
-const COLUMNS_MIN: usize = 60;
-/// And no wider: the eye loses its line.
-const COLUMNS_MAX: usize = 200;
-/// Where nobody says how wide the screen is.
-const COLUMNS_USUAL: usize = 80;
-
-/// How many columns a page may take: those of the terminal, or what `COLUMNS` says.
-pub fn columns() -> usize {
-    let stated = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    let screen = || Some(console::Term::stdout().size_checked()?.1.into());
-    stated.or_else(screen).unwrap_or(COLUMNS_USUAL).clamp(COLUMNS_MIN, COLUMNS_MAX)
 }
 
 /// Paint for a terminal, where there is one and nobody minds.
@@ -108,14 +87,19 @@ impl Paint {
 
 #[cfg(test)]
 mod tests {
-    use super::{bar, line};
+    use super::{bar, line, percent};
 
     #[test]
     fn a_bar_is_as_long_as_its_part() {
         assert_eq!(
-            [bar(0, 10), bar(10, 10), bar(1, 1_000_000)],
+            [bar(0, 10, 40), bar(10, 10, 40), bar(1, 1_000_000, 40)],
             [String::new(), "█".repeat(40), "▏".to_owned()]
         );
+    }
+
+    #[test]
+    fn a_percentage_is_rounded() {
+        assert_eq!([percent(589, 10_000), percent(1, 3), percent(1, 0), percent(3, 3)], [6, 33, 0, 100]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::{opencode_database, swe_agent_demo};
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_wire::{ByteSource, FORMATS, ReadError};
 use std::fs::{File, Metadata};
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -58,6 +58,15 @@ pub fn explain(error: ReadError) -> anyhow::Error {
 
 /// What a packed file, or standard input, may unpack to: it has to be held in memory.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
+
+/// The transcripts named, or standard input where none is and something comes from there.
+pub fn or_stdin(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    match files {
+        [] if io::stdin().is_terminal() => bail!("name a transcript, or send one to standard input"),
+        [] => Ok(vec![PathBuf::from("-")]),
+        files => Ok(files.to_vec()),
+    }
+}
 
 /// Opens a transcript. `-` is standard input.
 pub fn open(path: &Path) -> Result<Arc<dyn ByteSource>> {

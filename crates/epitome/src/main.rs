@@ -4,11 +4,13 @@
 
 mod cli;
 mod clock;
+mod columns;
 mod command_hook;
 mod commands;
 mod draw;
 mod hint;
 mod input;
+mod model_count;
 mod opencode_database;
 mod output;
 mod progress;
@@ -22,11 +24,16 @@ mod transcript_file;
 mod transcript_store;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use cli::{Cli, Command};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match run(Cli::parse()) {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return misuse(&error),
+    };
+    match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -34,6 +41,19 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Help that was asked for, or a command line that is not understood, told as every error is.
+fn misuse(error: &clap::Error) -> ExitCode {
+    let is_lost = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if !error.use_stderr() || is_lost {
+        // Where nobody reads any more there is nobody to tell.
+        drop(error.print());
+        return if is_lost { ExitCode::from(2) } else { ExitCode::SUCCESS };
+    }
+    let text = error.render().to_string();
+    output::tell(format_args!("epitome: {}", text.trim_end().trim_start_matches("error: ")));
+    ExitCode::from(2)
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {
@@ -51,6 +71,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Init(args) => commands::init::run(&args),
         Command::Serve(args) => commands::serve::run(args),
         Command::Demo(args) => commands::demo::run(&args),
+        Command::Version(args) => commands::version::run(&args),
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man => commands::shell::man(),
     }

@@ -213,11 +213,6 @@ impl SessionPorts {
         Driver::new(self.ports.clone())
     }
 
-    /// Whether what the model's calls cost is known.
-    pub fn is_priced(&self) -> bool {
-        self.provider.as_ref().is_some_and(|provider| provider.prices().is_some())
-    }
-
     /// The most that calls may cost, in dollars, where that is known.
     pub fn cost_max(&self, calls: &SketchedCalls) -> Option<f64> {
         let (Tokens(input), Tokens(output_max)) = (calls.input, calls.output_max);

@@ -2,10 +2,11 @@
 //! way to open each of them with the engine. The window, the counter and the budget are the engine's to choose.
 
 use crate::cli::ReadArgs;
+use crate::model_count::ModelCount;
 use crate::transcript_store::TranscriptStore;
 use crate::{hint, input};
 use anyhow::{Context as _, Result, anyhow, bail};
-use epitome_core::{EntryId, Policy, Tokens, ZeroMeasure};
+use epitome_core::{EntryId, Policy, SizeTable, Tokens, ZeroMeasure};
 use epitome_engine::{
     Assembly, Checkout, Driver, Engine, NoWindow, RecordedCalls, SessionOptions, SharedCalibration,
     WindowChoice, WindowEvidence, WindowFacts,
@@ -27,6 +28,8 @@ pub struct TranscriptFile {
     pub transcript: Transcript,
     /// What its conversations are counted and held by, but for what stands before each history.
     assembly: Assembly,
+    /// The same as the default policy counts: in the model's own tokens.
+    by_model: Assembly,
     /// Whether the file is not the bytes themselves.
     is_packed: bool,
 }
@@ -89,9 +92,11 @@ impl TranscriptFile {
             shown: shown_window(&transcript, &model),
             learned: None,
         };
+        let by_model = Assembly::new(Arc::new(Policy::default()), model.clone(), known);
+        let by_model = by_model.map_err(|error| no_window(path, &error))?;
         let assembly = Assembly::new(policy, model, known).map_err(|error| no_window(path, &error))?;
         let is_packed = std::fs::metadata(path).map_or(true, |about| about.len() != source.len());
-        Ok(Self { path: path.to_owned(), source, transcript, assembly, is_packed })
+        Ok(Self { path: path.to_owned(), source, transcript, assembly, by_model, is_packed })
     }
 
     /// The model it is counted for; without a name where neither the file nor the command line names one.
@@ -132,14 +137,47 @@ impl TranscriptFile {
         is_same_model(self.model(), name)
     }
 
+    /// Counts contexts of conversation `number` in its model's tokens, whatever the policy counts by: with `fixed` before
+    /// them, or so many tokens where somebody states them.
+    pub fn model_count(
+        &self,
+        number: usize,
+        fixed: &FixedParts,
+        stated: Option<Tokens>,
+    ) -> Result<ModelCount> {
+        let mut assembly = self.by_model.clone().with_calibration(SharedCalibration::default());
+        let tokens = assembly.count_fixed(&fixed.system, &fixed.tools);
+        assembly.set_request(tokens, fixed.max_tokens.map(Tokens));
+        stated.into_iter().for_each(|tokens| assembly.state_fixed(tokens));
+        let sizes = self.sizes_by(number, &assembly)?;
+        self.calibrate_by(number, &assembly, &sizes)?;
+        Ok(ModelCount::new(assembly, sizes))
+    }
+
+    /// What the messages of a conversation take as `assembly` counts; read with the file where the policy counts alike.
+    fn sizes_by(&self, number: usize, assembly: &Assembly) -> Result<SizeTable> {
+        let conversation = self.conversation(number);
+        if assembly.sizes_key() == self.assembly.sizes_key() {
+            return Ok(conversation.sizes.clone());
+        }
+        // Counted as the file is read, piece by piece: the figures are those of whoever counts so from the start.
+        let again = read(self.source.clone(), Some(self.transcript.format), &**assembly.measure());
+        let again = again.map_err(input::explain)?.conversations.into_iter().nth(number);
+        Ok(again.context("the file has changed while it was read; run again")?.sizes)
+    }
+
     /// Corrects the counts of `assembly`, made for conversation `number`, by what its provider reported.
     pub fn calibrate(&self, number: usize, assembly: &Assembly) -> Result<()> {
+        self.calibrate_by(number, assembly, &self.conversation(number).sizes)
+    }
+
+    fn calibrate_by(&self, number: usize, assembly: &Assembly, sizes: &SizeTable) -> Result<()> {
         let conversation = self.conversation(number);
         let prompts: HashMap<EntryId, u64> =
             self.usages(number).into_iter().map(|(entry, usage)| (entry, usage.prompt)).collect();
         let calls = RecordedCalls {
             log: &Arc::new(conversation.log.clone()),
-            sizes: &Arc::new(conversation.sizes.clone()),
+            sizes: &Arc::new(sizes.clone()),
             archive: &conversation.originals,
             path: &conversation.log.path_of(conversation.leaf),
             prompts: &prompts,

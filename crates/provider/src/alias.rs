@@ -1,7 +1,7 @@
 //! Names for models: a table people write, and what a name in it comes to.
 
 use crate::{ApiKey, Credential, Effort, Provider, ProviderSetup, Service, World};
-use epitome_tokens::{Catalog, SpecSource, SpecValue};
+use epitome_tokens::{Catalog, SpecSource, SpecValue, Vendor};
 use epitome_wire::Protocol;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -98,25 +98,46 @@ impl Aliases {
         environment: &dyn Fn(&str) -> Option<String>,
         world: &World,
     ) -> Result<Provider, AliasError> {
-        let alias = self.find(name)?;
+        let alias = self.find(name, catalog)?;
         let setup = alias.setup(name, catalog, environment)?;
         Ok(Provider::new(setup, world.clone()))
     }
 
-    fn find(&self, name: &str) -> Result<Alias, AliasError> {
+    fn find(&self, name: &str, catalog: &Catalog) -> Result<Alias, AliasError> {
         let direct = || {
             let (service, model) = name.split_once('/').filter(|(_, model)| !model.is_empty())?;
             let service = Service::ALL.into_iter().find(|known| known.name() == service)?;
             Some(Alias::plain(service, model))
         };
-        self.0.get(name).cloned().or_else(direct).ok_or_else(|| self.unknown(name))
+        self.0.get(name).cloned().or_else(direct).ok_or_else(|| self.unknown(name, catalog))
     }
 
-    fn unknown(&self, name: &str) -> AliasError {
+    fn unknown(&self, name: &str, catalog: &Catalog) -> AliasError {
         let distances = self.0.keys().map(|known| (distance(name, known), known));
         let near = distances.filter(|(distance, _)| *distance <= TYPOS_MAX).min();
-        AliasError::Unknown { name: name.to_owned(), nearest: near.map(|(_, known)| known.clone()) }
+        let nearest = near.map(|(_, known)| known.clone()).or_else(|| with_provider(name, catalog));
+        AliasError::Unknown { name: name.to_owned(), nearest }
     }
+}
+
+/// A model of the catalog with the provider that its maker is; none where its name has one, or its maker is none we call.
+fn with_provider(name: &str, catalog: &Catalog) -> Option<String> {
+    let model = catalog.find(name);
+    let service = match model.provider {
+        Vendor::Anthropic => Service::Anthropic,
+        Vendor::Openai => Service::Openai,
+        Vendor::Google
+        | Vendor::Meta
+        | Vendor::Deepseek
+        | Vendor::Alibaba
+        | Vendor::Mistral
+        | Vendor::Moonshot
+        | Vendor::Zhipu
+        | Vendor::Minimax
+        | Vendor::Xai
+        | Vendor::Unknown => return None,
+    };
+    (model.row.is_some() && !name.contains('/')).then(|| format!("{}/{name}", service.name()))
 }
 
 impl Alias {

@@ -39,7 +39,9 @@ pub(crate) struct AttemptFailure {
 /// What went wrong on the way.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FailureCause {
-    /// No connection, or it broke.
+    /// No connection could be made.
+    NoConnection(String),
+    /// The connection broke.
     Broken(String),
     /// Nothing came for too long.
     Silence,
@@ -56,6 +58,9 @@ pub(crate) async fn attempt(
 ) -> Result<ProviderAnswer, AttemptFailure> {
     let response = match timeout(limits.first_byte, request.send()).await {
         Ok(Ok(response)) => response,
+        Ok(Err(error)) if error.is_connect() => {
+            return Err(lost(FailureCause::NoConnection(told(error)), None));
+        }
         Ok(Err(error)) => return Err(lost(FailureCause::Broken(told(error)), None)),
         Err(_) => return Err(lost(FailureCause::Silence, None)),
     };

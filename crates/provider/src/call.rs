@@ -6,7 +6,8 @@ use crate::body::{self, Frame};
 use crate::judge::{OUTPUT_MIN, RequestChange, Ruling, SentRequest, judge, judge_lost};
 use crate::options::Options;
 use epitome_core::{
-    CallCost, CallResult, Failure, Measure, Purpose, SummaryInput, SummaryReply, SummaryRequest, Tokens,
+    CallCost, CallResult, Dollars, Failure, Measure, Purpose, SummaryInput, SummaryReply, SummaryRequest,
+    Tokens,
 };
 use epitome_tokens::{Prices, Usage};
 use epitome_wire::overflow::RequestFacts;
@@ -15,6 +16,8 @@ use tokio::time::{sleep, timeout};
 
 /// One for each option a provider may not take, and one for the output limit.
 const CHANGES_MAX: u32 = 4;
+/// A server that is being started again is back within one wait; one that is not there is not waited for.
+const CONNECT_RETRIES_MAX: u32 = 1;
 
 /// What has been tried so far.
 struct Tries {
@@ -37,6 +40,7 @@ async fn pursue(
     spent: &mut CallCost,
 ) -> Result<SummaryReply, Failure> {
     let known = provider.known(estimate(provider, request));
+    let origin = provider.origin();
     let mut tries = Tries::new(provider, request, &known);
     // Ends: every turn of it uses up a retry or a change, and there are few of both.
     loop {
@@ -46,12 +50,13 @@ async fn pursue(
             cap_tokens: tries.cap_tokens,
             is_native: request.purpose == Purpose::Native,
             credential: provider.credential(),
+            origin: &origin,
         };
         match send(provider, request, &sent, spent).await? {
             Ruling::Done(result) => return result,
             Ruling::Differently { change, failure } => tries.change(change).ok_or(failure)?,
             Ruling::Again { asked, failure } => {
-                let wait = tries.retry(provider, asked).ok_or(failure)?;
+                let Some(wait) = tries.retry(provider, asked, &failure) else { return Err(failure) };
                 sleep(wait).await;
             }
         }
@@ -80,6 +85,10 @@ async fn send(
     match came {
         Ok(came) => {
             let usage = usage_of(&came);
+            if usage.is_none() && matches!(came, ProviderAnswer::Reply(_)) {
+                // Written and not counted: it may have cost anything.
+                spent.dollars = Dollars::UNKNOWN;
+            }
             pay(spent, usage.as_ref(), prices);
             let (ruling, verdict) = judge(came, sent);
             if let Some(verdict) = verdict {
@@ -122,7 +131,7 @@ fn pay(spent: &mut CallCost, taken: Option<&ReplyUsage>, prices: Option<Prices>)
         cache_write: Tokens(usage.cache_write),
         output: Tokens(usage.output),
         reasoning: Tokens(usage.reasoning),
-        dollars: prices.map_or(0.0, |prices| prices.cost(&usage)),
+        dollars: Dollars(prices.map(|prices| prices.cost(&usage))),
     });
 }
 
@@ -165,10 +174,14 @@ impl Tries {
         &mut self,
         provider: &Provider,
         asked: Option<std::time::Duration>,
+        failure: &Failure,
     ) -> Option<std::time::Duration> {
         self.retries += 1;
         let limits = provider.limits();
+        let is_absent = matches!(failure, Failure::Unreachable(_));
+        let retries_max =
+            if is_absent { limits.retries_max.min(CONNECT_RETRIES_MAX) } else { limits.retries_max };
         let wait = limits.wait_before(self.retries, asked, provider.roll());
-        wait.filter(|_| self.retries <= limits.retries_max && provider.retries().take())
+        wait.filter(|_| self.retries <= retries_max && provider.retries().take())
     }
 }

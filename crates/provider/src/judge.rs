@@ -49,6 +49,8 @@ pub(crate) struct SentRequest<'a> {
     pub(crate) cap_tokens: u64,
     pub(crate) is_native: bool,
     pub(crate) credential: &'a Credential,
+    /// Where it was sent: scheme, host and port. A path may hold a secret.
+    pub(crate) origin: &'a str,
 }
 
 /// Less room than this for an answer is none: a summary's headings alone take more.
@@ -80,6 +82,10 @@ pub(crate) fn judge(came: ProviderAnswer, sent: &SentRequest<'_>) -> (Ruling, Op
 pub(crate) fn judge_lost(why: FailureCause, sent: &SentRequest<'_>) -> Ruling {
     let failure = match why {
         FailureCause::Broken(text) => Failure::Broken(explain(None, &text, sent.credential)),
+        FailureCause::NoConnection(text) => {
+            let why = explain(None, &text, sent.credential);
+            Failure::Unreachable(format!("nothing answers at {}: {why}", sent.origin))
+        }
         FailureCause::Silence => Failure::TimedOut,
     };
     Ruling::Again { asked: None, failure }
@@ -145,7 +151,11 @@ impl SentRequest<'_> {
         } else {
             None
         };
-        let failure = Failure::Refused(told);
+        let failure = if matches!(status, Some(401..=404)) {
+            Failure::Denied(format!("{told} (at {})", self.origin))
+        } else {
+            Failure::Refused(told)
+        };
         match change {
             Some(change) => Ruling::Differently { change, failure },
             None => Ruling::Done(Err(failure)),

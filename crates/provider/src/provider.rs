@@ -37,7 +37,7 @@ pub struct World {
 pub struct WorldError(#[source] reqwest::Error);
 
 /// A server that does not take a connection within this is not there.
-const CONNECT_MAX: Duration = Duration::from_secs(10);
+const CONNECT_MAX: Duration = Duration::from_secs(4);
 
 impl World {
     /// The ordinary one.
@@ -157,6 +157,12 @@ impl Provider {
             base_url: self.setup.base_url.clone(),
             model: self.setup.model.id.as_str().into(),
         }
+    }
+
+    /// Where it is: scheme, host and port.
+    pub(crate) fn origin(&self) -> String {
+        let url = reqwest::Url::parse(&self.setup.base_url).ok();
+        url.map_or_else(|| self.setup.service.to_string(), |url| url.origin().ascii_serialization())
     }
 
     pub(crate) fn credential(&self) -> &Credential {

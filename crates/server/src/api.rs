@@ -36,6 +36,7 @@ type SharedState = State<Arc<ServerState>>;
 pub(crate) fn router() -> Router<Arc<ServerState>> {
     Router::new()
         .route("/api/v1/sessions", get(sessions))
+        .route("/api/v1/stats", get(stats))
         .route("/api/v1/checkpoints", get(checkpoints))
         .route("/api/v1/checkpoints/{checkpoint}", post(decide))
         .route("/api/v1/sessions/{id}/compact", post(compact))
@@ -55,6 +56,10 @@ pub(crate) fn router() -> Router<Arc<ServerState>> {
 
 async fn sessions(State(state): SharedState) -> impl IntoResponse {
     Json(listing::sessions(&state.books))
+}
+
+async fn stats(State(state): SharedState) -> impl IntoResponse {
+    Json(state.counter.totals())
 }
 
 async fn checkpoints(State(state): SharedState) -> impl IntoResponse {

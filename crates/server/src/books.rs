@@ -3,6 +3,7 @@
 
 use crate::remarks::Remarks;
 use crate::tally::Tally;
+use crate::totals::RequestSize;
 use crate::view::Origin;
 use epitome_core::{Budget, EntryId, Record, Tokens};
 use epitome_engine::store::SessionId;
@@ -67,6 +68,8 @@ pub(crate) struct Book {
     pub(crate) newest: NewestRequest,
     /// When the newest request came.
     pub(crate) seen: Instant,
+    /// How large the newest request was.
+    pub(crate) size: RequestSize,
     /// The model that a request was last sent to, and when.
     pub(crate) sent: Option<(String, Instant)>,
     /// Whether the policy's idle check was taken since.
@@ -149,6 +152,7 @@ impl Book {
             checkout: None,
             newest: NewestRequest::default(),
             seen: Instant::now(),
+            size: RequestSize::default(),
             sent: None,
             is_idle_checked: false,
             bytes: 0,

@@ -99,9 +99,9 @@ pub(crate) fn is_summary_call(headers: &HeaderMap) -> bool {
     headers.contains_key(SUMMARY)
 }
 
-/// Whether a body may be read and changed: it is not packed, and it is not paid for by a subscription, whose
-/// terms say nothing of programs between the client and the provider.
-pub(crate) fn is_ours_to_change(headers: &HeaderMap) -> bool {
+/// Why a body may not be read and changed: it is packed, or it is paid for by a subscription, whose terms say nothing of
+/// programs between the client and the provider. None where it may.
+pub(crate) fn why_not_ours(headers: &HeaderMap) -> Option<&'static str> {
     let is_subscription = |(_, value): &(String, String)| {
         let token = value.trim().rsplit(' ').next().unwrap_or_default();
         token
@@ -109,8 +109,13 @@ pub(crate) fn is_ours_to_change(headers: &HeaderMap) -> bool {
             .is_some_and(|opening| opening.eq_ignore_ascii_case(SUBSCRIPTION_TOKEN))
     };
     let is_plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
-    headers.get_all(CONTENT_ENCODING).iter().all(is_plain)
-        && !credentials(headers).iter().any(is_subscription)
+    if !headers.get_all(CONTENT_ENCODING).iter().all(is_plain) {
+        return Some("the request's body is packed; have the client send it plain");
+    }
+    let is_paid = credentials(headers).iter().any(is_subscription);
+    is_paid.then_some(
+        "it is paid for by a subscription, whose terms say nothing of programs in between; use an API key, see docs/reference/proxy.md",
+    )
 }
 
 /// Whether a reply is a stream of events.
@@ -126,7 +131,7 @@ pub(crate) fn length(headers: &HeaderMap) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_ours_to_change, to_upstream};
+    use super::{to_upstream, why_not_ours};
     use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
     fn headers(all: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -152,7 +157,7 @@ mod tests {
 
     #[test]
     fn packed_bodies_and_subscriptions_are_left_alone() {
-        let is_ours = |all: &[(&'static str, &'static str)]| is_ours_to_change(&headers(all));
+        let is_ours = |all: &[(&'static str, &'static str)]| why_not_ours(&headers(all)).is_none();
         assert!(is_ours(&[("authorization", "Bearer sk-1")]) && is_ours(&[]));
         assert!(
             !is_ours(&[("authorization", "Bearer sk-ant-oat01-x")])

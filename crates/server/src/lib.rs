@@ -34,10 +34,12 @@ mod serve;
 mod server_state;
 mod settings;
 mod tally;
+mod totals;
 mod view;
 mod walk;
 
-pub use notice::OperatorNotice;
+pub use notice::{NoticeLevel, OperatorNotice};
 pub use rules::{Caller, OwnModel, RequestModel, Rules, SessionRule, WarmRequest};
 pub use serve::{ServeError, Server};
 pub use settings::{ServerSettings, ServerSettingsError, Upstream, Upstreams};
+pub use totals::{ModelTotals, RequestTotals, ServerTotals};

@@ -1,17 +1,61 @@
-//! What an operator is told while the server runs.
+//! What an operator is told while the server runs: what happened, of which conversation and model, and how much it
+//! matters. Writing it down, with the time, is whoever listens'.
 
-use epitome_core::{EntryId, Tokens};
+use epitome_core::{Dollars, EntryId, Record, Tokens, Trigger};
 use epitome_engine::store::SessionId;
+use serde::Serialize;
 use std::fmt;
 
-/// Something that happened to a conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OperatorNotice(NoticeKind);
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OperatorNotice {
+    #[serde(flatten)]
+    kind: NoticeKind,
+    /// The model of the conversation it happened to, where it happened to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+}
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How much a notice matters, least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NoticeLevel {
+    /// Things go as they should.
+    Info,
+    /// Something did not, and was made good or passed over.
+    Warn,
+    /// Requests fail.
+    Error,
+}
+
+impl NoticeLevel {
+    /// All of them, least first.
+    pub const ALL: [Self; 3] = [Self::Info, Self::Warn, Self::Error];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
 pub(crate) enum NoticeKind {
     /// Its context was rebuilt.
-    Compacted { session: SessionId, before: Tokens, after: Tokens },
+    Compacted {
+        session: SessionId,
+        before: Tokens,
+        after: Tokens,
+        trigger: Trigger,
+        /// Who wrote the summary, where there is one.
+        by: Option<String>,
+        cost: Dollars,
+        duration_ms: u64,
+    },
     /// A compaction that was made for another request, or another branch, was put to use.
     Applied { session: SessionId, of: EntryId, before: Tokens, after: Tokens },
     /// The provider refused it as too long.
@@ -22,19 +66,86 @@ pub(crate) enum NoticeKind {
     Failed { session: SessionId, why: String },
     /// A request went out as it came, because something in it was not understood or failed.
     PassedOn { why: String },
+    /// A provider does not answer; said once for each outage.
+    Unreachable { upstream: String, why: String },
+    /// It answers again.
+    Reachable { upstream: String },
+}
+
+impl NoticeKind {
+    /// A compaction, as its record tells of it.
+    pub(crate) fn compacted(session: SessionId, record: &Record) -> Self {
+        Self::Compacted {
+            session,
+            before: record.tokens_before,
+            after: record.tokens_after,
+            trigger: record.trigger,
+            by: record.change().and_then(|change| change.summarizer.clone()),
+            cost: record.cost,
+            duration_ms: record.duration_ms,
+        }
+    }
+
+    /// The conversation it is about.
+    pub(crate) fn session(&self) -> Option<SessionId> {
+        match self {
+            Self::Compacted { session, .. }
+            | Self::Applied { session, .. }
+            | Self::TooLong { session }
+            | Self::Remark { session, .. }
+            | Self::Failed { session, .. } => Some(*session),
+            Self::PassedOn { .. } | Self::Unreachable { .. } | Self::Reachable { .. } => None,
+        }
+    }
+
+    /// The same with the model of its conversation.
+    pub(crate) fn with_model(self, model: Option<String>) -> OperatorNotice {
+        OperatorNotice { kind: self, model }
+    }
 }
 
 impl From<NoticeKind> for OperatorNotice {
-    fn from(what: NoticeKind) -> Self {
-        Self(what)
+    fn from(kind: NoticeKind) -> Self {
+        kind.with_model(None)
+    }
+}
+
+impl OperatorNotice {
+    /// How much it matters.
+    pub fn level(&self) -> NoticeLevel {
+        match &self.kind {
+            NoticeKind::Compacted { .. } | NoticeKind::Applied { .. } | NoticeKind::Reachable { .. } => {
+                NoticeLevel::Info
+            }
+            NoticeKind::TooLong { .. }
+            | NoticeKind::Remark { .. }
+            | NoticeKind::Failed { .. }
+            | NoticeKind::PassedOn { .. } => NoticeLevel::Warn,
+            NoticeKind::Unreachable { .. } => NoticeLevel::Error,
+        }
+    }
+
+    /// The model of the conversation it happened to.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
     }
 }
 
 impl fmt::Display for OperatorNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            NoticeKind::Compacted { session, before, after } => {
-                write!(f, "{session}: compacted from {before} to {after} tokens")
+        match &self.kind {
+            NoticeKind::Compacted { session, before, after, trigger, by, cost, duration_ms } => {
+                write!(
+                    f,
+                    "{session}: compacted from {before} to {after} tokens ({}",
+                    trigger_text(*trigger)
+                )?;
+                match (by, cost) {
+                    (Some(by), Dollars(Some(0.0))) => write!(f, "; by {by}, free")?,
+                    (Some(by), cost) => write!(f, "; by {by}, {cost}")?,
+                    (None, _) => write!(f, "; no summary")?,
+                }
+                write!(f, "; {duration_ms} ms)")
             }
             NoticeKind::Applied { session, of, before, after } => {
                 write!(f, "{session}: {of} put to use again, from {before} to {after} tokens")
@@ -43,6 +154,25 @@ impl fmt::Display for OperatorNotice {
             NoticeKind::Remark { session, what } => write!(f, "{session}: {what}"),
             NoticeKind::Failed { session, why } => write!(f, "{session}: not compacted: {why}"),
             NoticeKind::PassedOn { why } => write!(f, "passed on untouched: {why}"),
+            NoticeKind::Unreachable { upstream, why } => {
+                write!(f, "cannot reach the provider at {upstream}: {why}; check the network and the address")
+            }
+            NoticeKind::Reachable { upstream } => write!(f, "the provider at {upstream} answers again"),
         }
+    }
+}
+
+/// Why a compaction ran, in few words.
+fn trigger_text(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::Manual => "someone asked",
+        Trigger::Threshold => "threshold reached",
+        Trigger::Overflow => "too long for the provider",
+        Trigger::Requested => "a hook or tool asked",
+        Trigger::Idle => "idle",
+        Trigger::Messages => "too many messages",
+        Trigger::Bytes => "too many bytes",
+        Trigger::Media => "too many pictures",
+        Trigger::Downshift => "a model with a smaller window",
     }
 }

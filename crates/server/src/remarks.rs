@@ -5,21 +5,27 @@ use epitome_core::Record;
 use epitome_engine::Event;
 use epitome_wire::overflow::{OverflowClass, OverflowVerdict, RequestFacts};
 
-/// Remarks, and what was said last.
+/// Remarks, and what was said last, but for its figures.
 #[derive(Debug, Default)]
 pub(crate) struct Remarks {
     last: Vec<String>,
 }
 
 impl Remarks {
-    /// What there is to say now, unless it is what was said last.
+    /// What there is to say now, unless it is what was said last. Figures change with every message and with what is
+    /// learned of the provider's count; the same with others is no news.
     pub(crate) fn new_ones(&mut self, remarks: Vec<String>) -> Vec<String> {
-        if remarks.is_empty() || remarks == self.last {
+        let gist: Vec<String> = remarks.iter().map(|remark| without_figures(remark)).collect();
+        if remarks.is_empty() || gist == self.last {
             return Vec::new();
         }
-        self.last.clone_from(&remarks);
+        self.last = gist;
         remarks
     }
+}
+
+fn without_figures(remark: &str) -> String {
+    remark.chars().filter(|c| !c.is_ascii_digit() && *c != ',').collect()
 }
 
 /// What events of a session say that no figure does.
@@ -89,7 +95,7 @@ pub(crate) fn of_record(record: &Record) -> Vec<String> {
         0 => None,
         count => Some(format!("{count} messages were dropped without a summary")),
     };
-    tried.chain(dropped).collect()
+    tried.chain(dropped).chain(record.notes.iter().cloned()).collect()
 }
 
 #[cfg(test)]
@@ -103,5 +109,7 @@ mod tests {
         let mut remarks = Remarks::default();
         assert_eq!(remarks.new_ones(failed()), ["not compacted: HTTP 500"]);
         assert_eq!(remarks.new_ones(failed()), Vec::<String>::new());
+        let other = |tokens: u64| vec![format!("cannot fit {tokens} tokens")];
+        assert_eq!([remarks.new_ones(other(9_000)).len(), remarks.new_ones(other(10_000)).len()], [1, 0]);
     }
 }

@@ -8,11 +8,14 @@ use crate::walk::{PreparedRequest, Request, prepare, recover, shed_pictures};
 use crate::{api, guard, headers};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use axum::{Json, Router, middleware};
+use epitome_core::Dollars;
+use epitome_engine::store::TenantId;
 use epitome_wire::Protocol;
 use serde_json::json;
 use std::sync::Arc;
@@ -27,8 +30,11 @@ pub(crate) fn router(state: Arc<ServerState>) -> Router {
     let anthropic = post(|state, request| converse(state, Protocol::Anthropic, request));
     let chat = post(|state, request| converse(state, Protocol::OpenaiChat, request));
     Router::new()
+        .route("/", get(greet))
         .route("/healthz", get(health))
+        .route("/metrics", get(metrics))
         .merge(api::router())
+        .route("/api/v1", any(unknown))
         .route("/api/v1/{*rest}", any(unknown))
         .route("/anthropic/v1/messages", anthropic.clone().fallback(pass))
         .route("/v1/messages", anthropic.fallback(pass))
@@ -39,8 +45,37 @@ pub(crate) fn router(state: Arc<ServerState>) -> Router {
         .with_state(state)
 }
 
+/// What whoever opens the address in a browser has found.
+async fn greet() -> &'static str {
+    concat!(
+        "epitome ",
+        env!("CARGO_PKG_VERSION"),
+        ": agents point their base URL here.\n/api/v1/stats     what it has saved\n/api/v1/sessions  the conversations\n/metrics          for Prometheus\n"
+    )
+}
+
 async fn health() -> impl IntoResponse {
     Json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
+}
+
+/// The totals as monitoring systems read them.
+async fn metrics(State(state): State<Arc<ServerState>>) -> impl IntoResponse {
+    let totals = state.counter.totals();
+    let all = totals.all;
+    let dollars =
+        |Dollars(dollars): Dollars| dollars.map_or_else(|| "NaN".to_owned(), |dollars| dollars.to_string());
+    let rows = [
+        ("requests_total", "counter", all.requests.to_string()),
+        ("compactions_total", "counter", all.compactions.to_string()),
+        ("tokens_without_total", "counter", all.tokens_without.to_string()),
+        ("tokens_sent_total", "counter", all.tokens_sent.to_string()),
+        ("passed_through_total", "counter", totals.passed_through.to_string()),
+        ("dollars_saved", "gauge", dollars(all.dollars_saved)),
+        ("dollars_spent", "gauge", dollars(all.dollars_spent)),
+    ];
+    let lines =
+        rows.map(|(name, kind, value)| format!("# TYPE epitome_{name} {kind}\nepitome_{name} {value}\n"));
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], lines.concat())
 }
 
 async fn unknown() -> impl IntoResponse {
@@ -51,7 +86,11 @@ async fn unknown() -> impl IntoResponse {
 async fn converse(State(state): State<Arc<ServerState>>, protocol: Protocol, request: Incoming) -> Response {
     let (parts, body) = request.into_parts();
     // What one of us asks for a summary is made to fit by whoever asks: compacted here too, it would never end.
-    if !headers::is_ours_to_change(&parts.headers) || headers::is_summary_call(&parts.headers) {
+    if headers::is_summary_call(&parts.headers) {
+        return pass_on(&state, &parts, body).await;
+    }
+    if let Some(why) = headers::why_not_ours(&parts.headers) {
+        state.tell_passed_on(tenant(&state, &parts.headers), why.to_owned());
         return pass_on(&state, &parts, body).await;
     }
     let bytes = match to_bytes(body, BODY_BYTES_MAX).await {
@@ -60,9 +99,7 @@ async fn converse(State(state): State<Arc<ServerState>>, protocol: Protocol, req
     };
     match Request::read(&state.key, protocol, &parts.headers, bytes.clone()) {
         Err(error) => {
-            let credentials = headers::credentials(&parts.headers);
-            let tenant = state.key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()));
-            state.tell_passed_on(tenant, error.to_string());
+            state.tell_passed_on(tenant(&state, &parts.headers), error.to_string());
             pass_on(&state, &parts, bytes.into()).await
         }
         Ok(request) => match answer(&state, &parts, protocol, Arc::new(request)).await {
@@ -70,6 +107,12 @@ async fn converse(State(state): State<Arc<ServerState>>, protocol: Protocol, req
             Err(fault) => fault.response(protocol),
         },
     }
+}
+
+/// Whose requests have these headers.
+fn tenant(state: &ServerState, headers: &HeaderMap) -> TenantId {
+    let credentials = headers::credentials(headers);
+    state.key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()))
 }
 
 /// Sends a request that was made to fit; once more, where the provider finds it too long or too large all the same.
@@ -110,7 +153,10 @@ async fn send(
 ) -> Result<FirstLook, Fault> {
     let (_, path) = split(parts.uri.path());
     let path = Path { path, query: parts.uri.query(), headers: &parts.headers };
-    let response = state.outward.send(state.settings.upstreams.of(protocol), &path, prepared.body).await?;
+    let upstream = state.settings.upstreams.of(protocol);
+    let sent = state.outward.send(upstream, &path, prepared.body).await;
+    state.note_reach(upstream, sent.as_ref().err());
+    let response = sent?;
     open(protocol, response, &prepared.from.known).await
 }
 
@@ -122,7 +168,28 @@ fn unread(error: &axum::Error) -> Fault {
 /// Everything that is no conversation of ours goes through untouched.
 async fn pass(State(state): State<Arc<ServerState>>, request: Incoming) -> Response {
     let (parts, body) = request.into_parts();
+    if let Some(why) = why_passed(&parts.method, parts.uri.path()) {
+        state.tell_passed_on(tenant(&state, &parts.headers), why);
+    }
     pass_on(&state, &parts, body).await
+}
+
+/// What the operator should know of a request that passes through: it is a conversation that is not compacted, or its
+/// base URL is not what its agent needs.
+fn why_passed(method: &Method, path: &str) -> Option<String> {
+    let (_, rest) = split(path);
+    if method != Method::POST {
+        return None;
+    }
+    if matches!(rest, "/v1/responses" | "/v1/responses/compact") {
+        return Some(
+            "requests of OpenAI Responses are not compacted yet; have the agent compact by itself".to_owned(),
+        );
+    }
+    let known = ["/messages", "/chat/completions", "/responses"];
+    let bare = rest.strip_prefix("/v1/v1").or_else(|| (!rest.starts_with("/v1/")).then_some(rest))?;
+    let fault = if rest.starts_with("/v1/v1") { "has /v1 twice" } else { "lacks /v1" };
+    known.contains(&bare).then(|| format!("POST {path}: the base URL that the agent was given {fault}"))
 }
 
 async fn pass_on(state: &ServerState, parts: &Parts, body: Body) -> Response {
@@ -130,7 +197,9 @@ async fn pass_on(state: &ServerState, parts: &Parts, body: Body) -> Response {
     let protocol = named.unwrap_or_else(|| guess(path, &parts.headers));
     let upstream = state.settings.upstreams.of(protocol);
     let url = upstream.join(path, parts.uri.query());
+    state.counter.passed_through();
     let passed = state.outward.pass(upstream, url, parts, body).await;
+    state.note_reach(upstream, passed.as_ref().err());
     passed.unwrap_or_else(|fault| fault.response(protocol))
 }
 
@@ -155,8 +224,8 @@ fn guess(path: &str, headers: &HeaderMap) -> Protocol {
 
 #[cfg(test)]
 mod tests {
-    use super::{guess, split};
-    use axum::http::{HeaderMap, HeaderValue};
+    use super::{guess, split, why_passed};
+    use axum::http::{HeaderMap, HeaderValue, Method};
     use epitome_wire::Protocol;
 
     #[test]
@@ -167,6 +236,18 @@ mod tests {
             [split("/v1/models"), split("/openaix/v1")],
             [(None, "/v1/models"), (None, "/openaix/v1")]
         );
+    }
+
+    #[test]
+    fn a_base_url_that_cannot_be_right_is_told() {
+        let told = |path| why_passed(&Method::POST, path);
+        let lacks = "POST /chat/completions: the base URL that the agent was given lacks /v1".to_owned();
+        let twice = "POST /v1/v1/messages: the base URL that the agent was given has /v1 twice".to_owned();
+        assert_eq!([told("/chat/completions"), told("/v1/v1/messages")], [Some(lacks), Some(twice)]);
+        assert!(told("/openai/v1/responses").is_some_and(|why| why.contains("not compacted yet")));
+        let harmless = ["/v1/messages/count_tokens", "/v1/embeddings", "/v1/models", "/"];
+        assert_eq!(harmless.map(told), [None, None, None, None]);
+        assert_eq!(why_passed(&Method::GET, "/v1/responses"), None);
     }
 
     #[test]

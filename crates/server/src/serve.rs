@@ -8,6 +8,7 @@ use crate::outward::Outward;
 use crate::router::router;
 use crate::server_state::ServerState;
 use crate::settings::{ServerSettings, ServerSettingsError, check_loopback};
+use crate::totals::{Counter, ServerTotals};
 use axum::Router;
 use axum::serve::ListenerExt;
 use epitome_engine::store::MemoryStore;
@@ -67,15 +68,19 @@ impl Server {
         self.address
     }
 
-    /// Serves until `stop` ends; requests under way are finished.
-    pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
+    /// Serves until `stop` ends; requests under way are finished. What all of them came to.
+    pub async fn run(
+        self,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<ServerTotals, ServeError> {
         // Small events must not wait for the acknowledgement of the ones before. A socket that refuses is slower, no more.
         let listener = self.listener.tap_io(|socket| drop(socket.set_nodelay(true)));
         let serving = axum::serve(listener, self.router).with_graceful_shutdown(stop);
-        let watching = tokio::spawn(idle::watch(self.state));
+        let watching = tokio::spawn(idle::watch(self.state.clone()));
         let served = serving.await;
         watching.abort();
-        served.map_err(ServeError::Broken)
+        served.map_err(ServeError::Broken)?;
+        Ok(self.state.counter.totals())
     }
 }
 
@@ -94,6 +99,8 @@ impl ServerState {
             newcomers: tokio::sync::Mutex::default(),
             key: ChainKey::new(),
             passed_on: Mutex::default(),
+            outages: Mutex::default(),
+            counter: Counter::default(),
         }
     }
 }

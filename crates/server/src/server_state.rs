@@ -4,10 +4,12 @@
 use crate::books::Books;
 use crate::chain::ChainKey;
 use crate::checkpoints::Checkpoints;
+use crate::fault::Fault;
 use crate::notice::NoticeKind;
 use crate::outward::Outward;
 use crate::remarks;
-use crate::settings::ServerSettings;
+use crate::settings::{ServerSettings, Upstream};
+use crate::totals::Counter;
 use epitome_core::{Entry, EntryId, Outcome, Record};
 use epitome_engine::store::{SessionId, TenantId};
 use epitome_engine::{AppendedEntry, Engine, PreparedSession, Step};
@@ -35,6 +37,10 @@ pub(crate) struct ServerState {
     pub(crate) key: ChainKey,
     /// Whose requests were passed on, and why: it is said once, and they may come again and again.
     pub(crate) passed_on: Mutex<HashSet<(TenantId, String)>>,
+    /// Providers that did not answer when last asked: an outage is told once.
+    pub(crate) outages: Mutex<HashSet<String>>,
+    /// What all requests came to.
+    pub(crate) counter: Counter,
 }
 
 /// How many reasons are remembered; beyond it they are forgotten, and said once more.
@@ -54,9 +60,28 @@ impl ServerState {
         }
     }
 
+    /// Tells the operator when a provider goes silent, and when it is back.
+    pub(crate) fn note_reach(&self, upstream: &Upstream, fault: Option<&Fault>) {
+        let name = upstream.to_string();
+        let mut out = self.outages.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = match fault {
+            Some(Fault::Unreachable { upstream, why }) => {
+                let kind = NoticeKind::Unreachable { upstream: upstream.clone(), why: why.clone() };
+                out.insert(name).then_some(kind)
+            }
+            // The client's own doing.
+            Some(Fault::TooLarge { .. } | Fault::BrokenOff) => None,
+            None => out.remove(&name).then_some(NoticeKind::Reachable { upstream: name }),
+        };
+        drop(out);
+        told.into_iter().for_each(|kind| self.tell(kind));
+    }
+
     /// Tells the operator.
     pub(crate) fn tell(&self, what: NoticeKind) {
-        (self.settings.tell)(&what.into());
+        let session = what.session();
+        let model = session.and_then(|session| self.books.with(session, |book| book.model.clone()));
+        (self.settings.tell)(&what.with_model(model));
     }
 }
 
@@ -71,13 +96,17 @@ pub(crate) fn note_step(state: &ServerState, session: SessionId, acted: &Prepare
         if let Some(record) = &step.record {
             book.keep_record(entry_of(step, record), record.clone());
         }
-        book.remarks.new_ones(told)
+        (book.remarks.new_ones(told), book.model.clone())
     });
-    for what in new.unwrap_or_default() {
+    let (new, model) = new.unwrap_or_default();
+    for what in new {
         state.tell(NoticeKind::Remark { session, what });
     }
-    let rebuilt = step.record.as_ref().and_then(|record| notice_of(session, record));
-    rebuilt.into_iter().for_each(|notice| state.tell(notice));
+    let rebuilt = step.record.as_ref().and_then(|record| Some((record, notice_of(session, record)?)));
+    if let Some((record, notice)) = rebuilt {
+        state.counter.rebuilt(&state.settings.catalog, &model, record.tokens_after, record.cost);
+        state.tell(notice);
+    }
 }
 
 /// What an operator is told of a context that was rebuilt.
@@ -85,7 +114,7 @@ fn notice_of(session: SessionId, record: &Record) -> Option<NoticeKind> {
     let (before, after) = (record.tokens_before, record.tokens_after);
     match record.outcome {
         Outcome::Compacted(_) | Outcome::Pruned(_) | Outcome::Recorded => {
-            Some(NoticeKind::Compacted { session, before, after })
+            Some(NoticeKind::compacted(session, record))
         }
         Outcome::Applied { of } => Some(NoticeKind::Applied { session, of, before, after }),
         Outcome::Noop { .. }

@@ -17,6 +17,7 @@ use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
 use crate::seeing::view_slots;
 use crate::server_state::{ServerState, note_step};
 use crate::tally::Lesson;
+use crate::totals::RequestSize;
 use crate::view::{self, Origin, ViewSlot};
 use axum::http::HeaderMap;
 use bytes::Bytes;
@@ -192,6 +193,7 @@ impl Walk<'_> {
             }
         };
         let leaf = acted.session.leaf();
+        self.count(session, attempt, &acted);
         // Who acts on the path after this request has a line of their own.
         checkout.driver.ports_mut().operator = Some(self.operator(session, None));
         let slots = self.state.books.with(session, |book| {
@@ -207,6 +209,23 @@ impl Walk<'_> {
             None => self.request.body.bytes().clone(),
         };
         Ok(Some(PreparedRequest { body, from: self.sender(session, leaf, &acted) }))
+    }
+
+    /// Counts the request, in place of one that was refused where it is sent again.
+    fn count(&self, session: SessionId, attempt: Attempt, acted: &PreparedSession) {
+        let path = &acted.session;
+        let (budget, sizes) = (path.budget(), path.timeline().sizes());
+        let whole: Tokens = path.history().iter().map(|id| sizes.total(*id)).sum();
+        let size =
+            RequestSize { without: budget.request(whole), sent: budget.request(path.context().tokens()) };
+        let before = self.state.books.with(session, |book| std::mem::replace(&mut book.size, size));
+        let (counter, catalog) = (&self.state.counter, &self.state.settings.catalog);
+        match attempt {
+            Attempt::First => counter.sent(catalog, self.request.body.model(), size),
+            Attempt::AfterOverflow(_) | Attempt::AfterBytes(_) => {
+                counter.sent_again(catalog, self.request.body.model(), before.unwrap_or_default(), size);
+            }
+        }
     }
 
     /// The client's body with the messages that show `slots`.

@@ -1,7 +1,9 @@
 //! A summary call on the wire, for whoever has a client of their own and makes a `Model` of it: the request's body, and
 //! what the provider's answer comes to. Sending, and waiting out a provider's passing faults, is the client's.
 
-use epitome_core::{CallCost, CallResult, Failure, MessageView, Stop, SummaryReply, SummaryRequest, Tokens};
+use epitome_core::{
+    CallCost, CallResult, Dollars, Failure, MessageView, Stop, SummaryReply, SummaryRequest, Tokens,
+};
 use epitome_wire::encode::{EncodeError, RequestParts};
 use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
 use epitome_wire::protocol::{ModelReply, StopReason, reply};
@@ -67,7 +69,9 @@ fn stop(answer: &ModelReply) -> Stop {
 }
 
 fn spent(answer: &ModelReply) -> CallCost {
-    let Some(taken) = answer.usage else { return CallCost { calls: 1, ..CallCost::default() } };
+    let Some(taken) = answer.usage else {
+        return CallCost { calls: 1, dollars: Dollars::UNKNOWN, ..CallCost::default() };
+    };
     let charged = taken.charged();
     CallCost {
         calls: 1,
@@ -76,6 +80,6 @@ fn spent(answer: &ModelReply) -> CallCost {
         cache_write: Tokens(charged.cache_write),
         output: Tokens(charged.output),
         reasoning: Tokens(taken.reasoning),
-        dollars: 0.0,
+        dollars: Dollars::UNKNOWN,
     }
 }

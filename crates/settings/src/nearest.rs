@@ -3,11 +3,17 @@
 /// A name is taken for another where at most a third of its letters must change.
 const LETTERS_PER_CHANGE: usize = 3;
 
-/// The name most like `asked`, where one is like it at all.
+/// The beginning of a name that is taken for it; with fewer letters it might be anything's.
+const BEGINNING_LETTERS: usize = 3;
+
+/// The name most like `asked`, where one is like it at all; else the shortest that begins with it.
 pub(super) fn nearest<'n>(asked: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let changes_max = (asked.chars().count() / LETTERS_PER_CHANGE).max(1);
-    let counted = names.map(|name| (changes(&fold(asked), &fold(name)), name));
-    counted.filter(|(count, _)| *count <= changes_max).min().map(|(_, name)| name)
+    let (asked, names) = (fold(asked), names.collect::<Vec<_>>());
+    let changes_max = (asked.len() / LETTERS_PER_CHANGE).max(1);
+    let counted = names.iter().map(|name| (changes(&asked, &fold(name)), *name));
+    let like = counted.filter(|(count, _)| *count <= changes_max).min().map(|(_, name)| name);
+    let begins = |name: &&&str| asked.len() >= BEGINNING_LETTERS && fold(name).starts_with(&asked);
+    like.or_else(|| names.iter().filter(begins).min_by_key(|name| name.len()).copied())
 }
 
 /// Without what spellings differ in: case, and what joins words.
@@ -45,6 +51,9 @@ mod tests {
             [of("triger.at"), of("trigger.Targt"), of("keepnewest"), of("colour"), of("trigger.ta")],
             [Some("trigger.at"), Some("trigger.target"), Some("keep.newest"), None, Some("trigger.at")]
         );
+        // A beginning, where it is long enough to be meant.
+        let preset = |asked| nearest(asked, ["default", "claude-code@2.1", "claude-code"].into_iter());
+        assert_eq!([preset("claude"), preset("cl"), preset("code")], [Some("claude-code"), None, None]);
         // One slip of the fingers, and too short a name for two.
         assert_eq!(nearest("mdoe", ["mode"].into_iter()), Some("mode"));
     }

@@ -1,7 +1,9 @@
 //! A model that answers by script and remembers what it was asked.
 
 use crate::clock::TestClock;
-use epitome_core::{CallCost, CallResult, Failure, Stop, SummaryInput, SummaryReply, SummaryRequest, Tokens};
+use epitome_core::{
+    CallCost, CallResult, Dollars, Failure, Stop, SummaryInput, SummaryReply, SummaryRequest, Tokens,
+};
 use epitome_engine::{BoxFuture, Clock, Model};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -155,7 +157,13 @@ impl Model for TestModel {
 
 /// A call of 1,000 tokens in, 100 out, at a cent.
 fn spent() -> CallCost {
-    CallCost { calls: 1, input: Tokens(1_000), output: Tokens(100), dollars: 0.01, ..CallCost::default() }
+    CallCost {
+        calls: 1,
+        input: Tokens(1_000),
+        output: Tokens(100),
+        dollars: Dollars(Some(0.01)),
+        ..CallCost::default()
+    }
 }
 
 /// A good answer.

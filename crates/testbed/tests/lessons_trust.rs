@@ -1,9 +1,10 @@
 //! Lessons of others, rows 125 to 130: what a compaction costs, how long it stands in the way, and what a
 //! summary may not be or do.
 
+use epitome_core::policy::Writer;
 use epitome_core::{
-    Author, Block, Call, CallCost, CallResult, Compaction, Entry, Expressible, Failure, Message, Opaque,
-    ResultPart, Role, SummaryInput, Tokens, ToolResult, Trigger, fence,
+    Author, Block, Call, CallCost, CallResult, Compaction, Dollars, Entry, Expressible, Failure, Message,
+    Opaque, ResultPart, Role, SummaryInput, Tokens, ToolResult, Trigger, fence,
 };
 use epitome_testbed::{Bed, Maker, change, cut_off, empty, failed, good, now, tool_call, word};
 use epitome_tokens::Usage;
@@ -25,7 +26,7 @@ fn calls(count: u32) -> CallCost {
         calls: count,
         input: Tokens(1_000 * each),
         output: Tokens(100 * each),
-        dollars: 0.01 * f64::from(count),
+        dollars: Dollars(Some(0.01 * f64::from(count))),
         ..CallCost::default()
     }
 }
@@ -48,7 +49,33 @@ fn l125_where_nothing_came_of_it_the_calls_are_on_the_bill_too() {
     bed.model.always(failed(Failure::Broken("connection reset".into())));
     let record = bed.prepare().expect("it is due");
     assert_eq!((word(&record), record.spent.calls), ("abandoned", bed.model.requests().len() as u32));
-    assert!(record.cost > 0.0);
+    assert!(record.cost.0 > Some(0.0));
+}
+
+#[test]
+fn l125_a_model_that_can_be_asked_in_no_way_is_asked_once_and_a_person_who_named_it_is_told() {
+    let named = || {
+        let maker = Maker::new("default", WINDOW);
+        maker.set(|settings| {
+            settings.summary.by = Writer::Alias("m".into());
+            settings.summary.else_embedded = true;
+        })
+    };
+    for failure in [Failure::Denied("HTTP 401".into()), Failure::Unreachable("nobody".into())] {
+        let why = failure.to_string();
+        for trigger in [Trigger::Manual, Trigger::Threshold] {
+            let mut bed = due(named());
+            bed.model.always(failed(failure.clone()));
+            let record = bed.compact(trigger);
+            let told = if trigger.is_manual() {
+                ("abandoned", record.outcome.why().unwrap_or_default().to_string())
+            } else {
+                ("compacted", record.fallbacks[0].why.clone())
+            };
+            assert_eq!((word(&record), &told.1), (told.0, &why));
+            assert_eq!((bed.model.requests().len(), record.spent.calls), (1, 1));
+        }
+    }
 }
 
 #[test]

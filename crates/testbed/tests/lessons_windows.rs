@@ -107,13 +107,13 @@ fn l79_a_value_that_cannot_be_used_is_refused_and_not_guessed_at() {
     let refusal = |toml: &str| resolve(&project(toml)).map(|_| ()).expect_err("it is refused").to_string();
     assert_eq!(
         [
-            refusal("[trigger]\nat = \"500k\""),
-            refusal("[window]\ntokens = \"500k\""),
+            refusal("[trigger]\nat = \"500x\""),
+            refusal("[window]\ntokens = \"500x\""),
             refusal("[trigger]\nat = \"0\"")
         ],
         [
-            "epitome.toml: `trigger.at` is \"500k\", which it cannot be; `500k` is no threshold; write 80%, 160000 or -20000",
-            "epitome.toml: `window.tokens` is \"500k\", which it cannot be; write a number of tokens, such as 64000, or `none` to unset it",
+            "epitome.toml: `trigger.at` is \"500x\", which it cannot be; `500x` is no threshold; write 80%, 160000 or -20000",
+            "epitome.toml: `window.tokens` is \"500x\", which it cannot be; write a number of tokens, such as 64000 or 64k, or `none` to unset it",
             "epitome.toml: `trigger.at` is \"0\", which it cannot be; `0` would leave nothing",
         ]
     );

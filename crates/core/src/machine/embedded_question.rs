@@ -257,7 +257,10 @@ impl<'a> EmbeddedQuestion<'a> {
     fn note(&self) -> Option<String> {
         let unread = self.sources.unread;
         (unread > 0).then(|| {
-            format!("{unread} messages far back were not read again, and are not in the loss report: their ledger stands for them")
+            format!(
+                "{unread} old messages, which earlier compactions took out of view, were not read again: of them the summary has \
+                 the files, commands and todos, and the figures of facts leave them out"
+            )
         })
     }
 }

@@ -161,6 +161,7 @@ impl<'a> ModelQuestion<'a> {
             Some(CallProblem::Stopped) => Ok(Next::Done(self.stopped())),
             Some(CallProblem::TooLong(over)) => self.shorten(over),
             Some(CallProblem::Refused(why)) => self.vary(why),
+            Some(CallProblem::Hopeless(why)) => self.despair(why),
         }
     }
 
@@ -174,6 +175,7 @@ impl<'a> ModelQuestion<'a> {
             | Failure::TimedOut
             | Failure::Refused(_)
             | Failure::Unavailable(_) => CallProblem::Refused(failure.to_string()),
+            Failure::Denied(_) | Failure::Unreachable(_) => CallProblem::Hopeless(failure.to_string()),
         })?;
         let source = self.size_of(&part.ids);
         if reply.native.is_some() {
@@ -394,4 +396,6 @@ pub(super) enum CallProblem {
     Stopped,
     TooLong(Option<Tokens>),
     Refused(String),
+    /// However it is asked, there will be no answer.
+    Hopeless(String),
 }

@@ -5,7 +5,7 @@
 use super::model_question::ModelQuestion;
 use super::parts::{self, MaterialPart};
 use super::{EmbeddedQuestion, Next};
-use crate::policy::{Newest, Oversize};
+use crate::policy::{Newest, Oversize, Writer};
 use crate::record::{Conclusion, Outcome};
 use crate::request::Failure;
 use crate::{ArchiveError, EntryId, Job, Strategy, Tokens};
@@ -99,6 +99,16 @@ impl<'a> ModelQuestion<'a> {
             return Ok(Next::Summarize(Box::new(EmbeddedQuestion::new(plan)?)));
         }
         plan.try_next()
+    }
+
+    /// Nobody can be asked, however it is put. A person who named the model learns that and keeps what they have; a
+    /// session that goes on by itself takes the next strategy.
+    pub(super) fn despair(self, why: String) -> Result<Next<'a>, ArchiveError> {
+        let Job { trigger, policy, .. } = self.job();
+        if trigger.is_manual() && matches!(policy.summary.by, Writer::Alias(_)) {
+            return Ok(Next::Done(self.ask.plan.conclude(Outcome::Abandoned { why })));
+        }
+        self.give_up(why)
     }
 
     /// Someone asked to stop: nothing is changed, and nothing else is tried.

@@ -40,11 +40,11 @@ impl FromStr for Threshold {
                 Err(format!("`{text}` must lie above 0% and at or below 100%"))
             };
         }
-        let digits = |text: &str| text.replace('_', "").parse::<u64>().map_err(|_| refused());
+        let tokens = |text: &str| text.parse::<Tokens>().map_err(|_| refused());
         match text.strip_prefix('-') {
-            Some(remaining) => digits(remaining).map(|n| Self::Remaining(Tokens(n))),
-            None if digits(text)? == 0 => Err(format!("`{text}` would leave nothing")),
-            None => digits(text).map(|n| Self::Absolute(Tokens(n))),
+            Some(remaining) => tokens(remaining).map(Self::Remaining),
+            None if tokens(text)?.is_zero() => Err(format!("`{text}` would leave nothing")),
+            None => tokens(text).map(Self::Absolute),
         }
     }
 }
@@ -81,11 +81,12 @@ mod tests {
     fn a_threshold_is_written_three_ways() {
         let of = |text: &str| text.parse::<Threshold>().map(|threshold| threshold.of(Tokens(200_000)).0);
         assert_eq!([of("80%"), of("160000"), of("-20000")], [Ok(160_000), Ok(160_000), Ok(180_000)]);
+        assert_eq!([of("160k"), of("-20k")], [Ok(160_000), Ok(180_000)]);
     }
 
     #[test]
     fn a_threshold_that_means_nothing_is_refused() {
-        for text in ["", "0", "0%", "101%", "500k", "eighty", "--5"] {
+        for text in ["", "0", "0%", "101%", "500x", "eighty", "--5"] {
             assert!(text.parse::<Threshold>().is_err(), "{text}");
         }
     }

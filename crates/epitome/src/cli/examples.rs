@@ -21,14 +21,15 @@ pub const CONTEXT: &str = "Examples:
 
 pub const COMPACT: &str = "Examples:
   epitome compact s.jsonl -o small.jsonl --window 64000   its tool resumes from small.jsonl
-  epitome compact s.jsonl --dry-run                       the plan, and nothing written
+  epitome compact s.jsonl --dry-run -v                    the plan whole, and nothing written
   epitome compact s.jsonl --summarizer fast -o small.jsonl  a model of yours writes the summary
   epitome compact s.jsonl --target 16000 --json           the record alone
   epitome compact run.traj -o run.epitome                 originals inside; `undo` gives them back
   epitome compact sessions/ -o smaller/ --window 64000    a folder of them";
 
 pub const REPLAY: &str = "Examples:
-  epitome replay s.jsonl --window 64000              when it is compacted, and how
+  epitome replay s.jsonl --window 64k                when it is compacted, and what that saves
+  epitome replay s.jsonl --compare default,pi        presets beside what was recorded
   epitome replay s.jsonl --window 64000 --json       one JSON document per model call
   epitome replay s.jsonl --json --contexts --to openai-chat";
 
@@ -54,7 +55,8 @@ pub const PRESETS: &str = "Examples:
   epitome presets pi@0.83                       one, whole, with what it rests on";
 
 pub const CONFIG: &str = "Examples:
-  epitome config                                what counts in this folder
+  epitome config                                what you have set, and what it comes to
+  epitome config --all                          every setting, and who said it
   epitome config --preset kaged --model gpt-5   with another preset, for one model
   epitome config --agent agents/reviewer.md --json
   epitome config --set trigger.at=70% --window 200000";
@@ -72,6 +74,10 @@ pub const SERVE: &str = "Examples:
 pub const DEMO: &str = "Examples:
   epitome demo
   epitome demo --window 32000 --json";
+
+pub const VERSION: &str = "Examples:
+  epitome version
+  epitome version --verbose                     for a report of a bug";
 
 pub const COMPLETIONS: &str = "Examples:
   epitome completions bash > ~/.local/share/bash-completion/completions/epitome

@@ -62,6 +62,9 @@ pub struct ConfigArgs {
     /// A file of your own figures for models, on top of the catalog (see docs/reference/tokens.md)
     #[arg(long, value_name = "FILE", env = "EPITOME_MODELS")]
     pub models: Option<PathBuf>,
+    /// Show the preset's own values as well
+    #[arg(long)]
+    pub all: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,

@@ -10,14 +10,15 @@ use crate::session_ports::Dry;
 use crate::transcript_file::{TranscriptFile, catalog};
 use crate::{input, output, progress};
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{EntryId, Record};
+use epitome_core::{EntryId, Record, Tokens};
 use epitome_engine::{PlanSketch, WindowSource};
 use epitome_settings::Door;
+use epitome_tokens::{Prices, Usage};
 use epitome_wire::Protocol;
 use epitome_wire::encode::Substitute;
 use indicatif::ProgressBar;
 pub(super) use run::shell_word;
-use run::{CompactRun, check_range};
+use run::{CompactRun, CompactedRun, check_range};
 use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -41,9 +42,21 @@ struct RecordLine {
     /// The protocol of the request body it went to, which keeps no originals.
     #[serde(skip)]
     body: Option<Protocol>,
-    /// Whether what its calls cost is known.
+    /// How many conversations its file has.
     #[serde(skip)]
-    is_priced: bool,
+    conversations: usize,
+    /// How many messages that were in view are not any more.
+    left_view: usize,
+    /// The request before and after in the model's own tokens, whatever the preset counts by.
+    by_model: RequestSizes,
+    /// What each call from here on is spared.
+    saves: CallSaving,
+    /// What the model sees first.
+    #[serde(skip)]
+    seen_first: String,
+    /// The command that shows an original.
+    #[serde(skip)]
+    recall: Option<String>,
     /// What was planned; in a dry run, where there is something to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<PricedPlan>,
@@ -55,6 +68,39 @@ struct RecordLine {
     substitutes: Vec<Substitute>,
     #[serde(flatten)]
     record: Arc<Record>,
+}
+
+/// A request before and after a compaction, by one count: figures of several presets can be compared.
+#[derive(Serialize)]
+struct RequestSizes {
+    tokens_before: Tokens,
+    tokens_after: Tokens,
+    count_method: String,
+}
+
+/// What a call costs less than it would have; the dollars where the model has a price.
+#[derive(Serialize)]
+struct CallSaving {
+    tokens_per_call: Tokens,
+    /// Where the provider has all of the request in its cache.
+    dollars_per_call_cached: Option<f64>,
+    /// Where it has nothing of it.
+    dollars_per_call_uncached: Option<f64>,
+}
+
+impl CallSaving {
+    fn of(sizes: &RequestSizes, prices: Option<Prices>) -> Self {
+        let RequestSizes { tokens_before: Tokens(before), tokens_after: Tokens(after), .. } = *sizes;
+        let dollars =
+            |of: fn(u64) -> Usage| prices.map(|prices| prices.cost(&of(before)) - prices.cost(&of(after)));
+        let cached = |prompt| Usage { prompt, cache_read: prompt, ..Usage::default() };
+        let uncached = |prompt| Usage { prompt, ..Usage::default() };
+        Self {
+            tokens_per_call: sizes.tokens_before.less(sizes.tokens_after),
+            dollars_per_call_cached: dollars(cached),
+            dollars_per_call_uncached: dollars(uncached),
+        }
+    }
 }
 
 /// What would be done, for a dry run.
@@ -72,7 +118,7 @@ pub fn run(args: &CompactArgs) -> Result<()> {
     let dry = if args.dry_run { Dry::Run } else { Dry::No };
     let catalog = catalog(args.read.models.as_deref())?;
     let command = FileCommand::new(catalog, dry, &args.policy, Door::Compact)?;
-    let files = input::expand(&args.files)?;
+    let files = input::expand(&input::or_stdin(&args.files)?)?;
     let outputs = outputs(&files, args)?;
     let mut lines = Vec::new();
     let failed = progress::over(&files, |number, path, bar| {
@@ -146,7 +192,8 @@ fn compact_file(
     let run = CompactRun::new(args, command, &file, out, target, &resolved, bar)?;
     let (mut lines, mut compacted) = (Vec::new(), Vec::new());
     for number in 0..file.transcript.conversations.len() {
-        let (one, plan) = run.run(number).with_context(|| format!("cannot compact {}", path.display()))?;
+        let CompactedRun { one, plan, view } =
+            run.run(number).with_context(|| format!("cannot compact {}", path.display()))?;
         lines.push(RecordLine {
             file: path.display().to_string(),
             conversation: number,
@@ -155,7 +202,12 @@ fn compact_file(
             window_source: file.window().from,
             problems: file.transcript.problems.len(),
             body: target.protocol(),
-            is_priced: run.ports.is_priced(),
+            conversations: file.transcript.conversations.len(),
+            left_view: view.left,
+            saves: CallSaving::of(&view.sizes, file.model().prices.map(|prices| prices.value)),
+            by_model: view.sizes,
+            seen_first: view.seen_first,
+            recall: run.recall(number),
             plan,
             events: one.events.iter().map(|stored| event_json(&stored.event)).collect(),
             substitutes: Vec::new(),

@@ -1,15 +1,18 @@
-//! `epitome config`: every value that counts, who said it, and what it comes to in the window.
+//! `epitome config`: what is set beside the preset, who said it, and what it comes to in the window; with `--all` every
+//! value that counts.
 
 use super::{print_json, window_text};
 use crate::cli::ConfigArgs;
+use crate::columns;
 use crate::draw::{Paint, grouped};
 use crate::output::Page;
+use crate::session_ports::{Dry, PortsBuilder};
 use crate::settings::{Lookup, prompt};
 use crate::transcript_file::catalog;
 use anyhow::Result;
 use epitome_core::{Prompts, Tokens};
 use epitome_engine::{Assembly, Thresholds, WindowChoice, WindowFacts};
-use epitome_settings::ResolvedPolicy;
+use epitome_settings::{Leaf, ResolvedPolicy, SettingOrigin};
 use serde::Serialize;
 
 /// All that is known, as `--json` prints it.
@@ -32,7 +35,10 @@ pub fn run(args: &ConfigArgs) -> Result<()> {
     let lookup = Lookup::new(args.policy.clone(), args.door)?;
     let name = args.model.as_deref();
     let resolved = lookup.resolve(name)?;
-    let model = catalog(args.models.as_deref())?.find(name.unwrap_or_default());
+    let catalog = catalog(args.models.as_deref())?;
+    // Settings that a command would refuse are no settings that count.
+    PortsBuilder::new(lookup.places.clone(), catalog.clone(), Dry::Run).check(&resolved)?;
+    let model = catalog.find(name.unwrap_or_default());
     let known = WindowFacts { stated: args.window.map(Tokens), ..WindowFacts::default() };
     let assembly = Assembly::new(resolved.policy.clone(), model, known).ok();
     assembly.as_ref().map_or(Ok(()), |assembly| resolved.check_in(assembly.window().tokens))?;
@@ -47,21 +53,15 @@ pub fn run(args: &ConfigArgs) -> Result<()> {
         prompt_file,
         resolved: &resolved,
     };
-    if args.json { print_json(&report) } else { page(&report).print() }
+    if args.json { print_json(&report) } else { page(&report, args.all).print() }
 }
 
-fn page(report: &ConfigReport<'_>) -> Page {
+fn page(report: &ConfigReport<'_>, is_all: bool) -> Page {
     let (paint, mut page) = (Paint::stdout(), Page::default());
     writeln!(page, "{} {}", paint.bold("preset"), report.resolved.preset);
     write_window(&mut page, report, paint);
     writeln!(page);
-    let unused = report.resolved.unused();
-    for leaf in report.resolved.leaves.iter().filter(|leaf| leaf.key != "about") {
-        let is_idle = unused.contains(&leaf.key.as_str());
-        let idle = report.resolved.door.filter(|_| is_idle).map(|door| format!(", not used by {door}"));
-        let source = paint.dim(&format!("{}{}", leaf.source, idle.unwrap_or_default()));
-        writeln!(page, "{:<40} {:<26} {source}", leaf.key, leaf.value.to_string());
-    }
+    write_leaves(&mut page, report.resolved, is_all, paint);
     let hooks: Vec<&str> = report.resolved.hooks.keys().map(String::as_str).collect();
     if !hooks.is_empty() {
         writeln!(page, "\n{} {}", paint.bold("hooks"), hooks.join(", "));
@@ -70,6 +70,48 @@ fn page(report: &ConfigReport<'_>) -> Page {
         writeln!(page, "\nnote: {note}");
     }
     page
+}
+
+/// The settings, those of the preset only where all are asked for.
+fn write_leaves(page: &mut Page, resolved: &ResolvedPolicy, is_all: bool, paint: Paint) {
+    let (unused, width) = (resolved.unused(), columns::of_list().unwrap_or(usize::MAX));
+    let is_shown = |leaf: &&Leaf| leaf.key != "about" && (is_all || !is_presets(&leaf.source.origin));
+    let shown: Vec<&Leaf> = resolved.leaves.iter().filter(is_shown).collect();
+    let key_chars = shown.iter().map(|leaf| leaf.key.chars().count()).max().unwrap_or(0);
+    let values: Vec<String> = shown.iter().map(|leaf| leaf.value.to_string()).collect();
+    let value_chars =
+        values.iter().map(|value| value.chars().count()).max().unwrap_or(0).min(VALUE_CHARS_MAX);
+    for (leaf, value) in shown.iter().zip(&values) {
+        let is_idle = unused.contains(&leaf.key.as_str());
+        let idle = resolved.door.filter(|_| is_idle).map(|door| format!(", not used by {door}"));
+        let source = format!("{}{}", leaf.source, idle.unwrap_or_default());
+        let line = format!("{:<key_chars$} {value:<value_chars$} ", leaf.key);
+        let is_wide = line.chars().count() + source.chars().count() > width;
+        let gap = if is_wide { "\n    " } else { "" };
+        writeln!(page, "{}{gap}{}", if is_wide { line.trim_end() } else { &line }, paint.dim(&source));
+    }
+    let hidden = resolved.leaves.len() - shown.len();
+    if !is_all && hidden > 0 {
+        let what = if shown.is_empty() { "every setting is" } else { "all others are" };
+        writeln!(page, "{}", paint.dim(&format!("{what} the preset's; --all lists them")));
+    }
+}
+
+/// Longer values are lists; what stands behind them need not be aligned.
+const VALUE_CHARS_MAX: usize = 26;
+
+/// Whether nobody but the preset or the program said it.
+fn is_presets(origin: &SettingOrigin) -> bool {
+    match origin {
+        SettingOrigin::Program | SettingOrigin::Preset { .. } => true,
+        SettingOrigin::User { .. }
+        | SettingOrigin::Project { .. }
+        | SettingOrigin::Agent { .. }
+        | SettingOrigin::Model { .. }
+        | SettingOrigin::Environment
+        | SettingOrigin::Flag
+        | SettingOrigin::Override => false,
+    }
 }
 
 fn write_window(page: &mut Page, report: &ConfigReport<'_>, paint: Paint) {

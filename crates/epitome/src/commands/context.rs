@@ -1,6 +1,7 @@
 //! `epitome context`: what the model would see now.
 
 use crate::cli::ContextArgs;
+use crate::input;
 use crate::output::{self, Page};
 use crate::runner::Runner;
 use crate::transcript_file::TranscriptFile;
@@ -14,7 +15,8 @@ use serde_json::json;
 
 /// Prints the request body; what it says in words goes to standard error, with `--json` as one JSON document.
 pub fn run(args: &ContextArgs) -> Result<()> {
-    let file = TranscriptFile::open(&args.file, &args.read)?;
+    let path = &input::or_stdin(args.file.as_slice())?[0];
+    let file = TranscriptFile::open(path, &args.read)?;
     let number = file.number(args.conversation)?;
     let open = file.open_conversation(number, SessionOptions::default(), Driver::default());
     let session = Runner::default().to_the_end(async { Ok(open.engine.look(&open.opening).await?) })?;

@@ -3,12 +3,13 @@
 use super::{print_json, write_ledger};
 use crate::cli::{DemoArgs, FromFormat, ReadArgs};
 use crate::clock::WallClock;
+use crate::columns;
 use crate::draw::{self, Paint};
 use crate::output::Page;
 use crate::runner::Runner;
 use crate::transcript_file::TranscriptFile;
 use anyhow::{Context as _, Result};
-use epitome_core::{Change, Record, Trigger};
+use epitome_core::{Change, Record, Trigger, fence};
 use epitome_engine::{CompactOptions, Driver, Ports, Session, SessionOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 /// A session of pi's own developers, published with pi under the MIT licence (see corpus/MANIFEST.md).
 const SESSION: &[u8] = include_bytes!("../../demo/session.jsonl.zst");
 /// How much of the summary is shown.
-const SUMMARY_LINES: usize = 24;
+const SUMMARY_LINES: usize = 16;
 
 /// Compacts the bundled session and shows what happened.
 pub fn run(args: &DemoArgs) -> Result<()> {
@@ -42,68 +43,106 @@ pub fn run(args: &DemoArgs) -> Result<()> {
 
 fn page(record: &Record, session: &Session) -> Page {
     let (paint, mut page) = (Paint::stdout(), Page::default());
-    writeln!(page, "{}", paint.bold("A real coding session, recorded by pi's developers, and a window"));
-    writeln!(
-        page,
-        "  {} messages, {} tokens; the window holds {}\n",
-        session.history().len(),
-        record.tokens_before,
-        record.budget.window
-    );
-    write_bars(&mut page, record, paint);
-    let Some(change) = record.change() else { return page };
-    writeln!(
-        page,
-        "\n  {} messages superseded, {} kept word for word; {} ms, no model, no network",
-        change.superseded.len(),
-        change.kept.len(),
+    let width = columns::of_stdout();
+    let (before, after, window) = (record.tokens_before, record.tokens_after, record.budget.window);
+    let messages = session.history().len();
+    let head =
+        format!("{messages} messages and {before} tokens of real work do not fit a window of {window}.");
+    writeln!(page, "{}", paint.bold(&columns::wrap(&head, width, 0)));
+    let how = format!(
+        "A session of pi's own developers, compacted in {} ms with no key and no network:",
         record.duration_ms
     );
-    let slots = session.context().slots().len();
+    writeln!(page, "{}\n", columns::wrap(&how, width, 0));
+    write_bars(&mut page, record, paint, width);
+    let Some(change) = record.change() else { return page };
+    let loss = &change.loss;
+    let all = loss.kept + loss.recoverable + loss.lost;
+    writeln!(page, "\n{}", paint.bold("What the model still knows"));
+    let told = format!(
+        "  {} of {} facts of the {} that left view are in view still, word for word or in a checked summary; a pointer in view leads to {} more. The file keeps every byte: nothing is lost, {} facts are out of view until somebody looks them up.",
+        draw::grouped(loss.kept),
+        draw::grouped(all),
+        draw::counted(change.superseded.len(), "message"),
+        draw::grouped(loss.recoverable),
+        draw::grouped(loss.lost),
+    );
+    writeln!(page, "{}\n", columns::wrap(&told, width, 2));
+    write_classes(&mut page, change, paint, width);
+    writeln!(page, "\n{}", paint.bold("What it did, from tool calls alone"));
+    write_ledger(&mut page, &change.ledger, paint);
+    writeln!(page, "\n{}", paint.bold("What the model reads in place of what went"));
+    let summary = change.summary.as_deref().map(fence::body).unwrap_or_default();
+    for line in summary.lines().take(SUMMARY_LINES) {
+        writeln!(page, "  {}", columns::cut(line, width - 2));
+    }
     writeln!(
         page,
-        "  the model now sees {slots} things: the first user message, the summary, and the newest exchanges"
+        "  {}",
+        paint.dim(&format!("… and so on: {} tokens of {after} in all", change.summary_tokens))
     );
-    write_loss(&mut page, change, paint);
-    writeln!(page, "\n{}", paint.bold("The ledger, from tool calls alone"));
-    write_ledger(&mut page, &change.ledger, paint);
-    writeln!(page, "\n{}", paint.bold("The summary begins"));
-    for line in change.summary.as_deref().unwrap_or_default().lines().take(SUMMARY_LINES) {
-        writeln!(page, "  {line}");
-    }
     writeln!(page, "\n{}", paint.bold("Try it on a session of yours"));
     writeln!(
         page,
-        "  epitome inspect FILE\n  epitome compact FILE -o OUT --window 64000\n  epitome undo OUT   # the original, byte for byte"
+        "  epitome inspect FILE                      what fills it\n  epitome compact FILE -o OUT --window 64k  make it fit\n  epitome undo OUT -o FILE                  as it was\n  epitome replay FILE --compare default,pi  what it saves"
     );
     page
 }
 
-fn write_bars(page: &mut Page, record: &Record, paint: Paint) {
+/// What stands in front of a bar.
+const BAR_LABEL_CHARS: usize = 22;
+
+fn write_bars(page: &mut Page, record: &Record, paint: Paint, width: usize) {
+    let cells = (width - BAR_LABEL_CHARS).min(60);
     let (before, window, after) = (record.tokens_before, record.budget.window, record.tokens_after);
     let most = before.0.max(window.0);
     for (name, tokens) in [("before", before), ("window", window), ("after", after)] {
-        writeln!(page, "  {name:<8} {:>9}  {}", tokens.to_string(), paint.bar(&draw::bar(tokens.0, most)));
+        writeln!(
+            page,
+            "  {name:<8} {:>9}  {}",
+            tokens.to_string(),
+            paint.bar(&draw::bar(tokens.0, most, cells))
+        );
     }
 }
 
-fn write_loss(page: &mut Page, change: &Change, paint: Paint) {
-    let loss = &change.loss;
-    writeln!(page, "\n{}", paint.bold("What survived, fact by fact"));
-    writeln!(
-        page,
-        "  {} kept in view, {} recoverable by pointer, {} lost, {} put back",
-        loss.kept, loss.recoverable, loss.lost, loss.repaired
-    );
-    for (class, count) in &loss.by_class {
-        let all = count.kept + count.recoverable + count.lost;
-        writeln!(
-            page,
-            "  {:<14} {:>5} of {:<5} kept  {}",
-            class.name(),
-            count.kept,
-            all,
-            paint.bar(&draw::bar(count.kept, all))
+/// Narrower terminals have no room for what a class is.
+const ABOUT_COLUMNS_MIN: usize = 80;
+/// How wide the bar of a class is.
+const CLASS_CELLS: u64 = 20;
+
+/// The classes of facts that went: in view as full cells, behind a pointer as half of one, the rest as dots.
+fn write_classes(page: &mut Page, change: &Change, paint: Paint, width: usize) {
+    for (class, count) in &change.loss.by_class {
+        let all = (count.kept + count.recoverable + count.lost).max(1);
+        let cells = |part: u64| (part * CLASS_CELLS).div_ceil(all) as usize;
+        let (kept, reached) = (cells(count.kept), cells(count.kept + count.recoverable));
+        let bar = format!(
+            "{}{}",
+            paint.bar(&"█".repeat(kept)),
+            paint.dim(&format!(
+                "{}{}",
+                "▒".repeat(reached - kept),
+                "·".repeat(CLASS_CELLS as usize - reached)
+            ))
         );
+        let (name, about) =
+            (class.name(), if width < ABOUT_COLUMNS_MIN { "" } else { class_text(class.name()) });
+        let line = format!("  {name:<14} {bar} {:>5} of {all:<5} {}", count.kept, paint.dim(about));
+        writeln!(page, "{}", line.trim_end());
+    }
+    writeln!(page, "  {}", paint.dim("█ in view   ▒ a pointer leads there   · in the file"));
+}
+
+/// What names of classes mean that do not say it themselves.
+fn class_text(name: &str) -> &'static str {
+    match name {
+        "id" => "hashes, numbers of issues",
+        "identifier" => "names in code",
+        "operation" => "files read, written, edited",
+        "state" => "what stood when",
+        "requirement" => "what must be",
+        "prohibition" => "what must not be",
+        _ => "",
     }
 }

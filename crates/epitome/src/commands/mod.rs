@@ -14,9 +14,11 @@ pub mod serve;
 pub mod shell;
 pub mod tokens;
 pub mod undo;
+pub mod version;
 
 use crate::cli::{PolicyArgs, ReadArgs};
-use crate::draw::Paint;
+use crate::columns;
+use crate::draw::{self, Paint};
 use crate::output::{self, Page};
 use crate::runner::Runner;
 use crate::session_ports::{Dry, PortsBuilder};
@@ -111,14 +113,13 @@ pub fn role_text(role: Role) -> &'static str {
 
 /// A number of calls, in words.
 pub fn calls_text(calls: u64) -> String {
-    if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") }
+    draw::counted(calls as usize, "call")
 }
 
 /// What calls of a model took, in words.
-pub fn spent_text(spent: &CallCost, is_priced: bool) -> String {
-    let calls = calls_text(spent.calls.into());
-    let price = if is_priced { format!("${:.4}", spent.dollars) } else { "price unknown".to_owned() };
-    format!("{calls}, {} tokens in, {} out, {price}", spent.input, spent.output)
+pub fn spent_text(spent: &CallCost) -> String {
+    let CallCost { calls, input, output, dollars, .. } = spent;
+    format!("{}, {input} tokens in, {output} out, {dollars}", calls_text((*calls).into()))
 }
 
 /// Where a window's figure comes from, in words.
@@ -140,15 +141,18 @@ const FILES_MAX: usize = 8;
 pub fn write_ledger(page: &mut Page, ledger: &Ledger, paint: Paint) {
     let changed: Vec<_> = ledger.files.iter().filter(|file| file.standing() != Operation::Read).collect();
     let failed = ledger.commands.iter().filter(|command| command.failed).count();
-    writeln!(
-        page,
-        "  {} files read or changed, {} changed; {} commands run, {failed} failed; {} todos open",
-        ledger.files.len(),
+    let line = format!(
+        "  {} read or changed, {} changed; {} run, {failed} failed; {} open",
+        draw::counted(ledger.files.len(), "file"),
         changed.len(),
-        ledger.commands.len(),
-        ledger.open_todos().count()
+        draw::counted(ledger.commands.len(), "command"),
+        draw::counted(ledger.open_todos().count(), "todo")
     );
+    writeln!(page, "{}", columns::wrap(&line, columns::of_stdout(), 2));
     for file in changed.iter().rev().take(FILES_MAX) {
         writeln!(page, "    {} {}", paint.dim(file.standing().name()), file.path);
+    }
+    if let more @ 1.. = changed.len().saturating_sub(FILES_MAX) {
+        writeln!(page, "    and {}", draw::counted(more, "more file").replace("more files", "more"));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::print_json_each;
 use crate::cli::ModelsArgs;
+use crate::columns;
 use crate::draw::grouped;
 use crate::output::{Page, tell};
 use anyhow::Result;
@@ -18,13 +19,11 @@ pub fn run(args: &ModelsArgs) -> Result<()> {
         return print_json_each(&models);
     }
     let mut page = Page::default();
-    writeln!(
-        page,
-        "{:<28} {:>10} {:>9} {:>8} {:>8}  {:<22} as of",
-        "model", "window", "output", "$ in/M", "$ out/M", "counted by"
-    );
+    let width = columns::of_list().unwrap_or(usize::MAX);
+    let head = ["model", "window", "output", "$ in/M", "$ out/M", "counted by", "as of"].map(str::to_owned);
+    writeln!(page, "{}", line(&head, width));
     for model in &models {
-        writeln!(page, "{}", row(model));
+        writeln!(page, "{}", line(&cells(model), width));
     }
     page.print()?;
     if let (Some(name), [model]) = (&args.name, &models[..])
@@ -36,17 +35,30 @@ pub fn run(args: &ModelsArgs) -> Result<()> {
     Ok(())
 }
 
-fn row(model: &ModelSpec) -> String {
+/// What is told of a model, column by column.
+fn cells(model: &ModelSpec) -> [String; 7] {
     let prices = model.prices.as_ref().map(|prices| prices.value.rates);
     let dollars = |price: Option<f64>| price.map_or_else(|| "-".to_owned(), |price| format!("{price:.2}"));
-    format!(
-        "{:<28} {:>10} {:>9} {:>8} {:>8}  {:<22} {}",
-        model.row.as_deref().unwrap_or(&model.id),
+    [
+        model.row.as_deref().unwrap_or(&model.id).to_owned(),
         grouped(model.window_tokens.value),
         model.output_tokens_max.as_ref().map_or_else(|| "-".to_owned(), |most| grouped(most.value)),
         dollars(prices.map(|rates| rates.input)),
         dollars(prices.map(|rates| rates.output)),
         epitome_tokens::Method(model.tokenizer).to_string(),
-        model.origin.as_ref().map_or("a guess", |origin| origin.as_of.as_str()),
-    )
+        model.origin.as_ref().map_or("a guess", |origin| origin.as_of.as_str()).to_owned(),
+    ]
+}
+
+/// The columns in one line: on a narrow terminal those that matter less are left out; `--json` has all.
+fn line(
+    [model, window, output, input_price, output_price, counted, as_of]: &[String; 7],
+    width: usize,
+) -> String {
+    let prices = format!("{input_price:>7} {output_price:>7}");
+    match width {
+        ..76 => format!("{model:<28} {window:>10} {prices}"),
+        76..104 => format!("{model:<28} {window:>10} {output:>9} {prices}  {as_of}"),
+        104.. => format!("{model:<28} {window:>10} {output:>9} {prices}  {counted:<24} {as_of}"),
+    }
 }

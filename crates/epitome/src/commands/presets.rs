@@ -2,11 +2,15 @@
 
 use super::print_json;
 use crate::cli::ListArgs;
+use crate::columns;
 use crate::output::Page;
 use crate::settings::{self, Places};
 use anyhow::{Context as _, Result};
 use epitome_settings::Presets;
 use serde_json::json;
+
+/// The longest name of ours.
+const NAME_CHARS: usize = 22;
 
 /// Lists the presets, or prints one as the whole file it stands for.
 pub fn run(args: &ListArgs) -> Result<()> {
@@ -21,6 +25,7 @@ pub fn run(args: &ListArgs) -> Result<()> {
         write!(page, "{}", toml::to_string_pretty(&settings).context("cannot write the preset out")?);
         return page.print();
     }
+    let width = columns::of_list().unwrap_or(usize::MAX);
     let (mut all, mut page) = (serde_json::Map::new(), Page::default());
     for name in presets.names() {
         // One that cannot be used does not hide the others.
@@ -28,7 +33,8 @@ pub fn run(args: &ListArgs) -> Result<()> {
             Ok(settings) => (settings.about.clone(), serde_json::to_value(settings)?),
             Err(error) => (format!("cannot be used: {error}"), json!({"error": error.to_string()})),
         };
-        writeln!(page, "{name:<22} {line}");
+        let row = format!("{name:<NAME_CHARS$} {line}");
+        writeln!(page, "{}", columns::wrap(&row, width, NAME_CHARS + 1));
         all.insert(name.to_owned(), value);
     }
     if args.json { print_json(&all) } else { page.print() }

@@ -1,8 +1,13 @@
 //! `epitome replay`: a transcript fed through the engine call by call.
 
+mod baseline;
+mod bill;
+mod comparison;
+
 use super::context::BodyRequest;
 use super::{FileCommand, event_json, spent_text};
 use crate::cli::ReplayArgs;
+use crate::columns;
 use crate::draw::{self, Paint};
 use crate::output::Page;
 use crate::session_ports::{Dry, SessionPorts};
@@ -10,6 +15,9 @@ use crate::terminal_operator::TerminalOperator;
 use crate::transcript_file::{TranscriptFile, catalog};
 use crate::{input, progress};
 use anyhow::{Context as _, Result};
+use baseline::{BaseBills, Baseline, compare};
+use bill::{BillMaker, SessionBill};
+use comparison::Comparison;
 use epitome_core::policy::TriggerMode;
 use epitome_core::{Archive as _, Budget, CallCost, EntryId, Outcome, Record, RecordSource, Tokens, Trigger};
 use epitome_engine::{Assembly, Driver, Event, ReplayInput, ReplayedCall, Session, replay};
@@ -22,6 +30,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Below this, what recorded calls held beside their transcript may be our count's own error.
@@ -50,22 +59,28 @@ struct CallLine<'a> {
 /// Replays each conversation of each file.
 pub fn run(args: &ReplayArgs) -> Result<()> {
     let catalog = catalog(args.read.models.as_deref())?;
-    let command = FileCommand::new(catalog, Dry::No, &args.policy, Door::Replay)?;
     let system = args.system.as_deref().map(read_system).transpose()?;
-    let files = input::expand(&args.files)?;
+    let baseline = Baseline::new(args, &catalog, system.as_ref())?;
+    if !args.compare.is_empty() {
+        return compare(&baseline);
+    }
+    let command = FileCommand::new(catalog.clone(), Dry::No, &args.policy, Door::Replay)?;
+    let files = input::expand(&input::or_stdin(&args.files)?)?;
     let failed = progress::over(&files, |_, path, bar| {
         let (file, resolved) = command.open(path, &args.read)?;
         let ports = command.ports.ports(&resolved)?;
         let run = ReplayRun { args, command: &command, file: &file, ports, system: system.as_ref(), bar };
+        let mut base = if args.read.json { Vec::new() } else { baseline.of(path, bar)? }.into_iter();
         for number in 0..file.transcript.conversations.len() {
-            run.run(number).with_context(|| format!("cannot replay {}", path.display()))?;
+            let told = run.run(number, &resolved.preset, base.next());
+            told.with_context(|| format!("cannot replay {}", path.display()))?;
         }
         Ok(())
     })?;
     failed.result()
 }
 
-fn read_system(path: &std::path::Path) -> Result<Arc<str>> {
+fn read_system(path: &Path) -> Result<Arc<str>> {
     let text = std::fs::read_to_string(path);
     Ok(text.with_context(|| format!("cannot read the system prompt {}", path.display()))?.into())
 }
@@ -86,7 +101,6 @@ struct SeenCall {
     tokens: Tokens,
     fixed: Tokens,
     unrecorded: Tokens,
-    cached: Tokens,
     compaction: Option<Arc<Record>>,
     /// What a compaction of it was begun for, where one was.
     due: Option<DueSize>,
@@ -100,23 +114,61 @@ struct DueSize {
 }
 
 impl ReplayRun<'_> {
-    fn run(&self, number: usize) -> Result<()> {
+    fn run(&self, number: usize, preset: &str, base: Option<BaseBills>) -> Result<()> {
         let conversation = self.file.conversation(number);
         let fixed = self.fixed(conversation);
         let assembly = self.assembly(&fixed);
         let budget = assembly.budget();
-        if self.args.read.json {
+        let Some(BaseBills { mut rows, unrecorded }) = base else {
             let mut out = BufWriter::new(std::io::stdout().lock());
             self.replay(conversation, assembly, |call| self.print_line(&mut out, number, &fixed, &call))?;
             return out.flush().context("cannot write to standard output");
-        }
+        };
         let mut seen = Vec::new();
-        self.replay(conversation, assembly, |call| {
-            let ReplayedCall { tokens, fixed, unrecorded, cached, compaction, events, .. } = call;
-            seen.push(SeenCall { tokens, fixed, unrecorded, cached, compaction, due: due_size(&events) });
+        rows.push(self.bill(number, preset, unrecorded, |call| {
+            let ReplayedCall { tokens, fixed, unrecorded, compaction, events, .. } = call;
+            seen.push(SeenCall { tokens, fixed, unrecorded, compaction, due: due_size(&events) });
+        })?);
+        let mut page = self.page(number, budget, &seen);
+        let file = self.file.path.display().to_string();
+        Comparison { file, conversation: number, rows }.write(&mut page, Paint::stdout());
+        page.print()
+    }
+
+    /// What the calls would have cost under the policy at hand, with so much before what the transcript records; each
+    /// call is shown to `each` as well.
+    fn bill(
+        &self,
+        number: usize,
+        name: &str,
+        unrecorded: Tokens,
+        mut each: impl FnMut(ReplayedCall<'_>),
+    ) -> Result<SessionBill> {
+        let conversation = self.file.conversation(number);
+        let fixed = self.fixed(conversation);
+        let (usages, messages) = (recorded_usage(conversation), messages_of(conversation));
+        let count = self.file.model_count(number, &fixed, self.args.fixed.map(Tokens))?;
+        let prices = self.file.model().prices.map(|prices| prices.value);
+        let mut maker = BillMaker::new(name, &count, prices, &usages, &messages, unrecorded);
+        self.replay(conversation, self.assembly(&fixed), |call| {
+            maker.take(&call)?;
+            each(call);
             Ok(())
         })?;
-        self.page(number, budget, &seen).print()
+        Ok(maker.finish())
+    }
+
+    /// What the recorded calls held beside what the transcript records, unless somebody states it.
+    fn unrecorded(&self, number: usize) -> Result<Tokens> {
+        let mut unrecorded = Tokens::ZERO;
+        if self.args.fixed.is_none() && self.system.is_none() {
+            let conversation = self.file.conversation(number);
+            self.replay(conversation, self.assembly(&self.fixed(conversation)), |call| {
+                unrecorded = call.unrecorded;
+                Ok(())
+            })?;
+        }
+        Ok(unrecorded)
     }
 
     /// What is sent before the history: what the transcript records, or what the command line says.
@@ -196,19 +248,11 @@ impl ReplayRun<'_> {
     fn page(&self, number: usize, budget: Budget, seen: &[SeenCall]) -> Page {
         let (paint, mut page) = (Paint::stdout(), Page::default());
         let name = self.file.path.display().to_string();
-        let place = format!("conversation {number}, window {}", budget.window);
+        let which = conversation_text(number, self.file.transcript.conversations.len());
+        let place = format!("{which}window {}", budget.window);
         writeln!(page, "{} {}", paint.bold(&name), paint.dim(&place));
         let amounts: Vec<u64> = seen.iter().map(|call| call.tokens.0).collect();
-        writeln!(page, "  {}", paint.bar(&draw::line(&amounts, 72)));
-        let cached: u64 = seen.iter().map(|call| call.cached.0).sum();
-        let sent: u64 = amounts.iter().sum::<u64>().max(1);
-        writeln!(
-            page,
-            "  {} calls, {} tokens sent, {} % of them as the call before",
-            seen.len(),
-            draw::grouped(sent),
-            cached * 100 / sent
-        );
+        writeln!(page, "  {}", paint.bar(&draw::line(&amounts, columns::of_stdout() - 4)));
         for (at, call) in seen.iter().enumerate() {
             if let Some(record) = &call.compaction {
                 writeln!(page, "  call {at}: {}{}", outcome_text(record), due_text(call.due, record));
@@ -220,7 +264,7 @@ impl ReplayRun<'_> {
         let mut spent = CallCost::default();
         seen.iter().filter_map(|call| call.compaction.as_ref()).for_each(|record| spent.add(&record.spent));
         if spent.calls > 0 {
-            writeln!(page, "  summaries: {}", spent_text(&spent, self.ports.is_priced()));
+            writeln!(page, "  summaries: {}", spent_text(&spent));
         }
         page
     }
@@ -237,6 +281,11 @@ impl ReplayRun<'_> {
             )
         })
     }
+}
+
+/// Which of several conversations, in front of what is said of it.
+fn conversation_text(number: usize, of: usize) -> String {
+    if of == 1 { String::new() } else { format!("conversation {number}, ") }
 }
 
 /// The newest of what a compaction was begun for, of what happened before a call.
@@ -273,6 +322,12 @@ fn outcome_text(record: &Record) -> String {
             format!("{} tokens stay: {}", record.tokens_after, record.outcome.why().unwrap_or_default())
         }
     }
+}
+
+/// The messages of a conversation's path, first to last.
+fn messages_of(conversation: &Conversation) -> Vec<EntryId> {
+    let path = conversation.log.path_of(conversation.leaf);
+    path.into_iter().filter(|id| conversation.log.item(*id).is_some()).collect()
 }
 
 /// What the provider said of each reply that a transcript records.

@@ -1,35 +1,41 @@
 //! `epitome serve`: the proxy, until it is told to stop.
 
+mod log;
 mod rules;
+
+pub use log::{LogFormat, LogLevel};
 
 use crate::cli::{PolicyArgs, ServeArgs};
 use crate::clock::WallClock;
-use crate::output::{self, Page};
+use crate::output::Page;
 use crate::session_ports::{Dry, PortsBuilder};
 use crate::settings::{AgentFolder, Lookup, Places};
 use crate::transcript_file::catalog;
 use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
-use epitome_server::{Server, ServerSettings, Upstreams};
+use epitome_server::{NoticeLevel, Server, ServerSettings, Upstreams};
 use epitome_settings::Door;
+use log::ServerLog;
 use rules::LiveRules;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 /// Serves until ctrl-c, or until the process is asked to terminate.
 pub fn run(args: ServeArgs) -> Result<()> {
-    let (address, settings) = (args.listen, settings(args)?);
+    let log = ServerLog { format: args.log_format, level: args.log_level };
+    let address = args.port.map_or(args.listen, |port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
+    let settings = settings(args, log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.context("cannot start serving")?.block_on(async {
         let upstreams = settings.upstreams.clone();
         let server = Server::bind(address, settings).await?;
         welcome(server.address(), &upstreams).print()?;
-        server.run(interrupted()).await?;
+        log.stopped(&server.run(interrupted()).await?);
         Ok(())
     })
 }
 
-fn settings(args: ServeArgs) -> Result<ServerSettings> {
+fn settings(args: ServeArgs, log: ServerLog) -> Result<ServerSettings> {
     let catalog = catalog(args.models.as_deref())?;
     let policy = PolicyArgs {
         preset: args.preset,
@@ -38,7 +44,7 @@ fn settings(args: ServeArgs) -> Result<ServerSettings> {
         set: args.set,
         ..PolicyArgs::default()
     };
-    tell_ignored(&policy)?;
+    tell_ignored(&policy, log)?;
     let lookup = Lookup::new(policy, Some(Door::Serve))?;
     let ports = PortsBuilder::new(lookup.places.clone(), catalog.clone(), Dry::No);
     let agents = args.agents.map(AgentFolder::open).transpose()?;
@@ -49,23 +55,24 @@ fn settings(args: ServeArgs) -> Result<ServerSettings> {
             anthropic: or_all(args.upstream_anthropic, public.anthropic),
             openai: or_all(args.upstream_openai, public.openai),
         },
-        rules: Arc::new(LiveRules::open(lookup, agents, ports, window)?),
+        rules: Arc::new(LiveRules::open(lookup, agents, ports, window, log)?),
         window,
         catalog: Arc::new(catalog),
         clock: Arc::new(WallClock::start()),
-        tell: Arc::new(|notice| output::tell(notice)),
+        tell: Arc::new(move |notice| log.notice(notice)),
     })
 }
 
 /// Says that the settings of the project we stand in are not read: whoever writes them is not whoever serves.
-fn tell_ignored(args: &PolicyArgs) -> Result<()> {
+fn tell_ignored(args: &PolicyArgs, log: ServerLog) -> Result<()> {
     let places = Places::here(args.config.as_deref())?;
     if let Some(file) = places.project_file().filter(|file| file.is_file()) {
         let own = places.operator.map_or_else(String::new, |own| format!(" in {}", own.display()));
-        output::tell(format_args!(
-            "epitome: {} is ignored: `serve` reads no project's settings; say it{own}, or in a file named by --config",
+        let text = format!(
+            "{} is ignored: `serve` reads no project's settings; say it{own}, or in a file named by --config",
             file.display()
-        ));
+        );
+        log.say(NoticeLevel::Warn, &text);
     }
     Ok(())
 }
@@ -77,7 +84,10 @@ fn welcome(address: SocketAddr, upstreams: &Upstreams) -> Page {
     writeln!(page, "Point your agent at it; its own key goes along to the provider:");
     writeln!(page, "  export ANTHROPIC_BASE_URL=http://{address}     # to {}", upstreams.anthropic);
     writeln!(page, "  export OPENAI_BASE_URL=http://{address}/v1     # to {}", upstreams.openai);
-    writeln!(page, "\nSee what it does: http://{address}/api/v1/sessions   Stop: ctrl-c");
+    writeln!(
+        page,
+        "\nSee what it does: http://{address}/api/v1/stats (totals), /api/v1/sessions   Stop: ctrl-c"
+    );
     page
 }
 

@@ -16,20 +16,20 @@ fn a_value_that_makes_no_sense_is_a_usage_error() {
     let sandbox = Sandbox::with("s.jsonl", PI);
     let said = |args: &[&str]| misused(&sandbox, &[&["compact", "s.jsonl", "-o", "out"], args].concat());
     let window =
-        |value: &str, why: &str| format!("error: invalid value '{value}' for '--window <TOKENS>': {why}");
+        |value: &str, why: &str| format!("epitome: invalid value '{value}' for '--window <TOKENS>': {why}");
     let least =
         |tokens: u64| format!("a window of {tokens} tokens leaves no room to work in; use at least 2000");
     assert_eq!(said(&["--window", "0"]), window("0", &least(0)));
     assert_eq!(said(&["--window", "100"]), window("100", &least(100)));
-    assert_eq!(said(&["--window", "abc"]), window("abc", "`abc` is no number of tokens; write 64000"));
+    assert_eq!(said(&["--window", "abc"]), window("abc", "`abc` is no number of tokens; write 64000 or 64k"));
     let huge = "18446744073709551615";
     let most = format!("no model has a window of {huge} tokens; use at most 1000000000");
     assert_eq!(said(&["--window", huge]), window(huge, &most));
     let target = |value: &str, why: &str| {
-        format!("error: invalid value '{value}' for '--target <T>': `{value}` {why}")
+        format!("epitome: invalid value '{value}' for '--target <T>': `{value}` {why}")
     };
     let form = "is no threshold; write 80%, 160000 or -20000";
-    assert_eq!(said(&["--target", "500k"]), target("500k", form));
+    assert_eq!(said(&["--target", "500x"]), target("500x", form));
     for share in ["0%", "101%"] {
         let range = "must lie above 0% and at or below 100%";
         assert_eq!(said(&["--target", share]), target(share, range));
@@ -47,7 +47,7 @@ fn a_pointer_that_names_nothing_is_told() {
     let sandbox = Sandbox::with("s.jsonl", PI);
     let none = "m99999 names no message of s.jsonl; pointers there run up to m0001";
     assert_eq!(sandbox.refused(&["recall", "s.jsonl", "m99999"]), none);
-    let shape = "error: invalid value 'foo' for '<ID>...': `foo` is not a pointer; one looks like m0123";
+    let shape = "epitome: invalid value 'foo' for '<ID>...': `foo` is not a pointer; one looks like m0123";
     assert_eq!(misused(&sandbox, &["recall", "s.jsonl", "foo"]), shape);
     let ninth = "there is no conversation 9; the file has 1, counted from 0";
     assert_eq!(sandbox.refused(&["recall", "s.jsonl", "m0001", "--conversation", "9"]), ninth);
@@ -108,7 +108,7 @@ fn a_format_that_is_only_read_cannot_be_asked_for() {
     let none = "`pi` is no protocol; there are anthropic, openai-chat, openai-responses";
     for command in ["context", "replay"] {
         let said = misused(&sandbox, &[command, "s.jsonl", "--to", "pi"]);
-        assert_eq!(said, format!("error: invalid value 'pi' for '--to <PROTOCOL>': {none}"));
+        assert_eq!(said, format!("epitome: invalid value 'pi' for '--to <PROTOCOL>': {none}"));
     }
 }
 

@@ -6,6 +6,7 @@ mod changes;
 mod files;
 mod hybrid;
 mod lessons;
+mod log;
 mod newest_work;
 mod paths;
 mod session_model;

@@ -139,13 +139,31 @@ impl Stage {
         Proxy { stage: self, child, address }
     }
 
-    /// What the proxy has said on standard error.
+    /// What the proxy has said on standard error, line by line, without when and how much it matters.
     pub(crate) fn told(&self) -> String {
+        let said = |line: &str| {
+            let (time, rest) = line.split_once(' ').unwrap_or_default();
+            let is_time = time.ends_with('Z') && time.contains('T');
+            let rest = if is_time { rest.split_once(' ').unwrap_or_default().1.trim_start() } else { line };
+            format!("{rest}\n")
+        };
+        self.log().lines().map(said).collect()
+    }
+
+    /// The same as it was written.
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.path(TOLD)).expect("it is text")
     }
 }
 
 impl Proxy<'_> {
+    /// Asks it to stop, as ctrl-c does, and waits until it has.
+    pub(crate) fn interrupt(mut self) -> bool {
+        let id = self.child.id().to_string();
+        Command::new("kill").args(["-INT", &id]).status().expect("signals can be sent");
+        self.child.wait().expect("it ends").success()
+    }
+
     /// Where it is.
     pub(crate) fn address(&self) -> &str {
         &self.address

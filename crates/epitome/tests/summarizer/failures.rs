@@ -53,6 +53,41 @@ fn refused(args: &[&str]) -> String {
     ran.err
 }
 
+/// A compaction by the alias `fast` that ends in an error: what it says; nothing may be written.
+fn failed(stage: &Stage) -> String {
+    let before = stage.files();
+    let ran = stage.run(&["compact", "session", "--window", "64000", "--summarizer", "fast", "-o", "out"]);
+    assert_eq!((ran.code, ran.out.as_str(), stage.files()), (Some(1), "", before), "{}", ran.err);
+    ran.err
+}
+
+#[test]
+fn a_key_that_is_refused_ends_it_at_the_first_call_with_nothing_written() {
+    let stage = Stage::new(MIDDLE, "summary:*=401");
+    let told = format!(
+        "epitome: cannot compact session: the summariser refuses the key or the model: HTTP 401: Incorrect API key provided. (at {})\n",
+        stage.upstream_url()
+    );
+    assert_eq!((failed(&stage), stage.report().requests), (told, 1));
+}
+
+#[test]
+fn a_summariser_that_is_not_there_is_told_by_its_address_and_nothing_is_written() {
+    let stage = Stage::new(MIDDLE, "");
+    let settings = std::fs::read_to_string(stage.operator_file()).expect("it is text");
+    // A port that was free a moment ago, and that nobody listens on.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let nowhere = format!("http://{}", free.local_addr().expect("it has an address"));
+    drop(free);
+    let settings = settings.replace(&stage.upstream_url(), &nowhere);
+    std::fs::write(stage.operator_file(), settings).expect("there is room");
+    let told = failed(&stage);
+    let begins = format!(
+        "epitome: cannot compact session: the summariser cannot be reached: nothing answers at {nowhere}: "
+    );
+    assert!(told.starts_with(&begins) && told.lines().count() == 1, "{told}");
+}
+
 #[test]
 fn an_alias_that_is_not_there_is_told_with_the_nearest() {
     let hint = "name one of yours, or write provider/model, such as anthropic/claude-opus-4-5";
@@ -60,6 +95,9 @@ fn an_alias_that_is_not_there_is_told_with_the_nearest() {
         refused(&["fsat"]),
         format!("epitome: there is no model alias `fsat` (did you mean `fast`?); {hint}\n")
     );
+    let named =
+        "epitome: there is no model alias `claude-haiku-4-5` (did you mean `anthropic/claude-haiku-4-5`?); ";
+    assert_eq!(refused(&["claude-haiku-4-5"]), format!("{named}{hint}\n"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::script::{Act, Server, stream, whole};
 use crate::{Seen, ask, ask_anthropic, provider, request, says};
-use epitome_core::{CallCost, Failure, Opaque, Purpose, Stop, SummaryInput, SummaryReply, Tokens};
+use epitome_core::{CallCost, Dollars, Failure, Opaque, Purpose, Stop, SummaryInput, SummaryReply, Tokens};
 use epitome_engine::Model;
 use epitome_provider::LastRequest;
 
@@ -22,7 +22,7 @@ async fn an_anthropic_stream_is_answered_and_paid_for() {
         output: Tokens(100),
         reasoning: Tokens(0),
         // 1,000 fresh at $5, 500 read at $0.50, 200 written at $6.25 and 100 out at $25, a million each.
-        dollars: (1_000.0 * 5.0 + 500.0 * 0.5 + 200.0 * 6.25 + 100.0 * 25.0) / 1e6,
+        dollars: Dollars(Some((1_000.0 * 5.0 + 500.0 * 0.5 + 200.0 * 6.25 + 100.0 * 25.0) / 1e6)),
     };
     assert_eq!(called.spent, spent);
     let head = &received[0].head;

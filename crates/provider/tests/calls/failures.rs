@@ -65,14 +65,6 @@ async fn an_overloaded_provider_is_asked_again_before_and_inside_a_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_listening_is_a_broken_provider() {
-    let server = Server::start(Vec::new()).await;
-    let called = provider(&server.url, "anthropic", "").summarize(request(Purpose::History)).await;
-    assert!(matches!(called.result, Err(Failure::Broken(_))), "{called:?}");
-    assert_eq!(called.spent.calls, 4);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_first_byte_that_does_not_come_is_waited_for_within_the_whole_deadline() {
     let seen = ask_anthropic(vec![Act::Hang(String::new()); 4]).await;
     assert_eq!((seen.called.result, seen.took.as_secs()), (Err(Failure::TimedOut), 600));
@@ -134,9 +126,25 @@ async fn an_option_that_is_rejected_is_left_out_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wrong_key_is_a_refusal_and_is_not_repeated() {
-    let seen = ask_anthropic(vec![refusal(401, "", &format!("invalid x-api-key {KEY}"))]).await;
-    assert_eq!(seen.called.result, Err(Failure::Refused("HTTP 401: invalid x-api-key [key]".into())));
+async fn a_wrong_key_and_an_unknown_model_are_denied_and_not_repeated() {
+    for (status, said) in [(401, format!("invalid x-api-key {KEY}")), (404, "no such model".to_owned())] {
+        let seen = ask_anthropic(vec![refusal(status, "", &said)]).await;
+        let Err(Failure::Denied(why)) = &seen.called.result else { panic!("{:?}", seen.called) };
+        let hidden = said.replace(KEY, "[key]");
+        assert!(why.starts_with(&format!("HTTP {status}: {hidden} (at http://127.0.0.1:")), "{why}");
+        assert_eq!((seen.received.len(), seen.called.spent.calls), (1, 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_not_there_is_tried_twice_and_named() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let nowhere = format!("http://{}", free.local_addr().expect("it has an address"));
+    drop(free);
+    let called = provider(&nowhere, "anthropic", "").summarize(request(Purpose::History)).await;
+    let Err(Failure::Unreachable(why)) = &called.result else { panic!("{called:?}") };
+    assert!(why.starts_with(&format!("nothing answers at {nowhere}: ")), "{why}");
+    assert_eq!((called.spent.calls, called.spent.dollars), (2, epitome_core::Dollars::default()));
 }
 
 #[tokio::test(start_paused = true)]

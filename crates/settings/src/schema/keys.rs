@@ -129,7 +129,7 @@ pub const KEYS: &[Key] = &[
     set("rebuild.todos", Flag, ALL, "open todos are added to a model's summary; with `summary.parts = \"prose\"` they are in any case"),
     set("rebuild.files", Choice(&["none", "lists", "tree"]), ALL, "files read and changed are added to a model's summary"),
     set("rebuild.facts", Flag, ALL, "rules, requirement lists and a person's own messages are added to a model's summary, as far as they fit; with `summary.parts = \"prose\"` they are in any case"),
-    set("rebuild.verify", Choice(&["repair", "report"]), ALL, "facts the summary lost are put back, those that matter most first, or reported"),
+    set("rebuild.verify", Choice(&["repair", "report"]), ALL, "facts that the summary leaves out are put back, those that matter most first, or reported"),
     set("rebuild.coverage", Flag, ALL, "requests that a model's summary does not mention are appended to it word for word"),
     set("rebuild.resume", Choice(&["continue", "ask", "wait"]), ALL, "what happens after a compaction: the work goes on, a person is asked, nothing until one speaks"),
     set("rebuild.entry", Choice(&["boundary", "summary-message"]), COMPACT, "what a compaction leaves in a transcript of Claude Code's: the boundary and the message it goes on from, or the one `SummaryMessage` of its document, which only epitome goes on from"),

@@ -69,8 +69,8 @@ impl ValueKind {
     }
 
     fn number(self, text: &str) -> Result<Value, String> {
-        let digits = text.trim().replace('_', "");
-        digits.parse::<i64>().map(Value::Integer).map_err(|_| self.allowed())
+        let Tokens(number) = text.parse().map_err(|_| self.allowed())?;
+        i64::try_from(number).map(Value::Integer).map_err(|_| self.allowed())
     }
 
     /// `value` as the types want it, or what is allowed instead.
@@ -82,6 +82,7 @@ impl ValueKind {
                 let tokens = u64::try_from(*tokens).map_err(|_| self.allowed())?;
                 return check_window(tokens).map(|_| value);
             }
+            (Self::Window | Self::Number, Value::String(text)) => return self.check_text(text),
             (Self::Amount(..), Value::String(text)) if text.contains('=') => return self.check_text(text),
             (Self::Choices(_) | Self::Texts | Self::Numbers, Value::String(text)) => {
                 return self.check_text(text);
@@ -127,7 +128,7 @@ impl ValueKind {
             Self::Text => "write a text".into(),
             Self::Flag => "write true or false".into(),
             Self::Number => "write a whole number, 0 or more".into(),
-            Self::Window => "write a number of tokens, such as 64000".into(),
+            Self::Window => "write a number of tokens, such as 64000 or 64k".into(),
             Self::Threshold => "write 80%, 160000 or -20000".into(),
             Self::Choice(words) => format!("write one of {}", words.join(", ")),
             Self::Amount(words, amounts) => {
@@ -149,7 +150,7 @@ impl ValueKind {
             Self::Text => texts(&["a text"]),
             Self::Flag => texts(&["true", "false"]),
             Self::Number => texts(&["1", "12_000"]),
-            Self::Window => texts(&["2000", "12_000"]),
+            Self::Window => texts(&["2000", "12_000", "64k"]),
             Self::Threshold => texts(&["80%", "160000", "-20000"]),
             Self::Choice(words) | Self::Choices(words) => texts(words),
             Self::Amount(words, amounts) => words
@@ -163,13 +164,12 @@ impl ValueKind {
     }
 }
 
-/// A context window as it is written: `64000` or `64_000`.
+/// A context window as it is written: `64000`, `64_000` or `64k`.
 ///
 /// # Errors
 /// What may be written instead.
 pub fn parse_window(text: &str) -> Result<u64, String> {
-    let digits = text.trim().replace('_', "");
-    let tokens = digits.parse().map_err(|_| format!("`{text}` is no number of tokens; write 64000"))?;
+    let Tokens(tokens) = text.parse()?;
     check_window(tokens)
 }
 

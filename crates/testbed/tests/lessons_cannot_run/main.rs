@@ -10,8 +10,9 @@ mod provider;
 mod script;
 
 use epitome_core::{
-    Author, Block, CallResult, Change, Coverage, Failure, Fallback, Message, MessageView, Record, ResultPart,
-    Role, Stop, Strategy, SummaryInput, SummaryReply, SummaryRequest, Tokens, ToolResult, Trigger,
+    Author, Block, CallResult, Change, Coverage, Dollars, Failure, Fallback, Message, MessageView, Record,
+    ResultPart, Role, Stop, Strategy, SummaryInput, SummaryReply, SummaryRequest, Tokens, ToolResult,
+    Trigger,
 };
 use epitome_settings::{Sources, resolve};
 use epitome_testbed::{Bed, Maker, change, cut_off, due, failed, good, tool_call, word};
@@ -201,7 +202,7 @@ fn l24_an_empty_configuration_compacts_without_a_model() {
     let maker = Maker::new("default", WINDOW).set(|settings| *settings = resolved.policy.settings().clone());
     let mut bed = due(maker.no_model());
     let record = bed.prepare().expect("it is due");
-    assert_eq!((word(&record), record.cost), ("compacted", 0.0));
+    assert_eq!((word(&record), record.cost), ("compacted", Dollars::default()));
     let made = change(Some(record));
     assert_eq!(made.summarizer.as_deref(), Some("the embedded summariser"));
 }

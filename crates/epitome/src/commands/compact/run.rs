@@ -1,8 +1,9 @@
 //! Conversations of one file compacted by hand, one after the other: planned, carried out by the engine, and handed
 //! over to be written.
 
-use super::PricedPlan;
+use super::summary_page::seen_first;
 use super::target::{CompactedConversation, Target};
+use super::{PricedPlan, RequestSizes};
 use crate::cli::CompactArgs;
 use crate::commands::FileCommand;
 use crate::restorer::Project;
@@ -10,11 +11,12 @@ use crate::session_ports::SessionPorts;
 use crate::terminal_operator::TerminalOperator;
 use crate::transcript_file::{OpenConversation, TranscriptFile};
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{EntryId, Outcome, Policy, Range, Record, Strategy, Trigger, fence};
+use epitome_core::{Archive as _, EntryId, Outcome, Policy, Range, Record, Strategy, Trigger, fence};
 use epitome_engine::store::EventPosition;
 use epitome_engine::{AskScope, CompactOptions, Restorer, Session, SessionOptions};
 use epitome_settings::ResolvedPolicy;
 use indicatif::ProgressBar;
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,6 +30,22 @@ pub(super) struct CompactRun<'a> {
     pub ports: SessionPorts,
     policy: Arc<Policy>,
     bar: &'a ProgressBar,
+}
+
+/// One conversation after its compaction, with what a person is told beside the record.
+pub(super) struct CompactedRun {
+    pub one: CompactedConversation,
+    /// What was planned; in a dry run.
+    pub plan: Option<PricedPlan>,
+    pub view: ViewReport,
+}
+
+/// What became of the context.
+pub(super) struct ViewReport {
+    pub sizes: RequestSizes,
+    /// How many messages left it.
+    pub left: usize,
+    pub seen_first: String,
 }
 
 impl<'a> CompactRun<'a> {
@@ -47,11 +65,11 @@ impl<'a> CompactRun<'a> {
     }
 
     /// Compacts conversation `number`; in a dry run with nobody asked and nothing kept.
-    pub(super) fn run(&self, number: usize) -> Result<(CompactedConversation, Option<PricedPlan>)> {
+    pub(super) fn run(&self, number: usize) -> Result<CompactedRun> {
         let mut open = self.open(number)?;
         self.command.waiting.to_the_end(self.pin(&open))?;
-        let session = self.look(&open)?;
-        self.check_ends(&session)?;
+        let before = self.look(&open)?;
+        self.check_ends(&before)?;
         let (record, plan) = if self.args.dry_run {
             (self.preview(&open)?, self.plan(&open)?)
         } else {
@@ -65,7 +83,39 @@ impl<'a> CompactRun<'a> {
         let events = async { Ok(open.engine.events(EventPosition::default()).await?) };
         let events = self.command.waiting.to_the_end(events)?;
         let appended = open.store.appended();
-        Ok((CompactedConversation { number, record, appended, events, session }, plan))
+        let view = self.view(number, &before, &session, &record)?;
+        Ok(CompactedRun {
+            one: CompactedConversation { number, record, appended, events, session },
+            plan,
+            view,
+        })
+    }
+
+    /// What a person is told of the context before and after.
+    fn view(&self, number: usize, before: &Session, after: &Session, record: &Record) -> Result<ViewReport> {
+        let count = self.file.model_count(number, &self.file.conversation(number).fixed, None)?;
+        // A preset that counts as the model does has these figures already, from the same tables.
+        let is_same = record.count_method.to_string() == count.method();
+        let tokens_before = if is_same { record.tokens_before } else { count.context(before)? };
+        let tokens_after = if is_same {
+            record.tokens_after
+        } else if self.args.dry_run {
+            // Nothing was kept that could be counted.
+            tokens_before.share(record.tokens_after.0, record.tokens_before.0.max(1))
+        } else {
+            count.context(after)?
+        };
+        let gone: HashSet<EntryId> = record
+            .change()
+            .into_iter()
+            .flat_map(|change| change.superseded.iter().chain(&change.dropped))
+            .copied()
+            .collect();
+        let left = before.context().message_slots().filter(|(id, ..)| gone.contains(id)).count();
+        let text = |id| before.archive().message(id).ok().map(|message| message.said());
+        let seen_first = record.change().map_or_else(String::new, |change| seen_first(change, text));
+        let sizes = RequestSizes { tokens_before, tokens_after, count_method: count.method() };
+        Ok(ViewReport { sizes, left, seen_first })
     }
 
     fn open(&self, number: usize) -> Result<OpenConversation> {
@@ -84,7 +134,7 @@ impl<'a> CompactRun<'a> {
     }
 
     /// The command that shows an original, where the file that keeps them has a name.
-    fn recall(&self, number: usize) -> Option<String> {
+    pub(super) fn recall(&self, number: usize) -> Option<String> {
         let keeper = match self.target {
             Target::Body(_) => Some(self.file.path.as_path()).filter(|path| path.is_file()),
             Target::Resumable(_) | Target::Native => self.out,

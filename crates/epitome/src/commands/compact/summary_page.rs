@@ -1,159 +1,315 @@
-//! A compaction told to a person, on standard error: standard output may carry the transcript.
+//! A compaction told to a person, on standard error: standard output may carry the transcript. Five lines say what
+//! went, what stays, what is out of view, what the model sees first and how to take it back; `-v` says the rest.
 
 use super::{PricedPlan, RecordLine};
 use crate::cli::CompactArgs;
+use crate::columns;
 use crate::commands::context::write_substitutes;
 use crate::commands::{calls_text, spent_text, window_text};
+use crate::draw::{self, grouped, percent};
 use crate::output::Page;
-use epitome_core::{Change, EntryId, Outcome};
+use epitome_core::verify::LossReport;
+use epitome_core::{Change, EntryId, Outcome, Record, fence};
 use epitome_engine::WindowSource;
+use std::collections::BTreeMap;
+
+/// Where the text of a line begins, behind its label.
+const LABEL_CHARS: usize = 14;
+/// Enough of a message to know it again.
+const QUOTE_CHARS: usize = 70;
 
 /// Prints what was done, or would be, on standard error.
 pub(super) fn print(line: &RecordLine, args: &CompactArgs) {
     let mut page = Page::default();
-    write(&mut page, line, args);
+    let summary = SummaryPage { line, args, width: columns::of_stderr() };
+    summary.write(&mut page);
     page.tell();
 }
 
-fn write(page: &mut Page, line: &RecordLine, args: &CompactArgs) {
-    let record = &line.record;
-    let which = format!("{} conversation {}", line.file, line.conversation);
-    if let Some(why) = record.outcome.why() {
-        let is_vetoed = matches!(record.outcome, Outcome::Vetoed { .. });
-        let what = if is_vetoed { "left as it is" } else { "nothing to compact" };
-        writeln!(page, "{which}: {what} ({why})");
-        write_tries(page, line);
-        return;
-    }
-    let verb = if args.dry_run { "would go" } else { "went" };
-    writeln!(
-        page,
-        "{which}: {verb} from {} to {} tokens (window {}, counted by {})",
-        record.tokens_before, record.tokens_after, record.budget.window, record.count_method
-    );
-    write_file_notes(page, line);
-    if let Some(change) = record.change() {
-        write_change(page, line, change);
-        write_tries(page, line);
-    }
+struct SummaryPage<'a> {
+    line: &'a RecordLine,
+    args: &'a CompactArgs,
+    width: usize,
 }
 
-/// What a person should know of the file and its window.
-fn write_file_notes(page: &mut Page, line: &RecordLine) {
-    if let Some(protocol) = line.body {
-        writeln!(
-            page,
-            "  note: a request body keeps no originals; its pointers lead to {}, and it cannot be undone",
-            line.file
-        );
-        write_substitutes(page, "  ", protocol, &line.substitutes);
-    }
-    if line.window_source == WindowSource::Guess {
-        writeln!(page, "  note: the window is {}; name it with --window", window_text(line.window_source));
-    }
-    if line.problems > 0 && line.conversation == 0 {
-        writeln!(
-            page,
-            "  note: oddities of the file survived: {}; `epitome inspect` lists them",
-            line.problems
-        );
-    }
-}
-
-/// What left view, what stays, what that took, and the facts of it.
-fn write_change(page: &mut Page, line: &RecordLine, change: &Change) {
-    writeln!(
-        page,
-        "  {}: {} messages superseded, {} dropped, {} pruned, {} kept{}, {} of them cut short; {} ms",
-        change.strategy,
-        change.superseded.len(),
-        change.dropped.len(),
-        change.pruned.len(),
-        change.kept.len(),
-        folded_text(&change.folded),
-        change.reduced.len(),
-        line.record.duration_ms
-    );
-    match &line.plan {
-        Some(plan) => write_plan(page, plan, change),
-        None => write_cost(page, line, change),
-    }
-    let loss = &change.loss;
-    let has_left = !change.superseded.is_empty() || !change.dropped.is_empty();
-    if has_left {
-        writeln!(
-            page,
-            "  facts: {} kept, {} recoverable, {} lost, {} put back",
-            loss.kept, loss.recoverable, loss.lost, loss.repaired
-        );
-    }
-}
-
-/// How many of the messages that stay are no messages in view, behind their number.
-fn folded_text(folded: &[EntryId]) -> String {
-    match folded.len() {
-        0 => String::new(),
-        count => format!(" ({count} inside the summary)"),
-    }
-}
-
-/// How many of the messages that stay are out of view now, behind their number.
-fn returning_text(returning: &[EntryId]) -> String {
-    match returning.len() {
-        0 => String::new(),
-        count => format!(" ({count} of them from out of view)"),
-    }
-}
-
-/// What a person should know, what hooks said, and what was tried in vain.
-fn write_tries(page: &mut Page, line: &RecordLine) {
-    for note in &line.record.notes {
-        writeln!(page, "  note: {note}");
-    }
-    for hook in &line.record.hooks {
-        writeln!(page, "  hook {}: {} ({} ms)", hook.name, hook.told, hook.duration_ms);
-    }
-    for fallback in &line.record.fallbacks {
-        writeln!(page, "  tried {}: {}", fallback.strategy, fallback.why);
-    }
-}
-
-/// What the summary took.
-fn write_cost(page: &mut Page, line: &RecordLine, change: &Change) {
-    let spent = &line.record.spent;
-    if spent.calls > 0 {
-        writeln!(page, "  summary: {}", spent_text(spent, line.is_priced));
-    } else if change.summary.is_some() {
-        writeln!(page, "  summary: free ({})", change.summarizer.as_deref().unwrap_or("no model"));
-    }
-}
-
-/// How it would be done, and what that would take.
-fn write_plan(page: &mut Page, plan: &PricedPlan, change: &Change) {
-    let PricedPlan { sketch, cost_max } = plan;
-    let chain: Vec<String> = sketch.strategies.iter().map(ToString::to_string).collect();
-    writeln!(
-        page,
-        "  plan: {}; {} messages leave view, {} stay{}{}; the history is to come down to {} tokens",
-        chain.join(", then "),
-        sketch.leaving.len(),
-        sketch.staying.len(),
-        returning_text(&sketch.returning),
-        folded_text(&sketch.folded),
-        sketch.target
-    );
-    let Some(calls) = &sketch.calls else {
-        if change.summary.is_some() {
-            writeln!(page, "  summary: free (embedded)");
+impl SummaryPage<'_> {
+    fn write(&self, page: &mut Page) {
+        let record = &self.line.record;
+        if let Some(why) = record.outcome.why() {
+            let is_vetoed = matches!(record.outcome, Outcome::Vetoed { .. });
+            let what = if is_vetoed { "left as it is" } else { "nothing to compact" };
+            self.write_line(page, "", &format!("{}: {what} ({why})", self.which()));
+        } else {
+            self.write_head(page);
+            if let Some(change) = record.change() {
+                self.write_change(page, change);
+            }
         }
-        return;
+        self.write_failed_model(page);
+        self.write_file_notes(page);
+        if self.args.verbose {
+            self.write_more(page);
+        } else if let count @ 1.. = record.notes.len() + record.hooks.len() {
+            self.write_line(page, "more", &format!("{}; -v shows them", draw::counted(count, "note")));
+        }
+    }
+
+    fn which(&self) -> String {
+        match self.line.conversations {
+            1 => self.line.file.clone(),
+            _ => format!("{} conversation {}", self.line.file, self.line.conversation),
+        }
+    }
+
+    /// A label and a text behind it, broken to fit.
+    fn write_line(&self, page: &mut Page, label: &str, text: &str) {
+        if label.is_empty() {
+            writeln!(page, "{}", columns::wrap(text, self.width, 2));
+        } else {
+            let wrapped = columns::wrap(text, self.width - LABEL_CHARS, 0);
+            for (at, row) in wrapped.lines().enumerate() {
+                let label = if at == 0 { label } else { "" };
+                writeln!(page, "  {label:<width$}{row}", width = LABEL_CHARS - 2);
+            }
+        }
+    }
+
+    /// How large it was and is, in the model's tokens.
+    fn write_head(&self, page: &mut Page) {
+        let RecordLine { record, by_model, saves, .. } = self.line;
+        let verb = if self.args.dry_run { " would go" } else { "" };
+        let (before, after) = (by_model.tokens_before, by_model.tokens_after);
+        let window = record.budget.window;
+        let mut text = format!(
+            "{}:{verb} {before} → {after} tokens, {} % of the window of {window}",
+            self.which(),
+            percent(after.0, window.0)
+        );
+        if saves.tokens_per_call.0 > 0 {
+            text += &format!("; each call from here sends {} fewer", saves.tokens_per_call);
+        }
+        if let Some((cached, fresh)) = saves.dollars_per_call_cached.zip(saves.dollars_per_call_uncached) {
+            text += &format!(", ${cached:.4} less from the provider's cache, ${fresh:.4} without");
+        }
+        self.write_line(page, "", &text);
+    }
+
+    fn write_change(&self, page: &mut Page, change: &Change) {
+        self.write_line(page, "went", &self.went_text(change));
+        self.write_line(page, "stays", &stays_text(change));
+        self.write_line(page, "not in view", &self.loss_text(change));
+        self.write_line(page, "seen first", &self.line.seen_first);
+        self.write_line(page, "undo", &self.undo_text());
+    }
+
+    fn went_text(&self, change: &Change) -> String {
+        let mut parts = Vec::new();
+        let left = draw::counted(self.line.left_view, "message");
+        match (&change.summary, change.dropped.is_empty()) {
+            (Some(_), true) => parts.push(format!(
+                "{left}, told in a summary of {} tokens ({})",
+                change.summary_tokens,
+                self.author_text(change)
+            )),
+            (Some(_), false) => parts.push(format!(
+                "{left}, {} of them without a summary; the rest is told in one of {} tokens ({})",
+                grouped(change.dropped.len() as u64),
+                change.summary_tokens,
+                self.author_text(change)
+            )),
+            (None, false) => parts.push(format!("{left}, without a summary")),
+            (None, true) => {}
+        }
+        if !change.pruned.is_empty() {
+            let pruned = draw::counted(change.pruned.len(), "message");
+            parts.push(format!("the bulk of {pruned}, with a pointer in its place"));
+        }
+        if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
+    }
+
+    /// Who wrote the summary, and what that took.
+    fn author_text(&self, change: &Change) -> String {
+        let (record, plan) = (&self.line.record, self.line.plan.as_ref());
+        let by = change.summarizer.as_deref().unwrap_or("no model");
+        if let Some(calls) = plan.and_then(|plan| plan.sketch.calls.as_ref()) {
+            return format!("{by} in place of {}, which a dry run does not ask", calls.summarizer);
+        }
+        if record.spent.calls > 0 {
+            format!("by {by}; {}", spent_text(&record.spent))
+        } else {
+            format!("by {by}, free")
+        }
+    }
+
+    fn loss_text(&self, change: &Change) -> String {
+        let LossReport { kept, recoverable, lost, .. } = change.loss;
+        let (out, all) = (recoverable + lost, kept + recoverable + lost);
+        let facts = match (all, out) {
+            (0, _) => "no fact was found in what went".to_owned(),
+            (_, 0) => {
+                format!("none of {} of what went: all are in view", draw::counted(all as usize, "fact"))
+            }
+            (_, _) => format!(
+                "{} of {} of what went: a pointer in view leads to {}, {} in the file alone",
+                grouped(out),
+                draw::counted(all as usize, "fact"),
+                grouped(recoverable),
+                match lost {
+                    1 => "1 is".to_owned(),
+                    lost => format!("{} are", grouped(lost)),
+                },
+            ),
+        };
+        let recall = self.line.recall.as_ref().filter(|_| out > 0);
+        recall.map_or(facts.clone(), |recall| format!("{facts}; recall: {recall}"))
+    }
+
+    fn undo_text(&self) -> String {
+        if self.args.dry_run {
+            return "nothing was written; leave out --dry-run to do it".to_owned();
+        }
+        match (&self.line.output, self.line.body) {
+            (_, Some(_)) => format!("not possible from a request body; {} is as it was", self.line.file),
+            (Some(out), None) => format!("epitome undo {} -o FILE", super::run::shell_word(out)),
+            (None, None) => "epitome undo what was written here -o FILE".to_owned(),
+        }
+    }
+
+    /// Says so where a model was asked and did not write what stands there now.
+    fn write_failed_model(&self, page: &mut Page) {
+        let Record { spent, fallbacks, .. } = &*self.line.record;
+        if spent.calls > 0 && !self.args.verbose {
+            for fallback in fallbacks {
+                self.write_line(page, "tried", &format!("{}: {}", fallback.strategy, fallback.why));
+            }
+        }
+    }
+
+    /// What a person should know of the file and its window.
+    fn write_file_notes(&self, page: &mut Page) {
+        if let Some(protocol) = self.line.body {
+            write_substitutes(page, "  ", protocol, &self.line.substitutes);
+        }
+        if self.line.window_source == WindowSource::Guess {
+            let guess = window_text(self.line.window_source);
+            self.write_line(page, "note", &format!("the window is {guess}; name it with --window"));
+        }
+    }
+
+    /// All there is.
+    fn write_more(&self, page: &mut Page) {
+        let RecordLine { record, by_model, problems, plan, .. } = self.line;
+        self.write_line(page, "counted", &format!("by {}", by_model.count_method));
+        if by_model.count_method != *record.count_method {
+            let (before, after, by) = (record.tokens_before, record.tokens_after, &record.count_method);
+            let text =
+                format!("{before} → {after} by the preset's own count, {by}, which its limits are held to");
+            self.write_line(page, "preset", &text);
+        }
+        if let Some(change) = record.change() {
+            self.write_how(page, change);
+            self.write_classes(page, &change.loss);
+        }
+        if let Some(plan) = plan {
+            self.write_plan(page, plan);
+        }
+        for note in &record.notes {
+            self.write_line(page, "note", note);
+        }
+        for hook in &record.hooks {
+            self.write_line(page, "hook", &format!("{}: {} ({} ms)", hook.name, hook.told, hook.duration_ms));
+        }
+        for fallback in &record.fallbacks {
+            self.write_line(page, "tried", &format!("{}: {}", fallback.strategy, fallback.why));
+        }
+        if *problems > 0 && self.line.conversation == 0 {
+            let odd = draw::counted(*problems, "place");
+            let text = format!("{odd} of the file could not be read as usual; `epitome inspect` lists them");
+            self.write_line(page, "note", &text);
+        }
+    }
+
+    fn write_how(&self, page: &mut Page, change: &Change) {
+        let covered = change.superseded.len();
+        let mut text = format!("by `{}` in {} ms", change.strategy, self.line.record.duration_ms);
+        if covered > self.line.left_view {
+            let before = covered - self.line.left_view;
+            let text_more = format!(
+                "; the summary covers {}, {} of them out of view before",
+                draw::counted(covered, "message"),
+                grouped(before as u64)
+            );
+            text += &text_more;
+        }
+        if change.loss.repaired > 0 {
+            let put_back = draw::counted(change.loss.repaired as usize, "fact");
+            text += &format!("; {put_back} put back into the summary after it was checked");
+        }
+        self.write_line(page, "how", &text);
+    }
+
+    /// What became of the facts of what went, class by class, with examples of those in the file alone.
+    fn write_classes(&self, page: &mut Page, loss: &LossReport) {
+        let mut examples: BTreeMap<_, Vec<String>> = BTreeMap::new();
+        for fact in &loss.lost_examples {
+            let told = format!("{} ({})", columns::cut(&fact.value, QUOTE_CHARS), fact.source);
+            examples.entry(fact.class).or_default().push(told);
+        }
+        for (class, count) in &loss.by_class {
+            let text = format!(
+                "{}: {} in view, {} by pointer, {} in the file alone",
+                class.name(),
+                grouped(count.kept),
+                grouped(count.recoverable),
+                grouped(count.lost)
+            );
+            self.write_line(page, "facts", &text);
+            let told = examples.get(class).into_iter().flatten();
+            told.for_each(|told| self.write_line(page, "  such as", told));
+        }
+    }
+
+    /// How it would be done, and what that would take.
+    fn write_plan(&self, page: &mut Page, PricedPlan { sketch, cost_max }: &PricedPlan) {
+        let chain: Vec<String> = sketch.strategies.iter().map(ToString::to_string).collect();
+        let text = format!("{}, down to {} tokens of history", chain.join(", then "), sketch.target);
+        self.write_line(page, "plan", &text);
+        let Some(calls) = &sketch.calls else { return };
+        let price = cost_max.map_or("price unknown".to_owned(), |most| format!("up to about ${most:.4}"));
+        let (who, input, output_max) = (&calls.summarizer, calls.input, calls.output_max);
+        let asked = calls_text(calls.calls);
+        let text = format!("{asked} of {who}, about {input} tokens in, at most {output_max} out, {price}");
+        self.write_line(page, "calls", &text);
+    }
+}
+
+fn stays_text(change: &Change) -> String {
+    if change.kept.is_empty() {
+        return "no message: the summary stands for all of them".to_owned();
+    }
+    let kept = draw::counted(change.kept.len(), "message");
+    let mut text = format!("{kept} word for word");
+    if let count @ 1.. = change.folded.len() {
+        text += &format!(", {} of them inside the summary", grouped(count as u64));
+    }
+    if let count @ 1.. = change.reduced.len() {
+        let named: Vec<String> = change.reduced.iter().map(ToString::to_string).collect();
+        let verb = if count == 1 { "is" } else { "are" };
+        text += &format!(", but {} {verb} cut to beginning and end", named.join(", "));
+    }
+    text
+}
+
+/// What the model sees first of a compacted context: a message that stands in front of the summary, and how that begins.
+pub(super) fn seen_first(change: &Change, message: impl Fn(EntryId) -> Option<String>) -> String {
+    let is_front = |id: &&EntryId| {
+        !change.folded.contains(id)
+            && change.superseded.iter().chain(&change.dropped).next().is_none_or(|gone| *id < gone)
     };
-    let price = cost_max.map_or("price unknown".to_owned(), |most| format!("up to about ${most:.4}"));
-    let (who, input, output_max) = (&calls.summarizer, calls.input, calls.output_max);
-    writeln!(
-        page,
-        "  summary: {} of {who}, about {input} tokens in, at most {output_max} out, {price}",
-        calls_text(calls.calls)
-    );
-    writeln!(page, "  note: {who} was not asked; the figures are those of the embedded summariser's summary");
+    let front = change.kept.iter().find(is_front);
+    let front = front.and_then(|id| Some(format!("{id} “{}”", columns::cut(&message(*id)?, QUOTE_CHARS))));
+    let body = change.summary.as_deref().map(fence::body).unwrap_or_default();
+    let summary = (!body.is_empty()).then(|| format!("the summary: “{}”", columns::cut(body, QUOTE_CHARS)));
+    let parts: Vec<String> = front.into_iter().chain(summary).collect();
+    if parts.is_empty() { "the messages that stay".to_owned() } else { parts.join(", then ") }
 }

@@ -1,7 +1,8 @@
 //! A page for a terminal of some width: headings, prose that is wrapped, words cut to their column. What comes from a
 //! transcript is stripped of control characters before it is shown.
 
-use crate::draw::{self, Paint, bar_in, percent};
+use crate::columns;
+use crate::draw::{Paint, bar, percent};
 use crate::output::Page;
 use console::measure_text_width as width_of;
 use epitome_core::Tokens;
@@ -23,7 +24,7 @@ const BAR_COLUMNS_MAX: usize = 72;
 impl Sheet {
     /// An empty page for standard output.
     pub fn for_terminal() -> Self {
-        Self { page: Page::default(), paint: Paint::stdout(), columns: draw::columns() }
+        Self { page: Page::default(), paint: Paint::stdout(), columns: columns::of_stdout() }
     }
 
     /// The page.
@@ -86,7 +87,7 @@ impl Sheet {
         let note = if note.is_empty() { String::new() } else { format!("  {}", padded(note, NOTE_COLUMNS)) };
         let taken = INDENT.len() + width + FIGURE_COLUMNS + width_of(&note) + 2;
         let cells = self.columns.saturating_sub(taken).min(BAR_COLUMNS_MAX);
-        let bar = self.paint.bar(&bar_in(tokens.0, window.0, cells));
+        let bar = self.paint.bar(&bar(tokens.0, window.0, cells));
         self.line(&format!("{label}{}{note}  {bar}", figure(tokens, window)));
     }
 

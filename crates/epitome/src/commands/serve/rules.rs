@@ -1,12 +1,12 @@
 //! Rules that follow their files while a server runs: a change counts at the next check.
 
-use crate::output;
+use super::log::ServerLog;
 use crate::session_ports::PortsBuilder;
 use crate::settings::{AgentFolder, Disk, Lookup};
 use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
 use epitome_core::policy::Writer;
-use epitome_server::{Caller, OwnModel, Rules, SessionRule};
+use epitome_server::{Caller, NoticeLevel, OwnModel, Rules, SessionRule};
 use epitome_settings::{LivePolicy, ResolvedPolicy};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
@@ -29,6 +29,7 @@ pub(super) struct LiveRules {
     followed: Mutex<HashMap<CallerKey, LiveRule>>,
     /// Notes on settings that were told, so that each is told once.
     noted: Mutex<HashSet<String>>,
+    log: ServerLog,
 }
 
 /// Whose settings are followed: a model and an agent by name, each empty where none is meant.
@@ -51,9 +52,10 @@ impl LiveRules {
         agents: Option<AgentFolder>,
         ports: PortsBuilder,
         window: Option<Tokens>,
+        log: ServerLog,
     ) -> Result<Self> {
         let (followed, noted) = (Mutex::default(), Mutex::default());
-        let rules = Self { lookup, agents, ports, window, followed, noted };
+        let rules = Self { lookup, agents, ports, window, followed, noted, log };
         let plain = rules.follow("", "")?;
         rules.followed.lock().unwrap_or_else(PoisonError::into_inner).insert(CallerKey::default(), plain);
         Ok(rules)
@@ -110,7 +112,7 @@ impl LiveRules {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         for note in notes {
             if noted.len() < NOTES_MAX && noted.insert(note.clone()) {
-                output::tell(format_args!("note: {note}"));
+                self.log.say(NoticeLevel::Warn, &format!("note: {note}"));
             }
         }
     }
@@ -127,7 +129,8 @@ impl LiveRules {
             followed.seen = seen;
         }
         if let Some(fault) = fault.filter(|fault| followed.told.as_ref() != Some(fault)) {
-            output::tell(format_args!("epitome: {fault}; the settings before that stay in force"));
+            let text = format!("{fault}; the settings before that stay in force");
+            self.log.say(NoticeLevel::Error, &text);
             followed.told = Some(fault);
         }
         followed.rule.clone()
