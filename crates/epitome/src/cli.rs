@@ -3,9 +3,11 @@
 mod examples;
 mod formats;
 mod policy;
+mod sessions;
 
 pub use formats::FromFormat;
 pub use policy::{ConfigArgs, InitArgs, PolicyArgs, SettingFlag};
+pub use sessions::{SessionSort, SessionsArgs};
 
 use clap::{Args, Parser, Subcommand};
 use epitome_server::Upstream;
@@ -28,6 +30,9 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// List the sessions of agents on this machine: when, where, how full, what was spent
+    #[command(after_help = examples::SESSIONS)]
+    Sessions(SessionsArgs),
     /// Show what fills the context: tokens by kind and over time, turns, files, problems
     #[command(after_help = examples::INSPECT)]
     Inspect(InspectArgs),
@@ -96,8 +101,9 @@ pub struct ReadArgs {
 
 #[derive(Args, Debug)]
 pub struct InspectArgs {
-    /// Transcripts, or folders of them; .gz and .zst are read directly, - is standard input
-    #[arg(required = true, value_name = "FILE")]
+    /// Transcripts, or folders of them; .gz and .zst are read directly, - is standard input; a session by its number in
+    /// `epitome sessions`, its id or its name; the table of sessions if left out
+    #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub read: ReadArgs,
@@ -105,7 +111,7 @@ pub struct InspectArgs {
 
 #[derive(Args, Debug)]
 pub struct ContextArgs {
-    /// The transcript
+    /// The transcript, or a session by its number, id or name
     pub file: PathBuf,
     #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
     pub to: Protocol,
@@ -121,12 +127,15 @@ pub struct ContextArgs {
 
 #[derive(Args, Debug)]
 pub struct CompactArgs {
-    /// Transcripts, or folders of them
+    /// Transcripts, or folders of them; sessions by number, id or name
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Where to write: a file, or a folder where there are several transcripts; standard output if left out
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
+    /// Write a copy where the session's own tool looks for it, under a new id, and print the command that goes on with it
+    #[arg(long, conflicts_with_all = ["output", "to"])]
+    pub resume: bool,
     #[arg(long, value_name = "FORMAT", help = formats::to_help())]
     pub to: Option<Format>,
     /// What the summary should dwell on
@@ -156,7 +165,7 @@ pub struct CompactArgs {
 
 #[derive(Args, Debug)]
 pub struct ReplayArgs {
-    /// Transcripts, or folders of them
+    /// Transcripts, or folders of them; sessions by number, id or name
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print the whole context of each call as well (with --json)
@@ -190,7 +199,7 @@ pub struct TokensArgs {
 
 #[derive(Args, Debug)]
 pub struct RecallArgs {
-    /// The transcript
+    /// The transcript, or a session by its number, id or name
     pub file: PathBuf,
     /// The pointer, such as m0123
     pub id: epitome_core::EntryId,
@@ -203,11 +212,14 @@ pub struct RecallArgs {
 
 #[derive(Args, Debug)]
 pub struct UndoArgs {
-    /// The transcript
+    /// The transcript, or a session by its number, id or name
     pub file: PathBuf,
     /// Where to write; standard output if left out
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
+    /// Take back a compaction that the session's own tool made, too
+    #[arg(long)]
+    pub foreign: bool,
     #[command(flatten)]
     pub read: ReadArgs,
 }

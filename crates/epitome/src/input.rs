@@ -1,5 +1,6 @@
 //! Files in: opened, unpacked where packed, and read at offsets so that a large one need not fit in memory.
 
+use crate::agents::lookup;
 use crate::draw::alternatives;
 use crate::{opencode_database, swe_agent_demo};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -64,13 +65,16 @@ pub fn open(path: &Path) -> Result<Arc<dyn ByteSource>> {
     if path == Path::new("-") {
         return streamed(io::stdin().lock(), path);
     }
+    if let Some((database, session)) = stored_session(path) {
+        return Ok(Arc::new(opencode_database::exports(database, Some(session))?));
+    }
     let (file, about) =
         opened(path).map_err(|error| anyhow!("cannot read {}: {}", path.display(), reason(&error)))?;
     if about.is_dir() {
         bail!("cannot read {}: it is a folder; name a transcript in it", path.display());
     }
     if is_database(path) {
-        return Ok(Arc::new(opencode_database::exports(path)?));
+        return Ok(Arc::new(opencode_database::exports(path, None)?));
     }
     if swe_agent_demo::is_demo(path) {
         return Ok(Arc::new(swe_agent_demo::trajectory(path)?));
@@ -81,6 +85,13 @@ pub fn open(path: &Path) -> Result<Arc<dyn ByteSource>> {
         Packing::None if about.is_file() => Ok(Arc::new(OpenFile { file, len: about.len() })),
         Packing::None | Packing::Gzip | Packing::Zstd => streamed(io::BufReader::new(file), path),
     }
+}
+
+/// The database and the name of a session in it, where a path is such a name below the database's file.
+pub fn stored_session(path: &Path) -> Option<(&Path, &str)> {
+    let session = path.file_name()?.to_str().filter(|name| name.starts_with("ses_"))?;
+    let database = path.parent().filter(|parent| is_database(parent))?;
+    Some((database, session))
 }
 
 /// Whether a file is a database, whose sessions are read and which is never written.
@@ -153,7 +164,8 @@ fn unpacked(from: impl Read, path: &Path) -> Result<Arc<dyn ByteSource>> {
 /// Folders are searched this deep: session stores nest by project and date.
 const DEPTH_MAX: usize = 8;
 
-/// The files named, with folders replaced by the transcripts in them, in order of name.
+/// The files named, with folders replaced by the transcripts in them, in order of name, and what names a session by the
+/// file it is in.
 pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
@@ -169,7 +181,7 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
                 );
             }
         } else {
-            files.push(path.clone());
+            files.push(lookup::file_of(path)?);
         }
     }
     Ok(files)

@@ -2,6 +2,7 @@
 
 #![expect(unreachable_pub, reason = "a program has no callers")]
 
+mod agents;
 mod cli;
 mod clock;
 mod command_hook;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
+        Command::Sessions(args) => commands::sessions::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Context(args) => commands::context::run(&args),
         Command::Compact(args) => commands::compact::run(&args),

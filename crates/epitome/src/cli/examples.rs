@@ -2,10 +2,19 @@
 
 pub const START: &str = "Start here:
   epitome demo                                  a real session, compacted before your eyes
-  epitome inspect ~/.claude/projects/*/*.jsonl  what fills your own sessions
-  epitome compact FILE -o OUT --window 64000    make one fit
+  epitome sessions                              your own sessions: how full, what they cost
+  epitome inspect 1                             what fills the first of them
+  epitome compact 1 --resume                    make it fit, and go on with it in its own tool
 
 Exit status: 0 done (nothing to do included), 1 failed, 2 not understood";
+
+pub const SESSIONS: &str = "Examples:
+  epitome sessions                              the newest of all tools
+  epitome sessions --here                       those of this folder
+  epitome sessions parser --tool codex --all    every one of Codex that speaks of a parser
+  epitome sessions --sort spent --json          by what they cost, for a script
+
+A session is then opened by its number, its id or its name: epitome inspect 3";
 
 pub const INSPECT: &str = "Examples:
   epitome inspect session.jsonl                 a picture of it

@@ -1,5 +1,6 @@
 //! `epitome context`: what the model would see now.
 
+use crate::agents::lookup;
 use crate::cli::ContextArgs;
 use crate::output::{self, Page};
 use crate::runner::Runner;
@@ -14,7 +15,7 @@ use serde_json::json;
 
 /// Prints the request body; what it says in words goes to standard error, with `--json` as one JSON document.
 pub fn run(args: &ContextArgs) -> Result<()> {
-    let file = TranscriptFile::open(&args.file, &args.read)?;
+    let file = TranscriptFile::open(&lookup::file_of(&args.file)?, &args.read)?;
     let number = file.number(args.conversation)?;
     let open = file.open_conversation(number, SessionOptions::default(), Driver::default());
     let session = Runner::default().to_the_end(async { Ok(open.engine.look(&open.opening).await?) })?;

@@ -11,6 +11,9 @@ use anyhow::Result;
 
 /// Looks at each conversation of each file.
 pub fn run(args: &InspectArgs) -> Result<()> {
+    if args.files.is_empty() {
+        return super::sessions::run_plain(args.read.models.as_deref(), args.read.json);
+    }
     let files = input::expand(&args.files)?;
     let mut surveys = Vec::new();
     let failed = progress::over(&files, |_, path, bar| {

@@ -11,6 +11,7 @@ pub mod presets;
 pub mod recall;
 pub mod replay;
 pub mod serve;
+pub mod sessions;
 pub mod shell;
 pub mod tokens;
 pub mod undo;

@@ -1,6 +1,7 @@
 //! `epitome recall`: the original behind a pointer.
 
 use super::print_json;
+use crate::agents::lookup;
 use crate::cli::RecallArgs;
 use crate::output::Page;
 use crate::runner::Runner;
@@ -11,7 +12,7 @@ use epitome_engine::{Driver, SessionOptions};
 
 /// Prints the message a pointer names, as it was first said.
 pub fn run(args: &RecallArgs) -> Result<()> {
-    let file = TranscriptFile::open(&args.file, &args.read)?;
+    let file = TranscriptFile::open(&lookup::file_of(&args.file)?, &args.read)?;
     let number = file.number(args.conversation)?;
     let log = &file.conversation(number).log;
     if log.item(args.id).is_none() {
