@@ -113,6 +113,9 @@ pub struct InspectArgs {
 pub struct ContextArgs {
     /// The transcript, or a session by its number, id or name
     pub file: PathBuf,
+    /// Where to write; standard output if left out
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
     #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
     pub to: Protocol,
     /// Which conversation of the file, from 0; the longest if left out

@@ -3,6 +3,7 @@
 //! It looks for a session in the folder of the directory it is started in, and nowhere else.
 
 use super::index::SessionIndex;
+use super::resume::{CopyRequest, ResumePlace, ResumeWay, dashed};
 use super::scan::{OwnMark, SessionScan, first_text};
 use super::{Agent, AgentRow, SessionFile, entries, folders, found, home, stem};
 use epitome_tokens::Usage;
@@ -18,7 +19,15 @@ pub(super) const ROW: AgentRow = AgentRow {
     list,
     take,
     needles: &["\"usage\"", "compact_boundary", "custom-title", "\"type\":\"summary\""],
+    resume: ResumeWay::Copy(resume),
 };
+
+fn resume(copy: &CopyRequest<'_>) -> Option<ResumePlace> {
+    let projects = projects()?;
+    let folder = copy.beside(&projects).unwrap_or_else(|| projects.join(dashed(copy.folder)));
+    let path = folder.join(format!("{}.jsonl", copy.id));
+    Some(copy.place(path, &format!("claude --resume {}", copy.id)))
+}
 
 /// Where its sessions are.
 pub(super) fn projects() -> Option<PathBuf> {

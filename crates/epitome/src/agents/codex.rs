@@ -2,6 +2,7 @@
 //! `archived_sessions`; older ones are packed.
 
 use super::index::SessionIndex;
+use super::resume::{CopyRequest, ResumePlace, ResumeWay};
 use super::scan::{OwnMark, SessionScan, first_text};
 use super::{Agent, AgentRow, SessionFile, entries, folders, found, home, stem};
 use epitome_tokens::Usage;
@@ -17,7 +18,16 @@ pub(super) const ROW: AgentRow = AgentRow {
     list,
     take,
     needles: &["token_count", "\"compacted\"", "turn_context", "\"user_message\""],
+    resume: ResumeWay::Copy(resume),
 };
+
+/// It is found by the id in its name, and must say the same in its first line.
+fn resume(copy: &CopyRequest<'_>) -> Option<ResumePlace> {
+    let (day, time) = (copy.time.get(..DAY_CHARS)?, copy.time.get(..TIME_CHARS)?);
+    let folder = day.split('-').fold(root()?.join("sessions"), |folder, part| folder.join(part));
+    let path = folder.join(format!("rollout-{time}-{}.jsonl", copy.id));
+    Some(copy.place(path, &format!("codex resume {}", copy.id)))
+}
 
 /// Where it keeps everything.
 pub(super) fn root() -> Option<PathBuf> {
@@ -39,7 +49,8 @@ fn list(_: &SessionIndex<'_>, files: &mut Vec<SessionFile>) {
     }
 }
 
-/// How long a time and an id are in a file's name.
+/// How long a day, a time and an id are in a file's name.
+const DAY_CHARS: usize = "2026-01-31".len();
 const TIME_CHARS: usize = "2026-01-31T09-30-00".len();
 const ID_CHARS: usize = "01a1e41e-8f3d-7822-8e52-0a8e93a0ed6e".len();
 
@@ -69,6 +80,10 @@ struct Payload<'a> {
     model: Option<Cow<'a, str>>,
     #[serde(borrow)]
     message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    role: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
     info: Option<TokenCount>,
 }
 
@@ -104,7 +119,11 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
     if &*line.kind == "compacted" {
         return scan.compaction(line.epitome.as_ref().and_then(OwnMark::tokens_after));
     }
-    if !["session_meta", "turn_context", "event_msg"].contains(&&*line.kind) {
+    let kinds: &[&str] = match scan.figures.prompt {
+        Some(_) => &["session_meta", "turn_context", "event_msg"],
+        None => &["session_meta", "turn_context", "event_msg", "response_item"],
+    };
+    if !kinds.contains(&&*line.kind) {
         return;
     }
     let Some(payload) = line.payload.and_then(|raw| serde_json::from_str::<Payload<'_>>(raw.get()).ok())
@@ -122,6 +141,13 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
         }
         (_, Some("user_message")) if figures.prompt.is_none() => {
             if let Some(text) = payload.message.and_then(first_text) {
+                scan.prompt(&text);
+            }
+        }
+        // Newer versions write no event for what was asked, and words of their own in front of it.
+        ("response_item", Some("message")) if payload.role.as_deref() == Some("user") => {
+            let text = payload.content.and_then(first_text).unwrap_or_default();
+            if !text.starts_with("# AGENTS.md") {
                 scan.prompt(&text);
             }
         }

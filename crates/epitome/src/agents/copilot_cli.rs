@@ -2,6 +2,7 @@
 //! checkpoints that only it writes.
 
 use super::index::SessionIndex;
+use super::resume::ResumeWay;
 use super::scan::SessionScan;
 use super::{Agent, AgentRow, InView, SessionFile, entries, folders, found, home};
 use epitome_wire::Format;
@@ -19,7 +20,11 @@ pub(super) const ROW: AgentRow = AgentRow {
         "session.model_change",
         "assistant.message\"",
     ],
+    resume: ResumeWay::Refused(REFUSAL),
 };
+
+const REFUSAL: &str =
+    "Copilot CLI keeps a session in several files, and a compaction in checkpoints that only it writes";
 
 fn list(_: &SessionIndex<'_>, files: &mut Vec<SessionFile>) {
     let Some(root) = home::folder("COPILOT_HOME", ".copilot") else { return };

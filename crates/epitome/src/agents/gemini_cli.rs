@@ -2,6 +2,7 @@
 //! folder is not in the file, but beside it, or in a list of all projects.
 
 use super::index::SessionIndex;
+use super::resume::ResumeWay;
 use super::scan::{SessionScan, first_text};
 use super::{Agent, AgentRow, SessionFigures, SessionFile, entries, folders, found, home, stem};
 use epitome_tokens::Usage;
@@ -18,7 +19,10 @@ pub(super) const ROW: AgentRow = AgentRow {
     list,
     take,
     needles: &["\"tokens\"", "\"$set\"", "\"user\""],
+    resume: ResumeWay::Refused(REFUSAL),
 };
+
+const REFUSAL: &str = "Gemini CLI's sessions have no record for a summary that stands for what was said";
 
 fn list(_: &SessionIndex<'_>, files: &mut Vec<SessionFile>) {
     let Some(root) = home::home().map(|home| home.join(".gemini")) else { return };

@@ -17,6 +17,7 @@ pub mod lookup;
 mod opencode;
 mod pi;
 mod qwen_code;
+pub mod resume;
 mod scan;
 
 pub use collection::{Session, SessionCollection};
@@ -24,6 +25,7 @@ pub use figures::{InView, SessionFigures, WindowFigure};
 
 use epitome_wire::Format;
 use index::SessionIndex;
+use resume::ResumeWay;
 use scan::SessionScan;
 use std::ffi::OsStr;
 use std::fs::DirEntry;
@@ -53,6 +55,8 @@ struct AgentRow {
     take: fn(&str, &mut SessionScan<'_>),
     /// What stands in every line that `take` needs beyond a session's beginning.
     needles: &'static [&'static str],
+    /// How it goes on with a session that we wrote.
+    resume: ResumeWay,
 }
 
 const ROWS: [AgentRow; 7] =

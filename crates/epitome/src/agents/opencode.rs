@@ -2,6 +2,7 @@
 //! each kind of record. It takes no session from a file that it did not write itself.
 
 use super::index::SessionIndex;
+use super::resume::ResumeWay;
 use super::scan::{Depth, SessionScan};
 use super::{Agent, AgentRow, SessionFigures, SessionFile, home};
 use crate::opencode_database::{self, DatabaseSession};
@@ -9,8 +10,16 @@ use epitome_tokens::Usage;
 use epitome_wire::Format;
 use serde::Deserialize;
 
-pub(super) const ROW: AgentRow =
-    AgentRow { agent: Agent::Opencode, format: Format::Opencode, list, take, needles: &[] };
+pub(super) const ROW: AgentRow = AgentRow {
+    agent: Agent::Opencode,
+    format: Format::Opencode,
+    list,
+    take,
+    needles: &[],
+    resume: ResumeWay::Refused(REFUSAL),
+};
+
+const REFUSAL: &str = "opencode keeps its sessions in a database that only it may write";
 
 fn list(index: &SessionIndex<'_>, files: &mut Vec<SessionFile>) {
     let Some(data) = home::folder("XDG_DATA_HOME", ".local/share") else { return };

@@ -2,8 +2,10 @@
 //! opens a session at any path.
 
 use super::index::SessionIndex;
+use super::resume::{CopyRequest, ResumePlace, ResumeWay};
 use super::scan::{OwnMark, SessionScan, first_text};
 use super::{Agent, AgentRow, SessionFile, entries, folders, found, home, stem};
+use crate::shell_word::shell_word;
 use epitome_tokens::Usage;
 use epitome_wire::Format;
 use serde::Deserialize;
@@ -17,7 +19,18 @@ pub(super) const ROW: AgentRow = AgentRow {
     list,
     take,
     needles: &["\"usage\"", "\"compaction\"", "session_info", "model_change"],
+    resume: ResumeWay::Copy(resume),
 };
+
+/// It opens any path; among its own sessions the copy is offered in its picker too.
+fn resume(copy: &CopyRequest<'_>) -> Option<ResumePlace> {
+    let sessions = sessions()?;
+    let name = copy.folder.to_string_lossy().trim_start_matches(['/', '\\']).replace(['/', '\\', ':'], "-");
+    let folder = copy.beside(&sessions).unwrap_or_else(|| sessions.join(format!("--{name}--")));
+    let path = folder.join(format!("{}_{}.jsonl", copy.time, copy.id));
+    let opening = format!("pi --session {}", shell_word(&path.display().to_string()));
+    Some(copy.place(path, &opening))
+}
 
 /// Where its sessions are.
 pub(super) fn sessions() -> Option<PathBuf> {

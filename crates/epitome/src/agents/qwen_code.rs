@@ -2,6 +2,7 @@
 //! `QWEN_RUNTIME_DIR`. Like Claude Code it looks in the folder of the directory it is started in.
 
 use super::index::SessionIndex;
+use super::resume::{CopyRequest, ResumePlace, ResumeWay, dashed};
 use super::scan::{OwnMark, SessionScan};
 use super::{Agent, AgentRow, SessionFile, entries, folders, found, home, stem};
 use epitome_tokens::Usage;
@@ -17,7 +18,15 @@ pub(super) const ROW: AgentRow = AgentRow {
     list,
     take,
     needles: &["\"usageMetadata\"", "chat_compression", "custom_title"],
+    resume: ResumeWay::Copy(resume),
 };
+
+fn resume(copy: &CopyRequest<'_>) -> Option<ResumePlace> {
+    let projects = projects()?;
+    let folder = copy.beside(&projects).unwrap_or_else(|| projects.join(dashed(copy.folder)).join("chats"));
+    let path = folder.join(format!("{}.jsonl", copy.id));
+    Some(copy.place(path, &format!("qwen --resume {}", copy.id)))
+}
 
 /// Where its sessions are.
 pub(super) fn projects() -> Option<PathBuf> {

@@ -28,7 +28,8 @@ pub const CONTEXT: &str = "Examples:
   epitome context batch.json --conversation 3 --max-tokens 1024";
 
 pub const COMPACT: &str = "Examples:
-  epitome compact s.jsonl -o small.jsonl --window 64000   its tool resumes from small.jsonl
+  epitome compact 3 --resume --window 64000               a copy its own tool goes on with, and the command for that
+  epitome compact s.jsonl -o small.jsonl --window 64000   the same to a file of yours
   epitome compact s.jsonl --dry-run                       the plan, and nothing written
   epitome compact s.jsonl --summarizer fast -o small.jsonl  a model of yours writes the summary
   epitome compact s.jsonl --target 16000 --json           the record alone

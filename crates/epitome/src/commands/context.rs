@@ -15,6 +15,7 @@ use serde_json::json;
 
 /// Prints the request body; what it says in words goes to standard error, with `--json` as one JSON document.
 pub fn run(args: &ContextArgs) -> Result<()> {
+    output::refuse_terminal(args.output.as_deref(), "name a file with -o, or read it with `| less`")?;
     let file = TranscriptFile::open(&lookup::file_of(&args.file)?, &args.read)?;
     let number = file.number(args.conversation)?;
     let open = file.open_conversation(number, SessionOptions::default(), Driver::default());
@@ -25,7 +26,7 @@ pub fn run(args: &ContextArgs) -> Result<()> {
     if !args.read.json {
         tell_problems(&file);
     }
-    output::write(None, |out| {
+    output::write(args.output.as_deref(), |out| {
         out.write_all(&written.bytes)?;
         out.write_all(b"\n").context("cannot write to standard output")
     })?;
