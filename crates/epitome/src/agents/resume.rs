@@ -181,11 +181,10 @@ fn folders_named(agent: Agent, bytes: &[u8]) -> Vec<PathBuf> {
     folders
 }
 
-/// A new id: the time, and dice; a version 7 UUID, which is what the younger of these tools use themselves.
+/// A new id: a UUID of dice, version 4, which every one of these tools takes.
 fn new_id() -> String {
     let dice = || RandomState::new().build_hasher().finish();
-    let milliseconds = jiff::Timestamp::now().as_millisecond() as u64 & 0xffff_ffff_ffff;
-    let high = milliseconds << 16 | 0x7000 | (dice() & 0x0fff);
+    let high = dice() & 0xffff_ffff_ffff_0fff | 0x4000;
     let low = 0x8000_0000_0000_0000 | (dice() >> 2);
     let hex = format!("{high:016x}{low:016x}");
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")

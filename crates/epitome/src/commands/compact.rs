@@ -94,7 +94,7 @@ pub fn run(args: &CompactArgs) -> Result<()> {
     } else {
         for of_file in lines.chunk_by(|one, next| one.file == next.file) {
             of_file.iter().for_each(|line| summary_page::print(line, args));
-            written::print(of_file);
+            written::print(of_file)?;
         }
     }
     failed.result()

@@ -4,6 +4,7 @@ use super::RecordLine;
 use super::target::Target;
 use crate::agents::resume::ResumePlace;
 use crate::output::Page;
+use anyhow::Result;
 use epitome_wire::Format;
 use serde::Serialize;
 
@@ -37,9 +38,10 @@ impl WrittenFile {
 }
 
 /// Tells on standard error what was written for a file, whose conversations are `lines`.
-pub(super) fn print(lines: &[RecordLine]) {
-    let Some(first) = lines.first() else { return };
-    let (Some(written), Some(output)) = (&first.written, &first.output) else { return };
+/// The command that goes on with it is printed, for a shell to take.
+pub(super) fn print(lines: &[RecordLine]) -> Result<()> {
+    let Some(first) = lines.first() else { return Ok(()) };
+    let (Some(written), Some(output)) = (&first.written, &first.output) else { return Ok(()) };
     let mut page = Page::default();
     let (before, after) = lines.iter().fold((0, 0), |(before, after), line| {
         (before + line.record.tokens_before.0, after + line.record.tokens_after.0)
@@ -55,11 +57,16 @@ pub(super) fn print(lines: &[RecordLine]) {
     );
     write_form(&mut page, written, output);
     match (&written.resume, written.target) {
-        (Some(place), _) => writeln!(page, "go on with it: {}", place.command),
+        (Some(_), _) => writeln!(page, "go on with it:"),
         (None, Target::Resumable(format)) => write_elsewhere(&mut page, format, &first.file, output),
         (None, Target::Body(_) | Target::Native) => {}
     }
     page.tell();
+    let mut commands = Page::default();
+    if let Some(place) = &written.resume {
+        writeln!(commands, "{}", place.command);
+    }
+    commands.print()
 }
 
 /// A file in which everything stays is no smaller; said where that may surprise.
