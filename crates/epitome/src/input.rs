@@ -2,7 +2,7 @@
 
 use crate::agents::lookup;
 use crate::draw::alternatives;
-use crate::{opencode_database, swe_agent_demo};
+use crate::{opencode_database, opencode_tree, swe_agent_demo};
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_wire::{ByteSource, FORMATS, ReadError};
 use std::fs::{File, Metadata};
@@ -75,6 +75,9 @@ pub fn open(path: &Path) -> Result<Arc<dyn ByteSource>> {
     }
     if is_database(path) {
         return Ok(Arc::new(opencode_database::exports(path, None)?));
+    }
+    if opencode_tree::is_session(path) {
+        return Ok(Arc::new(opencode_tree::export(path)?));
     }
     if swe_agent_demo::is_demo(path) {
         return Ok(Arc::new(swe_agent_demo::trajectory(path)?));

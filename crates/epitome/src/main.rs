@@ -11,6 +11,7 @@ mod draw;
 mod hint;
 mod input;
 mod opencode_database;
+mod opencode_tree;
 mod output;
 mod packing;
 mod progress;

@@ -82,9 +82,17 @@ impl<'c> SessionIndex<'c> {
 /// Replaces a file of the cache by what `value` says.
 pub fn write(place: &Path, value: &impl Serialize) -> anyhow::Result<()> {
     if let Some(folder) = place.parent() {
-        std::fs::create_dir_all(folder)?;
+        private_folder(folder)?;
     }
     crate::output::write(Some(place), |out| Ok(serde_json::to_writer(out, value)?))
+}
+
+/// Makes a folder that only its owner reads: it holds what was asked in sessions.
+fn private_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
 }
 
 /// Names the program and the user's own figures for models, which its prices come from.

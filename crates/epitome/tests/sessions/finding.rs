@@ -134,3 +134,33 @@ fn a_session_of_opencodes_database_is_opened_by_its_id() {
         "{refused}"
     );
 }
+
+#[test]
+fn opencodes_older_tree_is_read_as_an_export() {
+    let home = Home::new();
+    let storage = ".local/share/opencode/storage";
+    let project = home.project();
+    let session = json!({"id": "ses_old", "projectID": "p", "directory": project, "title": "a title", "time": {"created": 1, "updated": 2}});
+    home.write(&format!("{storage}/session/p/ses_old.json"), 0, &[session]);
+    let sub = json!({"id": "ses_sub", "parentID": "ses_old", "directory": project, "title": "a task"});
+    home.write(&format!("{storage}/session/p/ses_sub.json"), 0, &[sub]);
+    let tokens = json!({"input": 900, "output": 50, "reasoning": 0, "cache": {"read": 50, "write": 0}});
+    let reply = json!({"id": "msg_2", "sessionID": "ses_old", "role": "assistant", "modelID": "claude-sonnet-4-5", "tokens": tokens, "cost": 0.5});
+    let asked = json!({"id": "msg_1", "sessionID": "ses_old", "role": "user"});
+    for (id, info, text) in [("msg_1", asked, "where is main?"), ("msg_2", reply, "in src")] {
+        home.write(&format!("{storage}/message/ses_old/{id}.json"), 0, &[info]);
+        let part = json!({"id": format!("prt_{id}"), "messageID": id, "type": "text", "text": text});
+        home.write(&format!("{storage}/part/{id}/prt_{id}.json"), 0, &[part]);
+    }
+    std::fs::create_dir_all(home.path().join(format!("{storage}/message/ses_sub"))).expect("there is room");
+    let table = home.parsed(&["sessions", "--json"]);
+    let expected = json!({"number": 1, "tool": "opencode", "id": "ses_old", "title": "a title", "model": "claude-sonnet-4-5",
+        "in_view": view(1_000), "window": {"tokens": 200_000, "source": "catalog"}, "spent_dollars": 0.5, "compactions": 0});
+    let sessions = table["sessions"].as_array().expect("a table has sessions");
+    assert_eq!(sessions.iter().map(told).collect::<Vec<_>>(), [expected]);
+    let body = home.parsed(&["context", "ses_old", "--to", "openai-chat"]);
+    assert_eq!(
+        (&body["messages"][0]["content"], &body["messages"][1]["content"]),
+        (&json!("where is main?"), &json!("in src"))
+    );
+}
