@@ -3,7 +3,7 @@
 CARGO ?= cargo
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
-.PHONY: run test lint lean packages fmt bench retention test-doors test-sdk test-real-model replay-matrix cases deny mutants fuzz clean
+.PHONY: run test lint lean packages fmt bench retention test-doors test-sdk test-agents test-real-model replay-matrix cases deny mutants fuzz clean
 
 run:
 	$(CARGO) build --release -p epitome
@@ -54,6 +54,11 @@ test-doors:
 test-sdk:
 	$(CARGO) build -p epitome -p epitome-upstream
 	./tests/sdk/run.sh default aura pi claude-code kaged operator-use
+
+# Agents from npm go on with what `compact --resume` wrote; docs/guides/resume.md has the table.
+test-agents:
+	$(CARGO) build -p epitome -p epitome-upstream
+	./tests/agents/resume.py
 
 # A small real model on a real llama.cpp server; says so where they are not installed (tests/real-model/run.sh --install).
 test-real-model:

@@ -5,10 +5,12 @@ mod examples;
 mod formats;
 mod pointer;
 mod policy;
+mod sessions;
 
 pub use formats::FromFormat;
 pub use pointer::{PointerRange, parse_pointer};
 pub use policy::{ConfigArgs, InitArgs, PolicyArgs, SettingFlag};
+pub use sessions::{SessionSort, SessionsArgs};
 
 use crate::commands::serve::{LogFormat, LogLevel};
 use clap::{Args, Parser, Subcommand};
@@ -32,6 +34,9 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// List the sessions of agents on this machine: when, where, how full, what was spent
+    #[command(after_help = examples::SESSIONS)]
+    Sessions(SessionsArgs),
     /// Show what fills the context: by kind, tool and file, what could be freed, what it cost
     #[command(after_help = examples::INSPECT)]
     Inspect(InspectArgs),
@@ -103,8 +108,9 @@ pub struct ReadArgs {
 
 #[derive(Args, Debug)]
 pub struct InspectArgs {
-    /// Transcripts, or folders of them; .gz and .zst are read directly, - is standard input
-    #[arg(required = true, value_name = "FILE")]
+    /// Transcripts, or folders of them; .gz and .zst are read directly, - is standard input; a session by its number in
+    /// `epitome sessions`, its id or its name; the table of sessions if left out and nothing is piped in
+    #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Write a page for a browser instead of text, one file that needs nothing else; - is standard output
     #[arg(long, value_name = "OUT", conflicts_with = "json")]
@@ -115,8 +121,11 @@ pub struct InspectArgs {
 
 #[derive(Args, Debug)]
 pub struct ContextArgs {
-    /// The transcript; standard input if left out where that is a pipe, or -
+    /// The transcript, or a session by its number, id or name; standard input if left out where that is a pipe, or -
     pub file: Option<PathBuf>,
+    /// Where to write; standard output if left out
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
     #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
     pub to: Protocol,
     /// Which conversation of the file, from 0; the longest if left out
@@ -131,12 +140,16 @@ pub struct ContextArgs {
 
 #[derive(Args, Debug)]
 pub struct CompactArgs {
-    /// Transcripts, or folders of them; standard input if left out where that is a pipe, or -
+    /// Transcripts, or folders of them; sessions by number, id or name; standard input if left out where that is a
+    /// pipe, or -
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Where to write: a file, or a folder where there are several transcripts; standard output if left out
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
+    /// Write a copy where the session's own tool looks for it, under a new id, and print the command that goes on with it
+    #[arg(long, conflicts_with_all = ["output", "to"])]
+    pub resume: bool,
     #[arg(long, value_name = "FORMAT", help = formats::to_help())]
     pub to: Option<Format>,
     /// What the summary should dwell on
@@ -169,7 +182,8 @@ pub struct CompactArgs {
 
 #[derive(Args, Debug)]
 pub struct ReplayArgs {
-    /// Transcripts, or folders of them; standard input if left out where that is a pipe, or -
+    /// Transcripts, or folders of them; sessions by number, id or name; standard input if left out where that is a
+    /// pipe, or -
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print the whole context of each call as well (with --json)
@@ -206,7 +220,7 @@ pub struct TokensArgs {
 
 #[derive(Args, Debug)]
 pub struct RecallArgs {
-    /// The transcript
+    /// The transcript, or a session by its number, id or name
     pub file: PathBuf,
     /// Pointers such as m0123 or 123, or ranges of them such as m0370-m0372; that of a compaction gives its summary
     #[arg(required = true, value_name = "ID")]
@@ -220,11 +234,14 @@ pub struct RecallArgs {
 
 #[derive(Args, Debug)]
 pub struct UndoArgs {
-    /// The transcript
+    /// The transcript, or a session by its number, id or name
     pub file: PathBuf,
     /// Where to write; standard output if left out
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
+    /// Take back a compaction that the session's own tool made, too
+    #[arg(long)]
+    pub foreign: bool,
     #[command(flatten)]
     pub read: ReadArgs,
 }

@@ -1,7 +1,8 @@
 //! Files in: opened, unpacked where packed, and read at offsets so that a large one need not fit in memory.
 
+use crate::agents::lookup;
 use crate::draw::alternatives;
-use crate::{opencode_database, swe_agent_demo};
+use crate::{opencode_database, opencode_tree, swe_agent_demo};
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_wire::{ByteSource, FORMATS, ReadError};
 use std::fs::{File, Metadata};
@@ -62,10 +63,29 @@ const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 /// The transcripts named, or standard input where none is and something comes from there.
 pub fn or_stdin(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     match files {
-        [] if io::stdin().is_terminal() => bail!("name a transcript, or send one to standard input"),
+        [] if !is_sent() => bail!("name a transcript, or send one to standard input"),
         [] => Ok(vec![PathBuf::from("-")]),
         files => Ok(files.to_vec()),
     }
+}
+
+/// Whether something is sent to standard input: by a pipe or from a file. A terminal sends nothing by itself, and
+/// programs that start others often leave nothing there.
+#[cfg(unix)]
+pub fn is_sent() -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileTypeExt;
+    let about = io::stdin().as_fd().try_clone_to_owned().and_then(|own| std::fs::File::from(own).metadata());
+    about.is_ok_and(|about| {
+        let kind = about.file_type();
+        kind.is_fifo() || kind.is_file() || kind.is_socket()
+    })
+}
+
+/// The same where only a terminal can be told.
+#[cfg(not(unix))]
+pub fn is_sent() -> bool {
+    !io::IsTerminal::is_terminal(&io::stdin())
 }
 
 /// Opens a transcript. `-` is standard input.
@@ -73,13 +93,19 @@ pub fn open(path: &Path) -> Result<Arc<dyn ByteSource>> {
     if path == Path::new("-") {
         return streamed(io::stdin().lock(), path);
     }
+    if let Some((database, session)) = stored_session(path) {
+        return Ok(Arc::new(opencode_database::exports(database, Some(session))?));
+    }
     let (file, about) =
         opened(path).map_err(|error| anyhow!("cannot read {}: {}", path.display(), reason(&error)))?;
     if about.is_dir() {
         bail!("cannot read {}: it is a folder; name a transcript in it", path.display());
     }
     if is_database(path) {
-        return Ok(Arc::new(opencode_database::exports(path)?));
+        return Ok(Arc::new(opencode_database::exports(path, None)?));
+    }
+    if opencode_tree::is_session(path) {
+        return Ok(Arc::new(opencode_tree::export(path)?));
     }
     if swe_agent_demo::is_demo(path) {
         return Ok(Arc::new(swe_agent_demo::trajectory(path)?));
@@ -90,6 +116,13 @@ pub fn open(path: &Path) -> Result<Arc<dyn ByteSource>> {
         Packing::None if about.is_file() => Ok(Arc::new(OpenFile { file, len: about.len() })),
         Packing::None | Packing::Gzip | Packing::Zstd => streamed(io::BufReader::new(file), path),
     }
+}
+
+/// The database and the name of a session in it, where a path is such a name below the database's file.
+pub fn stored_session(path: &Path) -> Option<(&Path, &str)> {
+    let session = path.file_name()?.to_str().filter(|name| name.starts_with("ses_"))?;
+    let database = path.parent().filter(|parent| is_database(parent))?;
+    Some((database, session))
 }
 
 /// Whether a file is a database, whose sessions are read and which is never written.
@@ -162,7 +195,8 @@ fn unpacked(from: impl Read, path: &Path) -> Result<Arc<dyn ByteSource>> {
 /// Folders are searched this deep: session stores nest by project and date.
 const DEPTH_MAX: usize = 8;
 
-/// The files named, with folders replaced by the transcripts in them, in order of name.
+/// The files named, with folders replaced by the transcripts in them, in order of name, and what names a session by the
+/// file it is in.
 pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
@@ -178,7 +212,7 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
                 );
             }
         } else {
-            files.push(path.clone());
+            files.push(lookup::file_of(path)?);
         }
     }
     Ok(files)

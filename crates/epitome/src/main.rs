@@ -2,6 +2,7 @@
 
 #![expect(unreachable_pub, reason = "a program has no callers")]
 
+mod agents;
 mod cli;
 mod clock;
 mod columns;
@@ -12,12 +13,15 @@ mod hint;
 mod input;
 mod model_count;
 mod opencode_database;
+mod opencode_tree;
 mod output;
+mod packing;
 mod progress;
 mod restorer;
 mod runner;
 mod session_ports;
 mod settings;
+mod shell_word;
 mod swe_agent_demo;
 mod terminal_operator;
 mod transcript_file;
@@ -58,6 +62,7 @@ fn misuse(error: &clap::Error) -> ExitCode {
 
 fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
+        Command::Sessions(args) => commands::sessions::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Context(args) => commands::context::run(&args),
         Command::Compact(args) => commands::compact::run(&args),

@@ -8,7 +8,10 @@
 //! opencode 1 keeps messages and their parts in tables of their own; opencode 2 keeps a row for each message and writes
 //! nothing to the old tables, which stay where they are. A session that is in both is the newer one's.
 
+mod listing;
 mod second;
+
+pub use listing::{DatabaseSession, sessions};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use rusqlite::types::ValueRef;
@@ -54,13 +57,19 @@ impl Layout {
     }
 }
 
-/// The sessions of the database at `path`, each a line that is the document its export would be.
-pub fn exports(path: &Path) -> Result<Vec<u8>> {
+/// The sessions of the database at `path`, each a line that is the document its export would be; of one alone where it
+/// is named.
+pub fn exports(path: &Path, only: Option<&str>) -> Result<Vec<u8>> {
+    undisturbed(path, |snapshot| snapshot.export(only))
+}
+
+/// What `read` makes of the database, read again where it changed meanwhile.
+fn undisturbed<T>(path: &Path, read: impl Fn(&DatabaseSnapshot) -> Result<T>) -> Result<T> {
     for _ in 0..TRIES_MAX {
         let before = stamp(path);
-        let exported = DatabaseSnapshot::of(path).and_then(|snapshot| snapshot.export());
+        let made = DatabaseSnapshot::of(path).and_then(|snapshot| read(&snapshot));
         if stamp(path) == before {
-            return exported.with_context(|| format!("cannot read {}", path.display()));
+            return made.with_context(|| format!("cannot read {}", path.display()));
         }
     }
     bail!(
@@ -111,7 +120,7 @@ impl DatabaseSnapshot {
         Ok(Self { database: Connection::open(&copy)?, _folder: Some(folder) })
     }
 
-    fn export(&self) -> Result<Vec<u8>> {
+    fn export(&self, only: Option<&str>) -> Result<Vec<u8>> {
         let mut documents = Vec::new();
         let (mut told, mut bytes) = (HashSet::new(), 0);
         for layout in self.layouts()? {
@@ -119,7 +128,8 @@ impl DatabaseSnapshot {
             let mut rows = sessions.query([])?;
             while let Some(row) = rows.next()? {
                 let id: String = row.get("id")?;
-                let messages = if told.contains(&id) { Vec::new() } else { self.messages(layout, &id)? };
+                let is_wanted = only.is_none_or(|only| only == id) && !told.contains(&id);
+                let messages = if is_wanted { self.messages(layout, &id)? } else { Vec::new() };
                 if messages.is_empty() {
                     continue;
                 }
@@ -134,6 +144,11 @@ impl DatabaseSnapshot {
                 documents.push((row.get::<_, i64>("time_created")?, id.clone(), document));
                 told.insert(id);
             }
+        }
+        if let (true, Some(only)) = (documents.is_empty(), only) {
+            bail!(
+                "no session `{only}` with messages is in it; `epitome sessions --tool opencode` lists them"
+            );
         }
         if documents.is_empty() {
             bail!("no session in it has messages where we look; name an export (`opencode export ID`)");

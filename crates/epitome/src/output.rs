@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result, bail};
 use epitome_wire::ByteSource;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::ops::Range;
 use std::path::Path;
 
@@ -39,6 +39,14 @@ pub fn write(path: Option<&Path>, fill: impl FnOnce(&mut dyn Write) -> Result<()
     file.as_file().sync_all().with_context(failed)?;
     match_mode(&file, path)?;
     file.persist(path).with_context(failed)?;
+    Ok(())
+}
+
+/// Refuses to pour a file's bytes onto a terminal; `what_else` says what to do instead.
+pub fn refuse_terminal(path: Option<&Path>, what_else: &str) -> Result<()> {
+    if path.is_none() && io::stdout().is_terminal() {
+        bail!("this would fill the terminal; {what_else}");
+    }
     Ok(())
 }
 

@@ -56,13 +56,13 @@ impl TranscriptFile {
         Self::read(path, source, args, model, Arc::new(Policy::default()))
     }
 
-    /// Opens and reads a transcript under the settings for its model.
+    /// Reads a transcript whose bytes are there under the settings for its model.
     pub fn under(
         path: &Path,
+        source: Arc<dyn ByteSource>,
         args: &ReadArgs,
         settings: impl FnOnce(Option<&str>) -> Result<ResolvedPolicy>,
     ) -> Result<(Self, ResolvedPolicy)> {
-        let source = input::open(path)?;
         let model = model_of(&source, args)?;
         let resolved = settings(Some(model.id.as_str()).filter(|name| !name.is_empty()))?;
         Ok((Self::read(path, source, args, model, resolved.policy.clone())?, resolved))

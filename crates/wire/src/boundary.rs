@@ -5,10 +5,13 @@
 
 mod kept;
 mod mark;
+mod session_id;
 mod take_back;
 
 pub(crate) use kept::{branch_messages, kept_tail};
 pub(crate) use mark::{BoundaryMark, begin_line, derive};
+pub use session_id::with_session_id;
+pub(crate) use session_id::{SessionIdPlace, record_parent, record_session_id, record_uuid};
 pub(crate) use take_back::{LastCompaction, take_back};
 
 use crate::format::names;
@@ -117,11 +120,16 @@ pub(crate) fn read_again(error: ReadError) -> WriteError {
 pub enum BoundaryUndo {
     /// There is none.
     Nothing,
-    /// Cut the file to this many bytes: it is then what it was.
+    /// Cut the file to this many bytes: it is then what it was before a compaction of ours.
     Truncate(u64),
-    /// Write these bytes instead: the compaction's lines are gone, and what hung off them hangs off
+    /// Write other bytes instead: the compaction's lines are gone, and what hung off them hangs off
     /// what they followed.
-    Rewrite(Vec<u8>),
+    Rewrite {
+        /// What to write.
+        bytes: Vec<u8>,
+        /// Whether the compaction is ours; else the tool made it itself.
+        is_ours: bool,
+    },
 }
 
 /// The bytes that add a compaction to the end of `source`, from which `transcript` was read.

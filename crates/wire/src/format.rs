@@ -4,7 +4,7 @@
 //! endings of files and the lists in the documentation are made from [`FORMATS`]. A format that is only read
 //! is its module, its variant and row here, and its test. How it is recognised and read is in its module.
 
-use crate::boundary::{Boundary, BoundaryUndo, WriteError};
+use crate::boundary::{Boundary, BoundaryUndo, SessionIdPlace, WriteError, record_session_id};
 use crate::detect::DetectSample;
 use crate::document::{self, Dialect};
 use crate::held::HeldMessages;
@@ -12,9 +12,16 @@ use crate::protocol::read::{
     anthropic::Anthropic, openai_chat::OpenaiChat, openai_responses::OpenaiResponses,
 };
 use crate::{
-    ByteSource, Protocol, ReadError, Transcript, claude_code, codex, copilot_cli, gemini_cli::GeminiCli,
-    langgraph::Langgraph, mini_swe_agent::MiniSweAgent, native, opencode::Opencode, openhands::Openhands, pi,
-    qwen_code::QwenCode, swe_agent::SweAgent,
+    ByteSource, Protocol, ReadError, Transcript, claude_code, codex, copilot_cli,
+    gemini_cli::GeminiCli,
+    langgraph::Langgraph,
+    mini_swe_agent::MiniSweAgent,
+    native,
+    opencode::Opencode,
+    openhands::Openhands,
+    pi,
+    qwen_code::{self, QwenCode},
+    swe_agent::SweAgent,
 };
 use epitome_core::{Expressible, Measure, Message};
 use serde::{Deserialize, Serialize};
@@ -86,6 +93,8 @@ pub(crate) struct ResumeRow {
     pub(crate) append: AppendFn,
     pub(crate) undo: fn(&dyn ByteSource) -> Result<BoundaryUndo, ReadError>,
     pub(crate) can: Expressible,
+    /// Where the session's id stands.
+    pub(crate) session_id: SessionIdPlace,
 }
 
 type AppendFn = fn(&Transcript, usize, &dyn ByteSource, &Boundary) -> Result<Vec<u8>, WriteError>;
@@ -93,7 +102,7 @@ type AppendFn = fn(&Transcript, usize, &dyn ByteSource, &Boundary) -> Result<Vec
 /// Claude Code shows what it preserves after the summary and never before it, and pi everything from one
 /// entry on. Neither shows a message otherwise than it was said.
 const AFTER_ONLY: Expressible = Expressible { front: false, forms: false };
-/// Codex is given its new history written out in full, so messages may stand before the summary.
+/// Codex and qwen-code are given the new history written out in full, so messages may stand before the summary.
 const BEFORE_AND_AFTER: Expressible = Expressible { front: true, forms: false };
 
 /// Every format, in the order they are listed to people. A file is of the first that recognises it: bodies
@@ -107,7 +116,12 @@ pub const FORMATS: &[FormatRow] = &[
         read: claude_code::read,
         decode: claude_code::decode,
         holds: Some(HeldMessages { protocol: Protocol::Anthropic, pieces: claude_code::pieces }),
-        resume: Some(ResumeRow { append: claude_code::append, undo: claude_code::undo, can: AFTER_ONLY }),
+        resume: Some(ResumeRow {
+            append: claude_code::append,
+            undo: claude_code::undo,
+            can: AFTER_ONLY,
+            session_id: SessionIdPlace::EveryRecord(record_session_id),
+        }),
     },
     FormatRow {
         format: Format::Codex,
@@ -117,7 +131,12 @@ pub const FORMATS: &[FormatRow] = &[
         read: codex::read,
         decode: codex::decode,
         holds: Some(HeldMessages { protocol: Protocol::OpenaiResponses, pieces: codex::pieces }),
-        resume: Some(ResumeRow { append: codex::append, undo: codex::undo, can: BEFORE_AND_AFTER }),
+        resume: Some(ResumeRow {
+            append: codex::append,
+            undo: codex::undo,
+            can: BEFORE_AND_AFTER,
+            session_id: SessionIdPlace::Header(codex::session_ids),
+        }),
     },
     FormatRow {
         format: Format::Pi,
@@ -127,7 +146,12 @@ pub const FORMATS: &[FormatRow] = &[
         read: pi::read,
         decode: pi::decode,
         holds: None,
-        resume: Some(ResumeRow { append: pi::append, undo: pi::undo, can: AFTER_ONLY }),
+        resume: Some(ResumeRow {
+            append: pi::append,
+            undo: pi::undo,
+            can: AFTER_ONLY,
+            session_id: SessionIdPlace::Header(pi::session_id),
+        }),
     },
     document_row::<Opencode>("opencode", &["json"]),
     document_row::<GeminiCli>("gemini-cli", &["jsonl", "json"]),
@@ -141,7 +165,15 @@ pub const FORMATS: &[FormatRow] = &[
         holds: None,
         resume: None,
     },
-    document_row::<QwenCode>("qwen-code", &["jsonl"]),
+    FormatRow {
+        resume: Some(ResumeRow {
+            append: qwen_code::append,
+            undo: qwen_code::undo,
+            can: BEFORE_AND_AFTER,
+            session_id: SessionIdPlace::EveryRecord(record_session_id),
+        }),
+        ..document_row::<QwenCode>("qwen-code", &["jsonl"])
+    },
     document_row::<SweAgent>("swe-agent", &["traj", "json"]),
     document_row::<MiniSweAgent>("mini-swe-agent", &["traj", "json"]),
     document_row::<Openhands>("openhands", &["json", "jsonl"]),

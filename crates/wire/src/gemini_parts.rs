@@ -7,7 +7,7 @@ use epitome_core::{Block, Call, CallId, Image, Opaque, ResultPart, ToolResult};
 use std::sync::Arc;
 
 /// How a summary shows itself in the histories both tools write after compressing.
-const SNAPSHOT: &str = "<state_snapshot>";
+pub(crate) const SNAPSHOT: &str = "<state_snapshot>";
 
 /// A content field's parts: a string and a lone part are one.
 pub(crate) fn parts_of(content: Option<View<'_>>) -> Vec<View<'_>> {

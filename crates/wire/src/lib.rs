@@ -66,7 +66,7 @@ mod transcript;
 mod unpaired;
 pub mod validate;
 
-pub use boundary::{Boundary, BoundaryUndo, WriteError, append, can_express, undo};
+pub use boundary::{Boundary, BoundaryUndo, WriteError, append, can_express, undo, with_session_id};
 pub use detect::detect;
 pub use format::{FORMATS, Format, FormatRow, UnknownFormat};
 pub use originals::Originals;

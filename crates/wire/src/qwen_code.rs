@@ -3,6 +3,10 @@
 //! The records are laid out as Claude Code's, what they say is Gemini's `Content` (`{role, parts}`). The live
 //! branch is that of the last record. A compression writes the whole new history into its record.
 
+mod write;
+
+pub(crate) use write::{append, undo};
+
 use crate::detect::DetectSample;
 use crate::document::{ConversationDraft, ConversationView, Dialect, ObjectView, Side, View};
 use crate::gemini_parts::{block, is_response, parts_of, result_of, snapshot};

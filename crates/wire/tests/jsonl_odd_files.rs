@@ -205,7 +205,7 @@ fn a_compaction_of_claude_codes_is_taken_back_and_what_followed_it_stays() {
     let uuid = summary["uuid"].as_str().expect("it has an id");
     lines.push(user("u2", uuid, "on"));
     assert_eq!(seen(&read(Format::ClaudeCode, &lines)), "<SUMMARY>, gone, on");
-    let Ok(BoundaryUndo::Rewrite(bytes)) = undo(Format::ClaudeCode, &file(&lines)) else {
+    let Ok(BoundaryUndo::Rewrite { bytes, is_ours: true }) = undo(Format::ClaudeCode, &file(&lines)) else {
         panic!("something follows it")
     };
     let expected = [user("u1", "", "go"), reply("a1", "u1", "msg1", "gone"), user("u2", "a1", "on")];
@@ -272,7 +272,7 @@ fn a_compaction_of_pis_that_names_what_is_not_there_keeps_nothing() {
 fn a_compaction_of_pis_is_taken_back_and_what_followed_it_stays() {
     let lines =
         [header(), said("1", "", "user", "one"), compaction("2", "1", "1"), said("3", "2", "user", "on")];
-    let Ok(BoundaryUndo::Rewrite(bytes)) = undo(Format::Pi, &file(&lines)) else {
+    let Ok(BoundaryUndo::Rewrite { bytes, is_ours: false }) = undo(Format::Pi, &file(&lines)) else {
         panic!("something follows it")
     };
     let expected = [header(), said("1", "", "user", "one"), said("3", "1", "user", "on")];

@@ -2,10 +2,19 @@
 
 pub const START: &str = "Start here:
   epitome demo                                  a real session, compacted before your eyes
-  epitome inspect ~/.claude/projects/*/*.jsonl  what fills your own sessions
-  epitome compact FILE -o OUT --window 64000    make one fit
+  epitome sessions                              your own sessions: how full, what they cost
+  epitome inspect 1                             what fills the first of them
+  epitome compact 1 --resume                    make it fit, and go on with it in its own tool
 
 Exit status: 0 done (nothing to do included), 1 failed, 2 not understood";
+
+pub const SESSIONS: &str = "Examples:
+  epitome sessions                              the newest of all tools
+  epitome sessions --here                       those of this folder
+  epitome sessions parser --tool codex --all    every one of Codex that speaks of a parser
+  epitome sessions --sort spent --json          by what they cost, for a script
+
+A session is then opened by its number, its id or its name: epitome inspect 3";
 
 pub const INSPECT: &str = "Examples:
   epitome inspect session.jsonl                 a picture of it
@@ -20,7 +29,8 @@ pub const CONTEXT: &str = "Examples:
   epitome context batch.json --conversation 3 --max-tokens 1024";
 
 pub const COMPACT: &str = "Examples:
-  epitome compact s.jsonl -o small.jsonl --window 64000   its tool resumes from small.jsonl
+  epitome compact 3 --resume --window 64000               a copy its own tool goes on with, and the command for that
+  epitome compact s.jsonl -o small.jsonl --window 64000   the same to a file of yours
   epitome compact s.jsonl --dry-run -v                    the plan whole, and nothing written
   epitome compact s.jsonl --summarizer fast -o small.jsonl  a model of yours writes the summary
   epitome compact s.jsonl --target 16000 --json           the record alone

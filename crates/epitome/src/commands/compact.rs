@@ -3,12 +3,14 @@
 mod run;
 mod summary_page;
 mod target;
+mod written;
 
 use super::{FileCommand, event_json, print_json_each};
+use crate::agents::resume;
 use crate::cli::CompactArgs;
 use crate::session_ports::Dry;
 use crate::transcript_file::{TranscriptFile, catalog};
-use crate::{input, output, progress};
+use crate::{input, output, packing, progress};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{EntryId, Record, Tokens};
 use epitome_engine::{PlanSketch, WindowSource};
@@ -17,13 +19,14 @@ use epitome_tokens::{Prices, Usage};
 use epitome_wire::Protocol;
 use epitome_wire::encode::Substitute;
 use indicatif::ProgressBar;
-pub(super) use run::shell_word;
 use run::{CompactRun, CompactedRun, check_range};
 use serde::Serialize;
 use serde_json::Value;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use target::Target;
+use written::WrittenFile;
 
 /// The record of one conversation, with where it was found and where it went.
 #[derive(Serialize)]
@@ -37,6 +40,9 @@ struct RecordLine {
     entry: Option<EntryId>,
     /// Where the window's figure comes from.
     window_source: WindowSource,
+    /// What was written; on the first line of each file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written: Option<WrittenFile>,
     /// How many oddities of the file reading survived; `inspect` lists them.
     problems: usize,
     /// The protocol of the request body it went to, which keeps no originals.
@@ -115,6 +121,10 @@ struct PricedPlan {
 
 /// Compacts each conversation of each file.
 pub fn run(args: &CompactArgs) -> Result<()> {
+    if !args.read.json && !args.dry_run && !args.resume {
+        let what_else = "name a file with -o, use --resume to go on with it in its own tool, or --json for the record alone";
+        output::refuse_terminal(args.output.as_deref(), what_else)?;
+    }
     let dry = if args.dry_run { Dry::Run } else { Dry::No };
     let catalog = catalog(args.read.models.as_deref())?;
     let command = FileCommand::new(catalog, dry, &args.policy, Door::Compact)?;
@@ -128,7 +138,10 @@ pub fn run(args: &CompactArgs) -> Result<()> {
     if args.read.json {
         print_json_each(&lines)?;
     } else {
-        lines.iter().for_each(|line| summary_page::print(line, args));
+        for of_file in lines.chunk_by(|one, next| one.file == next.file) {
+            of_file.iter().for_each(|line| summary_page::print(line, args));
+            written::print(of_file)?;
+        }
     }
     failed.result()
 }
@@ -136,7 +149,7 @@ pub fn run(args: &CompactArgs) -> Result<()> {
 /// Where each file's result goes.
 fn outputs(files: &[PathBuf], args: &CompactArgs) -> Result<Vec<Option<PathBuf>>> {
     let Some(out) = &args.output else {
-        if files.len() > 1 && !args.read.json && !args.dry_run {
+        if files.len() > 1 && !args.read.json && !args.dry_run && !args.resume {
             bail!(
                 "several transcripts cannot all go to standard output; name a folder with -o, or use --json for the records alone"
             );
@@ -184,7 +197,12 @@ fn compact_file(
     command: &FileCommand,
     bar: &ProgressBar,
 ) -> Result<Vec<RecordLine>> {
-    let (file, resolved) = command.open(path, &args.read)?;
+    let copy = args.resume.then(|| resume::copy_of(path, args.project.as_deref())).transpose()?;
+    let (file, resolved) = match &copy {
+        Some(copy) => command.open_source(path, copy.source.clone(), &args.read)?,
+        None => command.open(path, &args.read)?,
+    };
+    let out = copy.as_ref().map(|copy| &*copy.place.path).or(out);
     let target = Target::of(&file, args.to)?;
     target.check(&file, out)?;
     check_pins(&file, &args.pins)?;
@@ -199,6 +217,7 @@ fn compact_file(
             conversation: number,
             output: out.filter(|_| !args.dry_run).map(|out| out.display().to_string()),
             entry: one.entry().filter(|_| !args.dry_run),
+            written: None,
             window_source: file.window().from,
             problems: file.transcript.problems.len(),
             body: target.protocol(),
@@ -215,16 +234,31 @@ fn compact_file(
         });
         compacted.push(one);
     }
-    let is_wanted = out.is_some() || !args.read.json;
+    let is_rebuilt = compacted.iter().any(|one| one.record.outcome.is_rebuilt());
+    let is_wanted = match &copy {
+        Some(_) => is_rebuilt,
+        None => out.is_some() || !args.read.json,
+    };
+    if !is_wanted {
+        lines.iter_mut().for_each(|line| line.output = None);
+    }
     if is_wanted && !args.dry_run {
         let mut pieces = target.pieces(&file, &compacted)?;
-        if let Some(line) = lines.first_mut() {
-            line.substitutes = std::mem::take(&mut pieces.substitutes);
-        }
-        output::write(out, |to| {
-            pieces.write(&*file.source, to)?;
+        let substitutes = std::mem::take(&mut pieces.substitutes);
+        let bytes = (file.source.len(), pieces.len());
+        let write = |to: &mut dyn Write| {
+            packing::fill(out, to, |to| pieces.write(&*file.source, to))?;
             file.check_unchanged(out)
-        })?;
+        };
+        match &copy {
+            Some(copy) => resume::write(&copy.place, path, write)?,
+            None => output::write(out, write)?,
+        }
+        if let Some(line) = lines.first_mut() {
+            line.substitutes = substitutes;
+            let place = copy.map(|copy| copy.place);
+            line.written = Some(WrittenFile::new(target, file.transcript.format, bytes, place));
+        }
     }
     Ok(lines)
 }

@@ -1,5 +1,6 @@
 //! `epitome context`: what the model would see now.
 
+use crate::agents::lookup;
 use crate::cli::ContextArgs;
 use crate::input;
 use crate::output::{self, Page};
@@ -15,8 +16,9 @@ use serde_json::json;
 
 /// Prints the request body; what it says in words goes to standard error, with `--json` as one JSON document.
 pub fn run(args: &ContextArgs) -> Result<()> {
+    output::refuse_terminal(args.output.as_deref(), "name a file with -o, or read it with `| less`")?;
     let path = &input::or_stdin(args.file.as_slice())?[0];
-    let file = TranscriptFile::open(path, &args.read)?;
+    let file = TranscriptFile::open(&lookup::file_of(path)?, &args.read)?;
     let number = file.number(args.conversation)?;
     let open = file.open_conversation(number, SessionOptions::default(), Driver::default());
     let session = Runner::default().to_the_end(async { Ok(open.engine.look(&open.opening).await?) })?;
@@ -26,7 +28,7 @@ pub fn run(args: &ContextArgs) -> Result<()> {
     if !args.read.json {
         tell_problems(&file);
     }
-    output::write(None, |out| {
+    output::write(args.output.as_deref(), |out| {
         out.write_all(&written.bytes)?;
         out.write_all(b"\n").context("cannot write to standard output")
     })?;

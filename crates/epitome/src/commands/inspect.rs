@@ -20,7 +20,10 @@ use survey::Survey;
 
 /// Looks at each conversation of each file.
 pub fn run(args: &InspectArgs) -> Result<()> {
-    let files = input::expand(&args.files)?;
+    if args.files.is_empty() && !input::is_sent() {
+        return super::sessions::run_plain(args.read.models.as_deref(), args.read.json);
+    }
+    let files = input::expand(&input::or_stdin(&args.files)?)?;
     let prices = catalog(args.read.models.as_deref())?;
     let mut surveys = Vec::new();
     let failed = progress::over(&files, |_, path, bar| {

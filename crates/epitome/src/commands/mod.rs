@@ -11,6 +11,7 @@ pub mod presets;
 pub mod recall;
 pub mod replay;
 pub mod serve;
+pub mod sessions;
 pub mod shell;
 pub mod tokens;
 pub mod undo;
@@ -19,6 +20,7 @@ pub mod version;
 use crate::cli::{PolicyArgs, ReadArgs};
 use crate::columns;
 use crate::draw::{self, Paint};
+use crate::input;
 use crate::output::{self, Page};
 use crate::runner::Runner;
 use crate::session_ports::{Dry, PortsBuilder};
@@ -30,10 +32,12 @@ use epitome_core::{CallCost, Role};
 use epitome_engine::{Event, WindowSource};
 use epitome_settings::{Door, ResolvedPolicy};
 use epitome_tokens::Catalog;
+use epitome_wire::ByteSource;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Prints one JSON document and a newline.
 pub fn print_json(value: &impl Serialize) -> Result<()> {
@@ -83,7 +87,17 @@ impl FileCommand {
 
     /// A transcript under the policy for its model.
     pub fn open(&self, path: &Path, read: &ReadArgs) -> Result<(TranscriptFile, ResolvedPolicy)> {
-        let (file, resolved) = TranscriptFile::under(path, read, |model| self.lookup.resolve(model))?;
+        self.open_source(path, input::open(path)?, read)
+    }
+
+    /// The same of a transcript whose bytes are there already.
+    pub fn open_source(
+        &self,
+        path: &Path,
+        source: Arc<dyn ByteSource>,
+        read: &ReadArgs,
+    ) -> Result<(TranscriptFile, ResolvedPolicy)> {
+        let (file, resolved) = TranscriptFile::under(path, source, read, |model| self.lookup.resolve(model))?;
         resolved.check_in(file.window().tokens)?;
         self.note(&resolved.notes);
         Ok((file, resolved))

@@ -1,6 +1,7 @@
 //! `epitome recall`: the originals behind pointers.
 
 use super::{print_json_each, role_text};
+use crate::agents::lookup;
 use crate::cli::{PointerRange, RecallArgs};
 use crate::output::Page;
 use crate::runner::Runner;
@@ -22,7 +23,7 @@ struct RecalledEntry {
 
 /// Prints the messages that pointers name, as they were first said, and the summaries that compactions left.
 pub fn run(args: &RecallArgs) -> Result<()> {
-    let file = TranscriptFile::open(&args.file, &args.read)?;
+    let file = TranscriptFile::open(&lookup::file_of(&args.file)?, &args.read)?;
     let number = file.number(args.conversation)?;
     let log = &file.conversation(number).log;
     let mut ids = Vec::new();

@@ -119,5 +119,5 @@ fn nothing_asked_for_is_a_usage_error() {
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
     assert!(ran.err.contains("Start here:"), "{}", ran.err);
     assert!(misused(&sandbox, &["inspct"]).contains("unrecognized subcommand 'inspct'"));
-    assert!(misused(&sandbox, &["inspect"]).contains("required arguments were not provided"));
+    assert!(misused(&sandbox, &["compact"]).contains("required arguments were not provided"));
 }

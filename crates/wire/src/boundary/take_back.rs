@@ -40,17 +40,18 @@ pub(crate) fn take_back(
     {
         return Ok(BoundaryUndo::Truncate(original));
     }
+    let is_ours = found.original_bytes.is_some();
     let mut edits = removals(source, &found)?;
     edits.extend(new_parents(source, &found, parent_of)?);
     edits.sort_by_key(|edit| edit.offset);
-    rewrite(source, &edits).map(BoundaryUndo::Rewrite)
+    Ok(BoundaryUndo::Rewrite { bytes: rewrite(source, &edits)?, is_ours })
 }
 
 /// A run of bytes and what takes its place.
-struct ByteEdit {
-    offset: u64,
-    len: u64,
-    by: String,
+pub(super) struct ByteEdit {
+    pub(super) offset: u64,
+    pub(super) len: u64,
+    pub(super) by: String,
 }
 
 fn is_end(source: &dyn ByteSource, offset: u64) -> Result<bool, ReadError> {
@@ -96,7 +97,8 @@ fn new_parents(
     Ok(edits)
 }
 
-fn rewrite(source: &dyn ByteSource, edits: &[ByteEdit]) -> Result<Vec<u8>, ReadError> {
+/// The bytes of `source` with edits made, which are in order.
+pub(super) fn rewrite(source: &dyn ByteSource, edits: &[ByteEdit]) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::with_capacity(source.len() as usize);
     let mut at = 0;
     for edit in edits {

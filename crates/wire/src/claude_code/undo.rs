@@ -2,27 +2,17 @@
 
 use super::record::Record;
 use super::shape::SUMMARY_MESSAGE;
-use crate::boundary::{BoundaryMark, BoundaryUndo, LastCompaction, take_back};
+use crate::boundary::{BoundaryMark, BoundaryUndo, LastCompaction, record_parent, take_back};
 use crate::jsonl::{JsonlObject, Problems, each_object};
 use crate::{ByteSource, ReadError};
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use std::collections::HashSet;
 
 /// How to take back the last compaction of `source`: its boundary record and its summary.
 pub(crate) fn undo(source: &dyn ByteSource) -> Result<BoundaryUndo, ReadError> {
     let mut search = Search::default();
     each_object(source, &mut Problems::default(), |object, _| search.look(object))?;
-    take_back(source, search.found, parent_of)
-}
-
-fn parent_of(record: &str) -> Option<&RawValue> {
-    #[derive(Deserialize)]
-    struct ChildRecord<'a> {
-        #[serde(borrow, rename = "parentUuid")]
-        parent_uuid: &'a RawValue,
-    }
-    serde_json::from_str::<ChildRecord<'_>>(record).ok().map(|child| child.parent_uuid)
+    take_back(source, search.found, record_parent)
 }
 
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! Appending a compaction the way Claude Code does.
 
 use super::shape::{Envelope, RecordIds, boundary_line, summary_line, summary_message_line};
-use crate::boundary::{Boundary, BoundaryMark, WriteError, begin_line, derive, kept_tail};
+use crate::boundary::{Boundary, BoundaryMark, WriteError, begin_line, derive, kept_tail, record_uuid};
 use crate::jsonl::decoded;
 use crate::{ByteSource, Conversation, Format, Span, Transcript};
 use epitome_core::EntryId;
@@ -43,17 +43,9 @@ pub(crate) fn append(
 impl RecordIds {
     fn new(last: &Envelope, original_bytes: u64, summary: &str) -> Self {
         let session = last.session_id.as_ref().and_then(Value::as_str).unwrap_or_default();
-        let nth = |nth| uuid(derive(session, original_bytes, summary, nth));
+        let nth = |nth| record_uuid(derive(session, original_bytes, summary, nth));
         Self { boundary: nth(0), summary: nth(1) }
     }
-}
-
-/// A version 4 UUID of these bytes.
-fn uuid(mut bytes: [u8; 32]) -> String {
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex: String = bytes[..16].iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
 /// The last record of the live branch that is in the file, and the id a boundary follows.

@@ -13,4 +13,4 @@ mod write;
 
 pub(crate) use message::{decode, pieces};
 pub(crate) use read::{is_line, read};
-pub(crate) use write::{append, undo};
+pub(crate) use write::{append, session_ids, undo};

@@ -160,3 +160,24 @@ fn found(object: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>> 
         original_bytes: line.epitome.map(|mark| mark.original_bytes),
     }))
 }
+
+/// The session's id in the header line: newer versions write it twice.
+pub(crate) fn session_ids(line: &str) -> Vec<&RawValue> {
+    #[derive(Deserialize)]
+    struct HeaderLine<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: JsonText<'a>,
+        #[serde(borrow)]
+        payload: HeaderPayload<'a>,
+    }
+    #[derive(Deserialize)]
+    struct HeaderPayload<'a> {
+        #[serde(borrow, default)]
+        id: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        session_id: Option<&'a RawValue>,
+    }
+    let header = serde_json::from_str::<HeaderLine<'_>>(line).ok();
+    let header = header.filter(|header| &*header.kind == "session_meta");
+    header.into_iter().flat_map(|header| [header.payload.id, header.payload.session_id]).flatten().collect()
+}

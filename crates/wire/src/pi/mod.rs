@@ -18,4 +18,4 @@ pub(crate) use message::decode;
 pub use message::shown_summary;
 pub(crate) use read::{is_entry, read};
 pub(crate) use undo::undo;
-pub(crate) use write::append;
+pub(crate) use write::{append, session_id};

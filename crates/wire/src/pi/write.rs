@@ -5,7 +5,7 @@ use super::record::Record;
 use crate::boundary::{
     Boundary, BoundaryMark, WriteError, begin_line, branch_messages, derive, kept_tail, read_again,
 };
-use crate::jsonl::decoded;
+use crate::jsonl::{JsonText, decoded};
 use crate::{ByteSource, Conversation, Format, Lines, ReadError, Transcript};
 use epitome_core::EntryId;
 use serde::de::IgnoredAny;
@@ -215,4 +215,17 @@ fn new_id(session: &SessionTail, original_bytes: u64, summary: &str, conversatio
     };
     let is_free = |id: &String| !conversation.names.iter().flatten().any(|name| **name == **id);
     (0..).map(nth).find(is_free).expect("there are more ids than entries")
+}
+
+/// The session's id in the header.
+pub(crate) fn session_id(line: &str) -> Vec<&RawValue> {
+    #[derive(Deserialize)]
+    struct Header<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: JsonText<'a>,
+        #[serde(borrow)]
+        id: &'a RawValue,
+    }
+    let header = serde_json::from_str::<Header<'_>>(line).ok();
+    header.filter(|header| &*header.kind == "session").map(|header| header.id).into_iter().collect()
 }

@@ -8,6 +8,7 @@ use crate::cli::CompactArgs;
 use crate::commands::FileCommand;
 use crate::restorer::Project;
 use crate::session_ports::SessionPorts;
+use crate::shell_word::shell_word;
 use crate::terminal_operator::TerminalOperator;
 use crate::transcript_file::{OpenConversation, TranscriptFile};
 use anyhow::{Context as _, Result, bail};
@@ -212,12 +213,6 @@ impl<'a> CompactRun<'a> {
             None => Ok(()),
         }
     }
-}
-
-/// A name as a shell takes it for one word.
-pub(in crate::commands) fn shell_word(name: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@~".contains(c);
-    if name.chars().all(is_plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
 /// The policy of a compaction by hand: a person who asks for a summary gets one, where a policy might rather leave a

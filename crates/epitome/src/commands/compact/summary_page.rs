@@ -8,6 +8,7 @@ use crate::commands::context::write_substitutes;
 use crate::commands::{calls_text, spent_text, window_text};
 use crate::draw::{self, grouped, percent};
 use crate::output::Page;
+use crate::shell_word::shell_word;
 use epitome_core::verify::LossReport;
 use epitome_core::{Change, EntryId, Outcome, Record, fence};
 use epitome_engine::WindowSource;
@@ -170,7 +171,7 @@ impl SummaryPage<'_> {
         }
         match (&self.line.output, self.line.body) {
             (_, Some(_)) => format!("not possible from a request body; {} is as it was", self.line.file),
-            (Some(out), None) => format!("epitome undo {} -o FILE", super::run::shell_word(out)),
+            (Some(out), None) => format!("epitome undo {} -o FILE", shell_word(out)),
             (None, None) => "epitome undo what was written here -o FILE".to_owned(),
         }
     }

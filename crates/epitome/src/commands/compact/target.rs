@@ -79,6 +79,11 @@ impl Pieces {
         to.write_all(&self.behind).context("cannot write")
     }
 
+    /// How long it will be.
+    pub(super) fn len(&self) -> u64 {
+        (self.front.len() + self.behind.len()) as u64 + (self.original.end - self.original.start)
+    }
+
     fn unchanged(source: &dyn ByteSource) -> Self {
         Self { original: 0..source.len(), ..Self::default() }
     }

@@ -1,6 +1,6 @@
 //! What could be freed of a context without a summary, as the engine's own passes would free it, and what to type for it.
 
-use crate::commands::compact::shell_word;
+use crate::shell_word::shell_word;
 use crate::transcript_file::TranscriptFile;
 use anyhow::Result;
 use epitome_core::{MemoryArchive, RepeatedResults, Tokens};

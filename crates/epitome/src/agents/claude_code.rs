@@ -1,0 +1,154 @@
+//! Claude Code: `projects/<folder, written with dashes>/<id>.jsonl` below `~/.claude` or `CLAUDE_CONFIG_DIR`.
+//!
+//! It looks for a session in the folder of the directory it is started in, and nowhere else.
+
+use super::index::SessionIndex;
+use super::resume::{CopyRequest, ResumePlace, ResumeWay, dashed};
+use super::scan::{OwnMark, SessionScan, first_text};
+use super::{Agent, AgentRow, SessionFile, entries, folders, found, home, stem};
+use epitome_tokens::Usage;
+use epitome_wire::Format;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+pub(super) const ROW: AgentRow = AgentRow {
+    agent: Agent::ClaudeCode,
+    format: Format::ClaudeCode,
+    list,
+    take,
+    needles: &["\"usage\"", "compact_boundary", "custom-title", "\"type\":\"summary\""],
+    resume: ResumeWay::Copy(resume),
+};
+
+fn resume(copy: &CopyRequest<'_>) -> Option<ResumePlace> {
+    let projects = projects()?;
+    let folder = copy.beside(&projects).unwrap_or_else(|| projects.join(dashed(copy.folder)));
+    let path = folder.join(format!("{}.jsonl", copy.id));
+    Some(copy.place(path, &format!("claude --resume {}", copy.id)))
+}
+
+/// Where its sessions are.
+pub(super) fn projects() -> Option<PathBuf> {
+    Some(home::folder("CLAUDE_CONFIG_DIR", ".claude")?.join("projects"))
+}
+
+fn list(_: &SessionIndex<'_>, files: &mut Vec<SessionFile>) {
+    let Some(projects) = projects() else { return };
+    for folder in folders(&projects) {
+        for entry in entries(&folder) {
+            // Sub-agents have files of their own, which nobody resumes.
+            let name = entry.file_name();
+            let id = stem(&name, ".jsonl").filter(|id| !id.starts_with("agent-"));
+            files.extend(id.and_then(|id| found(Agent::ClaudeCode, &entry, id.to_owned())));
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    subtype: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    cwd: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    session_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    uuid: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    custom_title: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    summary: Option<Cow<'a, str>>,
+    is_sidechain: Option<bool>,
+    is_meta: Option<bool>,
+    is_compact_summary: Option<bool>,
+    #[serde(borrow)]
+    message: Option<Message<'a>>,
+    compact_metadata: Option<CompactMetadata>,
+    epitome: Option<OwnMark>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    model: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    usage: Option<ReportedUsage>,
+}
+
+#[derive(Deserialize)]
+struct ReportedUsage {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CompactMetadata {
+    trigger: Option<String>,
+    pre_tokens: Option<u64>,
+    post_tokens: Option<u64>,
+}
+
+impl ReportedUsage {
+    fn usage(&self) -> Usage {
+        let [cache_read, cache_write] =
+            [self.cache_read_input_tokens, self.cache_creation_input_tokens].map(Option::unwrap_or_default);
+        let fresh = self.input_tokens.unwrap_or_default();
+        let prompt = fresh.saturating_add(cache_read).saturating_add(cache_write);
+        let output = self.output_tokens.unwrap_or_default();
+        Usage { prompt, output, cache_read, cache_write, reasoning: 0 }
+    }
+}
+
+fn take(line: &str, scan: &mut SessionScan<'_>) {
+    let Ok(record) = serde_json::from_str::<Record<'_>>(line) else { return };
+    let figures = &mut scan.figures;
+    // The folder it was begun in: later records may have moved on.
+    figures.project = figures.project.take().or(record.cwd.map(Cow::into_owned));
+    figures.id = figures.id.take().or(record.session_id.map(Cow::into_owned));
+    match record.kind.as_deref() {
+        Some("custom-title") => figures.title = record.custom_title.map(Cow::into_owned),
+        Some("summary") if figures.title.is_none() => figures.title = record.summary.map(Cow::into_owned),
+        Some("system") if record.subtype.as_deref() == Some("compact_boundary") => {
+            take_boundary(record.compact_metadata.as_ref(), record.epitome.as_ref(), scan);
+        }
+        Some("user") if record.is_meta != Some(true) && record.is_compact_summary != Some(true) => {
+            let content = record.message.and_then(|message| message.content);
+            if scan.figures.prompt.is_none()
+                && let Some(text) = content.and_then(first_text)
+            {
+                scan.prompt(&text);
+            }
+        }
+        Some("assistant") => {
+            let Some(message) = record.message else { return };
+            let id = message.id.or(record.uuid).unwrap_or_default();
+            let usage = message.usage.as_ref().map(ReportedUsage::usage);
+            let in_view = scan.figures.in_view;
+            scan.reply(&id, message.model.as_deref(), usage, None);
+            if record.is_sidechain == Some(true) {
+                // A sub-agent's context is not this one.
+                scan.figures.in_view = in_view;
+            }
+        }
+        Some(_) | None => {}
+    }
+}
+
+fn take_boundary(metadata: Option<&CompactMetadata>, ours: Option<&OwnMark>, scan: &mut SessionScan<'_>) {
+    let after = ours.and_then(OwnMark::tokens_after).or(metadata.and_then(|said| said.post_tokens));
+    scan.compaction(after);
+    let is_auto = |said: &&CompactMetadata| said.trigger.as_deref() == Some("auto");
+    let before = metadata.filter(is_auto).and_then(|said| said.pre_tokens);
+    scan.figures.auto_compacted_at = scan.figures.auto_compacted_at.max(before);
+}

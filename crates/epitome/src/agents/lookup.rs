@@ -1,0 +1,131 @@
+//! Finding the session that is meant where a file is taken: a path, a number of the table shown last, an id or its
+//! beginning, or a name.
+
+use super::collection::{Depth, Session, SessionCollection};
+use super::{Agent, SessionFile, home, index};
+use crate::commands::sessions::cells;
+use crate::{input, output};
+use anyhow::{Context as _, Result, anyhow, bail};
+use epitome_tokens::Catalog;
+use std::path::{Path, PathBuf};
+
+/// How many sessions an error names before it only counts the rest.
+const CANDIDATES_MAX: usize = 8;
+
+/// The shortest beginning of an id: shorter ones are words people mean otherwise.
+const ID_CHARS_MIN: usize = 4;
+
+/// The transcript that is meant. What is there wins; what looks like a path is one.
+pub fn file_of(named: &Path) -> Result<PathBuf> {
+    match session_of(named)? {
+        Some(file) => Ok(file.path),
+        None => Ok(named.to_owned()),
+    }
+}
+
+/// The session that is meant; none where a path is.
+pub fn session_of(named: &Path) -> Result<Option<SessionFile>> {
+    let Some(text) = named.to_str().filter(|text| !is_path(named, text)) else { return Ok(None) };
+    let mut collection = SessionCollection::gather(Catalog::built_in(), None);
+    let found = match text.parse::<usize>() {
+        Ok(number) if text.len() < ID_CHARS_MIN => by_number(number, &collection)?,
+        Ok(_) | Err(_) => by_words(text, &mut collection)?,
+    };
+    output::tell(format_args!(
+        "{text}: {} session {} ({})",
+        found.agent.name(),
+        found.id,
+        home::shown(&found.path)
+    ));
+    Ok(Some(found))
+}
+
+fn is_path(named: &Path, text: &str) -> bool {
+    text == "-" || named.exists() || text.contains(['/', '\\', '.']) || input::stored_session(named).is_some()
+}
+
+/// Where the files of the table shown last are kept.
+fn table_place() -> Option<PathBuf> {
+    Some(home::cache()?.join("last-table.json"))
+}
+
+/// Remembers the table that is shown, so that its numbers mean what they meant to who read it.
+pub fn keep_table(shown: &[Session]) {
+    let paths: Vec<&Path> = shown.iter().map(|session| &*session.file.path).collect();
+    // Where it cannot be kept, numbers are those of the newest sessions.
+    drop(table_place().map(|place| index::write(&place, &paths)));
+}
+
+fn by_number(number: usize, collection: &SessionCollection<'_>) -> Result<SessionFile> {
+    let table = table_place().and_then(|place| std::fs::read_to_string(place).ok());
+    let table = table.and_then(|text| serde_json::from_str::<Vec<PathBuf>>(&text).ok());
+    let no_such = || {
+        anyhow!(
+            "there is no file `{number}`, and no session of this number in the table shown last; `epitome sessions` shows one"
+        )
+    };
+    let at = number.checked_sub(1).with_context(no_such)?;
+    let Some(table) = table else {
+        bail!(
+            "there is no file `{number}`, and no table was shown yet whose numbers could be meant; `epitome sessions` shows one"
+        )
+    };
+    let path = table.get(at).with_context(no_such)?;
+    let file = collection.files.iter().find(|file| file.path == *path).cloned();
+    file.with_context(|| {
+        format!(
+            "session {number} was {}, and is gone; `epitome sessions` shows what there is",
+            path.display()
+        )
+    })
+}
+
+fn by_words(text: &str, collection: &mut SessionCollection<'_>) -> Result<SessionFile> {
+    let files = collection.files.clone();
+    let by_id: Vec<SessionFile> = files.iter().filter(|file| is_id(file, text)).cloned().collect();
+    if let [one] = &by_id[..] {
+        return Ok(one.clone());
+    }
+    let searched = if by_id.is_empty() { &files } else { &by_id };
+    let sessions = collection.read(searched, Depth::Ends);
+    collection.keep();
+    let candidates = if by_id.is_empty() { named(&sessions, text) } else { sessions };
+    match &candidates[..] {
+        [one] => Ok(one.file.clone()),
+        [] => bail!(
+            "there is no file `{text}`, and no session of this id or name; `epitome sessions` lists them"
+        ),
+        several => Err(ambiguous(text, several)),
+    }
+}
+
+/// Whether a text is a session's id, or begins it. A file's name may hold only the beginning itself.
+fn is_id(file: &SessionFile, text: &str) -> bool {
+    let is_short = file.agent == Agent::GeminiCli && text.len() >= file.id.len();
+    text.len() >= ID_CHARS_MIN && (file.id.starts_with(text) || (is_short && text.starts_with(&file.id)))
+}
+
+/// The sessions of this name; those with it in their name where none has it alone.
+fn named(sessions: &[Session], text: &str) -> Vec<Session> {
+    let text = text.to_lowercase();
+    let titled = |is_it: &dyn Fn(&str) -> bool| -> Vec<Session> {
+        let has_it = |session: &&Session| session.title().is_some_and(|title| is_it(&title.to_lowercase()));
+        sessions.iter().filter(has_it).cloned().collect()
+    };
+    let exactly = titled(&|title| title == text);
+    if exactly.is_empty() { titled(&|title| title.contains(&text)) } else { exactly }
+}
+
+fn ambiguous(text: &str, several: &[Session]) -> anyhow::Error {
+    let lines = several.iter().take(CANDIDATES_MAX).map(|session| {
+        let title = session.title().unwrap_or_default();
+        format!("\n  {}  {}  {}", session.id(), session.file.agent.name(), cells::cut(title, 40))
+    });
+    let rest = several.len().saturating_sub(CANDIDATES_MAX);
+    let more = if rest > 0 { format!("\n  and {rest} more") } else { String::new() };
+    anyhow!(
+        "`{text}` may be any of {} sessions; name one by its id{}{more}",
+        several.len(),
+        lines.collect::<String>()
+    )
+}

@@ -1,0 +1,270 @@
+//! Reading a session's figures from its file: its two ends where they are enough, all of it where sums are wanted.
+//!
+//! A line is parsed only where it can tell something. What a line tells is each agent's to say; money is counted here,
+//! call by call, so that a call that is written on several lines, or again, is charged once.
+
+use super::{InView, SessionFigures, SessionFile};
+use crate::input;
+use epitome_tokens::{Catalog, Prices, Usage};
+use memchr::memmem;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+
+/// So much of each end is read: headers, the first prompt and the newest reply lie within it.
+const END_BYTES: u64 = 64 << 10;
+
+/// A file that goes on after its newest reply, with a long result say, is read further back, up to this.
+const TAIL_BYTES_MAX: u64 = 1 << 20;
+
+/// A whole file is read in pieces of this size.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A line beyond this is no record that tells anything.
+const LINE_BYTES_MAX: usize = 64 << 20;
+
+/// As much as a table shows of a prompt, and some more to search in.
+const PROMPT_CHARS_MAX: usize = 200;
+
+/// How much of a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// Its two ends: folder, name, model, size.
+    Ends,
+    /// All of it: what was spent, and compactions.
+    Whole,
+}
+
+/// A session's figures while its file is read.
+pub struct SessionScan<'c> {
+    pub figures: SessionFigures,
+    catalog: &'c Catalog,
+    /// The calls met, by the agent's name for each.
+    calls: BTreeMap<String, SessionCall>,
+    /// What all calls took together, where the agent keeps the sum itself.
+    total: Option<SessionCall>,
+}
+
+/// One call of a model.
+struct SessionCall {
+    model: Option<String>,
+    usage: Usage,
+    /// What the agent says it cost.
+    dollars: Option<f64>,
+}
+
+impl<'c> SessionScan<'c> {
+    pub fn new(catalog: &'c Catalog) -> Self {
+        Self { figures: SessionFigures::default(), catalog, calls: BTreeMap::new(), total: None }
+    }
+
+    /// A reply of the model: the newest shows how large the context is.
+    pub fn reply(&mut self, id: &str, model: Option<&str>, usage: Option<Usage>, dollars: Option<f64>) {
+        if !self.calls.contains_key(id) {
+            self.figures.replies += 1;
+        }
+        if let Some(model) = model.filter(|name| !name.is_empty() && !name.starts_with('<')) {
+            self.figures.model = Some(model.to_owned());
+        }
+        let usage = usage.filter(|usage| !usage.is_zero());
+        if let Some(usage) = usage {
+            self.figures.in_view = Some(InView { tokens: usage.total(), is_estimate: false });
+        }
+        let model = self.figures.model.clone();
+        let call = SessionCall { model, usage: usage.unwrap_or_default(), dollars };
+        self.calls.insert(id.to_owned(), call);
+    }
+
+    /// What all calls so far took, by the agent's own sum.
+    pub fn spent_in_all(&mut self, usage: Usage) {
+        let model = self.figures.model.clone();
+        self.total = Some(SessionCall { model, usage, dollars: None });
+    }
+
+    /// A compaction, and what the context came to where that is said.
+    pub fn compaction(&mut self, tokens_after: Option<u64>) {
+        self.figures.compactions += 1;
+        self.figures.in_view = tokens_after.map(|tokens| InView { tokens, is_estimate: true });
+    }
+
+    /// What was asked first; only the first time.
+    pub fn prompt(&mut self, text: &str) {
+        let text = text.trim();
+        if self.figures.prompt.is_none() && !text.is_empty() && !text.starts_with('<') {
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            self.figures.prompt = Some(words.chars().take(PROMPT_CHARS_MAX).collect());
+        }
+    }
+
+    pub fn finish(mut self, depth: Depth) -> SessionFigures {
+        self.figures.is_whole = depth == Depth::Whole;
+        self.figures.dollars = match &self.total {
+            // A sum cannot tell which of its prompts were long.
+            Some(sum) => self.prices(sum).and_then(|prices| {
+                (!sum.usage.is_zero()).then(|| Prices { long: None, ..prices }.cost(&sum.usage))
+            }),
+            None => self.dollars_of_calls(),
+        };
+        self.figures
+    }
+
+    /// The sum over all calls; none where one has no price, or there is none.
+    fn dollars_of_calls(&self) -> Option<f64> {
+        let counted = self.calls.values().filter(|call| !call.usage.is_zero() || call.dollars.is_some());
+        let mut costs = counted.map(|call| match call.dollars.filter(|dollars| *dollars > 0.0) {
+            Some(dollars) => Some(dollars),
+            None => Some(self.prices(call)?.cost(&call.usage)),
+        });
+        let first = costs.next()??;
+        costs.try_fold(first, |sum, cost| Some(sum + cost?))
+    }
+
+    fn prices(&self, call: &SessionCall) -> Option<Prices> {
+        self.catalog.find(call.model.as_deref()?).prices.map(|prices| prices.value)
+    }
+}
+
+/// What a session's file tells; nothing where it cannot be read.
+pub fn scan(file: &SessionFile, depth: Depth, catalog: &Catalog) -> io::Result<SessionFigures> {
+    let mut scan = SessionScan::new(catalog);
+    let is_lines = file.path.extension().is_some_and(|ending| ending == "jsonl");
+    let read = if !is_lines {
+        scan_unpacked(file, &mut scan)?
+    } else if depth == Depth::Ends && file.bytes > 2 * END_BYTES {
+        scan_ends(file, &mut scan)?
+    } else {
+        scan_lines(file, &mut scan)?
+    };
+    Ok(scan.finish(read))
+}
+
+/// All of a file that is packed, or one document.
+fn scan_unpacked(file: &SessionFile, scan: &mut SessionScan<'_>) -> io::Result<Depth> {
+    let source = input::open(&file.path).map_err(io::Error::other)?;
+    let mut bytes = vec![0; source.len() as usize];
+    let got = source.read_at(0, &mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes[..got]);
+    let take = file.agent.row().take;
+    if file.path.extension().is_some_and(|ending| ending == "json") {
+        take(&text, scan);
+    } else {
+        text.lines().for_each(|line| take(line, scan));
+    }
+    Ok(Depth::Whole)
+}
+
+/// All lines of a file that can tell something.
+fn scan_lines(file: &SessionFile, scan: &mut SessionScan<'_>) -> io::Result<Depth> {
+    let mut lines = BufReader::with_capacity(CHUNK_BYTES, File::open(&file.path)?);
+    let needles = Needles::of(file);
+    let (mut line, mut offset) = (Vec::new(), 0);
+    loop {
+        line.clear();
+        let got = lines.by_ref().take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)?;
+        if got == 0 {
+            return Ok(Depth::Whole);
+        }
+        take_line(file, &line, offset < END_BYTES, &needles, scan);
+        offset += got as u64;
+    }
+}
+
+/// The beginning of a file, and as much of its end as it takes to see how large the context is.
+fn scan_ends(file: &SessionFile, scan: &mut SessionScan<'_>) -> io::Result<Depth> {
+    let mut source = File::open(&file.path)?;
+    let needles = Needles::of(file);
+    let head = read_at(&mut source, 0, END_BYTES)?;
+    for line in whole_lines(&head, true) {
+        take_line(file, line, true, &needles, scan);
+    }
+    let mut tail_bytes = END_BYTES;
+    loop {
+        let from = file.bytes.saturating_sub(tail_bytes).max(END_BYTES);
+        let tail = read_at(&mut source, from, file.bytes - from)?;
+        let before = scan.figures.in_view;
+        for line in whole_lines(&tail, false) {
+            take_line(file, line, false, &needles, scan);
+        }
+        let is_told = scan.figures.in_view != before || scan.figures.compactions > 0;
+        if is_told || from == END_BYTES || tail_bytes >= TAIL_BYTES_MAX {
+            return Ok(Depth::Ends);
+        }
+        tail_bytes *= 4;
+    }
+}
+
+fn read_at(file: &mut File, from: u64, bytes: u64) -> io::Result<Vec<u8>> {
+    let mut read = Vec::with_capacity(bytes as usize);
+    file.seek(SeekFrom::Start(from))?;
+    file.take(bytes).read_to_end(&mut read)?;
+    Ok(read)
+}
+
+/// The lines of a piece of a file; without the first where it is no line's beginning, or the last where it is cut off.
+fn whole_lines(piece: &[u8], is_head: bool) -> impl Iterator<Item = &[u8]> {
+    let newlines = if is_head {
+        (0, memchr::memrchr(b'\n', piece).unwrap_or(0))
+    } else {
+        (memchr::memchr(b'\n', piece).map_or(piece.len(), |at| at + 1), piece.len())
+    };
+    piece[newlines.0..newlines.1.max(newlines.0)].split(|&byte| byte == b'\n')
+}
+
+fn take_line(file: &SessionFile, line: &[u8], is_head: bool, needles: &Needles, scan: &mut SessionScan<'_>) {
+    if (is_head || needles.are_in(line))
+        && let Ok(text) = std::str::from_utf8(line.trim_ascii())
+        && text.starts_with('{')
+    {
+        (file.agent.row().take)(text, scan);
+    }
+}
+
+/// Words, one of which stands in every line that tells something.
+struct Needles(Vec<memmem::Finder<'static>>);
+
+impl Needles {
+    fn of(file: &SessionFile) -> Self {
+        Self(file.agent.row().needles.iter().map(|needle| memmem::Finder::new(*needle)).collect())
+    }
+
+    fn are_in(&self, line: &[u8]) -> bool {
+        self.0.iter().any(|needle| needle.find(line).is_some())
+    }
+}
+
+/// The text of a message's content: a string, or the first text among its parts.
+pub fn first_text(content: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Content {
+        Text(String),
+        Parts(Vec<Part>),
+    }
+    #[derive(Deserialize)]
+    struct Part {
+        text: Option<String>,
+    }
+    match serde_json::from_str(content.get()).ok()? {
+        Content::Text(text) => Some(text),
+        Content::Parts(parts) => parts.into_iter().find_map(|part| part.text),
+    }
+}
+
+/// What our own mark on a compaction says the context came to.
+#[derive(Deserialize)]
+pub struct OwnMark {
+    record: Option<OwnRecord>,
+}
+
+#[derive(Deserialize)]
+struct OwnRecord {
+    tokens_after: Option<u64>,
+}
+
+impl OwnMark {
+    pub fn tokens_after(&self) -> Option<u64> {
+        self.record.as_ref()?.tokens_after
+    }
+}

@@ -1,0 +1,154 @@
+//! `epitome sessions`: the sessions of agents on this machine, one line each.
+
+pub mod cells;
+mod row;
+mod table;
+
+use super::print_json;
+use crate::agents::collection::Depth;
+use crate::agents::{Agent, Session, SessionCollection, SessionFile, lookup};
+use crate::cli::{SessionSort, SessionsArgs};
+use crate::transcript_file::catalog;
+use anyhow::{Context as _, Result, bail};
+use row::SessionRow;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct SessionTable {
+    /// How many there are that fit what was asked for; of files that were not read, those that may.
+    found: usize,
+    sessions: Vec<SessionRow>,
+}
+
+/// Prints the table of sessions.
+pub fn run(args: &SessionsArgs) -> Result<()> {
+    let catalog = catalog(args.models.as_deref())?;
+    let mut collection = SessionCollection::gather(&catalog, args.models.as_deref());
+    let filter = SessionFilter::of(args)?;
+    let files: Vec<SessionFile> = collection
+        .files
+        .iter()
+        .filter(|file| args.tool.is_none_or(|tool| file.agent == tool))
+        .cloned()
+        .collect();
+    let limit = if args.all { files.len() } else { args.limit };
+    let (shown, found) = match first_depth(args, &filter) {
+        None => (newest(&mut collection, &files, limit), files.len()),
+        Some(depth) => {
+            let mut all = collection.read(&files, depth);
+            all.retain(|session| filter.fits(session));
+            sort(&mut all, args.sort);
+            let found = all.len();
+            let files: Vec<SessionFile> = all.into_iter().take(limit).map(|session| session.file).collect();
+            (collection.read(&files, Depth::Whole), found)
+        }
+    };
+    collection.keep();
+    let rows = shown.iter().enumerate().map(|(at, session)| SessionRow::of(at + 1, session, &catalog));
+    let table = SessionTable { found, sessions: rows.collect() };
+    if args.json {
+        return print_json(&table);
+    }
+    lookup::keep_table(&shown);
+    table::page(&table.sessions, found, args).print()
+}
+
+/// The newest sessions; files in which nobody said a word are passed over.
+fn newest(collection: &mut SessionCollection<'_>, files: &[SessionFile], limit: usize) -> Vec<Session> {
+    let (mut shown, mut rest) = (Vec::new(), files);
+    while shown.len() < limit && !rest.is_empty() {
+        let (next, behind) = rest.split_at(rest.len().min(limit - shown.len()));
+        shown.extend(collection.read(next, Depth::Whole));
+        rest = behind;
+    }
+    shown
+}
+
+/// How much of every file has to be read to tell which are shown; none where their times are enough.
+fn first_depth(args: &SessionsArgs, filter: &SessionFilter) -> Option<Depth> {
+    match args.sort {
+        SessionSort::Spent | SessionSort::Compactions => Some(Depth::Whole),
+        SessionSort::Size | SessionSort::Project => Some(Depth::Ends),
+        SessionSort::When => (*filter != SessionFilter::All).then_some(Depth::Ends),
+    }
+}
+
+/// The largest first; the newest first where that says nothing.
+fn sort(sessions: &mut [Session], by: SessionSort) {
+    let size = |session: &Session| session.figures.in_view.map(|view| view.tokens);
+    match by {
+        SessionSort::When => {}
+        SessionSort::Size => sessions.sort_by_key(|session| std::cmp::Reverse(size(session))),
+        SessionSort::Spent => {
+            let spent = |session: &Session| session.figures.dollars.unwrap_or(-1.0);
+            sessions.sort_by(|a, b| spent(b).total_cmp(&spent(a)));
+        }
+        SessionSort::Compactions => {
+            sessions.sort_by_key(|session| std::cmp::Reverse(session.figures.compactions));
+        }
+        SessionSort::Project => sessions.sort_by(|a, b| a.figures.project.cmp(&b.figures.project)),
+    }
+}
+
+/// Which sessions are wanted.
+#[derive(Debug, PartialEq)]
+enum SessionFilter {
+    All,
+    /// Those held in a folder, or below it.
+    Below(PathBuf),
+    /// Those that have a text in their folder, name, model or id.
+    With(String),
+}
+
+impl SessionFilter {
+    fn of(args: &SessionsArgs) -> Result<Self> {
+        if args.here {
+            let here = std::env::current_dir().context("cannot tell which folder this is")?;
+            return Ok(Self::Below(here));
+        }
+        let Some(text) = &args.filter else { return Ok(Self::All) };
+        let folder = Path::new(text);
+        if folder.is_dir() {
+            let folder = folder.canonicalize().with_context(|| format!("cannot read {text}"))?;
+            return Ok(Self::Below(folder));
+        }
+        if text.contains('/') && folder.exists() {
+            bail!("{text} is a file; `epitome inspect {text}` shows what is in it");
+        }
+        Ok(Self::With(text.to_lowercase()))
+    }
+
+    fn fits(&self, session: &Session) -> bool {
+        let figures = &session.figures;
+        match self {
+            Self::All => true,
+            Self::Below(folder) => {
+                figures.project.as_deref().is_some_and(|project| is_below(project, folder))
+            }
+            Self::With(text) => {
+                let texts = [&figures.project, &figures.title, &figures.prompt, &figures.model];
+                let texts = texts.into_iter().flatten().map(String::as_str).chain([session.id()]);
+                texts.into_iter().any(|told| told.to_lowercase().contains(text))
+            }
+        }
+    }
+}
+
+/// Whether a project lies in a folder, by its name or by where that leads.
+fn is_below(project: &str, folder: &Path) -> bool {
+    let project = Path::new(project);
+    project.starts_with(folder) || project.canonicalize().is_ok_and(|real| real.starts_with(folder))
+}
+
+/// The table without anything asked of it.
+pub fn run_plain(models: Option<&Path>, json: bool) -> Result<()> {
+    run(&SessionsArgs { models: models.map(Path::to_owned), json, ..SessionsArgs::default() })
+}
+
+/// The names of agents, for the command line.
+pub fn parse_tool(name: &str) -> Result<Agent, String> {
+    let found = Agent::ALL.into_iter().find(|agent| agent.name() == name);
+    found.ok_or_else(|| format!("there are {}", crate::draw::alternatives(Agent::ALL.map(Agent::name))))
+}

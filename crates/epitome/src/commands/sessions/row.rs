@@ -1,0 +1,65 @@
+//! One line of the table, as `--json` prints it.
+
+use crate::agents::{InView, Session, WindowFigure};
+use epitome_tokens::Catalog;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// A session as it is told.
+#[derive(Serialize)]
+pub struct SessionRow {
+    /// Its number in this table.
+    pub number: usize,
+    pub tool: &'static str,
+    pub id: String,
+    /// What a command takes as its file.
+    pub path: PathBuf,
+    pub project: Option<String>,
+    pub title: Option<String>,
+    /// What was asked first.
+    pub prompt: Option<String>,
+    pub model: Option<String>,
+    /// When it was written last.
+    pub modified: String,
+    #[serde(skip)]
+    pub modified_ms: i64,
+    pub bytes: u64,
+    /// How large the context is.
+    pub in_view: Option<InView>,
+    pub window: Option<WindowFigure>,
+    /// What its calls cost at list prices; none where a price is not known.
+    pub spent_dollars: Option<f64>,
+    pub compactions: u32,
+    pub replies: u32,
+}
+
+impl SessionRow {
+    pub fn of(number: usize, session: &Session, catalog: &Catalog) -> Self {
+        let Session { file, figures } = session;
+        let modified = jiff::Timestamp::from_millisecond(file.modified_ms).unwrap_or_default();
+        Self {
+            number,
+            tool: file.agent.name(),
+            id: session.id().to_owned(),
+            path: file.path.clone(),
+            project: figures.project.clone(),
+            title: figures.title.clone(),
+            prompt: figures.prompt.clone(),
+            model: figures.model.clone(),
+            modified: modified.to_string(),
+            modified_ms: file.modified_ms,
+            bytes: file.bytes,
+            in_view: figures.in_view,
+            window: figures.window(catalog),
+            spent_dollars: figures.dollars,
+            compactions: figures.compactions,
+            replies: figures.replies,
+        }
+    }
+
+    /// How full the window is, in percent.
+    pub fn percent(&self) -> Option<u64> {
+        let (view, window) = (self.in_view?, self.window?);
+        (view.tokens * 100 + window.tokens / 2).checked_div(window.tokens)
+    }
+}

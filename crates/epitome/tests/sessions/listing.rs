@@ -1,0 +1,104 @@
+//! The table: order, choice, width, and the index behind it.
+
+use crate::home::{self, CLAUDE, CODEX, Home, PI};
+use std::time::SystemTime;
+
+/// Three sessions, the newest of Claude Code's.
+fn home_of_three() -> Home {
+    let home = Home::new();
+    let project = home.project();
+    home.write(&home::claude_name(&project, CLAUDE), 0, &home::claude(&project, CLAUDE, 1));
+    home.write(&home::codex_name(CODEX), 1, &home::codex(&project, CODEX, 1));
+    let elsewhere = home.path().join("elsewhere");
+    home.write(&home::pi_name(&elsewhere, PI), 2, &home::pi(&elsewhere, PI, 1));
+    home
+}
+
+#[test]
+fn sessions_are_ordered_and_chosen_as_asked() {
+    let home = home_of_three();
+    let cases: [(&[&str], &[&str]); 10] = [
+        (&[], &[CLAUDE, CODEX, PI]),
+        (&["--limit", "2"], &[CLAUDE, CODEX]),
+        (&["--sort", "size"], &[CLAUDE, CODEX, PI]),
+        (&["--sort", "spent"], &[PI, CLAUDE, CODEX]),
+        (&["--sort", "project"], &[PI, CLAUDE, CODEX]),
+        (&["--tool", "codex"], &[CODEX]),
+        (&["--here"], &[CLAUDE, CODEX]),
+        (&["elsewhere"], &[PI]),
+        (&["The Parser"], &[CLAUDE]),
+        (&["nothing like it"], &[]),
+    ];
+    for (args, expected) in cases {
+        assert_eq!(home.ids(args), expected, "{args:?}");
+    }
+}
+
+#[test]
+fn bare_inspect_is_the_same_table() {
+    let home = home_of_three();
+    assert_eq!(home.printed(&["inspect"]), home.printed(&["sessions"]));
+}
+
+#[test]
+fn a_table_fits_its_terminal() {
+    let mut home = home_of_three();
+    for columns in ["60", "80", "100", "140", "200"] {
+        home.set("COLUMNS", columns.into());
+        let table = home.printed(&["sessions"]);
+        let widest = table.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(widest <= columns.parse().expect("a number"), "{columns}: {widest}\n{table}");
+        assert!(table.contains("110,500") && table.contains("55 %"), "{columns}\n{table}");
+    }
+}
+
+#[test]
+fn a_file_that_did_not_change_is_read_once() {
+    let home = home_of_three();
+    let path = home.path().join(home::codex_name(CODEX));
+    let spent = || {
+        home.parsed(&["sessions", "--tool", "codex", "--json"])["sessions"][0]["in_view"]["tokens"].clone()
+    };
+    assert_eq!(spent(), 21_000);
+    let modified = std::fs::metadata(&path).and_then(|about| about.modified()).expect("it is there");
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    let other = text.replace("\"input_tokens\":20000", "\"input_tokens\":90000");
+    let put = |time: SystemTime| {
+        std::fs::write(&path, &other).expect("it is ours");
+        let file = std::fs::File::options().append(true).open(&path).expect("it is there");
+        file.set_modified(time).expect("the clock can be set");
+    };
+    put(modified);
+    assert_eq!(spent(), 21_000, "its length and time are those it had");
+    put(SystemTime::now());
+    assert_eq!(spent(), 91_000);
+}
+
+#[test]
+fn a_broken_index_is_an_empty_one() {
+    let home = home_of_three();
+    let before = home.printed(&["sessions", "--json"]);
+    let index = home.path().join(".cache/epitome/sessions.json");
+    for broken in
+        [&b"{\"version\":"[..], b"", b"\xff\xfe", b"{\"version\":99,\"made_with\":\"\",\"files\":{}}"]
+    {
+        std::fs::write(&index, broken).expect("it is ours");
+        assert_eq!(home.printed(&["sessions", "--json"]), before);
+    }
+    assert!(std::fs::read(&index).expect("it is written again").len() > 100);
+}
+
+#[test]
+fn where_nothing_can_be_kept_the_table_is_shown_all_the_same() {
+    let mut home = home_of_three();
+    home.set("XDG_CACHE_HOME", "/dev/null".into());
+    assert_eq!(home.ids(&[]), [CLAUDE, CODEX, PI]);
+}
+
+#[test]
+fn a_home_without_sessions_is_told_so() {
+    let home = Home::new();
+    let told = "no session of claude-code, codex, pi, opencode, gemini-cli, copilot-cli or qwen-code is kept where they keep them by default, or where their variables say\n";
+    assert_eq!(home.printed(&["sessions"]), told);
+    assert_eq!(home.printed(&["sessions", "--here"]), "no session fits; `epitome sessions` shows all\n");
+}

@@ -1,0 +1,255 @@
+//! `compact --resume`: the copy's shape for each tool, and what is refused.
+
+use crate::home::{self, CLAUDE, CODEX, COPILOT, GEMINI, Home, PI, QWEN, TURNS};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A window in which the sessions are too long.
+const TIGHT: [&str; 4] = ["--window", "16000", "--target", "2000"];
+
+/// Compacts a session for its tool; what was written.
+fn resumed(home: &Home, name: &str, more: &[&str]) -> Value {
+    let record = home.parsed(&[&["compact", name, "--resume", "--json"], &TIGHT[..], more].concat());
+    assert_eq!(record["outcome"], "compacted", "{record}");
+    record["written"].clone()
+}
+
+fn path_of(written: &Value) -> PathBuf {
+    written["path"].as_str().expect("it was written somewhere").into()
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).expect("it is there");
+    text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> BTreeSet<PathBuf> {
+    let entries =
+        std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { BTreeSet::from([path]) }).collect()
+}
+
+/// Without its compaction the copy is the original under another id, byte for byte.
+fn check_copy(home: &Home, original: &Path, written: &Value, old_id: &str) {
+    let (path, id) = (path_of(written), written["id"].as_str().expect("it has an id"));
+    assert_ne!(path, original);
+    assert_eq!((id.len(), &id[14..15]), (36, "4"), "{id}");
+    let back = home.path().join("back.jsonl");
+    home.printed(&["undo", path.to_str().expect("UTF-8"), "-o", back.to_str().expect("UTF-8")]);
+    let [back, original] = [&*back, original].map(|path| std::fs::read_to_string(path).expect("it is there"));
+    // The ids of the records begin with the session's in these files, and stay.
+    let marked = original.replace(&format!("\"{old_id}\""), &format!("\"{id}\""));
+    assert!(back == marked, "the copy is another session");
+}
+
+#[test]
+fn claude_codes_copy_is_beside_the_session_under_a_new_id_in_every_record() {
+    let home = Home::new();
+    let project = home.project();
+    let original =
+        home.write(&home::claude_name(&project, CLAUDE), 0, &home::claude(&project, CLAUDE, TURNS));
+    let before = std::fs::read(&original).expect("it is there");
+    let written = resumed(&home, CLAUDE, &[]);
+    let (path, id) = (path_of(&written), written["id"].as_str().expect("it has an id"));
+    assert_eq!(path, original.with_file_name(format!("{id}.jsonl")));
+    assert_eq!(written["command"], format!("cd {} && claude --resume {id}", project.display()));
+    let lines = lines(&path);
+    assert!(lines.iter().all(|line| line["sessionId"] == id));
+    assert_eq!(lines[lines.len() - 2]["subtype"], "compact_boundary");
+    assert_eq!(lines[lines.len() - 1]["isCompactSummary"], true);
+    assert!(std::fs::read(&original).expect("it is there") == before, "the session itself was changed");
+    check_copy(&home, &original, &written, CLAUDE);
+}
+
+#[test]
+fn a_session_from_elsewhere_goes_to_the_folder_its_tool_would_look_in() {
+    let mut home = Home::new();
+    let project = home.project();
+    home.set("CLAUDE_CONFIG_DIR", home.path().join("config"));
+    home.write("a copy.jsonl", 0, &home::claude(&project, CLAUDE, TURNS));
+    let copy = home.path().join("a copy.jsonl");
+    let written = resumed(&home, copy.to_str().expect("UTF-8"), &[]);
+    let name = home::claude_name(&project, written["id"].as_str().expect("it has an id"));
+    assert_eq!(path_of(&written), home.path().join(name.replace(".claude", "config")));
+    // Another folder, by name.
+    let other = home.path().join("other place");
+    std::fs::create_dir(&other).expect("it is new");
+    let written =
+        resumed(&home, copy.to_str().expect("UTF-8"), &["--project", other.to_str().expect("UTF-8")]);
+    let id = written["id"].as_str().expect("it has an id");
+    assert_eq!(
+        path_of(&written),
+        home.path().join(home::claude_name(&other, id).replace(".claude", "config"))
+    );
+    assert_eq!(written["command"], format!("cd '{}' && claude --resume {id}", other.display()));
+}
+
+#[test]
+fn codexs_copy_has_its_id_in_its_name_and_in_its_first_line() {
+    let home = Home::new();
+    let original = home.write(&home::codex_name(CODEX), 0, &home::codex(&home.project(), CODEX, TURNS));
+    let written = resumed(&home, CODEX, &[]);
+    let (path, id) = (path_of(&written), written["id"].as_str().expect("it has an id"));
+    let below = path.strip_prefix(home.path().join(".codex/sessions")).expect("it is among the sessions");
+    let parts: Vec<&str> = below.iter().map(|part| part.to_str().expect("UTF-8")).collect();
+    let [year, month, day, name] = parts[..] else { panic!("{parts:?}") };
+    let begin = format!("rollout-{year}-{month}-{day}T");
+    assert!(name.starts_with(&begin) && name.ends_with(&format!("-{id}.jsonl")), "{name}");
+    let lines = lines(&path);
+    assert_eq!(
+        (&lines[0]["payload"]["id"], &lines[0]["payload"]["session_id"]),
+        (&written["id"], &written["id"])
+    );
+    let last = &lines[lines.len() - 1];
+    assert_eq!((&last["type"], last["timestamp"].is_string()), (&"compacted".into(), true));
+    assert_eq!(written["command"], format!("cd {} && codex resume {id}", home.project().display()));
+    check_copy(&home, &original, &written, CODEX);
+}
+
+#[test]
+fn pis_copy_has_its_id_in_its_header_and_is_opened_by_its_path() {
+    let home = Home::new();
+    let project = home.project();
+    let original = home.write(&home::pi_name(&project, PI), 0, &home::pi(&project, PI, TURNS));
+    let written = resumed(&home, PI, &[]);
+    let (path, id) = (path_of(&written), written["id"].as_str().expect("it has an id"));
+    assert_eq!(path.parent(), original.parent());
+    assert!(path.to_str().expect("UTF-8").ends_with(&format!("Z_{id}.jsonl")));
+    let lines = lines(&path);
+    assert_eq!((&lines[0]["type"], &lines[0]["id"]), (&"session".into(), &written["id"]));
+    assert_eq!(lines[lines.len() - 1]["type"], "compaction");
+    assert_eq!(written["command"], format!("cd {} && pi --session {}", project.display(), path.display()));
+    check_copy(&home, &original, &written, PI);
+}
+
+#[test]
+fn qwen_codes_copy_ends_in_a_compression_with_the_new_history_in_full() {
+    let home = Home::new();
+    let project = home.project();
+    let original = home.write(&home::qwen_name(&project, QWEN), 0, &home::qwen(&project, QWEN, TURNS));
+    let written = resumed(&home, QWEN, &[]);
+    let (path, id) = (path_of(&written), written["id"].as_str().expect("it has an id"));
+    assert_eq!(path, original.with_file_name(format!("{id}.jsonl")));
+    assert_eq!(written["command"], format!("cd {} && qwen --resume {id}", project.display()));
+    let lines = lines(&path);
+    assert!(lines.iter().all(|line| line["sessionId"] == id));
+    let (last, parent) = (&lines[lines.len() - 1], &lines[lines.len() - 2]);
+    assert_eq!((&last["type"], &last["subtype"]), (&"system".into(), &"chat_compression".into()));
+    assert_eq!(last["parentUuid"], parent["uuid"]);
+    let history = last["systemPayload"]["compressedHistory"].as_array().expect("a history is a list");
+    let texts: Vec<&str> =
+        history.iter().filter_map(|content| content["parts"][0]["text"].as_str()).collect();
+    let at = texts.iter().position(|text| text.starts_with("<state_snapshot>\n<epitome-summary"));
+    assert!(at.is_some_and(|at| at < 2), "{texts:?}");
+    let survey = home.parsed(&["inspect", path.to_str().expect("UTF-8"), "--json"]);
+    assert_eq!(
+        (&survey["problems"], survey["compactions"].as_array().map(Vec::len)),
+        (&Value::Array(Vec::new()), Some(1))
+    );
+    check_copy(&home, &original, &written, QWEN);
+}
+
+#[test]
+fn a_last_line_that_is_being_written_is_left_out_of_the_copy() {
+    let home = Home::new();
+    let project = home.project();
+    let lines: String = home::pi(&project, PI, TURNS).iter().map(|line| format!("{line}\n")).collect();
+    home.write_bytes(&home::pi_name(&project, PI), 0, format!("{lines}{{\"type\":\"mess").as_bytes());
+    let written = resumed(&home, PI, &[]);
+    let survey = home.parsed(&["inspect", path_of(&written).to_str().expect("UTF-8"), "--json"]);
+    assert_eq!(survey["problems"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn tools_that_take_nothing_from_others_are_told_with_what_works() {
+    let home = Home::new();
+    home.write(".gemini/tmp/slug/chats/session-2026-01-31T09-30-55555555.jsonl", 0, &home::gemini(GEMINI));
+    home.write(
+        &format!(".copilot/session-state/{COPILOT}/events.jsonl"),
+        1,
+        &home::copilot(&home.project(), COPILOT),
+    );
+    home::opencode(&home, 1_700_000_000_000);
+    home.printed(&["sessions"]);
+    let before = files(&home.path());
+    for (id, why) in [
+        (
+            GEMINI,
+            "Gemini CLI's sessions have no record for a summary that stands for what was said. Nothing was written. ",
+        ),
+        (
+            COPILOT,
+            "Copilot CLI keeps a session in several files, and a compaction in checkpoints that only it writes. Nothing was written. ",
+        ),
+        (
+            "ses_one",
+            "opencode keeps its sessions in a database that only it may write. Nothing was written. ",
+        ),
+    ] {
+        let refused = home.refusal(&["compact", id, "--resume"]);
+        let said = refused.lines().last().expect("something is said").trim_start_matches("epitome: ");
+        assert!(said.starts_with(why), "{refused}");
+        assert!(said.contains("jq -r .summary") && said.contains("epitome serve"), "{refused}");
+    }
+    assert_eq!(files(&home.path()), before);
+}
+
+#[test]
+fn a_session_whose_folder_is_gone_is_refused_and_nothing_written() {
+    let home = Home::new();
+    let gone = home.path().join("gone");
+    home.write(&home::claude_name(&gone, CLAUDE), 0, &home::claude(&gone, CLAUDE, TURNS));
+    let before = files(&home.path());
+    let refused = home.refusal(&[&["compact", CLAUDE, "--resume"], &TIGHT[..]].concat());
+    let expected = format!(
+        "the folder it was held in, {}, is gone, and claude-code is resumed where it was begun; name another with --project",
+        gone.display()
+    );
+    assert!(refused.ends_with(&expected), "{refused}");
+    assert_eq!(files(&home.path()), before);
+}
+
+#[test]
+fn nothing_to_compact_writes_nothing() {
+    let home = Home::new();
+    let project = home.project();
+    home.write(&home::claude_name(&project, CLAUDE), 0, &home::claude(&project, CLAUDE, 1));
+    let before = files(&home.path());
+    let record = home.parsed(&["compact", CLAUDE, "--resume", "--json"]);
+    assert_eq!(
+        (&record["outcome"], &record["written"], &record["output"]),
+        (&"noop".into(), &Value::Null, &Value::Null)
+    );
+    assert_eq!(files(&home.path()), before);
+}
+
+#[test]
+fn what_was_written_is_told_and_the_command_printed() {
+    let home = Home::new();
+    let project = home.project();
+    home.write(&home::claude_name(&project, CLAUDE), 0, &home::claude(&project, CLAUDE, TURNS));
+    let output = home.run(&[&["compact", CLAUDE, "--resume"], &TIGHT[..]].concat());
+    let [printed, told] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("UTF-8"));
+    assert!(printed.starts_with(&format!("cd {} && claude --resume ", project.display())), "{printed}");
+    assert_eq!(printed.lines().count(), 1);
+    let wrote = told.lines().find(|line| line.starts_with("wrote ")).expect("it says what it wrote");
+    assert!(
+        wrote.contains("(claude-code): file ")
+            && wrote.contains("(originals stay inside, so that undo works), context "),
+        "{wrote}"
+    );
+    let small = home.path().join("small.jsonl");
+    let output = home.run(&[&["compact", CLAUDE, "-o", small.to_str().expect("UTF-8")], &TIGHT[..]].concat());
+    let told = String::from_utf8(output.stderr).expect("UTF-8");
+    let hint = "claude-code does not look there; `epitome compact ";
+    assert!(
+        told.lines()
+            .last()
+            .is_some_and(|line| line.trim_start().starts_with(hint)
+                && line.ends_with("--resume` writes where it does")),
+        "{told}"
+    );
+}
