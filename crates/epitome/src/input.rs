@@ -4,9 +4,10 @@ use crate::agents::lookup;
 use crate::draw::alternatives;
 use crate::{opencode_database, opencode_tree, swe_agent_demo};
 use anyhow::{Context as _, Result, anyhow, bail};
+use clap::error::ErrorKind;
 use epitome_wire::{ByteSource, FORMATS, ReadError};
 use std::fs::{File, Metadata};
-use std::io::{self, BufRead, IsTerminal, Read};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -63,7 +64,10 @@ const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 /// The transcripts named, or standard input where none is and something comes from there.
 pub fn or_stdin(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     match files {
-        [] if !is_sent() => bail!("name a transcript, or send one to standard input"),
+        [] if !is_sent() => {
+            let missing = "name a transcript, or send one to standard input";
+            Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, missing).into())
+        }
         [] => Ok(vec![PathBuf::from("-")]),
         files => Ok(files.to_vec()),
     }

@@ -40,10 +40,13 @@ fn main() -> ExitCode {
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            output::tell(format_args!("epitome: {error:#}"));
-            ExitCode::FAILURE
-        }
+        Err(error) => match error.downcast_ref() {
+            Some(error) => misuse(error),
+            None => {
+                output::tell(format_args!("epitome: {error:#}"));
+                ExitCode::FAILURE
+            }
+        },
     }
 }
 

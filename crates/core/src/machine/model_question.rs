@@ -242,9 +242,9 @@ impl<'a> ModelQuestion<'a> {
         if self.ask.plan.progress.requests + at_once as u32 > self.job().policy.guard.calls_max {
             return self.give_up("its calls are used up".into());
         }
-        let calls: Result<Vec<_>, _> =
-            self.todo.iter().take(at_once).map(|part| self.request(part)).collect();
-        let (requests, cuts): (Vec<SummaryRequest>, Vec<usize>) = calls?.into_iter().unzip();
+        let calls = self.todo.iter().take(at_once).map(|part| self.request(part));
+        let calls = calls.collect::<Result<Vec<_>, _>>()?;
+        let (requests, cuts): (Vec<SummaryRequest>, Vec<usize>) = calls.into_iter().unzip();
         if are_alike(&requests, &self.retry.asked) {
             // What was of no use once is not asked again: on to the next way of asking.
             let why = self.retry.complaint.clone().unwrap_or_default();
@@ -259,8 +259,7 @@ impl<'a> ModelQuestion<'a> {
         self.note_refusal();
         self.retry.asked.clone_from(&requests);
         self.ask.plan.progress.requests += at_once as u32;
-        (self.requests, self.cuts) = (requests, cuts);
-        Ok(Next::Call(Box::new(self)))
+        Ok(Next::Call(Box::new(Self { requests, cuts, ..self })))
     }
 
     /// The two calls of a cut turn may run at once; parts that build on each other may not.

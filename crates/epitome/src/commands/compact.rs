@@ -6,7 +6,7 @@ mod target;
 mod written;
 
 use super::{FileCommand, event_json, print_json_each};
-use crate::agents::resume;
+use crate::agents::resume::{self, SessionCopy};
 use crate::cli::CompactArgs;
 use crate::session_ports::Dry;
 use crate::transcript_file::{TranscriptFile, catalog};
@@ -25,7 +25,7 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use target::Target;
+use target::{CompactedConversation, Target};
 use written::WrittenFile;
 
 /// The record of one conversation, with where it was found and where it went.
@@ -243,22 +243,34 @@ fn compact_file(
         lines.iter_mut().for_each(|line| line.output = None);
     }
     if is_wanted && !args.dry_run {
-        let mut pieces = target.pieces(&file, &compacted)?;
-        let substitutes = std::mem::take(&mut pieces.substitutes);
-        let bytes = (file.source.len(), pieces.len());
-        let write = |to: &mut dyn Write| {
-            packing::fill(out, to, |to| pieces.write(&*file.source, to))?;
-            file.check_unchanged(out)
-        };
-        match &copy {
-            Some(copy) => resume::write(&copy.place, path, write)?,
-            None => output::write(out, write)?,
-        }
+        let (written, substitutes) = write_file(&file, out, target, &compacted, copy.as_ref())?;
         if let Some(line) = lines.first_mut() {
-            line.substitutes = substitutes;
-            let place = copy.map(|copy| copy.place);
-            line.written = Some(WrittenFile::new(target, file.transcript.format, bytes, place));
+            (line.written, line.substitutes) = (Some(written), substitutes);
         }
     }
     Ok(lines)
+}
+
+/// Writes a compacted file, as a copy where its tool is to go on with it; gives what was written, and what was said in
+/// words for want of a form.
+fn write_file(
+    file: &TranscriptFile,
+    out: Option<&Path>,
+    target: Target,
+    compacted: &[CompactedConversation],
+    copy: Option<&SessionCopy>,
+) -> Result<(WrittenFile, Vec<Substitute>)> {
+    let mut pieces = target.pieces(file, compacted)?;
+    let substitutes = std::mem::take(&mut pieces.substitutes);
+    let bytes = (file.source.len(), pieces.len());
+    let write = |to: &mut dyn Write| {
+        packing::fill(out, to, |to| pieces.write(&*file.source, to))?;
+        file.check_unchanged(out)
+    };
+    match copy {
+        Some(copy) => resume::write(&copy.place, &file.path, write)?,
+        None => output::write(out, write)?,
+    }
+    let place = copy.map(|copy| copy.place.clone());
+    Ok((WrittenFile::new(target, file.transcript.format, bytes, place), substitutes))
 }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 /// The first word of each line that begins something, and the text behind it.
 fn labels(text: &str) -> Vec<String> {
-    let starts = text.lines().skip(1).filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let report = text.lines().skip(1).take_while(|line| !line.starts_with("wrote "));
+    let starts = report.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     starts.map(|line| line[2..14.min(line.len())].trim().to_owned()).collect()
 }
 

@@ -114,7 +114,7 @@ fn a_replay_asks_for_prose_too() {
 fn config_shows_what_a_model_is_asked_for() {
     let stage = Stage::new(SMALL, "");
     let shown = |preset: &str| {
-        let told = stage.run(&["config", "--preset", preset]).out;
+        let told = stage.run(&["config", "--all", "--preset", preset]).out;
         told.lines()
             .find(|line| line.trim_start().starts_with("summary.parts"))
             .unwrap_or_default()
