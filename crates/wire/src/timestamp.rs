@@ -12,8 +12,11 @@ pub(crate) fn unix_ms(text: &str) -> Option<u64> {
     let [hour, minute, second] = numbers(clock, ':')?;
     let is_date = (1..=12).contains(&month) && (1..=31).contains(&day) && (1970..10_000).contains(&year);
     let is_time = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..=60).contains(&second);
+    if !is_date || !is_time {
+        return None;
+    }
     let ms = ((hour * 60 + minute) * 60 + second) * 1_000 + thousandths(fraction)?;
-    u64::try_from(days_since_1970(year, month, day) * DAY_MS + ms).ok().filter(|_| is_date && is_time)
+    u64::try_from(days_since_1970(year, month, day) * DAY_MS + ms).ok()
 }
 
 fn numbers(text: &str, apart: char) -> Option<[i64; 3]> {
@@ -22,7 +25,8 @@ fn numbers(text: &str, apart: char) -> Option<[i64; 3]> {
 }
 
 fn thousandths(fraction: &str) -> Option<i64> {
-    let digits = fraction.get(..3.min(fraction.len()))?;
+    let digits =
+        fraction.get(..3.min(fraction.len())).filter(|_| fraction.bytes().all(|b| b.is_ascii_digit()))?;
     Some(digits.parse::<i64>().ok()? * 10_i64.pow(3 - digits.len() as u32))
 }
 
@@ -54,8 +58,15 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_none() {
-        let odd =
-            ["", "yesterday", "2026-13-01T00:00:00Z", "2026-01-01", "2026-01-31T09:30:00.123+02:00", "T.Z"];
-        assert_eq!(odd.map(unix_ms), [None; 6]);
+        let odd = [
+            "",
+            "yesterday",
+            "2026-13-01T00:00:00Z",
+            "2026-01-01",
+            "2026-01-31T09:30:00.123+02:00",
+            "T.Z",
+            "9223372036854775807-01-31T09:30:00Z",
+        ];
+        assert_eq!(odd.map(unix_ms), [None; 7]);
     }
 }

@@ -217,7 +217,7 @@ fn tools(survey: &Survey) -> String {
     };
     let rows: Vec<String> = survey.fill.tools.iter().map(row).collect();
     table(
-        "<th>tool</th><th class=\"number\">calls</th><th class=\"number\">tokens</th><th class=\"number\">of the window</th><th class=\"bar\"></th>",
+        "<th>tool</th><th class=\"number\">calls</th><th class=\"number\">tokens</th><th class=\"number\">share</th><th class=\"bar\"></th>",
         &rows,
     )
 }
@@ -244,7 +244,7 @@ fn files(survey: &Survey) -> String {
         format!("<p class=\"faint mono\">in {}</p>", escaped(folder))
     };
     let table = table(
-        "<th>file</th><th class=\"number\">reads</th><th class=\"number\">changes</th><th class=\"number\">tokens</th><th class=\"number\">of the window</th><th class=\"bar\"></th>",
+        "<th>file</th><th class=\"number\">reads</th><th class=\"number\">changes</th><th class=\"number\">tokens</th><th class=\"number\">share</th><th class=\"bar\"></th>",
         &rows,
     );
     if table.is_empty() { table } else { format!("{place}{table}") }
@@ -263,10 +263,7 @@ fn largest(survey: &Survey) -> String {
         )
     };
     let rows: Vec<String> = survey.largest.iter().map(row).collect();
-    table(
-        "<th>id</th><th>whose</th><th class=\"number\">tokens</th><th class=\"number\">of the window</th>",
-        &rows,
-    )
+    table("<th>id</th><th>whose</th><th class=\"number\">tokens</th><th class=\"number\">share</th>", &rows)
 }
 
 fn waste(survey: &Survey) -> String {
@@ -286,7 +283,7 @@ fn waste(survey: &Survey) -> String {
         return String::new();
     }
     let mut html = table(
-        "<th>what</th><th class=\"number\"></th><th class=\"number\">would free</th><th class=\"number\">of the window</th><th class=\"bar\"></th>",
+        "<th>what</th><th class=\"number\"></th><th class=\"number\">would free</th><th class=\"number\">share</th><th class=\"bar\"></th>",
         &rows,
     );
     let repeated = survey.waste.repeated_results;

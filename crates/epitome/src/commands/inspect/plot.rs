@@ -30,7 +30,7 @@ pub fn over_time(survey: &Survey) -> String {
     let most = amounts.iter().copied().max().unwrap_or(0);
     // A window that is hardly used would press the line to the floor.
     let shows_window = most.saturating_mul(5) >= window;
-    let top = if shows_window { most.max(window) } else { most }.max(1) as f64 * 1.05;
+    let top = if shows_window { most.max(window) } else { most }.max(1) as f64 * 1.1;
     let y = |tokens: u64| (HEIGHT - BELOW) * (1.0 - tokens as f64 / top);
     let x = |at: usize| LEFT + (WIDTH - LEFT) * at as f64 / (amounts.len() - 1) as f64;
     let stretch = amounts.len().div_ceil(POINTS_MAX).max(1);
@@ -53,7 +53,7 @@ pub fn over_time(survey: &Survey) -> String {
         let _ = write!(
             svg,
             "<line class=\"limit\" x1=\"{LEFT}\" x2=\"{WIDTH}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/><text x=\"{WIDTH}\" y=\"{:.1}\" text-anchor=\"end\">window {}</text>",
-            at + 13.0,
+            at - 4.0,
             grouped(window)
         );
     }
