@@ -21,7 +21,10 @@ fn nothing_runs_over_the_edge_of_a_terminal() {
     for file in &files {
         for width in [60, 80, 140, 200] {
             let page = folder.shown(width, &["inspect", file]);
-            let long: Vec<&str> = page.lines().filter(|line| columns(line) > width).collect();
+            // A path in a command is to be copied, and stays whole on a line of its own.
+            let is_path = |line: &str| line.trim().trim_end_matches(" \\") == file;
+            let long: Vec<&str> =
+                page.lines().filter(|line| columns(line) > width && !is_path(line)).collect();
             assert_eq!(long, Vec::<&str>::new(), "{file} in {width} columns");
         }
     }

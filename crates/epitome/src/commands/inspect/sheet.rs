@@ -66,12 +66,11 @@ impl Sheet {
 
     /// A command, over several lines where it is long, each but the last ending as a shell wants it.
     pub fn command(&mut self, command: &str) {
-        // A flag stays with its value.
+        // A flag stays with its value, and a path whole, however long: both are to be copied.
         let command = command.replace("--set ", "--set\u{a0}").replace("--to ", "--to\u{a0}");
-        let lines = wrapped(&command, self.columns - INDENT.len() - 2, 4);
-        let last = lines.len().saturating_sub(1);
-        for (at, line) in lines.iter().enumerate() {
-            self.line(&format!("{}{}", line.replace('\u{a0}', " "), if at < last { " \\" } else { "" }));
+        let lines = columns::wrap(&command, self.columns - INDENT.len() - 2, 4);
+        for line in lines.replace('\u{a0}', " ").replace('\n', " \\\n").lines() {
+            self.line(line);
         }
     }
 
