@@ -45,6 +45,6 @@ fn a_replay_and_a_config_go_by_the_same_window() {
 fn a_guess_is_told_to_a_person() {
     let sandbox = Sandbox::with(talk("oracle-9", 8));
     let ran = sandbox.run(&["compact", "session", "-o", "out.native", "--to", "native"]);
-    let note = "  note: the window is a guess: the model is not known; name it with --window";
+    let note = "  note        the window is a guess: the model is not known; name it with --window";
     assert!(ran.err.lines().any(|line| line == note), "{}", ran.err);
 }
