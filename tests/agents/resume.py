@@ -33,6 +33,8 @@ TURNS = 4
 # The words that find a turn in what was sent.
 MARKER = "MARKER-{}"
 SUMMARY = "<epitome-summary"
+# How many messages of person and model may stand before it.
+FRONT_MAX = 3
 
 
 @dataclass
@@ -187,9 +189,10 @@ def check(report: dict) -> str:
         first = next((at for at, message in enumerate(said) if SUMMARY in texts(message)), None)
         if first is None:
             raise Failed("the request holds no summary of ours")
-        # Only what the summary keeps in front of itself may stand before it.
-        if any(message["role"] == "assistant" for message in said[:first]):
-            raise Failed(f"the summary stands behind a reply, at {first}")
+        # What a compaction keeps in front of its summary, such as the first prompt, is little.
+        if first > FRONT_MAX:
+            told = [(message["role"], texts(message)[:100]) for message in said[: first + 1]]
+            raise Failed(f"too much stands before the summary: {told}")
         if request["status"] != 200:
             raise Failed(f"the upstream answered {request['status']}")
         before = f", {first} kept in front" if first else ""

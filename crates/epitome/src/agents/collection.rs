@@ -50,20 +50,20 @@ impl<'c> SessionCollection<'c> {
     /// What is known of these files, read where it has to be. What cannot be read, or holds nothing that anybody said, is
     /// left out.
     pub fn read(&mut self, files: &[SessionFile], depth: Depth) -> Vec<Session> {
-        let found: Vec<Option<SessionFigures>> =
-            files.iter().map(|file| self.index.get(file, depth).or_else(|| complete(file))).collect();
+        let indexed: Vec<Option<SessionFigures>> =
+            files.iter().map(|file| self.index.get(file, depth)).collect();
+        let is_missing =
+            |(file, known): &(&SessionFile, &Option<_>)| known.is_none() && complete(file).is_none();
         let missing: Vec<&SessionFile> =
-            files.iter().zip(&found).filter(|(_, found)| found.is_none()).map(|(file, _)| file).collect();
+            files.iter().zip(&indexed).filter(is_missing).map(|(file, _)| file).collect();
         let mut read = scan_all(&missing, depth, self.index.catalog()).into_iter();
         let mut sessions = Vec::with_capacity(files.len());
-        for (file, found) in files.iter().zip(found) {
-            let figures = match found {
-                Some(figures) => figures,
-                None => read.next().flatten().unwrap_or_default(),
-            };
-            if self.index.get(file, depth).is_none() {
-                self.index.put(file, figures.clone());
-            }
+        for (file, indexed) in files.iter().zip(indexed) {
+            let figures = indexed.unwrap_or_else(|| {
+                let found = complete(file).or_else(|| read.next().flatten()).unwrap_or_default();
+                self.index.put(file, found.clone());
+                found
+            });
             let file = file.clone();
             sessions.extend(figures.is_session().then_some(Session { file, figures }));
         }

@@ -41,6 +41,8 @@ pub enum Depth {
 pub struct SessionScan<'c> {
     pub figures: SessionFigures,
     catalog: &'c Catalog,
+    /// Of the models met so far.
+    prices: Vec<(String, Option<Prices>)>,
     /// The calls met, by the agent's name for each.
     calls: BTreeMap<String, SessionCall>,
     /// What all calls took together, where the agent keeps the sum itself.
@@ -57,7 +59,8 @@ struct SessionCall {
 
 impl<'c> SessionScan<'c> {
     pub fn new(catalog: &'c Catalog) -> Self {
-        Self { figures: SessionFigures::default(), catalog, calls: BTreeMap::new(), total: None }
+        let (figures, prices, calls) = Default::default();
+        Self { figures, catalog, prices, calls, total: None }
     }
 
     /// A reply of the model: the newest shows how large the context is.
@@ -100,29 +103,42 @@ impl<'c> SessionScan<'c> {
 
     pub fn finish(mut self, depth: Depth) -> SessionFigures {
         self.figures.is_whole = depth == Depth::Whole;
-        self.figures.dollars = match &self.total {
-            // A sum cannot tell which of its prompts were long.
-            Some(sum) => self.prices(sum).and_then(|prices| {
-                (!sum.usage.is_zero()).then(|| Prices { long: None, ..prices }.cost(&sum.usage))
-            }),
-            None => self.dollars_of_calls(),
-        };
+        // Of a part of the calls a sum says nothing.
+        if depth == Depth::Whole {
+            self.figures.dollars = match self.total.take() {
+                // A sum cannot tell which of its prompts were long.
+                Some(sum) => self.prices(sum.model.as_deref()).and_then(|prices| {
+                    (!sum.usage.is_zero()).then(|| Prices { long: None, ..prices }.cost(&sum.usage))
+                }),
+                None => self.dollars_of_calls(),
+            };
+        }
         self.figures
     }
 
     /// The sum over all calls; none where one has no price, or there is none.
-    fn dollars_of_calls(&self) -> Option<f64> {
-        let counted = self.calls.values().filter(|call| !call.usage.is_zero() || call.dollars.is_some());
-        let mut costs = counted.map(|call| match call.dollars.filter(|dollars| *dollars > 0.0) {
-            Some(dollars) => Some(dollars),
-            None => Some(self.prices(call)?.cost(&call.usage)),
-        });
-        let first = costs.next()??;
-        costs.try_fold(first, |sum, cost| Some(sum + cost?))
+    fn dollars_of_calls(&mut self) -> Option<f64> {
+        let mut sum = None;
+        for call in std::mem::take(&mut self.calls).into_values() {
+            let cost = match call.dollars.filter(|dollars| *dollars > 0.0) {
+                Some(dollars) => dollars,
+                None if call.usage.is_zero() => continue,
+                None => self.prices(call.model.as_deref())?.cost(&call.usage),
+            };
+            sum = Some(sum.unwrap_or(0.0) + cost);
+        }
+        sum
     }
 
-    fn prices(&self, call: &SessionCall) -> Option<Prices> {
-        self.catalog.find(call.model.as_deref()?).prices.map(|prices| prices.value)
+    /// The prices of a call's model, looked up once for each model.
+    fn prices(&mut self, model: Option<&str>) -> Option<Prices> {
+        let model = model?;
+        if let Some((_, prices)) = self.prices.iter().find(|(name, _)| name == model) {
+            return *prices;
+        }
+        let prices = self.catalog.find(model).prices.map(|prices| prices.value);
+        self.prices.push((model.to_owned(), prices));
+        prices
     }
 }
 
@@ -177,7 +193,8 @@ fn scan_ends(file: &SessionFile, scan: &mut SessionScan<'_>) -> io::Result<Depth
     let needles = Needles::of(file);
     let head = read_at(&mut source, 0, END_BYTES)?;
     for line in whole_lines(&head, true) {
-        take_line(file, line, true, &needles, scan);
+        let is_known = scan.figures.project.is_some() && scan.figures.prompt.is_some();
+        take_line(file, line, !is_known, &needles, scan);
     }
     let mut tail_bytes = END_BYTES;
     loop {
