@@ -28,7 +28,7 @@ pub fn session_of(named: &Path) -> Result<Option<SessionFile>> {
     let Some(text) = named.to_str().filter(|text| !is_path(named, text)) else { return Ok(None) };
     let mut collection = SessionCollection::gather(Catalog::built_in(), None);
     let found = match text.parse::<usize>() {
-        Ok(number) if text.len() < ID_CHARS_MIN => by_number(number, &collection)?,
+        Ok(number) if text.len() < ID_CHARS_MIN || is_shown(number) => by_number(number, &collection)?,
         Ok(_) | Err(_) => by_words(text, &mut collection)?,
     };
     output::tell(format_args!(
@@ -56,9 +56,18 @@ pub fn keep_table(shown: &[Session]) {
     drop(table_place().map(|place| index::write(&place, &paths)));
 }
 
+/// The files of the table shown last; none where none was shown yet.
+fn last_table() -> Option<Vec<PathBuf>> {
+    serde_json::from_str(&std::fs::read_to_string(table_place()?).ok()?).ok()
+}
+
+/// Whether a long table had this number: it may begin an id as well, and who read the table means the number.
+fn is_shown(number: usize) -> bool {
+    number > 0 && last_table().is_some_and(|table| number <= table.len())
+}
+
 fn by_number(number: usize, collection: &SessionCollection<'_>) -> Result<SessionFile> {
-    let table = table_place().and_then(|place| std::fs::read_to_string(place).ok());
-    let table = table.and_then(|text| serde_json::from_str::<Vec<PathBuf>>(&text).ok());
+    let table = last_table();
     let no_such = || {
         anyhow!(
             "there is no file `{number}`, and no session of this number in the table shown last; `epitome sessions` shows one"
