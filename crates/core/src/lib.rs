@@ -45,6 +45,7 @@
 //!
 //! // What is to become of it.
 //! let (policy, ledger, prompts) = (Policy::default(), Ledger::default(), Prompts::default());
+//! let answers = embedded::AnswerIndex::default();
 //! let (history, count_method) = (log.path_of(log.newest()), "bytes/4".into());
 //! let digests = DigestCache::default();
 //! let draft = Plan::draft(Job {
@@ -52,7 +53,7 @@
 //!     sizes: &sizes,
 //!     history: &history,
 //!     compactions: &[],
-//!     earlier: FarHistory { count: 0, ledger: &ledger, answers: &embedded::AnswerIndex::default() },
+//!     earlier: FarHistory { count: 0, ledger: &ledger, answers: &answers },
 //!     context: &context,
 //!     archive: &archive,
 //!     digests: &digests,

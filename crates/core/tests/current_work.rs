@@ -78,14 +78,14 @@ fn where_hardly_anything_would_leave_nothing_is_done_by_itself_and_a_person_is_t
         let history = [vec![Act::Says(60_000)], old(beside), vec![Act::Says(100)]].concat();
         Session::of(&history).outcome(&Asked { trigger, ..Asked::plainly(32_000) })
     };
-    let by_itself = conclude(Trigger::Threshold, 16_000);
+    let by_itself = conclude(Trigger::Threshold, 22_000);
     assert!(matches!(by_itself.effect, Effect::Nothing), "{:?}", by_itself.record);
     assert!(
         matches!(&by_itself.record.outcome, Outcome::Noop { why } if why.contains("less than a tenth")),
         "{:?}",
         by_itself.record
     );
-    let by_hand = conclude(Trigger::Manual, 6_000).record;
+    let by_hand = conclude(Trigger::Manual, 8_000).record;
     assert!(by_hand.change().is_some(), "{by_hand:?}");
     assert!(by_hand.notes.iter().any(|note| note.contains("less than a tenth")), "{:?}", by_hand.notes);
     // What the provider refuses is compacted for whatever there is.

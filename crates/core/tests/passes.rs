@@ -229,7 +229,11 @@ fn long_talk() -> Vec<Act> {
 #[test]
 fn a_strategy_that_cannot_be_tried_says_why() {
     let strategies = [Strategy::Native, Strategy::Delegate, Strategy::Summarize, Strategy::Drop];
-    let record = record(&long_talk(), &asked(&strategies, |settings| settings.summary.by = Writer::Nobody));
+    let asked = asked(&strategies, |settings| {
+        settings.summary.by = Writer::Nobody;
+        settings.trigger.target = Some(Threshold::Share(2_500));
+    });
+    let record = record(&long_talk(), &asked);
     let told: Vec<(Strategy, &str)> =
         record.fallbacks.iter().map(|fallback| (fallback.strategy, fallback.why.as_str())).collect();
     let expected = [

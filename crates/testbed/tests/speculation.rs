@@ -2,6 +2,7 @@
 //! background and swapped in. Time stands still and jumps to whatever is waited for, so that a wait of
 //! nothing is exactly nothing.
 
+use epitome_core::policy::Threshold;
 use epitome_core::{
     Archive, Author, Budget, CallResult, EntryId, Message, Outcome, Policy, Record, Role, SummaryRequest,
     Tokens,
@@ -115,6 +116,8 @@ fn provider(base_url: &str) -> Provider {
 fn policy(is_speculative: bool) -> Policy {
     let mut settings = preset::settings("default").expect("it is built in");
     settings.speculate.enabled = is_speculative;
+    // In so small a window a turn takes half of what the default's target leaves to grow.
+    settings.trigger.target = Some(Threshold::Share(3_300));
     // One compaction, one call: a cut turn would take two.
     settings.keep.within_turn = false;
     Policy::try_from(settings).expect("the settings are sound")

@@ -54,9 +54,11 @@ pub(super) struct CandidateSummary<'t> {
 
 /// Who writes summaries where no model is asked.
 const EMBEDDED: &str = "the embedded summariser";
-/// A summary of the embedded summariser takes at most this part of the room, frame and repairs included.
+/// A summary of the embedded summariser takes at most this part of the room, frame and repairs included; a target bounds
+/// it further.
 const EMBEDDED_SHARE_MAX: (u64, u64) = (2, 5);
-/// Where a policy has no target, it takes at most this: as much as a summary of a long session needs.
+/// The same where a policy has no target, with a limit that is as much as a summary of a long session needs.
+const UNTARGETED_SHARE_MAX: (u64, u64) = (1, 4);
 const EMBEDDED_MAX: Tokens = Tokens(16_000);
 /// It takes at most this part of what it replaces, or little would be gained.
 const GAIN_SHARE: (u64, u64) = (3, 4);
@@ -103,8 +105,11 @@ impl<'a> EmbeddedQuestion<'a> {
     /// policy leaves it all the room there is, the next request would be due again.
     pub(super) fn embedded_room(&self) -> Tokens {
         let job = &self.plan.job;
-        let share = job.room().share(EMBEDDED_SHARE_MAX.0, EMBEDDED_SHARE_MAX.1);
-        let most = if job.policy.trigger.target.is_some() { share } else { share.min(EMBEDDED_MAX) };
+        let share = |(part, of)| job.room().share(part, of);
+        let most = match job.policy.trigger.target {
+            Some(_) => share(EMBEDDED_SHARE_MAX),
+            None => share(UNTARGETED_SHARE_MAX).min(EMBEDDED_MAX),
+        };
         let leaving = job.context.tokens().less(self.plan.kept.tokens);
         let most = most.min(leaving.share(GAIN_SHARE.0, GAIN_SHARE.1));
         let most = most.less(self.plan.frame("", EMBEDDED, "").tokens).min(self.room());
