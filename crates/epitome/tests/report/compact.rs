@@ -195,3 +195,14 @@ fn a_narrow_terminal_has_narrow_lines() {
         assert_eq!(wide, Vec::<&str>::new());
     }
 }
+
+#[test]
+fn what_is_told_to_be_seen_first_is_first_in_the_request() {
+    let folder = folder("codex/session-bridge-64b5e5.jsonl.zst");
+    let text = joined(&told(&folder, &["compact", "s.jsonl", "-o", "small.jsonl", "--window", "64000"]));
+    assert!(text.contains("seen first m0001 “Make sure session details"), "{text}");
+    let output = command(&folder, &["context", "small.jsonl"]).output().expect("the program runs");
+    let body: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    let first = body["messages"][0]["content"][0]["text"].as_str().unwrap_or_default();
+    assert!(first.starts_with("Make sure session details"), "{first}");
+}

@@ -117,8 +117,7 @@ impl<'a> CompactRun<'a> {
             .collect();
         let left = before.context().message_slots().filter(|(id, ..)| gone.contains(id)).count();
         let text = |id| before.archive().message(id).ok().map(|message| message.said());
-        let in_view = before.context().message_slots().map(|(id, ..)| id);
-        let seen_first = record.change().map_or_else(String::new, |change| seen_first(change, in_view, text));
+        let seen_first = record.change().map_or_else(String::new, |change| seen_first(change, text));
         let sizes = RequestSizes { tokens_before, tokens_after, count_method: count.method() };
         Ok(ViewReport { sizes, unrecorded: self.unrecorded(number)?, left, seen_first })
     }

@@ -323,7 +323,8 @@ fn stays_text(change: &Change) -> String {
     let pruned = change.kept.iter().filter(|id| pruned.contains(id)).count();
     let mut text = format!("{} word for word", draw::counted(change.kept.len() - pruned, "message"));
     if pruned > 0 {
-        text += &format!(", {} with a pointer in place of their bulk", grouped(pruned as u64));
+        let whose = if pruned == 1 { "its" } else { "their" };
+        text += &format!(", {} with a pointer in place of {whose} bulk", grouped(pruned as u64));
     }
     if let count @ 1.. = change.folded.len() {
         text += &format!(", {} of them inside the summary", grouped(count as u64));
@@ -336,15 +337,13 @@ fn stays_text(change: &Change) -> String {
     text
 }
 
-/// What the model sees first of a compacted context: the first of the messages that were `in_view`, where it stands in
-/// front of the summary, and how that begins.
-pub(super) fn seen_first(
-    change: &Change,
-    mut in_view: impl Iterator<Item = EntryId>,
-    message: impl Fn(EntryId) -> Option<String>,
-) -> String {
-    let front = in_view.find(|id| !change.folded.contains(id)).filter(|id| change.kept.contains(id));
-    let front = front.and_then(|id| Some(format!("{id} “{}”", columns::cut(&message(id)?, QUOTE_CHARS))));
+/// What the model sees first of a compacted context: a message that stands in front of the summary, and how that begins.
+/// A summary stands behind all that is kept from before the end of what it covers.
+pub(super) fn seen_first(change: &Change, message: impl Fn(EntryId) -> Option<String>) -> String {
+    let end = change.superseded.iter().chain(&change.dropped).max();
+    let is_front = |id: &&EntryId| !change.folded.contains(id) && end.is_none_or(|end| *id < end);
+    let front = change.kept.iter().find(is_front);
+    let front = front.and_then(|id| Some(format!("{id} “{}”", columns::cut(&message(*id)?, QUOTE_CHARS))));
     let body = change.summary.as_deref().map(fence::body).unwrap_or_default();
     let summary = (!body.is_empty()).then(|| format!("the summary: “{}”", columns::cut(body, QUOTE_CHARS)));
     let parts: Vec<String> = front.into_iter().chain(summary).collect();
