@@ -165,7 +165,7 @@ pub struct CompactArgs {
     #[arg(long, value_name = "ID", value_parser = parse_pointer)]
     pub from_message: Option<epitome_core::EntryId>,
     /// Where files are read again for presets that restore some; the folder the transcript records, if
-    /// left out and there is one
+    /// left out and there is one. With --resume, also the folder its tool goes on in
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
     /// Show the plan and touch nothing: no file is written, no model called

@@ -251,7 +251,6 @@ fn is_same_model(model: &ModelSpec, name: &str) -> bool {
 /// The window that a transcript's longest conversation shows the model to have been had with, where that is this model.
 fn shown_window(transcript: &Transcript, model: &ModelSpec) -> Option<Tokens> {
     let conversation = transcript.conversations.iter().max_by_key(|conversation| conversation.log.len())?;
-    let catalog = Catalog::built_in();
     let is_same = |name: &str| is_same_model(model, name);
     let replies = conversation.replies.iter().filter(|reply| reply.model.as_deref().is_none_or(is_same));
     let filled = conversation.compactions.iter().rev().find(|found| found.is_automatic);
@@ -261,8 +260,13 @@ fn shown_window(transcript: &Transcript, model: &ModelSpec) -> Option<Tokens> {
         filled: filled.and_then(|found| found.tokens_before).map(Tokens),
         prompt: prompts.map(|usage| Tokens(usage.prompt)).max(),
     };
-    let offered: Vec<Tokens> = catalog.windows_of(model.provider).into_iter().map(Tokens).collect();
-    seen.window(Tokens(model.window_tokens.value), &offered)
+    window_shown_by(&seen, model)
+}
+
+/// The window that a session with this model shows to have been held in, one of those its provider offers.
+pub fn window_shown_by(seen: &WindowEvidence, model: &ModelSpec) -> Option<Tokens> {
+    let offered = Catalog::built_in().windows_of(model.provider).into_iter().map(Tokens);
+    seen.window(Tokens(model.window_tokens.value), &offered.collect::<Vec<_>>())
 }
 
 /// The model a transcript is counted for: the one asked for, or the one it names.

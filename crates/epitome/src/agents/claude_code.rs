@@ -5,7 +5,7 @@
 use super::index::SessionIndex;
 use super::resume::{CopyRequest, ResumePlace, ResumeWay, dashed};
 use super::scan::{OwnMark, SessionScan, first_text};
-use super::{Agent, AgentRow, SessionFile, entries, folders, found, home, stem};
+use super::{Agent, AgentRow, IdPlace, SessionFile, entries, folders, found, home, stem};
 use epitome_tokens::Usage;
 use epitome_wire::Format;
 use serde::Deserialize;
@@ -20,6 +20,7 @@ pub(super) const ROW: AgentRow = AgentRow {
     take,
     needles: &["\"usage\"", "compact_boundary", "custom-title", "\"type\":\"summary\""],
     resume: ResumeWay::Copy(resume),
+    id: IdPlace::FileName,
 };
 
 fn resume(copy: &CopyRequest<'_>) -> Option<ResumePlace> {
@@ -134,11 +135,10 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
             let Some(message) = record.message else { return };
             let id = message.id.or(record.uuid).unwrap_or_default();
             let usage = message.usage.as_ref().map(ReportedUsage::usage);
-            let in_view = scan.figures.in_view;
-            scan.reply(&id, message.model.as_deref(), usage, None);
             if record.is_sidechain == Some(true) {
-                // A sub-agent's context is not this one.
-                scan.figures.in_view = in_view;
+                scan.side_reply(&id, message.model.as_deref(), usage, None);
+            } else {
+                scan.reply(&id, message.model.as_deref(), usage, None);
             }
         }
         Some(_) | None => {}
@@ -148,7 +148,7 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
 fn take_boundary(metadata: Option<&CompactMetadata>, ours: Option<&OwnMark>, scan: &mut SessionScan<'_>) {
     let after = ours.and_then(OwnMark::tokens_after).or(metadata.and_then(|said| said.post_tokens));
     scan.compaction(after);
-    let is_auto = |said: &&CompactMetadata| said.trigger.as_deref() == Some("auto");
-    let before = metadata.filter(is_auto).and_then(|said| said.pre_tokens);
-    scan.figures.auto_compacted_at = scan.figures.auto_compacted_at.max(before);
+    if let Some(said) = metadata.filter(|said| said.trigger.as_deref() == Some("auto")) {
+        scan.compacted_itself(said.pre_tokens);
+    }
 }

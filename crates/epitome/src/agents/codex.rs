@@ -4,7 +4,7 @@
 use super::index::SessionIndex;
 use super::resume::{CopyRequest, ResumePlace, ResumeWay};
 use super::scan::{OwnMark, SessionScan, first_text};
-use super::{Agent, AgentRow, SessionFile, entries, folders, found, home, stem};
+use super::{Agent, AgentRow, IdPlace, SessionFile, entries, folders, found, home, stem};
 use epitome_tokens::Usage;
 use epitome_wire::Format;
 use serde::Deserialize;
@@ -19,6 +19,7 @@ pub(super) const ROW: AgentRow = AgentRow {
     take,
     needles: &["token_count", "\"compacted\"", "turn_context", "\"user_message\""],
     resume: ResumeWay::Copy(resume),
+    id: IdPlace::Record,
 };
 
 /// It is found by the id in its name, and must say the same in its first line.

@@ -3,7 +3,7 @@
 
 use super::index::SessionIndex;
 use super::scan::scan;
-use super::{SessionFigures, SessionFile, list};
+use super::{IdPlace, SessionFigures, SessionFile, list};
 use epitome_tokens::Catalog;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,9 +21,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// The agent's name for it.
+    /// The id that its agent opens it by.
     pub fn id(&self) -> &str {
-        self.figures.id.as_deref().unwrap_or(&self.file.id)
+        match self.file.agent.row().id {
+            IdPlace::FileName => &self.file.id,
+            IdPlace::Record => self.figures.id.as_deref().unwrap_or(&self.file.id),
+        }
     }
 
     /// What people know it by: the name somebody gave it, else what was asked first.

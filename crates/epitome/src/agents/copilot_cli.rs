@@ -4,7 +4,7 @@
 use super::index::SessionIndex;
 use super::resume::ResumeWay;
 use super::scan::SessionScan;
-use super::{Agent, AgentRow, InView, SessionFile, entries, folders, found, home};
+use super::{Agent, AgentRow, IdPlace, InView, SessionFile, entries, folders, found, home};
 use epitome_wire::Format;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -21,6 +21,7 @@ pub(super) const ROW: AgentRow = AgentRow {
         "assistant.message\"",
     ],
     resume: ResumeWay::Refused(REFUSAL),
+    id: IdPlace::Record,
 };
 
 const REFUSAL: &str =
@@ -57,7 +58,6 @@ struct Data {
     content: Option<String>,
     success: Option<bool>,
     post_compaction_tokens: Option<u64>,
-    pre_compaction_tokens: Option<u64>,
     current_tokens: Option<u64>,
     token_limit: Option<u64>,
 }
@@ -87,7 +87,6 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
             figures.in_view = in_view.or(figures.in_view);
         }
         "session.compaction_complete" if data.success == Some(true) => {
-            figures.auto_compacted_at = figures.auto_compacted_at.max(data.pre_compaction_tokens);
             scan.compaction(data.post_compaction_tokens);
         }
         _ => {}

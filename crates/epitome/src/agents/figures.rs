@@ -1,5 +1,8 @@
 //! What a line of the table says of a session, as it is kept in the index.
 
+use crate::transcript_file::window_shown_by;
+use epitome_core::Tokens;
+use epitome_engine::WindowEvidence;
 use epitome_tokens::{Catalog, SpecSource};
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +22,10 @@ pub struct SessionFigures {
     pub in_view: Option<InView>,
     /// The window the agent worked with, where it says so.
     pub window_recorded: Option<u64>,
-    /// The largest context that the agent compacted of itself: its window is not much larger.
+    /// What the context took when the agent last compacted it of itself.
     pub auto_compacted_at: Option<u64>,
+    /// The longest prompt that this model answered since.
+    pub prompt_max: Option<u64>,
     /// What its calls cost, in dollars; none where a price is not known, or nothing was reported.
     pub dollars: Option<f64>,
     pub compactions: u32,
@@ -51,14 +56,11 @@ pub struct WindowFigure {
 pub enum WindowOrigin {
     /// The agent, in the session.
     Recorded,
-    /// An automatic compaction well below what the catalog says.
+    /// What the session shows: where it was compacted of itself, and the longest prompt that was answered.
     Evidence,
     Catalog,
     Guess,
 }
-
-/// The window of models that can be had with a larger one.
-const USUAL_WINDOW_TOKENS: u64 = 200_000;
 
 impl SessionFigures {
     /// Whether there is anything to it: agents also leave files in which nobody said a word.
@@ -71,12 +73,12 @@ impl SessionFigures {
         if let Some(tokens) = self.window_recorded {
             return Some(WindowFigure { tokens, source: WindowOrigin::Recorded });
         }
-        let known = catalog.find(self.model.as_deref()?).window_tokens;
-        let most = self.auto_compacted_at.max(self.in_view.map(|view| view.tokens)).unwrap_or(0);
-        let is_smaller = self.auto_compacted_at.is_some() && most <= USUAL_WINDOW_TOKENS;
-        if is_smaller && known.value > USUAL_WINDOW_TOKENS {
-            return Some(WindowFigure { tokens: USUAL_WINDOW_TOKENS, source: WindowOrigin::Evidence });
+        let model = catalog.find(self.model.as_deref()?);
+        let (filled, prompt) = (self.auto_compacted_at.map(Tokens), self.prompt_max.map(Tokens));
+        if let Some(Tokens(tokens)) = window_shown_by(&WindowEvidence { filled, prompt }, &model) {
+            return Some(WindowFigure { tokens, source: WindowOrigin::Evidence });
         }
+        let known = model.window_tokens;
         let source =
             if known.source == SpecSource::Guess { WindowOrigin::Guess } else { WindowOrigin::Catalog };
         Some(WindowFigure { tokens: known.value, source })
@@ -85,7 +87,7 @@ impl SessionFigures {
 
 #[cfg(test)]
 mod tests {
-    use super::{InView, SessionFigures, WindowFigure, WindowOrigin};
+    use super::{SessionFigures, WindowFigure, WindowOrigin};
     use epitome_tokens::Catalog;
 
     #[test]
@@ -98,8 +100,7 @@ mod tests {
             window(&compacted),
             Some(WindowFigure { tokens: 200_000, source: WindowOrigin::Evidence })
         );
-        let grown = InView { tokens: 400_000, is_estimate: false };
-        let grown = SessionFigures { in_view: Some(grown), ..compacted };
-        assert_eq!(window(&grown), Some(WindowFigure { tokens: 1_000_000, source: WindowOrigin::Catalog }));
+        let grown = SessionFigures { prompt_max: Some(400_000), ..compacted };
+        assert_eq!(window(&grown), Some(WindowFigure { tokens: 1_000_000, source: WindowOrigin::Evidence }));
     }
 }

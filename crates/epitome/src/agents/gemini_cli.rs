@@ -4,7 +4,7 @@
 use super::index::SessionIndex;
 use super::resume::ResumeWay;
 use super::scan::{SessionScan, first_text};
-use super::{Agent, AgentRow, SessionFigures, SessionFile, entries, folders, found, home, stem};
+use super::{Agent, AgentRow, IdPlace, SessionFigures, SessionFile, entries, folders, found, home, stem};
 use epitome_tokens::Usage;
 use epitome_wire::Format;
 use serde::Deserialize;
@@ -20,6 +20,7 @@ pub(super) const ROW: AgentRow = AgentRow {
     take,
     needles: &["\"tokens\"", "\"$set\"", "\"user\""],
     resume: ResumeWay::Refused(REFUSAL),
+    id: IdPlace::Record,
 };
 
 const REFUSAL: &str = "Gemini CLI's sessions have no record for a summary that stands for what was said";

@@ -12,7 +12,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 /// Another one where figures are read otherwise.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What is known of files.
 pub struct SessionIndex<'c> {

@@ -4,6 +4,7 @@
 use super::collection::{Depth, Session, SessionCollection};
 use super::{Agent, SessionFile, home, index};
 use crate::commands::sessions::cells;
+use crate::shell_word::shell_word;
 use crate::{input, output};
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_tokens::Catalog;
@@ -98,11 +99,12 @@ fn by_words(text: &str, collection: &mut SessionCollection<'_>) -> Result<Sessio
     let searched = if by_id.is_empty() { &files } else { &by_id };
     let sessions = collection.read(searched, Depth::Ends);
     collection.keep();
-    let candidates = if by_id.is_empty() { named(&sessions, text) } else { sessions };
+    let candidates = if by_id.is_empty() { recorded_or_named(&sessions, text) } else { sessions };
     match &candidates[..] {
         [one] => Ok(one.file.clone()),
         [] => bail!(
-            "there is no file `{text}`, and no session of this id or name; `epitome sessions` lists them"
+            "there is no file `{text}`, and no session of this id or name; `epitome sessions {}` lists those with it in their folder or model",
+            shell_word(text)
         ),
         several => Err(ambiguous(text, several)),
     }
@@ -112,6 +114,14 @@ fn by_words(text: &str, collection: &mut SessionCollection<'_>) -> Result<Sessio
 fn is_id(file: &SessionFile, text: &str) -> bool {
     let is_short = file.agent == Agent::GeminiCli && text.len() >= file.id.len();
     text.len() >= ID_CHARS_MIN && (file.id.starts_with(text) || (is_short && text.starts_with(&file.id)))
+}
+
+/// The sessions whose records give them this id, where a file is named otherwise; else those of this name.
+fn recorded_or_named(sessions: &[Session], text: &str) -> Vec<Session> {
+    let says_so = |session: &&Session| session.figures.id.as_deref().is_some_and(|id| id.starts_with(text));
+    let recorded: Vec<Session> =
+        sessions.iter().filter(|_| text.len() >= ID_CHARS_MIN).filter(says_so).cloned().collect();
+    if recorded.is_empty() { named(sessions, text) } else { recorded }
 }
 
 /// The sessions of this name; those with it in their name where none has it alone.
@@ -126,14 +136,18 @@ fn named(sessions: &[Session], text: &str) -> Vec<Session> {
 }
 
 fn ambiguous(text: &str, several: &[Session]) -> anyhow::Error {
+    let is_one_id =
+        |session: &Session| several.iter().filter(|other| other.id() == session.id()).count() == 1;
     let lines = several.iter().take(CANDIDATES_MAX).map(|session| {
-        let title = session.title().unwrap_or_default();
-        format!("\n  {}  {}  {}", session.id(), session.file.agent.name(), cells::cut(title, 40))
+        let title = cells::cut(session.title().unwrap_or_default(), 40);
+        let path = if is_one_id(session) { String::new() } else { home::shown(&session.file.path) + "  " };
+        format!("\n  {}  {path}{}  {title}", session.id(), session.file.agent.name())
     });
+    let by = if several.iter().all(is_one_id) { "id" } else { "id, or its path where two have one" };
     let rest = several.len().saturating_sub(CANDIDATES_MAX);
     let more = if rest > 0 { format!("\n  and {rest} more") } else { String::new() };
     anyhow!(
-        "`{text}` may be any of {} sessions; name one by its id{}{more}",
+        "`{text}` may be any of {} sessions; name one by its {by}{}{more}",
         several.len(),
         lines.collect::<String>()
     )

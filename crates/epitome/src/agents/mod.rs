@@ -57,6 +57,17 @@ struct AgentRow {
     needles: &'static [&'static str],
     /// How it goes on with a session that we wrote.
     resume: ResumeWay,
+    /// Where it looks for the id it is given.
+    id: IdPlace,
+}
+
+/// Where the id stands that opens a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IdPlace {
+    /// Its file is named so; what its records say may be the id of the session it was copied from.
+    FileName,
+    /// Its records say it; the file's name holds it, or its beginning.
+    Record,
 }
 
 const ROWS: [AgentRow; 7] =

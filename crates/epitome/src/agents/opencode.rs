@@ -4,7 +4,7 @@
 use super::index::SessionIndex;
 use super::resume::ResumeWay;
 use super::scan::{Depth, SessionScan};
-use super::{Agent, AgentRow, SessionFigures, SessionFile, entries, folders, found, home, stem};
+use super::{Agent, AgentRow, IdPlace, SessionFigures, SessionFile, entries, folders, found, home, stem};
 use crate::opencode_database::{self, DatabaseSession};
 use epitome_tokens::Usage;
 use epitome_wire::Format;
@@ -18,6 +18,7 @@ pub(super) const ROW: AgentRow = AgentRow {
     take,
     needles: &[],
     resume: ResumeWay::Refused(REFUSAL),
+    id: IdPlace::Record,
 };
 
 const REFUSAL: &str = "opencode keeps its sessions in a database that only it may write";

@@ -4,7 +4,7 @@
 use super::index::SessionIndex;
 use super::resume::{CopyRequest, ResumePlace, ResumeWay};
 use super::scan::{OwnMark, SessionScan, first_text};
-use super::{Agent, AgentRow, SessionFile, entries, folders, found, home, stem};
+use super::{Agent, AgentRow, IdPlace, SessionFile, entries, folders, found, home, stem};
 use crate::shell_word::shell_word;
 use epitome_tokens::Usage;
 use epitome_wire::Format;
@@ -20,6 +20,7 @@ pub(super) const ROW: AgentRow = AgentRow {
     take,
     needles: &["\"usage\"", "\"compaction\"", "session_info", "model_change"],
     resume: ResumeWay::Copy(resume),
+    id: IdPlace::Record,
 };
 
 /// It opens any path; among its own sessions the copy is offered in its picker too.

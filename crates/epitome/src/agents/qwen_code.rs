@@ -4,7 +4,7 @@
 use super::index::SessionIndex;
 use super::resume::{CopyRequest, ResumePlace, ResumeWay, dashed};
 use super::scan::{OwnMark, SessionScan};
-use super::{Agent, AgentRow, SessionFile, entries, folders, found, home, stem};
+use super::{Agent, AgentRow, IdPlace, SessionFile, entries, folders, found, home, stem};
 use epitome_tokens::Usage;
 use epitome_wire::Format;
 use serde::Deserialize;
@@ -19,6 +19,7 @@ pub(super) const ROW: AgentRow = AgentRow {
     take,
     needles: &["\"usageMetadata\"", "chat_compression", "custom_title"],
     resume: ResumeWay::Copy(resume),
+    id: IdPlace::FileName,
 };
 
 fn resume(copy: &CopyRequest<'_>) -> Option<ResumePlace> {
@@ -125,11 +126,12 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
         }
         ("assistant", _) => {
             figures.window_recorded = record.context_window_size.or(figures.window_recorded);
-            let in_view = figures.in_view;
             let usage = record.usage_metadata.as_ref().map(UsageMetadata::usage);
-            scan.reply(record.uuid.as_deref().unwrap_or_default(), record.model.as_deref(), usage, None);
+            let (id, model) = (record.uuid.as_deref().unwrap_or_default(), record.model.as_deref());
             if record.agent_id.is_some() {
-                scan.figures.in_view = in_view;
+                scan.side_reply(id, model, usage, None);
+            } else {
+                scan.reply(id, model, usage, None);
             }
         }
         ("system", Some("chat_compression")) => {

@@ -45,6 +45,8 @@ pub struct SessionScan<'c> {
     prices: Vec<(String, Option<Prices>)>,
     /// The calls met, by the agent's name for each.
     calls: BTreeMap<String, SessionCall>,
+    /// The longest prompt each model answered since the agent last compacted of itself.
+    prompts: BTreeMap<String, u64>,
     /// What all calls took together, where the agent keeps the sum itself.
     total: Option<SessionCall>,
 }
@@ -59,25 +61,30 @@ struct SessionCall {
 
 impl<'c> SessionScan<'c> {
     pub fn new(catalog: &'c Catalog) -> Self {
-        let (figures, prices, calls) = Default::default();
-        Self { figures, catalog, prices, calls, total: None }
+        let (figures, prices, calls, prompts) = Default::default();
+        Self { figures, catalog, prices, calls, prompts, total: None }
     }
 
     /// A reply of the model: the newest shows how large the context is.
     pub fn reply(&mut self, id: &str, model: Option<&str>, usage: Option<Usage>, dollars: Option<f64>) {
+        if let Some(model) = named(model) {
+            self.figures.model = Some(model.to_owned());
+        }
+        if let Some(usage) = usage.filter(|usage| !usage.is_zero()) {
+            self.figures.in_view = Some(InView { tokens: usage.total(), is_estimate: false });
+            let longest = self.prompts.entry(self.figures.model.clone().unwrap_or_default()).or_default();
+            *longest = usage.prompt.max(*longest);
+        }
+        self.side_reply(id, model, usage, dollars);
+    }
+
+    /// A reply to a sub-agent: it costs, and its context is not this one.
+    pub fn side_reply(&mut self, id: &str, model: Option<&str>, usage: Option<Usage>, dollars: Option<f64>) {
         if !self.calls.contains_key(id) {
             self.figures.replies += 1;
         }
-        if let Some(model) = model.filter(|name| !name.is_empty() && !name.starts_with('<')) {
-            self.figures.model = Some(model.to_owned());
-        }
-        let usage = usage.filter(|usage| !usage.is_zero());
-        if let Some(usage) = usage {
-            self.figures.in_view = Some(InView { tokens: usage.total(), is_estimate: false });
-        }
-        let model = self.figures.model.clone();
-        let call = SessionCall { model, usage: usage.unwrap_or_default(), dollars };
-        self.calls.insert(id.to_owned(), call);
+        let model = named(model).map(str::to_owned).or_else(|| self.figures.model.clone());
+        self.calls.insert(id.to_owned(), SessionCall { model, usage: usage.unwrap_or_default(), dollars });
     }
 
     /// What all calls so far took, by the agent's own sum.
@@ -92,6 +99,12 @@ impl<'c> SessionScan<'c> {
         self.figures.in_view = tokens_after.map(|tokens| InView { tokens, is_estimate: true });
     }
 
+    /// The agent compacted of itself, at this size where it says so: prompts before say nothing of the window since.
+    pub fn compacted_itself(&mut self, tokens_before: Option<u64>) {
+        self.figures.auto_compacted_at = tokens_before;
+        self.prompts.clear();
+    }
+
     /// What was asked first; only the first time.
     pub fn prompt(&mut self, text: &str) {
         let text = text.trim();
@@ -103,6 +116,8 @@ impl<'c> SessionScan<'c> {
 
     pub fn finish(mut self, depth: Depth) -> SessionFigures {
         self.figures.is_whole = depth == Depth::Whole;
+        let model = self.figures.model.as_deref().unwrap_or_default();
+        self.figures.prompt_max = self.prompts.get(model).copied();
         // Of a part of the calls a sum says nothing.
         if depth == Depth::Whole {
             self.figures.dollars = match self.total.take() {
@@ -140,6 +155,11 @@ impl<'c> SessionScan<'c> {
         self.prices.push((model.to_owned(), prices));
         prices
     }
+}
+
+/// A model's name, where it is one: agents mark what no model said.
+fn named(model: Option<&str>) -> Option<&str> {
+    model.filter(|name| !name.is_empty() && !name.starts_with('<'))
 }
 
 /// What a session's file tells; nothing where it cannot be read.

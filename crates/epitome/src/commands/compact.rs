@@ -55,6 +55,9 @@ struct RecordLine {
     left_view: usize,
     /// The request before and after in the model's own tokens, whatever the preset counts by.
     by_model: RequestSizes,
+    /// What the agent adds to each request that the file does not record, where calls of it were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unrecorded: Option<Tokens>,
     /// What each call from here on is spared.
     saves: CallSaving,
     /// What the model sees first.
@@ -225,8 +228,10 @@ fn compact_file(
             left_view: view.left,
             saves: CallSaving::of(&view.sizes, file.model().prices.map(|prices| prices.value)),
             by_model: view.sizes,
+            unrecorded: view.unrecorded,
             seen_first: view.seen_first,
-            recall: run.recall(number),
+            // What a dry run names is not there to be read.
+            recall: run.recall(number).filter(|_| !args.dry_run || target.protocol().is_some()),
             plan,
             events: one.events.iter().map(|stored| event_json(&stored.event)).collect(),
             substitutes: Vec::new(),

@@ -2,6 +2,7 @@
 
 use crate::agents::lookup;
 use crate::cli::ContextArgs;
+use crate::draw::grouped;
 use crate::input;
 use crate::output::{self, Page};
 use crate::runner::Runner;
@@ -32,6 +33,10 @@ pub fn run(args: &ContextArgs) -> Result<()> {
         out.write_all(&written.bytes)?;
         out.write_all(b"\n").context("cannot write to standard output")
     })?;
+    if let Some(out) = args.output.as_deref().filter(|_| !args.read.json) {
+        let bytes = grouped(written.bytes.len() as u64 + 1);
+        output::tell(format_args!("wrote {} ({}): {bytes} bytes", out.display(), args.to.name()));
+    }
     if written.substitutes.is_empty() {
         return Ok(());
     }

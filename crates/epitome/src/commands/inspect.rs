@@ -6,7 +6,7 @@ mod plot;
 mod sheet;
 mod survey;
 mod terminal;
-mod walk;
+pub mod walk;
 mod waste;
 mod words;
 

@@ -51,7 +51,9 @@ pub fn run(args: &SessionsArgs) -> Result<()> {
     if args.json {
         return print_json(&table);
     }
-    lookup::keep_table(&shown);
+    if !shown.is_empty() {
+        lookup::keep_table(&shown);
+    }
     table::page(&table.sessions, found, args).print()
 }
 

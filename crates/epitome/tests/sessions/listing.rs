@@ -1,6 +1,7 @@
 //! The table: order, choice, width, and the index behind it.
 
 use crate::home::{self, CLAUDE, CODEX, Home, PI};
+use serde_json::json;
 use std::time::SystemTime;
 
 /// Three sessions, the newest of Claude Code's.
@@ -49,7 +50,45 @@ fn a_table_fits_its_terminal() {
         let widest = table.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         assert!(widest <= columns.parse().expect("a number"), "{columns}: {widest}\n{table}");
         assert!(table.contains("110,500") && table.contains("55 %"), "{columns}\n{table}");
+        assert_eq!(
+            table.contains("cmp:"),
+            table.contains(" cmp\n") || table.contains(" cmp name"),
+            "{columns}\n{table}"
+        );
+        let cut = home.printed(&["sessions", "--limit", "1"]);
+        let widest = cut.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(widest <= columns.parse().expect("a number"), "{columns}: {widest}\n{cut}");
     }
+}
+
+/// The table and `inspect` go by one rule.
+#[test]
+fn a_window_is_the_one_that_inspect_finds() {
+    let home = Home::new();
+    let project = home.project();
+    let mut lines = home::claude(&project, CLAUDE, 3);
+    lines[4]["message"]["usage"]["cache_read_input_tokens"] = json!(500_000);
+    home.write(&home::claude_name(&project, CLAUDE), 0, &lines);
+    let row = &home.parsed(&["sessions", "--json"])["sessions"][0];
+    assert_eq!(row["window"], json!({"tokens": 1_000_000, "source": "evidence"}));
+    let survey = home.parsed(&["inspect", CLAUDE, "--json"]);
+    assert_eq!(survey["window"], json!({"tokens": 1_000_000, "from": "evidence"}));
+    assert_eq!(row["in_view"]["tokens"], 110_500, "the newest call fits either");
+    // A sub-agent's prompt says nothing of this window.
+    lines[4]["isSidechain"] = json!(true);
+    home.write(&home::claude_name(&project, CLAUDE), 1, &lines);
+    let row = &home.parsed(&["sessions", "--json"])["sessions"][0];
+    assert_eq!(row["window"], json!({"tokens": 200_000, "source": "catalog"}));
+}
+
+#[test]
+fn a_table_of_nothing_leaves_the_numbers_of_the_last_one() {
+    let home = home_of_three();
+    home.printed(&["sessions"]);
+    assert_eq!(home.printed(&["sessions", "--limit", "0"]), "none of 3 sessions is shown: --limit is 0\n");
+    home.printed(&["sessions", "nothing like it"]);
+    let survey = home.parsed(&["inspect", "2", "--json"]);
+    assert!(survey["file"].as_str().is_some_and(|file| file.contains(CODEX)), "{survey}");
 }
 
 #[test]

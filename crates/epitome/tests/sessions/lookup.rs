@@ -1,6 +1,6 @@
 //! A session named by a number, an id or a name where a file is taken.
 
-use crate::home::{self, CLAUDE, CODEX, Home, PI};
+use crate::home::{self, CLAUDE, CODEX, Home, PI, QWEN};
 use serde_json::Value;
 
 const CLAUDE_TWO: &str = "11111111-ffff-4bbb-8ccc-000000000009";
@@ -76,7 +76,7 @@ fn a_path_that_is_there_wins_and_what_looks_like_one_is_one() {
     let refused = home.refusal(&["inspect", "nobody"]);
     assert_eq!(
         refused,
-        "there is no file `nobody`, and no session of this id or name; `epitome sessions` lists them"
+        "there is no file `nobody`, and no session of this id or name; `epitome sessions nobody` lists those with it in their folder or model"
     );
 }
 
@@ -94,4 +94,28 @@ fn every_command_that_takes_a_file_takes_a_session() {
     assert!(home.printed(&["replay", CODEX, "--json"]).contains(CODEX));
     assert!(home.printed(&["compact", CODEX, "--dry-run", "--json"]).contains(CODEX));
     assert_eq!(home.parsed(&["undo", CODEX, "--json"])["outcome"], "noop");
+}
+
+/// A file that was copied under a new name keeps the id of the session it was made of in its records.
+#[test]
+fn a_session_is_printed_and_opened_by_the_name_of_its_file_where_its_tool_does_so() {
+    let home = Home::new();
+    let (project, other) = (home.project(), home.path().join("other"));
+    let lines = home::claude(&project, CLAUDE, 1);
+    home.write(&home::claude_name(&project, CLAUDE_TWO), 0, &lines);
+    home.write(&home::qwen_name(&project, QWEN), 1, &home::qwen(&project, PI, 1));
+    assert_eq!(home.ids(&[]), [CLAUDE_TWO, QWEN]);
+    for (name, id) in [(CLAUDE_TWO, CLAUDE_TWO), (CLAUDE, CLAUDE_TWO), (QWEN, QWEN), (PI, QWEN)] {
+        assert!(found(&home, name).contains(id), "{name}");
+    }
+    home.write(&home::claude_name(&project, CLAUDE), 2, &lines);
+    assert!(found(&home, CLAUDE).contains(CLAUDE), "a file's name comes first");
+    home.write(&home::claude_name(&other, CLAUDE), 3, &lines);
+    let shown = |folder: &std::path::Path| format!("~/{}", home::claude_name(folder, CLAUDE));
+    let expected = format!(
+        "`{CLAUDE}` may be any of 2 sessions; name one by its id, or its path where two have one\n  {CLAUDE}  {}  claude-code  the parser\n  {CLAUDE}  {}  claude-code  the parser",
+        shown(&project),
+        shown(&other)
+    );
+    assert_eq!(home.refusal(&["inspect", CLAUDE]), expected);
 }

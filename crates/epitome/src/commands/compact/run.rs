@@ -6,13 +6,14 @@ use super::target::{CompactedConversation, Target};
 use super::{PricedPlan, RequestSizes};
 use crate::cli::CompactArgs;
 use crate::commands::FileCommand;
+use crate::commands::inspect::walk::PathWalk;
 use crate::restorer::Project;
 use crate::session_ports::SessionPorts;
 use crate::shell_word::shell_word;
 use crate::terminal_operator::TerminalOperator;
 use crate::transcript_file::{OpenConversation, TranscriptFile};
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{Archive as _, EntryId, Outcome, Policy, Range, Record, Strategy, Trigger, fence};
+use epitome_core::{Archive as _, EntryId, Outcome, Policy, Range, Record, Strategy, Tokens, Trigger, fence};
 use epitome_engine::store::EventPosition;
 use epitome_engine::{AskScope, CompactOptions, Restorer, Session, SessionOptions};
 use epitome_settings::ResolvedPolicy;
@@ -44,6 +45,8 @@ pub(super) struct CompactedRun {
 /// What became of the context.
 pub(super) struct ViewReport {
     pub sizes: RequestSizes,
+    /// What its agent adds to it that the file does not record, where that is known.
+    pub unrecorded: Option<Tokens>,
     /// How many messages left it.
     pub left: usize,
     pub seen_first: String,
@@ -116,7 +119,17 @@ impl<'a> CompactRun<'a> {
         let text = |id| before.archive().message(id).ok().map(|message| message.said());
         let seen_first = record.change().map_or_else(String::new, |change| seen_first(change, text));
         let sizes = RequestSizes { tokens_before, tokens_after, count_method: count.method() };
-        Ok(ViewReport { sizes, left, seen_first })
+        Ok(ViewReport { sizes, unrecorded: self.unrecorded(number)?, left, seen_first })
+    }
+
+    /// What calls hold beside what the file does, as `inspect` finds it.
+    fn unrecorded(&self, number: usize) -> Result<Option<Tokens>> {
+        let conversation = self.file.conversation(number);
+        let assembly = self.file.assembly(&conversation.fixed);
+        self.file.calibrate(number, &assembly)?;
+        let path = conversation.log.path_of(conversation.leaf);
+        let walk = PathWalk::along(self.file, number, &assembly, &path)?;
+        Ok(walk.unrecorded(&assembly.budget()).filter(|tokens| *tokens > Tokens::ZERO))
     }
 
     fn open(&self, number: usize) -> Result<OpenConversation> {

@@ -10,9 +10,9 @@ use crate::draw::{self, grouped, percent};
 use crate::output::Page;
 use crate::shell_word::shell_word;
 use epitome_core::verify::LossReport;
-use epitome_core::{Change, EntryId, Outcome, Record, fence};
+use epitome_core::{Change, EntryId, Outcome, Record, Tokens, fence};
 use epitome_engine::WindowSource;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Where the text of a line begins, behind its label.
 const LABEL_CHARS: usize = 14;
@@ -50,9 +50,20 @@ impl SummaryPage<'_> {
         self.write_file_notes(page);
         if self.args.verbose {
             self.write_more(page);
-        } else if let count @ 1.. = record.notes.len() + record.hooks.len() {
-            self.write_line(page, "more", &format!("{}; -v shows them", draw::counted(count, "note")));
+        } else if let count @ 1.. = self.notes() {
+            let them = if count == 1 { "it" } else { "them" };
+            self.write_line(page, "more", &format!("{}; -v shows {them}", draw::counted(count, "note")));
         }
+    }
+
+    /// How many notes there are that only `-v` shows.
+    fn notes(&self) -> usize {
+        self.line.record.notes.len() + self.line.record.hooks.len() + usize::from(self.is_odd())
+    }
+
+    /// Whether reading the file survived oddities; told with its first conversation.
+    fn is_odd(&self) -> bool {
+        self.line.problems > 0 && self.line.conversation == 0
     }
 
     fn which(&self) -> String {
@@ -77,15 +88,11 @@ impl SummaryPage<'_> {
 
     /// How large it was and is, in the model's tokens.
     fn write_head(&self, page: &mut Page) {
-        let RecordLine { record, by_model, saves, .. } = self.line;
+        let RecordLine { by_model, saves, .. } = self.line;
         let verb = if self.args.dry_run { " would go" } else { "" };
         let (before, after) = (by_model.tokens_before, by_model.tokens_after);
-        let window = record.budget.window;
-        let mut text = format!(
-            "{}:{verb} {before} → {after} tokens, {} % of the window of {window}",
-            self.which(),
-            percent(after.0, window.0)
-        );
+        let mut text = format!("{}:{verb} {before} → {after} tokens", self.which());
+        text += &self.share_text();
         if saves.tokens_per_call.0 > 0 {
             text += &format!("; each call from here sends {} fewer", saves.tokens_per_call);
         }
@@ -95,9 +102,28 @@ impl SummaryPage<'_> {
         self.write_line(page, "", &text);
     }
 
+    /// How much of the window is taken after it, with what the agent adds to each call. A window that does not hold even that
+    /// is not the session's own, and the share is of what the file records.
+    fn share_text(&self) -> String {
+        let (after, window) = (self.line.by_model.tokens_after, self.line.record.budget.window);
+        let share = |tokens: Tokens| format!("{} % of the window of {window}", percent(tokens.0, window.0));
+        match self.line.unrecorded {
+            None => format!(", {}", share(after)),
+            Some(added) if added < window => format!(
+                "; its agent adds about {added} that the file does not record, in all {}",
+                share(after + added)
+            ),
+            Some(added) => format!(
+                ", {}, without about {added} that its agent adds and the file does not record",
+                share(after)
+            ),
+        }
+    }
+
     fn write_change(&self, page: &mut Page, change: &Change) {
-        self.write_line(page, "went", &self.went_text(change));
-        self.write_line(page, "stays", &stays_text(change));
+        let [went, stays] = if self.args.dry_run { ["would go", "would stay"] } else { ["went", "stays"] };
+        self.write_line(page, went, &self.went_text(change));
+        self.write_line(page, stays, &stays_text(change));
         self.write_line(page, "not in view", &self.loss_text(change));
         self.write_line(page, "seen first", &self.line.seen_first);
         self.write_line(page, "undo", &self.undo_text());
@@ -145,13 +171,18 @@ impl SummaryPage<'_> {
     fn loss_text(&self, change: &Change) -> String {
         let LossReport { kept, recoverable, lost, .. } = change.loss;
         let (out, all) = (recoverable + lost, kept + recoverable + lost);
+        let went = if self.args.dry_run { "what would go" } else { "what went" };
+        let is_pruning = change.superseded.is_empty() && change.dropped.is_empty();
         let facts = match (all, out) {
-            (0, _) => "no fact was found in what went".to_owned(),
+            (0, _) if is_pruning && !change.pruned.is_empty() => {
+                "the bulk behind each pointer, whose facts are not counted".to_owned()
+            }
+            (0, _) => format!("no fact was found in {went}"),
             (_, 0) => {
-                format!("none of {} of what went: all are in view", draw::counted(all as usize, "fact"))
+                format!("none of {} of {went}: all are in view", draw::counted(all as usize, "fact"))
             }
             (_, _) => format!(
-                "{} of {} of what went: a pointer in view leads to {}, {} in the file alone",
+                "{} of {} of {went}: a pointer in view leads to {}, {} in the file alone",
                 grouped(out),
                 draw::counted(all as usize, "fact"),
                 grouped(recoverable),
@@ -172,7 +203,7 @@ impl SummaryPage<'_> {
         match (&self.line.output, self.line.body) {
             (_, Some(_)) => format!("not possible from a request body; {} is as it was", self.line.file),
             (Some(out), None) => format!("epitome undo {} -o FILE", shell_word(out)),
-            (None, None) => "epitome undo what was written here -o FILE".to_owned(),
+            (None, None) => "epitome undo FILE -o ORIGINAL, FILE being where standard output went".to_owned(),
         }
     }
 
@@ -223,7 +254,7 @@ impl SummaryPage<'_> {
         for fallback in &record.fallbacks {
             self.write_line(page, "tried", &format!("{}: {}", fallback.strategy, fallback.why));
         }
-        if *problems > 0 && self.line.conversation == 0 {
+        if self.is_odd() {
             let odd = draw::counted(*problems, "place");
             let text = format!("{odd} of the file could not be read as usual; `epitome inspect` lists them");
             self.write_line(page, "note", &text);
@@ -288,8 +319,13 @@ fn stays_text(change: &Change) -> String {
     if change.kept.is_empty() {
         return "no message: the summary stands for all of them".to_owned();
     }
-    let kept = draw::counted(change.kept.len(), "message");
-    let mut text = format!("{kept} word for word");
+    let pruned: HashSet<EntryId> = change.pruned.iter().copied().collect();
+    let pruned = change.kept.iter().filter(|id| pruned.contains(id)).count();
+    let mut text = format!("{} word for word", draw::counted(change.kept.len() - pruned, "message"));
+    if pruned > 0 {
+        let whose = if pruned == 1 { "its" } else { "their" };
+        text += &format!(", {} with a pointer in place of {whose} bulk", grouped(pruned as u64));
+    }
     if let count @ 1.. = change.folded.len() {
         text += &format!(", {} of them inside the summary", grouped(count as u64));
     }
@@ -302,11 +338,10 @@ fn stays_text(change: &Change) -> String {
 }
 
 /// What the model sees first of a compacted context: a message that stands in front of the summary, and how that begins.
+/// A summary stands behind all that is kept from before the end of what it covers.
 pub(super) fn seen_first(change: &Change, message: impl Fn(EntryId) -> Option<String>) -> String {
-    let is_front = |id: &&EntryId| {
-        !change.folded.contains(id)
-            && change.superseded.iter().chain(&change.dropped).next().is_none_or(|gone| *id < gone)
-    };
+    let end = change.superseded.iter().chain(&change.dropped).max();
+    let is_front = |id: &&EntryId| !change.folded.contains(id) && end.is_none_or(|end| *id < end);
     let front = change.kept.iter().find(is_front);
     let front = front.and_then(|id| Some(format!("{id} “{}”", columns::cut(&message(*id)?, QUOTE_CHARS))));
     let body = change.summary.as_deref().map(fence::body).unwrap_or_default();

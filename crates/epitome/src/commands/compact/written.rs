@@ -44,7 +44,7 @@ pub(super) fn print(lines: &[RecordLine]) -> Result<()> {
     let (Some(written), Some(output)) = (&first.written, &first.output) else { return Ok(()) };
     let mut page = Page::default();
     let (before, after) = lines.iter().fold((0, 0), |(before, after), line| {
-        (before + line.record.tokens_before.0, after + line.record.tokens_after.0)
+        (before + line.by_model.tokens_before.0, after + line.by_model.tokens_after.0)
     });
     let [before, after] = [before, after].map(crate::draw::grouped);
     writeln!(

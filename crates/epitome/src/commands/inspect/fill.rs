@@ -111,8 +111,7 @@ impl WindowFill {
     pub fn of(walk: &PathWalk, held: ContextFill, budget: &Budget) -> Self {
         let history = walk.context().tokens();
         let rule = Conversion::of(walk.measured.as_ref(), budget);
-        let known = walk.measured.as_ref().or(walk.shortest.as_ref());
-        let unrecorded = known.map(|call| call.unrecorded(budget));
+        let unrecorded = walk.unrecorded(budget);
         let tokens = budget.fixed + rule.theirs(history) + unrecorded.unwrap_or_default();
         let from = match (&walk.measured, &walk.shortest) {
             (Some(_), _) => FillSource::Provider,

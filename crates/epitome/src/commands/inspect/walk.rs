@@ -114,6 +114,12 @@ impl PathWalk {
         Ok(walk)
     }
 
+    /// What the next call would hold beside what the file does, in the provider's tokens: by the newest measured call of
+    /// the context as it is now, else by the shortest of all. None where the file records no usage.
+    pub fn unrecorded(&self, budget: &Budget) -> Option<Tokens> {
+        self.measured.as_ref().or(self.shortest.as_ref()).map(|call| call.unrecorded(budget))
+    }
+
     pub fn context(&self) -> &Context {
         self.timeline.context()
     }

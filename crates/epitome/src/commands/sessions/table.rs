@@ -24,6 +24,25 @@ enum Column {
     Title,
 }
 
+impl Column {
+    /// What it says, where its name does not.
+    fn about(self) -> Option<&'static str> {
+        match self {
+            Self::InView => Some("in view: the newest call by its provider's count, ~ estimated"),
+            Self::Spent => Some("spent: at list prices"),
+            Self::Compactions => Some("cmp: compactions"),
+            Self::Number
+            | Self::When
+            | Self::Project
+            | Self::Tool
+            | Self::Model
+            | Self::Window
+            | Self::Percent
+            | Self::Title => None,
+        }
+    }
+}
+
 /// A column, how wide the terminal must be for it, and how wide it may be itself.
 struct ColumnRow {
     column: Column,
@@ -64,7 +83,7 @@ const PROJECT_ROOM_MIN: usize = 9;
 pub(super) fn page(rows: &[SessionRow], found: usize, args: &SessionsArgs) -> Page {
     let (paint, mut page) = (Paint::stdout(), Page::default());
     if rows.is_empty() {
-        writeln!(page, "{}", nothing(args));
+        writeln!(page, "{}", nothing(found, args));
         return page;
     }
     let now_ms = jiff::Timestamp::now().as_millisecond();
@@ -80,12 +99,19 @@ pub(super) fn page(rows: &[SessionRow], found: usize, args: &SessionsArgs) -> Pa
     for cells in &cells {
         writeln!(page, "{}", line(&shown, cells, &rooms).trim_end());
     }
-    write_foot(&mut page, rows, found, paint, columns);
+    write_foot(&mut page, rows, found, columns);
+    let words = shown.iter().filter_map(|column| column.column.about()).collect::<Vec<_>>().join("; ");
+    for part in wrapped(&words, columns) {
+        writeln!(page, "{}", paint.dim(&part));
+    }
     page
 }
 
 /// What is said where there is no session to show.
-fn nothing(args: &SessionsArgs) -> String {
+fn nothing(found: usize, args: &SessionsArgs) -> String {
+    if found > 0 && args.limit == 0 && !args.all {
+        return format!("none of {} is shown: --limit is 0", counted(found));
+    }
     if args.filter.is_some() || args.here || args.tool.is_some() {
         return "no session fits; `epitome sessions` shows all".to_owned();
     }
@@ -168,7 +194,7 @@ fn age(milliseconds: i64) -> String {
     }
 }
 
-fn write_foot(page: &mut Page, rows: &[SessionRow], found: usize, paint: Paint, columns: usize) {
+fn write_foot(page: &mut Page, rows: &[SessionRow], found: usize, columns: usize) {
     let shown = rows.len();
     let of = if found > shown {
         format!("{} of {} sessions", grouped(shown as u64), grouped(found as u64))
@@ -176,11 +202,8 @@ fn write_foot(page: &mut Page, rows: &[SessionRow], found: usize, paint: Paint, 
         counted(shown)
     };
     let more = if found > shown { ", --all shows the rest" } else { "" };
-    writeln!(page, "\n{of}{more}; open one by its number: epitome inspect {}", rows[0].number);
-    let words = "in view: the newest call by its provider's count, ~ estimated; spent: at list prices; cmp: compactions";
-    for part in wrapped(words, columns) {
-        writeln!(page, "{}", paint.dim(&part));
-    }
+    let told = format!("{of}{more}; open one by its number: epitome inspect {}", rows[0].number);
+    writeln!(page, "\n{}", wrapped(&told, columns).join("\n"));
 }
 
 fn counted(sessions: usize) -> String {
