@@ -134,11 +134,11 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
             let Some(message) = record.message else { return };
             let id = message.id.or(record.uuid).unwrap_or_default();
             let usage = message.usage.as_ref().map(ReportedUsage::usage);
-            let in_view = scan.figures.in_view;
+            let (in_view, main_model) = (scan.figures.in_view, scan.figures.model.clone());
             scan.reply(&id, message.model.as_deref(), usage, None);
             if record.is_sidechain == Some(true) {
-                // A sub-agent's context is not this one.
-                scan.figures.in_view = in_view;
+                // A sub-agent's context and model are not this one's.
+                (scan.figures.in_view, scan.figures.model) = (in_view, main_model);
             }
         }
         Some(_) | None => {}

@@ -4,7 +4,7 @@
 use super::collection::{Depth, Session, SessionCollection};
 use super::{Agent, SessionFile, home, index};
 use crate::commands::sessions::cells;
-use crate::{input, output};
+use crate::{columns, input, output};
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_tokens::Catalog;
 use std::path::{Path, PathBuf};
@@ -31,12 +31,8 @@ pub fn session_of(named: &Path) -> Result<Option<SessionFile>> {
         Ok(number) if text.len() < ID_CHARS_MIN || is_shown(number) => by_number(number, &collection)?,
         Ok(_) | Err(_) => by_words(text, &mut collection)?,
     };
-    output::tell(format_args!(
-        "{text}: {} session {} ({})",
-        found.agent.name(),
-        found.id,
-        home::shown(&found.path)
-    ));
+    let told = format!("{text}: {} session {} ({})", found.agent.name(), found.id, home::shown(&found.path));
+    output::tell(columns::plain(&told));
     Ok(Some(found))
 }
 
@@ -128,7 +124,12 @@ fn named(sessions: &[Session], text: &str) -> Vec<Session> {
 fn ambiguous(text: &str, several: &[Session]) -> anyhow::Error {
     let lines = several.iter().take(CANDIDATES_MAX).map(|session| {
         let title = session.title().unwrap_or_default();
-        format!("\n  {}  {}  {}", session.id(), session.file.agent.name(), cells::cut(title, 40))
+        format!(
+            "\n  {}  {}  {}",
+            columns::plain(session.id()),
+            session.file.agent.name(),
+            cells::cut(title, 40)
+        )
     });
     let rest = several.len().saturating_sub(CANDIDATES_MAX);
     let more = if rest > 0 { format!("\n  and {rest} more") } else { String::new() };

@@ -125,11 +125,11 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
         }
         ("assistant", _) => {
             figures.window_recorded = record.context_window_size.or(figures.window_recorded);
-            let in_view = figures.in_view;
+            let (in_view, main_model) = (figures.in_view, figures.model.clone());
             let usage = record.usage_metadata.as_ref().map(UsageMetadata::usage);
             scan.reply(record.uuid.as_deref().unwrap_or_default(), record.model.as_deref(), usage, None);
             if record.agent_id.is_some() {
-                scan.figures.in_view = in_view;
+                (scan.figures.in_view, scan.figures.model) = (in_view, main_model);
             }
         }
         ("system", Some("chat_compression")) => {
