@@ -39,7 +39,7 @@ impl FromStr for Tokens {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let refused = || format!("`{text}` is no number of tokens; write 64000 or 64k");
-        let plain = text.trim().replace(['_', ','], "");
+        let plain = without_commas(text.trim()).ok_or_else(refused)?.replace('_', "");
         let (digits, unit) = match plain.char_indices().next_back() {
             Some((at, 'k' | 'K')) => (&plain[..at], 1_000),
             Some((at, 'm' | 'M')) => (&plain[..at], 1_000_000),
@@ -58,6 +58,16 @@ impl FromStr for Tokens {
         let tokens = whole.checked_mul(unit).and_then(|whole| whole.checked_add(part * (unit / part_unit)));
         tokens.map(Self).ok_or_else(refused)
     }
+}
+
+/// A number without the commas between its groups of three digits; none where one stands elsewhere: to some people it
+/// is a point.
+fn without_commas(number: &str) -> Option<String> {
+    let Some((first, rest)) = number.split_once(',') else { return Some(number.to_owned()) };
+    let is_digits = |group: &str| group.chars().all(|c| c.is_ascii_digit());
+    let is_first = (1..=3).contains(&first.len()) && is_digits(first);
+    let are_groups = rest.split(',').all(|group| group.len() == 3 && is_digits(group));
+    (is_first && are_groups).then(|| number.replace(',', ""))
 }
 
 /// A price in dollars; nothing is known of it where one of its parts has no price. Nothing spent is no dollars.
@@ -257,7 +267,23 @@ mod tests {
         let written = ["64000", "64_000", "64,000", "64k", "200K", "1M", "1.5M", "0.5k"];
         let tokens = written.map(|text| text.parse::<Tokens>().map(|Tokens(tokens)| tokens));
         assert_eq!(tokens, [64_000, 64_000, 64_000, 64_000, 200_000, 1_000_000, 1_500_000, 500].map(Ok));
-        for text in ["", "k", "-1", "1.5", "1.2345k", "1.k", ".5k", "64kb", "6 4", "99999999999999999999M"] {
+        for text in [
+            "",
+            "k",
+            "-1",
+            "1.5",
+            "1.2345k",
+            "1.k",
+            ".5k",
+            "64kb",
+            "6 4",
+            "1,5M",
+            "1,500k",
+            "64,00",
+            "1,000.5k",
+            ",100",
+            "99999999999999999999M",
+        ] {
             let told = format!("`{text}` is no number of tokens; write 64000 or 64k");
             assert_eq!(text.parse::<Tokens>(), Err(told));
         }

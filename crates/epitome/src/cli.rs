@@ -286,7 +286,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7117", value_parser = address::parse_listen, env = "EPITOME_LISTEN")]
     pub listen: SocketAddr,
     /// The port to listen on, at 127.0.0.1
-    #[arg(long, value_name = "PORT", conflicts_with = "listen", hide = true)]
+    #[arg(long, value_name = "PORT", hide = true)]
     pub port: Option<u16>,
     /// Where all requests go: a base URL in front of /v1; the providers' public ones if left out
     #[arg(long, value_name = "URL", env = "EPITOME_UPSTREAM")]

@@ -55,9 +55,19 @@ pub fn wrap(text: &str, width: usize, indent: usize) -> String {
     lines + &line
 }
 
+/// A text from a transcript, with nothing in it that a terminal would obey.
+pub fn plain(text: &str) -> String {
+    let shown = |c: char| match c {
+        c if !c.is_control() => c,
+        c if c.is_whitespace() => ' ',
+        _ => '\u{fffd}',
+    };
+    text.chars().map(shown).collect()
+}
+
 /// A text in one line of at most `width` characters, with a sign where it was cut.
 pub fn cut(text: &str, width: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = plain(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     if line.chars().count() <= width {
         return line;
     }
@@ -67,7 +77,7 @@ pub fn cut(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{columns, cut, wrap};
+    use super::{columns, cut, plain, wrap};
 
     #[test]
     fn a_text_is_broken_between_words_and_a_long_word_stays_whole() {
@@ -75,6 +85,12 @@ mod tests {
         assert_eq!(wrap("  one two", 7, 4), "  one\n    two");
         assert_eq!(wrap("a /very/long/path b", 8, 0), "a\n/very/long/path\nb");
         assert_eq!([cut("one  two", 20), cut("one two", 5)], ["one two", "one…"]);
+        assert_eq!(cut("a\u{1b}[2J\nb", 20), "a\u{fffd}[2J b");
+    }
+
+    #[test]
+    fn nothing_of_a_transcript_reaches_the_terminal_as_a_command() {
+        assert_eq!(plain("a\u{1b}[2Jb\r\n"), "a\u{fffd}[2Jb  ");
     }
 
     #[test]

@@ -10,7 +10,7 @@ const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 /// A bar for `part` of `whole`, `cells` wide where it is all of it.
 pub fn bar(part: u64, whole: u64, cells: usize) -> String {
     let part = part.min(whole);
-    let eighths = (part * cells as u64 * 8).checked_div(whole).unwrap_or(0) as usize;
+    let eighths = (u128::from(part) * cells as u128 * 8).checked_div(u128::from(whole)).unwrap_or(0) as usize;
     let shown = if part > 0 { eighths.max(1) } else { 0 };
     format!("{}{}", "█".repeat(shown / 8), EIGHTHS[shown % 8])
 }
@@ -19,7 +19,7 @@ pub fn bar(part: u64, whole: u64, cells: usize) -> String {
 pub fn line(amounts: &[u64], cells: usize) -> String {
     let most = amounts.iter().copied().max().unwrap_or(0).max(1);
     let stretch = amounts.len().div_ceil(cells.max(1)).max(1);
-    let height = |amount: u64| HEIGHTS[((amount * 7).div_ceil(most) as usize).min(7)];
+    let height = |amount: u64| HEIGHTS[((u128::from(amount) * 7).div_ceil(u128::from(most)) as usize).min(7)];
     amounts.chunks(stretch).map(|part| height(part.iter().copied().max().unwrap_or(0))).collect()
 }
 
@@ -43,7 +43,13 @@ pub fn counted(amount: usize, what: &str) -> String {
 
 /// The share of `part` in `whole` in hundredths, rounded.
 pub fn percent(part: u64, whole: u64) -> u64 {
-    let share = (u128::from(part) * 200 + u128::from(whole)).checked_div(u128::from(whole) * 2);
+    share(part, whole, 100)
+}
+
+/// The share of `part` in `whole` in so many parts, rounded.
+pub fn share(part: u64, whole: u64, parts: u64) -> u64 {
+    let twice = u128::from(part) * u128::from(parts) * 2;
+    let share = twice.saturating_add(u128::from(whole)).checked_div(u128::from(whole) * 2);
     share.and_then(|share| u64::try_from(share).ok()).unwrap_or(0)
 }
 
@@ -87,7 +93,7 @@ impl Paint {
 
 #[cfg(test)]
 mod tests {
-    use super::{bar, line, percent};
+    use super::{bar, line, percent, share};
 
     #[test]
     fn a_bar_is_as_long_as_its_part() {
@@ -95,6 +101,13 @@ mod tests {
             [bar(0, 10, 40), bar(10, 10, 40), bar(1, 1_000_000, 40)],
             [String::new(), "█".repeat(40), "▏".to_owned()]
         );
+    }
+
+    #[test]
+    fn an_absurd_amount_is_drawn_like_another() {
+        let most = u64::MAX;
+        assert_eq!((bar(most, most, 4), line(&[most / 2, most], 2)), ("████".into(), "▅█".into()));
+        assert_eq!([percent(most, most), share(most, most, 80)], [100, 80]);
     }
 
     #[test]

@@ -137,6 +137,30 @@ pub fn is_database(path: &Path) -> bool {
     got == Some(beginning.len()) && beginning == *opencode_database::MAGIC
 }
 
+/// Refuses to write `out` where it is the place of a transcript that has grown since its bytes were read: what its tool
+/// appended would be lost.
+pub fn check_unchanged(path: &Path, source: &dyn ByteSource, out: Option<&Path>) -> Result<()> {
+    let is_same = |out: &&Path| matches!((out.canonicalize(), path.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    let Some(out) = out.filter(is_same) else { return Ok(()) };
+    if is_plain(out) && std::fs::metadata(out).is_ok_and(|about| about.len() != source.len()) {
+        bail!(
+            "{} has grown since it was read; nothing was written, run again when its tool is idle",
+            out.display()
+        );
+    }
+    Ok(())
+}
+
+/// Whether a file's bytes are a transcript's as they stand: neither packed nor put together of others. Its first bytes
+/// say so, whatever is appended meanwhile.
+fn is_plain(path: &Path) -> bool {
+    let mut beginning = [0; 4];
+    let file = opened(path).ok().filter(|(_, about)| about.is_file());
+    let got = file.and_then(|(file, _)| read_at(&file, &mut beginning, 0).ok());
+    let is_unpacked = got.is_some_and(|got| matches!(packing(&beginning[..got]), Packing::None));
+    is_unpacked && !is_database(path) && !opencode_tree::is_session(path) && !swe_agent_demo::is_demo(path)
+}
+
 /// Reads what can be read only once, or has to be unpacked.
 fn streamed(mut from: impl BufRead, path: &Path) -> Result<Arc<dyn ByteSource>> {
     match packing(from.fill_buf().map_err(|error| damaged(path, &error))?) {
@@ -262,4 +286,35 @@ fn is_transcript(path: &Path) -> bool {
     let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
     let is_known = plain.rsplit_once('.').is_some_and(|(_, ending)| endings().contains(&ending));
     is_known || swe_agent_demo::is_demo(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check_unchanged, open};
+    use std::fs;
+    use std::io::Write as _;
+
+    #[test]
+    fn a_file_that_grew_while_it_was_read_is_not_replaced() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let path = folder.path().join("s.jsonl");
+        fs::write(&path, "{}\n").expect("there is room");
+        let source = open(&path).expect("it is there");
+        let check = |out: &str| check_unchanged(&path, &*source, Some(&folder.path().join(out)));
+        check("s.jsonl").expect("nothing was appended");
+        let mut session = fs::File::options().append(true).open(&path).expect("it is there");
+        session.write_all(b"{}\n").expect("there is room");
+        let refused = check("s.jsonl").expect_err("a line would be lost").to_string();
+        assert!(refused.contains("has grown since it was read; nothing was written"), "{refused}");
+        check("other.jsonl").expect("nothing is lost elsewhere");
+    }
+
+    #[test]
+    fn a_packed_file_is_as_long_as_it_likes() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let path = folder.path().join("s.jsonl.zst");
+        fs::write(&path, zstd::encode_all(&b"{}\n"[..], 3).expect("it packs")).expect("there is room");
+        let source = open(&path).expect("it is there");
+        check_unchanged(&path, &*source, Some(&path)).expect("it did not change");
+    }
 }

@@ -4,13 +4,33 @@ use crate::input::is_database;
 use anyhow::{Context as _, Result, bail};
 use epitome_wire::ByteSource;
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::ops::Range;
 use std::path::Path;
 
+/// Whose eyes a file is for. It is so from its first byte on.
+#[derive(Clone, Copy)]
+pub enum Readers<'a> {
+    /// Those of the file it takes the place of, else of the person's other new files.
+    Usual,
+    /// Its owner's alone.
+    Owner,
+    /// Those of another file; its owner may write it.
+    SameAs(&'a Path),
+}
+
 /// Writes to `path` through a new file beside it that takes its place at the end; to standard output where there is no path.
 pub fn write(path: Option<&Path>, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    write_for(Readers::Usual, path, fill)
+}
+
+/// The same for the eyes of these.
+pub fn write_for(
+    readers: Readers<'_>,
+    path: Option<&Path>,
+    fill: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
     let Some(path) = path else {
         let mut out = BufWriter::new(io::stdout().lock());
         fill(&mut out)?;
@@ -31,13 +51,12 @@ pub fn write(path: Option<&Path>, fill: impl FnOnce(&mut dyn Write) -> Result<()
     if !folder.is_dir() {
         bail!("{}: there is no folder {}; make it first", failed(), folder.display());
     }
-    let mut file = new_beside(folder).with_context(failed)?;
+    let mut file = new_beside(folder, path, readers).with_context(failed)?;
     let mut out = BufWriter::new(&mut file);
     fill(&mut out)?;
     out.flush().with_context(failed)?;
     drop(out);
     file.as_file().sync_all().with_context(failed)?;
-    match_mode(&file, path)?;
     file.persist(path).with_context(failed)?;
     Ok(())
 }
@@ -88,18 +107,36 @@ pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// A new file with the mode the person's other new files have.
-fn new_beside(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+/// A new file in `folder` for the eyes of these, to be put at `path`.
+fn new_beside(folder: &Path, path: &Path, readers: Readers<'_>) -> io::Result<tempfile::NamedTempFile> {
+    let mode = match readers {
+        Readers::Usual => std::fs::metadata(path).ok().map(|about| about.permissions()),
+        Readers::Owner => None,
+        Readers::SameAs(other) => std::fs::metadata(other).ok().map(|about| writable(about.permissions())),
+    };
+    // Without a mode it is its owner's alone.
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
+    if matches!(readers, Readers::Usual) && mode.is_none() {
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    let file = builder.tempfile_in(folder)?;
+    mode.map_or(Ok(()), |mode| file.as_file().set_permissions(mode))?;
+    Ok(file)
 }
 
-/// A file that takes another's place keeps its mode.
-fn match_mode(file: &tempfile::NamedTempFile, path: &Path) -> Result<()> {
-    let Ok(about) = std::fs::metadata(path) else { return Ok(()) };
-    file.as_file().set_permissions(about.permissions()).context("cannot set the file's mode")
+/// The same mode, with the right to write for the owner.
+#[cfg(unix)]
+fn writable(mode: Permissions) -> Permissions {
+    use std::os::unix::fs::PermissionsExt as _;
+    Permissions::from_mode(mode.mode() | 0o200)
+}
+
+/// The same mode, with the right to write.
+#[cfg(not(unix))]
+fn writable(mut mode: Permissions) -> Permissions {
+    mode.set_readonly(false);
+    mode
 }
 
 /// Copied at once.

@@ -30,8 +30,6 @@ pub struct TranscriptFile {
     assembly: Assembly,
     /// The same as the default policy counts: in the model's own tokens.
     by_model: Assembly,
-    /// Whether the file is not the bytes themselves.
-    is_packed: bool,
 }
 
 /// One conversation of a file, opened with the engine.
@@ -95,8 +93,7 @@ impl TranscriptFile {
         let by_model = Assembly::new(Arc::new(Policy::default()), model.clone(), known);
         let by_model = by_model.map_err(|error| no_window(path, &error))?;
         let assembly = Assembly::new(policy, model, known).map_err(|error| no_window(path, &error))?;
-        let is_packed = std::fs::metadata(path).map_or(true, |about| about.len() != source.len());
-        Ok(Self { path: path.to_owned(), source, transcript, assembly, by_model, is_packed })
+        Ok(Self { path: path.to_owned(), source, transcript, assembly, by_model })
     }
 
     /// The model it is counted for; without a name where neither the file nor the command line names one.
@@ -203,16 +200,7 @@ impl TranscriptFile {
 
     /// Refuses to take the transcript's own place where it has grown since it was read.
     pub fn check_unchanged(&self, out: Option<&Path>) -> Result<()> {
-        let is_same =
-            |out: &&Path| matches!((out.canonicalize(), self.path.canonicalize()), (Ok(a), Ok(b)) if a == b);
-        let Some(out) = out.filter(is_same) else { return Ok(()) };
-        if std::fs::metadata(out).is_ok_and(|about| about.len() != self.source.len() && !self.is_packed) {
-            bail!(
-                "{} has grown since it was read; nothing was written, run again when its tool is idle",
-                out.display()
-            );
-        }
-        Ok(())
+        input::check_unchanged(&self.path, &*self.source, out)
     }
 
     /// The number of the conversation asked for, or of the longest.

@@ -134,8 +134,9 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
     let figures = &mut scan.figures;
     match (&*line.kind, payload.kind.as_deref()) {
         ("session_meta", _) => {
-            figures.id = payload.id.map(Cow::into_owned);
-            figures.project = payload.cwd.map(Cow::into_owned);
+            // A fork copies its parent's records behind its own first one.
+            figures.id = figures.id.take().or(payload.id.map(Cow::into_owned));
+            figures.project = figures.project.take().or(payload.cwd.map(Cow::into_owned));
         }
         ("turn_context", _) => {
             figures.model = payload.model.map(Cow::into_owned).or(figures.model.take());
@@ -162,7 +163,9 @@ fn take_count(count: Option<&TokenCount>, scan: &mut SessionScan<'_>) {
     let Some(count) = count else { return };
     scan.figures.window_recorded = count.model_context_window.or(scan.figures.window_recorded);
     if let Some(last) = &count.last_token_usage {
-        scan.reply("newest", None, Some(last.usage()), None);
+        // The sum grows with each call, so it names the newest.
+        let sum = count.total_token_usage.as_ref().map(|total| total.usage().total());
+        scan.reply(&sum.unwrap_or_default().to_string(), None, Some(last.usage()), None);
     }
     if let Some(total) = &count.total_token_usage {
         scan.spent_in_all(total.usage());

@@ -63,9 +63,9 @@ impl<'c> SessionCollection<'c> {
         let mut sessions = Vec::with_capacity(files.len());
         for (file, indexed) in files.iter().zip(indexed) {
             let figures = indexed.unwrap_or_else(|| {
-                let found = complete(file).or_else(|| read.next().flatten()).unwrap_or_default();
-                self.index.put(file, found.clone());
-                found
+                // What could not be read now may be the next time.
+                let found = complete(file).or_else(|| read.next().flatten());
+                found.inspect(|found| self.index.put(file, found.clone())).unwrap_or_default()
             });
             let file = file.clone();
             sessions.extend(figures.is_session().then_some(Session { file, figures }));

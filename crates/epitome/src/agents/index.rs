@@ -5,6 +5,7 @@
 
 use super::scan::Depth;
 use super::{SessionFigures, SessionFile, home};
+use crate::output::{self, Readers};
 use epitome_tokens::Catalog;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -84,7 +85,7 @@ pub fn write(place: &Path, value: &impl Serialize) -> anyhow::Result<()> {
     if let Some(folder) = place.parent() {
         private_folder(folder)?;
     }
-    crate::output::write(Some(place), |out| Ok(serde_json::to_writer(out, value)?))
+    output::write_for(Readers::Owner, Some(place), |out| Ok(serde_json::to_writer(out, value)?))
 }
 
 /// Makes a folder that only its owner reads: it holds what was asked in sessions.

@@ -5,7 +5,7 @@ use super::collection::{Depth, Session, SessionCollection};
 use super::{Agent, SessionFile, home, index};
 use crate::commands::sessions::cells;
 use crate::shell_word::shell_word;
-use crate::{input, output};
+use crate::{columns, input, output};
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_tokens::Catalog;
 use std::path::{Path, PathBuf};
@@ -32,12 +32,8 @@ pub fn session_of(named: &Path) -> Result<Option<SessionFile>> {
         Ok(number) if text.len() < ID_CHARS_MIN || is_shown(number) => by_number(number, &collection)?,
         Ok(_) | Err(_) => by_words(text, &mut collection)?,
     };
-    output::tell(format_args!(
-        "{text}: {} session {} ({})",
-        found.agent.name(),
-        found.id,
-        home::shown(&found.path)
-    ));
+    let told = format!("{text}: {} session {} ({})", found.agent.name(), found.id, home::shown(&found.path));
+    output::tell(columns::plain(&told));
     Ok(Some(found))
 }
 
@@ -141,7 +137,7 @@ fn ambiguous(text: &str, several: &[Session]) -> anyhow::Error {
     let lines = several.iter().take(CANDIDATES_MAX).map(|session| {
         let title = cells::cut(session.title().unwrap_or_default(), 40);
         let path = if is_one_id(session) { String::new() } else { home::shown(&session.file.path) + "  " };
-        format!("\n  {}  {path}{}  {title}", session.id(), session.file.agent.name())
+        format!("\n  {}  {path}{}  {title}", columns::plain(session.id()), session.file.agent.name())
     });
     let by = if several.iter().all(is_one_id) { "id" } else { "id, or its path where two have one" };
     let rest = several.len().saturating_sub(CANDIDATES_MAX);

@@ -4,8 +4,9 @@
 use super::Agent;
 use super::collection::Depth;
 use super::scan::SessionScan;
+use crate::input;
+use crate::output::{self, Readers};
 use crate::shell_word::shell_word;
-use crate::{input, output};
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_tokens::Catalog;
 use epitome_wire::{ByteSource, Span, detect, with_session_id};
@@ -115,15 +116,10 @@ pub fn write(
             path.display()
         );
     }
-    let told = || format!("cannot write {}", path.display());
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(told)?;
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    output::write(Some(path), fill)?;
-    if let Ok(about) = std::fs::metadata(original) {
-        std::fs::set_permissions(path, about.permissions()).with_context(told)?;
-    }
-    Ok(())
+    output::write_for(Readers::SameAs(original), Some(path), fill)
 }
 
 /// What works where a tool takes nothing from others.

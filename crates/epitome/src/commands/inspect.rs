@@ -20,7 +20,7 @@ use survey::Survey;
 
 /// Looks at each conversation of each file.
 pub fn run(args: &InspectArgs) -> Result<()> {
-    if args.files.is_empty() && !input::is_sent() {
+    if args.files.is_empty() && args.html.is_none() && !input::is_sent() {
         return super::sessions::run_plain(args.read.models.as_deref(), args.read.json);
     }
     let files = input::expand(&input::or_stdin(&args.files)?)?;

@@ -67,10 +67,11 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
     let command = FileCommand::new(catalog.clone(), Dry::No, &args.policy, Door::Replay)?;
     let files = input::expand(&input::or_stdin(&args.files)?)?;
     let failed = progress::over(&files, |_, path, bar| {
-        let (file, resolved) = command.open(path, &args.read)?;
+        let source = input::open(path)?;
+        let (file, resolved) = command.open_source(path, source.clone(), &args.read)?;
         let ports = command.ports.ports(&resolved)?;
         let run = ReplayRun { args, command: &command, file: &file, ports, system: system.as_ref(), bar };
-        let mut base = if args.read.json { Vec::new() } else { baseline.of(path, bar)? }.into_iter();
+        let mut base = if args.read.json { Vec::new() } else { baseline.of(path, &source, bar)? }.into_iter();
         for number in 0..file.transcript.conversations.len() {
             let told = run.run(number, &resolved.preset, base.next());
             told.with_context(|| format!("cannot replay {}", path.display()))?;

@@ -27,11 +27,19 @@ fn with_names(command: Command) -> Command {
         command.mut_subcommand(sub, |sub| {
             names.iter().fold(sub, |sub, (flag, names)| {
                 let has_flag = sub.get_arguments().any(|arg| arg.get_id() == flag);
-                let parser = PossibleValuesParser::new(names.clone());
+                // Only a compaction is written as a session; elsewhere a request is.
+                let is_request = *flag == "to" && sub.get_name() != "compact";
+                let names = if is_request { protocols() } else { names.clone() };
+                let parser = PossibleValuesParser::new(names);
                 if has_flag { sub.mut_arg(flag, |arg| arg.value_parser(parser)) } else { sub }
             })
         })
     })
+}
+
+/// The forms of a request.
+fn protocols() -> Vec<String> {
+    Protocol::ALL.map(|protocol| protocol.name().to_owned()).to_vec()
 }
 
 /// The names that each flag takes, by its id.
@@ -39,9 +47,10 @@ fn flag_names() -> Vec<(&'static str, Vec<String>)> {
     let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let mut read = texts(&["auto"]);
     read.extend(FORMATS.iter().map(|row| row.name.to_owned()));
-    let mut written = texts(&[Format::ClaudeCode.name(), Format::Codex.name(), Format::Pi.name()]);
+    let resumable = FORMATS.iter().filter(|row| row.format.is_resumable()).map(|row| row.name.to_owned());
+    let mut written: Vec<String> = resumable.collect();
     written.push(Format::Native.name().to_owned());
-    written.extend(Protocol::ALL.map(|protocol| protocol.name().to_owned()));
+    written.extend(protocols());
     let models = Catalog::built_in().models().filter_map(|model| model.row).collect();
     let presets = own_names();
     vec![

@@ -79,7 +79,7 @@ pub fn run(args: &UndoArgs) -> Result<()> {
     check_author(&path, &source, change.as_ref(), args)?;
     let out = args.output.as_deref();
     if out.is_some() || !args.read.json {
-        output::write(out, |to| packing::fill(out, to, |to| write(&undone, &source, to)))?;
+        put(&path, &source, &undone, out)?;
     }
     if args.read.json {
         let outcome = if change.is_some() { "undone" } else { "noop" };
@@ -87,6 +87,14 @@ pub fn run(args: &UndoArgs) -> Result<()> {
     }
     tell(&path, out, change.as_ref());
     Ok(())
+}
+
+/// Writes what is left to `out`, unless that is the transcript's own place and its tool has gone on meanwhile.
+fn put(path: &Path, source: &Arc<dyn ByteSource>, undone: &UndoneFile, out: Option<&Path>) -> Result<()> {
+    output::write(out, |to| {
+        packing::fill(out, to, |to| write(undone, source, to))?;
+        input::check_unchanged(path, &**source, out)
+    })
 }
 
 /// Refuses to take back what the transcript's own tool did, unless that is asked for.
@@ -206,5 +214,25 @@ fn write_run(run: &ByteRun, to: &mut dyn Write) -> Result<()> {
     match run {
         ByteRun::Kept(slice) => output::copy(slice, 0..slice.len(), to),
         ByteRun::New(bytes) => to.write_all(bytes).context("cannot write"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{UndoneFile, put};
+    use crate::input;
+    use std::fs;
+    use std::io::Write as _;
+
+    #[test]
+    fn what_was_appended_meanwhile_is_not_lost() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let path = folder.path().join("s.jsonl");
+        fs::write(&path, "{}\n").expect("there is room");
+        let source = input::open(&path).expect("it is there");
+        let mut session = fs::File::options().append(true).open(&path).expect("it is there");
+        session.write_all(b"[]\n").expect("there is room");
+        put(&path, &source, &UndoneFile::Unchanged, Some(&path)).expect_err("a line would be lost");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "{}\n[]\n");
     }
 }

@@ -57,6 +57,24 @@ fn one_of_a_thing_is_not_several() {
     }
 }
 
+#[test]
+fn figures_that_nobody_can_mean_are_shown_like_others() {
+    let mut lines = SessionLines::of("claude-opus-4-5");
+    lines.ask("please look");
+    lines.run(u64::MAX, "Read", &json!({"file_path": "/p/a.rs"}), "fn main() {}");
+    lines.run(u64::MAX, "Read", &json!({"file_path": "/p/a.rs"}), "fn main() {}");
+    let folder = lines.saved();
+    assert!(folder.shown(80, &["inspect", "s.jsonl"]).contains("The request over time"));
+    let page = folder.shown(80, &["inspect", "s.jsonl", "--html", "-"]);
+    assert!(page.ends_with("</html>\n"), "{page}");
+}
+
+#[test]
+fn a_page_is_of_a_transcript() {
+    let refused = Folder::new().refused(&["inspect", "--html", "page.html"]);
+    assert!(refused.contains("name a transcript, or send one to standard input"), "{refused}");
+}
+
 /// A session whose tool and file are named to do harm.
 fn hostile() -> Folder {
     let mut lines = SessionLines::of("claude-opus-4-5");
@@ -105,4 +123,19 @@ fn a_page_of_several_conversations_folds_all_but_the_first() {
     let page = folder.shown(80, &["inspect", "s.jsonl", "s.jsonl", "--html", "-"]);
     let count = |mark: &str| page.matches(mark).count();
     assert_eq!((count("<details class=\"conversation\""), count("class=\"conversation\" open")), (2, 1));
+}
+
+#[test]
+fn the_report_of_a_compaction_holds_nothing_that_a_terminal_obeys() {
+    let mut lines = SessionLines::of("claude-opus-4-5");
+    for at in 0..12 {
+        lines.ask(&format!("\u{1b}[2Jplease look {}", "and tell all that is to be seen there ".repeat(60)));
+        lines.run(9_000, "Read", &json!({"file_path": format!("/p/a{at}\u{1b}[2J.rs")}), "fn main() {}");
+    }
+    let folder = lines.saved();
+    for more in [&["--dry-run"][..], &["--dry-run", "-v"]] {
+        let args = [&["compact", "s.jsonl", "--window", "16000", "--target", "2000"], more].concat();
+        let told = folder.told(&args);
+        assert!(told.contains("\u{fffd}[2Jplease look") && !told.contains('\u{1b}'), "{told}");
+    }
 }

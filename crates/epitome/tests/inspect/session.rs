@@ -100,6 +100,14 @@ impl Folder {
         String::from_utf8(ran.stdout).expect("the program writes UTF-8")
     }
 
+    /// What a run says on standard error; it must succeed.
+    pub(crate) fn told(&self, args: &[&str]) -> String {
+        let ran = self.command(args).output().expect("the program runs");
+        let told = String::from_utf8(ran.stderr).expect("the program writes UTF-8");
+        assert!(ran.status.success(), "{args:?}: {told}");
+        told
+    }
+
     /// The JSON a run prints; it must succeed.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let out = self.shown(80, args);

@@ -48,7 +48,13 @@ fn session() -> Vec<u8> {
 #[test]
 fn a_transcript_on_a_pipe_needs_no_name() {
     let home = home();
-    for args in [&["compact", "--dry-run", "--json"][..], &["replay", "--json"], &["context"]] {
+    for args in [
+        &["compact", "--dry-run", "--json"][..],
+        &["replay", "--json"],
+        &["replay"],
+        &["replay", "--compare", "default,pi", "--json"],
+        &["context"],
+    ] {
         let mut command = command(&home, args);
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = child.expect("the program runs");
@@ -84,6 +90,17 @@ fn an_address_that_is_none_is_told_with_one_that_is() {
         by_environment.env("EPITOME_LISTEN", "99999").output().expect("the program runs");
     assert_eq!(status.code(), Some(2));
     assert!(text(stderr).contains("`99999` is no port; ports end at 65535"));
+}
+
+#[test]
+fn a_port_wins_over_the_address_of_the_environment() {
+    let home = home();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let port = taken.local_addr().expect("it has an address").port().to_string();
+    let mut serve = command(&home, &["serve", "--port", &port]);
+    let Output { status, stderr, .. } = serve.env("EPITOME_LISTEN", "0").output().expect("the program runs");
+    let told = text(stderr);
+    assert!(status.code() == Some(1) && told.contains(&format!("127.0.0.1:{port}")), "{told}");
 }
 
 #[test]
@@ -139,6 +156,9 @@ fn completions_know_names_and_those_of_whoever_asks() {
     {
         assert!(script.contains(name), "{name}");
     }
+    let written = "claude-code codex pi qwen-code native anthropic";
+    let count = |names: &str| script.matches(names).count();
+    assert!(count(written) > 0, "{written}");
 }
 
 #[test]

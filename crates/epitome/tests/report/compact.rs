@@ -73,7 +73,7 @@ fn a_dry_run_tells_the_figures_of_the_run() {
     let dry = told(&folder, &[&args[..], &["--dry-run"]].concat());
     let done = told(&folder, &args);
     let line = |text: &str, label: &str| {
-        let found = text.lines().find(|line| line.starts_with(&format!("  {label}"))).unwrap_or_default();
+        let found = text.lines().find(|line| line.starts_with(&format!("  {label}"))).expect("it is said");
         // A summary that tells where its originals are has a line more.
         found.split(", told in").next().unwrap_or_default().to_owned()
     };

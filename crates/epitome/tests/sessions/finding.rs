@@ -164,3 +164,52 @@ fn opencodes_older_tree_is_read_as_an_export() {
         (&json!("where is main?"), &json!("in src"))
     );
 }
+
+/// The only session of a home.
+fn only(home: &Home) -> Value {
+    let table = home.parsed(&["sessions", "--json"]);
+    assert_eq!(table["found"], 1, "{table}");
+    table["sessions"][0].clone()
+}
+
+#[test]
+fn a_fork_of_codex_is_not_its_parent() {
+    let home = Home::new();
+    let project = home.project();
+    let mut lines = home::codex(&project, CODEX, 1);
+    let parent = home::codex(&home.path().join("elsewhere"), "22222222-aaaa-7bbb-8ccc-000000000009", 1);
+    lines.insert(1, parent[0].clone());
+    home.write(&home::codex_name(CODEX), 0, &lines);
+    let session = only(&home);
+    assert_eq!((&session["id"], &session["project"]), (&json!(CODEX), &json!(project)));
+}
+
+#[test]
+fn every_call_of_codex_is_a_reply_and_a_count_said_again_is_none() {
+    let home = Home::new();
+    let mut lines = home::codex(&home.project(), CODEX, 2);
+    lines.push(lines[4].clone());
+    let total = &mut lines.last_mut().expect("there are some")["payload"]["info"]["total_token_usage"];
+    total["output_tokens"] = json!(2_000);
+    home.write(&home::codex_name(CODEX), 0, &lines);
+    assert_eq!(only(&home)["replies"], 2);
+}
+
+#[test]
+fn the_model_of_a_sub_agent_is_not_the_sessions() {
+    let home = Home::new();
+    let project = home.project();
+    let mut lines = home::claude(&project, CLAUDE, 2);
+    let last = lines.last_mut().expect("there are some");
+    last["isSidechain"] = json!(true);
+    last["message"]["model"] = json!("claude-haiku-4-5");
+    home.write(&home::claude_name(&project, CLAUDE), 0, &lines);
+    assert_eq!(only(&home)["model"], "claude-sonnet-4-5");
+    let home = Home::new();
+    let mut lines = home::qwen(&project, QWEN, 2);
+    let last = lines.last_mut().expect("there are some");
+    last["agentId"] = json!("explorer");
+    last["model"] = json!("qwen3-coder-plus");
+    home.write(&home::qwen_name(&project, QWEN), 0, &lines);
+    assert_eq!(only(&home)["model"], "gpt-5");
+}

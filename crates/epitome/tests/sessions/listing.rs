@@ -141,3 +141,29 @@ fn a_home_without_sessions_is_told_so() {
     assert_eq!(home.printed(&["sessions"]), told);
     assert_eq!(home.printed(&["sessions", "--here"]), "no session fits; `epitome sessions` shows all\n");
 }
+
+#[test]
+fn no_terminal_obeys_what_stands_in_a_session() {
+    let home = Home::new();
+    let project = home.path().join("a\u{1b}[2J");
+    let mut lines = home::claude(&project, CLAUDE, 1);
+    lines[0]["customTitle"] = "a\u{1b}[2Jb".into();
+    home.write(&home::claude_name(&project, CLAUDE), 0, &lines);
+    let table = home.printed(&["sessions"]);
+    assert!(table.contains("a\u{fffd}[2Jb") && !table.contains('\u{1b}'), "{table}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_kept_of_sessions_is_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = home_of_three();
+    let cache = home.path().join(".cache/epitome");
+    std::fs::create_dir_all(&cache).expect("there is room");
+    std::fs::write(cache.join("sessions.json"), "{}").expect("there is room");
+    home.printed(&["sessions"]);
+    for name in ["sessions.json", "last-table.json"] {
+        let mode = std::fs::metadata(cache.join(name)).expect("it is kept").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}

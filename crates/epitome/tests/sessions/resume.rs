@@ -253,3 +253,20 @@ fn what_was_written_is_told_and_the_command_printed() {
         "{told}"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn a_copy_is_for_the_same_eyes_and_its_tool_can_go_on_with_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    let project = home.project();
+    let original =
+        home.write(&home::claude_name(&project, CLAUDE), 0, &home::claude(&project, CLAUDE, TURNS));
+    for (mode, expected) in [(0o600, 0o600), (0o440, 0o640)] {
+        std::fs::set_permissions(&original, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+        let copy = path_of(&resumed(&home, CLAUDE, &[]));
+        let mode = std::fs::metadata(&copy).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, expected);
+        std::fs::remove_file(copy).expect("it is there");
+    }
+}

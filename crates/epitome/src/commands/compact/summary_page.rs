@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Where the text of a line begins, behind its label.
 const LABEL_CHARS: usize = 14;
+/// Stands for a space of a command until lines are broken; no command holds one.
+const IN_COMMAND: &str = "\0";
 /// Enough of a message to know it again.
 const QUOTE_CHARS: usize = 70;
 
@@ -81,7 +83,7 @@ impl SummaryPage<'_> {
             let wrapped = columns::wrap(text, self.width - LABEL_CHARS, 0);
             for (at, row) in wrapped.lines().enumerate() {
                 let label = if at == 0 { label } else { "" };
-                writeln!(page, "  {label:<width$}{row}", width = LABEL_CHARS - 2);
+                writeln!(page, "  {label:<width$}{}", row.replace(IN_COMMAND, " "), width = LABEL_CHARS - 2);
             }
         }
     }
@@ -95,9 +97,10 @@ impl SummaryPage<'_> {
         text += &self.share_text();
         if saves.tokens_per_call.0 > 0 {
             text += &format!("; each call from here sends {} fewer", saves.tokens_per_call);
-        }
-        if let Some((cached, fresh)) = saves.dollars_per_call_cached.zip(saves.dollars_per_call_uncached) {
-            text += &format!(", ${cached:.4} less from the provider's cache, ${fresh:.4} without");
+            if let Some((cached, fresh)) = saves.dollars_per_call_cached.zip(saves.dollars_per_call_uncached)
+            {
+                text += &format!(", ${cached:.4} less from the provider's cache, ${fresh:.4} without");
+            }
         }
         self.write_line(page, "", &text);
     }
@@ -193,7 +196,7 @@ impl SummaryPage<'_> {
             ),
         };
         let recall = self.line.recall.as_ref().filter(|_| out > 0);
-        recall.map_or(facts.clone(), |recall| format!("{facts}; recall: {recall}"))
+        recall.map_or(facts.clone(), |recall| format!("{facts}; recall: {}", whole(recall)))
     }
 
     fn undo_text(&self) -> String {
@@ -202,7 +205,7 @@ impl SummaryPage<'_> {
         }
         match (&self.line.output, self.line.body) {
             (_, Some(_)) => format!("not possible from a request body; {} is as it was", self.line.file),
-            (Some(out), None) => format!("epitome undo {} -o FILE", shell_word(out)),
+            (Some(out), None) => whole(&format!("epitome undo {} -o FILE", shell_word(out))),
             (None, None) => "epitome undo FILE -o ORIGINAL, FILE being where standard output went".to_owned(),
         }
     }
@@ -313,6 +316,11 @@ impl SummaryPage<'_> {
         let text = format!("{asked} of {who}, about {input} tokens in, at most {output_max} out, {price}");
         self.write_line(page, "calls", &text);
     }
+}
+
+/// A command that no line is broken in: it is to be copied.
+fn whole(command: &str) -> String {
+    command.replace(' ', IN_COMMAND)
 }
 
 fn stays_text(change: &Change) -> String {

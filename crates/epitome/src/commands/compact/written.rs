@@ -4,7 +4,9 @@ use super::RecordLine;
 use super::target::Target;
 use crate::agents::resume::ResumePlace;
 use crate::output::Page;
+use crate::shell_word::shell_word;
 use anyhow::Result;
+use epitome_core::Tokens;
 use epitome_wire::Format;
 use serde::Serialize;
 
@@ -43,10 +45,9 @@ pub(super) fn print(lines: &[RecordLine]) -> Result<()> {
     let Some(first) = lines.first() else { return Ok(()) };
     let (Some(written), Some(output)) = (&first.written, &first.output) else { return Ok(()) };
     let mut page = Page::default();
-    let (before, after) = lines.iter().fold((0, 0), |(before, after), line| {
-        (before + line.by_model.tokens_before.0, after + line.by_model.tokens_after.0)
+    let (before, after) = lines.iter().fold((Tokens::ZERO, Tokens::ZERO), |(before, after), line| {
+        (before + line.by_model.tokens_before, after + line.by_model.tokens_after)
     });
-    let [before, after] = [before, after].map(crate::draw::grouped);
     writeln!(
         page,
         "wrote {output} ({}): file {} → {}{}, context {before} → {after} tokens",
@@ -84,6 +85,7 @@ fn write_form(page: &mut Page, written: &WrittenFile, output: &str) {
     if written.format == written.from || written.target != Target::Native {
         return;
     }
+    let output = shell_word(output);
     writeln!(
         page,
         "  it is in epitome's own form, around the {} it was made from: `epitome context {output}` gives a request, `epitome undo {output}` the original",
@@ -94,10 +96,10 @@ fn write_form(page: &mut Page, written: &WrittenFile, output: &str) {
 /// What to do with a session that lies where its tool does not look.
 fn write_elsewhere(page: &mut Page, format: Format, file: &str, output: &str) {
     if format == Format::Pi {
-        writeln!(page, "go on with it: pi --session {}", crate::shell_word::shell_word(output));
+        writeln!(page, "go on with it: pi --session {}", shell_word(output));
         return;
     }
-    let file = crate::shell_word::shell_word(file);
+    let file = shell_word(file);
     writeln!(page, "  {format} does not look there; `epitome compact {file} --resume` writes where it does");
 }
 

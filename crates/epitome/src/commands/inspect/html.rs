@@ -198,7 +198,7 @@ fn table(head: &str, rows: &[String]) -> String {
         return table(shown);
     }
     let listed = &rest[..rest.len().min(ROWS_MAX)];
-    let more = if listed.len() < rest.len() { " (the largest of them; --json lists all)" } else { "" };
+    let more = if listed.len() < rest.len() { " (the first of them; --json lists all)" } else { "" };
     let count = grouped(rest.len() as u64);
     format!("{}<details><summary>{count} more{more}</summary>{}</details>\n", table(shown), table(listed))
 }

@@ -75,8 +75,9 @@ pub fn over_time(survey: &Survey) -> String {
 fn scale(top: f64, y: impl Fn(u64) -> f64) -> String {
     let step = step_of(top / 4.0);
     let mut svg = String::new();
-    let mut at = 0;
-    while at as f64 <= top {
+    // Counted by steps: what stands near the largest number there is has no next one.
+    for nth in 0..=(top / step as f64) as u64 {
+        let at = step.saturating_mul(nth);
         let height = y(at);
         let _ = write!(
             svg,
@@ -85,7 +86,6 @@ fn scale(top: f64, y: impl Fn(u64) -> f64) -> String {
             height + 4.0,
             grouped(at)
         );
-        at += step;
     }
     svg
 }

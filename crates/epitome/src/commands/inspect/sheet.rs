@@ -1,9 +1,10 @@
 //! A page for a terminal of some width: headings, prose that is wrapped, words cut to their column. What comes from a
 //! transcript is stripped of control characters before it is shown.
 
-use crate::columns;
+use crate::columns::{self, plain};
 use crate::draw::{Paint, bar, percent};
 use crate::output::Page;
+use crate::shell_word;
 use console::measure_text_width as width_of;
 use epitome_core::Tokens;
 
@@ -66,10 +67,7 @@ impl Sheet {
 
     /// A command, over several lines where it is long, each but the last ending as a shell wants it.
     pub fn command(&mut self, command: &str) {
-        // A flag stays with its value, and a path whole, however long: both are to be copied.
-        let command = command.replace("--set ", "--set\u{a0}").replace("--to ", "--to\u{a0}");
-        let lines = columns::wrap(&command, self.columns - INDENT.len() - 2, 4);
-        for line in lines.replace('\u{a0}', " ").replace('\n', " \\\n").lines() {
+        for line in command_lines(command, self.columns - INDENT.len() - 2).join(" \\\n").lines() {
             self.line(line);
         }
     }
@@ -113,6 +111,26 @@ impl Sheet {
     }
 }
 
+/// A command in lines of at most `columns`. A flag stays with its value, and a path whole, however long: both are to be
+/// copied.
+fn command_lines(command: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut words = shell_word::words(command).into_iter();
+    while let Some(word) = words.next() {
+        let value = if ["--set", "--to"].contains(&word) { words.next() } else { None };
+        let part = value.map_or(word.to_owned(), |value| format!("{word} {value}"));
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => *line = part,
+            Some(line) if width_of(line) + 1 + width_of(&part) <= columns => {
+                line.push(' ');
+                line.push_str(&part);
+            }
+            Some(_) | None => lines.push(format!("    {part}")),
+        }
+    }
+    lines
+}
+
 /// What notes in front of bars take: `1,204 calls`.
 const NOTE_COLUMNS: usize = 11;
 /// Of a path, less than this is of no use.
@@ -124,11 +142,6 @@ fn figure(tokens: Tokens, window: Tokens) -> String {
         share => share.to_string(),
     };
     format!("{:>13}{share:>4} %", tokens.to_string())
-}
-
-/// A text from a transcript, with nothing in it that a terminal would obey.
-pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// A text cut to `columns`, its middle left out: names differ at both ends.
@@ -196,7 +209,7 @@ pub fn wrapped(text: &str, columns: usize, hanging: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{end_of, plain, shortened, wrapped};
+    use super::{command_lines, end_of, shortened, wrapped};
 
     #[test]
     fn words_are_cut_to_their_columns_wide_ones_too() {
@@ -206,13 +219,16 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_longer_than_it_may_be() {
-        assert_eq!(wrapped("one two three", 7, 2), ["one two", "  three"]);
-        assert_eq!(wrapped("/a/very/long/path b", 6, 0), ["/a/ver", "y/long", "/path", "b"]);
+    fn a_command_is_broken_between_words_that_a_shell_sees() {
+        let command = r"epitome compact 'my own file.jsonl' --set a=b -o 'it'\''s here'";
+        let expected =
+            ["epitome compact", "    'my own file.jsonl'", "    --set a=b -o", r"    'it'\''s here'"];
+        assert_eq!(command_lines(command, 20), expected);
     }
 
     #[test]
-    fn nothing_of_a_transcript_reaches_the_terminal_as_a_command() {
-        assert_eq!(plain("a\u{1b}[2Jb\r\n"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}");
+    fn no_line_is_longer_than_it_may_be() {
+        assert_eq!(wrapped("one two three", 7, 2), ["one two", "  three"]);
+        assert_eq!(wrapped("/a/very/long/path b", 6, 0), ["/a/ver", "y/long", "/path", "b"]);
     }
 }

@@ -1,10 +1,11 @@
 //! A survey as a person looks at it in a terminal.
 
 use super::fill::{FillSource, PartKind};
-use super::sheet::{Sheet, end_of, plain, shortened, wrapped};
+use super::sheet::{Sheet, end_of, shortened, wrapped};
 use super::survey::Survey;
 use super::waste::is_said_whole;
 use super::words;
+use crate::columns::plain;
 use crate::draw::{self, Paint, counted, grouped};
 use crate::output::Page;
 use epitome_core::Tokens;
@@ -50,9 +51,9 @@ fn write_title(sheet: &mut Sheet, survey: &Survey) {
 fn write_strip(sheet: &mut Sheet, survey: &Survey) {
     let cells = sheet.columns - 2;
     let window = survey.window.tokens.0;
-    let outside = survey.fill.unrecorded.unwrap_or_default().0 + survey.fixed.0;
-    let at = |tokens: u64| draw::percent(tokens.min(window) * cells as u64, window * 100) as usize;
-    let (first, used) = (at(outside), at(survey.fill.tokens.0));
+    let outside = survey.fill.unrecorded.unwrap_or_default() + survey.fixed;
+    let at = |Tokens(tokens)| draw::share(tokens.min(window), window, cells as u64) as usize;
+    let (first, used) = (at(outside), at(survey.fill.tokens));
     let strip = format!("{}{}", "▓".repeat(first), "█".repeat(used.saturating_sub(first)));
     let free = "░".repeat(cells.saturating_sub(first.max(used)));
     sheet.line(&format!("{}{}", sheet.paint.bar(&strip), sheet.paint.dim(&free)));

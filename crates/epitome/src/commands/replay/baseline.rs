@@ -12,6 +12,7 @@ use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
 use epitome_settings::Door;
 use epitome_tokens::Catalog;
+use epitome_wire::ByteSource;
 use indicatif::ProgressBar;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,16 +27,19 @@ pub(super) fn compare(baseline: &Baseline<'_>) -> Result<()> {
     let presets: Vec<FileCommand> = args.compare.iter().map(under).collect::<Result<_>>()?;
     let files = input::expand(&input::or_stdin(&args.files)?)?;
     let failed = progress::over(&files, |_, path, bar| {
-        let bases = baseline.of(path, bar)?;
-        let of = bases.len();
-        for (number, BaseBills { mut rows, unrecorded }) in bases.into_iter().enumerate() {
-            for (command, name) in presets.iter().zip(&args.compare) {
-                let (file, resolved) = command.open(path, &args.read)?;
-                let ports = command.ports.ports(&resolved)?;
-                let run = ReplayRun { args, command, file: &file, ports, system, bar };
-                let bill = run.bill(number, name, unrecorded, |_| ());
-                rows.push(bill.with_context(|| format!("cannot replay {}", path.display()))?);
+        let source = input::open(path)?;
+        let mut bases = baseline.of(path, &source, bar)?;
+        for (command, name) in presets.iter().zip(&args.compare) {
+            let (file, resolved) = command.open_source(path, source.clone(), &args.read)?;
+            let ports = command.ports.ports(&resolved)?;
+            let run = ReplayRun { args, command, file: &file, ports, system, bar };
+            for (number, base) in bases.iter_mut().enumerate() {
+                let bill = run.bill(number, name, base.unrecorded, |_| ());
+                base.rows.push(bill.with_context(|| format!("cannot replay {}", path.display()))?);
             }
+        }
+        let of = bases.len();
+        for (number, BaseBills { rows, .. }) in bases.into_iter().enumerate() {
             let file = path.display().to_string();
             let comparison = Comparison { file, conversation: number, rows };
             if args.read.json { print_json(&comparison)? } else { comparison.page(of).print()? }
@@ -70,11 +74,16 @@ impl<'a> Baseline<'a> {
         Ok(Self { args, catalog, system, alone })
     }
 
-    /// Those of each conversation of a file.
-    pub(super) fn of(&self, path: &Path, bar: &ProgressBar) -> Result<Vec<BaseBills>> {
+    /// Those of each conversation of a file, whose bytes are there already: standard input is read once.
+    pub(super) fn of(
+        &self,
+        path: &Path,
+        source: &Arc<dyn ByteSource>,
+        bar: &ProgressBar,
+    ) -> Result<Vec<BaseBills>> {
         let Self { args, catalog, system, alone } = self;
         let read = ReadArgs { window: Some(ROOM_FOR_ALL), ..args.read.clone() };
-        let (file, resolved) = alone.open(path, &read)?;
+        let (file, resolved) = alone.open_source(path, source.clone(), &read)?;
         let ports = alone.ports.ports(&resolved)?;
         let run = ReplayRun { args, command: alone, file: &file, ports, system: *system, bar };
         let all = 0..file.transcript.conversations.len();

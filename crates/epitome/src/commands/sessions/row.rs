@@ -1,6 +1,7 @@
 //! One line of the table, as `--json` prints it.
 
 use crate::agents::{InView, Session, WindowFigure};
+use crate::draw;
 use epitome_tokens::Catalog;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -60,6 +61,6 @@ impl SessionRow {
     /// How full the window is, in percent.
     pub fn percent(&self) -> Option<u64> {
         let (view, window) = (self.in_view?, self.window?);
-        (view.tokens * 100 + window.tokens / 2).checked_div(window.tokens)
+        (window.tokens > 0).then(|| draw::percent(view.tokens, window.tokens))
     }
 }

@@ -4,6 +4,7 @@ use super::cells::{cut, cut_front, padded, terminal_columns, width};
 use super::row::SessionRow;
 use crate::agents::home;
 use crate::cli::SessionsArgs;
+use crate::columns::plain;
 use crate::draw::{Paint, grouped};
 use crate::output::Page;
 use std::path::Path;
@@ -91,7 +92,7 @@ pub(super) fn page(rows: &[SessionRow], found: usize, args: &SessionsArgs) -> Pa
     let shown: Vec<&ColumnRow> = COLUMNS.iter().filter(|column| column.terminal_min <= columns).collect();
     let cells: Vec<Vec<String>> = rows
         .iter()
-        .map(|row| shown.iter().map(|column| cell(column.column, row, now_ms)).collect())
+        .map(|row| shown.iter().map(|column| plain(&cell(column.column, row, now_ms))).collect())
         .collect();
     let rooms = rooms(&shown, &cells, columns);
     let head: Vec<String> = shown.iter().map(|column| column.name.to_owned()).collect();
@@ -177,7 +178,7 @@ fn short(tokens: u64) -> String {
                 format!("{}.{}M", tenths / 10, tenths % 10)
             }
         }
-        1_000.. => format!("{}k", (tokens + 500) / 1_000),
+        1_000.. => format!("{}k", tokens.saturating_add(500) / 1_000),
         _ => tokens.to_string(),
     }
 }
