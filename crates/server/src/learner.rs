@@ -7,7 +7,7 @@ use crate::remarks;
 use crate::reply::ReplyListener;
 use crate::server_state::ServerState;
 use crate::tally::Lesson;
-use crate::totals::{RequestSize, TakenRequest};
+use crate::totals::{CacheUse, RequestSize, TakenRequest};
 use epitome_core::{EntryId, Tokens};
 use epitome_engine::store::SessionId;
 use epitome_tokens::Usage;
@@ -27,8 +27,8 @@ pub(crate) struct Learner {
 impl Learner {
     /// Counts a request that was taken; `rebuilt` is the context that was rebuilt for it.
     fn count(&self, rebuilt: Tokens, usage: Option<&Usage>) {
-        let is_cached = usage.is_some_and(|usage| usage.cache_read > 0 || usage.cache_write > 0);
-        let request = TakenRequest { size: self.size, rebuilt, is_cached };
+        let cache = usage.map(CacheUse::of).unwrap_or_default();
+        let request = TakenRequest { size: self.size, rebuilt, cache };
         self.state.counter.taken(&self.state.settings.catalog, &self.endpoint.model, request);
     }
 }

@@ -84,8 +84,29 @@ pub(crate) struct TakenRequest {
     pub(crate) size: RequestSize,
     /// The context that was rebuilt for it, where one was.
     pub(crate) rebuilt: Tokens,
-    /// Whether the provider says that it read any of it from its cache, or wrote to it.
-    pub(crate) is_cached: bool,
+    pub(crate) cache: CacheUse,
+}
+
+/// What the provider says of its cache in its reply to a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum CacheUse {
+    /// Nothing was read from it or written to it.
+    #[default]
+    Unused,
+    /// It was read; what is written to it costs no more than the prompt.
+    Free,
+    /// It was written to, at a price of its own.
+    Charged,
+}
+
+impl CacheUse {
+    pub(crate) fn of(usage: &Usage) -> Self {
+        match (usage.cache_read, usage.cache_write) {
+            (0, 0) => Self::Unused,
+            (_, 0) => Self::Free,
+            (_, _) => Self::Charged,
+        }
+    }
 }
 
 impl Default for Counter {
@@ -222,19 +243,21 @@ fn dollars_text(dollars: f64) -> String {
 /// What a request has saved. Both sides of the difference go by the same price: whoever uses no cache with us would
 /// have used none without.
 fn saved(catalog: &Catalog, model: &str, request: &TakenRequest) -> Dollars {
-    let TakenRequest { size: RequestSize { without, sent }, rebuilt, is_cached } = *request;
-    let written = if is_cached { rebuilt } else { Tokens::ZERO };
+    let TakenRequest { size: RequestSize { without, sent }, rebuilt, cache } = *request;
+    let written = if cache == CacheUse::Unused { Tokens::ZERO } else { rebuilt };
     // A model without a price has saved nothing of unknown price as long as nothing was saved.
     if without == sent && written == Tokens::ZERO {
         return Dollars(Some(0.0));
     }
     let Some(prices) = catalog.find(model).prices else { return Dollars::UNKNOWN };
     let read = |Tokens(prompt)| {
-        let cache_read = if is_cached { prompt } else { 0 };
+        let cache_read = if cache == CacheUse::Unused { 0 } else { prompt };
         prices.value.cost(&Usage { prompt, cache_read, ..Usage::default() })
     };
-    let write =
-        |Tokens(prompt)| prices.value.cost(&Usage { prompt, cache_write: prompt, ..Usage::default() });
+    let write = |Tokens(prompt)| {
+        let cache_write = if cache == CacheUse::Charged { prompt } else { 0 };
+        prices.value.cost(&Usage { prompt, cache_write, ..Usage::default() })
+    };
     Dollars(Some(read(without) - read(sent) - (write(written) - read(written))))
 }
 

@@ -1,6 +1,6 @@
 //! Totals of a few requests.
 
-use super::{Counter, RequestSize, RequestTotals, TakenRequest};
+use super::{CacheUse, Counter, RequestSize, RequestTotals, TakenRequest};
 use epitome_core::{Dollars, Tokens};
 use epitome_tokens::Catalog;
 
@@ -19,10 +19,13 @@ fn saved(requests: &[TakenRequest]) -> f64 {
 
 #[test]
 fn with_a_cache_what_was_not_sent_is_saved_at_its_price_less_what_rebuilding_takes() {
-    let rebuilt = TakenRequest { rebuilt: Tokens(20_000), is_cached: true, ..taken(120_000, 20_000) };
+    let rebuilt = |cache| TakenRequest { rebuilt: Tokens(20_000), cache, ..taken(120_000, 20_000) };
     // 100,000 tokens at $0.30 a million, less 20,000 at the $3.45 between writing and reading them.
-    let dollars = saved(&[taken(10_000, 10_000), rebuilt]);
+    let dollars = saved(&[taken(10_000, 10_000), rebuilt(CacheUse::Charged)]);
     assert!((dollars - (0.03 - 0.069)).abs() < 1e-9, "{dollars}");
+    // Where writing costs nothing of its own, that is $2.70.
+    let dollars = saved(&[rebuilt(CacheUse::Free)]);
+    assert!((dollars - (0.03 - 0.054)).abs() < 1e-9, "{dollars}");
 }
 
 #[test]
