@@ -198,13 +198,3 @@ fn a_message_larger_than_the_window_is_told_as_cut_and_not_as_a_summary_that_fai
     assert!(told.contains("; 1 message cut to head and tail; "), "{told}");
     assert!(!told.contains("the summary is empty"), "{told}");
 }
-
-#[test]
-fn a_server_that_was_asked_nothing_says_that() {
-    let stage = Stage::new("");
-    let proxy = stage.serve(&[]);
-    // Once it answers, it hears signals too.
-    assert_eq!(proxy.get("/healthz")["status"], "ok");
-    assert!(proxy.interrupt(), "{}", stage.log());
-    assert!(stage.told().ends_with("stopped: no requests\n"), "{}", stage.told());
-}
