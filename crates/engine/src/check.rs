@@ -120,8 +120,7 @@ impl Session {
             limit: budget.trigger_point(policy),
             target: budget.target(policy),
             window: budget.window,
-            // With an open breaker there is nothing to do until the request no longer fits.
-            trigger: trigger.filter(|_| !self.breaker().is_open() || !budget.fits(history)),
+            trigger: if self.breaker().is_open() { self.held_back(trigger, history) } else { trigger },
             permission: self.permission(),
             is_approaching: approaching.is_some_and(|at| tokens >= at),
         }
@@ -145,6 +144,13 @@ impl Session {
             TriggerMode::Auto if self.breaker().is_open() => Permission::Mechanical,
             TriggerMode::Auto => Permission::Compact,
         }
+    }
+
+    /// What is left of a trigger with an open breaker: nothing until the request no longer fits, and then it is the
+    /// window that it came to, and not the policy's threshold.
+    fn held_back(&self, trigger: Option<Trigger>, history: Tokens) -> Option<Trigger> {
+        let trigger = trigger.filter(|_| !self.budget().fits(history))?;
+        Some(if trigger == Trigger::Threshold { Trigger::Overflow } else { trigger })
     }
 
     /// Why the policy wants a compaction at this point, if it does.

@@ -101,7 +101,7 @@ pub enum Event {
         /// Why it is not begun, with what to do.
         why: String,
     },
-    /// Automatic compaction has stopped.
+    /// Automatic compaction waits from now on until the window itself is full, and asks no model.
     #[serde(rename = "compaction.stopped")]
     Stopped {
         /// Why, with what to do.

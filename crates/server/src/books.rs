@@ -3,7 +3,6 @@
 
 use crate::remarks::Remarks;
 use crate::tally::Tally;
-use crate::totals::RequestSize;
 use crate::view::Origin;
 use epitome_core::{Budget, EntryId, Record, Tokens};
 use epitome_engine::store::SessionId;
@@ -68,8 +67,8 @@ pub(crate) struct Book {
     pub(crate) newest: NewestRequest,
     /// When the newest request came.
     pub(crate) seen: Instant,
-    /// How large the newest request was.
-    pub(crate) size: RequestSize,
+    /// What was rebuilt last and is in no request yet that the provider took.
+    pub(crate) rebuilt: Tokens,
     /// The model that a request was last sent to, and when.
     pub(crate) sent: Option<(String, Instant)>,
     /// Whether the policy's idle check was taken since.
@@ -152,7 +151,7 @@ impl Book {
             checkout: None,
             newest: NewestRequest::default(),
             seen: Instant::now(),
-            size: RequestSize::default(),
+            rebuilt: Tokens::ZERO,
             sent: None,
             is_idle_checked: false,
             bytes: 0,

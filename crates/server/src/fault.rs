@@ -18,6 +18,11 @@ pub(crate) enum Fault {
     /// The body did not arrive.
     #[error("epitome: the request broke off before it was whole; send it again")]
     BrokenOff,
+    /// It was opened, as in a browser.
+    #[error(
+        "epitome: conversations are sent here with POST; point the agent's base URL at this server without /v1/messages"
+    )]
+    NotPosted,
     /// Nobody answers there.
     #[error(
         "epitome: cannot reach the provider at {upstream}: {why}; check the network and the address requests are sent to"
@@ -35,6 +40,7 @@ impl Fault {
         match self {
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BrokenOff => StatusCode::BAD_REQUEST,
+            Self::NotPosted => StatusCode::METHOD_NOT_ALLOWED,
             Self::Unreachable { .. } => StatusCode::BAD_GATEWAY,
         }
     }
@@ -42,7 +48,7 @@ impl Fault {
     fn kind(&self) -> &'static str {
         match self {
             Self::TooLarge { .. } => "request_too_large",
-            Self::BrokenOff => "invalid_request_error",
+            Self::BrokenOff | Self::NotPosted => "invalid_request_error",
             Self::Unreachable { .. } => "api_error",
         }
     }

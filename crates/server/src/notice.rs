@@ -1,7 +1,7 @@
 //! What an operator is told while the server runs: what happened, of which conversation and model, and how much it
 //! matters. Writing it down, with the time, is whoever listens'.
 
-use epitome_core::{Dollars, EntryId, Record, Tokens, Trigger};
+use epitome_core::{Change, Dollars, EntryId, Record, Tokens, Trigger};
 use epitome_engine::store::SessionId;
 use serde::Serialize;
 use std::fmt;
@@ -53,6 +53,8 @@ pub(crate) enum NoticeKind {
         trigger: Trigger,
         /// Who wrote the summary, where there is one.
         by: Option<String>,
+        #[serde(flatten)]
+        shown: ShownCounts,
         cost: Dollars,
         duration_ms: u64,
     },
@@ -72,6 +74,42 @@ pub(crate) enum NoticeKind {
     Reachable { upstream: String },
 }
 
+/// How many messages a compaction shows otherwise than they were, or no more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct ShownCounts {
+    /// Cut to head and tail.
+    reduced: usize,
+    /// With a pointer in place of their bulk.
+    pruned: usize,
+    /// Out of view, and covered by no summary.
+    dropped: usize,
+}
+
+impl ShownCounts {
+    fn of(change: &Change) -> Self {
+        let Change { reduced, pruned, dropped, .. } = change;
+        Self { reduced: reduced.len(), pruned: pruned.len(), dropped: dropped.len() }
+    }
+}
+
+/// What was done to make room where nothing was summarised.
+impl fmt::Display for ShownCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let done = [
+            (self.reduced, "cut to head and tail"),
+            (self.pruned, "pruned to a pointer"),
+            (self.dropped, "dropped"),
+        ];
+        let done = done
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, how)| format!("{count} message{} {how}", if count == 1 { "" } else { "s" }));
+        let done: Vec<String> = done.collect();
+        f.write_str(if done.is_empty() { "no summary" } else { "" })?;
+        f.write_str(&done.join(", "))
+    }
+}
+
 impl NoticeKind {
     /// A compaction, as its record tells of it.
     pub(crate) fn compacted(session: SessionId, record: &Record) -> Self {
@@ -81,6 +119,7 @@ impl NoticeKind {
             after: record.tokens_after,
             trigger: record.trigger,
             by: record.change().and_then(|change| change.summarizer.clone()),
+            shown: record.change().map(ShownCounts::of).unwrap_or_default(),
             cost: record.cost,
             duration_ms: record.duration_ms,
         }
@@ -134,7 +173,7 @@ impl OperatorNotice {
 impl fmt::Display for OperatorNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            NoticeKind::Compacted { session, before, after, trigger, by, cost, duration_ms } => {
+            NoticeKind::Compacted { session, before, after, trigger, by, shown, cost, duration_ms } => {
                 write!(
                     f,
                     "{session}: compacted from {before} to {after} tokens ({}",
@@ -143,7 +182,7 @@ impl fmt::Display for OperatorNotice {
                 match (by, cost) {
                     (Some(by), Dollars(Some(0.0))) => write!(f, "; by {by}, free")?,
                     (Some(by), cost) => write!(f, "; by {by}, {cost}")?,
-                    (None, _) => write!(f, "; no summary")?,
+                    (None, _) => write!(f, "; {shown}")?,
                 }
                 write!(f, "; {duration_ms} ms)")
             }

@@ -1,9 +1,12 @@
 //! What an operator should know of a compaction beside its figures: what failed, what was dropped, and
-//! that it has stopped. Each is said once, and again only when something else was said in between.
+//! that it is held back. Each is said once, and again only when something else was said in between.
 
 use epitome_core::Record;
 use epitome_engine::Event;
 use epitome_wire::overflow::{OverflowClass, OverflowVerdict, RequestFacts};
+
+/// What automatic compaction does from then on.
+const STOPPED: &str = "automatic compaction now waits until the window itself is full, and asks no model";
 
 /// Remarks, and what was said last, but for its figures.
 #[derive(Debug, Default)]
@@ -32,7 +35,7 @@ fn without_figures(remark: &str) -> String {
 pub(crate) fn of_events(events: &[Event]) -> Vec<String> {
     let told = events.iter().filter_map(|event| match event {
         Event::Failed { why, .. } => Some(format!("not compacted: {why}")),
-        Event::Stopped { why } => Some(format!("automatic compaction has stopped: {why}")),
+        Event::Stopped { why } => Some(format!("{STOPPED}: {why}")),
         Event::Held { why } => Some(format!("held: {why}")),
         Event::Due { tokens, limit, why } => {
             Some(format!("a compaction is due at {limit}, and the request has {tokens}; {why}"))

@@ -47,6 +47,16 @@ pub(crate) struct Sender {
 pub(crate) trait ReplyListener: Send + Sync {
     /// The reply is over, whole or not.
     fn ended(&self, reply: &ModelReply, known: &RequestFacts);
+
+    /// There is none: the provider refused the request, or did not answer.
+    fn failed(&self);
+}
+
+impl Sender {
+    /// Tells whoever listens that there is no reply.
+    pub(crate) fn fail(&self) {
+        self.listener.iter().for_each(|listener| listener.failed());
+    }
 }
 
 /// What a first look at a reply says.
@@ -156,6 +166,9 @@ impl Reply {
 
     /// Passes it on. What it took is added where its request came from.
     pub(crate) fn relay(self, protocol: Protocol, from: Sender) -> Response {
+        if !self.status.is_success() {
+            from.fail();
+        }
         let Sender { listener, known } = from;
         let listener = listener.filter(|_| self.status.is_success()).map(|told| {
             let heard = if headers::is_stream(&self.headers) {

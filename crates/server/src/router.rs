@@ -5,7 +5,7 @@ use crate::outward::Path;
 use crate::reply::{FirstLook, Reply, open};
 use crate::server_state::ServerState;
 use crate::walk::{PreparedRequest, Request, prepare, recover, shed_pictures};
-use crate::{api, guard, headers};
+use crate::{api, guard, headers, metrics};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -14,7 +14,6 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use axum::{Json, Router, middleware};
-use epitome_core::Dollars;
 use epitome_engine::store::TenantId;
 use epitome_wire::Protocol;
 use serde_json::json;
@@ -27,12 +26,13 @@ type Incoming = axum::extract::Request;
 
 /// All paths of the server.
 pub(crate) fn router(state: Arc<ServerState>) -> Router {
-    let anthropic = post(|state, request| converse(state, Protocol::Anthropic, request));
+    // Anthropic has nothing to get there: it is somebody who tries the address in a browser.
+    let anthropic = post(|state, request| converse(state, Protocol::Anthropic, request)).get(not_posted);
     let chat = post(|state, request| converse(state, Protocol::OpenaiChat, request));
     Router::new()
         .route("/", get(greet))
         .route("/healthz", get(health))
-        .route("/metrics", get(metrics))
+        .route("/metrics", get(show_metrics))
         .merge(api::router())
         .route("/api/v1", any(unknown))
         .route("/api/v1/{*rest}", any(unknown))
@@ -59,23 +59,12 @@ async fn health() -> impl IntoResponse {
 }
 
 /// The totals as monitoring systems read them.
-async fn metrics(State(state): State<Arc<ServerState>>) -> impl IntoResponse {
-    let totals = state.counter.totals();
-    let all = totals.all;
-    let dollars =
-        |Dollars(dollars): Dollars| dollars.map_or_else(|| "NaN".to_owned(), |dollars| dollars.to_string());
-    let rows = [
-        ("requests_total", "counter", all.requests.to_string()),
-        ("compactions_total", "counter", all.compactions.to_string()),
-        ("tokens_without_total", "counter", all.tokens_without.to_string()),
-        ("tokens_sent_total", "counter", all.tokens_sent.to_string()),
-        ("passed_through_total", "counter", totals.passed_through.to_string()),
-        ("dollars_saved", "gauge", dollars(all.dollars_saved)),
-        ("dollars_spent", "gauge", dollars(all.dollars_spent)),
-    ];
-    let lines =
-        rows.map(|(name, kind, value)| format!("# TYPE epitome_{name} {kind}\nepitome_{name} {value}\n"));
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], lines.concat())
+async fn show_metrics(State(state): State<Arc<ServerState>>) -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], metrics::text(&state.counter.totals()))
+}
+
+async fn not_posted() -> Response {
+    Fault::NotPosted.response(Protocol::Anthropic)
 }
 
 async fn unknown() -> impl IntoResponse {
@@ -156,8 +145,11 @@ async fn send(
     let upstream = state.settings.upstreams.of(protocol);
     let sent = state.outward.send(upstream, &path, prepared.body).await;
     state.note_reach(upstream, sent.as_ref().err());
-    let response = sent?;
-    open(protocol, response, &prepared.from.known).await
+    let opened = match sent {
+        Ok(response) => open(protocol, response, &prepared.from.known).await,
+        Err(fault) => Err(fault),
+    };
+    opened.inspect_err(|_| prepared.from.fail())
 }
 
 fn unread(error: &axum::Error) -> Fault {

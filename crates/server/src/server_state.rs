@@ -70,7 +70,7 @@ impl ServerState {
                 out.insert(name).then_some(kind)
             }
             // The client's own doing.
-            Some(Fault::TooLarge { .. } | Fault::BrokenOff) => None,
+            Some(Fault::TooLarge { .. } | Fault::BrokenOff | Fault::NotPosted) => None,
             None => out.remove(&name).then_some(NoticeKind::Reachable { upstream: name }),
         };
         drop(out);
@@ -95,6 +95,9 @@ pub(crate) fn note_step(state: &ServerState, session: SessionId, acted: &Prepare
     let new = state.books.with(session, |book| {
         if let Some(record) = &step.record {
             book.keep_record(entry_of(step, record), record.clone());
+            if record.outcome.is_rebuilt() {
+                book.rebuilt = record.tokens_after;
+            }
         }
         (book.remarks.new_ones(told), book.model.clone())
     });
@@ -104,7 +107,7 @@ pub(crate) fn note_step(state: &ServerState, session: SessionId, acted: &Prepare
     }
     let rebuilt = step.record.as_ref().and_then(|record| Some((record, notice_of(session, record)?)));
     if let Some((record, notice)) = rebuilt {
-        state.counter.rebuilt(&state.settings.catalog, &model, record.tokens_after, record.cost);
+        state.counter.rebuilt(&model, record.cost);
         state.tell(notice);
     }
 }

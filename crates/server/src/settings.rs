@@ -44,10 +44,12 @@ pub struct Upstream(Url);
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServerSettingsError {
     /// No address of a server.
-    #[error("`{given}` is no base URL; write one such as https://api.anthropic.com")]
+    #[error("`{given}` is no base URL; write {example}")]
     Upstream {
         /// What was written.
         given: String,
+        /// What may have been meant, or one that is right.
+        example: String,
     },
     /// A name or password inside an address, where every line that names the address would show it.
     #[error("the base URL of {host} holds a name or password; take it out, and have the client send it")]
@@ -86,7 +88,7 @@ impl Upstreams {
 impl std::str::FromStr for Upstream {
     type Err = ServerSettingsError;
     fn from_str(text: &str) -> Result<Self, ServerSettingsError> {
-        let refused = || ServerSettingsError::Upstream { given: text.to_owned() };
+        let refused = || ServerSettingsError::Upstream { given: text.to_owned(), example: example(text) };
         let url: Url = text.parse().map_err(|_| refused())?;
         let is_base =
             matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none();
@@ -97,6 +99,14 @@ impl std::str::FromStr for Upstream {
         }
         is_base.then_some(Self(url)).ok_or_else(refused)
     }
+}
+
+/// What whoever wrote this may have meant: a host needs its scheme. One on this machine has no certificate.
+fn example(text: &str) -> String {
+    let is_local = ["localhost", "127.", "[::1]"].iter().any(|host| text.starts_with(host));
+    let meant = format!("{}://{text}", if is_local { "http" } else { "https" });
+    let is_meant = !text.contains("://") && !text.contains('@') && meant.parse::<Upstream>().is_ok();
+    if is_meant { meant } else { "one such as https://api.anthropic.com".to_owned() }
 }
 
 impl Upstream {
@@ -166,6 +176,15 @@ mod tests {
         for given in ["", "api.openai.com", "ftp://host", "https://host?key=1"] {
             assert!(given.parse::<Upstream>().is_err(), "{given}");
         }
+        let told = ["localhost:8000", "127.0.0.1:8000/x", "api.openai.com", "ftp://host"]
+            .map(|given| given.parse::<Upstream>().expect_err("it has no scheme").to_string());
+        let expected = [
+            "`localhost:8000` is no base URL; write http://localhost:8000",
+            "`127.0.0.1:8000/x` is no base URL; write http://127.0.0.1:8000/x",
+            "`api.openai.com` is no base URL; write https://api.openai.com",
+            "`ftp://host` is no base URL; write one such as https://api.anthropic.com",
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]

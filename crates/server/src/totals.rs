@@ -17,19 +17,23 @@ const OTHER_MODELS: &str = "others";
 /// Sums over requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RequestTotals {
-    /// Requests of conversations that were sent on.
+    /// Requests of conversations that a provider took.
     pub requests: u64,
+    /// Those that it refused or did not answer.
+    pub failed: u64,
     /// Contexts that were rebuilt, those put to use again included.
     pub compactions: u64,
-    /// Tokens that their prompts would have had.
+    /// Tokens that the prompts taken would have had, each at most its window: no provider takes more.
     pub tokens_without: u64,
     /// Tokens that they had.
     pub tokens_sent: u64,
-    /// The difference at the price of tokens read from the provider's cache, the lowest there is, less what it takes to
-    /// write each rebuilt context to that cache.
+    /// The difference at the price of the prompt. Where the provider says that it uses its cache, at the price of
+    /// tokens read from that, less what it takes to write each rebuilt context to it.
     pub dollars_saved: Dollars,
     /// What summaries cost.
     pub dollars_spent: Dollars,
+    /// Requests taken of models that have no price: the sum of all models is without them.
+    pub unpriced: u64,
 }
 
 /// Those of one model.
@@ -38,7 +42,7 @@ pub struct ModelTotals {
     /// Its name, as clients write it.
     pub model: String,
     #[serde(flatten)]
-    totals: RequestTotals,
+    pub(crate) totals: RequestTotals,
 }
 
 /// Everything that was counted.
@@ -74,6 +78,37 @@ pub(crate) struct RequestSize {
     pub(crate) sent: Tokens,
 }
 
+/// What is known of a request once the provider has taken it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TakenRequest {
+    pub(crate) size: RequestSize,
+    /// The context that was rebuilt for it, where one was.
+    pub(crate) rebuilt: Tokens,
+    pub(crate) cache: CacheUse,
+}
+
+/// What the provider says of its cache in its reply to a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum CacheUse {
+    /// Nothing was read from it or written to it.
+    #[default]
+    Unused,
+    /// It was read; what is written to it costs no more than the prompt.
+    Free,
+    /// It was written to, at a price of its own.
+    Charged,
+}
+
+impl CacheUse {
+    pub(crate) fn of(usage: &Usage) -> Self {
+        match (usage.cache_read, usage.cache_write) {
+            (0, 0) => Self::Unused,
+            (_, 0) => Self::Free,
+            (_, _) => Self::Charged,
+        }
+    }
+}
+
 impl Default for Counter {
     fn default() -> Self {
         Self { since: Instant::now(), table: Mutex::default() }
@@ -81,32 +116,28 @@ impl Default for Counter {
 }
 
 impl Counter {
-    /// Adds a request that is sent.
-    pub(crate) fn sent(&self, catalog: &Catalog, model: &str, size: RequestSize) {
+    /// Adds a request that a provider took.
+    pub(crate) fn taken(&self, catalog: &Catalog, model: &str, request: TakenRequest) {
+        let TakenRequest { size: RequestSize { without, sent }, .. } = request;
+        let saved = saved(catalog, model, &request);
         self.with(model, |totals| {
             totals.requests += 1;
-            totals.add(catalog, model, size);
+            totals.unpriced += u64::from(catalog.find(model).prices.is_none());
+            totals.tokens_without = totals.tokens_without.saturating_add(without.0);
+            totals.tokens_sent = totals.tokens_sent.saturating_add(sent.0);
+            totals.dollars_saved += saved;
         });
     }
 
-    /// Puts what is sent in the place of what the provider refused: that cost nothing.
-    pub(crate) fn sent_again(&self, catalog: &Catalog, model: &str, refused: RequestSize, size: RequestSize) {
-        let more = RequestSize { without: refused.sent, sent: size.sent };
-        self.with(model, |totals| {
-            totals.tokens_without = totals.tokens_without.saturating_sub(refused.sent.0);
-            totals.tokens_sent = totals.tokens_sent.saturating_sub(refused.sent.0);
-            totals.add(catalog, model, more);
-        });
+    /// Adds a request that no provider took.
+    pub(crate) fn failed(&self, model: &str) {
+        self.with(model, |totals| totals.failed += 1);
     }
 
-    /// Adds a context that was rebuilt to `after` tokens, and what that cost.
-    pub(crate) fn rebuilt(&self, catalog: &Catalog, model: &str, after: Tokens, cost: Dollars) {
-        let Tokens(prompt) = after;
-        let written = price(catalog, model, Usage { prompt, cache_write: prompt, ..Usage::default() });
-        let read = price(catalog, model, Usage { prompt, cache_read: prompt, ..Usage::default() });
+    /// Adds a context that was rebuilt, and what that cost.
+    pub(crate) fn rebuilt(&self, model: &str, cost: Dollars) {
         self.with(model, |totals| {
             totals.compactions += 1;
-            totals.dollars_saved += difference(read, written);
             totals.dollars_spent += cost;
         });
     }
@@ -119,8 +150,7 @@ impl Counter {
     /// All of it, by now.
     pub(crate) fn totals(&self) -> ServerTotals {
         let table = self.table();
-        let mut all = RequestTotals::default();
-        table.models.values().for_each(|one| all.merge(one));
+        let all = table.models.values().copied().reduce(RequestTotals::merge).unwrap_or_default();
         let models =
             table.models.iter().map(|(model, totals)| ModelTotals { model: model.clone(), totals: *totals });
         ServerTotals {
@@ -143,24 +173,18 @@ impl Counter {
 }
 
 impl RequestTotals {
-    fn add(&mut self, catalog: &Catalog, model: &str, RequestSize { without, sent }: RequestSize) {
-        let read =
-            |Tokens(prompt)| price(catalog, model, Usage { prompt, cache_read: prompt, ..Usage::default() });
-        self.tokens_without = self.tokens_without.saturating_add(without.0);
-        self.tokens_sent = self.tokens_sent.saturating_add(sent.0);
-        // A model without a price has saved nothing of unknown price as long as nothing was saved.
-        if without != sent {
-            self.dollars_saved += difference(read(without), read(sent));
+    /// Both together; of dollars, what is known.
+    fn merge(self, other: Self) -> Self {
+        Self {
+            requests: self.requests + other.requests,
+            failed: self.failed + other.failed,
+            compactions: self.compactions + other.compactions,
+            tokens_without: self.tokens_without.saturating_add(other.tokens_without),
+            tokens_sent: self.tokens_sent.saturating_add(other.tokens_sent),
+            dollars_saved: known_sum(self.dollars_saved, other.dollars_saved),
+            dollars_spent: known_sum(self.dollars_spent, other.dollars_spent),
+            unpriced: self.unpriced + other.unpriced,
         }
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.compactions += other.compactions;
-        self.tokens_without = self.tokens_without.saturating_add(other.tokens_without);
-        self.tokens_sent = self.tokens_sent.saturating_add(other.tokens_sent);
-        self.dollars_saved += other.dollars_saved;
-        self.dollars_spent += other.dollars_spent;
     }
 
     /// Tokens that were not sent.
@@ -172,14 +196,10 @@ impl RequestTotals {
 /// One line for whoever stops the server.
 impl fmt::Display for ServerTotals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RequestTotals {
-            requests,
-            compactions,
-            tokens_without,
-            tokens_sent,
-            dollars_saved,
-            dollars_spent,
-        } = self.all;
+        let RequestTotals { requests, failed, compactions, tokens_without, tokens_sent, .. } = self.all;
+        if requests + failed + compactions + self.passed_through == 0 {
+            return f.write_str("no requests");
+        }
         let plural = |count: u64| if count == 1 { "" } else { "s" };
         write!(
             f,
@@ -192,13 +212,19 @@ impl fmt::Display for ServerTotals {
             Tokens(tokens_without),
             self.all.tokens_saved(),
         )?;
-        match dollars_saved {
+        match self.all.dollars_saved {
             Dollars(Some(saved)) => write!(f, "about {}", dollars_text(saved))?,
-            Dollars(None) => f.write_str("an unknown amount (no price for some model)")?,
+            Dollars(None) => f.write_str("an unknown amount")?,
         }
-        match dollars_spent {
+        if self.all.unpriced > 0 {
+            write!(f, " (no price is known for {} of them)", Tokens(self.all.unpriced))?;
+        }
+        match self.all.dollars_spent {
             Dollars(Some(spent)) => write!(f, ", spent {} on summaries", dollars_text(spent))?,
             Dollars(None) => f.write_str(", spent an unknown amount on summaries")?,
+        }
+        if failed > 0 {
+            write!(f, "; {} failed", Tokens(failed))?;
         }
         if self.passed_through > 0 {
             write!(f, "; {} passed through", Tokens(self.passed_through))?;
@@ -214,64 +240,34 @@ fn dollars_text(dollars: f64) -> String {
     format!("{sign}${:.places$}", dollars.abs())
 }
 
-fn price(catalog: &Catalog, model: &str, usage: Usage) -> Dollars {
-    Dollars(catalog.find(model).prices.map(|prices| prices.value.cost(&usage)))
+/// What a request has saved. Both sides of the difference go by the same price: whoever uses no cache with us would
+/// have used none without.
+fn saved(catalog: &Catalog, model: &str, request: &TakenRequest) -> Dollars {
+    let TakenRequest { size: RequestSize { without, sent }, rebuilt, cache } = *request;
+    let written = if cache == CacheUse::Unused { Tokens::ZERO } else { rebuilt };
+    // A model without a price has saved nothing of unknown price as long as nothing was saved.
+    if without == sent && written == Tokens::ZERO {
+        return Dollars(Some(0.0));
+    }
+    let Some(prices) = catalog.find(model).prices else { return Dollars::UNKNOWN };
+    let read = |Tokens(prompt)| {
+        let cache_read = if cache == CacheUse::Unused { 0 } else { prompt };
+        prices.value.cost(&Usage { prompt, cache_read, ..Usage::default() })
+    };
+    let write = |Tokens(prompt)| {
+        let cache_write = if cache == CacheUse::Charged { prompt } else { 0 };
+        prices.value.cost(&Usage { prompt, cache_write, ..Usage::default() })
+    };
+    Dollars(Some(read(without) - read(sent) - (write(written) - read(written))))
 }
 
-fn difference(one: Dollars, other: Dollars) -> Dollars {
-    Dollars(one.0.zip(other.0).map(|(one, other)| one - other))
+fn known_sum(one: Dollars, other: Dollars) -> Dollars {
+    match (one, other) {
+        (Dollars(Some(one)), Dollars(Some(other))) => Dollars(Some(one + other)),
+        (known @ Dollars(Some(_)), Dollars(None)) => known,
+        (Dollars(None), other) => other,
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Counter, RequestSize, RequestTotals};
-    use epitome_core::{Dollars, Tokens};
-    use epitome_tokens::Catalog;
-
-    fn size(without: u64, sent: u64) -> RequestSize {
-        RequestSize { without: Tokens(without), sent: Tokens(sent) }
-    }
-
-    #[test]
-    fn what_was_not_sent_is_saved_at_the_price_of_the_cache_less_what_rebuilding_takes() {
-        let (catalog, counter) = (Catalog::built_in(), Counter::default());
-        let model = "claude-sonnet-4-5";
-        counter.sent(catalog, model, size(10_000, 10_000));
-        counter.rebuilt(catalog, model, Tokens(20_000), Dollars(Some(0.01)));
-        counter.sent(catalog, model, size(120_000, 20_000));
-        let told = counter.totals();
-        // 100,000 tokens at $0.30 a million, less 20,000 at the $3.45 between writing and reading them.
-        let saved = told.all.dollars_saved.0.expect("it has a price");
-        assert!((saved - (0.03 - 0.069)).abs() < 1e-9, "{saved}");
-        let expected = RequestTotals {
-            requests: 2,
-            compactions: 1,
-            tokens_without: 130_000,
-            tokens_sent: 30_000,
-            dollars_saved: Dollars(Some(saved)),
-            dollars_spent: Dollars(Some(0.01)),
-        };
-        assert_eq!(told.all, expected);
-    }
-
-    #[test]
-    fn a_request_that_was_refused_counts_once() {
-        let (catalog, counter) = (Catalog::built_in(), Counter::default());
-        counter.sent(catalog, "m", size(50_000, 50_000));
-        counter.sent_again(catalog, "m", size(50_000, 50_000), size(50_000, 8_000));
-        let all = counter.totals().all;
-        assert_eq!((all.requests, all.tokens_without, all.tokens_sent), (1, 50_000, 8_000));
-        assert_eq!(all.dollars_saved, Dollars::UNKNOWN, "nobody knows what `m` costs");
-    }
-
-    #[test]
-    fn a_line_tells_them() {
-        let counter = Counter::default();
-        counter.sent(Catalog::built_in(), "m", size(5_000, 5_000));
-        counter.passed_through();
-        assert_eq!(
-            counter.totals().to_string(),
-            "1 request, 0 compactions; 5,000 tokens sent instead of 5,000, 0 fewer; saved about $0.00, spent $0.00 on summaries; 1 passed through"
-        );
-    }
-}
+mod tests;

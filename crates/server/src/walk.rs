@@ -3,20 +3,19 @@
 
 use crate::blocking;
 use crate::body::{Body, BodyError};
-use crate::books::{Book, CallUsage};
+use crate::books::Book;
 use crate::chain::ChainKey;
 use crate::checkpoints::{ClientLine, SessionOperator};
 use crate::headers;
+use crate::learner::Learner;
 use crate::notice::NoticeKind;
 use crate::own_model::{self, CACHE_TIME};
 use crate::reading::{self, Unreadable};
-use crate::remarks;
-use crate::reply::{ReplyListener, Sender};
+use crate::reply::Sender;
 use crate::restorer::RequestRestorer;
 use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
 use crate::seeing::view_slots;
 use crate::server_state::{ServerState, note_step};
-use crate::tally::Lesson;
 use crate::totals::RequestSize;
 use crate::view::{self, Origin, ViewSlot};
 use axum::http::HeaderMap;
@@ -25,10 +24,10 @@ use epitome_core::{EntryId, Message, Role, Tokens};
 use epitome_engine::store::{ChainHash, SessionId, TenantId};
 use epitome_engine::{
     Assembly, Checkout, Driver, EngineError, Event, HashedMessages, LookPoint, NoWindow, PreparedSession,
-    RefusalFigures, SessionOptions, TurnEnd, WindowFacts,
+    RefusalFigures, Session, SessionOptions, TurnEnd, WindowFacts,
 };
 use epitome_wire::overflow::{Endpoint, OverflowFigures, RequestFacts};
-use epitome_wire::protocol::{ElementPart, ModelReply};
+use epitome_wire::protocol::ElementPart;
 use epitome_wire::{FixedParts, Protocol};
 use futures_util::future::{Either, select};
 use std::pin::pin;
@@ -193,7 +192,6 @@ impl Walk<'_> {
             }
         };
         let leaf = acted.session.leaf();
-        self.count(session, attempt, &acted);
         // Who acts on the path after this request has a line of their own.
         checkout.driver.ports_mut().operator = Some(self.operator(session, None));
         let slots = self.state.books.with(session, |book| {
@@ -209,23 +207,6 @@ impl Walk<'_> {
             None => self.request.body.bytes().clone(),
         };
         Ok(Some(PreparedRequest { body, from: self.sender(session, leaf, &acted) }))
-    }
-
-    /// Counts the request, in place of one that was refused where it is sent again.
-    fn count(&self, session: SessionId, attempt: Attempt, acted: &PreparedSession) {
-        let path = &acted.session;
-        let (budget, sizes) = (path.budget(), path.timeline().sizes());
-        let whole: Tokens = path.history().iter().map(|id| sizes.total(*id)).sum();
-        let size =
-            RequestSize { without: budget.request(whole), sent: budget.request(path.context().tokens()) };
-        let before = self.state.books.with(session, |book| std::mem::replace(&mut book.size, size));
-        let (counter, catalog) = (&self.state.counter, &self.state.settings.catalog);
-        match attempt {
-            Attempt::First => counter.sent(catalog, self.request.body.model(), size),
-            Attempt::AfterOverflow(_) | Attempt::AfterBytes(_) => {
-                counter.sent_again(catalog, self.request.body.model(), before.unwrap_or_default(), size);
-            }
-        }
     }
 
     /// The client's body with the messages that show `slots`.
@@ -267,7 +248,8 @@ impl Walk<'_> {
         let estimate = Some(budget.request(acted.session.context().tokens()));
         let known = RequestFacts { estimate, window: Some(budget.window), largest: None };
         let (state, endpoint) = (self.state.clone(), self.endpoint(self.request.body.model()));
-        Sender { listener: Some(Arc::new(Learner { state, session, leaf, endpoint })), known }
+        let size = request_size(&acted.session);
+        Sender { listener: Some(Arc::new(Learner { state, session, leaf, endpoint, size })), known }
     }
 
     /// The session that the request goes on with, or a new one.
@@ -544,36 +526,12 @@ impl Walk<'_> {
     }
 }
 
-/// Learns from the reply to a request.
-struct Learner {
-    state: Arc<ServerState>,
-    session: SessionId,
-    leaf: Option<EntryId>,
-    endpoint: Endpoint,
-}
-
-impl ReplyListener for Learner {
-    fn ended(&self, reply: &ModelReply, known: &RequestFacts) {
-        let lesson = self.state.books.with(self.session, |book| {
-            let lesson = book.tally.add(reply, known);
-            if let Some((leaf, usage)) = self.leaf.zip(lesson.usage) {
-                book.keep_usage(leaf, CallUsage { model: self.endpoint.model.to_string(), usage });
-            }
-            let told = lesson.verdict.and_then(|verdict| remarks::of_verdict(&verdict, known));
-            let told = book.remarks.new_ones(told.into_iter().collect());
-            (lesson, told)
-        });
-        let Some((Lesson { verdict, usage }, told)) = lesson else { return };
-        told.into_iter().for_each(|what| self.state.tell(NoticeKind::Remark { session: self.session, what }));
-        let now = self.state.settings.clock.now();
-        self.state.books.windows(|windows| match verdict {
-            Some(verdict) if windows.learn(&self.endpoint, &verdict, now) => {}
-            // What was taken whole shows limits below it to be wrong.
-            Some(_) | None => {
-                usage.iter().for_each(|usage| windows.succeeded(&self.endpoint, Tokens(usage.prompt)))
-            }
-        });
-    }
+/// What a request has, and what it would have without us: no more than the window, beyond which no provider takes it.
+fn request_size(path: &Session) -> RequestSize {
+    let (budget, sizes) = (path.budget(), path.timeline().sizes());
+    let whole: Tokens = path.history().iter().map(|id| sizes.total(*id)).sum();
+    let sent = budget.request(path.context().tokens());
+    RequestSize { without: budget.request(whole).min(budget.window).max(sent), sent }
 }
 
 /// A walk that could not be finished.

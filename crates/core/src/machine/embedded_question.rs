@@ -174,7 +174,10 @@ impl<'a> EmbeddedQuestion<'a> {
             Err(NoSummary::Failed(why)) => {
                 let mut plan = self.plan;
                 plan.changes.summary = None;
-                plan.give_up(self.strategy, why);
+                // Where messages are only cut and none leaves the view, there was nothing to summarise.
+                if !plan.superseded.is_empty() {
+                    plan.give_up(self.strategy, why);
+                }
                 plan.try_next()
             }
         }

@@ -76,6 +76,12 @@ fn monitoring_and_browsers_are_answered_and_not_sent_to_the_provider() {
         metrics.contains("# TYPE epitome_requests_total counter\nepitome_requests_total 1\n"),
         "{metrics}"
     );
+    let by_model = "epitome_model_requests_total{model=\"claude-sonnet-4-5\"} 1\n";
+    assert!(metrics.contains(by_model), "{metrics}");
+    let heads = |word: &str| metrics.matches(&format!("# {word} epitome_")).count();
+    assert_eq!((heads("HELP"), heads("TYPE")), (17, 17), "{metrics}");
+    let posted = page("/v1/messages");
+    assert!(posted.contains("conversations are sent here with POST"), "{posted}");
     assert!(page("/").contains("agents point their base URL here"));
     assert_eq!(stage.report().requests, 1);
 }
@@ -96,11 +102,15 @@ fn a_provider_that_is_not_there_is_told_once_for_each_outage() {
     let nowhere = format!("http://{}", free.local_addr().expect("it has an address"));
     drop(free);
     let proxy = stage.serve(&["--upstream-anthropic", &nowhere]);
-    let talk = talk("a-key");
+    let mut talk = talk("a-key");
+    talk.messages.push(json!({"role": "user", "content": "hello"}));
     for _ in 0..3 {
         let (status, _) = proxy.try_act(reqwest::Method::POST, "/v1/messages", &talk.body());
         assert_eq!(status, 502);
     }
+    let stats = proxy.get("/api/v1/stats");
+    let counts = ["requests", "failed", "tokens_sent", "tokens_without"].map(|name| stats[name].clone());
+    assert_eq!(counts, [0, 3, 0, 0].map(Value::from));
     let log = stage.log();
     let lines: Vec<&str> = log.lines().filter(|line| line.contains("cannot reach the provider at")).collect();
     assert!(
@@ -135,4 +145,56 @@ fn what_cannot_fit_is_told_once_for_a_request() {
     assert_eq!(status, 400);
     let told = stage.told();
     assert_eq!(told.matches("not compacted: cannot fit").count(), 1, "{told}");
+}
+
+/// Some 1,800 tokens, of which none is like another.
+fn long_words(turn: usize) -> String {
+    (0..4).map(|part| words(turn * 4 + part)).collect()
+}
+
+#[test]
+fn a_compaction_that_is_held_back_says_so_and_why_it_runs_all_the_same() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&["--window", "16k"]);
+    let mut talk = talk("a-key");
+    (0..45).for_each(|turn| talk.say(&proxy, &long_words(turn)));
+    let told = stage.told();
+    let held = "automatic compaction now waits until the window itself is full, and asks no model: the context was full again right after ";
+    let (before, after) = told.split_once(held).unwrap_or_else(|| panic!("{told}"));
+    let reasons = |text: &str, reason: &str| {
+        text.lines().filter(|line| line.contains(": compacted from ") && line.contains(reason)).count()
+    };
+    assert!(reasons(before, "(threshold reached; ") > 0, "{told}");
+    assert_eq!((reasons(after, "(threshold reached; "), told.matches(held).count()), (0, 1), "{told}");
+    assert!(reasons(after, "(too long for the provider; ") > 0, "{told}");
+}
+
+#[test]
+fn without_a_cache_a_compaction_saves_what_it_does_not_send_and_no_prompt_is_beyond_its_window() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&["--window", "16k"]);
+    let mut talk = talk("a-key");
+    for turn in 0..24 {
+        // A client that says the time at the very front is never read from a cache.
+        talk.system = Some(format!("It is {turn} o'clock. You help.").leak());
+        talk.say(&proxy, &long_words(turn));
+    }
+    assert_eq!(proxy.sessions()[0]["cache_read_tokens"], 0);
+    let stats = proxy.get("/api/v1/stats");
+    let number = |name: &str| stats[name].as_f64().expect("a number");
+    let fewer = number("tokens_without") - number("tokens_sent");
+    let price = 3.0 / 1e6;
+    assert!(fewer > 0.0 && (number("dollars_saved") - fewer * price).abs() < 1e-6, "{stats}");
+    assert!(number("tokens_without") <= 24.0 * 16_000.0, "{stats}");
+    assert_eq!((number("requests"), number("unpriced")), (24.0, 0.0));
+}
+
+#[test]
+fn a_message_larger_than_the_window_is_told_as_cut_and_not_as_a_summary_that_failed() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&["--window", "16k"]);
+    talk("a-key").say(&proxy, &"and so on it goes ".repeat(12_000));
+    let told = stage.told();
+    assert!(told.contains("; 1 message cut to head and tail; "), "{told}");
+    assert!(!told.contains("the summary is empty"), "{told}");
 }

@@ -1,0 +1,65 @@
+//! Learning from replies: what the provider said of a call goes to its session, to the totals, and to what is known of
+//! the model's window.
+
+use crate::books::CallUsage;
+use crate::notice::NoticeKind;
+use crate::remarks;
+use crate::reply::ReplyListener;
+use crate::server_state::ServerState;
+use crate::tally::Lesson;
+use crate::totals::{CacheUse, RequestSize, TakenRequest};
+use epitome_core::{EntryId, Tokens};
+use epitome_engine::store::SessionId;
+use epitome_tokens::Usage;
+use epitome_wire::overflow::{Endpoint, RequestFacts};
+use epitome_wire::protocol::ModelReply;
+use std::sync::Arc;
+
+/// Learns from the reply to a request.
+pub(crate) struct Learner {
+    pub(crate) state: Arc<ServerState>,
+    pub(crate) session: SessionId,
+    pub(crate) leaf: Option<EntryId>,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) size: RequestSize,
+}
+
+impl Learner {
+    /// Counts a request that was taken; `rebuilt` is the context that was rebuilt for it.
+    fn count(&self, rebuilt: Tokens, usage: Option<&Usage>) {
+        let cache = usage.map(CacheUse::of).unwrap_or_default();
+        let request = TakenRequest { size: self.size, rebuilt, cache };
+        self.state.counter.taken(&self.state.settings.catalog, &self.endpoint.model, request);
+    }
+}
+
+impl ReplyListener for Learner {
+    fn failed(&self) {
+        self.state.counter.failed(&self.endpoint.model);
+    }
+
+    fn ended(&self, reply: &ModelReply, known: &RequestFacts) {
+        let lesson = self.state.books.with(self.session, |book| {
+            let lesson = book.tally.add(reply, known);
+            if let Some((leaf, usage)) = self.leaf.zip(lesson.usage) {
+                book.keep_usage(leaf, CallUsage { model: self.endpoint.model.to_string(), usage });
+            }
+            let told = lesson.verdict.and_then(|verdict| remarks::of_verdict(&verdict, known));
+            let told = book.remarks.new_ones(told.into_iter().collect());
+            (lesson, told, std::mem::take(&mut book.rebuilt))
+        });
+        let Some((Lesson { verdict, usage }, told, rebuilt)) = lesson else {
+            return self.count(Tokens::ZERO, None);
+        };
+        self.count(rebuilt, usage.as_ref());
+        told.into_iter().for_each(|what| self.state.tell(NoticeKind::Remark { session: self.session, what }));
+        let now = self.state.settings.clock.now();
+        self.state.books.windows(|windows| match verdict {
+            Some(verdict) if windows.learn(&self.endpoint, &verdict, now) => {}
+            // What was taken whole shows limits below it to be wrong.
+            Some(_) | None => {
+                usage.iter().for_each(|usage| windows.succeeded(&self.endpoint, Tokens(usage.prompt)))
+            }
+        });
+    }
+}
