@@ -29,8 +29,9 @@ pub fn run(args: ServeArgs) -> Result<()> {
     runtime.context("cannot start serving")?.block_on(async {
         let upstreams = settings.upstreams.clone();
         let server = Server::bind(address, settings).await?;
+        let end = interruption().context("cannot be told to stop")?;
         welcome(server.address(), &upstreams).print()?;
-        log.stopped(&server.run(interrupted()).await?);
+        log.stopped(&server.run(end).await?);
         Ok(())
     })
 }
@@ -91,21 +92,21 @@ fn welcome(address: SocketAddr, upstreams: &Upstreams) -> Page {
     page
 }
 
+/// Comes to its end at ctrl-c, or when the process is asked to terminate, from this call on: whoever reads that we listen
+/// may stop us at once.
 #[cfg(unix)]
-async fn interrupted() {
+fn interruption() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
-        Err(_) => drop(tokio::signal::ctrl_c().await),
-    }
+    })
 }
 
 #[cfg(not(unix))]
-async fn interrupted() {
-    drop(tokio::signal::ctrl_c().await);
+fn interruption() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(async { drop(tokio::signal::ctrl_c().await) })
 }
