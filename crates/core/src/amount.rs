@@ -267,7 +267,23 @@ mod tests {
         let written = ["64000", "64_000", "64,000", "64k", "200K", "1M", "1.5M", "0.5k"];
         let tokens = written.map(|text| text.parse::<Tokens>().map(|Tokens(tokens)| tokens));
         assert_eq!(tokens, [64_000, 64_000, 64_000, 64_000, 200_000, 1_000_000, 1_500_000, 500].map(Ok));
-        for text in ["", "k", "-1", "1.5", "1.2345k", "1.k", ".5k", "64kb", "6 4", "1,5M", "1,500k", "64,00", "1,000.5k", ",100", "99999999999999999999M"] {
+        for text in [
+            "",
+            "k",
+            "-1",
+            "1.5",
+            "1.2345k",
+            "1.k",
+            ".5k",
+            "64kb",
+            "6 4",
+            "1,5M",
+            "1,500k",
+            "64,00",
+            "1,000.5k",
+            ",100",
+            "99999999999999999999M",
+        ] {
             let told = format!("`{text}` is no number of tokens; write 64000 or 64k");
             assert_eq!(text.parse::<Tokens>(), Err(told));
         }
