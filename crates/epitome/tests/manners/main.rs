@@ -157,8 +157,7 @@ fn completions_know_names_and_those_of_whoever_asks() {
         assert!(script.contains(name), "{name}");
     }
     let written = "claude-code codex pi qwen-code native anthropic";
-    let count = |names: &str| script.matches(names).count();
-    assert!(count(written) > 0, "{written}");
+    assert!(script.contains(written), "{written}");
 }
 
 #[test]
