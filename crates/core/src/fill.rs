@@ -139,7 +139,7 @@ impl<K: Hash + Eq + Clone, R> Ranking<K, R> {
 
 /// A call in view: whose, and what it is about.
 #[derive(Clone)]
-struct SeenCall {
+struct CallInView {
     tool: Arc<str>,
     file: Option<(Arc<str>, FileUse)>,
 }
@@ -147,7 +147,7 @@ struct SeenCall {
 struct FillTally<'a> {
     ledger: &'a Ledger,
     reader: LogReader<'a>,
-    calls: HashMap<CallId, SeenCall>,
+    calls: HashMap<CallId, CallInView>,
     tools: Ranking<Arc<str>, ToolShare>,
     files: Ranking<Arc<str>, FileShare>,
     /// What the newest result of each text takes.
@@ -162,7 +162,7 @@ impl FillTally<'_> {
         let sizes =
             if form == Form::WHOLE { self.reader.sizes.of(id) } else { self.reader.measure.sizes(&message) };
         self.fill.kinds += sizes;
-        let mut about: Vec<SeenCall> = Vec::new();
+        let mut about: Vec<CallInView> = Vec::new();
         for call in message.calls() {
             about.push(self.take_call(call, share_of_call(&message, &sizes)));
         }
@@ -177,11 +177,11 @@ impl FillTally<'_> {
         Ok(())
     }
 
-    fn take_call(&mut self, call: &Call, known: Option<Tokens>) -> SeenCall {
+    fn take_call(&mut self, call: &Call, known: Option<Tokens>) -> CallInView {
         let measure = self.reader.measure;
         let tokens = known.unwrap_or_else(|| measure.text(&call.name) + measure.text(&call.input));
         let file = file_of(call).map(|(path, kind)| (self.spelled(&path), kind));
-        let seen = SeenCall { tool: call.name.clone(), file };
+        let seen = CallInView { tool: call.name.clone(), file };
         let tool = self.tool(&seen.tool);
         (tool.calls, tool.call_tokens) = (tool.calls + 1, tool.call_tokens + tokens);
         if let Some((path, kind)) = &seen.file {
@@ -193,10 +193,10 @@ impl FillTally<'_> {
         seen
     }
 
-    fn take_result(&mut self, result: &ToolResult, known: Option<Tokens>) -> SeenCall {
+    fn take_result(&mut self, result: &ToolResult, known: Option<Tokens>) -> CallInView {
         let tokens = known.unwrap_or_else(|| self.weigh(result));
         let seen = self.calls.get(&result.call).cloned();
-        let seen = seen.unwrap_or_else(|| SeenCall { tool: NO_CALL.into(), file: None });
+        let seen = seen.unwrap_or_else(|| CallInView { tool: NO_CALL.into(), file: None });
         self.tool(&seen.tool).result_tokens += tokens;
         if let Some((path, kind)) = &seen.file {
             let file = self.file(path);

@@ -8,7 +8,7 @@ use crate::outward::Outward;
 use crate::router::router;
 use crate::server_state::ServerState;
 use crate::settings::{ServerSettings, ServerSettingsError, check_loopback};
-use crate::totals::{Counter, ServerTotals};
+use crate::totals::{ServerTotals, TrafficCounter};
 use axum::Router;
 use axum::serve::ListenerExt;
 use epitome_engine::store::MemoryStore;
@@ -100,7 +100,7 @@ impl ServerState {
             key: ChainKey::new(),
             passed_on: Mutex::default(),
             outages: Mutex::default(),
-            counter: Counter::default(),
+            counter: TrafficCounter::default(),
         }
     }
 }

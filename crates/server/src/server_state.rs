@@ -9,7 +9,7 @@ use crate::notice::NoticeKind;
 use crate::outward::Outward;
 use crate::remarks;
 use crate::settings::{ServerSettings, Upstream};
-use crate::totals::Counter;
+use crate::totals::TrafficCounter;
 use epitome_core::{Entry, EntryId, Outcome, Record};
 use epitome_engine::store::{SessionId, TenantId};
 use epitome_engine::{AppendedEntry, Engine, PreparedSession, Step};
@@ -40,7 +40,7 @@ pub(crate) struct ServerState {
     /// Providers that did not answer when last asked: an outage is told once.
     pub(crate) outages: Mutex<HashSet<String>>,
     /// What all requests came to.
-    pub(crate) counter: Counter,
+    pub(crate) counter: TrafficCounter,
 }
 
 /// How many reasons are remembered; beyond it they are forgotten, and said once more.

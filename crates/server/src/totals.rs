@@ -59,14 +59,14 @@ pub struct ServerTotals {
     pub models: Vec<ModelTotals>,
 }
 
-/// Counts.
-pub(crate) struct Counter {
+/// Counts what goes through, model by model.
+pub(crate) struct TrafficCounter {
     since: Instant,
-    table: Mutex<CounterTable>,
+    table: Mutex<TrafficTable>,
 }
 
 #[derive(Default)]
-struct CounterTable {
+struct TrafficTable {
     models: BTreeMap<String, RequestTotals>,
     passed_through: u64,
 }
@@ -109,13 +109,13 @@ impl CacheUse {
     }
 }
 
-impl Default for Counter {
+impl Default for TrafficCounter {
     fn default() -> Self {
         Self { since: Instant::now(), table: Mutex::default() }
     }
 }
 
-impl Counter {
+impl TrafficCounter {
     /// Adds a request that a provider took.
     pub(crate) fn taken(&self, catalog: &Catalog, model: &str, request: TakenRequest) {
         let TakenRequest { size: RequestSize { without, sent }, .. } = request;
@@ -167,7 +167,7 @@ impl Counter {
         act(table.models.entry(if is_known { model } else { OTHER_MODELS }.to_owned()).or_default());
     }
 
-    fn table(&self) -> MutexGuard<'_, CounterTable> {
+    fn table(&self) -> MutexGuard<'_, TrafficTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

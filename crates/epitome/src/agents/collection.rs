@@ -15,12 +15,12 @@ const THREADS_MAX: usize = 8;
 
 /// A session, and what is known of it.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct FoundSession {
     pub file: SessionFile,
     pub figures: SessionFigures,
 }
 
-impl Session {
+impl FoundSession {
     /// The id that its agent opens it by.
     pub fn id(&self) -> &str {
         match self.file.agent.row().id {
@@ -52,7 +52,7 @@ impl<'c> SessionCollection<'c> {
 
     /// What is known of these files, read where it has to be. What cannot be read, or holds nothing that anybody said, is
     /// left out.
-    pub fn read(&mut self, files: &[SessionFile], depth: Depth) -> Vec<Session> {
+    pub fn read(&mut self, files: &[SessionFile], depth: Depth) -> Vec<FoundSession> {
         let indexed: Vec<Option<SessionFigures>> =
             files.iter().map(|file| self.index.get(file, depth)).collect();
         let is_missing =
@@ -68,7 +68,7 @@ impl<'c> SessionCollection<'c> {
                 found.inspect(|found| self.index.put(file, found.clone())).unwrap_or_default()
             });
             let file = file.clone();
-            sessions.extend(figures.is_session().then_some(Session { file, figures }));
+            sessions.extend(figures.is_session().then_some(FoundSession { file, figures }));
         }
         sessions
     }

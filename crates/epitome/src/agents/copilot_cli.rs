@@ -4,7 +4,7 @@
 use super::index::SessionIndex;
 use super::resume::ResumeWay;
 use super::scan::SessionScan;
-use super::{Agent, AgentRow, IdPlace, InView, SessionFile, entries, folders, found, home};
+use super::{Agent, AgentRow, ContextSize, IdPlace, SessionFile, entries, folders, found, home};
 use epitome_wire::Format;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -83,7 +83,7 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
         "assistant.message" => scan.reply(event.id.as_deref().unwrap_or_default(), None, None, None),
         "session.usage_info" => {
             figures.window_recorded = data.token_limit.or(figures.window_recorded);
-            let in_view = data.current_tokens.map(|tokens| InView { tokens, is_estimate: false });
+            let in_view = data.current_tokens.map(|tokens| ContextSize { tokens, is_estimate: false });
             figures.in_view = in_view.or(figures.in_view);
         }
         "session.compaction_complete" if data.success == Some(true) => {

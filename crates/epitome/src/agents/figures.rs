@@ -19,7 +19,7 @@ pub struct SessionFigures {
     pub prompt: Option<String>,
     /// The model that answered last.
     pub model: Option<String>,
-    pub in_view: Option<InView>,
+    pub in_view: Option<ContextSize>,
     /// The window the agent worked with, where it says so.
     pub window_recorded: Option<u64>,
     /// What the context took when the agent last compacted it of itself.
@@ -37,7 +37,7 @@ pub struct SessionFigures {
 
 /// How large the context was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InView {
+pub struct ContextSize {
     pub tokens: u64,
     /// Whether somebody estimated it; else the provider counted the newest call.
     pub is_estimate: bool,

@@ -1,7 +1,7 @@
 //! Finding the session that is meant where a file is taken: a path, a number of the table shown last, an id or its
 //! beginning, or a name.
 
-use super::collection::{Depth, Session, SessionCollection};
+use super::collection::{Depth, FoundSession, SessionCollection};
 use super::{Agent, SessionFile, home, index};
 use crate::commands::sessions::cells;
 use crate::shell_word::shell_word;
@@ -47,9 +47,9 @@ fn table_place() -> Option<PathBuf> {
 }
 
 /// Remembers the table that is shown, so that its numbers mean what they meant to who read it.
-pub fn keep_table(shown: &[Session]) {
+pub fn keep_table(shown: &[FoundSession]) {
     let paths: Vec<&Path> = shown.iter().map(|session| &*session.file.path).collect();
-    // Where it cannot be kept, numbers are those of the newest sessions.
+    // Where it cannot be kept, numbers still mean the table that was kept last.
     drop(table_place().map(|place| index::write(&place, &paths)));
 }
 
@@ -113,27 +113,29 @@ fn is_id(file: &SessionFile, text: &str) -> bool {
 }
 
 /// The sessions whose records give them this id, where a file is named otherwise; else those of this name.
-fn recorded_or_named(sessions: &[Session], text: &str) -> Vec<Session> {
-    let says_so = |session: &&Session| session.figures.id.as_deref().is_some_and(|id| id.starts_with(text));
-    let recorded: Vec<Session> =
+fn recorded_or_named(sessions: &[FoundSession], text: &str) -> Vec<FoundSession> {
+    let says_so =
+        |session: &&FoundSession| session.figures.id.as_deref().is_some_and(|id| id.starts_with(text));
+    let recorded: Vec<FoundSession> =
         sessions.iter().filter(|_| text.len() >= ID_CHARS_MIN).filter(says_so).cloned().collect();
     if recorded.is_empty() { named(sessions, text) } else { recorded }
 }
 
 /// The sessions of this name; those with it in their name where none has it alone.
-fn named(sessions: &[Session], text: &str) -> Vec<Session> {
+fn named(sessions: &[FoundSession], text: &str) -> Vec<FoundSession> {
     let text = text.to_lowercase();
-    let titled = |is_it: &dyn Fn(&str) -> bool| -> Vec<Session> {
-        let has_it = |session: &&Session| session.title().is_some_and(|title| is_it(&title.to_lowercase()));
+    let titled = |is_it: &dyn Fn(&str) -> bool| -> Vec<FoundSession> {
+        let has_it =
+            |session: &&FoundSession| session.title().is_some_and(|title| is_it(&title.to_lowercase()));
         sessions.iter().filter(has_it).cloned().collect()
     };
     let exactly = titled(&|title| title == text);
     if exactly.is_empty() { titled(&|title| title.contains(&text)) } else { exactly }
 }
 
-fn ambiguous(text: &str, several: &[Session]) -> anyhow::Error {
+fn ambiguous(text: &str, several: &[FoundSession]) -> anyhow::Error {
     let is_one_id =
-        |session: &Session| several.iter().filter(|other| other.id() == session.id()).count() == 1;
+        |session: &FoundSession| several.iter().filter(|other| other.id() == session.id()).count() == 1;
     let lines = several.iter().take(CANDIDATES_MAX).map(|session| {
         let title = cells::cut(session.title().unwrap_or_default(), 40);
         let path = if is_one_id(session) { String::new() } else { home::shown(&session.file.path) + "  " };

@@ -20,8 +20,8 @@ mod qwen_code;
 pub mod resume;
 mod scan;
 
-pub use collection::{Session, SessionCollection};
-pub use figures::{InView, SessionFigures, WindowFigure};
+pub use collection::{FoundSession, SessionCollection};
+pub use figures::{ContextSize, SessionFigures, WindowFigure};
 
 use epitome_wire::Format;
 use index::SessionIndex;

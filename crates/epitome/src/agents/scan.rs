@@ -3,7 +3,7 @@
 //! A line is parsed only where it can tell something. What a line tells is each agent's to say; money is counted here,
 //! call by call, so that a call that is written on several lines, or again, is charged once.
 
-use super::{InView, SessionFigures, SessionFile};
+use super::{ContextSize, SessionFigures, SessionFile};
 use crate::input;
 use epitome_tokens::{Catalog, Prices, Usage};
 use memchr::memmem;
@@ -71,7 +71,7 @@ impl<'c> SessionScan<'c> {
             self.figures.model = Some(model.to_owned());
         }
         if let Some(usage) = usage.filter(|usage| !usage.is_zero()) {
-            self.figures.in_view = Some(InView { tokens: usage.total(), is_estimate: false });
+            self.figures.in_view = Some(ContextSize { tokens: usage.total(), is_estimate: false });
             let longest = self.prompts.entry(self.figures.model.clone().unwrap_or_default()).or_default();
             *longest = usage.prompt.max(*longest);
         }
@@ -96,7 +96,7 @@ impl<'c> SessionScan<'c> {
     /// A compaction, and what the context came to where that is said.
     pub fn compaction(&mut self, tokens_after: Option<u64>) {
         self.figures.compactions += 1;
-        self.figures.in_view = tokens_after.map(|tokens| InView { tokens, is_estimate: true });
+        self.figures.in_view = tokens_after.map(|tokens| ContextSize { tokens, is_estimate: true });
     }
 
     /// The agent compacted of itself, at this size where it says so: prompts before say nothing of the window since.

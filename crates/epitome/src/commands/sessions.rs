@@ -6,7 +6,7 @@ mod table;
 
 use super::print_json;
 use crate::agents::collection::Depth;
-use crate::agents::{Agent, Session, SessionCollection, SessionFile, lookup};
+use crate::agents::{Agent, FoundSession, SessionCollection, SessionFile, lookup};
 use crate::cli::{SessionSort, SessionsArgs};
 use crate::transcript_file::catalog;
 use anyhow::{Context as _, Result, bail};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct SessionTable {
+struct SessionListing {
     /// How many there are that fit what was asked for; of files that were not read, those that may.
     found: usize,
     sessions: Vec<SessionRow>,
@@ -47,7 +47,7 @@ pub fn run(args: &SessionsArgs) -> Result<()> {
     };
     collection.keep();
     let rows = shown.iter().enumerate().map(|(at, session)| SessionRow::of(at + 1, session, &catalog));
-    let table = SessionTable { found, sessions: rows.collect() };
+    let table = SessionListing { found, sessions: rows.collect() };
     if args.json {
         return print_json(&table);
     }
@@ -58,7 +58,7 @@ pub fn run(args: &SessionsArgs) -> Result<()> {
 }
 
 /// The newest sessions; files in which nobody said a word are passed over.
-fn newest(collection: &mut SessionCollection<'_>, files: &[SessionFile], limit: usize) -> Vec<Session> {
+fn newest(collection: &mut SessionCollection<'_>, files: &[SessionFile], limit: usize) -> Vec<FoundSession> {
     let (mut shown, mut rest) = (Vec::new(), files);
     while shown.len() < limit && !rest.is_empty() {
         let (next, behind) = rest.split_at(rest.len().min(limit - shown.len()));
@@ -78,13 +78,13 @@ fn first_depth(args: &SessionsArgs, filter: &SessionFilter) -> Option<Depth> {
 }
 
 /// The largest first; the newest first where that says nothing.
-fn sort(sessions: &mut [Session], by: SessionSort) {
-    let size = |session: &Session| session.figures.in_view.map(|view| view.tokens);
+fn sort(sessions: &mut [FoundSession], by: SessionSort) {
+    let size = |session: &FoundSession| session.figures.in_view.map(|view| view.tokens);
     match by {
         SessionSort::When => {}
         SessionSort::Size => sessions.sort_by_key(|session| std::cmp::Reverse(size(session))),
         SessionSort::Spent => {
-            let spent = |session: &Session| session.figures.dollars.unwrap_or(-1.0);
+            let spent = |session: &FoundSession| session.figures.dollars.unwrap_or(-1.0);
             sessions.sort_by(|a, b| spent(b).total_cmp(&spent(a)));
         }
         SessionSort::Compactions => {
@@ -122,7 +122,7 @@ impl SessionFilter {
         Ok(Self::With(text.to_lowercase()))
     }
 
-    fn fits(&self, session: &Session) -> bool {
+    fn fits(&self, session: &FoundSession) -> bool {
         let figures = &session.figures;
         match self {
             Self::All => true,

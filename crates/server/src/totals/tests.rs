@@ -1,6 +1,6 @@
 //! Totals of a few requests.
 
-use super::{CacheUse, Counter, RequestSize, RequestTotals, TakenRequest};
+use super::{CacheUse, RequestSize, RequestTotals, TakenRequest, TrafficCounter};
 use epitome_core::{Dollars, Tokens};
 use epitome_tokens::Catalog;
 
@@ -12,7 +12,7 @@ fn taken(without: u64, sent: u64) -> TakenRequest {
 }
 
 fn saved(requests: &[TakenRequest]) -> f64 {
-    let counter = Counter::default();
+    let counter = TrafficCounter::default();
     requests.iter().for_each(|request| counter.taken(Catalog::built_in(), MODEL, *request));
     counter.totals().all.dollars_saved.0.expect("it has a price")
 }
@@ -36,7 +36,7 @@ fn without_a_cache_nothing_is_written_to_one_and_every_token_has_the_price_of_th
 
 #[test]
 fn a_model_without_a_price_is_counted_beside_the_sum_of_the_others() {
-    let (catalog, counter) = (Catalog::built_in(), Counter::default());
+    let (catalog, counter) = (Catalog::built_in(), TrafficCounter::default());
     counter.taken(catalog, MODEL, taken(120_000, 20_000));
     counter.taken(catalog, "m", taken(50_000, 8_000));
     counter.failed("m");
@@ -65,7 +65,7 @@ fn a_model_without_a_price_is_counted_beside_the_sum_of_the_others() {
 
 #[test]
 fn a_line_tells_them() {
-    let counter = Counter::default();
+    let counter = TrafficCounter::default();
     assert_eq!(counter.totals().to_string(), "no requests");
     counter.taken(Catalog::built_in(), MODEL, taken(5_000, 5_000));
     counter.passed_through();

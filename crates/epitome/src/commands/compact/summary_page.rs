@@ -24,18 +24,18 @@ const QUOTE_CHARS: usize = 70;
 /// Prints what was done, or would be, on standard error.
 pub(super) fn print(line: &RecordLine, args: &CompactArgs) {
     let mut page = Page::default();
-    let summary = SummaryPage { line, args, width: columns::of_stderr() };
+    let summary = CompactReport { line, args, width: columns::of_stderr() };
     summary.write(&mut page);
     page.tell();
 }
 
-struct SummaryPage<'a> {
+struct CompactReport<'a> {
     line: &'a RecordLine,
     args: &'a CompactArgs,
     width: usize,
 }
 
-impl SummaryPage<'_> {
+impl CompactReport<'_> {
     fn write(&self, page: &mut Page) {
         let record = &self.line.record;
         if let Some(why) = record.outcome.why() {

@@ -1,6 +1,6 @@
 //! One line of the table, as `--json` prints it.
 
-use crate::agents::{InView, Session, WindowFigure};
+use crate::agents::{ContextSize, FoundSession, WindowFigure};
 use crate::draw;
 use epitome_tokens::Catalog;
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub struct SessionRow {
     pub modified_ms: i64,
     pub bytes: u64,
     /// How large the context is.
-    pub in_view: Option<InView>,
+    pub in_view: Option<ContextSize>,
     pub window: Option<WindowFigure>,
     /// What its calls cost at list prices; none where a price is not known.
     pub spent_dollars: Option<f64>,
@@ -35,8 +35,8 @@ pub struct SessionRow {
 }
 
 impl SessionRow {
-    pub fn of(number: usize, session: &Session, catalog: &Catalog) -> Self {
-        let Session { file, figures } = session;
+    pub fn of(number: usize, session: &FoundSession, catalog: &Catalog) -> Self {
+        let FoundSession { file, figures } = session;
         let modified = jiff::Timestamp::from_millisecond(file.modified_ms).unwrap_or_default();
         Self {
             number,

@@ -17,7 +17,7 @@ enum Column {
     Project,
     Tool,
     Model,
-    InView,
+    ContextSize,
     Window,
     Percent,
     Spent,
@@ -29,7 +29,7 @@ impl Column {
     /// What it says, where its name does not.
     fn about(self) -> Option<&'static str> {
         match self {
-            Self::InView => Some("in view: the newest call by its provider's count, ~ estimated"),
+            Self::ContextSize => Some("in view: the newest call by its provider's count, ~ estimated"),
             Self::Spent => Some("spent: at list prices"),
             Self::Compactions => Some("cmp: compactions"),
             Self::Number
@@ -59,7 +59,7 @@ const COLUMNS: [ColumnRow; 11] = [
     row(Column::Project, "project", 0, 40, false),
     row(Column::Tool, "tool", 0, 11, false),
     row(Column::Model, "model", 90, 26, false),
-    row(Column::InView, "in view", 0, 10, true),
+    row(Column::ContextSize, "in view", 0, 10, true),
     row(Column::Window, "of", 80, 6, true),
     row(Column::Percent, "full", 0, 5, true),
     row(Column::Spent, "spent", 0, 9, true),
@@ -155,7 +155,7 @@ fn cell(column: Column, row: &SessionRow, now_ms: i64) -> String {
         Column::Project => row.project.as_deref().map_or_else(unknown, |path| home::shown(Path::new(path))),
         Column::Tool => row.tool.to_owned(),
         Column::Model => row.model.clone().unwrap_or_else(unknown),
-        Column::InView => row.in_view.map_or_else(unknown, |view| {
+        Column::ContextSize => row.in_view.map_or_else(unknown, |view| {
             let mark = if view.is_estimate { "~" } else { "" };
             format!("{mark}{}", grouped(view.tokens))
         }),
