@@ -18,8 +18,8 @@ use crate::ports::{BoxFuture, Clock, EventListener, Spawn};
 use crate::session::{Session, SessionOptions, Step};
 use crate::speculation::CROWDED_OUT;
 use crate::store::{
-    ChainHash, CommitBatch, EventPosition, MessageLocation, SessionId, Store, StoreError, StoredEvent,
-    TenantId,
+    ChainHash, CommitBatch, EventPosition, MessageLocation, SearchHit, SearchQuery, SessionId, Store,
+    StoreError, StoredEvent, TenantId,
 };
 use epitome_core::{EntryId, Judgement, Message, Record, Tokens, Trigger};
 use epitome_tokens::Usage;
@@ -390,6 +390,11 @@ impl Engine {
         found.into_iter().next().ok_or(EngineError::NoEntry(id))
     }
 
+    /// What was said anywhere, in view or not, the best match first.
+    pub async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, EngineError> {
+        Ok(self.store.search(query).await?)
+    }
+
     /// Events since a position, oldest first.
     pub async fn events(&self, since: EventPosition) -> Result<Vec<StoredEvent>, EngineError> {
         Ok(self.store.events(since).await?)
@@ -489,15 +494,15 @@ impl Engine {
     }
 
     async fn tree(&self, session: SessionId) -> Result<Arc<SessionTree>, EngineError> {
-        if let Some(tree) = self.live(session) {
+        if let Some(tree) = self.held(session).await? {
             return Ok(tree);
         }
         let _one_at_a_time = self.openings.lock().await;
-        if let Some(tree) = self.live(session) {
+        if let Some(tree) = self.held(session).await? {
             return Ok(tree);
         }
         // Leased before it is read: whoever held it before may have appended until then.
-        let lease = self.store.lease(session).await?.ok_or(StoreError::Fenced(session))?;
+        let lease = self.store.lease(session).await?.ok_or(StoreError::Leased(session))?;
         let opened = match self.store.open(session).await {
             Ok(opened) => opened,
             Err(error) => {
@@ -510,8 +515,21 @@ impl Engine {
         Ok(tree)
     }
 
-    fn live(&self, session: SessionId) -> Option<Arc<SessionTree>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
+    /// A session that is in memory and still ours. Where others have had it since, what is in memory is of yesterday.
+    async fn held(&self, session: SessionId) -> Result<Option<Arc<SessionTree>>, EngineError> {
+        let Some(tree) = self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
+        else {
+            return Ok(None);
+        };
+        if self.store.hold(tree.lease()).await? {
+            return Ok(Some(tree));
+        }
+        tree.backgrounds().clear();
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        if live.get(&session).is_some_and(|known| Arc::ptr_eq(known, &tree)) {
+            live.remove(&session);
+        }
+        Ok(None)
     }
 }
 

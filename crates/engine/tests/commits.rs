@@ -184,6 +184,10 @@ impl Store for Flaky {
         self.inner.lease(session)
     }
 
+    fn hold(&self, lease: Lease) -> BoxFuture<'_, Result<bool, StoreError>> {
+        self.inner.hold(lease)
+    }
+
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()> {
         self.inner.release(lease)
     }

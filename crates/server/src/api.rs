@@ -294,7 +294,7 @@ async fn recall(
 #[serde(deny_unknown_fields)]
 struct SinceQuery {
     #[serde(default)]
-    since: u64,
+    since: Option<String>,
 }
 
 async fn events(
@@ -305,7 +305,9 @@ async fn events(
     let Query(SinceQuery { since }) = query?;
     let session = session(&id)?;
     state.books.with(session, |_| ()).ok_or(ApiError::NoSession(id))?;
-    let mut events = state.engine.events(EventPosition(since)).await?;
+    let since =
+        since.map_or(Ok(EventPosition::default()), |since| since.parse()).map_err(ApiError::Refused)?;
+    let mut events = state.engine.events(since).await?;
     events.retain(|one| one.session == session);
     Ok(Json(events).into_response())
 }
@@ -350,8 +352,7 @@ fn checkout(state: &ServerState, id: String) -> Result<Checkout, ApiError> {
 }
 
 fn session(name: &str) -> Result<SessionId, ApiError> {
-    let digits = name.strip_prefix('s').and_then(|digits| digits.parse().ok());
-    digits.map(SessionId).ok_or_else(|| ApiError::NoSession(name.to_owned()))
+    name.parse().map_err(|_| ApiError::NoSession(name.to_owned()))
 }
 
 fn parse_entry(name: &str) -> Result<EntryId, ApiError> {

@@ -1,10 +1,9 @@
 //! What every store must hold: a suite to be run over each of them. Stores that hold one transcript make no sessions,
 //! so the log of a session and the making of sessions are apart.
 
-use crate::now;
 use epitome_core::{Author, Entry, EntryId, Item, Mark, Message, Role};
 use epitome_engine::store::{
-    ChainHash, CommitBatch, EventPosition, Lease, SessionId, Store, StoreError, TenantId,
+    ChainHash, CommitBatch, EventPosition, Lease, Memo, SessionAbout, SessionId, Store, StoreError, TenantId,
 };
 use epitome_engine::{AppendedEntry, Event};
 use std::sync::Arc;
@@ -30,91 +29,125 @@ fn saying(len: usize, leaf: Option<EntryId>, count: usize) -> CommitBatch {
     batch
 }
 
-fn lease(store: &dyn Store, session: SessionId) -> Lease {
-    now(store.lease(session)).expect("it answers").expect("nobody holds it")
+async fn lease(store: &dyn Store, session: SessionId) -> Lease {
+    store.lease(session).await.expect("it answers").expect("nobody holds it")
 }
 
 /// Holds a store to what it must do with the log of `session`, whatever stands in it. The lease is given back.
 ///
 /// # Panics
 /// Where it does not.
-pub fn hold_log(store: &dyn Store, session: SessionId) {
-    let lease = lease(store, session);
-    let before = now(store.open(session)).expect("it is there");
+pub async fn hold_log(store: &dyn Store, session: SessionId) {
+    let lease = lease(store, session).await;
+    let before = store.open(session).await.expect("it is there");
     let len = before.log.len();
-    now(store.commit(lease, len, saying(len, before.leaf, 2))).expect("it is committed");
-    let late = now(store.commit(lease, len, saying(len, before.leaf, 2))).expect_err("others have appended");
+    store.commit(lease, len, saying(len, before.leaf, 2)).await.expect("it is committed");
+    let late = store.commit(lease, len, saying(len, before.leaf, 2)).await.expect_err("others have appended");
     assert!(
         matches!(late, StoreError::Conflict { expected, found, .. } if (expected, found) == (len, len + 2)),
         "{late}"
     );
-    hold_whole(store, lease, len + 2);
+    hold_whole(store, lease, len + 2).await;
     let ids = [EntryId((len + 1) as u32), EntryId(len as u32)];
-    let originals = now(store.originals(session, &ids)).expect("they are kept");
+    let originals = store.originals(session, &ids).await.expect("they are kept");
     assert_eq!(originals.iter().map(|one| one.said()).collect::<Vec<_>>(), [said(1).said(), said(0).said()]);
-    assert!(now(store.originals(session, &[EntryId(u32::MAX)])).is_err(), "nobody said that");
-    hold_events(store, lease, len + 2);
-    now(store.release(lease));
+    assert!(store.originals(session, &[EntryId(u32::MAX)]).await.is_err(), "nobody said that");
+    hold_events(store, lease, len + 2).await;
+    store.release(lease).await;
 }
 
 /// A batch is committed whole or not at all.
-fn hold_whole(store: &dyn Store, lease: Lease, len: usize) {
+async fn hold_whole(store: &dyn Store, lease: Lease, len: usize) {
     let leaf = Some(EntryId((len - 1) as u32));
     let mut parentless = saying(len, leaf, 2);
     parentless.entries[1].parent = Some(EntryId(u32::MAX));
-    assert!(now(store.commit(lease, len, parentless)).is_err(), "nobody said what it answers");
-    hold_nothing_new(store, lease, len);
+    assert!(store.commit(lease, len, parentless).await.is_err(), "nobody said what it answers");
+    hold_nothing_new(store, lease, len).await;
     let mut unsound = saying(len, leaf, 1);
     let undo = Entry::Mark(Mark::Undo { of: EntryId((len - 1) as u32) });
     unsound.entries.push(AppendedEntry { id: EntryId((len + 1) as u32), parent: leaf, entry: undo });
-    assert!(now(store.commit(lease, len, unsound)).is_err(), "a message is no compaction to undo");
-    hold_nothing_new(store, lease, len);
+    assert!(store.commit(lease, len, unsound).await.is_err(), "a message is no compaction to undo");
+    hold_nothing_new(store, lease, len).await;
 }
 
 /// Nothing of a batch that was refused is there.
-fn hold_nothing_new(store: &dyn Store, lease: Lease, len: usize) {
-    let opened = now(store.open(lease.session)).expect("it is there");
+async fn hold_nothing_new(store: &dyn Store, lease: Lease, len: usize) {
+    let opened = store.open(lease.session).await.expect("it is there");
     assert_eq!((opened.log.len(), opened.leaf), (len, Some(EntryId((len - 1) as u32))));
 }
 
 /// Events come back in order, with their time, from any position on.
-fn hold_events(store: &dyn Store, lease: Lease, len: usize) {
+async fn hold_events(store: &dyn Store, lease: Lease, len: usize) {
     let events = ["first", "second"].map(|why| Event::Stopped { why: why.into() }).to_vec();
     let batch = CommitBatch { events: events.clone(), time_ms: Some(7), ..CommitBatch::default() };
-    let last = now(store.commit(lease, len, batch)).expect("it is committed");
-    let stored = now(store.events(EventPosition::default())).expect("they are kept");
+    let last = store.commit(lease, len, batch).await.expect("it is committed");
+    let stored = store.events(EventPosition::default()).await.expect("they are kept");
     let ours: Vec<_> = stored.iter().rev().take(2).rev().collect();
     assert_eq!(ours.iter().map(|one| one.event.clone()).collect::<Vec<_>>(), events);
     assert!(ours.iter().all(|one| (one.session, one.time_ms) == (lease.session, Some(7))));
     assert!(ours[0].position < ours[1].position && ours[1].position == last);
-    assert_eq!(now(store.events(ours[0].position)).expect("they are kept").len(), 1);
-    assert_eq!(now(store.events(last)).expect("it answers"), []);
+    assert_eq!(store.events(ours[0].position).await.expect("they are kept").len(), 1);
+    assert_eq!(store.events(last).await.expect("it answers"), []);
 }
 
 /// Holds a store that makes sessions to what it must do with them.
 ///
 /// # Panics
 /// Where it does not.
-pub fn hold_sessions(store: &dyn Store) {
+pub async fn hold_sessions(store: &dyn Store) {
     let tenant = TenantId([1; 32]);
-    let session = now(store.create(tenant)).expect("a session");
-    hold_log(store, session);
-    let held = lease(store, session);
-    assert_eq!(now(store.lease(session)).expect("it answers"), None, "one at a time");
-    let opened = now(store.open(session)).expect("it is there");
+    let session = store.create(tenant).await.expect("a session");
+    hold_log(store, session).await;
+    let held = lease(store, session).await;
+    assert_eq!(store.lease(session).await.expect("it answers"), None, "one at a time");
+    assert!(store.hold(held).await.expect("it answers"), "and it is ours");
+    let opened = store.open(session).await.expect("it is there");
     let hash = |number| ChainHash([number; 32]);
     let hashes = vec![(hash(0), EntryId(0)), (hash(1), EntryId(1))];
     let batch = CommitBatch { hashes, ..CommitBatch::default() };
-    now(store.commit(held, opened.log.len(), batch)).expect("it is committed");
+    store.commit(held, opened.log.len(), batch).await.expect("it is committed");
     let chain = [hash(0), hash(1), hash(2)];
-    let found = now(store.find(tenant, &chain)).expect("it answers").expect("two are known");
+    let found = store.find(tenant, &chain).await.expect("it answers").expect("two are known");
     assert_eq!((found.session, found.entry, found.depth), (session, EntryId(1), 2), "the deepest");
-    assert_eq!(now(store.find(TenantId([2; 32]), &chain)).expect("it answers"), None, "tenants are apart");
-    now(store.release(held));
-    let late = now(store.commit(held, opened.log.len(), CommitBatch::default()));
+    assert_eq!(store.find(TenantId([2; 32]), &chain).await.expect("it answers"), None, "tenants are apart");
+    hold_beside(store, held, opened.log.len()).await;
+    store.release(held).await;
+    assert!(!store.hold(held).await.expect("it answers"), "it was given back");
+    let late = store.commit(held, opened.log.len(), CommitBatch::default()).await;
     assert!(matches!(late, Err(StoreError::Fenced(_))), "the lease was given back");
-    now(store.remove(session)).expect("it is removed");
+    store.remove(session).await.expect("it is removed");
     assert!(
-        now(store.open(session)).is_err() && now(store.find(tenant, &chain)).expect("it answers").is_none()
+        store.open(session).await.is_err() && store.find(tenant, &chain).await.expect("it answers").is_none()
     );
+}
+
+/// What is kept beside the log: what is known of the session, inputs that wait, memos, and what can be looked for.
+async fn hold_beside(store: &dyn Store, lease: Lease, len: usize) {
+    let session = lease.session;
+    let mut about = SessionAbout::default();
+    (about.title, about.model) = ("a suite".into(), "gpt-5".into());
+    let batch = CommitBatch { about: Some(about.clone()), ..CommitBatch::default() };
+    store.commit(lease, len, batch).await.expect("it is committed");
+    store.commit(lease, len, CommitBatch::default()).await.expect("a batch that says nothing of it");
+    assert_eq!(store.open(session).await.expect("it is there").about, about);
+
+    let inputs = [said(8), said(9)].map(Arc::new);
+    for (at, input) in inputs.iter().enumerate() {
+        assert_eq!(store.enqueue(session, input.clone()).await.expect("it waits"), at as u64 + 1);
+    }
+    let waiting = store.queued(session).await.expect("it answers");
+    assert_eq!(waiting.iter().map(|one| one.message.clone()).collect::<Vec<_>>(), inputs);
+    let batch = CommitBatch { delivered: vec![1], ..CommitBatch::default() };
+    store.commit(lease, len, batch).await.expect("it is committed");
+    assert_eq!(store.queued(session).await.expect("it answers"), waiting[1..], "once");
+
+    store.keep_memo("window a".into(), Some(b"1".to_vec())).await.expect("it is kept");
+    store.keep_memo("window b".into(), Some(b"2".to_vec())).await.expect("it is kept");
+    store.keep_memo("window a".into(), Some(b"3".to_vec())).await.expect("it is kept");
+    store.keep_memo("other".into(), Some(b"4".to_vec())).await.expect("it is kept");
+    let memos = store.memos("window ").await.expect("they are kept");
+    let memo = |name: &str, value: &[u8]| Memo { name: name.into(), value: value.into() };
+    assert_eq!(memos, [memo("window a", b"3"), memo("window b", b"2")]);
+    store.keep_memo("window a".into(), None).await.expect("it is forgotten");
+    assert_eq!(store.memos("window ").await.expect("they are kept").len(), 1);
 }

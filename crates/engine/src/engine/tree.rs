@@ -62,7 +62,7 @@ const PATHS_MAX: usize = 8;
 
 impl SessionTree {
     pub(super) fn new(id: SessionId, lease: Lease, opened: StoredSession) -> Self {
-        let StoredSession { log, leaf, sizes, originals } = opened;
+        let StoredSession { log, leaf, sizes, about: _, originals } = opened;
         let sizes = sizes.into_iter().collect();
         let state = TreeState { log, leaf, sizes, hashes: HashMap::new(), paths: Vec::new() };
         Self {

@@ -70,7 +70,9 @@ fn functions(text: &str) -> Vec<(usize, &str, usize)> {
         let Some(name) = function_name(line) else { continue };
         let indent = &line[..line.len() - line.trim_start().len()];
         let closes = |line: &&str| line.strip_prefix(indent).is_some_and(|rest| rest == "}");
-        let is_whole = line.ends_with('}') || line.ends_with(';');
+        // A declaration of a trait ends without a body, on whichever line.
+        let ending = lines[at..].iter().find(|line| line.ends_with([';', '{', '}']));
+        let is_whole = ending.is_some_and(|line| line.ends_with([';', '}']));
         let Some(more) = lines[at..].iter().position(closes).filter(|_| !is_whole) else { continue };
         found.push((at + 1, name, more + 1));
     }
@@ -88,7 +90,7 @@ fn function_name(line: &str) -> Option<&str> {
 
 #[test]
 fn a_function_is_measured_from_its_name_to_its_brace() {
-    let text = "fn a() {\n    b(|| {\n    });\n}\nimpl X {\n    pub(crate) fn c<T>(\n        t: T,\n    ) {\n        t\n    }\n    fn d();\n}\n";
+    let text = "fn a() {\n    b(|| {\n    });\n}\nimpl X {\n    pub(crate) fn c<T>(\n        t: T,\n    ) {\n        t\n    }\n    fn d();\n    fn e(\n        t: T,\n    ) -> T;\n}\n";
     assert_eq!(functions(text), [(1, "a", 4), (6, "c", 5)]);
 }
 

@@ -102,7 +102,7 @@ async fn what_cannot_be_taken_is_refused_in_one_shape() {
             path("events?since=abc"),
             json!({}),
             400,
-            "the query cannot be used: since: invalid digit found in string; write ?since=N",
+            "`abc` is no position; one looks like 12.1, and 0 is before all",
         ),
         (
             Method::POST,

@@ -1,0 +1,24 @@
+//! Stores that outlive the process: sessions in one SQLite file, or in a PostgreSQL that several replicas share.
+//!
+//! Both keep the same tables (`schema/`), and both are held to one suite of tests. Every key begins with the tenant and the
+//! session, so that no statement on the way of a request reads another's rows. A batch is one transaction: entries, originals,
+//! hashes and events are there together, or none of them is.
+//!
+//! What is decided about a session is the engine's; here it is kept and found again.
+
+#![warn(missing_debug_implementations)]
+
+mod address;
+mod batch;
+mod fault;
+mod hash;
+mod packed;
+mod row;
+mod session_store;
+mod sqlite;
+
+pub use address::{NoStoreAddress, StoreAddress};
+pub use session_store::{
+    ListedSession, SessionFilter, SessionStore, StoreFigures, StoreProblem, StoredEntry,
+};
+pub use sqlite::SqliteStore;

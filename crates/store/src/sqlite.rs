@@ -1,0 +1,356 @@
+//! Sessions in one SQLite file, in WAL mode: one thread writes, others read beside it. What a commit acknowledges is on disk.
+//!
+//! Several processes may share a file; each session is worked on by one of them at a time ([`holder`]).
+
+mod admin;
+mod commit;
+mod holder;
+mod read;
+mod schema;
+mod writer;
+
+use self::holder::{Holder, RENEWAL_TIME, now_ms, strike_gone};
+use self::writer::Writer;
+use crate::batch::Rows;
+use crate::fault::of_sqlite;
+use crate::hash::Secret;
+use crate::packed::pack;
+use crate::row;
+use epitome_core::{EntryId, Message};
+use epitome_engine::BoxFuture;
+use epitome_engine::store::{
+    ChainHash, CommitBatch, EventPosition, Lease, Memo, MessageLocation, QueuedInput, SessionId, Store,
+    StoreError, StoredEvent, StoredSession, TenantId,
+};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Sessions in a file.
+pub struct SqliteStore {
+    path: PathBuf,
+    secret: Secret,
+    writer: Writer,
+    holder: Arc<Holder>,
+    /// Connections that nobody reads on just now.
+    readers: Mutex<Vec<Connection>>,
+    /// Numbers of tenants, and of sessions theirs, as far as they were needed.
+    tenants: Mutex<TenantTable>,
+}
+
+/// What is known of who is who. Neither changes, so both may be forgotten at any time.
+#[derive(Debug, Default)]
+struct TenantTable {
+    numbers: HashMap<TenantId, i64>,
+    sessions: HashMap<SessionId, i64>,
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// Others may be at a long transaction: a backup, a clean-up.
+const BUSY_TIME: Duration = Duration::from_secs(5);
+/// Each of the statements on a request's way is prepared once.
+const STATEMENTS_MAX: usize = 64;
+/// So many sessions are remembered by their tenant.
+const TENANTS_MAX: usize = 65_536;
+/// So many connections wait for readers; more are closed after use.
+const READERS_MAX: usize = 4;
+
+impl SqliteStore {
+    /// Opens a file, or makes it.
+    ///
+    /// # Errors
+    /// Where it cannot be opened, is no such file, or was written by a later version.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let mut connection = connect(path, OpenFlags::default())?;
+        let secret = schema::migrate(&mut connection)?;
+        let holder = Arc::new(Holder::enter(&connection)?);
+        let rest = {
+            let holder = holder.clone();
+            // What fails now is said to whoever writes next.
+            move |connection: &mut Connection| drop(holder.renew(connection))
+        };
+        let writer = Writer::new(connection, RENEWAL_TIME, Box::new(rest))?;
+        let (readers, tenants) = (Mutex::default(), Mutex::default());
+        Ok(Self { path: path.to_owned(), secret, writer, holder, readers, tenants })
+    }
+
+    /// Reads; what is read is as it was at one moment.
+    fn read<T>(&self, act: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let free = self.readers().pop();
+        let mut connection = match free {
+            Some(connection) => connection,
+            None => connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?,
+        };
+        let transaction = connection.transaction().map_err(of_sqlite)?;
+        let found = act(&transaction);
+        drop(transaction);
+        let mut readers = self.readers();
+        if readers.len() < READERS_MAX {
+            readers.push(connection);
+        }
+        found
+    }
+
+    fn readers(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tenants(&self) -> MutexGuard<'_, TenantTable> {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of a tenant; none where nothing is kept for it.
+    fn tenant(&self, connection: &Connection, tenant: TenantId) -> Result<Option<i64>, StoreError> {
+        if let Some(&number) = self.tenants().numbers.get(&tenant) {
+            return Ok(Some(number));
+        }
+        let found = commit::tenant_number(connection, tenant)?;
+        if let Some(number) = found {
+            self.tenants().remember(tenant, number);
+        }
+        Ok(found)
+    }
+
+    /// The number of the tenant of a session.
+    fn tenant_of(&self, connection: &Connection, session: SessionId) -> Result<i64, StoreError> {
+        if let Some(&number) = self.tenants().sessions.get(&session) {
+            return Ok(number);
+        }
+        let found: Option<i64> = connection
+            .prepare_cached("SELECT tenant FROM sessions WHERE session = ?1")
+            .and_then(|mut statement| statement.query_row([number(session)], |row| row.get(0)).optional())
+            .map_err(of_sqlite)?;
+        let found = found.ok_or(StoreError::NoSession(session))?;
+        self.tenants().remember_session(session, found);
+        Ok(found)
+    }
+
+    /// The number of the tenant of a session, wherever it is known.
+    fn known_tenant(&self, session: SessionId) -> Result<i64, StoreError> {
+        if let Some(&number) = self.tenants().sessions.get(&session) {
+            return Ok(number);
+        }
+        self.read(|connection| self.tenant_of(connection, session))
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        let holder = self.holder.clone();
+        // Done by the thread before it ends; where it cannot be, others find out by time.
+        drop(self.writer.write(move |connection| holder.leave(connection)));
+    }
+}
+
+impl TenantTable {
+    fn remember(&mut self, tenant: TenantId, number: i64) {
+        if self.numbers.len() >= TENANTS_MAX {
+            self.numbers.clear();
+        }
+        self.numbers.insert(tenant, number);
+    }
+
+    fn remember_session(&mut self, session: SessionId, tenant: i64) {
+        if self.sessions.len() >= TENANTS_MAX {
+            self.sessions.clear();
+        }
+        self.sessions.insert(session, tenant);
+    }
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let connection = Connection::open_with_flags(path, flags).map_err(of_sqlite)?;
+    connection.busy_timeout(BUSY_TIME).map_err(of_sqlite)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    if !flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(of_sqlite)?;
+        // A commit that is acknowledged is on disk.
+        connection.pragma_update(None, "synchronous", "FULL").map_err(of_sqlite)?;
+    }
+    Ok(connection)
+}
+
+/// A session's number, as tables have it.
+fn number(session: SessionId) -> i64 {
+    i64::try_from(session.0).unwrap_or(i64::MAX)
+}
+
+/// A value that is there already. Reading takes a few pages of a file that is in memory mostly: whoever must not wait for that
+/// has it done on a thread of their own.
+fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
+    Box::pin(std::future::ready(value))
+}
+
+impl Store for SqliteStore {
+    fn create(&self, tenant: TenantId) -> BoxFuture<'_, Result<SessionId, StoreError>> {
+        let made = self.writer.write(move |connection| commit::create(connection, tenant, now_ms()));
+        Box::pin(async move {
+            let (session, number) = made.await?;
+            self.tenants().remember_session(session, number);
+            Ok(session)
+        })
+    }
+
+    fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
+        let opened =
+            self.read(|connection| read::session(connection, self.tenant_of(connection, session)?, session));
+        ready(opened)
+    }
+
+    fn originals<'a>(
+        &'a self,
+        session: SessionId,
+        ids: &'a [EntryId],
+    ) -> BoxFuture<'a, Result<Vec<Arc<Message>>, StoreError>> {
+        let found = self.read(|connection| {
+            read::originals(connection, self.tenant_of(connection, session)?, session, ids)
+        });
+        ready(found)
+    }
+
+    fn find<'a>(
+        &'a self,
+        tenant: TenantId,
+        chain: &'a [ChainHash],
+    ) -> BoxFuture<'a, Result<Option<MessageLocation>, StoreError>> {
+        let found = self.read(|connection| {
+            let Some(number) = self.tenant(connection, tenant)? else { return Ok(None) };
+            let found = read::find(connection, number, chain)?;
+            if let Some(place) = found {
+                self.tenants().remember_session(place.session, number);
+            }
+            Ok(found)
+        });
+        ready(found)
+    }
+
+    fn commit(
+        &self,
+        lease: Lease,
+        expected: usize,
+        batch: CommitBatch,
+    ) -> BoxFuture<'_, Result<EventPosition, StoreError>> {
+        let tenant = match self.known_tenant(lease.session) {
+            Ok(tenant) => tenant,
+            Err(error) => return ready(Err(error)),
+        };
+        let rows = Rows::new(&self.secret, batch);
+        self.writer.write(move |connection| commit::commit(connection, tenant, lease, expected, &rows))
+    }
+
+    fn lease(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Lease>, StoreError>> {
+        let tenant = match self.known_tenant(session) {
+            Ok(tenant) => tenant,
+            Err(error) => return ready(Err(error)),
+        };
+        let holder = self.holder.clone();
+        self.writer.write(move |connection| {
+            if !holder.is_sure() {
+                holder.renew(connection)?;
+            }
+            strike_gone(connection)?;
+            let fence = take_lease(connection, tenant, session, holder.number())?;
+            Ok(fence.map(|fence| Lease { session, fence }))
+        })
+    }
+
+    fn hold(&self, lease: Lease) -> BoxFuture<'_, Result<bool, StoreError>> {
+        // While this process is sure to be taken for alive, nobody else can have it.
+        if self.holder.is_sure() {
+            return ready(self.read(|connection| {
+                read::is_held(connection, self.tenant_of(connection, lease.session)?, lease)
+            }));
+        }
+        let tenant = match self.known_tenant(lease.session) {
+            Ok(tenant) => tenant,
+            Err(error) => return ready(Err(error)),
+        };
+        let holder = self.holder.clone();
+        self.writer.write(move |connection| {
+            holder.renew(connection)?;
+            read::is_held(connection, tenant, lease)
+        })
+    }
+
+    fn release(&self, lease: Lease) -> BoxFuture<'_, ()> {
+        let Ok(tenant) = self.known_tenant(lease.session) else { return ready(()) };
+        let released = self.writer.write(move |connection| {
+            connection
+                .prepare_cached(
+                    "UPDATE sessions SET holder = NULL, fence = fence + 1
+                     WHERE tenant = ?1 AND session = ?2 AND fence = ?3",
+                )
+                .and_then(|mut statement| {
+                    statement.execute(params![tenant, number(lease.session), lease.fence as i64])
+                })
+                .map_err(of_sqlite)
+        });
+        // What cannot be given back is taken when its time is over.
+        Box::pin(async move { drop(released.await) })
+    }
+
+    fn events(&self, since: EventPosition) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
+        ready(self.read(|connection| read::events(connection, since)))
+    }
+
+    fn remove(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
+        let tenant = match self.known_tenant(session) {
+            Ok(tenant) => tenant,
+            Err(error) => return ready(Err(error)),
+        };
+        self.tenants().sessions.remove(&session);
+        self.writer.write(move |connection| commit::remove(connection, tenant, session))
+    }
+
+    fn enqueue(&self, session: SessionId, input: Arc<Message>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        let tenant = match self.known_tenant(session) {
+            Ok(tenant) => tenant,
+            Err(error) => return ready(Err(error)),
+        };
+        let body = pack(&row::json(&*input));
+        self.writer.write(move |connection| commit::enqueue(connection, tenant, session, &body))
+    }
+
+    fn queued(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<QueuedInput>, StoreError>> {
+        ready(self.read(|connection| read::queued(connection, self.tenant_of(connection, session)?, session)))
+    }
+
+    fn memos<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Memo>, StoreError>> {
+        ready(self.read(|connection| read::memos(connection, prefix)))
+    }
+
+    fn keep_memo(&self, name: String, value: Option<Vec<u8>>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.writer.write(move |connection| commit::keep_memo(connection, &name, value.as_deref()))
+    }
+}
+
+/// The fence of a lease that was free: its session had no holder, or one that is gone.
+fn take_lease(
+    connection: &Connection,
+    tenant: i64,
+    session: SessionId,
+    holder: i64,
+) -> Result<Option<u64>, StoreError> {
+    let taken: Option<i64> = connection
+        .prepare_cached(
+            "UPDATE sessions SET fence = fence + 1, holder = ?3
+             WHERE tenant = ?1 AND session = ?2 AND (holder IS NULL OR NOT EXISTS (
+                 SELECT 1 FROM holders WHERE holders.holder = sessions.holder AND until_ms > ?4))
+             RETURNING fence",
+        )
+        .and_then(|mut statement| {
+            statement
+                .query_row(params![tenant, number(session), holder, now_ms()], |row| row.get(0))
+                .optional()
+        })
+        .map_err(of_sqlite)?;
+    Ok(taken.map(|fence| fence as u64))
+}

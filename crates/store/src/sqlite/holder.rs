@@ -1,0 +1,141 @@
+//! Leases, as a process holds them: it says from time to time that it lives, in one row for all its sessions, and they are
+//! its own while it does. A process that was killed is known by its number and start, so that nobody waits for it.
+
+use crate::fault::of_sqlite;
+use epitome_engine::store::StoreError;
+use rusqlite::{Connection, params};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A process that has not said for so long that it lives holds nothing any more.
+const LEASE_TIME: Duration = Duration::from_secs(10);
+/// It says so this often: two may go amiss.
+pub(super) const RENEWAL_TIME: Duration = Duration::from_secs(3);
+
+/// This process among those that hold leases.
+#[derive(Debug)]
+pub(super) struct Holder {
+    number: i64,
+    /// Until when it may be sure of what it holds.
+    until: Mutex<Instant>,
+}
+
+impl Holder {
+    /// Enters this process; those that are known to be gone are struck out.
+    pub(super) fn enter(connection: &Connection) -> Result<Self, StoreError> {
+        strike_gone(connection)?;
+        let until = Instant::now() + LEASE_TIME;
+        connection
+            .execute(
+                "INSERT INTO holders (process, until_ms) VALUES (?1, ?2)",
+                params![this_process(), lease_end()],
+            )
+            .map_err(of_sqlite)?;
+        Ok(Self { number: connection.last_insert_rowid(), until: Mutex::new(until) })
+    }
+
+    pub(super) fn number(&self) -> i64 {
+        self.number
+    }
+
+    /// Whether what it holds is certain to be its own still.
+    pub(super) fn is_sure(&self) -> bool {
+        Instant::now() + RENEWAL_TIME < *self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that it lives.
+    pub(super) fn renew(&self, connection: &Connection) -> Result<(), StoreError> {
+        let until = Instant::now() + LEASE_TIME;
+        // Others may have struck it out while it slept; its sessions are then as free as anybody's.
+        connection
+            .execute(
+                "INSERT INTO holders (holder, process, until_ms) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (holder) DO UPDATE SET until_ms = excluded.until_ms",
+                params![self.number, this_process(), lease_end()],
+            )
+            .map_err(of_sqlite)?;
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+        Ok(())
+    }
+
+    /// Gives everything back.
+    pub(super) fn leave(&self, connection: &Connection) -> Result<(), StoreError> {
+        connection.execute("DELETE FROM holders WHERE holder = ?1", [self.number]).map_err(of_sqlite)?;
+        Ok(())
+    }
+}
+
+/// Now, as tables have it.
+pub(super) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn lease_end() -> i64 {
+    now_ms().saturating_add(LEASE_TIME.as_millis() as i64)
+}
+
+/// Strikes out processes that are not there any more.
+pub(super) fn strike_gone(connection: &Connection) -> Result<(), StoreError> {
+    let mut known = connection.prepare("SELECT holder, process FROM holders").map_err(of_sqlite)?;
+    let rows = known.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(of_sqlite)?;
+    let all: Vec<(i64, String)> = rows.collect::<Result<_, _>>().map_err(of_sqlite)?;
+    for (holder, process) in all {
+        if is_gone(&process) {
+            connection.execute("DELETE FROM holders WHERE holder = ?1", [holder]).map_err(of_sqlite)?;
+        }
+    }
+    Ok(())
+}
+
+/// This process, so that it is not taken for another of the same number: with the start of both.
+fn this_process() -> String {
+    let number = std::process::id();
+    match (boot(), start(number)) {
+        (Some(boot), Some(start)) => format!("{boot} {number} {start}"),
+        // Where nobody can tell, time does.
+        (None, _) | (_, None) => String::new(),
+    }
+}
+
+/// Whether a process has certainly ended.
+fn is_gone(process: &str) -> bool {
+    let mut parts = process.split(' ');
+    let (Some(then), Some(number), Some(started)) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    let Some(now) = boot() else { return false };
+    let running = number.parse().ok().and_then(start);
+    now != then || running.is_none_or(|running| running != started)
+}
+
+/// The start of this machine.
+fn boot() -> Option<String> {
+    Some(std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
+}
+
+/// When a process was started, in the machine's own count: the field behind its name and nineteen others.
+fn start(process: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, behind) = stat.rsplit_once(')')?;
+    behind.split_whitespace().nth(19).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_gone, this_process};
+
+    #[test]
+    fn a_process_is_gone_when_it_has_ended_and_not_before() {
+        let own = this_process();
+        assert!(!is_gone(&own), "{own}");
+        let mut child = std::process::Command::new("true").spawn().expect("it can be begun");
+        child.wait().expect("it ends");
+        let parts: Vec<&str> = own.split(' ').collect();
+        let [boot, number, start] = parts[..] else { return };
+        assert!(is_gone(&format!("{boot} {} {start}", child.id())), "it has ended");
+        assert!(is_gone(&format!("{boot} {number} 1")), "another process has that number now");
+        assert!(is_gone(&format!("another-boot {number} {start}")), "the machine was started anew");
+        assert!(!is_gone(""), "nobody can tell");
+    }
+}

@@ -1,0 +1,193 @@
+//! What is read: a session's entries without what was said, originals, the place a request goes on from, events.
+
+use super::number;
+use crate::fault::{damaged, of_sqlite};
+use crate::packed::unpack;
+use crate::row::{self, EntryKind, SaidPlace};
+use epitome_core::{Entry, EntryId, Log, Message};
+use epitome_engine::store::{
+    ChainHash, EventPosition, Lease, Memo, MessageLocation, QueuedInput, SessionId, StoreError, StoredEvent,
+    StoredSession,
+};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::sync::Arc;
+
+/// A session: its entries, without what was said.
+pub(super) fn session(
+    connection: &Connection,
+    tenant: i64,
+    session: SessionId,
+) -> Result<StoredSession, StoreError> {
+    let found: Option<(Option<u32>, Vec<u8>)> = connection
+        .prepare_cached("SELECT leaf, about FROM sessions WHERE tenant = ?1 AND session = ?2")
+        .and_then(|mut statement| {
+            statement
+                .query_row(params![tenant, number(session)], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()
+        })
+        .map_err(of_sqlite)?;
+    let (leaf, about) = found.ok_or(StoreError::NoSession(session))?;
+    let log = Arc::new(log(connection, tenant, session)?);
+    let about = row::parsed(&about)?;
+    Ok(StoredSession { log, leaf: leaf.map(EntryId), sizes: Vec::new(), about, originals: None })
+}
+
+fn log(connection: &Connection, tenant: i64, session: SessionId) -> Result<Log, StoreError> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT entry, parent, kind, body FROM entries WHERE tenant = ?1 AND session = ?2 ORDER BY entry",
+        )
+        .map_err(of_sqlite)?;
+    let mut rows = statement.query(params![tenant, number(session)]).map_err(of_sqlite)?;
+    let mut log = Log::default();
+    while let Some(row) = rows.next().map_err(of_sqlite)? {
+        let (id, parent): (u32, Option<u32>) =
+            (row.get(0).map_err(of_sqlite)?, row.get(1).map_err(of_sqlite)?);
+        if id as usize != log.len() {
+            return Err(damaged(format!(
+                "{session} has no entry {}, but {}",
+                EntryId(log.len() as u32),
+                EntryId(id)
+            )));
+        }
+        let kind = EntryKind::stored(row.get(2).map_err(of_sqlite)?)?;
+        let body = row.get_ref(3).and_then(|body| Ok(body.as_blob()?)).map_err(of_sqlite)?;
+        let parent = parent.map(EntryId);
+        match row::read(kind, body)? {
+            Entry::Mark(mark) => log.mark(parent, mark)?,
+            entry @ (Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {
+                log.append(parent, entry)?
+            }
+        };
+    }
+    Ok(log)
+}
+
+/// What was said, in the order it is asked for.
+pub(super) fn originals(
+    connection: &Connection,
+    tenant: i64,
+    session: SessionId,
+    ids: &[EntryId],
+) -> Result<Vec<Arc<Message>>, StoreError> {
+    let mut said = connection
+        .prepare_cached("SELECT said FROM entries WHERE tenant = ?1 AND session = ?2 AND entry = ?3")
+        .map_err(of_sqlite)?;
+    let mut apart = connection
+        .prepare_cached("SELECT body FROM bodies WHERE tenant = ?1 AND hash = ?2")
+        .map_err(of_sqlite)?;
+    let mut one = |id: EntryId| {
+        let column: Option<Vec<u8>> = said
+            .query_row(params![tenant, number(session), id.0], |row| row.get(0))
+            .optional()
+            .map_err(of_sqlite)?
+            .flatten();
+        let column = column.ok_or(StoreError::NoMessage { session, id })?;
+        let message = match row::place(&column)? {
+            SaidPlace::InRow(packed) => row::message(packed)?,
+            SaidPlace::Apart(hash) => {
+                let body: Option<Vec<u8>> =
+                    apart.query_row(params![tenant, hash], |row| row.get(0)).optional().map_err(of_sqlite)?;
+                row::message(&body.ok_or(StoreError::NoMessage { session, id })?)?
+            }
+        };
+        Ok(Arc::new(message))
+    };
+    ids.iter().map(|&id| one(id)).collect()
+}
+
+/// The deepest known message of a request. A conversation that goes on has said something new at its end and nothing else, so
+/// the end is looked at first.
+pub(super) fn find(
+    connection: &Connection,
+    tenant: i64,
+    chain: &[ChainHash],
+) -> Result<Option<MessageLocation>, StoreError> {
+    let mut known = connection
+        .prepare_cached("SELECT session, entry FROM chains WHERE tenant = ?1 AND hash = ?2")
+        .map_err(of_sqlite)?;
+    for (at, hash) in chain.iter().enumerate().rev() {
+        let found = known
+            .query_row(params![tenant, hash.0], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?)))
+            .optional()
+            .map_err(of_sqlite)?;
+        if let Some((session, entry)) = found {
+            let (session, entry) = (SessionId(session as u64), EntryId(entry));
+            return Ok(Some(MessageLocation { session, entry, depth: at + 1 }));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether nobody has taken a lease since.
+pub(super) fn is_held(connection: &Connection, tenant: i64, lease: Lease) -> Result<bool, StoreError> {
+    let fence: Option<i64> = connection
+        .prepare_cached("SELECT fence FROM sessions WHERE tenant = ?1 AND session = ?2")
+        .and_then(|mut statement| {
+            statement.query_row(params![tenant, number(lease.session)], |row| row.get(0)).optional()
+        })
+        .map_err(of_sqlite)?;
+    Ok(fence == Some(lease.fence as i64))
+}
+
+/// Events behind a position, oldest first.
+pub(super) fn events(connection: &Connection, since: EventPosition) -> Result<Vec<StoredEvent>, StoreError> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT number, place, session, time_ms, body FROM events
+             WHERE (number, place) > (?1, ?2) ORDER BY number, place",
+        )
+        .map_err(of_sqlite)?;
+    let mut rows = statement.query(params![since.commit as i64, since.index]).map_err(of_sqlite)?;
+    let mut events = Vec::new();
+    while let Some(row) = rows.next().map_err(of_sqlite)? {
+        events.push(event(row)?);
+    }
+    Ok(events)
+}
+
+fn event(row: &Row<'_>) -> Result<StoredEvent, StoreError> {
+    let body: Vec<u8> = row.get(4).map_err(of_sqlite)?;
+    let event = row::parsed(&unpack(&body)?)?;
+    let stored = |row: &Row<'_>| -> rusqlite::Result<StoredEvent> {
+        Ok(StoredEvent {
+            position: EventPosition { commit: row.get::<_, i64>(0)? as u64, index: row.get(1)? },
+            session: SessionId(row.get::<_, i64>(2)? as u64),
+            time_ms: row.get::<_, Option<i64>>(3)?.map(|time| time as u64),
+            event,
+        })
+    };
+    stored(row).map_err(of_sqlite)
+}
+
+/// Inputs that wait to be delivered, oldest first.
+pub(super) fn queued(
+    connection: &Connection,
+    tenant: i64,
+    session: SessionId,
+) -> Result<Vec<QueuedInput>, StoreError> {
+    let mut statement = connection
+        .prepare_cached("SELECT number, body FROM inputs WHERE tenant = ?1 AND session = ?2 ORDER BY number")
+        .map_err(of_sqlite)?;
+    let rows = statement
+        .query_map(params![tenant, number(session)], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?))
+        })
+        .map_err(of_sqlite)?;
+    let input = |row: rusqlite::Result<(i64, Vec<u8>)>| {
+        let (number, body) = row.map_err(of_sqlite)?;
+        Ok(QueuedInput { number: number as u64, message: Arc::new(row::message(&body)?) })
+    };
+    rows.map(input).collect()
+}
+
+/// Values under names that begin so.
+pub(super) fn memos(connection: &Connection, prefix: &str) -> Result<Vec<Memo>, StoreError> {
+    let mut statement = connection
+        .prepare_cached("SELECT name, value FROM memos WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name")
+        .map_err(of_sqlite)?;
+    let rows = statement
+        .query_map([prefix], |row| Ok(Memo { name: row.get(0)?, value: row.get(1)? }))
+        .map_err(of_sqlite)?;
+    rows.collect::<Result<_, _>>().map_err(of_sqlite)
+}
