@@ -15,13 +15,13 @@ use crate::driver::{CompactOptions, Driver, PlanSketch, Recovery, TurnEnd};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::ports::{BoxFuture, Clock, EventListener, Spawn};
-use crate::session::{Session, SessionOptions, Step};
+use crate::session::{AppendedEntry, Session, SessionOptions, Step};
 use crate::speculation::CROWDED_OUT;
 use crate::store::{
-    ChainHash, CommitBatch, EventPosition, MessageLocation, SearchHit, SearchQuery, SessionId, Store,
-    StoreError, StoredEvent, TenantId,
+    ChainHash, CommitBatch, Durability, EventPosition, MessageLocation, SearchHit, SearchQuery, SessionAbout,
+    SessionId, Store, StoreError, StoredEvent, TenantId,
 };
-use epitome_core::{EntryId, Judgement, Message, Record, Tokens, Trigger};
+use epitome_core::{Entry, EntryId, Judgement, Log, Mark, Message, Record, Tokens, Trigger};
 use epitome_tokens::Usage;
 use futures_util::lock::Mutex as AsyncMutex;
 use std::collections::HashMap;
@@ -73,10 +73,16 @@ pub struct PreparedSession {
 }
 
 /// Messages with the hashes under which they are found again.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct HashedMessages {
     /// What was said, each with the hash of everything up to it where a request ends there.
     pub messages: Vec<(Message, Option<ChainHash>)>,
+    /// What is known of the session, where that has changed.
+    pub about: Option<SessionAbout>,
+    /// Whether whoever said it says it again with all that follows, as a proxy's client does.
+    pub is_repeated: bool,
+    /// When, in milliseconds since 1970; none where nobody looked at a calendar.
+    pub time_ms: Option<u64>,
 }
 
 /// As often a path waits for others that are at work on a prefix of it. What one of them makes is enough for all, unless it
@@ -126,6 +132,20 @@ impl Engine {
         let _writer = tree.writer().await;
         let appended = tree.append(&*self.store, parent, arrival).await;
         self.forget_unless_stored(session, appended).await
+    }
+
+    /// Where each hash of a request leads.
+    pub async fn trace(
+        &self,
+        tenant: TenantId,
+        chain: &[ChainHash],
+    ) -> Result<Vec<Option<MessageLocation>>, EngineError> {
+        Ok(self.store.trace(tenant, chain).await?)
+    }
+
+    /// The entries of a session, as they are in memory now.
+    pub async fn log(&self, session: SessionId) -> Result<Arc<Log>, EngineError> {
+        Ok(self.tree(session).await?.state().log.clone())
     }
 
     /// A path to be looked at, with nothing done to it.
@@ -593,7 +613,18 @@ fn batch_of(step: &Step, time_ms: Option<u64>) -> CommitBatch {
     CommitBatch {
         entries: step.appended.clone(),
         events: step.events.clone(),
+        durability: durability_of(step),
         time_ms,
         ..CommitBatch::default()
+    }
+}
+
+/// What a provider said of a call is told again with the next one; everything else is not.
+fn durability_of(step: &Step) -> Durability {
+    let is_usage = |one: &AppendedEntry| matches!(one.entry, Entry::Mark(Mark::Usage(_)));
+    if step.events.is_empty() && step.appended.iter().all(is_usage) {
+        Durability::System
+    } else {
+        Durability::Disk
     }
 }

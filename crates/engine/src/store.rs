@@ -57,8 +57,20 @@ pub struct CommitBatch {
     pub file: Option<Arc<[u8]>>,
     /// Queued inputs that these entries deliver: they are in no queue any more.
     pub delivered: Vec<u64>,
+    /// What must be so before it counts as committed.
+    pub durability: Durability,
     /// When, in milliseconds since 1970; none where nobody looked at a calendar.
     pub time_ms: Option<u64>,
+}
+
+/// When a batch counts as committed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// When it is on disk: it outlives the machine's failure.
+    #[default]
+    Disk,
+    /// When the system has it: it outlives this process. For what will be said again where it is lost.
+    System,
 }
 
 /// Something said to a session while others were at work on it.
@@ -166,6 +178,20 @@ pub trait Store: Send + Sync {
         tenant: TenantId,
         chain: &'a [ChainHash],
     ) -> BoxFuture<'a, Result<Option<MessageLocation>, StoreError>>;
+    /// Where each of these hashes leads, none where it leads nowhere.
+    fn trace<'a>(
+        &'a self,
+        tenant: TenantId,
+        chain: &'a [ChainHash],
+    ) -> BoxFuture<'a, Result<Vec<Option<MessageLocation>>, StoreError>> {
+        Box::pin(async move {
+            let mut found = Vec::with_capacity(chain.len());
+            for hash in chain {
+                found.push(self.find(tenant, std::slice::from_ref(hash)).await?);
+            }
+            Ok(found)
+        })
+    }
     /// Commits a batch to a log of `expected` entries, whole or not at all.
     fn commit(
         &self,

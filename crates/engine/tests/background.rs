@@ -79,7 +79,11 @@ impl Desk {
 
     fn append(&self, parent: Option<EntryId>, messages: Vec<Message>) -> EntryId {
         let messages = messages.into_iter().map(|message| (message, None)).collect();
-        let ids = now(self.engine.append(self.session, parent, HashedMessages { messages }));
+        let ids = now(self.engine.append(
+            self.session,
+            parent,
+            HashedMessages { messages, ..HashedMessages::default() },
+        ));
         *ids.expect("it can be appended").last().expect("something was said")
     }
 

@@ -39,7 +39,8 @@ fn talk(count: usize) -> HashedMessages {
             if is_person { (Role::User, Author::Person) } else { (Role::Assistant, Author::Model) };
         Message::text(role, author, format!("message {number} about src/part_{number}.rs, ").repeat(20))
     };
-    HashedMessages { messages: (0..count).map(|number| (said(number), None)).collect() }
+    let messages = (0..count).map(|number| (said(number), None)).collect();
+    HashedMessages { messages, ..HashedMessages::default() }
 }
 
 /// Somebody who puts a label on another path whenever a hook is asked.

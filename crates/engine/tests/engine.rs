@@ -48,7 +48,8 @@ fn append(
     numbers: std::ops::Range<usize>,
 ) -> EntryId {
     let messages = numbers.map(|number| (said(number), None)).collect();
-    let ids = now(engine.append(session, parent, HashedMessages { messages })).expect("it can be appended");
+    let ids = now(engine.append(session, parent, HashedMessages { messages, ..HashedMessages::default() }))
+        .expect("it can be appended");
     *ids.last().expect("something was said")
 }
 

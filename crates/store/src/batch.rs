@@ -37,7 +37,18 @@ pub(crate) struct EntryRow {
 
 impl Rows {
     pub(crate) fn new(secret: &Secret, batch: CommitBatch) -> Self {
-        let CommitBatch { entries, messages, hashes, leaf, events, about, file, delivered, time_ms } = batch;
+        let CommitBatch {
+            entries,
+            messages,
+            hashes,
+            leaf,
+            events,
+            about,
+            file,
+            delivered,
+            durability: _,
+            time_ms,
+        } = batch;
         let mut bodies = Vec::new();
         let mut said: HashMap<EntryId, Vec<u8>> = HashMap::with_capacity(messages.len());
         for (id, message) in messages {

@@ -19,8 +19,8 @@ use crate::row;
 use epitome_core::{EntryId, Message};
 use epitome_engine::BoxFuture;
 use epitome_engine::store::{
-    ChainHash, CommitBatch, EventPosition, Lease, Memo, MessageLocation, QueuedInput, SessionId, Store,
-    StoreError, StoredEvent, StoredSession, TenantId,
+    ChainHash, CommitBatch, Durability, EventPosition, Lease, Memo, MessageLocation, QueuedInput, SessionId,
+    Store, StoreError, StoredEvent, StoredSession, TenantId,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::collections::HashMap;
@@ -146,7 +146,7 @@ impl Drop for SqliteStore {
     fn drop(&mut self) {
         let holder = self.holder.clone();
         // Done by the thread before it ends; where it cannot be, others find out by time.
-        drop(self.writer.write(move |connection| holder.leave(connection)));
+        drop(self.writer.write(Durability::System, move |connection| holder.leave(connection)));
     }
 }
 
@@ -191,7 +191,9 @@ fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
 
 impl Store for SqliteStore {
     fn create(&self, tenant: TenantId) -> BoxFuture<'_, Result<SessionId, StoreError>> {
-        let made = self.writer.write(move |connection| commit::create(connection, tenant, now_ms()));
+        let made = self
+            .writer
+            .write(Durability::Disk, move |connection| commit::create(connection, tenant, now_ms()));
         Box::pin(async move {
             let (session, number) = made.await?;
             self.tenants().remember_session(session, number);
@@ -242,8 +244,10 @@ impl Store for SqliteStore {
             Ok(tenant) => tenant,
             Err(error) => return ready(Err(error)),
         };
+        let durability = batch.durability;
         let rows = Rows::new(&self.secret, batch);
-        self.writer.write(move |connection| commit::commit(connection, tenant, lease, expected, &rows))
+        self.writer
+            .write(durability, move |connection| commit::commit(connection, tenant, lease, expected, &rows))
     }
 
     fn lease(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Lease>, StoreError>> {
@@ -252,7 +256,8 @@ impl Store for SqliteStore {
             Err(error) => return ready(Err(error)),
         };
         let holder = self.holder.clone();
-        self.writer.write(move |connection| {
+        // Where the machine fails, nobody holds anything any more.
+        self.writer.write(Durability::System, move |connection| {
             if !holder.is_sure() {
                 holder.renew(connection)?;
             }
@@ -274,7 +279,8 @@ impl Store for SqliteStore {
             Err(error) => return ready(Err(error)),
         };
         let holder = self.holder.clone();
-        self.writer.write(move |connection| {
+        // Where the machine fails, nobody holds anything any more.
+        self.writer.write(Durability::System, move |connection| {
             holder.renew(connection)?;
             read::is_held(connection, tenant, lease)
         })
@@ -282,7 +288,7 @@ impl Store for SqliteStore {
 
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()> {
         let Ok(tenant) = self.known_tenant(lease.session) else { return ready(()) };
-        let released = self.writer.write(move |connection| {
+        let released = self.writer.write(Durability::System, move |connection| {
             connection
                 .prepare_cached(
                     "UPDATE sessions SET holder = NULL, fence = fence + 1
@@ -307,7 +313,7 @@ impl Store for SqliteStore {
             Err(error) => return ready(Err(error)),
         };
         self.tenants().sessions.remove(&session);
-        self.writer.write(move |connection| commit::remove(connection, tenant, session))
+        self.writer.write(Durability::Disk, move |connection| commit::remove(connection, tenant, session))
     }
 
     fn enqueue(&self, session: SessionId, input: Arc<Message>) -> BoxFuture<'_, Result<u64, StoreError>> {
@@ -316,7 +322,8 @@ impl Store for SqliteStore {
             Err(error) => return ready(Err(error)),
         };
         let body = pack(&row::json(&*input));
-        self.writer.write(move |connection| commit::enqueue(connection, tenant, session, &body))
+        self.writer
+            .write(Durability::Disk, move |connection| commit::enqueue(connection, tenant, session, &body))
     }
 
     fn queued(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<QueuedInput>, StoreError>> {
@@ -328,7 +335,8 @@ impl Store for SqliteStore {
     }
 
     fn keep_memo(&self, name: String, value: Option<Vec<u8>>) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.writer.write(move |connection| commit::keep_memo(connection, &name, value.as_deref()))
+        self.writer
+            .write(Durability::Disk, move |connection| commit::keep_memo(connection, &name, value.as_deref()))
     }
 }
 

@@ -197,7 +197,7 @@ fn l109_the_middle_of_three_compactions_is_undone_and_so_is_the_last() {
 fn l110_a_prompt_is_in_the_log_before_anyone_answers_it() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let message = Message::text(Role::User, Author::Person, "please fix the parser");
-    let arrival = || HashedMessages { messages: vec![(message.clone(), None)] };
+    let arrival = || HashedMessages { messages: vec![(message.clone(), None)], ..HashedMessages::default() };
     let session = {
         // The process ends right after: nobody was asked, and nothing was closed.
         let engine = Engine::new(store.clone());

@@ -7,7 +7,7 @@ use super::{Checkout, HashedMessages};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::session::{AppendedEntry, Session, Step};
-use crate::store::{ChainHash, CommitBatch, Lease, SessionId, Store, StoredSession};
+use crate::store::{ChainHash, CommitBatch, Durability, Lease, SessionId, Store, StoredSession};
 use epitome_core::{Entry, EntryId, Item, Log, MemoryArchive, Role, SizeTable};
 use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard, OwnedMutexGuard};
 use std::collections::HashMap;
@@ -105,11 +105,14 @@ impl SessionTree {
         arrival: HashedMessages,
     ) -> Result<Vec<EntryId>, EngineError> {
         let _in_order = self.commits.lock().await;
-        let (mut batch, mut ids, mut at) = (CommitBatch::default(), Vec::new(), parent);
+        let HashedMessages { messages, about, is_repeated, time_ms } = arrival;
+        let durability = if is_repeated { Durability::System } else { Durability::Disk };
+        let mut batch = CommitBatch { about, durability, time_ms, ..CommitBatch::default() };
+        let (mut ids, mut at) = (Vec::new(), parent);
         let expected = {
             let mut state = self.state();
             let expected = state.log.len();
-            for (message, hash) in arrival.messages {
+            for (message, hash) in messages {
                 if let Some(&known) = hash.as_ref().and_then(|hash| state.hashes.get(hash)) {
                     (at, batch.leaf) = (Some(known), Some(known));
                     ids.push(known);

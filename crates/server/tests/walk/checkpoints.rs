@@ -82,7 +82,7 @@ impl Desk {
     }
 
     /// The names of the events of the first session since a position.
-    async fn events(&self, since: u64) -> Vec<Value> {
+    async fn events(&self, since: &str) -> Vec<Value> {
         let listed = self.stage.json(&format!("/api/v1/sessions/s0001/events?since={since}")).await;
         listed.as_array().expect("a list").clone()
     }
@@ -154,7 +154,7 @@ async fn a_wait_is_told_when_it_begins_and_listed_among_the_events() {
     let one = desk.waiting(1).await.remove(0);
     let told = desk.told.lock().expect("nobody failed").join("\n");
     assert_eq!(told, "s0001: a compaction waits for your word at /api/v1/checkpoints/c0001");
-    let begun = desk.events(0).await;
+    let begun = desk.events("0").await;
     let expected = ["compaction.approaching", "compaction.triggered", "compaction.pending"];
     assert_eq!(names(&begun), expected);
     let pending = &begun[2];
@@ -162,11 +162,11 @@ async fn a_wait_is_told_when_it_begins_and_listed_among_the_events() {
     assert_eq!((&pending["time_ms"], &pending["session"]), (&json!(1_700_000_000_000_u64), &json!("s0001")));
     desk.decide(&one, json!({"decision": "approve"})).await;
     assert_eq!(sent.await.expect("it is answered"), StatusCode::OK);
-    let since = pending["position"].as_u64().expect("a number");
+    let since = pending["position"].as_str().expect("a position");
     let after = desk.events(since).await;
     assert_eq!(names(&after), ["compaction.completed"]);
     assert_eq!(after[0]["record"]["outcome"], "compacted");
-    assert_eq!(desk.events(0).await[..3], begun[..]);
+    assert_eq!(desk.events("0").await[..3], begun[..]);
 }
 
 #[tokio::test]

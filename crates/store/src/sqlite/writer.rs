@@ -3,15 +3,21 @@
 
 use crate::fault::{of_sqlite, sqlite};
 use epitome_engine::BoxFuture;
-use epitome_engine::store::{FaultKind, StoreError, StoreFault};
+use epitome_engine::store::{Durability, FaultKind, StoreError, StoreFault};
 use futures_channel::oneshot;
 use rusqlite::{Connection, Savepoint, Transaction, TransactionBehavior};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Something to be written; what it returns tells whoever waits, once the transaction has ended.
-type Task = Box<dyn FnOnce(Result<&mut Transaction<'_>, &StoreFault>) -> Acknowledgement + Send>;
+/// Something to be written, and when that counts as done.
+struct Task {
+    durability: Durability,
+    work: Work,
+}
+
+/// What is done in a transaction, or where none could be begun; what it returns tells whoever waits, once that has ended.
+type Work = Box<dyn FnOnce(Result<&mut Transaction<'_>, &StoreFault>) -> Acknowledgement + Send>;
 type Acknowledgement = Box<dyn FnOnce(Result<(), &StoreFault>)>;
 /// What is written when nothing was for a while.
 type Rest = Box<dyn FnMut(&mut Connection) + Send>;
@@ -43,10 +49,11 @@ impl Writer {
     /// Has something written, whole or not at all; what came of it when it is on disk.
     pub(super) fn write<T: Send + 'static>(
         &self,
+        durability: Durability,
         act: impl FnOnce(&Savepoint<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> BoxFuture<'static, Result<T, StoreError>> {
         let (told, answer) = oneshot::channel();
-        let task: Task = Box::new(move |begun| {
+        let work: Work = Box::new(move |begun| {
             let acted = match begun {
                 Ok(transaction) => in_savepoint(transaction, act),
                 Err(fault) => Err(StoreError::Fault(fault.clone())),
@@ -59,7 +66,7 @@ impl Writer {
         });
         if let Some(tasks) = &self.tasks {
             // Where the thread has ended, the answer does not come.
-            let _ = tasks.send(task);
+            let _ = tasks.send(Task { durability, work });
         }
         Box::pin(async move { answer.await.unwrap_or_else(|_| Err(StoreError::Fault(ended()))) })
     }
@@ -90,21 +97,35 @@ fn write_all(mut connection: Connection, queue: &Receiver<Task>, every: Duration
 }
 
 fn write_together(connection: &mut Connection, first: Task, queue: &Receiver<Task>) {
-    let tasks = std::iter::once(first).chain(queue.try_iter()).take(TASKS_MAX);
-    let (waiting, ended): (Vec<Acknowledgement>, _) =
-        match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
-            Ok(mut transaction) => {
-                let waiting = tasks.map(|task| task(Ok(&mut transaction))).collect();
-                (waiting, transaction.commit().map_err(|error| sqlite(&error)))
-            }
-            Err(error) => {
-                let fault = sqlite(&error);
-                (tasks.map(|task| task(Err(&fault))).collect(), Ok(()))
-            }
-        };
+    let tasks: Vec<Task> = std::iter::once(first).chain(queue.try_iter()).take(TASKS_MAX).collect();
+    let begun = set_durability(connection, &tasks)
+        .and_then(|()| connection.transaction_with_behavior(TransactionBehavior::Immediate));
+    let (waiting, ended): (Vec<Acknowledgement>, _) = match begun {
+        Ok(mut transaction) => {
+            let waiting = tasks.into_iter().map(|task| (task.work)(Ok(&mut transaction))).collect();
+            (waiting, transaction.commit().map_err(|error| sqlite(&error)))
+        }
+        Err(error) => {
+            let fault = sqlite(&error);
+            (tasks.into_iter().map(|task| (task.work)(Err(&fault))).collect(), Ok(()))
+        }
+    };
     for tell in waiting {
         tell(ended.as_ref().copied());
     }
+}
+
+/// Has the disk waited for where one of these must be on it.
+fn set_durability(connection: &Connection, tasks: &[Task]) -> rusqlite::Result<()> {
+    let is_for_disk = tasks.iter().any(|task| task.durability == Durability::Disk);
+    connection
+        .prepare_cached(if is_for_disk {
+            "PRAGMA synchronous = FULL"
+        } else {
+            "PRAGMA synchronous = NORMAL"
+        })?
+        .raw_execute()
+        .map(drop)
 }
 
 fn in_savepoint<T>(
