@@ -1,6 +1,5 @@
 //! How a provider's count compares with ours: one [`Calibration`] for each model at each address, shared by every session
-//! held with it and moved by what the provider reports. Compactions and new sessions leave it as it is; keeping it
-//! between runs is left to whoever stores things.
+//! held with it and moved by what the provider reports. Compactions and new sessions leave it as it is.
 
 use epitome_core::{Scale, Tokens};
 use epitome_tokens::{Calibration, PromptGrowth};
@@ -53,6 +52,18 @@ impl CalibrationTable {
         let calibration = row.1.clone();
         self.0.push(row);
         calibration
+    }
+
+    /// All of them as they are now, for whoever keeps them.
+    pub fn rows(&self) -> Vec<(String, Calibration)> {
+        self.0.iter().map(|(of, calibration)| (of.clone(), *calibration.lock())).collect()
+    }
+
+    /// Goes on from what was kept.
+    pub fn restore(&mut self, rows: Vec<(String, Calibration)>) {
+        for (of, calibration) in rows {
+            *self.of(&of).lock() = calibration;
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::commands::serve::{LogFormat, LogLevel};
 use clap::{Args, Parser, Subcommand};
 use epitome_server::Upstream;
 use epitome_settings::schema::parse_window;
+use epitome_store::StoreAddress;
 use epitome_wire::{Format, Protocol};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -310,6 +311,9 @@ pub struct ServeArgs {
     /// A folder of agents' files: the settings of one count for requests that name it (`x-epitome-agent: NAME`)
     #[arg(long, value_name = "FOLDER")]
     pub agents: Option<PathBuf>,
+    /// Where conversations are kept: `sqlite:PATH`, a path, or `postgres://…`; in memory, until it stops, if left out
+    #[arg(long, value_name = "ADDRESS", env = "EPITOME_STORE")]
+    pub store: Option<StoreAddress>,
     /// The context window of every model, in tokens; each model's own if left out
     #[arg(long, value_name = "TOKENS", value_parser = parse_window)]
     pub window: Option<u64>,

@@ -28,6 +28,8 @@ struct BookTable {
     windows: LearnedWindows,
     /// How providers count, for each endpoint.
     calibrations: CalibrationTable,
+    /// What was learned, as it was last written to the store.
+    kept: HashMap<&'static str, Vec<u8>>,
     limits: BookLimits,
     uses: u64,
     /// Of the messages of all sessions, as clients wrote them.
@@ -52,6 +54,8 @@ pub(crate) struct Book {
     pub(crate) protocol: Protocol,
     /// The model of the newest request.
     pub(crate) model: String,
+    /// The model that the store was told of.
+    pub(crate) stored_model: String,
     /// The agent it said it was of.
     pub(crate) agent: Option<String>,
     /// Where each message stands in the client's list.
@@ -142,6 +146,7 @@ impl Book {
         Self {
             protocol,
             model: model.to_owned(),
+            stored_model: String::new(),
             agent: None,
             origins: HashMap::new(),
             tally: Tally::default(),
@@ -265,6 +270,17 @@ impl Books {
     /// Looks at what was learned of windows, or learns.
     pub(crate) fn windows<T>(&self, act: impl FnOnce(&mut LearnedWindows) -> T) -> T {
         act(&mut self.table().windows)
+    }
+
+    /// Looks at how endpoints count, or takes up what was kept.
+    pub(crate) fn calibrations<T>(&self, act: impl FnOnce(&mut CalibrationTable) -> T) -> T {
+        act(&mut self.table().calibrations)
+    }
+
+    /// Whether a value is another than the one last kept under its name; it is the last one then.
+    pub(crate) fn is_news(&self, name: &'static str, value: &[u8]) -> bool {
+        let last = self.table().kept.insert(name, value.to_vec());
+        last.as_deref() != Some(value)
     }
 
     /// How an endpoint counts, for every session with it.

@@ -1,6 +1,7 @@
 //! Which conversation a request belongs to, by what it says and nothing else.
 //!
-//! Each message has a hash of itself and of every message before it, keyed with a secret of this process. Two
+//! Each message has a hash of itself and of every message before it, keyed with a secret of this process, or of the
+//! store that outlives it. Two
 //! requests with the same hash at some place have said the same up to there, in the same protocol; whose they are is
 //! the tenant's to tell apart. Neither model nor policy is part of it.
 //! Marks for the provider's cache move from turn to turn and are left out, and so are differences of
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher as _};
 
-/// A secret of this process: nobody can make hashes that lead to another's content.
+/// A secret of this process or its store: nobody can make hashes that lead to another's content.
 pub(crate) struct ChainKey([u8; 32]);
 
 impl ChainKey {
@@ -26,6 +27,11 @@ impl ChainKey {
             let chance = RandomState::new().build_hasher().finish();
             part.copy_from_slice(&chance.to_le_bytes());
         }
+        Self(key)
+    }
+
+    /// The secret of a store: what it keys is found again by whoever opens that.
+    pub(crate) fn of_store(key: [u8; 32]) -> Self {
         Self(key)
     }
 

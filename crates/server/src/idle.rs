@@ -2,6 +2,7 @@
 
 use crate::blocking;
 use crate::books::Book;
+use crate::learned;
 use crate::notice::NoticeKind;
 use crate::server_state::{ServerState, note_step};
 use epitome_engine::store::SessionId;
@@ -16,6 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 pub(crate) async fn watch(state: Arc<ServerState>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
+        learned::save(&state).await;
         let due: Vec<(Checkout, u64)> = state.books.each(due).into_iter().flatten().collect();
         for (checkout, seconds) in due {
             tokio::spawn(check(state.clone(), checkout, seconds));

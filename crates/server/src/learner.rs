@@ -53,7 +53,7 @@ impl ReplyListener for Learner {
         };
         self.count(rebuilt, usage.as_ref());
         told.into_iter().for_each(|what| self.state.tell(NoticeKind::Remark { session: self.session, what }));
-        let now = self.state.settings.clock.now();
+        let now = self.state.calendar();
         self.state.books.windows(|windows| match verdict {
             Some(verdict) if windows.learn(&self.endpoint, &verdict, now) => {}
             // What was taken whole shows limits below it to be wrong.

@@ -4,14 +4,15 @@ use crate::books::Books;
 use crate::chain::ChainKey;
 use crate::checkpoints::Checkpoints;
 use crate::idle;
+use crate::learned;
 use crate::outward::Outward;
 use crate::router::router;
 use crate::server_state::ServerState;
-use crate::settings::{ServerSettings, ServerSettingsError, check_loopback};
+use crate::settings::{ServerSettings, ServerSettingsError, ServerStore, check_loopback};
 use crate::totals::{ServerTotals, TrafficCounter};
 use axum::Router;
 use axum::serve::ListenerExt;
-use epitome_engine::store::MemoryStore;
+use epitome_engine::store::{MemoryStore, Store};
 use epitome_engine::{Engine, TokioRuntime};
 use std::future::Future;
 use std::io;
@@ -60,6 +61,7 @@ impl Server {
         let address = listener.local_addr().map_err(failed)?;
         let outward = Outward::new().map_err(ServeError::Outward)?;
         let state = Arc::new(ServerState::new(settings, address, outward));
+        learned::load(&state).await;
         Ok(Self { listener, address, router: router(state.clone()), state })
     }
 
@@ -79,6 +81,7 @@ impl Server {
         let watching = tokio::spawn(idle::watch(self.state.clone()));
         let served = serving.await;
         watching.abort();
+        self.state.leave().await;
         served.map_err(ServeError::Broken)?;
         Ok(self.state.counter.totals())
     }
@@ -87,8 +90,11 @@ impl Server {
 impl ServerState {
     /// A state in which nothing was said yet.
     pub(crate) fn new(settings: ServerSettings, address: SocketAddr, outward: Outward) -> Self {
-        let engine = Engine::new(Arc::new(MemoryStore::default()))
-            .with_spawn(Arc::new(TokioRuntime::of(Handle::current())));
+        let (store, key): (Arc<dyn Store>, ChainKey) = match &settings.store {
+            Some(ServerStore { store, key }) => (store.clone(), ChainKey::of_store(*key)),
+            None => (Arc::new(MemoryStore::default()), ChainKey::new()),
+        };
+        let engine = Engine::new(store).with_spawn(Arc::new(TokioRuntime::of(Handle::current())));
         Self {
             settings,
             address,
@@ -97,7 +103,7 @@ impl ServerState {
             checkpoints: Arc::new(Checkpoints::default()),
             outward,
             newcomers: tokio::sync::Mutex::default(),
-            key: ChainKey::new(),
+            key,
             passed_on: Mutex::default(),
             outages: Mutex::default(),
             counter: TrafficCounter::default(),

@@ -5,6 +5,7 @@ use crate::books::Books;
 use crate::chain::ChainKey;
 use crate::checkpoints::Checkpoints;
 use crate::fault::Fault;
+use crate::learned;
 use crate::notice::NoticeKind;
 use crate::outward::Outward;
 use crate::remarks;
@@ -16,6 +17,7 @@ use epitome_engine::{AppendedEntry, Engine, PreparedSession, Step};
 use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// What every request is served from.
 pub(crate) struct ServerState {
@@ -75,6 +77,20 @@ impl ServerState {
         };
         drop(out);
         told.into_iter().for_each(|kind| self.tell(kind));
+    }
+
+    /// Keeps what was learned, and gives back the sessions it has worked on, so that another may at once.
+    pub(crate) async fn leave(&self) {
+        learned::save(self).await;
+        for session in self.books.each(|session, _| session) {
+            self.engine.close(session).await;
+        }
+    }
+
+    /// Time that goes on over restarts, where there is a calendar: what was learned grows old by it.
+    pub(crate) fn calendar(&self) -> Duration {
+        let clock = &self.settings.clock;
+        clock.unix_ms().map_or_else(|| clock.now(), Duration::from_millis)
     }
 
     /// Tells the operator.

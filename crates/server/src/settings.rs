@@ -4,6 +4,7 @@ use crate::notice::OperatorNotice;
 use crate::rules::Rules;
 use epitome_core::Tokens;
 use epitome_engine::Clock;
+use epitome_engine::store::Store;
 use epitome_tokens::Catalog;
 use epitome_wire::Protocol;
 use reqwest::Url;
@@ -25,6 +26,17 @@ pub struct ServerSettings {
     pub clock: Arc<dyn Clock>,
     /// Who is told what happens.
     pub tell: Arc<dyn Fn(&OperatorNotice) + Send + Sync>,
+    /// Where sessions are kept; in memory, for as long as the server runs, where nobody says.
+    pub store: Option<ServerStore>,
+}
+
+/// A store that outlives the server.
+#[derive(Clone)]
+pub struct ServerStore {
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// The key of the hashes that lead to what is in it.
+    pub key: [u8; 32],
 }
 
 /// The base URL of each provider: what stands in front of `/v1/…`.

@@ -7,6 +7,7 @@ use crate::books::Book;
 use crate::chain::ChainKey;
 use crate::checkpoints::{ClientLine, SessionOperator};
 use crate::headers;
+use crate::known_path;
 use crate::learner::Learner;
 use crate::notice::NoticeKind;
 use crate::own_model::{self, CACHE_TIME};
@@ -21,7 +22,9 @@ use crate::view::{self, Origin, ViewSlot};
 use axum::http::HeaderMap;
 use bytes::Bytes;
 use epitome_core::{EntryId, Message, Role, Tokens};
-use epitome_engine::store::{ChainHash, SessionId, TenantId};
+use epitome_engine::store::{
+    ChainHash, MessageLocation, SessionAbout, SessionId, SessionOrigin, StoreError, TenantId,
+};
 use epitome_engine::{
     Assembly, Checkout, Driver, EngineError, Event, HashedMessages, LookPoint, NoWindow, PreparedSession,
     RefusalFigures, Session, SessionOptions, TurnEnd, WindowFacts,
@@ -32,7 +35,7 @@ use epitome_wire::{FixedParts, Protocol};
 use futures_util::future::{Either, select};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A request whose conversation can be told.
 pub(crate) struct Request {
@@ -138,6 +141,16 @@ async fn attempt(
     worked.map_err(told).ok().flatten()
 }
 
+/// So long a request waits for others that work on its session: longer than a lease whose holder has died.
+const OTHERS_TIME: Duration = Duration::from_secs(15);
+/// Then it looks again.
+const OTHERS_PAUSE: Duration = Duration::from_millis(50);
+
+/// Whether another process, or another replica, stands in the way.
+fn is_by_others(error: &StoreError) -> bool {
+    matches!(error, StoreError::Leased(_) | StoreError::Fenced(_) | StoreError::Conflict { .. })
+}
+
 /// One walk under way.
 struct Walk<'w> {
     state: &'w Arc<ServerState>,
@@ -157,9 +170,24 @@ struct Place {
 impl Walk<'_> {
     /// The walk, let go where it waits for an operator and its client has hung up.
     async fn run_while_wanted(&self, attempt: Attempt) -> Result<Option<PreparedRequest>, WalkError> {
-        match select(pin!(self.run(attempt)), pin!(self.client.left())).await {
+        match select(pin!(self.run_alone(attempt)), pin!(self.client.left())).await {
             Either::Left((prepared, _)) => prepared,
             Either::Right(_) => Err(WalkError::Stopped),
+        }
+    }
+
+    /// The walk, taken up anew while others work on the session, or have done so meanwhile.
+    async fn run_alone(&self, attempt: Attempt) -> Result<Option<PreparedRequest>, WalkError> {
+        let until = Instant::now() + OTHERS_TIME;
+        loop {
+            match self.run(attempt).await {
+                Err(WalkError::Engine(EngineError::Store(error)))
+                    if is_by_others(&error) && Instant::now() < until =>
+                {
+                    tokio::time::sleep(OTHERS_PAUSE).await;
+                }
+                ended => return ended,
+            }
         }
     }
 
@@ -259,6 +287,7 @@ impl Walk<'_> {
         if let Some(node) = engine.find(*tenant, hashes).await? {
             if self.state.books.has_room(node.session, self.bytes_from(node.depth)) {
                 self.open_book(node.session).await?;
+                self.recognize(node).await?;
                 return Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry) });
             }
             if self.state.books.remove(node.session) {
@@ -267,6 +296,8 @@ impl Walk<'_> {
         }
         let _newcomers = self.state.newcomers.lock().await;
         if let Some(node) = engine.find(*tenant, hashes).await? {
+            self.open_book(node.session).await?;
+            self.recognize(node).await?;
             return Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry) });
         }
         // Nothing is kept of a request that cannot be read.
@@ -275,6 +306,28 @@ impl Walk<'_> {
         self.open_book(session).await?;
         let leaf = self.append(session, None, &messages).await?;
         Ok(Place { session, known: hashes.len(), leaf })
+    }
+
+    /// Takes up where the messages of a path stand that others have stored, or this server before it was restarted.
+    async fn recognize(&self, node: MessageLocation) -> Result<(), WalkError> {
+        let is_known = |book: &mut Book| book.origins.contains_key(&node.entry);
+        if self.state.books.with(node.session, is_known).unwrap_or_default() {
+            return Ok(());
+        }
+        let Request { tenant, hashes, .. } = self.request;
+        let traced = self.state.engine.trace(*tenant, &hashes[..node.depth]).await?;
+        let log = self.state.engine.log(node.session).await?;
+        let origins =
+            known_path::origins(&log, node.entry, &traced).ok_or(WalkError::Unknown(node.session))?;
+        let sized = origins.into_iter().map(|(id, origin)| (id, origin, self.bytes_of(origin)));
+        self.close(self.state.books.add_messages(node.session, sized)).await?;
+        self.state.books.with(node.session, |book| {
+            if book.records.is_empty() {
+                let records = known_path::records(&log).into_iter();
+                records.for_each(|(entry, record)| book.keep_record(Some(entry), record));
+            }
+        });
+        Ok(())
     }
 
     /// Opens the book of a session; those that must go for it are closed.
@@ -287,7 +340,10 @@ impl Walk<'_> {
     async fn close(&self, gone: impl IntoIterator<Item = SessionId>) -> Result<(), WalkError> {
         for session in gone {
             self.state.engine.close(session).await;
-            self.state.engine.store().remove(session).await.map_err(EngineError::from)?;
+            // What is in memory alone is let go with it; a store that outlives us keeps what it keeps.
+            if self.state.settings.store.is_none() {
+                self.state.engine.store().remove(session).await.map_err(EngineError::from)?;
+            }
         }
         Ok(())
     }
@@ -317,7 +373,7 @@ impl Walk<'_> {
 
     /// What is known of the window of a model.
     fn known(&self, model: &str) -> WindowFacts {
-        let (endpoint, now) = (self.endpoint(model), self.state.settings.clock.now());
+        let (endpoint, now) = (self.endpoint(model), self.state.calendar());
         let limits = self.state.books.windows(|windows| windows.of(&endpoint, now));
         let learned = [limits.window, limits.input_max].into_iter().flatten().map(|limit| limit.tokens).min();
         WindowFacts { stated: self.state.settings.window, learned, ..WindowFacts::default() }
@@ -432,12 +488,34 @@ impl Walk<'_> {
         let hash = |at: usize, origin: &Origin| is_last(at).then(|| self.request.hashes[origin.element]);
         let arrived =
             messages.iter().enumerate().map(|(at, (origin, message))| (message.clone(), hash(at, origin)));
-        let arrival = HashedMessages { messages: arrived.collect() };
+        let arrival = HashedMessages {
+            messages: arrived.collect(),
+            about: self.about(session, leaf),
+            is_repeated: true,
+            time_ms: self.state.settings.clock.unix_ms(),
+        };
         let ids = self.state.engine.append(session, leaf, arrival).await?;
         let origins = messages.iter().map(|(origin, _)| (*origin, self.bytes_of(*origin)));
         let appended = ids.iter().zip(origins).map(|(id, (origin, bytes))| (*id, origin, bytes));
         self.close(self.state.books.add_messages(session, appended)).await?;
         Ok(ids.last().copied().or(leaf))
+    }
+
+    /// What is to be kept of a session that begins, or goes on with another model.
+    fn about(&self, session: SessionId, leaf: Option<EntryId>) -> Option<SessionAbout> {
+        let model = self.request.body.model();
+        let is_as_stored =
+            |book: &mut Book| std::mem::replace(&mut book.stored_model, model.to_owned()) == model;
+        let is_as_stored = self.state.books.with(session, is_as_stored).unwrap_or_default();
+        if is_as_stored && leaf.is_some() {
+            return None;
+        }
+        let mut about = SessionAbout::default();
+        about.origin = SessionOrigin::Proxy;
+        about.model = model.to_owned();
+        about.form = self.request.protocol.name().to_owned();
+        about.agent = self.request.agent.clone().unwrap_or_default();
+        Some(about)
     }
 
     /// What the element of a message takes; of two messages of one element, the second stands for it.
@@ -504,7 +582,7 @@ impl Walk<'_> {
     /// Learns the window of the request's model, for every session with it. The window that the path is measured by
     /// may be what an agent or the operator says of it, and says nothing of the provider.
     fn learn(&self, events: &[Event]) {
-        let (endpoint, now) = (self.endpoint(self.request.body.model()), self.state.settings.clock.now());
+        let (endpoint, now) = (self.endpoint(self.request.body.model()), self.state.calendar());
         for event in events {
             if let Event::Learned { window } = event {
                 self.state.books.windows(|windows| windows.limit(&endpoint, *window, now));
@@ -543,6 +621,10 @@ enum WalkError {
     Engine(#[from] EngineError),
     #[error(transparent)]
     NoWindow(#[from] NoWindow),
+    #[error(
+        "{0} was stored by another version that reads this request otherwise; it begins anew with the next conversation"
+    )]
+    Unknown(SessionId),
     #[error("the work on this request was stopped; send it again")]
     Stopped,
 }

@@ -14,8 +14,10 @@ mod fault;
 mod hash;
 mod packed;
 mod row;
+mod search;
 mod session_store;
 mod sqlite;
+mod terms;
 
 pub use address::{NoStoreAddress, StoreAddress};
 pub use session_store::{

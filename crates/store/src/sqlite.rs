@@ -7,6 +7,7 @@ mod commit;
 mod holder;
 mod read;
 mod schema;
+mod search;
 mod writer;
 
 use self::holder::{Holder, RENEWAL_TIME, now_ms, strike_gone};
@@ -19,8 +20,8 @@ use crate::row;
 use epitome_core::{EntryId, Message};
 use epitome_engine::BoxFuture;
 use epitome_engine::store::{
-    ChainHash, CommitBatch, Durability, EventPosition, Lease, Memo, MessageLocation, QueuedInput, SessionId,
-    Store, StoreError, StoredEvent, StoredSession, TenantId,
+    ChainHash, CommitBatch, Durability, EventPosition, Lease, Memo, MessageLocation, QueuedInput, SearchHit,
+    SearchQuery, SessionId, Store, StoreError, StoredEvent, StoredSession, TenantId,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::collections::HashMap;
@@ -75,7 +76,10 @@ impl SqliteStore {
         let rest = {
             let holder = holder.clone();
             // What fails now is said to whoever writes next.
-            move |connection: &mut Connection| drop(holder.renew(connection))
+            move |connection: &mut Connection| {
+                drop(holder.renew(connection));
+                drop(search::index_some(connection));
+            }
         };
         let writer = Writer::new(connection, RENEWAL_TIME, Box::new(rest))?;
         let (readers, tenants) = (Mutex::default(), Mutex::default());
@@ -328,6 +332,22 @@ impl Store for SqliteStore {
 
     fn queued(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<QueuedInput>, StoreError>> {
         ready(self.read(|connection| read::queued(connection, self.tenant_of(connection, session)?, session)))
+    }
+
+    fn search<'a>(&'a self, query: &'a SearchQuery) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>> {
+        Box::pin(async move {
+            while self.writer.write(Durability::System, |connection| search::index_some(connection)).await? {}
+            self.read(|connection| {
+                let tenant = match query.tenant {
+                    None => None,
+                    Some(tenant) => match self.tenant(connection, tenant)? {
+                        Some(number) => Some(number),
+                        None => return Ok(Vec::new()),
+                    },
+                };
+                search::search(connection, tenant, query)
+            })
+        })
     }
 
     fn memos<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Memo>, StoreError>> {

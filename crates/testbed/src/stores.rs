@@ -1,9 +1,10 @@
 //! What every store must hold: a suite to be run over each of them. Stores that hold one transcript make no sessions,
 //! so the log of a session and the making of sessions are apart.
 
-use epitome_core::{Author, Entry, EntryId, Item, Mark, Message, Role};
+use epitome_core::{Author, Block, Call, Entry, EntryId, Item, Mark, Message, Role};
 use epitome_engine::store::{
-    ChainHash, CommitBatch, EventPosition, Lease, Memo, SessionAbout, SessionId, Store, StoreError, TenantId,
+    ChainHash, CommitBatch, EventPosition, Lease, Memo, SearchQuery, SessionAbout, SessionId, Store,
+    StoreError, TenantId,
 };
 use epitome_engine::{AppendedEntry, Event};
 use std::sync::Arc;
@@ -111,6 +112,7 @@ pub async fn hold_sessions(store: &dyn Store) {
     assert_eq!((found.session, found.entry, found.depth), (session, EntryId(1), 2), "the deepest");
     assert_eq!(store.find(TenantId([2; 32]), &chain).await.expect("it answers"), None, "tenants are apart");
     hold_beside(store, held, opened.log.len()).await;
+    hold_search(store, held, opened.log.len(), opened.leaf).await;
     store.release(held).await;
     assert!(!store.hold(held).await.expect("it answers"), "it was given back");
     let late = store.commit(held, opened.log.len(), CommitBatch::default()).await;
@@ -150,4 +152,53 @@ async fn hold_beside(store: &dyn Store, lease: Lease, len: usize) {
     assert_eq!(memos, [memo("window a", b"3"), memo("window b", b"2")]);
     store.keep_memo("window a".into(), None).await.expect("it is forgotten");
     assert_eq!(store.memos("window ").await.expect("they are kept").len(), 1);
+}
+
+/// A reply that calls a tool.
+fn calling(tool: &str, input: &str) -> Message {
+    let call = Call { id: "c1".into(), name: tool.into(), input: input.into(), freeform: false };
+    Message { role: Role::Assistant, author: Author::Model, blocks: vec![Block::Call(call)] }
+}
+
+/// What was said is found by its words, by identifiers, in any script, by tool and file, and only where it was asked for.
+async fn hold_search(store: &dyn Store, lease: Lease, len: usize, leaf: Option<EntryId>) {
+    let messages = [
+        Message::text(Role::User, Author::Person, "why does parse_header fail on an empty Line?"),
+        calling("read_file", r#"{"path":"src/walk.rs"}"#),
+        Message::text(Role::User, Author::Person, "上下文窗口已满"),
+    ];
+    let (mut batch, mut parent) = (CommitBatch { time_ms: Some(50), ..CommitBatch::default() }, leaf);
+    for (at, message) in messages.into_iter().enumerate() {
+        let id = EntryId((len + at) as u32);
+        batch.entries.push(AppendedEntry { id, parent, entry: Entry::Message(Item::of(&message)) });
+        batch.messages.push((id, Arc::new(message)));
+        (parent, batch.leaf) = (Some(id), Some(id));
+    }
+    store.commit(lease, len, batch).await.expect("it is committed");
+    let asked = |words: &str| SearchQuery { words: words.into(), ..SearchQuery::default() };
+    let place = |at: usize| vec![(lease.session, EntryId((len + at) as u32))];
+    let in_session = |query| SearchQuery { session: Some(lease.session), ..query };
+    let wanted = [
+        (asked("empty parse_header"), place(0)),
+        (asked("header LINE"), place(0)),
+        (asked("pars"), place(0)),
+        (in_session(asked("窗口")), place(2)),
+        (SearchQuery { tool: Some("read_file".into()), ..asked("") }, place(1)),
+        (SearchQuery { file: Some("walk.rs".into()), ..asked("") }, place(1)),
+        (asked("nobody_said_this"), Vec::new()),
+        (SearchQuery { tenant: Some(TenantId([9; 32])), ..asked("header") }, Vec::new()),
+        (SearchQuery { session: Some(SessionId(u64::MAX >> 2)), ..asked("header") }, Vec::new()),
+        (SearchQuery { until_ms: Some(50), ..asked("header") }, Vec::new()),
+        (SearchQuery { since_ms: Some(50), ..asked("header") }, place(0)),
+    ];
+    for (query, expected) in wanted {
+        let hits = store.search(&query).await.expect("it can be searched");
+        let found: Vec<_> = hits.iter().map(|hit| (hit.session, hit.entry)).collect();
+        assert_eq!(found, expected, "{query:?}");
+    }
+    let hits = store.search(&asked("header")).await.expect("it can be searched");
+    assert!(hits[0].snippet.contains("parse_header fail"), "{:?}", hits[0].snippet);
+    assert_eq!((hits[0].role, hits[0].time_ms), (Role::User, Some(50)));
+    let many = SearchQuery { limit: Some(1), ..asked("suite") };
+    assert_eq!(store.search(&many).await.expect("it can be searched").len(), 1);
 }

@@ -13,8 +13,9 @@ use crate::settings::{AgentFolder, Lookup, Places};
 use crate::transcript_file::catalog;
 use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
-use epitome_server::{NoticeLevel, Server, ServerSettings, Upstreams};
+use epitome_server::{NoticeLevel, Server, ServerSettings, ServerStore, Upstreams};
 use epitome_settings::Door;
+use epitome_store::StoreAddress;
 use log::ServerLog;
 use rules::LiveRules;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -24,10 +25,12 @@ use std::sync::Arc;
 pub fn run(args: ServeArgs) -> Result<()> {
     let log = ServerLog { format: args.log_format, level: args.log_level };
     let address = args.port.map_or(args.listen, |port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
+    let store = args.store.clone();
     let settings = settings(args, log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.context("cannot start serving")?.block_on(async {
         let upstreams = settings.upstreams.clone();
+        let settings = ServerSettings { store: open(store.as_ref()).await?, ..settings };
         let server = Server::bind(address, settings).await?;
         let end = interruption().context("cannot be told to stop")?;
         welcome(server.address(), &upstreams).print()?;
@@ -61,7 +64,16 @@ fn settings(args: ServeArgs, log: ServerLog) -> Result<ServerSettings> {
         catalog: Arc::new(catalog),
         clock: Arc::new(WallClock::start()),
         tell: Arc::new(move |notice| log.notice(notice)),
+        store: None,
     })
+}
+
+/// The store at an address, where one was given.
+async fn open(address: Option<&StoreAddress>) -> Result<Option<ServerStore>> {
+    let Some(address) = address else { return Ok(None) };
+    let store = address.open().await.with_context(|| format!("cannot open the store {address}"))?;
+    let key = store.chain_key();
+    Ok(Some(ServerStore { store, key }))
 }
 
 /// Says that the settings of the project we stand in are not read: whoever writes them is not whoever serves.

@@ -12,5 +12,6 @@ mod paths;
 mod session_model;
 mod speculation;
 mod stage;
+mod stored;
 mod warm_prefix;
 mod windows;

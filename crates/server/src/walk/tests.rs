@@ -27,6 +27,7 @@ pub(crate) fn state(
         catalog: Arc::new(Catalog::built_in().clone()),
         clock: Arc::new(FrozenClock),
         tell: Arc::new(tell),
+        store: None,
     };
     let state = ServerState::new(
         settings,

@@ -128,6 +128,7 @@ fn settings(base: &str, rule: SessionRule, window: Option<Tokens>) -> ServerSett
         catalog: Arc::new(Catalog::built_in().clone()),
         clock: Arc::new(FrozenClock),
         tell: Arc::new(|_| {}),
+        store: None,
     }
 }
 

@@ -11,7 +11,8 @@ INSERT INTO numbers VALUES ('session', 0), ('commit', 0);
 CREATE TABLE tenants (tenant INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE);
 
 -- Processes that hold leases. One that has not renewed itself by `until_ms` holds none any more.
-CREATE TABLE holders (holder INTEGER PRIMARY KEY, process TEXT NOT NULL, until_ms INTEGER NOT NULL);
+-- A number is given once: a session that names one that is gone is free.
+CREATE TABLE holders (holder INTEGER PRIMARY KEY AUTOINCREMENT, process TEXT NOT NULL, until_ms INTEGER NOT NULL);
 
 CREATE TABLE sessions (
     tenant INTEGER NOT NULL,
@@ -21,6 +22,8 @@ CREATE TABLE sessions (
     created_ms INTEGER NOT NULL,
     changed_ms INTEGER NOT NULL,
     about BLOB NOT NULL,
+    -- So many of its entries can be looked for.
+    indexed INTEGER NOT NULL DEFAULT 0,
     -- The number of the last input that was queued.
     inputs INTEGER NOT NULL DEFAULT 0,
     -- Larger for each later holder.
@@ -93,3 +96,17 @@ CREATE UNIQUE INDEX events_in_order ON events (number, place);
 
 -- What was learned of providers' endpoints, and what else is to be found again.
 CREATE TABLE memos (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+
+-- What can be looked for. Terms are made by us and stand with a space between them; what was said is in its body.
+CREATE TABLE indexed (
+    place INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    session INTEGER NOT NULL,
+    entry INTEGER NOT NULL,
+    time_ms INTEGER
+);
+CREATE INDEX indexed_sessions ON indexed (tenant, session);
+CREATE VIRTUAL TABLE terms USING fts5 (
+    said, tools, files,
+    content = '', contentless_delete = 1, detail = 'column', tokenize = "ascii tokenchars '_'"
+);

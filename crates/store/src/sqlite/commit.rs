@@ -1,6 +1,6 @@
 //! What is written: sessions made and removed, batches committed.
 
-use super::number;
+use super::{number, search};
 use crate::batch::Rows;
 use crate::fault::of_sqlite;
 use crate::hash::BodyHash;
@@ -255,6 +255,7 @@ fn insert_events(
 
 /// Forgets a session, and what was said in no other.
 pub(super) fn remove(connection: &Connection, tenant: i64, session: SessionId) -> Result<(), StoreError> {
+    search::forget(connection, tenant, session)?;
     let key = params![tenant, number(session)];
     // A hash in a row is its kind and the hash itself.
     let statements = [
