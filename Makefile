@@ -3,7 +3,7 @@
 CARGO ?= cargo
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
-.PHONY: run test lint lean packages fmt bench retention test-doors test-sdk test-agents test-real-model replay-matrix cases deny mutants fuzz clean
+.PHONY: run test lint lean packages fmt bench retention test-doors test-sdk test-agents test-crash test-real-model replay-matrix cases deny mutants fuzz clean
 
 run:
 	$(CARGO) build --release -p epitome
@@ -87,3 +87,7 @@ fuzz:
 
 clean:
 	$(CARGO) clean
+
+# A writer killed at random moments, 500 times for each store; `make test` does so a dozen times.
+test-crash:
+	EPITOME_CRASHES=500 $(CARGO) test -p epitome-store --test crash
