@@ -17,6 +17,7 @@ mod row;
 mod search;
 mod session_store;
 mod sqlite;
+mod standby;
 mod terms;
 
 pub use address::{NoStoreAddress, StoreAddress};
@@ -24,3 +25,4 @@ pub use session_store::{
     ListedSession, SessionFilter, SessionStore, StoreFigures, StoreProblem, StoredEntry,
 };
 pub use sqlite::SqliteStore;
+pub use standby::{StandbyNotice, StandbyStore};

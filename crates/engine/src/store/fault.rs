@@ -15,7 +15,6 @@ pub struct StoreFault {
 /// Why a disk or a database did not do its part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum FaultKind {
     /// There is no room.
     Full,

@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
 use epitome_server::{NoticeLevel, Server, ServerSettings, ServerStore, Upstreams};
 use epitome_settings::Door;
-use epitome_store::StoreAddress;
+use epitome_store::{StandbyNotice, StandbyStore, StoreAddress};
 use log::ServerLog;
 use rules::LiveRules;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -30,7 +30,7 @@ pub fn run(args: ServeArgs) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.context("cannot start serving")?.block_on(async {
         let upstreams = settings.upstreams.clone();
-        let settings = ServerSettings { store: open(store.as_ref()).await?, ..settings };
+        let settings = ServerSettings { store: open(store.as_ref(), log).await?, ..settings };
         let server = Server::bind(address, settings).await?;
         let end = interruption().context("cannot be told to stop")?;
         welcome(server.address(), &upstreams).print()?;
@@ -69,11 +69,14 @@ fn settings(args: ServeArgs, log: ServerLog) -> Result<ServerSettings> {
 }
 
 /// The store at an address, where one was given.
-async fn open(address: Option<&StoreAddress>) -> Result<Option<ServerStore>> {
+async fn open(address: Option<&StoreAddress>, log: ServerLog) -> Result<Option<ServerStore>> {
     let Some(address) = address else { return Ok(None) };
     let store = address.open().await.with_context(|| format!("cannot open the store {address}"))?;
     let key = store.chain_key();
-    Ok(Some(ServerStore { store, key }))
+    let tell = move |notice: &StandbyNotice| log.say(NoticeLevel::Warn, &notice.to_string());
+    // Calls go on where the store does not.
+    let store = StandbyStore::new(store, Arc::new(tell));
+    Ok(Some(ServerStore { store: Arc::new(store), key }))
 }
 
 /// Says that the settings of the project we stand in are not read: whoever writes them is not whoever serves.
