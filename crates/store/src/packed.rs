@@ -1,6 +1,8 @@
 //! Bytes as they lie in a table: as they are, or compressed where that pays. The first byte says which.
 
 use epitome_engine::store::{FaultKind, StoreFault};
+use std::cell::RefCell;
+use zstd::bulk::Compressor;
 
 const RAW: u8 = 0;
 const ZSTD: u8 = 1;
@@ -15,16 +17,29 @@ const UNPACKED_MAX: usize = 1 << 30;
 /// The form in which bytes are stored.
 pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     if bytes.len() >= COMPRESSED_MIN
-        && let Ok(mut small) = zstd::bulk::compress(bytes, LEVEL)
-        && small.len() < bytes.len()
+        && let Some(small) = compressed(bytes)
     {
-        small.insert(0, ZSTD);
         return small;
     }
     let mut raw = Vec::with_capacity(bytes.len() + 1);
     raw.push(RAW);
     raw.extend_from_slice(bytes);
     raw
+}
+
+thread_local! {
+    /// Made once for each thread: making one takes longer than a message does.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = RefCell::new(Compressor::new(LEVEL).ok());
+}
+
+/// The compressed form with its kind in front; none where it is no smaller.
+fn compressed(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut small = vec![0; 1 + zstd::zstd_safe::compress_bound(bytes.len())];
+    small[0] = ZSTD;
+    let len =
+        COMPRESSOR.with_borrow_mut(|one| one.as_mut()?.compress_to_buffer(bytes, &mut small[1..]).ok())?;
+    small.truncate(1 + len);
+    (len < bytes.len()).then(|| small.into_boxed_slice().into_vec())
 }
 
 /// The bytes that were stored.

@@ -95,8 +95,9 @@ pub(crate) struct Said {
 
 /// What the row of a message holds where what was said lies apart: this, and its hash.
 const APART: u8 = 0xff;
-/// Messages up to this size are stored in their row: the hash, its place in an index and the second look-up cost as much.
-const IN_ROW_MAX: usize = 160;
+/// Messages up to this size are stored in their row. What is said twice is mostly larger: files, results of tools; and a hash
+/// falls on a page of its own in an index, which a commit has to write whole.
+const IN_ROW_MAX: usize = 2_048;
 
 impl Said {
     /// A message, ready to be stored.
