@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tempfile
 import time
 
 from agents import AnthropicAgent, OpenaiAgent
@@ -71,6 +72,28 @@ def long_session(kind, name, preset="default"):
             check_writer(watch, compactions, kind.MODEL)
         print(f"{name}: {TURNS} turns, {seen.requests} requests, {seen.rebuilt} compactions, {len(watch.summaries)} summary calls, "
               f"{seen.kept} messages passed byte for byte, {report['overflows']} overflows recovered")
+
+
+def restarted(kind, name):
+    """A server that is killed in the middle of a long session, and started again on its store: nobody notices."""
+    with tempfile.TemporaryDirectory() as folder:
+        flags = ["--window", str(WINDOW), "--store", f"sqlite:{folder}/epitome.db"]
+        with upstream_and_proxy(WINDOW, *flags) as (upstream, proxy):
+            watch, seen = Watch(upstream), Seen(name)
+            agent = kind(proxy.url, watch.sent)
+            for turn in range(TURNS):
+                if turn == TURNS // 2:
+                    proxy.kill_and_restart()
+                agent.turn(streamed=turn % 2 == 1)
+                if turn % TURNS_PER_LOOK == TURNS_PER_LOOK - 1 or turn == TURNS - 1:
+                    for sent, got in watch.look():
+                        seen.check(sent, got)
+            sessions = proxy.get("/api/v1/sessions")
+            records = [record for session in sessions for record in session["compactions"]]
+            compactions = [record for record in records if record["outcome"] in ("compacted", "pruned")]
+            assert len(sessions) == 1, f"one conversation became {len(sessions)} sessions"
+            assert 0 < seen.rebuilt == len(compactions), f"{seen.rebuilt} rebuilt, {len(compactions)} recorded"
+            print(f"{name}: {TURNS} turns, killed in the middle, {seen.rebuilt} compactions and as many new contexts")
 
 
 def check_writer(watch, compactions, model):
@@ -148,6 +171,7 @@ def main(kind, preset):
         twins(agent, f"{kind} twins")
         recovered(agent, f"{kind} overflow")
         tenants(agent, f"{kind} tenants")
+        restarted(agent, f"{kind} restarted")
     print(f"{kind} under {preset}: passed in {time.monotonic() - began:.0f} s")
 
 

@@ -15,8 +15,24 @@ SUMMARY_MARKER = "You write summaries of work"
 class Running:
     """A program that has said where it listens."""
 
-    def __init__(self, process, url):
-        self.process, self.url = process, url
+    def __init__(self, command, told):
+        self.command, self.told = list(command), told
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.told, text=True)
+        first = self.process.stdout.readline().split()
+        if not first:
+            self.told.seek(0)
+            raise SystemExit(f"{self.command[0]} did not start: {self.told.read()}")
+        self.url = first[-1]
+
+    def kill_and_restart(self):
+        """Kills it and starts it again where it was."""
+        self.process.kill()
+        self.process.wait(timeout=10)
+        self.command[self.command.index("--listen") + 1] = self.url.removeprefix("http://")
+        self.start()
 
     def get(self, path):
         with urllib.request.urlopen(self.url + path, timeout=60) as answer:
@@ -27,16 +43,12 @@ class Running:
 def running(*command):
     """Starts a program whose first line ends in the URL it listens on."""
     with tempfile.TemporaryFile("w+") as told:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=told, text=True)
+        program = Running(command, told)
         try:
-            first = process.stdout.readline().split()
-            if not first:
-                told.seek(0)
-                raise SystemExit(f"{command[0]} did not start: {told.read()}")
-            yield Running(process, first[-1])
+            yield program
         finally:
-            process.terminate()
-            process.wait(timeout=10)
+            program.process.terminate()
+            program.process.wait(timeout=10)
 
 
 @contextmanager
