@@ -1,6 +1,7 @@
 //! Amounts of context: tokens, and how a message's tokens divide by kind of block.
 
 use crate::EntryId;
+use crate::id_table::IdTable;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
@@ -221,34 +222,45 @@ impl AddAssign for Sizes {
 /// Sizes of a log's messages by one way of counting, by entry. Another way of counting has a table of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SizeTable {
-    sizes: Vec<Sizes>,
-    counted: Vec<bool>,
+    sizes: IdTable<Option<Sizes>>,
+    hidden: Tokens,
 }
 
 impl SizeTable {
+    /// Of a log of `len` entries that is only partly at hand: these, and all others together.
+    pub fn partial(len: usize, sizes: Vec<(EntryId, Sizes)>, hidden: Tokens) -> Self {
+        let sizes = sizes.into_iter().map(|(id, sizes)| (id, Some(sizes))).collect();
+        Self { sizes: IdTable::partial(len, sizes), hidden }
+    }
+
     /// Takes down what an entry takes.
     pub fn set(&mut self, id: EntryId, sizes: Sizes) {
-        if self.sizes.len() <= id.index() {
-            self.sizes.resize(id.index() + 1, Sizes::default());
-            self.counted.resize(id.index() + 1, false);
-        }
-        self.sizes[id.index()] = sizes;
-        self.counted[id.index()] = true;
+        self.sizes.set(id, Some(sizes));
     }
 
     /// What an entry takes, by kind; nothing where it was never counted.
     pub fn of(&self, id: EntryId) -> Sizes {
-        self.sizes.get(id.index()).copied().unwrap_or_default()
+        self.sizes.get(id).copied().flatten().unwrap_or_default()
     }
 
     /// Whether an entry was counted.
     pub fn has(&self, id: EntryId) -> bool {
-        self.counted.get(id.index()).copied().unwrap_or_default()
+        self.sizes.get(id).is_some_and(Option::is_some)
     }
 
     /// What an entry takes in all.
     pub fn total(&self, id: EntryId) -> Tokens {
         self.of(id).total()
+    }
+
+    /// What messages of the path take that are not at hand.
+    pub fn hidden(&self) -> Tokens {
+        self.hidden
+    }
+
+    /// Every entry that was counted.
+    pub fn iter(&self) -> impl Iterator<Item = (EntryId, Sizes)> {
+        self.sizes.iter().filter_map(|(id, sizes)| Some((id, (*sizes)?)))
     }
 }
 

@@ -150,6 +150,14 @@ impl Context {
         Ok(context)
     }
 
+    /// Whether another shows the same, may be cut at the same places, and counts it alike.
+    pub fn is_same_view(&self, other: &Self) -> bool {
+        (&self.slots, &self.sums, &self.units, &self.turns)
+            == (&other.slots, &other.sums, &other.units, &other.turns)
+            && (&self.pins, &self.edited, &self.open) == (&other.pins, &other.edited, &other.open)
+            && (self.anchor, self.fresh, self.newest_edit) == (other.anchor, other.fresh, other.newest_edit)
+    }
+
     /// Takes up one more entry: the next of the path, or a mark anchored at its end.
     pub fn take(&mut self, id: EntryId, reader: LogReader<'_>) -> Result<(), ArchiveError> {
         match reader.log.mark_of(id) {

@@ -105,6 +105,7 @@ mod fill;
 mod finish;
 mod form;
 mod id;
+mod id_table;
 mod job;
 mod keep;
 pub mod ledger;

@@ -3,6 +3,7 @@
 //!
 //! What the model sees of a path is derived by [`crate::Context`]; who stores a log is not decided here.
 
+use crate::id_table::IdTable;
 use crate::mark::Mark;
 use crate::{Author, CallId, Compaction, EntryId, Message, Role, pair};
 use serde::{Deserialize, Serialize};
@@ -71,7 +72,7 @@ impl Item {
 /// Entries, append-only, each below its parent or, for marks, at its anchor.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
-    nodes: Vec<Node>,
+    nodes: IdTable<Node>,
     /// The entry of a path that was appended last.
     newest: Option<EntryId>,
     /// Marks by their anchor, in the order they were appended.
@@ -153,6 +154,29 @@ impl Log {
         Mark::Apply { of: pass }.check(self, leaf).is_ok()
     }
 
+    /// A log of `len` entries of which only `entries` are at hand, in the order of their ids: those of one path, each below the
+    /// one before it that is at hand, and marks at anchors among them.
+    ///
+    /// # Errors
+    /// Where an entry stands below nothing that is at hand.
+    pub fn partial(len: usize, entries: Vec<(EntryId, Option<EntryId>, Entry)>) -> Result<Self, LogError> {
+        let mut log = Self::default();
+        let mut nodes = Vec::with_capacity(entries.len());
+        for (id, parent, entry) in entries {
+            let is_at_hand = |parent: EntryId| {
+                let place = nodes.binary_search_by_key(&parent, |(id, _): &(EntryId, Node)| *id);
+                place.is_ok_and(|at| !matches!(nodes[at].1.entry, Entry::Mark(_)))
+            };
+            if let Some(parent) = parent.filter(|parent| !is_at_hand(*parent)) {
+                return Err(LogError::UnknownParent { id, parent });
+            }
+            log.register(id, parent, &entry);
+            nodes.push((id, Node { entry, parent }));
+        }
+        log.nodes = IdTable::partial(len, nodes);
+        Ok(log)
+    }
+
     /// Appends a path entry below the newest one.
     ///
     /// # Panics
@@ -196,7 +220,14 @@ impl Log {
 
     fn insert(&mut self, parent: Option<EntryId>, entry: Entry) -> EntryId {
         let id = EntryId(self.nodes.len() as u32);
-        match &entry {
+        self.register(id, parent, &entry);
+        self.nodes.push(Node { entry, parent });
+        id
+    }
+
+    /// Takes an entry up in what is found by other ways than its id.
+    fn register(&mut self, id: EntryId, parent: Option<EntryId>, entry: &Entry) {
+        match entry {
             Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => self.newest = Some(id),
             Entry::Mark(mark) => {
                 self.marks.entry(parent).or_default().push(id);
@@ -205,8 +236,6 @@ impl Log {
                 }
             }
         }
-        self.nodes.push(Node { entry, parent });
-        id
     }
 
     /// The path entry that was appended last. A session names its own leaf.
@@ -216,12 +245,12 @@ impl Log {
 
     /// The entry of this id.
     pub fn get(&self, id: EntryId) -> Option<&Entry> {
-        self.nodes.get(id.index()).map(|node| &node.entry)
+        self.nodes.get(id).map(|node| &node.entry)
     }
 
     /// The parent of a path entry, the anchor of a mark; none at a root.
     pub fn parent(&self, id: EntryId) -> Option<EntryId> {
-        self.nodes.get(id.index())?.parent
+        self.nodes.get(id)?.parent
     }
 
     /// The message of this id, where it is one.
@@ -252,7 +281,7 @@ impl Log {
 
     /// Every entry with its id, in the order they were appended.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (EntryId, &Entry)> {
-        self.nodes.iter().enumerate().map(|(at, node)| (EntryId(at as u32), &node.entry))
+        self.nodes.iter().map(|(id, node)| (id, &node.entry))
     }
 
     /// How many entries there are.
@@ -262,7 +291,13 @@ impl Log {
 
     /// Whether nothing was ever said.
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.nodes.len() == 0
+    }
+
+    /// Whether every entry is at hand. Of a log of which only what is in view is at hand, one path can be derived and gone on
+    /// with; whatever looks further back needs the whole.
+    pub fn is_whole(&self) -> bool {
+        self.nodes.is_whole()
     }
 
     /// One path: the ids from the root to `leaf`. A mark stands for its anchor.

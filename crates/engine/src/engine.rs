@@ -130,6 +130,9 @@ impl Engine {
     ) -> Result<Vec<EntryId>, EngineError> {
         let tree = self.tree(session).await?;
         let _writer = tree.writer().await;
+        if !tree.has_path(parent) {
+            tree.open_whole(&*self.store).await?;
+        }
         let appended = tree.append(&*self.store, parent, arrival).await;
         self.forget_unless_stored(session, appended).await
     }
@@ -143,15 +146,23 @@ impl Engine {
         Ok(self.store.trace(tenant, chain).await?)
     }
 
-    /// The entries of a session, as they are in memory now.
-    pub async fn log(&self, session: SessionId) -> Result<Arc<Log>, EngineError> {
-        Ok(self.tree(session).await?.state().log.clone())
+    /// The entries that the path to `leaf` is derived from; all of them where they are in memory.
+    pub async fn log(&self, session: SessionId, leaf: EntryId) -> Result<Arc<Log>, EngineError> {
+        let tree = self.tree(session).await?;
+        if !tree.has_path(Some(leaf)) {
+            tree.open_whole(&*self.store).await?;
+        }
+        Ok(tree.state().log.clone())
     }
 
     /// A path to be looked at, with nothing done to it.
     pub async fn look(&self, checkout: &Checkout) -> Result<Session, EngineError> {
+        self.look_at(checkout, Reach::Live).await
+    }
+
+    async fn look_at(&self, checkout: &Checkout, reach: Reach) -> Result<Session, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let session = self.check_out(&tree, checkout).await?;
+        let session = self.check_out(&tree, checkout, reach).await?;
         // Checked out it was taken from its place, and with it what it remembers beside its log.
         tree.put_back(&session);
         Ok(session)
@@ -211,7 +222,13 @@ impl Engine {
     ) -> Result<(Session, Option<PrefixClaim>), EngineError> {
         let covers = |session: &Session| if is_due(session)? { session.covers() } else { Ok(None) };
         for _ in 0..CLAIM_WAITS_MAX {
-            let session = self.check_out(tree, checkout).await?;
+            // A summary in the background is begun before it is due.
+            let speculates = self.spawn.is_some() && checkout.assembly.policy().speculate.enabled;
+            let reach = if speculates { Reach::Whole } else { Reach::Live };
+            let mut session = self.check_out(tree, checkout, reach).await?;
+            if !session.log().is_whole() && is_due(&session)? {
+                session = self.check_out(tree, checkout, Reach::Whole).await?;
+            }
             let covered = covers(&session).inspect_err(|_| tree.put_back(&session))?;
             match covered.map(|anchor| tree.claim(anchor, session.history())) {
                 Some(Err(others)) => {
@@ -222,16 +239,15 @@ impl Engine {
                 None => return Ok((session, None)),
             }
         }
-        Ok((self.check_out(tree, checkout).await?, None))
+        Ok((self.check_out(tree, checkout, Reach::Whole).await?, None))
     }
 
     /// Takes up what the provider said of the call whose reply the path ends in.
     pub async fn reply(&self, checkout: &Checkout, usage: Usage) -> Result<PreparedSession, EngineError> {
-        self.act(checkout, async |_, session| {
-            session.record_usage(usage)?;
-            Ok(session.step(None))
-        })
-        .await
+        let tree = self.tree(checkout.session).await?;
+        let mut session = self.check_out(&tree, checkout, Reach::Live).await?;
+        let acted = session.record_usage(usage).map(|()| session.step(None));
+        self.finish(&tree, checkout, session, acted).await
     }
 
     /// Makes room after a provider refused the path's request as too long, having learned from its figures; the
@@ -293,7 +309,7 @@ impl Engine {
         trigger: Trigger,
         options: CompactOptions,
     ) -> Result<Arc<Record>, EngineError> {
-        let session = self.look(checkout).await?;
+        let session = self.look_at(checkout, Reach::Whole).await?;
         checkout.driver.preview(&session, trigger, options).await
     }
 
@@ -304,7 +320,7 @@ impl Engine {
         trigger: Trigger,
         options: CompactOptions,
     ) -> Result<Option<PlanSketch>, EngineError> {
-        let session = self.look(checkout).await?;
+        let session = self.look_at(checkout, Reach::Whole).await?;
         checkout.driver.sketch(&session, trigger, options)
     }
 
@@ -362,7 +378,7 @@ impl Engine {
     ) -> Result<NavigationOutcome, EngineError> {
         let tree = self.tree(checkout.session).await?;
         let _writer = tree.writer().await;
-        let mut session = self.check_out(&tree, checkout).await?;
+        let mut session = self.check_out(&tree, checkout, Reach::Whole).await?;
         let mut moved = self.go_to(checkout, &mut session, target, exit).await;
         let mut step = session.step(None);
         let time_ms = checkout.driver.ports().clock.unix_ms();
@@ -400,6 +416,9 @@ impl Engine {
     pub async fn rollback(&self, session: SessionId, leaf: EntryId) -> Result<(), EngineError> {
         let tree = self.tree(session).await?;
         let _writer = tree.writer().await;
+        if !tree.has_path(Some(leaf)) {
+            tree.open_whole(&*self.store).await?;
+        }
         let done = tree.move_leaf(&*self.store, leaf).await;
         self.forget_unless_stored(session, done).await
     }
@@ -436,7 +455,7 @@ impl Engine {
         act: impl AsyncFnOnce(&Driver, &mut Session) -> Result<Step, EngineError>,
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let mut session = self.check_out(&tree, checkout).await?;
+        let mut session = self.check_out(&tree, checkout, Reach::Whole).await?;
         let acted = act(&self.driver(&tree, checkout), &mut session).await;
         self.finish(&tree, checkout, session, acted).await
     }
@@ -475,7 +494,17 @@ impl Engine {
         let committed = tree.commit(&*self.store, &mut session, &mut step, time_ms).await;
         self.forget_unless_stored(checkout.session, committed).await?;
         tree.put_back(&session);
+        if step.record.as_ref().is_some_and(|record| record.outcome.is_rebuilt()) {
+            self.keep_live(tree, &session).await;
+        }
         failed.map_or(Ok(PreparedSession { step, session }), Err)
+    }
+
+    /// Has the store keep what is live of a session. Where it does not, the next to open it reads more.
+    async fn keep_live(&self, tree: &SessionTree, session: &Session) {
+        if let Some(live) = session.live_part() {
+            drop(self.store.keep_live(tree.lease(), live).await);
+        }
     }
 
     /// Lets a session go from memory where the store did not take what was appended: what is in memory is more than what
@@ -491,11 +520,25 @@ impl Engine {
         committed
     }
 
-    /// A path with the originals that acts on it read.
-    async fn check_out(&self, tree: &Arc<SessionTree>, checkout: &Checkout) -> Result<Session, EngineError> {
+    /// A path with the originals that acts on it read, and as much of the log as they look at.
+    async fn check_out(
+        &self,
+        tree: &Arc<SessionTree>,
+        checkout: &Checkout,
+        reach: Reach,
+    ) -> Result<Session, EngineError> {
         let leaf = checkout.leaf.or(tree.leaf());
+        if reach == Reach::Whole || !tree.has_path(leaf) {
+            tree.open_whole(&*self.store).await?;
+        }
         tree.load_path(&*self.store, leaf, checkout).await?;
-        let session = tree.check_out(leaf, checkout)?;
+        let mut session = tree.check_out(leaf, checkout)?;
+        // Where there is room for what was superseded, it is in view again.
+        if !session.log().is_whole() && session.timeline().ignores_any() {
+            tree.open_whole(&*self.store).await?;
+            tree.load_path(&*self.store, leaf, checkout).await?;
+            session = tree.check_out(leaf, checkout)?;
+        }
         // What a compaction of the path may need, once and in bulk.
         self.load_messages(&session, checkout.session, session.timeline().readable()).await?;
         Ok(session)
@@ -551,6 +594,15 @@ impl Engine {
         }
         Ok(None)
     }
+}
+
+/// How far back an act looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// At what is in view.
+    Live,
+    /// At every entry.
+    Whole,
 }
 
 /// What a recovery did, and why it was in vain where it was.

@@ -47,6 +47,7 @@ mod event;
 mod far_ledger;
 mod fixed_size;
 mod growth_tracker;
+mod live_part;
 mod ports;
 mod pre_passes;
 mod recorded_calls;
@@ -75,6 +76,7 @@ pub use driver::{AskScope, CompactOptions, Driver, PlanSketch, Recovery, Sketche
 pub use engine::{Checkout, Engine, HashedMessages, PreparedSession};
 pub use error::{EngineError, TimelineError};
 pub use event::Event;
+pub use live_part::LivePart;
 pub use ports::{
     BoxFuture, Clock, FileNow, FrozenClock, Hook, HookRole, Model, Operator, Ports, Restorer, Spawn,
     SummaryModel, TwoCompactors,

@@ -16,19 +16,22 @@ pub use name::{ChainHash, EventPosition, MessageLocation, SessionId, TenantId};
 pub use search::{SearchHit, SearchQuery, readable, snippet};
 
 use crate::event::Event;
+use crate::live_part::LivePart;
 use crate::ports::BoxFuture;
 use crate::session::AppendedEntry;
-use epitome_core::{Archive, EntryId, Log, LogError, Message, SizeTable};
+use epitome_core::{Archive, Entry, EntryId, Log, LogError, Message, Record, SizeTable};
 use serde::Serialize;
 use std::sync::Arc;
 
 /// A session as a store opens it.
 #[derive(Clone)]
 pub struct StoredSession {
-    /// Its entries: messages light, marks whole.
+    /// Its entries: messages light, marks whole; those that are live alone, where the store knows which they are.
     pub log: Arc<Log>,
     /// Where it has got to.
     pub leaf: Option<EntryId>,
+    /// Where the path ends that the live entries are of, where they alone are at hand.
+    pub live_leaf: Option<EntryId>,
     /// What its messages take, by each way of counting that the store has kept; what is missing is counted.
     pub sizes: Vec<(Arc<str>, Arc<SizeTable>)>,
     /// What is known of it beside its entries.
@@ -36,6 +39,25 @@ pub struct StoredSession {
     /// What was said, where that can be read message by message without waiting: it is then read when it is looked at,
     /// and not taken into memory beforehand.
     pub originals: Option<Arc<dyn Archive>>,
+}
+
+/// The record of a compaction or edit, and the mark that keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredRecord {
+    /// The mark.
+    pub entry: EntryId,
+    /// How it came about.
+    pub record: Arc<Record>,
+}
+
+impl StoredRecord {
+    /// The record that an entry keeps, where it keeps one.
+    pub fn of(id: EntryId, entry: &Entry) -> Option<Self> {
+        match entry {
+            Entry::Mark(mark) => mark.record().map(|record| Self { entry: id, record: record.clone() }),
+            Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => None,
+        }
+    }
 }
 
 /// What is committed at once.
@@ -166,6 +188,23 @@ pub trait Store: Send + Sync {
     fn create(&self, tenant: TenantId) -> BoxFuture<'_, Result<SessionId, StoreError>>;
     /// Opens a session: its entries, without what was said.
     fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>>;
+    /// Opens a session with every entry at hand, also where the store knows what is live of it.
+    fn open_whole(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
+        self.open(session)
+    }
+    /// Keeps what is live of a session, for whoever opens it next. Nothing is lost where it is not kept.
+    fn keep_live(&self, lease: Lease, live: LivePart) -> BoxFuture<'_, Result<(), StoreError>> {
+        let _not_kept = (lease, live);
+        Box::pin(std::future::ready(Ok(())))
+    }
+    /// The compactions and edits of a session, on whichever path, with their records, oldest first.
+    fn records(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
+        Box::pin(async move {
+            let whole = self.open_whole(session).await?;
+            let record = |(id, entry): (EntryId, &Entry)| StoredRecord::of(id, entry);
+            Ok(whole.log.iter().filter_map(record).collect())
+        })
+    }
     /// What was said, in bulk; once for each compaction.
     fn originals<'a>(
         &'a self,

@@ -60,6 +60,7 @@ pub struct Lens<'a> {
 impl Timeline {
     /// A timeline over a log that has taken up none of it yet.
     pub fn new(log: Arc<Log>, sizes: Arc<SizeTable>) -> Self {
+        let whole = sizes.hidden();
         Self {
             log,
             sizes,
@@ -75,7 +76,7 @@ impl Timeline {
             edited_at: None,
             newest_pass: None,
             ignored: Arc::default(),
-            whole: Tokens::ZERO,
+            whole,
             request: None,
         }
     }
@@ -223,7 +224,7 @@ impl Timeline {
     }
 
     /// What all messages of the path would take, each of them whole.
-    pub(crate) fn whole(&self) -> Tokens {
+    pub fn whole(&self) -> Tokens {
         self.whole
     }
 
@@ -295,8 +296,12 @@ impl Timeline {
     }
 
     /// The messages whose originals a compaction may read: those that are not too far back, what is in view, what
-    /// people said, and what the ledger has not taken yet.
+    /// people said, and what the ledger has not taken yet. Of a log that is not whole, what is in view: whoever would compact it
+    /// opens it whole first.
     pub fn readable(&self) -> Vec<EntryId> {
+        if !self.log.is_whole() {
+            return self.context.message_slots().map(|(id, ..)| id).collect();
+        }
         let near = self.far.near_from(&self.history, &self.sizes);
         let answers = self.earlier().answers;
         let is_said = |id: &&EntryId| {
@@ -368,6 +373,15 @@ impl Timeline {
     /// What edits have freed, by our count, of a context that the provider told the usage of; `fixed` stands before it.
     pub(crate) fn freed_since(&self, usage: &UsageAnchor, fixed: Tokens) -> Tokens {
         usage.freed(&self.context, self.edited_at, fixed)
+    }
+
+    /// Whether another timeline has the same in view, and would decide the same about it.
+    pub(crate) fn shows_the_same(&self, other: &Self) -> bool {
+        self.context.is_same_view(&other.context)
+            && (self.leaf, self.request, self.whole) == (other.leaf, other.request, other.whole)
+            && (self.rebuilt_at, self.newest_pass) == (other.rebuilt_at, other.newest_pass)
+            && self.usage == other.usage
+            && self.breaker == other.breaker
     }
 
     /// The newest entry that changed what is in view, the same whoever derives it; one that was made on another path

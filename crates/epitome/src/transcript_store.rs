@@ -36,6 +36,7 @@ impl TranscriptStore {
         let opened = StoredSession {
             log: Arc::new(conversation.log.clone()),
             leaf: conversation.leaf,
+            live_leaf: None,
             sizes: vec![(sizes_key, Arc::new(conversation.sizes.clone()))],
             about: SessionAbout::default(),
             originals: Some(originals.clone()),

@@ -27,7 +27,7 @@ pub(crate) enum ApiError {
 
 impl From<QueryRejection> for ApiError {
     fn from(rejection: QueryRejection) -> Self {
-        Self::Refused(format!("the query cannot be used: {}; write ?since=N", innermost(&rejection)))
+        Self::Refused(format!("the query cannot be used: {}; write ?since=POSITION", innermost(&rejection)))
     }
 }
 

@@ -2,11 +2,10 @@
 //! messages stand in the client's list follows from the hashes that led to them.
 
 use crate::view::Origin;
-use epitome_core::{Entry, EntryId, Log, Record};
+use epitome_core::{EntryId, Log};
 use epitome_engine::store::MessageLocation;
 use epitome_wire::protocol::ElementPart;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Where each message of the path up to `leaf` stands, by where the hash of each element leads; none where that does not add up.
 pub(crate) fn origins(
@@ -33,15 +32,6 @@ pub(crate) fn origins(
         origins.extend(waiting.drain(..).zip(parts).map(|(id, part)| (id, Origin { element, part: *part })));
     }
     waiting.is_empty().then_some(origins)
-}
-
-/// The compactions and edits of a session with their records, oldest first.
-pub(crate) fn records(log: &Log) -> Vec<(EntryId, Arc<Record>)> {
-    let record = |(id, entry): (EntryId, &Entry)| match entry {
-        Entry::Mark(mark) => mark.record().map(|record| (id, record.clone())),
-        Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => None,
-    };
-    log.iter().filter_map(record).collect()
 }
 
 #[cfg(test)]

@@ -316,17 +316,18 @@ impl Walk<'_> {
         }
         let Request { tenant, hashes, .. } = self.request;
         let traced = self.state.engine.trace(*tenant, &hashes[..node.depth]).await?;
-        let log = self.state.engine.log(node.session).await?;
+        let log = self.state.engine.log(node.session, node.entry).await?;
         let origins =
             known_path::origins(&log, node.entry, &traced).ok_or(WalkError::Unknown(node.session))?;
         let sized = origins.into_iter().map(|(id, origin)| (id, origin, self.bytes_of(origin)));
         self.close(self.state.books.add_messages(node.session, sized)).await?;
-        self.state.books.with(node.session, |book| {
-            if book.records.is_empty() {
-                let records = known_path::records(&log).into_iter();
-                records.for_each(|(entry, record)| book.keep_record(Some(entry), record));
-            }
-        });
+        if self.state.books.with(node.session, |book| book.records.is_empty()).unwrap_or_default() {
+            let records = self.state.engine.store().records(node.session).await.map_err(EngineError::from)?;
+            let keep = |book: &mut Book| {
+                records.into_iter().for_each(|one| book.keep_record(Some(one.entry), one.record));
+            };
+            self.state.books.with(node.session, keep);
+        }
         Ok(())
     }
 
@@ -606,8 +607,7 @@ impl Walk<'_> {
 
 /// What a request has, and what it would have without us: no more than the window, beyond which no provider takes it.
 fn request_size(path: &Session) -> RequestSize {
-    let (budget, sizes) = (path.budget(), path.timeline().sizes());
-    let whole: Tokens = path.history().iter().map(|id| sizes.total(*id)).sum();
+    let (budget, whole) = (path.budget(), path.timeline().whole());
     let sent = budget.request(path.context().tokens());
     RequestSize { without: budget.request(whole).min(budget.window).max(sent), sent }
 }

@@ -12,6 +12,7 @@ mod address;
 mod batch;
 mod fault;
 mod hash;
+mod live;
 mod packed;
 mod row;
 mod search;

@@ -55,23 +55,40 @@ impl EntryKind {
     }
 }
 
-/// The light half of an entry, as it is stored.
+/// The light half of an entry, as it is stored: marks hold summaries and lists, and are packed.
 pub(crate) fn written(entry: &Entry) -> Vec<u8> {
+    let json = entry_json(entry);
     match entry {
-        Entry::Message(item) => json(item),
-        Entry::Note { kind } => json(kind),
-        Entry::Recorded(compaction) => pack(&json(compaction)),
-        Entry::Mark(mark) => pack(&json(&WrittenMark::from(mark.clone()))),
+        Entry::Message(_) | Entry::Note { .. } => json,
+        Entry::Recorded(_) | Entry::Mark(_) => pack(&json),
     }
 }
 
 /// The entry in a row.
 pub(crate) fn read(kind: EntryKind, body: &[u8]) -> Result<Entry, StoreError> {
+    match kind {
+        EntryKind::Message | EntryKind::Note => parsed_entry(kind, body),
+        EntryKind::Recorded | EntryKind::Pass | EntryKind::Mark => parsed_entry(kind, &unpack(body)?),
+    }
+}
+
+/// The light half of an entry as JSON.
+pub(crate) fn entry_json(entry: &Entry) -> Vec<u8> {
+    match entry {
+        Entry::Message(item) => json(item),
+        Entry::Note { kind } => json(kind),
+        Entry::Recorded(compaction) => json(compaction),
+        Entry::Mark(mark) => json(&WrittenMark::from(mark.clone())),
+    }
+}
+
+/// The entry in such JSON.
+pub(crate) fn parsed_entry(kind: EntryKind, json: &[u8]) -> Result<Entry, StoreError> {
     Ok(match kind {
-        EntryKind::Message => Entry::Message(parsed(body)?),
-        EntryKind::Note => Entry::Note { kind: parsed(body)? },
-        EntryKind::Recorded => Entry::Recorded(parsed(&unpack(body)?)?),
-        EntryKind::Pass | EntryKind::Mark => Entry::Mark(parsed::<WrittenMark>(&unpack(body)?)?.into()),
+        EntryKind::Message => Entry::Message(parsed(json)?),
+        EntryKind::Note => Entry::Note { kind: parsed(json)? },
+        EntryKind::Recorded => Entry::Recorded(parsed(json)?),
+        EntryKind::Pass | EntryKind::Mark => Entry::Mark(parsed::<WrittenMark>(json)?.into()),
     })
 }
 

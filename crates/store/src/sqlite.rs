@@ -15,15 +15,16 @@ use self::writer::Writer;
 use crate::batch::Rows;
 use crate::fault::of_sqlite;
 use crate::hash::Secret;
+use crate::live::LiveRow;
 use crate::packed::pack;
 use crate::row;
 use epitome_core::{EntryId, Message};
-use epitome_engine::BoxFuture;
 use epitome_engine::store::{
     ChainHash, CommitBatch, Durability, EventPosition, Lease, Memo, MessageLocation, QueuedInput, SearchHit,
-    SearchQuery, SessionId, Store, StoreError, StoredEvent, StoredSession, TenantId,
+    SearchQuery, SessionId, Store, StoreError, StoredEvent, StoredRecord, StoredSession, TenantId,
 };
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use epitome_engine::{BoxFuture, LivePart};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Savepoint, params};
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -137,6 +138,28 @@ impl SqliteStore {
         Ok(found)
     }
 
+    /// Has something written to a session of a tenant.
+    fn write_to<T: Send + 'static>(
+        &self,
+        session: SessionId,
+        durability: Durability,
+        act: impl FnOnce(&Savepoint<'_>, i64) -> Result<T, StoreError> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, StoreError>> {
+        match self.known_tenant(session) {
+            Ok(tenant) => self.writer.write(durability, move |connection| act(connection, tenant)),
+            Err(error) => ready(Err(error)),
+        }
+    }
+
+    /// Reads something of a session of a tenant.
+    fn read_of<T>(
+        &self,
+        session: SessionId,
+        act: impl FnOnce(&Connection, i64) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.read(|connection| act(connection, self.tenant_of(connection, session)?))
+    }
+
     /// The number of the tenant of a session, wherever it is known.
     fn known_tenant(&self, session: SessionId) -> Result<i64, StoreError> {
         if let Some(&number) = self.tenants().sessions.get(&session) {
@@ -206,9 +229,22 @@ impl Store for SqliteStore {
     }
 
     fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
-        let opened =
-            self.read(|connection| read::session(connection, self.tenant_of(connection, session)?, session));
-        ready(opened)
+        ready(self.read_of(session, |connection, tenant| read::session(connection, tenant, session)))
+    }
+
+    fn open_whole(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
+        ready(self.read_of(session, |connection, tenant| read::whole_session(connection, tenant, session)))
+    }
+
+    fn records(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
+        ready(self.read_of(session, |connection, tenant| read::records(connection, tenant, session)))
+    }
+
+    fn keep_live(&self, lease: Lease, live: LivePart) -> BoxFuture<'_, Result<(), StoreError>> {
+        let row = LiveRow::new(&live);
+        self.write_to(lease.session, Durability::System, move |connection, tenant| {
+            commit::keep_live(connection, tenant, lease, &row)
+        })
     }
 
     fn originals<'a>(
@@ -216,10 +252,7 @@ impl Store for SqliteStore {
         session: SessionId,
         ids: &'a [EntryId],
     ) -> BoxFuture<'a, Result<Vec<Arc<Message>>, StoreError>> {
-        let found = self.read(|connection| {
-            read::originals(connection, self.tenant_of(connection, session)?, session, ids)
-        });
-        ready(found)
+        ready(self.read_of(session, |connection, tenant| read::originals(connection, tenant, session, ids)))
     }
 
     fn find<'a>(
@@ -244,24 +277,17 @@ impl Store for SqliteStore {
         expected: usize,
         batch: CommitBatch,
     ) -> BoxFuture<'_, Result<EventPosition, StoreError>> {
-        let tenant = match self.known_tenant(lease.session) {
-            Ok(tenant) => tenant,
-            Err(error) => return ready(Err(error)),
-        };
         let durability = batch.durability;
         let rows = Rows::new(&self.secret, batch);
-        self.writer
-            .write(durability, move |connection| commit::commit(connection, tenant, lease, expected, &rows))
+        self.write_to(lease.session, durability, move |connection, tenant| {
+            commit::commit(connection, tenant, lease, expected, &rows)
+        })
     }
 
     fn lease(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Lease>, StoreError>> {
-        let tenant = match self.known_tenant(session) {
-            Ok(tenant) => tenant,
-            Err(error) => return ready(Err(error)),
-        };
         let holder = self.holder.clone();
         // Where the machine fails, nobody holds anything any more.
-        self.writer.write(Durability::System, move |connection| {
+        self.write_to(session, Durability::System, move |connection, tenant| {
             if !holder.is_sure() {
                 holder.renew(connection)?;
             }
@@ -278,13 +304,9 @@ impl Store for SqliteStore {
                 read::is_held(connection, self.tenant_of(connection, lease.session)?, lease)
             }));
         }
-        let tenant = match self.known_tenant(lease.session) {
-            Ok(tenant) => tenant,
-            Err(error) => return ready(Err(error)),
-        };
         let holder = self.holder.clone();
         // Where the machine fails, nobody holds anything any more.
-        self.writer.write(Durability::System, move |connection| {
+        self.write_to(lease.session, Durability::System, move |connection, tenant| {
             holder.renew(connection)?;
             read::is_held(connection, tenant, lease)
         })
@@ -312,26 +334,21 @@ impl Store for SqliteStore {
     }
 
     fn remove(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
-        let tenant = match self.known_tenant(session) {
-            Ok(tenant) => tenant,
-            Err(error) => return ready(Err(error)),
-        };
         self.tenants().sessions.remove(&session);
-        self.writer.write(Durability::Disk, move |connection| commit::remove(connection, tenant, session))
+        self.write_to(session, Durability::Disk, move |connection, tenant| {
+            commit::remove(connection, tenant, session)
+        })
     }
 
     fn enqueue(&self, session: SessionId, input: Arc<Message>) -> BoxFuture<'_, Result<u64, StoreError>> {
-        let tenant = match self.known_tenant(session) {
-            Ok(tenant) => tenant,
-            Err(error) => return ready(Err(error)),
-        };
         let body = pack(&row::json(&*input));
-        self.writer
-            .write(Durability::Disk, move |connection| commit::enqueue(connection, tenant, session, &body))
+        self.write_to(session, Durability::Disk, move |connection, tenant| {
+            commit::enqueue(connection, tenant, session, &body)
+        })
     }
 
     fn queued(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<QueuedInput>, StoreError>> {
-        ready(self.read(|connection| read::queued(connection, self.tenant_of(connection, session)?, session)))
+        ready(self.read_of(session, |connection, tenant| read::queued(connection, tenant, session)))
     }
 
     fn search<'a>(&'a self, query: &'a SearchQuery) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>> {

@@ -5,15 +5,18 @@
 //! what is committed to them waits, in order and within a limit. Conversations that nobody here knows are begun in memory; once
 //! the store answers, their next request is taken up there. What waits is not on disk, and whoever runs the program is told so.
 
+mod notice;
 mod pending;
+
+pub use notice::StandbyNotice;
 
 use self::pending::{Pending, PendingBatch};
 use epitome_core::{EntryId, Message};
-use epitome_engine::BoxFuture;
 use epitome_engine::store::{
     ChainHash, CommitBatch, EventPosition, FaultKind, Lease, Memo, MemoryStore, MessageLocation, QueuedInput,
-    SearchHit, SearchQuery, SessionId, Store, StoreError, StoreFault, StoredEvent, StoredSession, TenantId,
+    SearchHit, SearchQuery, SessionId, Store, StoreError, StoredEvent, StoredRecord, StoredSession, TenantId,
 };
+use epitome_engine::{BoxFuture, LivePart};
 use futures_util::lock::Mutex as AsyncMutex;
 use std::collections::HashMap;
 use std::fmt;
@@ -27,42 +30,6 @@ pub struct StandbyStore {
     /// Held by whoever stores what waits: each batch once, in order.
     hand_over: AsyncMutex<()>,
     tell: Arc<dyn Fn(&StandbyNotice) + Send + Sync>,
-}
-
-/// What whoever runs the program should know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StandbyNotice {
-    /// The store fails: what is said from now on is kept in memory.
-    Fails(StoreFault),
-    /// It answers again; so many batches that waited are stored now.
-    Answers {
-        /// Batches.
-        stored: usize,
-    },
-    /// What waited for a session could not be stored, because others have worked on it since.
-    Lost {
-        /// The session.
-        session: SessionId,
-        /// Batches.
-        batches: usize,
-    },
-}
-
-impl fmt::Display for StandbyNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fails(fault) => write!(f, "{fault}; until then conversations are kept in memory alone"),
-            Self::Answers { stored } => {
-                write!(f, "the store answers again; {stored} commits that waited are in it")
-            }
-            Self::Lost { session, batches } => {
-                write!(
-                    f,
-                    "{batches} commits to {session} that waited are lost: others have worked on it since"
-                )
-            }
-        }
-    }
 }
 
 #[derive(Default)]
@@ -246,6 +213,29 @@ impl Store for StandbyStore {
             Some((spare, id)) => Box::pin(async move { spare.open(id).await }),
             None => self.inner.open(session),
         }
+    }
+
+    fn open_whole(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
+        match self.spare(session) {
+            Some((spare, id)) => Box::pin(async move { spare.open_whole(id).await }),
+            None => self.inner.open_whole(session),
+        }
+    }
+
+    fn records(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
+        match self.spare(session) {
+            Some((spare, id)) => Box::pin(async move { spare.records(id).await }),
+            None => self.inner.records(session),
+        }
+    }
+
+    fn keep_live(&self, lease: Lease, live: LivePart) -> BoxFuture<'_, Result<(), StoreError>> {
+        // What waits would stand behind it.
+        if self.spare(lease.session).is_some() || self.state().pending.waits(lease.session) || self.is_down()
+        {
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        self.inner.keep_live(lease, live)
     }
 
     fn originals<'a>(

@@ -35,6 +35,13 @@ fn said(number: usize) -> Message {
     Message::text(role, author, format!("part {number}: {}", "keep src/walk.rs as it is. ".repeat(20)))
 }
 
+/// The number of what was said.
+fn number_of(message: &Message) -> usize {
+    let text = message.said();
+    let number = text.split([' ', ':']).nth(1).and_then(|number| number.parse().ok());
+    number.unwrap_or_else(|| panic!("nobody said: {text}"))
+}
+
 fn checkout(session: SessionId) -> Checkout {
     let facts = WindowFacts { stated: Some(Tokens(WINDOW)), ..WindowFacts::default() };
     let model = Catalog::built_in().find("gpt-5");
@@ -62,7 +69,8 @@ async fn writer() {
     for turn in 0.. {
         let session = sessions[turn % SESSIONS];
         act(&engine, session, turn).await;
-        let count = engine.log(session).await.expect("it is open").len();
+        let path = engine.look(&checkout(session)).await.expect("it is open");
+        let count = path.log().len();
         let mut out = std::io::stdout().lock();
         writeln!(out, "{session} {count}").and_then(|()| out.flush()).expect("somebody listens");
     }
@@ -71,7 +79,10 @@ async fn writer() {
 async fn act(engine: &Engine, session: SessionId, turn: usize) {
     let checkout = checkout(session);
     let path = engine.look(&checkout).await.expect("it is there");
-    let start = path.history().len();
+    let start = match path.leaf() {
+        Some(leaf) => number_of(&*engine.recall(session, leaf).await.expect("it is stored")) + 1,
+        None => 0,
+    };
     let messages = (start..start + 2).map(|number| (said(number), None)).collect();
     let arrival = HashedMessages { messages, time_ms: Some(turn as u64), ..HashedMessages::default() };
     engine.append(session, path.leaf(), arrival).await.expect("it is stored");
@@ -121,7 +132,7 @@ async fn hold(store: &Arc<dyn SessionStore>, acknowledged: &HashMap<SessionId, u
     assert_eq!(store.check().await.expect("it answers"), [], "nothing is half there");
     let engine = Engine::new(store.clone());
     for (&session, &count) in acknowledged {
-        let stored = store.open(session).await.expect("it opens");
+        let stored = store.open_whole(session).await.expect("it opens");
         assert!(
             stored.log.len() >= count,
             "{session}: {} of {count} that were acknowledged",

@@ -27,7 +27,9 @@ impl SessionTree {
         let (expected, renumbering, batch) = {
             let mut state = self.state();
             let expected = state.log.len();
-            let renumbering = if session.log().len() - step.appended.len() == expected {
+            // A copy of what was live must not take the place of the whole, where others have opened that meanwhile.
+            let is_as_whole = session.log().is_whole() == state.log.is_whole();
+            let renumbering = if is_as_whole && session.log().len() - step.appended.len() == expected {
                 state.log = session.timeline().log().clone();
                 Renumbering::default()
             } else {

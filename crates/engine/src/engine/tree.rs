@@ -31,6 +31,8 @@ pub(super) struct SessionTree {
 pub(super) struct TreeState {
     pub(super) log: Arc<Log>,
     pub(super) leaf: Option<EntryId>,
+    /// Where the path ends that the live entries are of, while they alone are at hand.
+    live_leaf: Option<EntryId>,
     pub(super) sizes: HashMap<Arc<str>, Arc<SizeTable>>,
     /// Messages by the hash of everything up to them; of this process alone.
     hashes: HashMap<ChainHash, EntryId>,
@@ -62,9 +64,9 @@ const PATHS_MAX: usize = 8;
 
 impl SessionTree {
     pub(super) fn new(id: SessionId, lease: Lease, opened: StoredSession) -> Self {
-        let StoredSession { log, leaf, sizes, about: _, originals } = opened;
+        let StoredSession { log, leaf, live_leaf, sizes, about: _, originals } = opened;
         let sizes = sizes.into_iter().collect();
-        let state = TreeState { log, leaf, sizes, hashes: HashMap::new(), paths: Vec::new() };
+        let state = TreeState { log, leaf, live_leaf, sizes, hashes: HashMap::new(), paths: Vec::new() };
         Self {
             id,
             lease,
@@ -91,6 +93,34 @@ impl SessionTree {
 
     pub(super) fn leaf(&self) -> Option<EntryId> {
         self.state().leaf
+    }
+
+    /// Whether what the path to `leaf` is derived from is at hand.
+    pub(super) fn has_path(&self, leaf: Option<EntryId>) -> bool {
+        let state = self.state();
+        state.log.is_whole()
+            || leaf.is_some_and(|leaf| state.log.path(leaf).iter().any(|id| Some(*id) == state.live_leaf))
+    }
+
+    /// Takes every entry into memory, where only those that are live are there.
+    pub(super) async fn open_whole(&self, store: &dyn Store) -> Result<(), EngineError> {
+        let _in_order = self.commits.lock().await;
+        if self.state().log.is_whole() {
+            return Ok(());
+        }
+        let whole = store.open_whole(self.id).await?;
+        let mut state = self.state();
+        let mut sizes: HashMap<Arc<str>, Arc<SizeTable>> = whole.sizes.into_iter().collect();
+        for (method, known) in &state.sizes {
+            let table = Arc::make_mut(sizes.entry(method.clone()).or_default());
+            known.iter().for_each(|(id, size)| table.set(id, size));
+        }
+        (state.log, state.live_leaf, state.sizes) = (whole.log, None, sizes);
+        // What they remember is of the part that was at hand.
+        state.paths.clear();
+        drop(state);
+        self.backgrounds.clear();
+        Ok(())
     }
 
     pub(super) async fn writer(&self) -> AsyncGuard<'_, ()> {

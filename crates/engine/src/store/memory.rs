@@ -77,6 +77,7 @@ impl Store for MemoryStore {
         ready(kept.map(|kept| StoredSession {
             log: kept.log.clone(),
             leaf: kept.leaf,
+            live_leaf: None,
             sizes: Vec::new(),
             about: kept.about.clone(),
             originals: None,

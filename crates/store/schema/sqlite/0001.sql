@@ -47,6 +47,16 @@ CREATE TABLE entries (
     PRIMARY KEY (tenant, session, entry)
 ) WITHOUT ROWID;
 
+-- What is live of a session's first entries, so that the rest need not be read; and what all its messages take.
+CREATE TABLE live (
+    tenant INTEGER NOT NULL,
+    session INTEGER NOT NULL,
+    entries INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    sizes BLOB,
+    PRIMARY KEY (tenant, session)
+);
+
 -- What was said, once for each tenant, however many entries say it.
 CREATE TABLE bodies (
     tenant INTEGER NOT NULL,

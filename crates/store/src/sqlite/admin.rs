@@ -192,7 +192,7 @@ fn problem_of(
 ) -> Result<Option<StoreProblem>, StoreError> {
     let remedy = "export it: what can be read is; then remove it";
     let problem = |what: String| Some(StoreProblem::new(Some(session), what, remedy));
-    let opened = match read::session(connection, tenant, session) {
+    let opened = match read::whole_session(connection, tenant, session) {
         Ok(opened) => opened,
         Err(error) => return Ok(problem(error.to_string())),
     };
@@ -201,6 +201,15 @@ fn problem_of(
     }
     let messages: Vec<EntryId> =
         (0..entries).map(|at| EntryId(at as u32)).filter(|&id| opened.log.item(id).is_some()).collect();
-    let originals = read::originals(connection, tenant, session, &messages);
-    Ok(originals.err().and_then(|error| problem(error.to_string())))
+    if let Err(error) = read::originals(connection, tenant, session, &messages) {
+        return Ok(problem(error.to_string()));
+    }
+    let is_borne_out = match read::live_session(connection, tenant, session) {
+        Ok(Some(live)) => live.agrees_with(&opened.log),
+        // It is not used.
+        Ok(None) | Err(_) => true,
+    };
+    let what = "what was kept as its live part is not what its entries say";
+    let remedy = "compact or export it: the next compaction keeps another";
+    Ok((!is_borne_out).then(|| StoreProblem::new(Some(session), what, remedy)))
 }

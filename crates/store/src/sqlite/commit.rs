@@ -4,6 +4,7 @@ use super::{number, search};
 use crate::batch::Rows;
 use crate::fault::of_sqlite;
 use crate::hash::BodyHash;
+use crate::live::LiveRow;
 use crate::row::EntryKind;
 use epitome_core::EntryId;
 use epitome_engine::store::{ChainHash, EventPosition, Lease, SessionId, StoreError, TenantId};
@@ -191,6 +192,29 @@ fn insert_file(
     Ok(())
 }
 
+/// Keeps what is live of a session, where nobody else has had it since.
+pub(super) fn keep_live(
+    connection: &Connection,
+    tenant: i64,
+    lease: Lease,
+    row: &LiveRow,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO live (tenant, session, entries, body, sizes)
+             SELECT tenant, session, ?4, ?5, ?6 FROM sessions
+             WHERE tenant = ?1 AND session = ?2 AND fence = ?3 AND entries >= ?4
+             ON CONFLICT (tenant, session) DO UPDATE SET entries = excluded.entries, body = excluded.body,
+                 sizes = coalesce(excluded.sizes, sizes)",
+        )
+        .and_then(|mut statement| {
+            let (session, fence) = (number(lease.session), lease.fence as i64);
+            statement.execute(params![tenant, session, fence, row.entries, row.body, row.sizes])
+        })
+        .map(drop)
+        .map_err(of_sqlite)
+}
+
 /// Keeps an input that waits to be delivered; its number.
 pub(super) fn enqueue(
     connection: &Connection,
@@ -265,6 +289,7 @@ pub(super) fn remove(connection: &Connection, tenant: i64, session: SessionId) -
          WHERE bodies.tenant = ?1 AND bodies.hash = used.hash",
         "DELETE FROM bodies WHERE tenant = ?1 AND uses <= 0 AND hash IN (
              SELECT substr(said, 2) FROM entries WHERE tenant = ?1 AND session = ?2 AND substr(said, 1, 1) = x'ff')",
+        "DELETE FROM live WHERE tenant = ?1 AND session = ?2",
         "DELETE FROM files WHERE tenant = ?1 AND session = ?2",
         "DELETE FROM inputs WHERE tenant = ?1 AND session = ?2",
         "DELETE FROM chains WHERE tenant = ?1 AND session = ?2",

@@ -2,22 +2,61 @@
 
 use super::number;
 use crate::fault::{damaged, of_sqlite};
+use crate::live::{self, LiveSession};
 use crate::packed::unpack;
 use crate::row::{self, EntryKind, SaidPlace};
 use epitome_core::{Entry, EntryId, Log, Message};
 use epitome_engine::store::{
-    ChainHash, EventPosition, Lease, Memo, MessageLocation, QueuedInput, SessionId, StoreError, StoredEvent,
-    StoredSession,
+    ChainHash, EventPosition, Lease, Memo, MessageLocation, QueuedInput, SessionAbout, SessionId, StoreError,
+    StoredEvent, StoredRecord, StoredSession,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::sync::Arc;
 
-/// A session: its entries, without what was said.
+/// A session: its entries, without what was said; those that are live alone, where it is known which they are.
 pub(super) fn session(
     connection: &Connection,
     tenant: i64,
     session: SessionId,
 ) -> Result<StoredSession, StoreError> {
+    match live_session(connection, tenant, session) {
+        Ok(Some(live)) => {
+            let (leaf, about) = leaf_and_about(connection, tenant, session)?;
+            let (method, sizes) = live.sizes;
+            let sizes = vec![(method, Arc::new(sizes))];
+            let (log, live_leaf) = (Arc::new(live.log), Some(live.leaf));
+            Ok(StoredSession { log, leaf, live_leaf, sizes, about, originals: None })
+        }
+        // What cannot be used is only a short cut.
+        Ok(None) | Err(_) => whole_session(connection, tenant, session),
+    }
+}
+
+/// A session with every entry at hand.
+pub(super) fn whole_session(
+    connection: &Connection,
+    tenant: i64,
+    session: SessionId,
+) -> Result<StoredSession, StoreError> {
+    let (leaf, about) = leaf_and_about(connection, tenant, session)?;
+    let log = Arc::new(log(connection, tenant, session)?);
+    let sizes: Option<Vec<u8>> = connection
+        .prepare_cached("SELECT sizes FROM live WHERE tenant = ?1 AND session = ?2")
+        .and_then(|mut statement| {
+            statement.query_row(params![tenant, number(session)], |row| row.get(0)).optional()
+        })
+        .map_err(of_sqlite)?
+        .flatten();
+    let sizes = sizes.and_then(|body| live::all_sizes(&body).ok());
+    let sizes = sizes.into_iter().map(|(method, table)| (method, Arc::new(table))).collect();
+    Ok(StoredSession { log, leaf, live_leaf: None, sizes, about, originals: None })
+}
+
+fn leaf_and_about(
+    connection: &Connection,
+    tenant: i64,
+    session: SessionId,
+) -> Result<(Option<EntryId>, SessionAbout), StoreError> {
     let found: Option<(Option<u32>, Vec<u8>)> = connection
         .prepare_cached("SELECT leaf, about FROM sessions WHERE tenant = ?1 AND session = ?2")
         .and_then(|mut statement| {
@@ -27,40 +66,63 @@ pub(super) fn session(
         })
         .map_err(of_sqlite)?;
     let (leaf, about) = found.ok_or(StoreError::NoSession(session))?;
-    let log = Arc::new(log(connection, tenant, session)?);
-    let about = row::parsed(&about)?;
-    Ok(StoredSession { log, leaf: leaf.map(EntryId), sizes: Vec::new(), about, originals: None })
+    Ok((leaf.map(EntryId), row::parsed(&about)?))
+}
+
+/// What is live of a session, with what was appended since that was kept; none where nothing was.
+pub(super) fn live_session(
+    connection: &Connection,
+    tenant: i64,
+    session: SessionId,
+) -> Result<Option<LiveSession>, StoreError> {
+    let kept: Option<(i64, Vec<u8>)> = connection
+        .prepare_cached("SELECT entries, body FROM live WHERE tenant = ?1 AND session = ?2")
+        .and_then(|mut statement| {
+            statement
+                .query_row(params![tenant, number(session)], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()
+        })
+        .map_err(of_sqlite)?;
+    let Some((entries, body)) = kept else { return Ok(None) };
+    let mut live = LiveSession::read(entries as usize, &body)?;
+    each_entry(connection, tenant, session, entries, |parent, entry| live.append(parent, entry))?;
+    Ok(Some(live))
 }
 
 fn log(connection: &Connection, tenant: i64, session: SessionId) -> Result<Log, StoreError> {
+    let mut log = Log::default();
+    each_entry(connection, tenant, session, 0, |parent, entry| Ok(log.append(parent, entry).map(drop)?))?;
+    Ok(log)
+}
+
+/// Takes the entries of a session from one on, in order, without a gap.
+fn each_entry(
+    connection: &Connection,
+    tenant: i64,
+    session: SessionId,
+    from: i64,
+    mut take: impl FnMut(Option<EntryId>, Entry) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     let mut statement = connection
         .prepare_cached(
-            "SELECT entry, parent, kind, body FROM entries WHERE tenant = ?1 AND session = ?2 ORDER BY entry",
+            "SELECT entry, parent, kind, body FROM entries
+             WHERE tenant = ?1 AND session = ?2 AND entry >= ?3 ORDER BY entry",
         )
         .map_err(of_sqlite)?;
-    let mut rows = statement.query(params![tenant, number(session)]).map_err(of_sqlite)?;
-    let mut log = Log::default();
+    let mut rows = statement.query(params![tenant, number(session), from]).map_err(of_sqlite)?;
+    let mut next = from as u32;
     while let Some(row) = rows.next().map_err(of_sqlite)? {
         let (id, parent): (u32, Option<u32>) =
             (row.get(0).map_err(of_sqlite)?, row.get(1).map_err(of_sqlite)?);
-        if id as usize != log.len() {
-            return Err(damaged(format!(
-                "{session} has no entry {}, but {}",
-                EntryId(log.len() as u32),
-                EntryId(id)
-            )));
+        if id != next {
+            return Err(damaged(format!("{session} has no entry {}, but {}", EntryId(next), EntryId(id))));
         }
         let kind = EntryKind::stored(row.get(2).map_err(of_sqlite)?)?;
         let body = row.get_ref(3).and_then(|body| Ok(body.as_blob()?)).map_err(of_sqlite)?;
-        let parent = parent.map(EntryId);
-        match row::read(kind, body)? {
-            Entry::Mark(mark) => log.mark(parent, mark)?,
-            entry @ (Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {
-                log.append(parent, entry)?
-            }
-        };
+        take(parent.map(EntryId), row::read(kind, body)?)?;
+        next += 1;
     }
-    Ok(log)
+    Ok(())
 }
 
 /// What was said, in the order it is asked for.
@@ -190,4 +252,28 @@ pub(super) fn memos(connection: &Connection, prefix: &str) -> Result<Vec<Memo>, 
         .query_map([prefix], |row| Ok(Memo { name: row.get(0)?, value: row.get(1)? }))
         .map_err(of_sqlite)?;
     rows.collect::<Result<_, _>>().map_err(of_sqlite)
+}
+
+/// The compactions and edits of a session with their records.
+pub(super) fn records(
+    connection: &Connection,
+    tenant: i64,
+    session: SessionId,
+) -> Result<Vec<StoredRecord>, StoreError> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT entry, body FROM entries WHERE tenant = ?1 AND session = ?2 AND kind = 3 ORDER BY entry",
+        )
+        .map_err(of_sqlite)?;
+    let rows = statement
+        .query_map(params![tenant, number(session)], |row| {
+            Ok((row.get::<_, u32>(0)?, row.get::<_, Vec<u8>>(1)?))
+        })
+        .map_err(of_sqlite)?;
+    let mut records = Vec::new();
+    for row in rows {
+        let (id, body) = row.map_err(of_sqlite)?;
+        records.extend(StoredRecord::of(EntryId(id), &row::read(EntryKind::Pass, &body)?));
+    }
+    Ok(records)
 }
