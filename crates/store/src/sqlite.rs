@@ -10,7 +10,7 @@ mod schema;
 mod search;
 mod writer;
 
-use self::holder::{Holder, RENEWAL_TIME, now_ms, strike_gone};
+use self::holder::{Holder, RENEWAL_TIME, now_ms, strike_gone, take_lease};
 use self::writer::Writer;
 use crate::batch::Rows;
 use crate::fault::of_sqlite;
@@ -375,27 +375,4 @@ impl Store for SqliteStore {
         self.writer
             .write(Durability::Disk, move |connection| commit::keep_memo(connection, &name, value.as_deref()))
     }
-}
-
-/// The fence of a lease that was free: its session had no holder, or one that is gone.
-fn take_lease(
-    connection: &Connection,
-    tenant: i64,
-    session: SessionId,
-    holder: i64,
-) -> Result<Option<u64>, StoreError> {
-    let taken: Option<i64> = connection
-        .prepare_cached(
-            "UPDATE sessions SET fence = fence + 1, holder = ?3
-             WHERE tenant = ?1 AND session = ?2 AND (holder IS NULL OR NOT EXISTS (
-                 SELECT 1 FROM holders WHERE holders.holder = sessions.holder AND until_ms > ?4))
-             RETURNING fence",
-        )
-        .and_then(|mut statement| {
-            statement
-                .query_row(params![tenant, number(session), holder, now_ms()], |row| row.get(0))
-                .optional()
-        })
-        .map_err(of_sqlite)?;
-    Ok(taken.map(|fence| fence as u64))
 }

@@ -1,9 +1,10 @@
 //! Leases, as a process holds them: it says from time to time that it lives, in one row for all its sessions, and they are
 //! its own while it does. A process that was killed is known by its number and start, so that nobody waits for it.
 
+use super::number;
 use crate::fault::of_sqlite;
-use epitome_engine::store::StoreError;
-use rusqlite::{Connection, params};
+use epitome_engine::store::{SessionId, StoreError};
+use rusqlite::{Connection, OptionalExtension, params};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -86,6 +87,29 @@ pub(super) fn strike_gone(connection: &Connection) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+/// The fence of a lease that was free: its session had no holder, or one that is gone.
+pub(super) fn take_lease(
+    connection: &Connection,
+    tenant: i64,
+    session: SessionId,
+    holder: i64,
+) -> Result<Option<u64>, StoreError> {
+    let taken: Option<i64> = connection
+        .prepare_cached(
+            "UPDATE sessions SET fence = fence + 1, holder = ?3
+             WHERE tenant = ?1 AND session = ?2 AND (holder IS NULL OR NOT EXISTS (
+                 SELECT 1 FROM holders WHERE holders.holder = sessions.holder AND until_ms > ?4))
+             RETURNING fence",
+        )
+        .and_then(|mut statement| {
+            statement
+                .query_row(params![tenant, number(session), holder, now_ms()], |row| row.get(0))
+                .optional()
+        })
+        .map_err(of_sqlite)?;
+    Ok(taken.map(|fence| fence as u64))
 }
 
 /// This process, so that it is not taken for another of the same number: with the start of both.
