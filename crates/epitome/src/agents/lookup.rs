@@ -3,7 +3,6 @@
 
 use super::collection::{Depth, FoundSession, SessionCollection};
 use super::{Agent, SessionFile, home, index};
-use crate::commands::sessions::cells;
 use crate::shell_word::shell_word;
 use crate::{columns, input, output};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -137,7 +136,7 @@ fn ambiguous(text: &str, several: &[FoundSession]) -> anyhow::Error {
     let is_one_id =
         |session: &FoundSession| several.iter().filter(|other| other.id() == session.id()).count() == 1;
     let lines = several.iter().take(CANDIDATES_MAX).map(|session| {
-        let title = cells::cut(session.title().unwrap_or_default(), 40);
+        let title = columns::cut(session.title().unwrap_or_default(), 40);
         let path = if is_one_id(session) { String::new() } else { home::shown(&session.file.path) + "  " };
         format!("\n  {}  {path}{}  {title}", columns::plain(session.id()), session.file.agent.name())
     });

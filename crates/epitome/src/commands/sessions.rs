@@ -1,6 +1,5 @@
 //! `epitome sessions`: the sessions of agents on this machine, one line each.
 
-pub mod cells;
 mod row;
 mod table;
 

@@ -1,10 +1,9 @@
 //! The table of sessions as a person looks at it: columns that give way as the terminal becomes narrower.
 
-use super::cells::{cut, cut_front, padded, terminal_columns, width};
 use super::row::SessionRow;
 use crate::agents::home;
 use crate::cli::SessionsArgs;
-use crate::columns::plain;
+use crate::columns::{self, Align, cut, cut_front, padded, plain, width, wrap};
 use crate::draw::{Paint, grouped};
 use crate::output::Page;
 use std::path::Path;
@@ -50,21 +49,21 @@ struct ColumnRow {
     name: &'static str,
     terminal_min: usize,
     room_max: usize,
-    is_right: bool,
+    align: Align,
 }
 
 const COLUMNS: [ColumnRow; 11] = [
-    row(Column::Number, "#", 0, 5, true),
-    row(Column::When, "when", 0, 8, true),
-    row(Column::Project, "project", 0, 40, false),
-    row(Column::Tool, "tool", 0, 11, false),
-    row(Column::Model, "model", 90, 26, false),
-    row(Column::ContextSize, "in view", 0, 10, true),
-    row(Column::Window, "of", 80, 6, true),
-    row(Column::Percent, "full", 0, 5, true),
-    row(Column::Spent, "spent", 0, 9, true),
-    row(Column::Compactions, "cmp", 80, 3, true),
-    row(Column::Title, "name", 120, 80, false),
+    row(Column::Number, "#", 0, 5, Align::Right),
+    row(Column::When, "when", 0, 8, Align::Right),
+    row(Column::Project, "project", 0, 40, Align::Left),
+    row(Column::Tool, "tool", 0, 11, Align::Left),
+    row(Column::Model, "model", 90, 26, Align::Left),
+    row(Column::ContextSize, "in view", 0, 10, Align::Right),
+    row(Column::Window, "of", 80, 6, Align::Right),
+    row(Column::Percent, "full", 0, 5, Align::Right),
+    row(Column::Spent, "spent", 0, 9, Align::Right),
+    row(Column::Compactions, "cmp", 80, 3, Align::Right),
+    row(Column::Title, "name", 120, 80, Align::Left),
 ];
 
 const fn row(
@@ -72,11 +71,13 @@ const fn row(
     name: &'static str,
     terminal_min: usize,
     room_max: usize,
-    is_right: bool,
+    align: Align,
 ) -> ColumnRow {
-    ColumnRow { column, name, terminal_min, room_max, is_right }
+    ColumnRow { column, name, terminal_min, room_max, align }
 }
 
+/// In a file or a pipe nobody cuts lines off.
+const COLUMNS_ELSEWHERE: usize = 140;
 /// Below this a project's name says nothing.
 const PROJECT_ROOM_MIN: usize = 9;
 
@@ -88,7 +89,7 @@ pub(super) fn page(rows: &[SessionRow], found: usize, args: &SessionsArgs) -> Pa
         return page;
     }
     let now_ms = jiff::Timestamp::now().as_millisecond();
-    let columns = terminal_columns();
+    let columns = columns::of_list().unwrap_or(COLUMNS_ELSEWHERE);
     let shown: Vec<&ColumnRow> = COLUMNS.iter().filter(|column| column.terminal_min <= columns).collect();
     let cells: Vec<Vec<String>> = rows
         .iter()
@@ -102,8 +103,8 @@ pub(super) fn page(rows: &[SessionRow], found: usize, args: &SessionsArgs) -> Pa
     }
     write_foot(&mut page, rows, found, columns);
     let words = shown.iter().filter_map(|column| column.column.about()).collect::<Vec<_>>().join("; ");
-    for part in wrapped(&words, columns) {
-        writeln!(page, "{}", paint.dim(&part));
+    for part in wrap(&words, columns, 0).lines() {
+        writeln!(page, "{}", paint.dim(part));
     }
     page
 }
@@ -142,7 +143,7 @@ fn rooms(shown: &[&ColumnRow], cells: &[Vec<String>], columns: usize) -> Vec<usi
 fn line(shown: &[&ColumnRow], cells: &[String], rooms: &[usize]) -> String {
     let fitted = shown.iter().zip(cells).zip(rooms).map(|((column, text), &room)| {
         let text = if column.column == Column::Project { cut_front(text, room) } else { cut(text, room) };
-        padded(&text, room, column.is_right)
+        padded(&text, room, column.align)
     });
     fitted.collect::<Vec<_>>().join(" ")
 }
@@ -204,28 +205,11 @@ fn write_foot(page: &mut Page, rows: &[SessionRow], found: usize, columns: usize
     };
     let more = if found > shown { ", --all shows the rest" } else { "" };
     let told = format!("{of}{more}; open one by its number: epitome inspect {}", rows[0].number);
-    writeln!(page, "\n{}", wrapped(&told, columns).join("\n"));
+    writeln!(page, "\n{}", wrap(&told, columns, 0));
 }
 
 fn counted(sessions: usize) -> String {
     if sessions == 1 { "1 session".to_owned() } else { format!("{} sessions", grouped(sessions as u64)) }
-}
-
-/// A sentence in lines of at most `columns`.
-fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in sentence.split(' ') {
-        let line = lines.last_mut().expect("there is one");
-        if !line.is_empty() && width(line) + 1 + width(word) > columns {
-            lines.push(word.to_owned());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
 }
 
 #[cfg(test)]
