@@ -77,6 +77,14 @@ impl ServerState {
         told.into_iter().for_each(|kind| self.tell(kind));
     }
 
+    /// The providers that did not answer when they were asked last.
+    pub(crate) fn outages(&self) -> Vec<Upstream> {
+        let out = self.outages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut upstreams = self.settings.upstreams.all();
+        upstreams.retain(|upstream| out.contains(&upstream.to_string()));
+        upstreams
+    }
+
     /// Tells the operator.
     pub(crate) fn tell(&self, what: NoticeKind) {
         let session = what.session();
