@@ -45,11 +45,16 @@ fn table_place() -> Option<PathBuf> {
     Some(home::cache()?.join("last-table.json"))
 }
 
-/// Remembers the table that is shown, so that its numbers mean what they meant to who read it.
-pub fn keep_table(shown: &[FoundSession]) {
+/// Remembers the table that is shown, so that its numbers mean what they meant to who read it. Where it cannot, the one
+/// before is forgotten as well: its numbers would be taken for those of this one.
+pub fn keep_table(shown: &[FoundSession]) -> Result<()> {
+    let place = table_place().context("neither HOME nor XDG_CACHE_HOME is set")?;
     let paths: Vec<&Path> = shown.iter().map(|session| &*session.file.path).collect();
-    // Where it cannot be kept, numbers still mean the table that was kept last.
-    drop(table_place().map(|place| index::write(&place, &paths)));
+    let kept = index::write(&place, &paths);
+    if kept.is_err() {
+        drop(std::fs::remove_file(&place));
+    }
+    kept
 }
 
 /// The files of the table shown last; none where none was shown yet.
@@ -72,9 +77,15 @@ fn by_number(number: usize, collection: &SessionCollection<'_>) -> Result<Sessio
     let at = number.checked_sub(1).with_context(no_such)?;
     let Some(table) = table else {
         bail!(
-            "there is no file `{number}`, and no table was shown yet whose numbers could be meant; `epitome sessions` shows one"
+            "there is no file `{number}`, and no table is kept whose numbers could be meant; `epitome sessions` shows one"
         )
     };
+    // Where nothing can be written, a table that was shown since could not be kept either.
+    if let Some(why) = table_place().and_then(|place| output::why_not_written(&place)) {
+        bail!(
+            "there is no file `{number}`, and the table shown last could not be kept, whose numbers could be meant ({why}); name the session by its id"
+        );
+    }
     let path = table.get(at).with_context(no_such)?;
     let file = collection.files.iter().find(|file| file.path == *path).cloned();
     file.with_context(|| {
