@@ -149,8 +149,8 @@ fn write_waste(sheet: &mut Sheet, survey: &Survey) {
 }
 
 fn write_command(sheet: &mut Sheet, survey: &Survey) {
-    let Some(command) = survey.waste.command() else { return sheet.aside(words::NOT_ENOUGH) };
-    sheet.aside("All that is pruned, at once:");
+    let Some((lead, command)) = survey.waste.command() else { return sheet.aside(words::NOT_ENOUGH) };
+    sheet.aside(&lead);
     sheet.command(command);
     if is_said_whole(survey.format) {
         sheet.aside(&words::said_whole(survey.format));
