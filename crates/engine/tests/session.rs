@@ -6,7 +6,7 @@ use epitome_core::{
     Author, Block, Call, CallId, EntryId, Mark, Message, Outcome, Policy, ResultPart, Role, Tokens,
     ToolResult, Trigger,
 };
-use epitome_engine::{Assembly, Driver, Event, Recovery, Session, WindowFacts};
+use epitome_engine::{Assembly, Driver, Event, FigureSource, Recovery, Session, WindowFacts};
 use epitome_tokens::{Catalog, Usage};
 use futures_util::FutureExt as _;
 use std::future::Future;
@@ -104,12 +104,13 @@ fn at_a_threshold_the_providers_figures_make_no_compaction_worth_it_that_frees_n
         session.check().trigger.is_some()
     });
     let due = due.expect("it is due before it is full");
-    let prompt = session.budget().request(session.context().tokens()).0;
-    session.record_usage(told(prompt)).expect("it can be marked");
     let all_but_one: Vec<EntryId> = session.history()[..due].to_vec();
     for id in all_but_one {
         session.pin(id).expect("it is there");
     }
+    let prompt = session.budget().request(session.context().tokens()).0;
+    session.record_usage(told(prompt)).expect("it can be marked");
+    assert_eq!(session.check().source, FigureSource::Hybrid);
     let step = now(Driver::default().prepare(&mut session)).expect("it is prepared");
     let record = step.record.expect("it was due");
     assert!(matches!(record.outcome, Outcome::Noop { .. }), "{:?}", record.outcome);
