@@ -83,7 +83,7 @@ fn by_number(number: usize, collection: &SessionCollection<'_>) -> Result<Sessio
     // Where nothing can be written, a table that was shown since could not be kept either.
     if let Some(why) = table_place().and_then(|place| output::why_not_written(&place)) {
         bail!(
-            "there is no file `{number}`, and the table shown last could not be kept, whose numbers could be meant ({why}); name the session by its id"
+            "there is no file `{number}`, and the numbers of the table shown last could not be kept ({why}); name the session by its id"
         );
     }
     let path = table.get(at).with_context(no_such)?;

@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result, bail};
 use row::SessionRow;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use table::OpenedBy;
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -56,7 +57,8 @@ pub fn run(args: &SessionsArgs) -> Result<()> {
         return print_json(&table);
     }
     let kept = if shown.is_empty() { Ok(()) } else { lookup::keep_table(&shown) };
-    table::page(&table.sessions, found, args).print()?;
+    let opened_by = if kept.is_ok() { OpenedBy::Number } else { OpenedBy::Id };
+    table::page(&table.sessions, found, args, opened_by).print()?;
     if let Err(why) = kept {
         output::tell(format!("the numbers of this table cannot be kept; name a session by its id ({why:#})"));
     }

@@ -50,7 +50,7 @@ fn the_number_of_a_table_that_could_not_be_kept_is_not_taken_for_an_older_ones()
         format!("trap '' XFSZ; ulimit -f 0; exec {} sessions --tool pi", env!("CARGO_BIN_EXE_epitome"));
     let shown = home.command("sh").args(["-c", &full]).output().expect("there is a shell");
     let (table, told) = (String::from_utf8_lossy(&shown.stdout), String::from_utf8_lossy(&shown.stderr));
-    assert!(shown.status.success() && table.contains(" pi "), "{table}{told}");
+    assert!(shown.status.success() && table.contains(&format!("epitome inspect {PI}")), "{table}{told}");
     assert!(
         told.starts_with("the numbers of this table cannot be kept; name a session by its id (cannot write "),
         "{told}"

@@ -81,8 +81,16 @@ const COLUMNS_ELSEWHERE: usize = 140;
 /// Below this a project's name says nothing.
 const PROJECT_ROOM_MIN: usize = 9;
 
+/// By what a session of the table can be opened.
+#[derive(Clone, Copy)]
+pub(super) enum OpenedBy {
+    Number,
+    /// Where the table's numbers could not be kept.
+    Id,
+}
+
 /// The table, ready to be printed.
-pub(super) fn page(rows: &[SessionRow], found: usize, args: &SessionsArgs) -> Page {
+pub(super) fn page(rows: &[SessionRow], found: usize, args: &SessionsArgs, opened_by: OpenedBy) -> Page {
     let (paint, mut page) = (Paint::stdout(), Page::default());
     if rows.is_empty() {
         writeln!(page, "{}", nothing(found, args));
@@ -101,7 +109,7 @@ pub(super) fn page(rows: &[SessionRow], found: usize, args: &SessionsArgs) -> Pa
     for cells in &cells {
         writeln!(page, "{}", line(&shown, cells, &rooms).trim_end());
     }
-    write_foot(&mut page, rows, found, columns);
+    write_foot(&mut page, rows, found, columns, opened_by);
     let words = shown.iter().filter_map(|column| column.column.about()).collect::<Vec<_>>().join("; ");
     for part in wrap(&words, columns, 0).lines() {
         writeln!(page, "{}", paint.dim(part));
@@ -196,7 +204,7 @@ fn age(milliseconds: i64) -> String {
     }
 }
 
-fn write_foot(page: &mut Page, rows: &[SessionRow], found: usize, columns: usize) {
+fn write_foot(page: &mut Page, rows: &[SessionRow], found: usize, columns: usize, opened_by: OpenedBy) {
     let shown = rows.len();
     let of = if found > shown {
         format!("{} of {} sessions", grouped(shown as u64), grouped(found as u64))
@@ -204,7 +212,11 @@ fn write_foot(page: &mut Page, rows: &[SessionRow], found: usize, columns: usize
         counted(shown)
     };
     let more = if found > shown { ", --all shows the rest" } else { "" };
-    let told = format!("{of}{more}; open one by its number: epitome inspect {}", rows[0].number);
+    let how = match opened_by {
+        OpenedBy::Number => format!("its number: epitome inspect {}", rows[0].number),
+        OpenedBy::Id => format!("its id: epitome inspect {}", plain(&rows[0].id)),
+    };
+    let told = format!("{of}{more}; open one by {how}");
     writeln!(page, "\n{}", wrap(&told, columns, 0));
 }
 
