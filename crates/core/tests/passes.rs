@@ -130,6 +130,8 @@ fn of_equal_texts_of_the_harness_the_newest_stays_and_the_others_go_where_sides_
     ];
     assert_eq!(trim(&between), [(2, repeated), (3, left_out)]);
     assert_eq!(trim(&[Act::Says(40), Act::Reminds(0), answer(), Act::Reminds(1)]), []);
+    // What a person shows twice is theirs.
+    assert_eq!(trim(&[Act::Shows, answer(), Act::Shows, answer()]), []);
 }
 
 #[test]
@@ -215,6 +217,18 @@ fn a_target_of_the_request_counts_what_is_kept_in_any_case_and_one_of_what_is_fr
         settings.trigger.target_of = TargetOf::Free;
     });
     assert!(of_request <= Tokens(6_400) && of_free > Tokens(7_000), "{of_request} and {of_free}");
+}
+
+/// A rule that keeps all there is, of a context that is due and still fits.
+#[test]
+fn where_a_rule_keeps_everything_of_a_full_context_dropping_makes_the_room() {
+    let all = |settings: &mut Settings| settings.keep.newest = Newest::Messages(100);
+    let outcome = |strategy: &[Strategy]| {
+        let asked = Asked { window: 9_000, ..asked(strategy, all) };
+        let record = record(&long_talk(), &asked);
+        (record.change().map(|change| change.strategy), record.tokens_after < record.tokens_before)
+    };
+    assert_eq!(outcome(&[Strategy::Summarize, Strategy::Drop]), (Some(Strategy::Drop), true));
 }
 
 fn record(acts: &[Act], asked: &Asked) -> Record {

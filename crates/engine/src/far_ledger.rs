@@ -57,3 +57,49 @@ fn far_count(history: &[EntryId], sizes: &SizeTable) -> usize {
     };
     history.len() - history.iter().rev().take_while(is_near).count()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::FarLedger;
+    use epitome_core::{
+        Author, Block, Call, EntryId, MemoryArchive, Message, ResultPart, Role, SizeTable, Sizes, Tokens,
+        ToolResult,
+    };
+
+    /// A file is written by the second message, and the third says so; the others are a person's.
+    fn message(at: usize) -> Message {
+        let (role, author, block) = match at {
+            1 => {
+                let input = r#"{"file_path":"src/first.rs","content":"x"}"#.into();
+                let call = Call { id: "c1".into(), name: "Write".into(), input, freeform: false };
+                (Role::Assistant, Author::Model, Block::Call(call))
+            }
+            2 => {
+                let parts = vec![ResultPart::Text { text: "written".into() }];
+                let result = ToolResult { call: "c1".into(), parts, is_error: false };
+                (Role::Tool, Author::Tool, Block::Result(result))
+            }
+            _ => (Role::User, Author::Person, Block::Text { text: "go on".into() }),
+        };
+        Message { role, author, blocks: vec![block] }
+    }
+
+    #[test]
+    fn what_lies_too_far_back_is_taken_up_once_and_read_no_more() {
+        let (archive, mut sizes) = (MemoryArchive::default(), SizeTable::default());
+        let history: Vec<EntryId> = (0..14).map(EntryId).collect();
+        for &id in &history {
+            archive.put(id, message(id.index()));
+            sizes.set(id, Sizes { text: Tokens(30_000), ..Sizes::default() });
+        }
+        let mut far = FarLedger::default();
+        assert_eq!(far.near_from(&history, &sizes), 0, "nothing is taken up yet");
+        far.extend(&history, &sizes, &archive).expect("all is at hand");
+        // Ten of them are all that a summary is made from.
+        assert_eq!((far.near_from(&history, &sizes), far.history().count), (4, 4));
+        let paths: Vec<&str> = far.history().ledger.files.iter().map(|file| &*file.path).collect();
+        assert_eq!(paths, ["src/first.rs"]);
+        archive.retain(&history[4..]);
+        far.extend(&history, &sizes, &archive).expect("what was read is not read again");
+    }
+}

@@ -346,3 +346,33 @@ fn a_session_that_is_closed_ends_what_is_under_way() {
     now(desk.engine.close(desk.session));
     assert_eq!(under_way(), 0);
 }
+
+#[test]
+fn a_summary_that_too_much_was_said_since_is_made_anew() {
+    let begun_after = |growth_max| {
+        let desk = Desk::with(|settings| settings.speculate.growth_max = growth_max);
+        let grown = made_ready(&desk);
+        let prepared = desk.prepare(grown);
+        assert!(prepared.step.record.is_none(), "it is not due");
+        desk.begun()
+    };
+    assert_eq!([Tokens(10_000), Tokens(1)].map(begun_after), [1, 2]);
+}
+
+/// A seal is bound to the prefix that changes.
+#[test]
+fn a_reply_since_the_summary_was_made_is_shown_without_its_thinking() {
+    let desk = Desk::new();
+    let ready = made_ready(&desk);
+    let thought = epitome_core::Block::Thinking { text: "hm".into(), signature: None, redacted: false };
+    let mut reply = said(1);
+    reply.blocks.insert(0, thought);
+    let replied = desk.append(Some(ready), vec![said(0), reply]);
+    let full = desk.talk(Some(replied), PAST_THE_MARK + 1..PAST_THE_MARK + TO_THE_TRIGGER);
+    let prepared = desk.prepare(full);
+    assert_eq!(fates(&prepared), ["swapped in"]);
+    let shown = prepared.session.shown().expect("all is at hand");
+    let is_thought = |block: &epitome_core::Block| matches!(block, epitome_core::Block::Thinking { .. });
+    let view = shown.iter().find(|view| view.id == Some(replied)).expect("it is in view");
+    assert!(!view.message.blocks.iter().any(is_thought), "{:?}", view.message);
+}

@@ -252,3 +252,18 @@ fn name_of(event: &epitome_engine::Event) -> String {
     let json = serde_json::to_value(event).expect("an event is JSON");
     json["event"].as_str().expect("a name").to_owned()
 }
+
+#[test]
+fn a_path_that_goes_on_with_its_own_model_reaches_its_threshold_and_no_smaller_window() {
+    let engine = Engine::new(Arc::new(MemoryStore::default()));
+    let session = now(engine.create(TenantId::LOCAL)).expect("a session");
+    let known = append(&engine, session, None, 0..3);
+    let quiet = now(engine.prepare(&checkout(session, Some(known), 8_000))).expect("it is prepared");
+    assert!(quiet.step.record.is_none(), "there is room");
+    // A person goes on, and no model has said anything since.
+    let asked = (2..60)
+        .step_by(2)
+        .fold(known, |leaf, number| append(&engine, session, Some(leaf), number..number + 1));
+    let full = now(engine.prepare(&checkout(session, Some(asked), 8_000))).expect("it is prepared");
+    assert_eq!(full.step.record.map(|record| record.trigger), Some(Trigger::Threshold));
+}

@@ -6,7 +6,8 @@
 //! is opened. A file that changes meanwhile is read once more. What a document means is for `epitome_wire` to say.
 //!
 //! opencode 1 keeps messages and their parts in tables of their own; opencode 2 keeps a row for each message and writes
-//! nothing to the old tables, which stay where they are. A session that is in both is the newer one's.
+//! nothing to the old tables, which stay where they are. A session that is in both is the newer one's. A fork has rows of
+//! its own: those up to where it was made are copies, as old as the ones they were made from.
 
 mod listing;
 mod second;
@@ -187,22 +188,23 @@ impl DatabaseSnapshot {
     /// The messages of a session, each `{info, parts}`.
     fn messages(&self, layout: Layout, session: &str) -> Result<Vec<String>> {
         match layout {
-            Layout::Second => self.rows_as_messages(session),
+            Layout::Second => Ok(self.dated_rows(session)?.into_iter().map(|(_, message)| message).collect()),
             Layout::First => self.messages_with_parts(session),
         }
     }
 
-    /// The rows of opencode 2, in the order in which they were written.
-    fn rows_as_messages(&self, session: &str) -> Result<Vec<String>> {
-        let mut rows = self
-            .database
-            .prepare("SELECT id, type, data FROM session_message WHERE session_id = ?1 ORDER BY seq, id")?;
+    /// The rows of opencode 2 as messages, in the order in which they were written, with the time of each.
+    fn dated_rows(&self, session: &str) -> Result<Vec<(i64, String)>> {
+        let mut rows = self.database.prepare(
+            "SELECT id, type, time_created, data FROM session_message WHERE session_id = ?1 ORDER BY seq, id",
+        )?;
         let mut rows = rows.query([session])?;
         let mut all = Vec::new();
         while let Some(row) = rows.next()? {
             let (id, kind): (String, String) = (row.get("id")?, row.get("type")?);
-            let data = text(row, "data")?;
-            all.extend(second::MessageRow { session, id: &id, kind: &kind }.export(&data));
+            let (time, data) = (row.get("time_created")?, text(row, "data")?);
+            let messages = second::MessageRow { session, id: &id, kind: &kind }.export(&data);
+            all.extend(messages.into_iter().map(|message| (time, message)));
         }
         Ok(all)
     }

@@ -61,6 +61,11 @@ pub fn write_for(
     Ok(())
 }
 
+/// Why a file could not be replaced now, if it could not: the folder it is in takes no new one.
+pub fn why_not_written(path: &Path) -> Option<io::Error> {
+    path.parent().filter(|folder| folder.is_dir()).and_then(|folder| tempfile::tempfile_in(folder).err())
+}
+
 /// Refuses to pour a file's bytes onto a terminal; `what_else` says what to do instead.
 pub fn refuse_terminal(path: Option<&Path>, what_else: &str) -> Result<()> {
     if path.is_none() && io::stdout().is_terminal() {

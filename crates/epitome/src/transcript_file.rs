@@ -1,6 +1,9 @@
 //! A transcript's file, read and ready to be worked on: its conversations, the model they are counted for, and the
 //! way to open each of them with the engine. The window, the counter and the budget are the engine's to choose.
 
+#[cfg(test)]
+mod tests;
+
 use crate::cli::ReadArgs;
 use crate::model_count::ModelCount;
 use crate::transcript_store::TranscriptStore;
@@ -16,7 +19,7 @@ use epitome_tokens::{Catalog, ModelSpec};
 use epitome_wire::{ByteSource, Conversation, FixedParts, ReportedUsage, Transcript, read};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A transcript, and what it takes to work on it.
 pub struct TranscriptFile {
@@ -30,6 +33,8 @@ pub struct TranscriptFile {
     assembly: Assembly,
     /// The same as the default policy counts: in the model's own tokens.
     by_model: Assembly,
+    /// What the messages of each conversation take as that counts, from the first time somebody asks.
+    sizes_by_model: OnceLock<Vec<SizeTable>>,
 }
 
 /// One conversation of a file, opened with the engine.
@@ -93,7 +98,8 @@ impl TranscriptFile {
         let by_model = Assembly::new(Arc::new(Policy::default()), model.clone(), known);
         let by_model = by_model.map_err(|error| no_window(path, &error))?;
         let assembly = Assembly::new(policy, model, known).map_err(|error| no_window(path, &error))?;
-        Ok(Self { path: path.to_owned(), source, transcript, assembly, by_model })
+        let sizes_by_model = OnceLock::new();
+        Ok(Self { path: path.to_owned(), source, transcript, assembly, by_model, sizes_by_model })
     }
 
     /// The model it is counted for; without a name where neither the file nor the command line names one.
@@ -146,21 +152,32 @@ impl TranscriptFile {
         let tokens = assembly.count_fixed(&fixed.system, &fixed.tools);
         assembly.set_request(tokens, fixed.max_tokens.map(Tokens));
         stated.into_iter().for_each(|tokens| assembly.state_fixed(tokens));
-        let sizes = self.sizes_by(number, &assembly)?;
+        let sizes = self.sizes_by_model(number)?;
         self.calibrate_by(number, &assembly, &sizes)?;
         Ok(ModelCount::new(assembly, sizes))
     }
 
-    /// What the messages of a conversation take as `assembly` counts; read with the file where the policy counts alike.
-    fn sizes_by(&self, number: usize, assembly: &Assembly) -> Result<SizeTable> {
-        let conversation = self.conversation(number);
-        if assembly.sizes_key() == self.assembly.sizes_key() {
-            return Ok(conversation.sizes.clone());
+    /// What the messages of a conversation take in the model's tokens; read with the file where the policy counts alike.
+    fn sizes_by_model(&self, number: usize) -> Result<SizeTable> {
+        if self.by_model.sizes_key() == self.assembly.sizes_key() {
+            return Ok(self.conversation(number).sizes.clone());
         }
-        // Counted as the file is read, piece by piece: the figures are those of whoever counts so from the start.
-        let again = read(self.source.clone(), Some(self.transcript.format), &**assembly.measure());
-        let again = again.map_err(input::explain)?.conversations.into_iter().nth(number);
-        Ok(again.context("the file has changed while it was read; run again")?.sizes)
+        let sizes = match self.sizes_by_model.get() {
+            Some(sizes) => sizes,
+            None => {
+                let counted = self.count_by_model()?;
+                self.sizes_by_model.get_or_init(|| counted)
+            }
+        };
+        sizes.get(number).cloned().context("the file has changed while it was read; run again")
+    }
+
+    /// Counts every conversation as the file is read once more, piece by piece: the figures are those of whoever counts so
+    /// from the start.
+    fn count_by_model(&self) -> Result<Vec<SizeTable>> {
+        let again = read(self.source.clone(), Some(self.transcript.format), &**self.by_model.measure());
+        let again = again.map_err(input::explain)?;
+        Ok(again.conversations.into_iter().map(|conversation| conversation.sizes).collect())
     }
 
     /// Corrects the counts of `assembly`, made for conversation `number`, by what its provider reported.

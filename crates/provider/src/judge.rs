@@ -4,11 +4,11 @@ use crate::Credential;
 use crate::attempt::{FailureCause, ProviderAnswer};
 use crate::explain::explain;
 use crate::options::Options;
-use epitome_core::{Block, Failure, Opaque, Stop, SummaryReply, Tokens};
+use epitome_core::{Block, Failure, Opaque, SummaryReply, Tokens};
 use epitome_wire::overflow::{
     ErrorPlace, OverflowClass, OverflowRule, OverflowVerdict, RequestFacts, classify, notice,
 };
-use epitome_wire::protocol::{ModelReply, StopReason};
+use epitome_wire::protocol::ModelReply;
 use std::time::Duration;
 
 /// What to do about what came back.
@@ -209,7 +209,7 @@ impl SentRequest<'_> {
         }
         let said = answer.message.said();
         let text = native.as_ref().map_or(said, readable);
-        let stop = if answer.has_calls() { Stop::Call } else { stop_of(answer.stop.as_ref()) };
+        let stop = answer.summary_stop();
         Ruling::Done(Ok(SummaryReply { text, stop, native: native.filter(|_| self.is_native) }))
     }
 }
@@ -240,16 +240,4 @@ fn compaction(block: &Block) -> Option<&Opaque> {
 fn readable(native: &Opaque) -> String {
     let json: serde_json::Value = serde_json::from_str(&native.json).unwrap_or_default();
     json.get("content").and_then(|content| content.as_str()).unwrap_or_default().to_owned()
-}
-
-fn stop_of(stop: Option<&StopReason>) -> Stop {
-    match stop {
-        Some(StopReason::Length) => Stop::Length,
-        Some(StopReason::Call) => Stop::Call,
-        Some(StopReason::Refusal) => Stop::Refusal,
-        Some(StopReason::Window) => Stop::Window,
-        Some(StopReason::End | StopReason::Pause | StopReason::Compaction | StopReason::Other(_)) | None => {
-            Stop::End
-        }
-    }
 }

@@ -16,6 +16,9 @@ const CONNECT_TIME_MAX: Duration = Duration::from_secs(20);
 /// Providers send pings while a model thinks; one that says nothing for so long has gone away.
 const SILENCE_TIME_MAX: Duration = Duration::from_secs(600);
 
+/// Whoever asks whether the server is ready waits no longer: monitoring systems take a slow answer for none.
+const REACH_TIME_MAX: Duration = Duration::from_secs(2);
+
 /// Connections to the providers, shared by all requests.
 #[derive(Clone)]
 pub(crate) struct Outward(Client);
@@ -31,6 +34,12 @@ impl Outward {
             .read_timeout(SILENCE_TIME_MAX)
             .build()?;
         Ok(Self(client))
+    }
+
+    /// Whether anybody answers there, whatever they say.
+    pub(crate) async fn reach(&self, to: &Upstream) -> Result<(), Fault> {
+        let asked = self.0.request(Method::HEAD, to.join("/", None)).timeout(REACH_TIME_MAX).send().await;
+        asked.map(drop).map_err(|error| unreachable(to, error))
     }
 
     /// Sends a body of ours in the place of the client's.

@@ -32,6 +32,7 @@ pub(crate) fn router(state: Arc<ServerState>) -> Router {
     Router::new()
         .route("/", get(greet))
         .route("/healthz", get(health))
+        .route("/readyz", get(ready))
         .route("/metrics", get(show_metrics))
         .merge(api::router())
         .route("/api/v1", any(unknown))
@@ -56,6 +57,23 @@ async fn greet() -> &'static str {
 
 async fn health() -> impl IntoResponse {
     Json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
+}
+
+/// Whether a request would get through. A provider that did not answer last is tried again first: whoever sends no requests
+/// to a server that is not ready would else never learn that it is.
+async fn ready(State(state): State<Arc<ServerState>>) -> impl IntoResponse {
+    let mut unreachable = Vec::new();
+    for upstream in state.outages() {
+        let reached = state.outward.reach(&upstream).await;
+        state.note_reach(&upstream, reached.as_ref().err());
+        unreachable.extend(reached.is_err().then(|| upstream.to_string()));
+    }
+    let (status, word) = if unreachable.is_empty() {
+        (StatusCode::OK, "ready")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "unreachable")
+    };
+    (status, Json(json!({"status": word, "unreachable": unreachable})))
 }
 
 /// The totals as monitoring systems read them.

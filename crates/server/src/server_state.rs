@@ -93,6 +93,14 @@ impl ServerState {
         clock.unix_ms().map_or_else(|| clock.now(), Duration::from_millis)
     }
 
+    /// The providers that did not answer when they were asked last.
+    pub(crate) fn outages(&self) -> Vec<Upstream> {
+        let out = self.outages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut upstreams = self.settings.upstreams.all();
+        upstreams.retain(|upstream| out.contains(&upstream.to_string()));
+        upstreams
+    }
+
     /// Tells the operator.
     pub(crate) fn tell(&self, what: NoticeKind) {
         let session = what.session();

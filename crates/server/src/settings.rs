@@ -88,6 +88,13 @@ impl Default for Upstreams {
 }
 
 impl Upstreams {
+    /// Each address once.
+    pub(crate) fn all(&self) -> Vec<Upstream> {
+        let mut all = vec![self.anthropic.clone(), self.openai.clone()];
+        all.dedup();
+        all
+    }
+
     /// Where requests of a protocol go.
     pub(crate) fn of(&self, protocol: Protocol) -> &Upstream {
         match protocol {

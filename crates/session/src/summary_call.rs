@@ -2,11 +2,11 @@
 //! what the provider's answer comes to. Sending, and waiting out a provider's passing faults, is the client's.
 
 use epitome_core::{
-    CallCost, CallResult, Dollars, Failure, MessageView, Stop, SummaryReply, SummaryRequest, Tokens,
+    CallCost, CallResult, Dollars, Failure, MessageView, SummaryReply, SummaryRequest, Tokens,
 };
 use epitome_wire::encode::{EncodeError, RequestParts};
 use epitome_wire::overflow::{ErrorPlace, OverflowClass, RequestFacts, classify};
-use epitome_wire::protocol::{ModelReply, StopReason, reply};
+use epitome_wire::protocol::{ModelReply, reply};
 use epitome_wire::{Protocol, encode};
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub fn summary_result(protocol: Protocol, status: u16, body: &[u8]) -> CallResul
     let answer = reply(protocol, body);
     let result = match &answer.error {
         Some(error) => Err(Failure::Broken(error.to_string())),
-        None => Ok(SummaryReply { text: answer.message.said(), stop: stop(&answer), native: None }),
+        None => Ok(SummaryReply { text: answer.message.said(), stop: answer.summary_stop(), native: None }),
     };
     CallResult { result, spent: spent(&answer) }
 }
@@ -53,18 +53,6 @@ fn refused(status: u16, body: &[u8]) -> Failure {
         Failure::Broken(format!("HTTP {status}: {said}"))
     } else {
         Failure::Refused(format!("HTTP {status}: {said}"))
-    }
-}
-
-fn stop(answer: &ModelReply) -> Stop {
-    match answer.stop {
-        Some(StopReason::Length) => Stop::Length,
-        Some(StopReason::Call) => Stop::Call,
-        Some(StopReason::Refusal) => Stop::Refusal,
-        Some(StopReason::Window) => Stop::Window,
-        Some(StopReason::End | StopReason::Pause | StopReason::Compaction | StopReason::Other(_)) | None => {
-            Stop::End
-        }
     }
 }
 

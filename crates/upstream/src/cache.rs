@@ -4,7 +4,7 @@
 //! remembered beginning of a prompt is what a provider would read from its cache. There is no minimum and
 //! no expiry: what is simulated is the prefix, not the provider's clock.
 
-use crate::prompt::{Part, Prompt};
+use crate::prompt::Part;
 use blake3::Hash;
 use std::collections::HashSet;
 
@@ -21,13 +21,13 @@ pub(crate) struct PrefixCache {
 
 impl PrefixCache {
     /// The tokens of the longest prefix that an earlier prompt to this model had as well; remembers this one.
-    pub(crate) fn read(&mut self, model: &str, prompt: &Prompt) -> u64 {
+    pub(crate) fn read(&mut self, model: &str, prompt: &[Part]) -> u64 {
         if self.seen.len() > PIECES_MAX {
             self.seen.clear();
         }
         let mut chain = blake3::hash(model.as_bytes());
         let (mut read, mut is_common) = (0, true);
-        for part in &prompt.parts {
+        for part in prompt {
             let mut bytes = 0;
             for piece in pieces(part) {
                 chain = link(&chain, piece);
@@ -56,11 +56,10 @@ fn share(part: &Part, bytes: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::PrefixCache;
-    use crate::prompt::{Part, Prompt};
+    use crate::prompt::Part;
 
-    fn prompt(parts: &[(&str, u64)]) -> Prompt {
-        let parts = parts.iter().map(|&(text, tokens)| Part { text: text.into(), tokens }).collect();
-        Prompt { parts, fixed: 0, tokens: 0 }
+    fn prompt(parts: &[(&str, u64)]) -> Vec<Part> {
+        parts.iter().map(|&(text, tokens)| Part { text: text.into(), tokens }).collect()
     }
 
     #[test]

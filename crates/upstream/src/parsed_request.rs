@@ -125,26 +125,38 @@ impl ParsedRequest {
         }
     }
 
-    /// How much of the prompt a cache mark covers; OpenAI needs none.
-    pub(crate) fn marked_tokens(&self) -> u64 {
+    /// How much of the prompt the cache is asked for: OpenAI needs no marks, and Anthropic neither reads nor writes beyond
+    /// them.
+    pub(crate) fn cache_reach(&self) -> CacheReach {
         let body = &self.envelope.body;
         match self.protocol() {
-            Protocol::OpenaiChat | Protocol::OpenaiResponses => 0,
-            Protocol::Anthropic if is_marked(&body["messages"]) || body.get("cache_control").is_some() => {
-                self.prompt.tokens
+            Protocol::OpenaiChat | Protocol::OpenaiResponses => CacheReach::Unmarked,
+            Protocol::Anthropic if is_marked(&body["messages"]) || is_mark(&body["cache_control"]) => {
+                CacheReach::Marked { parts: self.prompt.parts.len(), tokens: self.prompt.tokens }
             }
             Protocol::Anthropic if is_marked(&body["system"]) || is_marked(&body["tools"]) => {
-                self.prompt.fixed_tokens()
+                CacheReach::Marked { parts: self.prompt.fixed, tokens: self.prompt.fixed_tokens() }
             }
-            Protocol::Anthropic => 0,
+            Protocol::Anthropic => CacheReach::Marked { parts: 0, tokens: 0 },
         }
     }
+}
+
+/// How much of a prompt is looked for in the cache and kept there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CacheReach {
+    /// All of it, and what is written costs no more than what is read anew.
+    Unmarked,
+    /// As far as marks reach: so many parts, of so many tokens. What is written is told.
+    Marked { parts: usize, tokens: u64 },
 }
 
 /// Whether a cache mark stands on one of these blocks, or on a block of these messages.
 fn is_marked(list: &Value) -> bool {
     let mut all = list.as_array().into_iter().flatten();
-    all.any(|value| {
-        value.get("cache_control").is_some_and(|mark| !mark.is_null()) || is_marked(&value["content"])
-    })
+    all.any(|value| value.get("cache_control").is_some_and(is_mark) || is_marked(&value["content"]))
+}
+
+fn is_mark(value: &Value) -> bool {
+    !value.is_null()
 }

@@ -5,7 +5,7 @@ use crate::complaint::Complaint;
 use crate::endpoint::Endpoint;
 use crate::order::{Fault, Order};
 use crate::overflow::{Overflow, Refusal, Style};
-use crate::parsed_request::ParsedRequest;
+use crate::parsed_request::{CacheReach, ParsedRequest};
 use crate::provider::{CheckedRequest, Provider};
 use crate::reply::{Reply, Stop};
 use crate::script::Place;
@@ -114,8 +114,12 @@ impl Provider {
         let (output, reasoning) = reply.tokens(&asked.counter);
         let prompt = ordered.unwrap_or(asked.prompt.tokens);
         let mut state = self.state();
-        let cache_read = state.cache.read(&asked.envelope.model, &asked.prompt).min(prompt);
-        let cache_write = asked.marked_tokens().saturating_sub(cache_read).min(prompt - cache_read);
+        let (parts, marked) = match asked.cache_reach() {
+            CacheReach::Unmarked => (asked.prompt.parts.len(), 0),
+            CacheReach::Marked { parts, tokens } => (parts, tokens),
+        };
+        let cache_read = state.cache.read(&asked.envelope.model, &asked.prompt.parts[..parts]).min(prompt);
+        let cache_write = marked.saturating_sub(cache_read).min(prompt - cache_read);
         let usage = Usage { prompt, output, cache_read, cache_write, reasoning };
         state.report.spend(usage);
         usage

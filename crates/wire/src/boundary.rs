@@ -4,15 +4,17 @@
 //! many there were, so that undoing gives exactly those back.
 
 mod kept;
+mod lines;
 mod mark;
 mod session_id;
 mod take_back;
 
-pub(crate) use kept::{branch_messages, kept_tail};
-pub(crate) use mark::{BoundaryMark, begin_line, derive};
+pub(crate) use kept::{branch_messages, conversation_to_compact, kept_tail, written_out};
+pub(crate) use lines::AppendedLines;
+pub(crate) use mark::{BoundaryMark, derive};
 pub use session_id::with_session_id;
 pub(crate) use session_id::{SessionIdPlace, record_parent, record_session_id, record_uuid};
-pub(crate) use take_back::{LastCompaction, take_back};
+pub(crate) use take_back::{LastCompaction, take_back, take_back_line};
 
 use crate::format::names;
 use crate::{ByteSource, FORMATS, Format, ReadError, Transcript};

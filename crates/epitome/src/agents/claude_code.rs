@@ -113,9 +113,8 @@ impl ReportedUsage {
 
 fn take(line: &str, scan: &mut SessionScan<'_>) {
     let Ok(record) = serde_json::from_str::<Record<'_>>(line) else { return };
+    scan.folder(record.cwd);
     let figures = &mut scan.figures;
-    // The folder it was begun in: later records may have moved on.
-    figures.project = figures.project.take().or(record.cwd.map(Cow::into_owned));
     figures.id = figures.id.take().or(record.session_id.map(Cow::into_owned));
     match record.kind.as_deref() {
         Some("custom-title") => figures.title = record.custom_title.map(Cow::into_owned),
@@ -148,6 +147,7 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
 fn take_boundary(metadata: Option<&CompactMetadata>, ours: Option<&OwnMark>, scan: &mut SessionScan<'_>) {
     let after = ours.and_then(OwnMark::tokens_after).or(metadata.and_then(|said| said.post_tokens));
     scan.compaction(after);
+    ours.into_iter().for_each(|mark| scan.own_mark(mark));
     if let Some(said) = metadata.filter(|said| said.trigger.as_deref() == Some("auto")) {
         scan.compacted_itself(said.pre_tokens);
     }

@@ -3,7 +3,6 @@
 
 use super::collection::{Depth, FoundSession, SessionCollection};
 use super::{Agent, SessionFile, home, index};
-use crate::commands::sessions::cells;
 use crate::shell_word::shell_word;
 use crate::{columns, input, output};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -46,11 +45,16 @@ fn table_place() -> Option<PathBuf> {
     Some(home::cache()?.join("last-table.json"))
 }
 
-/// Remembers the table that is shown, so that its numbers mean what they meant to who read it.
-pub fn keep_table(shown: &[FoundSession]) {
+/// Remembers the table that is shown, so that its numbers mean what they meant to who read it. Where it cannot, the one
+/// before is forgotten as well: its numbers would be taken for those of this one.
+pub fn keep_table(shown: &[FoundSession]) -> Result<()> {
+    let place = table_place().context("neither HOME nor XDG_CACHE_HOME is set")?;
     let paths: Vec<&Path> = shown.iter().map(|session| &*session.file.path).collect();
-    // Where it cannot be kept, numbers still mean the table that was kept last.
-    drop(table_place().map(|place| index::write(&place, &paths)));
+    let kept = index::write(&place, &paths);
+    if kept.is_err() {
+        drop(std::fs::remove_file(&place));
+    }
+    kept
 }
 
 /// The files of the table shown last; none where none was shown yet.
@@ -73,9 +77,15 @@ fn by_number(number: usize, collection: &SessionCollection<'_>) -> Result<Sessio
     let at = number.checked_sub(1).with_context(no_such)?;
     let Some(table) = table else {
         bail!(
-            "there is no file `{number}`, and no table was shown yet whose numbers could be meant; `epitome sessions` shows one"
+            "there is no file `{number}`, and no table is kept whose numbers could be meant; `epitome sessions` shows one"
         )
     };
+    // Where nothing can be written, a table that was shown since could not be kept either.
+    if let Some(why) = table_place().and_then(|place| output::why_not_written(&place)) {
+        bail!(
+            "there is no file `{number}`, and the numbers of the table shown last could not be kept ({why}); name the session by its id"
+        );
+    }
     let path = table.get(at).with_context(no_such)?;
     let file = collection.files.iter().find(|file| file.path == *path).cloned();
     file.with_context(|| {
@@ -137,7 +147,7 @@ fn ambiguous(text: &str, several: &[FoundSession]) -> anyhow::Error {
     let is_one_id =
         |session: &FoundSession| several.iter().filter(|other| other.id() == session.id()).count() == 1;
     let lines = several.iter().take(CANDIDATES_MAX).map(|session| {
-        let title = cells::cut(session.title().unwrap_or_default(), 40);
+        let title = columns::cut(session.title().unwrap_or_default(), 40);
         let path = if is_one_id(session) { String::new() } else { home::shown(&session.file.path) + "  " };
         format!("\n  {}  {path}{}  {title}", columns::plain(session.id()), session.file.agent.name())
     });

@@ -64,7 +64,15 @@ fn list_database(database: &Path, index: &SessionIndex<'_>, files: &mut Vec<Sess
 
 fn figures(session: DatabaseSession, index: &SessionIndex<'_>) -> SessionFigures {
     let mut scan = SessionScan::new(index.catalog());
-    session.messages.iter().for_each(|message| take(message, &mut scan));
+    for (at, message) in session.messages.iter().enumerate() {
+        if session.copied == Some(at) {
+            scan.end_of_copied();
+        }
+        take(message, &mut scan);
+    }
+    if session.copied == Some(session.messages.len()) {
+        scan.end_of_copied();
+    }
     scan.figures.id = Some(session.id);
     scan.figures.project = session.directory;
     scan.figures.title = session.title;

@@ -114,8 +114,8 @@ impl UsageMetadata {
 
 fn take(line: &str, scan: &mut SessionScan<'_>) {
     let Ok(record) = serde_json::from_str::<Record<'_>>(line) else { return };
+    scan.folder(record.cwd);
     let figures = &mut scan.figures;
-    figures.project = figures.project.take().or(record.cwd.map(Cow::into_owned));
     figures.id = figures.id.take().or(record.session_id.map(Cow::into_owned));
     match (&*record.kind, record.subtype.as_deref()) {
         ("user", None) if figures.prompt.is_none() => {
@@ -137,6 +137,7 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
         ("system", Some("chat_compression")) => {
             let said = record.system_payload.and_then(|payload| payload.info?.new_token_count);
             scan.compaction(record.epitome.as_ref().and_then(OwnMark::tokens_after).or(said));
+            record.epitome.iter().for_each(|mark| scan.own_mark(mark));
         }
         ("system", Some("custom_title")) => {
             figures.title = record.system_payload.and_then(|payload| payload.custom_title);

@@ -3,7 +3,8 @@
 
 use super::Agent;
 use super::collection::Depth;
-use super::scan::SessionScan;
+pub use super::scan::CopyNote;
+use super::scan::{SessionScan, homes_of};
 use crate::input;
 use crate::output::{self, Readers};
 use crate::shell_word::shell_word;
@@ -50,6 +51,8 @@ pub struct ResumePlace {
 pub struct SessionCopy {
     pub place: ResumePlace,
     pub source: Arc<dyn ByteSource>,
+    /// What its compaction says of it.
+    pub note: CopyNote,
 }
 
 impl CopyRequest<'_> {
@@ -100,7 +103,8 @@ pub fn copy_of(path: &Path, project: Option<&Path>) -> Result<SessionCopy> {
         )
     })?;
     let bytes = with_session_id(format, &bytes, &id).map_err(input::explain)?;
-    Ok(SessionCopy { place, source: Arc::new(bytes) })
+    let note = CopyNote { of: path.to_owned(), folder };
+    Ok(SessionCopy { place, source: Arc::new(bytes), note })
 }
 
 /// Writes a copy of the session at `original` to its place, whole or not at all, for the same eyes as the original.
@@ -149,9 +153,8 @@ fn start_folder(agent: Agent, path: &Path, bytes: &[u8], project: Option<&Path>)
         return project.canonicalize().with_context(|| format!("cannot start in {}", project.display()));
     }
     let named: Vec<PathBuf> = folders_named(agent, bytes);
-    let homes: Vec<&str> =
-        path.ancestors().skip(1).take(2).filter_map(|folder| folder.file_name()?.to_str()).collect();
-    let start = named.iter().find(|folder| homes.contains(&&*dashed(folder))).or(named.first());
+    let homes = homes_of(path);
+    let start = named.iter().find(|folder| homes.contains(&dashed(folder))).or(named.first());
     let start = start.with_context(|| {
         format!("{} does not say in which folder it was held; name it with --project", path.display())
     })?;

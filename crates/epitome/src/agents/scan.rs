@@ -3,15 +3,18 @@
 //! A line is parsed only where it can tell something. What a line tells is each agent's to say; money is counted here,
 //! call by call, so that a call that is written on several lines, or again, is charged once.
 
+use super::resume::dashed;
 use super::{ContextSize, SessionFigures, SessionFile};
 use crate::input;
 use epitome_tokens::{Catalog, Prices, Usage};
 use memchr::memmem;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
 
 /// So much of each end is read: headers, the first prompt and the newest reply lie within it.
 const END_BYTES: u64 = 64 << 10;
@@ -49,6 +52,10 @@ pub struct SessionScan<'c> {
     prompts: BTreeMap<String, u64>,
     /// What all calls took together, where the agent keeps the sum itself.
     total: Option<SessionCall>,
+    /// What they had taken in the session that this one is a copy of; none where it is none.
+    before_copy: Option<Usage>,
+    /// What the folders are called that the file lies in: some agents call them after the project's.
+    homes: Vec<String>,
 }
 
 /// One call of a model.
@@ -62,7 +69,32 @@ struct SessionCall {
 impl<'c> SessionScan<'c> {
     pub fn new(catalog: &'c Catalog) -> Self {
         let (figures, prices, calls, prompts) = Default::default();
-        Self { figures, catalog, prices, calls, prompts, total: None }
+        let (total, before_copy, homes) = Default::default();
+        Self { figures, catalog, prices, calls, prompts, total, before_copy, homes }
+    }
+
+    /// The folder that a record was written in. A session is of the first, for later records may have moved on, unless its
+    /// file lies in a folder that is called after another: a copy for another project has both.
+    pub fn folder(&mut self, folder: Option<Cow<'_, str>>) {
+        let Some(folder) = folder else { return };
+        let is_known = self.figures.project.as_deref() == Some(&*folder);
+        let is_own = || self.homes.contains(&dashed(Path::new(&*folder)));
+        if self.figures.project.is_none() || (!is_known && is_own()) {
+            self.figures.project = Some(folder.into_owned());
+        }
+    }
+
+    /// What we noted on a compaction of ours. In a copy, what stands before it was spent in the session it is a copy of.
+    pub fn own_mark(&mut self, mark: &OwnMark) {
+        let Some(copy) = mark.record.as_ref().and_then(|record| record.copy.as_ref()) else { return };
+        self.figures.project = Some(copy.folder.to_string_lossy().into_owned());
+        self.end_of_copied();
+    }
+
+    /// All that was met so far is a copy of another session's, and was spent there.
+    pub fn end_of_copied(&mut self) {
+        self.calls.clear();
+        self.before_copy = Some(self.total.take().map(|total| total.usage).unwrap_or_default());
     }
 
     /// A reply of the model: the newest shows how large the context is.
@@ -121,19 +153,28 @@ impl<'c> SessionScan<'c> {
         // Of a part of the calls a sum says nothing.
         if depth == Depth::Whole {
             self.figures.dollars = match self.total.take() {
-                // A sum cannot tell which of its prompts were long.
-                Some(sum) => self.prices(sum.model.as_deref()).and_then(|prices| {
-                    (!sum.usage.is_zero()).then(|| Prices { long: None, ..prices }.cost(&sum.usage))
-                }),
+                Some(sum) => self.dollars_of_sum(&sum),
                 None => self.dollars_of_calls(),
             };
         }
         self.figures
     }
 
-    /// The sum over all calls; none where one has no price, or there is none.
+    /// The cost of the agent's own sum, without what a copy's original had come to.
+    fn dollars_of_sum(&mut self, sum: &SessionCall) -> Option<f64> {
+        // A sum that is smaller than it was is of calls since.
+        let before = self.before_copy.filter(|before| before.total() <= sum.usage.total());
+        let usage = before.map_or(sum.usage, |before| less(sum.usage, before));
+        if usage.is_zero() {
+            return self.before_copy.map(|_| 0.0);
+        }
+        // A sum cannot tell which of its prompts were long.
+        self.prices(sum.model.as_deref()).map(|prices| Prices { long: None, ..prices }.cost(&usage))
+    }
+
+    /// The sum over all calls; none where one has no price, or there is none. In a copy nothing may be spent yet.
     fn dollars_of_calls(&mut self) -> Option<f64> {
-        let mut sum = None;
+        let mut sum = self.before_copy.map(|_| 0.0);
         for call in std::mem::take(&mut self.calls).into_values() {
             let cost = match call.dollars.filter(|dollars| *dollars > 0.0) {
                 Some(dollars) => dollars,
@@ -157,6 +198,16 @@ impl<'c> SessionScan<'c> {
     }
 }
 
+fn less(all: Usage, before: Usage) -> Usage {
+    Usage {
+        prompt: all.prompt.saturating_sub(before.prompt),
+        output: all.output.saturating_sub(before.output),
+        cache_read: all.cache_read.saturating_sub(before.cache_read),
+        cache_write: all.cache_write.saturating_sub(before.cache_write),
+        reasoning: all.reasoning.saturating_sub(before.reasoning),
+    }
+}
+
 /// A model's name, where it is one: agents mark what no model said.
 fn named(model: Option<&str>) -> Option<&str> {
     model.filter(|name| !name.is_empty() && !name.starts_with('<'))
@@ -164,7 +215,7 @@ fn named(model: Option<&str>) -> Option<&str> {
 
 /// What a session's file tells; nothing where it cannot be read.
 pub fn scan(file: &SessionFile, depth: Depth, catalog: &Catalog) -> io::Result<SessionFigures> {
-    let mut scan = SessionScan::new(catalog);
+    let mut scan = SessionScan { homes: homes_of(&file.path), ..SessionScan::new(catalog) };
     let is_lines = file.path.extension().is_some_and(|ending| ending == "jsonl");
     let read = if !is_lines {
         scan_unpacked(file, &mut scan)?
@@ -174,6 +225,12 @@ pub fn scan(file: &SessionFile, depth: Depth, catalog: &Catalog) -> io::Result<S
         scan_lines(file, &mut scan)?
     };
     Ok(scan.finish(read))
+}
+
+/// What the two folders are called that a file lies in: a project's name is one of theirs, where an agent does so.
+pub fn homes_of(path: &Path) -> Vec<String> {
+    let names = path.ancestors().skip(1).take(2).filter_map(|folder| folder.file_name()?.to_str());
+    names.map(str::to_owned).collect()
 }
 
 /// All of a file that is packed, or one document.
@@ -298,6 +355,16 @@ pub struct OwnMark {
 #[derive(Deserialize)]
 struct OwnRecord {
     tokens_after: Option<u64>,
+    copy: Option<CopyNote>,
+}
+
+/// That a session is a copy of another, as the record of its compaction says.
+#[derive(Serialize, Deserialize)]
+pub struct CopyNote {
+    /// The file it is a copy of.
+    pub of: PathBuf,
+    /// The folder it is to be gone on with in.
+    pub folder: PathBuf,
 }
 
 impl OwnMark {

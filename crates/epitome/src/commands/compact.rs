@@ -265,7 +265,7 @@ fn write_file(
     compacted: &[CompactedConversation],
     copy: Option<&SessionCopy>,
 ) -> Result<(WrittenFile, Vec<Substitute>)> {
-    let mut pieces = target.pieces(file, compacted)?;
+    let mut pieces = target.pieces(file, compacted, copy.map(|copy| &copy.note))?;
     let substitutes = std::mem::take(&mut pieces.substitutes);
     let bytes = (file.source.len(), pieces.len());
     let write = |to: &mut dyn Write| {

@@ -9,6 +9,7 @@ use crate::output::Page;
 use crate::runner::Runner;
 use crate::transcript_file::TranscriptFile;
 use anyhow::{Context as _, Result};
+use epitome_core::facts::Class;
 use epitome_core::{Change, Record, Trigger, fence};
 use epitome_engine::{CompactOptions, Driver, Ports, Session, SessionOptions};
 use std::path::Path;
@@ -109,40 +110,62 @@ fn write_bars(page: &mut Page, record: &Record, paint: Paint, width: usize) {
 /// Narrower terminals have no room for what a class is.
 const ABOUT_COLUMNS_MIN: usize = 80;
 /// How wide the bar of a class is.
-const CLASS_CELLS: u64 = 20;
+const CLASS_CELLS: usize = 20;
 
 /// The classes of facts that went: in view as full cells, behind a pointer as half of one, the rest as dots.
 fn write_classes(page: &mut Page, change: &Change, paint: Paint, width: usize) {
     for (class, count) in &change.loss.by_class {
-        let all = (count.kept + count.recoverable + count.lost).max(1);
-        let cells = |part: u64| (part * CLASS_CELLS).div_ceil(all) as usize;
-        let (kept, reached) = (cells(count.kept), cells(count.kept + count.recoverable));
-        let bar = format!(
-            "{}{}",
-            paint.bar(&"█".repeat(kept)),
-            paint.dim(&format!(
-                "{}{}",
-                "▒".repeat(reached - kept),
-                "·".repeat(CLASS_CELLS as usize - reached)
-            ))
-        );
-        let (name, about) =
-            (class.name(), if width < ABOUT_COLUMNS_MIN { "" } else { class_text(class.name()) });
-        let line = format!("  {name:<14} {bar} {:>5} of {all:<5} {}", count.kept, paint.dim(about));
+        let all = count.kept.saturating_add(count.recoverable).saturating_add(count.lost).max(1);
+        let reached = count.kept.saturating_add(count.recoverable);
+        let [kept_cells, reached_cells] = [count.kept, reached].map(|part| class_cells(part, all));
+        let behind = "▒".repeat(reached_cells - kept_cells) + &"·".repeat(CLASS_CELLS - reached_cells);
+        let bar = paint.bar(&"█".repeat(kept_cells)) + &paint.dim(&behind);
+        let about = if width < ABOUT_COLUMNS_MIN { "" } else { class_text(*class) };
+        let line = format!("  {:<14} {bar} {:>5} of {all:<5} {}", class.name(), count.kept, paint.dim(about));
         writeln!(page, "{}", line.trim_end());
     }
     writeln!(page, "  {}", paint.dim("█ in view   ▒ a pointer leads there   · in the file"));
 }
 
+/// The cells of `part`, rounded up: what there is of a class is seen.
+fn class_cells(part: u64, all: u64) -> usize {
+    let cells = (u128::from(part) * CLASS_CELLS as u128).div_ceil(u128::from(all.max(1)));
+    usize::try_from(cells).map_or(CLASS_CELLS, |cells| cells.min(CLASS_CELLS))
+}
+
 /// What names of classes mean that do not say it themselves.
-fn class_text(name: &str) -> &'static str {
-    match name {
-        "id" => "hashes, numbers of issues",
-        "identifier" => "names in code",
-        "operation" => "files read, written, edited",
-        "state" => "what stood when",
-        "requirement" => "what must be",
-        "prohibition" => "what must not be",
-        _ => "",
+fn class_text(class: Class) -> &'static str {
+    match class {
+        Class::Id => "hashes, numbers of issues",
+        Class::Identifier => "names in code",
+        Class::Operation => "files read, written, edited",
+        Class::State => "what stood when",
+        Class::Requirement => "what must be",
+        Class::Prohibition => "what must not be",
+        Class::Path
+        | Class::Url
+        | Class::Command
+        | Class::Number
+        | Class::Version
+        | Class::Error
+        | Class::Decision
+        | Class::Todo
+        | Class::UserMessage
+        | Class::Question
+        | Class::LiveWork => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::class_cells;
+
+    #[test]
+    fn a_class_fills_its_bar_by_its_share_and_never_more() {
+        assert_eq!(
+            [(0, 9), (1, 1_000), (9, 9), (3, 2)].map(|(part, all)| class_cells(part, all)),
+            [0, 1, 20, 20]
+        );
+        assert_eq!(class_cells(u64::MAX / 2, u64::MAX), 10);
     }
 }

@@ -1,6 +1,5 @@
 //! `epitome sessions`: the sessions of agents on this machine, one line each.
 
-pub mod cells;
 mod row;
 mod table;
 
@@ -8,11 +7,13 @@ use super::print_json;
 use crate::agents::collection::Depth;
 use crate::agents::{Agent, FoundSession, SessionCollection, SessionFile, lookup};
 use crate::cli::{SessionSort, SessionsArgs};
+use crate::output;
 use crate::transcript_file::catalog;
 use anyhow::{Context as _, Result, bail};
 use row::SessionRow;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use table::OpenedBy;
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -35,7 +36,11 @@ pub fn run(args: &SessionsArgs) -> Result<()> {
         .collect();
     let limit = if args.all { files.len() } else { args.limit };
     let (shown, found) = match first_depth(args, &filter) {
-        None => (newest(&mut collection, &files, limit), files.len()),
+        None => {
+            let (shown, unread) = newest(&mut collection, &files, limit);
+            let found = shown.len() + unread.len();
+            (shown, found)
+        }
         Some(depth) => {
             let mut all = collection.read(&files, depth);
             all.retain(|session| filter.fits(session));
@@ -51,21 +56,28 @@ pub fn run(args: &SessionsArgs) -> Result<()> {
     if args.json {
         return print_json(&table);
     }
-    if !shown.is_empty() {
-        lookup::keep_table(&shown);
+    let kept = if shown.is_empty() { Ok(()) } else { lookup::keep_table(&shown) };
+    let opened_by = if kept.is_ok() { OpenedBy::Number } else { OpenedBy::Id };
+    table::page(&table.sessions, found, args, opened_by).print()?;
+    if let Err(why) = kept {
+        output::tell(format!("the numbers of this table cannot be kept; name a session by its id ({why:#})"));
     }
-    table::page(&table.sessions, found, args).print()
+    Ok(())
 }
 
-/// The newest sessions; files in which nobody said a word are passed over.
-fn newest(collection: &mut SessionCollection<'_>, files: &[SessionFile], limit: usize) -> Vec<FoundSession> {
+/// The newest sessions, and the files behind them, which are not read; files in which nobody said a word are passed over.
+fn newest<'f>(
+    collection: &mut SessionCollection<'_>,
+    files: &'f [SessionFile],
+    limit: usize,
+) -> (Vec<FoundSession>, &'f [SessionFile]) {
     let (mut shown, mut rest) = (Vec::new(), files);
     while shown.len() < limit && !rest.is_empty() {
         let (next, behind) = rest.split_at(rest.len().min(limit - shown.len()));
         shown.extend(collection.read(next, Depth::Whole));
         rest = behind;
     }
-    shown
+    (shown, rest)
 }
 
 /// How much of every file has to be read to tell which are shown; none where their times are enough.

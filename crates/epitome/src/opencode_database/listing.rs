@@ -15,6 +15,8 @@ pub struct DatabaseSession {
     pub updated_ms: i64,
     /// What is said of each of its messages, as an export has it; none where nobody asked.
     pub messages: Vec<String>,
+    /// How many of them, from the first, were copied from the session that this one is a fork of; none where it is none.
+    pub copied: Option<usize>,
 }
 
 /// The sessions people hold, without those of sub-agents. The messages of one are read where `is_wanted` says so of its
@@ -35,27 +37,30 @@ impl DatabaseSnapshot {
                     continue;
                 }
                 let updated_ms = row.get("time_updated")?;
-                let messages =
-                    if is_wanted(&id, updated_ms) { self.said_of(layout, &id)? } else { Vec::new() };
+                let said = if is_wanted(&id, updated_ms) { self.said_of(layout, &id)? } else { Vec::new() };
+                let begun_ms: i64 = row.get("time_created")?;
+                let copied = optional(row, "fork_session_id")
+                    .map(|_| said.iter().take_while(|(time, _)| *time < begun_ms).count());
+                let messages = said.into_iter().map(|(_, message)| message).collect();
                 let (directory, title) = (optional(row, "directory"), optional(row, "title"));
-                sessions.push(DatabaseSession { id, directory, title, updated_ms, messages });
+                sessions.push(DatabaseSession { id, directory, title, updated_ms, messages, copied });
             }
         }
         Ok(sessions)
     }
 
-    /// What is said of each message of a session.
-    fn said_of(&self, layout: Layout, session: &str) -> Result<Vec<String>> {
+    /// What is said of each message of a session, with the time of each.
+    fn said_of(&self, layout: Layout, session: &str) -> Result<Vec<(i64, String)>> {
         if layout == Layout::Second {
-            return self.messages(layout, session);
+            return self.dated_rows(session);
         }
-        let mut messages = self
-            .database
-            .prepare("SELECT data FROM message WHERE session_id = ?1 ORDER BY time_created, id")?;
+        let mut messages = self.database.prepare(
+            "SELECT time_created, data FROM message WHERE session_id = ?1 ORDER BY time_created, id",
+        )?;
         let mut rows = messages.query([session])?;
         let mut all = Vec::new();
         while let Some(row) = rows.next()? {
-            all.push(format!("{{\"info\":{}}}", text(row, "data")?));
+            all.push((row.get("time_created")?, format!("{{\"info\":{}}}", text(row, "data")?)));
         }
         Ok(all)
     }

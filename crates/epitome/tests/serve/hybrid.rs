@@ -22,7 +22,7 @@ fn the_sessions_own_model_is_asked_for_prose_behind_its_own_cached_request() {
     let stage = Stage::new("");
     stage.settings("[summary]\nby = \"session\"\n");
     let proxy = stage.serve(&SERVE);
-    let record = talk().until_compacted(&proxy);
+    let record = talk().cached().until_compacted(&proxy);
     assert_eq!((&record["summarizer"], &record["fallbacks"]), (&json!(MODEL), &json!([])));
     let (prose, copied) = summary(&record).split_once(COPIED).expect("both parts");
     assert!(prose.contains(PROSE) && copied.contains("## Dialogue, oldest first\n"), "{prose}\n{copied}");

@@ -95,7 +95,7 @@ fn l127_a_caller_without_access_to_the_model_is_summarised_without_one_and_with_
 /// What the summary of a compaction was charged for: prompt, and what of it was read from the cache.
 fn charged(stage: &Stage, preset: &str) -> (u64, u64) {
     let proxy = stage.serve(&["--window", "64000", "--preset", preset]);
-    let record = talk().until_compacted(&proxy);
+    let record = talk().cached().until_compacted(&proxy);
     let spent = |name: &str| record["spent"][name].as_u64().unwrap_or_default();
     (spent("input"), spent("cache_read"))
 }

@@ -239,6 +239,8 @@ pub(crate) struct Talk {
     pub(crate) messages: Vec<Value>,
     pub(crate) system: Option<&'static str>,
     pub(crate) max_tokens: u64,
+    /// Whether Anthropic is asked to keep the prompt in its cache; the others do so unasked.
+    is_cached: bool,
 }
 
 impl Talk {
@@ -250,11 +252,17 @@ impl Talk {
             messages: Vec::new(),
             system: None,
             max_tokens: 400,
+            is_cached: false,
         };
         match speech {
             Speech::Anthropic => talk.with("anthropic-version", "2023-06-01"),
             Speech::Chat => talk,
         }
+    }
+
+    /// The same with its prompts kept in the provider's cache.
+    pub(crate) fn cached(self) -> Self {
+        Self { is_cached: true, ..self }
     }
 
     /// The same with one more header.
@@ -268,6 +276,9 @@ impl Talk {
         let mut body = json!({"model": self.model, "max_tokens": self.max_tokens, "messages": self.messages});
         if let Some(system) = self.system {
             body["system"] = json!(system);
+        }
+        if self.is_cached && self.speech == Speech::Anthropic {
+            body["cache_control"] = json!({"type": "ephemeral"});
         }
         body
     }

@@ -34,7 +34,7 @@ fn c28_a_summary_goes_on_from_the_sessions_own_request_and_is_read_from_the_cach
     for speech in [Speech::Anthropic, Speech::Chat] {
         let stage = Stage::new("");
         let proxy = stage.serve(&SERVE);
-        let mut talk = talk(speech);
+        let mut talk = talk(speech).cached();
         let record = talk.until_compacted(&proxy);
         assert_eq!(record["fallbacks"], json!([]), "{record}");
         let (summary, before) = asked(&stage);

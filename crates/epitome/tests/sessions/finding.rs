@@ -117,6 +117,10 @@ fn sub_agents_and_files_in_which_nobody_said_a_word_are_no_sessions() {
     let empty = json!({"type": "file-history-snapshot", "messageId": "x"});
     home.write(&name.replace(CLAUDE, "77777777-empty"), 2, &[empty]);
     assert_eq!(home.ids(&[]), [CLAUDE]);
+    // Of files that were not read nobody knows.
+    let found = |args: &[&str]| home.parsed(&[&["sessions", "--json"], args].concat())["found"].clone();
+    assert_eq!((found(&["--all"]), found(&["--limit", "1"])), (json!(1), json!(2)));
+    assert!(home.printed(&["sessions", "--all"]).contains("\n1 session; open one"));
 }
 
 #[test]
@@ -133,6 +137,57 @@ fn a_session_of_opencodes_database_is_opened_by_its_id() {
         ),
         "{refused}"
     );
+}
+
+/// A fork of opencode 2 has copies of its parent's rows, as old as they are, and then its own.
+#[test]
+fn a_fork_of_opencode_2_has_its_parents_messages_and_spent_what_its_own_calls_cost() {
+    let home = Home::new();
+    let folder = home.path().join(".local/share/opencode");
+    std::fs::create_dir_all(&folder).expect("there is room");
+    let database = rusqlite::Connection::open(folder.join("opencode.db")).expect("it can be made");
+    let tables = "CREATE TABLE session_v2 (id TEXT PRIMARY KEY, parent_id TEXT, fork_session_id TEXT, fork_boundary TEXT,
+            directory TEXT, title TEXT, version TEXT, revert TEXT, time_created INTEGER, time_updated INTEGER);
+        CREATE TABLE session_message (id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER, time_created INTEGER,
+            time_updated INTEGER, data TEXT);";
+    database.execute_batch(tables).expect("the tables are new");
+    let boundary = json!({"type": "through", "messageID": "ses_one-1"}).to_string();
+    for (id, fork_of, at) in
+        [("ses_one", None, 10), ("ses_fork", Some("ses_one"), 20), ("ses_new", Some("ses_one"), 30)]
+    {
+        let insert = "INSERT INTO session_v2 VALUES (?1, NULL, ?2, ?3, '/p', 't', '2.0.3', NULL, ?4, ?4)";
+        database.execute(insert, (id, fork_of, fork_of.map(|_| &boundary), at)).expect("it is new");
+    }
+    let model = json!({"id": "claude-sonnet-4-5", "providerID": "anthropic"});
+    let tokens = json!({"input": 1_000, "output": 100, "reasoning": 0, "cache": {"read": 0, "write": 0}});
+    let said = |text: &str| ("user", json!({"text": text}));
+    let reply = |text: &str| {
+        let content = json!([{"type": "text", "text": text}]);
+        ("assistant", json!({"model": model, "tokens": tokens, "content": content}))
+    };
+    let shared = [(said("where is main?"), 11), (reply("in src"), 12)];
+    let rows = |more: &[((&'static str, Value), i64)]| [&shared[..], more].concat();
+    let own = [(said("and lib?"), 21), (reply("beside it"), 22)];
+    for (id, rows) in [("ses_one", rows(&[])), ("ses_fork", rows(&own)), ("ses_new", rows(&[]))] {
+        for (seq, ((kind, data), time)) in rows.into_iter().enumerate() {
+            let insert = "INSERT INTO session_message VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6)";
+            let row = (format!("{id}-{seq}"), id, kind, seq as i64, time, data.to_string());
+            database.execute(insert, row).expect("it is new");
+        }
+    }
+    drop(database);
+    let call = 1_000.0 * 3e-6 + 100.0 * 15e-6;
+    let table = home.parsed(&["sessions", "--json"]);
+    let spent = |id: &str| {
+        let rows = table["sessions"].as_array().expect("a table has sessions");
+        let row = rows.iter().find(|row| row["id"] == id).unwrap_or_else(|| panic!("{id} is in {table}"));
+        row["spent_dollars"].as_f64().expect("the model has a price")
+    };
+    for (id, expected) in [("ses_one", call), ("ses_fork", call), ("ses_new", 0.0)] {
+        assert!((spent(id) - expected).abs() < 1e-9, "{id}: {}", spent(id));
+    }
+    let survey = home.parsed(&["inspect", "ses_fork", "--json"]);
+    assert_eq!((&survey["context"]["messages"], &survey["problems"]), (&json!(4), &json!([])));
 }
 
 #[test]

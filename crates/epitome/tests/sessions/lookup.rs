@@ -27,7 +27,7 @@ fn a_session_is_opened_by_its_number_in_the_table_shown_last() {
     let none = home.refusal(&["inspect", "2"]);
     assert_eq!(
         none,
-        "there is no file `2`, and no table was shown yet whose numbers could be meant; `epitome sessions` shows one"
+        "there is no file `2`, and no table is kept whose numbers could be meant; `epitome sessions` shows one"
     );
     home.printed(&["sessions"]);
     assert!(found(&home, "3").contains(CODEX));
@@ -37,6 +37,27 @@ fn a_session_is_opened_by_its_number_in_the_table_shown_last() {
     assert_eq!(
         beyond,
         "there is no file `2`, and no session of this number in the table shown last; `epitome sessions` shows one"
+    );
+}
+
+/// A disk that takes nothing more: no file may grow, and the program is told so.
+#[cfg(unix)]
+#[test]
+fn the_number_of_a_table_that_could_not_be_kept_is_not_taken_for_an_older_ones() {
+    let home = home_of_four();
+    home.printed(&["sessions"]);
+    let full =
+        format!("trap '' XFSZ; ulimit -f 0; exec {} sessions --tool pi", env!("CARGO_BIN_EXE_epitome"));
+    let shown = home.command("sh").args(["-c", &full]).output().expect("there is a shell");
+    let (table, told) = (String::from_utf8_lossy(&shown.stdout), String::from_utf8_lossy(&shown.stderr));
+    assert!(shown.status.success() && table.contains(&format!("epitome inspect {PI}")), "{table}{told}");
+    assert!(
+        told.starts_with("the numbers of this table cannot be kept; name a session by its id (cannot write "),
+        "{told}"
+    );
+    assert_eq!(
+        home.refusal(&["inspect", "1"]),
+        "there is no file `1`, and no table is kept whose numbers could be meant; `epitome sessions` shows one"
     );
 }
 

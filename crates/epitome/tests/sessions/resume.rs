@@ -270,3 +270,89 @@ fn a_copy_is_for_the_same_eyes_and_its_tool_can_go_on_with_it() {
         std::fs::remove_file(copy).expect("it is there");
     }
 }
+
+/// The row of a session in the table of all.
+fn row(home: &Home, id: &str) -> Value {
+    let table = home.parsed(&["sessions", "--json", "--all"]);
+    let rows = table["sessions"].as_array().expect("a table has sessions");
+    rows.iter().find(|row| row["id"] == id).unwrap_or_else(|| panic!("{id} is in {table}")).clone()
+}
+
+fn append(path: &Path, line: &Value) {
+    use std::io::Write as _;
+    let mut file = std::fs::File::options().append(true).open(path).expect("it is there");
+    writeln!(file, "{line}").expect("there is room");
+}
+
+#[test]
+fn what_was_spent_before_a_copy_was_made_is_not_spent_by_it() {
+    let home = Home::new();
+    let project = home.project();
+    let sessions = [
+        (CLAUDE, home::claude_name(&project, CLAUDE), home::claude(&project, CLAUDE, TURNS)),
+        (CODEX, home::codex_name(CODEX), home::codex(&project, CODEX, TURNS)),
+        (PI, home::pi_name(&project, PI), home::pi(&project, PI, TURNS)),
+        (QWEN, home::qwen_name(&project, QWEN), home::qwen(&project, QWEN, TURNS)),
+    ];
+    for (id, name, lines) in sessions {
+        let original = home.write(&name, 0, &lines);
+        let written = resumed(&home, original.to_str().expect("UTF-8"), &[]);
+        let copy = written["id"].as_str().expect("it has an id");
+        let spent = row(&home, id)["spent_dollars"].as_f64().expect("its model has a price");
+        assert!(spent > 0.0, "{id}");
+        assert_eq!(row(&home, copy)["spent_dollars"], 0.0, "{id}");
+        // The tool goes on with it: one more call, as its last one was.
+        let mut call = lines.last().expect("a reply is the last").clone();
+        for (field, value) in [("uuid", "new"), ("id", "0000beef")] {
+            if call.get(field).is_some() {
+                call[field] = value.into();
+            }
+        }
+        if call["message"]["id"].is_string() {
+            call["message"]["id"] = "msg_new".into();
+        }
+        let calls = if id == CODEX { doubled(&mut call) } else { TURNS as f64 };
+        append(&path_of(&written), &call);
+        let gone_on = row(&home, copy)["spent_dollars"].as_f64().expect("its model has a price");
+        assert!((gone_on - spent / calls).abs() < 1e-9, "{id}: {gone_on} of {spent}");
+    }
+}
+
+/// Codex keeps a sum, which goes on: with the new call it is twice what it was. Gives how many calls it was of.
+fn doubled(count: &mut Value) -> f64 {
+    let info = &mut count["payload"]["info"];
+    let last = info["last_token_usage"].as_object().expect("a count has figures").clone();
+    let twice = last.into_iter().map(|(name, tokens)| (name, (2 * tokens.as_u64().unwrap_or(0)).into()));
+    info["total_token_usage"] = Value::Object(twice.collect());
+    1.0
+}
+
+#[test]
+fn a_copy_for_another_folder_is_found_there_also_when_its_tool_has_gone_on_for_long() {
+    let home = Home::new();
+    let (project, other) = (home.project(), home.path().join("other place"));
+    std::fs::create_dir(&other).expect("it is new");
+    let folder = other.to_str().expect("UTF-8");
+    let sessions = [
+        (home::claude_name(&project, CLAUDE), home::claude(&project, CLAUDE, TURNS)),
+        (home::codex_name(CODEX), home::codex(&project, CODEX, TURNS)),
+        (home::pi_name(&project, PI), home::pi(&project, PI, TURNS)),
+        (home::qwen_name(&project, QWEN), home::qwen(&project, QWEN, TURNS)),
+    ];
+    let mut copies = BTreeSet::new();
+    for (name, lines) in sessions {
+        let original = home.write(&name, 0, &lines);
+        let written = resumed(&home, original.to_str().expect("UTF-8"), &["--project", folder]);
+        copies.insert(written["id"].as_str().expect("it has an id").to_owned());
+        let mut call = lines.last().expect("a reply is the last").clone();
+        if call["cwd"].is_string() {
+            (call["cwd"], call["more"]) = (folder.into(), "x".repeat(200_000).into());
+            append(&path_of(&written), &call);
+        }
+    }
+    let here: BTreeSet<String> = home.ids(&[folder]).into_iter().collect();
+    assert_eq!((here.clone(), copies.len()), (copies, 4));
+    for id in here {
+        assert_eq!(row(&home, &id)["project"], folder, "{id}");
+    }
+}

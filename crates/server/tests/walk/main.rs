@@ -209,6 +209,28 @@ async fn only_this_machine_may_ask() {
 }
 
 #[tokio::test]
+async fn a_server_is_ready_unless_a_provider_was_out_of_reach_and_is_still() {
+    // An address at which nobody listens until a provider comes back to it.
+    let address = tokio::net::TcpListener::bind("127.0.0.1:0").await.and_then(|l| l.local_addr());
+    let address = address.expect("there is a port");
+    let (url, _running) = serve(&format!("http://{address}"), LARGE).await;
+    let ready = || async {
+        let (status, reply) = answer(reqwest::Client::new().get(format!("{url}/readyz"))).await;
+        (status.as_u16(), serde_json::from_slice::<Value>(&reply).expect("it is JSON"))
+    };
+    let fine = (200, json!({"status": "ready", "unreachable": []}));
+    assert_eq!(ready().await, fine, "nobody was asked yet");
+    let post = reqwest::Client::new().post(format!("{url}/v1/messages"));
+    answer(post.body(body(&history(1, "x"), false))).await;
+    let unreachable = json!([format!("http://{address}")]);
+    assert_eq!(ready().await, (503, json!({"status": "unreachable", "unreachable": unreachable})));
+    let provider = tokio::net::TcpListener::bind(address).await.expect("it is free again");
+    let app = axum::Router::new().fallback(|| async { StatusCode::NOT_FOUND });
+    tokio::spawn(async { axum::serve(provider, app).await });
+    assert_eq!(ready().await, fine, "and no request had to be lost to find out");
+}
+
+#[tokio::test]
 async fn a_provider_that_cannot_be_reached_is_told_in_the_providers_shape() {
     // Port 9 of this machine discards what it is sent, where anyone listens there at all.
     let (url, _running) = serve("http://127.0.0.1:9", LARGE).await;

@@ -44,17 +44,35 @@ async fn anthropic_counts_read_written_and_fresh_apart() {
     ]);
     let second = parts(&client.post(MESSAGES, &body).await.body["usage"]);
     assert_eq!((first[0], first[1] > 0, first[2] > 0), (0, true, true));
-    let whole_first: u64 = first.iter().sum();
-    assert_eq!((second[0], second[1] > 0, second[2]), (whole_first - 3, true, 0));
+    // Behind its mark the first request wrote nothing.
+    assert_eq!((second[0], second[1] > 0, second[2]), (first[1], true, 0));
     let report = client.upstream.report();
-    assert_eq!(report.usage.prompt, whole_first + second.iter().sum::<u64>());
+    assert_eq!(report.usage.prompt, [first, second].concat().iter().sum::<u64>());
 }
 
 #[tokio::test]
 async fn a_changed_beginning_is_read_anew() {
     let client = Client::usual().await;
     let mut body = anthropic("A question of some length, to be asked again and again");
+    body["cache_control"] = json!({"type": "ephemeral"});
     client.post(MESSAGES, &body).await;
     body["messages"][0]["content"] = json!("Another question of some length");
     assert_eq!(client.post(MESSAGES, &body).await.body["usage"]["cache_read_input_tokens"], 0);
+}
+
+#[tokio::test]
+async fn anthropic_neither_reads_nor_writes_where_nothing_is_marked() {
+    let client = Client::usual().await;
+    let mut body = anthropic("A question of some length, to be asked again and again");
+    let parts = |usage: &Value| {
+        ["cache_read_input_tokens", "cache_creation_input_tokens"].map(|field| number(&usage[field]))
+    };
+    let mut told = Vec::new();
+    for is_marked in [true, false, true] {
+        body["cache_control"] = if is_marked { json!({"type": "ephemeral"}) } else { Value::Null };
+        told.push(parts(&client.post(MESSAGES, &body).await.body["usage"]));
+    }
+    let written = told[0][1];
+    // What opens the reply is written anew each time.
+    assert_eq!((written > 3, &told[..]), (true, &[[0, written], [0, 0], [written - 3, 3]][..]));
 }

@@ -1,8 +1,19 @@
 //! Which messages a compaction keeps, spelled out.
 
 use super::{Boundary, WriteError};
-use crate::Conversation;
+use crate::jsonl::decoded;
+use crate::{ByteSource, Conversation, Transcript};
 use epitome_core::{Context, EntryId, ZeroMeasure};
+use serde_json::value::RawValue;
+
+/// A conversation in which something was said.
+pub(crate) fn conversation_to_compact(
+    transcript: &Transcript,
+    conversation: usize,
+) -> Result<&Conversation, WriteError> {
+    let found = transcript.conversations.get(conversation).filter(|found| found.leaf.is_some());
+    found.ok_or(WriteError::NothingSaid(conversation))
+}
 
 /// The messages of the branch that ends in the conversation's leaf.
 pub(crate) fn branch_messages(conversation: &Conversation) -> Vec<EntryId> {
@@ -18,6 +29,25 @@ pub(crate) fn kept_tail(
     let context = Context::of(conversation.leaf, conversation.reader(&ZeroMeasure))?;
     let tail = context.tail_of(&boundary.tail).into_iter();
     Ok(tail.filter(|id| !boundary.front.contains(id)).collect())
+}
+
+/// These messages as a compaction writes them out, for a tool that is given its new history in full. `piece` makes a
+/// piece of that history from each run of bytes that a message stands in.
+pub(crate) fn written_out(
+    conversation: &Conversation,
+    source: &dyn ByteSource,
+    ids: &[EntryId],
+    piece: impl Fn(&str, EntryId) -> Result<Box<RawValue>, String>,
+) -> Result<Vec<Box<RawValue>>, WriteError> {
+    let mut pieces = Vec::new();
+    for &id in ids {
+        for span in conversation.originals.spans(id).ok_or(WriteError::NotInFile(id))? {
+            let bytes = source.slice(*span).map_err(WriteError::Read)?;
+            let piece = piece(&decoded(&bytes), id);
+            pieces.push(piece.map_err(|why| WriteError::Changed { id, why })?);
+        }
+    }
+    Ok(pieces)
 }
 
 #[cfg(test)]

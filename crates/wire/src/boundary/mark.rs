@@ -1,7 +1,5 @@
 //! What each line of ours notes beside what its tool writes, and the ids we give.
 
-use super::WriteError;
-use crate::{ByteSource, Span};
 use epitome_core::EntryId;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -33,13 +31,6 @@ impl BoundaryMark {
     pub(crate) fn kept(&self) -> impl Iterator<Item = EntryId> + '_ {
         self.front.iter().chain(&self.tail).copied()
     }
-}
-
-/// What to write before the first line: a newline where the file ends without one.
-pub(crate) fn begin_line(source: &dyn ByteSource) -> Result<Vec<u8>, WriteError> {
-    let Some(last) = source.len().checked_sub(1) else { return Ok(Vec::new()) };
-    let end = source.slice(Span { offset: last, len: 1 }).map_err(WriteError::Read)?;
-    Ok(if end == b"\n" { Vec::new() } else { vec![b'\n'] })
 }
 
 /// The `nth` id of a compaction: no dice, so that the same compaction gets the same ids.

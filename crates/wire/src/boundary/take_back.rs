@@ -1,7 +1,7 @@
 //! Taking a compaction out of a file of lines.
 
-use super::BoundaryUndo;
-use crate::jsonl::{Problems, each_object, part_of};
+use super::{BoundaryMark, BoundaryUndo};
+use crate::jsonl::{JsonText, JsonlObject, Problems, each_object, part_of};
 use crate::{ByteSource, ReadError, Span};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -19,11 +19,45 @@ pub(crate) struct LastCompaction {
     pub original_bytes: Option<u64>,
 }
 
+impl LastCompaction {
+    /// One that is a line alone; `mark` is what we noted on it, where it is ours.
+    pub(crate) fn on_line(
+        line: JsonlObject<'_>,
+        id: Option<&JsonText<'_>>,
+        follows: Option<&JsonText<'_>>,
+        mark: Option<&BoundaryMark>,
+    ) -> Self {
+        Self {
+            spans: vec![line.span],
+            ids: id.iter().map(|id| id.to_string()).collect(),
+            follows: follows.map(|id| id.to_string()),
+            original_bytes: mark.map(|mark| mark.original_bytes),
+        }
+    }
+}
+
+/// Reads a line: the compaction it is, if it is one.
+pub(crate) type CompactionOn = fn(line: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>>;
+
 /// Finds the id of a record's parent, as it stands in the record.
 pub(crate) type ParentOf = for<'a> fn(record: &'a str) -> Option<&'a RawValue>;
 
 /// Bytes looked at behind a compaction to see whether anything follows; a line begins well before.
 const LOOK_BYTES: usize = 4096;
+
+/// How to take the last compaction out of `source`, where each is a line.
+pub(crate) fn take_back_line(
+    source: &dyn ByteSource,
+    compaction_on: CompactionOn,
+    parent_of: ParentOf,
+) -> Result<BoundaryUndo, ReadError> {
+    let mut last = None;
+    each_object(source, &mut Problems::default(), |object, _| {
+        last = compaction_on(object)?.or(last.take());
+        Ok(())
+    })?;
+    take_back(source, last, parent_of)
+}
 
 /// How to take `found` out of `source`.
 pub(crate) fn take_back(

@@ -1,12 +1,11 @@
 //! Appending a compaction the way Claude Code does.
 
 use super::shape::{Envelope, RecordIds, boundary_line, summary_line, summary_message_line};
-use crate::boundary::{Boundary, BoundaryMark, WriteError, begin_line, derive, kept_tail, record_uuid};
+use crate::boundary::{AppendedLines, Boundary, BoundaryMark, WriteError, derive, kept_tail, record_uuid};
 use crate::jsonl::decoded;
 use crate::{ByteSource, Conversation, Format, Span, Transcript};
 use epitome_core::EntryId;
 use epitome_core::policy::TranscriptEntry;
-use serde::Serialize;
 use serde_json::Value;
 
 /// The bytes that add a compaction to the end of `source`: a boundary record and the summary, or the one
@@ -29,15 +28,13 @@ pub(crate) fn append(
     let KeptMessages { uuids: kept, unnamed } = kept_messages(conversation, source, boundary)?;
     let ids = RecordIds::new(&last, source.len(), &boundary.summary);
     let mark = BoundaryMark { tail: unnamed, ..BoundaryMark::new(source.len(), boundary.record.as_deref()) };
-    let mut bytes = begin_line(source)?;
+    let lines = AppendedLines::behind(source)?;
     if boundary.entry == TranscriptEntry::SummaryMessage {
         let mark = BoundaryMark { tail: kept_tail(conversation, boundary)?, ..mark };
-        write_line(&mut bytes, &summary_message_line(boundary, &mark));
-        return Ok(bytes);
+        return Ok(lines.with(&summary_message_line(boundary, &mark)).into_bytes());
     }
-    write_line(&mut bytes, &boundary_line(boundary, &ids, &last, follows, &kept, &mark));
-    write_line(&mut bytes, &summary_line(boundary, &ids, &last, &mark));
-    Ok(bytes)
+    let lines = lines.with(&boundary_line(boundary, &ids, &last, follows, &kept, &mark));
+    Ok(lines.with(&summary_line(boundary, &ids, &last, &mark)).into_bytes())
 }
 
 impl RecordIds {
@@ -104,10 +101,4 @@ fn kept_messages(
         }
     }
     Ok(kept)
-}
-
-fn write_line(bytes: &mut Vec<u8>, line: &impl Serialize) {
-    serde_json::to_writer(&mut *bytes, line)
-        .expect("strings and numbers are JSON, and memory can be written");
-    bytes.push(b'\n');
 }

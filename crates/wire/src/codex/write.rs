@@ -3,10 +3,10 @@
 use super::item::Item;
 use super::message::{ItemKind, item_on, kind_of, message_of};
 use crate::boundary::{
-    Boundary, BoundaryMark, BoundaryUndo, LastCompaction, WriteError, begin_line, kept_tail, read_again,
-    take_back,
+    AppendedLines, Boundary, BoundaryMark, BoundaryUndo, LastCompaction, WriteError, conversation_to_compact,
+    kept_tail, read_again, take_back_line, written_out,
 };
-use crate::jsonl::{Field, JsonText, JsonlObject, Problems, decoded, each_object};
+use crate::jsonl::{Field, JsonText, JsonlObject, Problems, each_object};
 use crate::{ByteSource, Conversation, ReadError, Transcript};
 use epitome_core::EntryId;
 use serde::{Deserialize, Serialize};
@@ -22,13 +22,12 @@ pub(crate) fn append(
     source: &dyn ByteSource,
     boundary: &Boundary,
 ) -> Result<Vec<u8>, WriteError> {
-    let nothing_said = WriteError::NothingSaid(conversation);
-    let conversation =
-        transcript.conversations.get(conversation).filter(|c| c.leaf.is_some()).ok_or(nothing_said)?;
+    let conversation = conversation_to_compact(transcript, conversation)?;
     let tail = kept_tail(conversation, boundary)?;
-    let mut history = items_of(conversation, source, &boundary.front)?;
+    let items = |ids| written_out(conversation, source, ids, |run, id| item_of(run, conversation, id));
+    let mut history = items(&boundary.front)?;
     history.push(user_item(&boundary.summary));
-    history.extend(items_of(conversation, source, &tail)?);
+    history.extend(items(&tail)?);
     let mark = BoundaryMark {
         front: boundary.front.clone(),
         tail,
@@ -38,11 +37,7 @@ pub(crate) fn append(
     let ordinal = next_ordinal(source)?;
     let line =
         NewLine { timestamp: &boundary.timestamp, ordinal, r#type: "compacted", payload, epitome: mark };
-    let mut bytes = begin_line(source)?;
-    serde_json::to_writer(&mut bytes, &line)
-        .expect("strings and numbers are JSON, and memory can be written");
-    bytes.push(b'\n');
-    Ok(bytes)
+    Ok(AppendedLines::behind(source)?.with(&line).into_bytes())
 }
 
 #[derive(Serialize)]
@@ -77,24 +72,6 @@ fn next_ordinal(source: &dyn ByteSource) -> Result<Option<u64>, WriteError> {
     })
     .map_err(read_again)?;
     Ok(newest.and_then(|newest: u64| newest.checked_add(1)))
-}
-
-/// The items of these messages, as they stand in the file.
-fn items_of(
-    conversation: &Conversation,
-    source: &dyn ByteSource,
-    ids: &[EntryId],
-) -> Result<Vec<Box<RawValue>>, WriteError> {
-    let mut items = Vec::new();
-    for &id in ids {
-        let spans = conversation.originals.spans(id).ok_or(WriteError::NotInFile(id))?;
-        for span in spans {
-            let bytes = source.slice(*span).map_err(WriteError::Read)?;
-            let item = item_of(&decoded(&bytes), conversation, id);
-            items.push(item.map_err(|why| WriteError::Changed { id, why })?);
-        }
-    }
-    Ok(items)
 }
 
 /// The item in a run of bytes, which is a line or the item itself. A result without its call, which
@@ -135,15 +112,10 @@ fn user_item(text: &str) -> Box<RawValue> {
 
 /// How to take back the last compaction of `source`.
 pub(crate) fn undo(source: &dyn ByteSource) -> Result<BoundaryUndo, ReadError> {
-    let mut last = None;
-    each_object(source, &mut Problems::default(), |object, _| {
-        last = found(object)?.or(last.take());
-        Ok(())
-    })?;
-    take_back(source, last, |_| None)
+    take_back_line(source, compaction_on, |_| None)
 }
 
-fn found(object: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>> {
+fn compaction_on(line: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>> {
     #[derive(Deserialize)]
     struct LineHead<'a> {
         #[serde(borrow, rename = "type")]
@@ -151,14 +123,9 @@ fn found(object: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>> 
         #[serde(default)]
         epitome: Option<BoundaryMark>,
     }
-    let line: LineHead<'_> = serde_json::from_str(object.text)?;
-    let is_compaction = &*line.kind == "compacted";
-    Ok(is_compaction.then(|| LastCompaction {
-        spans: vec![object.span],
-        ids: Vec::new(),
-        follows: None,
-        original_bytes: line.epitome.map(|mark| mark.original_bytes),
-    }))
+    let head: LineHead<'_> = serde_json::from_str(line.text)?;
+    let is_compaction = &*head.kind == "compacted";
+    Ok(is_compaction.then(|| LastCompaction::on_line(line, None, None, head.epitome.as_ref())))
 }
 
 /// The session's id in the header line: newer versions write it twice.

@@ -1,19 +1,14 @@
 //! Finding the last compaction of a session file, to take it back.
 
-use crate::boundary::{BoundaryMark, BoundaryUndo, LastCompaction, take_back};
-use crate::jsonl::{JsonText, JsonlObject, Problems, each_object};
+use crate::boundary::{BoundaryMark, BoundaryUndo, LastCompaction, take_back_line};
+use crate::jsonl::{JsonText, JsonlObject};
 use crate::{ByteSource, ReadError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// How to take back the last compaction of `source`.
 pub(crate) fn undo(source: &dyn ByteSource) -> Result<BoundaryUndo, ReadError> {
-    let mut last = None;
-    each_object(source, &mut Problems::default(), |object, _| {
-        last = found(object)?.or(last.take());
-        Ok(())
-    })?;
-    take_back(source, last, parent_of)
+    take_back_line(source, compaction_on, parent_of)
 }
 
 fn parent_of(entry: &str) -> Option<&RawValue> {
@@ -25,7 +20,7 @@ fn parent_of(entry: &str) -> Option<&RawValue> {
     serde_json::from_str::<ChildEntry<'_>>(entry).ok().map(|child| child.parent_id)
 }
 
-fn found(object: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>> {
+fn compaction_on(line: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct EntryHead<'a> {
@@ -38,12 +33,7 @@ fn found(object: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>> 
         #[serde(default)]
         epitome: Option<BoundaryMark>,
     }
-    let entry: EntryHead<'_> = serde_json::from_str(object.text)?;
-    let is_compaction = &*entry.kind == "compaction";
-    Ok(is_compaction.then(|| LastCompaction {
-        spans: vec![object.span],
-        ids: entry.id.iter().map(|id| id.to_string()).collect(),
-        follows: entry.parent_id.map(|id| id.to_string()),
-        original_bytes: entry.epitome.map(|mark| mark.original_bytes),
-    }))
+    let EntryHead { kind, id, parent_id, epitome } = serde_json::from_str(line.text)?;
+    let found = || LastCompaction::on_line(line, id.as_ref(), parent_id.as_ref(), epitome.as_ref());
+    Ok((&*kind == "compaction").then(found))
 }

@@ -3,7 +3,8 @@
 use super::message::{MessageReading, bare_summary};
 use super::record::Record;
 use crate::boundary::{
-    Boundary, BoundaryMark, WriteError, begin_line, branch_messages, derive, kept_tail, read_again,
+    AppendedLines, Boundary, BoundaryMark, WriteError, branch_messages, conversation_to_compact, derive,
+    kept_tail, read_again, written_out,
 };
 use crate::jsonl::{JsonText, decoded};
 use crate::{ByteSource, Conversation, Format, Lines, ReadError, Transcript};
@@ -26,26 +27,20 @@ pub(crate) fn append(
     if let Some(&id) = boundary.front.first() {
         return Err(WriteError::NoPlaceBefore { format: Format::Pi, id });
     }
-    let nothing_said = WriteError::NothingSaid(conversation);
-    let conversation =
-        transcript.conversations.get(conversation).filter(|c| c.leaf.is_some()).ok_or(nothing_said)?;
+    let conversation = conversation_to_compact(transcript, conversation)?;
     let first_kept = first_kept(conversation, boundary)?;
     let session = scan(source, conversation, first_kept).map_err(read_again)?;
     let mark = BoundaryMark::new(source.len(), boundary.record.as_deref());
     let retained_tail = match first_kept.filter(|id| session.has_ids && name_of(conversation, *id).is_none())
     {
-        Some(_) => Some(written_out(conversation, source, &kept_tail(conversation, boundary)?)?),
+        Some(_) => Some(messages_of(conversation, source, &kept_tail(conversation, boundary)?)?),
         None => None,
     };
     let line = CompactionLine {
         retained_tail,
         ..compaction_line(boundary, &session, conversation, first_kept, &mark)
     };
-    let mut bytes = begin_line(source)?;
-    serde_json::to_writer(&mut bytes, &line)
-        .expect("strings and numbers are JSON, and memory can be written");
-    bytes.push(b'\n');
-    Ok(bytes)
+    Ok(AppendedLines::behind(source)?.with(&line).into_bytes())
 }
 
 /// The first message kept; none where nothing is. Everything on the branch behind it comes along.
@@ -153,32 +148,29 @@ fn name_of(conversation: &Conversation, id: EntryId) -> Option<&str> {
     conversation.names.get(id.index())?.as_deref()
 }
 
-/// These messages as a compaction writes them out, for the tail whose first has no id to name.
-fn written_out(
+/// The messages of a tail whose first has no id to name.
+fn messages_of(
     conversation: &Conversation,
     source: &dyn ByteSource,
     ids: &[EntryId],
 ) -> Result<Vec<Box<RawValue>>, WriteError> {
-    let written = |&id: &EntryId| {
-        let span =
-            conversation.originals.spans(id).and_then(<[_]>::first).ok_or(WriteError::NotInFile(id))?;
-        let bytes = source.slice(*span).map_err(WriteError::Read)?;
-        let (text, part) = (decoded(&bytes), conversation.originals.part(id).unwrap_or_default());
-        body_of(&text, part).ok_or(WriteError::NotInFile(id))
-    };
-    ids.iter().map(written).collect()
+    written_out(conversation, source, ids, |run, id| {
+        body_of(run, conversation.originals.part(id).unwrap_or_default())
+    })
 }
 
 /// The message in a run of bytes, which is an entry or the message itself.
-fn body_of(run: &str, part: u32) -> Option<Box<RawValue>> {
+fn body_of(run: &str, part: u32) -> Result<Box<RawValue>, String> {
     #[derive(Deserialize)]
     struct MessageEntry {
         message: Box<RawValue>,
     }
-    if MessageReading::of_part(part).is_bare {
-        return serde_json::from_str(run).ok();
-    }
-    serde_json::from_str::<MessageEntry>(run).ok().map(|entry| entry.message)
+    let body = if MessageReading::of_part(part).is_bare {
+        serde_json::from_str(run)
+    } else {
+        serde_json::from_str::<MessageEntry>(run).map(|entry| entry.message)
+    };
+    body.map_err(|error| error.to_string())
 }
 
 /// Where nothing is kept the entry names itself: pi finds it nowhere before, and keeps nothing.

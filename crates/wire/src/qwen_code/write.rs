@@ -2,13 +2,13 @@
 
 use super::content_of;
 use crate::boundary::{
-    Boundary, BoundaryMark, BoundaryUndo, LastCompaction, WriteError, begin_line, derive, kept_tail,
-    read_again, record_parent, record_uuid, take_back,
+    AppendedLines, Boundary, BoundaryMark, BoundaryUndo, LastCompaction, WriteError, conversation_to_compact,
+    derive, kept_tail, read_again, record_parent, record_uuid, take_back_line, written_out,
 };
 use crate::document::View;
 use crate::gemini_parts::{SNAPSHOT, is_response, parts_of};
-use crate::jsonl::{JsonText, JsonlObject, Problems, decoded, each_object};
-use crate::{ByteSource, Conversation, ReadError, Transcript};
+use crate::jsonl::{JsonText, JsonlObject, Problems, each_object};
+use crate::{ByteSource, ReadError, Transcript};
 use epitome_core::{EntryId, Role};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -21,14 +21,14 @@ pub(crate) fn append(
     source: &dyn ByteSource,
     boundary: &Boundary,
 ) -> Result<Vec<u8>, WriteError> {
-    let nothing_said = || WriteError::NothingSaid(conversation);
-    let of =
-        transcript.conversations.get(conversation).filter(|c| c.leaf.is_some()).ok_or_else(nothing_said)?;
-    let last = last_record(source).map_err(read_again)?.ok_or_else(nothing_said)?;
-    let tail = kept_tail(of, boundary)?;
-    let mut history = contents_of(of, source, &boundary.front)?;
+    let nothing_said = WriteError::NothingSaid(conversation);
+    let conversation = conversation_to_compact(transcript, conversation)?;
+    let last = last_record(source).map_err(read_again)?.ok_or(nothing_said)?;
+    let is_result = |id: EntryId| conversation.log.item(id).is_some_and(|item| item.role == Role::Tool);
+    let contents = |ids| written_out(conversation, source, ids, |run, id| content(run, is_result(id)));
+    let mut history = contents(&boundary.front)?;
     history.push(summary_content(&boundary.summary));
-    history.extend(contents_of(of, source, &tail)?);
+    history.extend(contents(&kept_tail(conversation, boundary)?)?);
     let line = CompressionRecord {
         uuid: record_uuid(derive(&last.session_id, source.len(), &boundary.summary, 0)),
         parent_uuid: &last.uuid,
@@ -48,11 +48,7 @@ pub(crate) fn append(
         },
         epitome: BoundaryMark::new(source.len(), boundary.record.as_deref()),
     };
-    let mut bytes = begin_line(source)?;
-    serde_json::to_writer(&mut bytes, &line)
-        .expect("strings and numbers are JSON, and memory can be written");
-    bytes.push(b'\n');
-    Ok(bytes)
+    Ok(AppendedLines::behind(source)?.with(&line).into_bytes())
 }
 
 /// What it calls a compaction, and one that was done.
@@ -131,25 +127,7 @@ fn last_record(source: &dyn ByteSource) -> Result<Option<LastRecord>, ReadError>
     Ok(last)
 }
 
-/// The `Content` of each of these messages: of a record that holds results and words, the half that is meant.
-fn contents_of(
-    conversation: &Conversation,
-    source: &dyn ByteSource,
-    ids: &[EntryId],
-) -> Result<Vec<Box<RawValue>>, WriteError> {
-    let mut contents = Vec::new();
-    for &id in ids {
-        let spans = conversation.originals.spans(id).ok_or(WriteError::NotInFile(id))?;
-        let is_result = conversation.log.item(id).is_some_and(|item| item.role == Role::Tool);
-        for span in spans {
-            let bytes = source.slice(*span).map_err(WriteError::Read)?;
-            let content = content(&decoded(&bytes), is_result);
-            contents.push(content.map_err(|why| WriteError::Changed { id, why })?);
-        }
-    }
-    Ok(contents)
-}
-
+/// The `Content` of a message: of a record that holds results and words, the half that is meant.
 fn content(run: &str, is_result: bool) -> Result<Box<RawValue>, String> {
     let content = content_of(View::parse(run).map_err(|error| error.to_string())?)?;
     let parts = parts_of(content.get("parts"));
@@ -170,15 +148,10 @@ fn summary_content(summary: &str) -> Box<RawValue> {
 
 /// How to take back the last compaction of `source`.
 pub(crate) fn undo(source: &dyn ByteSource) -> Result<BoundaryUndo, ReadError> {
-    let mut last = None;
-    each_object(source, &mut Problems::default(), |object, _| {
-        last = found(object)?.or(last.take());
-        Ok(())
-    })?;
-    take_back(source, last, record_parent)
+    take_back_line(source, compaction_on, record_parent)
 }
 
-fn found(object: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>> {
+fn compaction_on(line: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct RecordHead<'a> {
@@ -191,12 +164,8 @@ fn found(object: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>> 
         #[serde(default)]
         epitome: Option<BoundaryMark>,
     }
-    let record: RecordHead<'_> = serde_json::from_str(object.text)?;
-    let is_compaction = record.subtype.is_some_and(|subtype| &*subtype == COMPRESSION);
-    Ok(is_compaction.then(|| LastCompaction {
-        spans: vec![object.span],
-        ids: record.uuid.iter().map(|id| id.to_string()).collect(),
-        follows: record.parent_uuid.map(|id| id.to_string()),
-        original_bytes: record.epitome.map(|mark| mark.original_bytes),
-    }))
+    let RecordHead { subtype, uuid, parent_uuid, epitome } = serde_json::from_str(line.text)?;
+    let is_compaction = subtype.is_some_and(|subtype| &*subtype == COMPRESSION);
+    let found = || LastCompaction::on_line(line, uuid.as_ref(), parent_uuid.as_ref(), epitome.as_ref());
+    Ok(is_compaction.then(found))
 }

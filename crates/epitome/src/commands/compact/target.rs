@@ -1,6 +1,7 @@
 //! What a compacted transcript is written as: what its own tool would have appended, a request
 //! body, or our own form around the original bytes.
 
+use crate::agents::resume::CopyNote;
 use crate::clock::timestamp;
 use crate::commands::context::BodyRequest;
 use crate::transcript_file::TranscriptFile;
@@ -143,7 +144,12 @@ impl Target {
     }
 
     /// The file to write.
-    pub(super) fn pieces(self, file: &TranscriptFile, compacted: &[CompactedConversation]) -> Result<Pieces> {
+    pub(super) fn pieces(
+        self,
+        file: &TranscriptFile,
+        compacted: &[CompactedConversation],
+        copy: Option<&CopyNote>,
+    ) -> Result<Pieces> {
         let is_changed = compacted.iter().any(|one| one.record.outcome.is_rebuilt());
         match self {
             Self::Body(protocol) if !is_changed && file.transcript.format == Format::Body(protocol) => {
@@ -151,7 +157,7 @@ impl Target {
             }
             Self::Body(protocol) => body(file, protocol, &compacted[0]),
             Self::Resumable(_) | Self::Native if !is_changed => Ok(Pieces::unchanged(&*file.source)),
-            Self::Resumable(_) => resumable(file, &compacted[0]),
+            Self::Resumable(_) => resumable(file, &compacted[0], copy),
             Self::Native => wrapped(file, compacted),
         }
     }
@@ -173,8 +179,12 @@ fn body(file: &TranscriptFile, protocol: Protocol, compacted: &CompactedConversa
     Ok(Pieces { front, substitutes, ..Pieces::default() })
 }
 
-fn resumable(file: &TranscriptFile, compacted: &CompactedConversation) -> Result<Pieces> {
-    let boundary = boundary(compacted).context("the compaction left no boundary to write")?;
+fn resumable(
+    file: &TranscriptFile,
+    compacted: &CompactedConversation,
+    copy: Option<&CopyNote>,
+) -> Result<Pieces> {
+    let boundary = boundary(compacted, copy).context("the compaction left no boundary to write")?;
     let behind = append(&file.transcript, compacted.number, &*file.source, &boundary)?;
     Ok(Pieces { behind, ..Pieces::unchanged(&*file.source) })
 }
@@ -200,7 +210,7 @@ fn wrapped(file: &TranscriptFile, compacted: &[CompactedConversation]) -> Result
 }
 
 /// The compaction as the transcript's own tool would write it.
-fn boundary(compacted: &CompactedConversation) -> Option<Boundary> {
+fn boundary(compacted: &CompactedConversation, copy: Option<&CopyNote>) -> Option<Boundary> {
     let (compaction, record) = (compacted.compaction()?, &compacted.record);
     let change = record.change()?;
     let paths = |is_wanted: fn(Operation) -> bool| {
@@ -221,15 +231,15 @@ fn boundary(compacted: &CompactedConversation) -> Option<Boundary> {
         turns: change.turns,
         is_by_hook: record.is_by_hook(),
         entry: compacted.session.policy().rebuild.entry,
-        record: Some(brief(record)?.to_string().into()),
+        record: Some(brief(record, copy)?.to_string().into()),
     })
 }
 
-/// What a file of another tool's keeps of the record: its figures, not its lists.
-fn brief(record: &Record) -> Option<serde_json::Value> {
+/// What a file of another tool's keeps of the record: its figures, not its lists; and what it is a copy of.
+fn brief(record: &Record, copy: Option<&CopyNote>) -> Option<serde_json::Value> {
     let change = record.change()?;
     let loss = &change.loss;
-    Some(serde_json::json!({
+    let mut brief = serde_json::json!({
         "strategy": change.strategy,
         "tokens_before": record.tokens_before,
         "tokens_after": record.tokens_after,
@@ -239,5 +249,9 @@ fn brief(record: &Record) -> Option<serde_json::Value> {
         "spent": record.spent,
         "loss": { "kept": loss.kept, "recoverable": loss.recoverable, "lost": loss.lost, "repaired": loss.repaired },
         "notes": record.notes,
-    }))
+    });
+    if let Some(copy) = copy {
+        brief["copy"] = serde_json::json!(copy);
+    }
+    Some(brief)
 }

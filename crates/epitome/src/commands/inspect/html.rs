@@ -293,12 +293,9 @@ fn waste(survey: &Survey) -> String {
     }
     let _ = write!(html, "<p class=\"faint\">{}</p>", escaped(words::PRUNED));
     match survey.waste.command() {
-        Some(command) => {
-            let _ = write!(
-                html,
-                "<p>All that is pruned, at once:</p><pre tabindex=\"0\">{}</pre>",
-                escaped(command)
-            );
+        Some((lead, command)) => {
+            let (lead, command) = (escaped(&lead), escaped(command));
+            let _ = write!(html, "<p>{lead}</p><pre tabindex=\"0\">{command}</pre>");
             if is_said_whole(survey.format) {
                 let _ = write!(html, "<p class=\"faint\">{}</p>", escaped(&words::said_whole(survey.format)));
             }

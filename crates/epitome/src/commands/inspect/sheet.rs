@@ -1,11 +1,12 @@
 //! A page for a terminal of some width: headings, prose that is wrapped, words cut to their column. What comes from a
 //! transcript is stripped of control characters before it is shown.
 
-use crate::columns::{self, plain};
+use crate::columns::{
+    self, Align, LongWord, cut_front, cut_middle, padded, plain, width as width_of, wrapped,
+};
 use crate::draw::{Paint, bar, percent};
 use crate::output::Page;
 use crate::shell_word;
-use console::measure_text_width as width_of;
 use epitome_core::Tokens;
 
 /// A page in the making.
@@ -55,7 +56,7 @@ impl Sheet {
 
     /// Prose, wrapped; `paint` is put on each line.
     pub fn prose(&mut self, text: &str, paint: impl Fn(Paint, &str) -> String) {
-        for line in wrapped(text, self.columns - INDENT.len(), 0) {
+        for line in wrapped(&plain(text), self.columns - INDENT.len(), 0, LongWord::Broken) {
             self.line(&paint(self.paint, &line));
         }
     }
@@ -80,8 +81,12 @@ impl Sheet {
     /// A name, what it takes, its share of the window, and a bar of that.
     pub fn bar_row(&mut self, label: &str, tokens: Tokens, window: Tokens, note: &str) {
         let width = self.label_columns();
-        let label = padded(&shortened(label, width), width);
-        let note = if note.is_empty() { String::new() } else { format!("  {}", padded(note, NOTE_COLUMNS)) };
+        let label = padded(&cut_middle(label, width), width, Align::Left);
+        let note = if note.is_empty() {
+            String::new()
+        } else {
+            format!("  {}", padded(note, NOTE_COLUMNS, Align::Left))
+        };
         let taken = INDENT.len() + width + FIGURE_COLUMNS + width_of(&note) + 2;
         let cells = self.columns.saturating_sub(taken).min(BAR_COLUMNS_MAX);
         let bar = self.paint.bar(&bar(tokens.0, window.0, cells));
@@ -90,8 +95,9 @@ impl Sheet {
 
     /// What something takes, its share of the window, and a sentence behind it, wrapped.
     pub fn figure_prose(&mut self, tokens: Tokens, window: Tokens, text: &str) {
+        let room = self.columns - INDENT.len() - FIGURE_COLUMNS - 2;
         let mut figure = figure(tokens, window);
-        for line in wrapped(text, self.columns - INDENT.len() - FIGURE_COLUMNS - 2, 0) {
+        for line in wrapped(&plain(text), room, 0, LongWord::Broken) {
             self.line(&format!("{figure}  {line}"));
             figure = " ".repeat(FIGURE_COLUMNS);
         }
@@ -100,12 +106,12 @@ impl Sheet {
     /// What something takes, its share of the window, and words behind it that are cut to what room is left.
     pub fn figure_row(&mut self, tokens: Tokens, window: Tokens, words: &str, path: &str) {
         let room = self.columns - INDENT.len() - FIGURE_COLUMNS - 2;
-        let words = shortened(words, room);
+        let words = cut_middle(words, room);
         let rest = room.saturating_sub(width_of(&words) + 2);
         let path = if path.is_empty() || rest < PATH_COLUMNS_MIN {
             String::new()
         } else {
-            format!("  {}", end_of(path, rest))
+            format!("  {}", cut_front(path, rest))
         };
         self.line(&format!("{}  {}{path}", figure(tokens, window), self.paint.dim(&words)));
     }
@@ -144,79 +150,9 @@ fn figure(tokens: Tokens, window: Tokens) -> String {
     format!("{:>13}{share:>4} %", tokens.to_string())
 }
 
-/// A text cut to `columns`, its middle left out: names differ at both ends.
-pub fn shortened(text: &str, columns: usize) -> String {
-    let text = plain(text);
-    if width_of(&text) <= columns {
-        return text;
-    }
-    let half = columns.saturating_sub(1) / 2;
-    format!("{}…{}", take(text.chars(), columns - 1 - half), end(&text, half))
-}
-
-/// A path cut to `columns`, its beginning left out: its end is what tells it from others.
-pub fn end_of(path: &str, columns: usize) -> String {
-    let path = plain(path);
-    if width_of(&path) <= columns { path } else { format!("…{}", end(&path, columns.saturating_sub(1))) }
-}
-
-fn end(text: &str, columns: usize) -> String {
-    take(text.chars().rev(), columns).chars().rev().collect()
-}
-
-/// As many characters as `columns` hold.
-fn take(chars: impl Iterator<Item = char>, columns: usize) -> String {
-    let mut taken = String::new();
-    for c in chars {
-        if width_of(&taken) + width_of(c.encode_utf8(&mut [0; 4])) > columns {
-            break;
-        }
-        taken.push(c);
-    }
-    taken
-}
-
-fn padded(text: &str, columns: usize) -> String {
-    format!("{text}{}", " ".repeat(columns.saturating_sub(width_of(text))))
-}
-
-/// A text in lines of at most `columns`, all but the first `hanging` further in. A word that is longer than a line is
-/// broken: nothing may run over the edge.
-pub fn wrapped(text: &str, columns: usize, hanging: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let mut line = String::new();
-    for word in plain(text).split(' ') {
-        let mut word = word;
-        loop {
-            let begins = line.trim().is_empty();
-            let apart = usize::from(!begins);
-            if width_of(&line) + apart + width_of(word) <= columns {
-                line.push_str(if begins { "" } else { " " });
-                line.push_str(word);
-                break;
-            }
-            if begins {
-                let head = take(word.chars(), columns - width_of(&line));
-                word = &word[head.len()..];
-                line.push_str(&head);
-            }
-            lines.push(std::mem::replace(&mut line, " ".repeat(hanging)));
-        }
-    }
-    lines.push(line);
-    lines
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{command_lines, end_of, shortened, wrapped};
-
-    #[test]
-    fn words_are_cut_to_their_columns_wide_ones_too() {
-        assert_eq!(shortened("mcp__server__find_symbol", 11), "mcp__…ymbol");
-        assert_eq!([end_of("/a/b/c.rs", 5), end_of("c.rs", 5)], ["…c.rs", "c.rs"]);
-        assert_eq!(end_of("/日本語/ファイル.rs", 9), "…イル.rs");
-    }
+    use super::command_lines;
 
     #[test]
     fn a_command_is_broken_between_words_that_a_shell_sees() {
@@ -224,11 +160,5 @@ mod tests {
         let expected =
             ["epitome compact", "    'my own file.jsonl'", "    --set a=b -o", r"    'it'\''s here'"];
         assert_eq!(command_lines(command, 20), expected);
-    }
-
-    #[test]
-    fn no_line_is_longer_than_it_may_be() {
-        assert_eq!(wrapped("one two three", 7, 2), ["one two", "  three"]);
-        assert_eq!(wrapped("/a/very/long/path b", 6, 0), ["/a/ver", "y/long", "/path", "b"]);
     }
 }

@@ -1,11 +1,11 @@
 //! A survey as a person looks at it in a terminal.
 
 use super::fill::{FillSource, PartKind};
-use super::sheet::{Sheet, end_of, shortened, wrapped};
+use super::sheet::Sheet;
 use super::survey::Survey;
 use super::waste::is_said_whole;
 use super::words;
-use crate::columns::plain;
+use crate::columns::{Align, LongWord, cut_front, cut_middle, padded, plain, width, wrapped};
 use crate::draw::{self, Paint, counted, grouped};
 use crate::output::Page;
 use epitome_core::Tokens;
@@ -34,9 +34,9 @@ pub fn page(survey: &Survey) -> Page {
 }
 
 fn write_title(sheet: &mut Sheet, survey: &Survey) {
-    let file = end_of(&survey.file, sheet.columns);
+    let file = cut_front(&survey.file, sheet.columns);
     sheet.outdented(&sheet.paint.bold(&file));
-    for line in wrapped(&words::title(survey), sheet.columns, 0) {
+    for line in wrapped(&plain(&words::title(survey)), sheet.columns, 0, LongWord::Broken) {
         sheet.outdented(&sheet.paint.dim(&line));
     }
     sheet.gap();
@@ -149,8 +149,8 @@ fn write_waste(sheet: &mut Sheet, survey: &Survey) {
 }
 
 fn write_command(sheet: &mut Sheet, survey: &Survey) {
-    let Some(command) = survey.waste.command() else { return sheet.aside(words::NOT_ENOUGH) };
-    sheet.aside("All that is pruned, at once:");
+    let Some((lead, command)) = survey.waste.command() else { return sheet.aside(words::NOT_ENOUGH) };
+    sheet.aside(&lead);
     sheet.command(command);
     if is_said_whole(survey.format) {
         sheet.aside(&words::said_whole(survey.format));
@@ -180,10 +180,9 @@ fn write_cost(sheet: &mut Sheet, survey: &Survey) {
 fn write_bill_line(sheet: &mut Sheet, day: &str, model: &str, line: &epitome_tokens::BillLine) {
     let calls = counted(line.calls as usize, "call");
     let tokens = if sheet.columns < 100 { String::new() } else { words::billed_tokens(line) };
-    let room = sheet.columns.saturating_sub(2 + 12 + 13 + 13 + console::measure_text_width(&tokens)).min(36);
-    let model = shortened(model, room);
-    let apart = " ".repeat(room - console::measure_text_width(&model));
-    sheet.line(&format!("{day:<10}  {model}{apart} {calls:>12}{tokens}{:>12}", words::dollars(line.dollars)));
+    let room = sheet.columns.saturating_sub(2 + 12 + 13 + 13 + width(&tokens)).min(36);
+    let model = padded(&cut_middle(model, room), room, Align::Left);
+    sheet.line(&format!("{day:<10}  {model} {calls:>12}{tokens}{:>12}", words::dollars(line.dollars)));
 }
 
 fn write_time(sheet: &mut Sheet, survey: &Survey) {
@@ -207,7 +206,7 @@ fn write_ledger(sheet: &mut Sheet, survey: &Survey) {
         sheet.line(&format!(
             "{} {}",
             sheet.paint.dim(&format!("{:<8}", file.standing().name())),
-            end_of(&file.path, room)
+            cut_front(&file.path, room)
         ));
     }
     let rest = changed.len().saturating_sub(LISTED_MAX);

@@ -60,10 +60,10 @@ impl Waste {
         self.remedies.iter().filter(move |one| one.remedy != Remedy::Everything || pruned > 1)
     }
 
-    /// The command that does all that pruning can, or the first that does anything.
-    pub fn command(&self) -> Option<&str> {
+    /// What to type, and what that is good for: all that pruning can do, or the first that does anything.
+    pub fn command(&self) -> Option<(String, &str)> {
         let everything = self.remedies.iter().filter(|one| one.remedy == Remedy::Everything);
-        everything.chain(&self.remedies).find_map(|one| one.command.as_deref())
+        everything.chain(&self.remedies).find_map(|one| Some((one.lead(), one.command.as_deref()?)))
     }
 }
 
@@ -78,6 +78,19 @@ impl WasteRemedy {
             Remedy::OldImages => "old pictures",
             Remedy::RepeatedTexts => "notices that the harness said again later",
             Remedy::Everything => "all that is pruned, together",
+        }
+    }
+
+    /// What its command does, in front of that.
+    fn lead(&self) -> String {
+        match self.remedy {
+            Remedy::Everything => "All that is pruned, at once:".to_owned(),
+            Remedy::SupersededReads
+            | Remedy::OldResults
+            | Remedy::OldArguments
+            | Remedy::OldThinking
+            | Remedy::OldImages
+            | Remedy::RepeatedTexts => format!("What touches {} alone:", self.label()),
         }
     }
 
@@ -106,4 +119,35 @@ fn command(file: &TranscriptFile, settings: &[String]) -> String {
 /// Whether the tool of a format shows messages as they were said, and never shorter.
 pub fn is_said_whole(format: Format) -> bool {
     format.is_resumable() && !can_express(format).forms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Waste, WasteRemedy};
+    use epitome_core::{RepeatedResults, Tokens};
+    use epitome_engine::Remedy;
+
+    fn waste(remedies: &[(Remedy, Option<&str>)]) -> Waste {
+        let remedy = |&(remedy, command): &(Remedy, Option<&str>)| WasteRemedy {
+            remedy,
+            messages: 1,
+            frees: Tokens(1),
+            settings: Vec::new(),
+            command: command.map(str::to_owned),
+        };
+        let remedies = remedies.iter().map(remedy).collect();
+        Waste { remedies, repeated_results: RepeatedResults::default() }
+    }
+
+    #[test]
+    fn a_command_is_led_by_what_it_does() {
+        let trim = (Remedy::RepeatedTexts, Some("trim"));
+        let all = waste(&[(Remedy::OldResults, Some("results")), trim, (Remedy::Everything, Some("prune"))]);
+        assert_eq!(all.command(), Some(("All that is pruned, at once:".to_owned(), "prune")));
+        let alone = "What touches notices that the harness said again later alone:".to_owned();
+        for few in [waste(&[trim]), waste(&[(Remedy::OldResults, None), trim, (Remedy::Everything, None)])] {
+            assert_eq!(few.command(), Some((alone.clone(), "trim")));
+        }
+        assert_eq!(waste(&[(Remedy::OldResults, None)]).command(), None);
+    }
 }

@@ -1,10 +1,9 @@
 //! The table of sessions as a person looks at it: columns that give way as the terminal becomes narrower.
 
-use super::cells::{cut, cut_front, padded, terminal_columns, width};
 use super::row::SessionRow;
 use crate::agents::home;
 use crate::cli::SessionsArgs;
-use crate::columns::plain;
+use crate::columns::{self, Align, cut, cut_front, padded, plain, width, wrap};
 use crate::draw::{Paint, grouped};
 use crate::output::Page;
 use std::path::Path;
@@ -50,21 +49,21 @@ struct ColumnRow {
     name: &'static str,
     terminal_min: usize,
     room_max: usize,
-    is_right: bool,
+    align: Align,
 }
 
 const COLUMNS: [ColumnRow; 11] = [
-    row(Column::Number, "#", 0, 5, true),
-    row(Column::When, "when", 0, 8, true),
-    row(Column::Project, "project", 0, 40, false),
-    row(Column::Tool, "tool", 0, 11, false),
-    row(Column::Model, "model", 90, 26, false),
-    row(Column::ContextSize, "in view", 0, 10, true),
-    row(Column::Window, "of", 80, 6, true),
-    row(Column::Percent, "full", 0, 5, true),
-    row(Column::Spent, "spent", 0, 9, true),
-    row(Column::Compactions, "cmp", 80, 3, true),
-    row(Column::Title, "name", 120, 80, false),
+    row(Column::Number, "#", 0, 5, Align::Right),
+    row(Column::When, "when", 0, 8, Align::Right),
+    row(Column::Project, "project", 0, 40, Align::Left),
+    row(Column::Tool, "tool", 0, 11, Align::Left),
+    row(Column::Model, "model", 90, 26, Align::Left),
+    row(Column::ContextSize, "in view", 0, 10, Align::Right),
+    row(Column::Window, "of", 80, 6, Align::Right),
+    row(Column::Percent, "full", 0, 5, Align::Right),
+    row(Column::Spent, "spent", 0, 9, Align::Right),
+    row(Column::Compactions, "cmp", 80, 3, Align::Right),
+    row(Column::Title, "name", 120, 80, Align::Left),
 ];
 
 const fn row(
@@ -72,23 +71,33 @@ const fn row(
     name: &'static str,
     terminal_min: usize,
     room_max: usize,
-    is_right: bool,
+    align: Align,
 ) -> ColumnRow {
-    ColumnRow { column, name, terminal_min, room_max, is_right }
+    ColumnRow { column, name, terminal_min, room_max, align }
 }
 
+/// In a file or a pipe nobody cuts lines off.
+const COLUMNS_ELSEWHERE: usize = 140;
 /// Below this a project's name says nothing.
 const PROJECT_ROOM_MIN: usize = 9;
 
+/// By what a session of the table can be opened.
+#[derive(Clone, Copy)]
+pub(super) enum OpenedBy {
+    Number,
+    /// Where the table's numbers could not be kept.
+    Id,
+}
+
 /// The table, ready to be printed.
-pub(super) fn page(rows: &[SessionRow], found: usize, args: &SessionsArgs) -> Page {
+pub(super) fn page(rows: &[SessionRow], found: usize, args: &SessionsArgs, opened_by: OpenedBy) -> Page {
     let (paint, mut page) = (Paint::stdout(), Page::default());
     if rows.is_empty() {
         writeln!(page, "{}", nothing(found, args));
         return page;
     }
     let now_ms = jiff::Timestamp::now().as_millisecond();
-    let columns = terminal_columns();
+    let columns = columns::of_list().unwrap_or(COLUMNS_ELSEWHERE);
     let shown: Vec<&ColumnRow> = COLUMNS.iter().filter(|column| column.terminal_min <= columns).collect();
     let cells: Vec<Vec<String>> = rows
         .iter()
@@ -100,10 +109,10 @@ pub(super) fn page(rows: &[SessionRow], found: usize, args: &SessionsArgs) -> Pa
     for cells in &cells {
         writeln!(page, "{}", line(&shown, cells, &rooms).trim_end());
     }
-    write_foot(&mut page, rows, found, columns);
+    write_foot(&mut page, rows, found, columns, opened_by);
     let words = shown.iter().filter_map(|column| column.column.about()).collect::<Vec<_>>().join("; ");
-    for part in wrapped(&words, columns) {
-        writeln!(page, "{}", paint.dim(&part));
+    for part in wrap(&words, columns, 0).lines() {
+        writeln!(page, "{}", paint.dim(part));
     }
     page
 }
@@ -142,7 +151,7 @@ fn rooms(shown: &[&ColumnRow], cells: &[Vec<String>], columns: usize) -> Vec<usi
 fn line(shown: &[&ColumnRow], cells: &[String], rooms: &[usize]) -> String {
     let fitted = shown.iter().zip(cells).zip(rooms).map(|((column, text), &room)| {
         let text = if column.column == Column::Project { cut_front(text, room) } else { cut(text, room) };
-        padded(&text, room, column.is_right)
+        padded(&text, room, column.align)
     });
     fitted.collect::<Vec<_>>().join(" ")
 }
@@ -195,7 +204,7 @@ fn age(milliseconds: i64) -> String {
     }
 }
 
-fn write_foot(page: &mut Page, rows: &[SessionRow], found: usize, columns: usize) {
+fn write_foot(page: &mut Page, rows: &[SessionRow], found: usize, columns: usize, opened_by: OpenedBy) {
     let shown = rows.len();
     let of = if found > shown {
         format!("{} of {} sessions", grouped(shown as u64), grouped(found as u64))
@@ -203,29 +212,16 @@ fn write_foot(page: &mut Page, rows: &[SessionRow], found: usize, columns: usize
         counted(shown)
     };
     let more = if found > shown { ", --all shows the rest" } else { "" };
-    let told = format!("{of}{more}; open one by its number: epitome inspect {}", rows[0].number);
-    writeln!(page, "\n{}", wrapped(&told, columns).join("\n"));
+    let how = match opened_by {
+        OpenedBy::Number => format!("its number: epitome inspect {}", rows[0].number),
+        OpenedBy::Id => format!("its id: epitome inspect {}", plain(&rows[0].id)),
+    };
+    let told = format!("{of}{more}; open one by {how}");
+    writeln!(page, "\n{}", wrap(&told, columns, 0));
 }
 
 fn counted(sessions: usize) -> String {
     if sessions == 1 { "1 session".to_owned() } else { format!("{} sessions", grouped(sessions as u64)) }
-}
-
-/// A sentence in lines of at most `columns`.
-fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in sentence.split(' ') {
-        let line = lines.last_mut().expect("there is one");
-        if !line.is_empty() && width(line) + 1 + width(word) > columns {
-            lines.push(word.to_owned());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

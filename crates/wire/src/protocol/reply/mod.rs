@@ -15,7 +15,7 @@ pub use stop::StopReason;
 use super::Protocol;
 use crate::ReportedUsage;
 use crate::document::View;
-use epitome_core::{Author, Block, Message, Role};
+use epitome_core::{Author, Block, Message, Role, Stop};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -118,6 +118,21 @@ impl ModelReply {
     /// Whether it calls a tool of the client.
     pub fn has_calls(&self) -> bool {
         self.message.calls().next().is_some()
+    }
+
+    /// Why it ended, as whoever asked for a summary must know: a call is none, whatever its provider calls that.
+    pub fn summary_stop(&self) -> Stop {
+        if self.has_calls() {
+            return Stop::Call;
+        }
+        match self.stop {
+            Some(StopReason::Length) => Stop::Length,
+            Some(StopReason::Call) => Stop::Call,
+            Some(StopReason::Refusal) => Stop::Refusal,
+            Some(StopReason::Window) => Stop::Window,
+            Some(StopReason::End | StopReason::Pause | StopReason::Compaction | StopReason::Other(_))
+            | None => Stop::End,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{ModelReply, ReplyUsage, StopReason, reply};
 use crate::sse::Assembler;
 use crate::{Protocol, ReportedUsage};
-use epitome_core::{Block, Call, CallId, Opaque};
+use epitome_core::{Block, Call, CallId, Opaque, Stop};
 
 /// A stream of events, pushed in pieces of `size` bytes.
 fn streamed(protocol: Protocol, events: &[&str], size: usize) -> ModelReply {
@@ -226,4 +226,29 @@ fn an_error_in_a_stream_is_kept_as_it_came_without_the_request_it_repeats() {
     );
     let page = reply(Protocol::Anthropic, b"<html>bad gateway</html>");
     assert_eq!((page.error.as_deref(), page.is_whole), (Some("<html>bad gateway</html>"), false));
+}
+
+/// Some servers say `stop` of a reply that calls a tool.
+#[test]
+fn a_reply_that_calls_a_tool_is_no_summary_whatever_its_provider_says() {
+    let reply_that = |content: &str, stop: &str| {
+        let body = format!(
+            r#"{{"type":"message","role":"assistant","content":[{content}],"stop_reason":"{stop}"}}"#
+        );
+        reply(Protocol::Anthropic, body.as_bytes()).summary_stop()
+    };
+    let text = r#"{"type":"text","text":"so far"}"#;
+    let call = r#"{"type":"tool_use","id":"t","name":"read","input":{}}"#;
+    assert_eq!([reply_that(call, "end_turn"), reply_that(call, "max_tokens")], [Stop::Call; 2]);
+    let stops = [
+        "end_turn",
+        "max_tokens",
+        "tool_use",
+        "refusal",
+        "model_context_window_exceeded",
+        "pause_turn",
+        "other",
+    ];
+    let expected = [Stop::End, Stop::Length, Stop::Call, Stop::Refusal, Stop::Window, Stop::End, Stop::End];
+    assert_eq!(stops.map(|stop| reply_that(text, stop)), expected);
 }
