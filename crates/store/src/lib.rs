@@ -13,11 +13,15 @@ mod batch;
 mod fault;
 mod hash;
 mod packed;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod row;
 mod session_store;
 mod sqlite;
 
 pub use address::{NoStoreAddress, StoreAddress};
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresAddress, PostgresOptions, PostgresStore};
 pub use session_store::{
     ListedSession, SessionFilter, SessionStore, StoreFigures, StoreProblem, StoredEntry,
 };
