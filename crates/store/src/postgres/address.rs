@@ -7,7 +7,7 @@ use tokio_postgres::config::Host;
 
 /// Where a database is, and how one gets in.
 #[derive(Clone, PartialEq, Eq)]
-pub struct PostgresAddress(Config);
+pub struct PostgresAddress(Box<Config>);
 
 impl PostgresAddress {
     pub(super) fn config(&self) -> &Config {
@@ -28,7 +28,7 @@ impl FromStr for PostgresAddress {
             })?;
         match config.get_hosts() {
             [] => Err("it names no host".into()),
-            _ => Ok(Self(config)),
+            _ => Ok(Self(Box::new(config))),
         }
     }
 }
