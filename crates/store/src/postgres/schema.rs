@@ -62,7 +62,10 @@ async fn forward(client: &Client) -> Result<(), Failure> {
 
 /// The version of a database's tables.
 pub(super) async fn version(client: &Client) -> Result<usize, Failure> {
-    let found = client.query_one("SELECT to_regclass('epitome.versions') IS NOT NULL", &[]).await?;
+    // Not by `to_regclass`: a connection that has once not found a table goes on not finding it for a while.
+    let is_there =
+        "SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = 'epitome' AND tablename = 'versions')";
+    let found = client.query_one(is_there, &[]).await?;
     if !found.try_get::<_, bool>(0)? {
         return Ok(0);
     }
