@@ -16,8 +16,12 @@ mod packed;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod row;
+#[cfg(feature = "postgres")]
+mod search;
 mod session_store;
 mod sqlite;
+#[cfg(feature = "postgres")]
+mod terms;
 
 pub use address::{NoStoreAddress, StoreAddress};
 #[cfg(feature = "postgres")]

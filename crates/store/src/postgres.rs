@@ -12,6 +12,7 @@ mod holder;
 mod read;
 mod replica;
 mod schema;
+mod search;
 mod sql;
 mod tenants;
 
@@ -27,8 +28,8 @@ use crate::row;
 use epitome_core::{EntryId, Message};
 use epitome_engine::BoxFuture;
 use epitome_engine::store::{
-    ChainHash, CommitBatch, EventPosition, FaultKind, Lease, Memo, MessageLocation, QueuedInput, SessionId,
-    Store, StoreError, StoreFault, StoredEvent, StoredSession, TenantId,
+    ChainHash, CommitBatch, EventPosition, FaultKind, Lease, Memo, MessageLocation, QueuedInput, SearchHit,
+    SearchQuery, SessionId, Store, StoreError, StoreFault, StoredEvent, StoredSession, TenantId,
 };
 use futures_channel::oneshot;
 use std::fmt;
@@ -264,6 +265,11 @@ impl Store for PostgresStore {
             session,
             move |client, tenant| async move { read::queued(&client, tenant, session).await },
         )
+    }
+
+    fn search<'a>(&'a self, query: &'a SearchQuery) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>> {
+        let (replica, query) = (self.replica.clone(), query.clone());
+        self.run(async move { replica.search(&query).await })
     }
 
     fn memos<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Memo>, StoreError>> {

@@ -12,7 +12,7 @@ use epitome_engine::{
     WindowFacts,
 };
 use epitome_store::{PostgresOptions, PostgresStore, SessionStore as _};
-use epitome_testbed::{Durability, TestPostgres};
+use epitome_testbed::TestPostgres;
 use epitome_tokens::Catalog;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -321,7 +321,7 @@ async fn hold_takeover(postgres: &TestPostgres, address: &str, store: &PostgresS
 async fn nothing_is_lost_doubled_or_reordered() {
     let rounds =
         std::env::var("EPITOME_REPLICA_ROUNDS").map_or(1, |rounds| rounds.parse().expect("a number"));
-    let postgres = TestPostgres::start(Durability::Memory, &[]);
+    let postgres = TestPostgres::start(&[]);
     let address = postgres.database();
     let store = open(&address).await;
     for _ in 0..SESSIONS {

@@ -31,5 +31,5 @@ pub use hook::TestHook;
 pub use model::{TestModel, cut_off, empty, failed, good, tool_call, written};
 pub use operator::TestOperator;
 pub use outcome::{change, word};
-pub use postgres::{Durability, TestPostgres};
+pub use postgres::TestPostgres;
 pub use scene::{compact, compacted, due, stubborn, summary};

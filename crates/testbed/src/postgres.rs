@@ -8,15 +8,6 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Whether what is committed is on disk, or in the system's memory: the latter outlives a killed process too, and is quicker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
-    /// On disk.
-    Disk,
-    /// In the system's memory.
-    Memory,
-}
-
 /// A PostgreSQL of a test program's own.
 #[derive(Debug)]
 pub struct TestPostgres {
@@ -56,7 +47,7 @@ done
 "#;
 
 /// The cluster that all tests of one program share.
-static SHARED: LazyLock<TestPostgres> = LazyLock::new(|| TestPostgres::start(Durability::Memory, &[]));
+static SHARED: LazyLock<TestPostgres> = LazyLock::new(|| TestPostgres::start(&[]));
 
 impl TestPostgres {
     /// The one that all tests of this program share.
@@ -67,21 +58,18 @@ impl TestPostgres {
         &SHARED
     }
 
-    /// Starts one, with further settings (`name=value`).
+    /// Starts one, with further settings (`name=value`). What is committed outlives its process and not the machine, unless
+    /// they say `fsync=on`.
     ///
     /// # Panics
     /// Where PostgreSQL is not installed, or does not start.
-    pub fn start(durability: Durability, settings: &[&str]) -> Self {
+    pub fn start(settings: &[&str]) -> Self {
         let programs = programs().expect(
             "no PostgreSQL is installed, and tests of the store need one: `apt-get install postgresql`, or `initdb` on the PATH",
         );
         let port = free_port();
-        let durable = match durability {
-            Durability::Disk => "",
-            Durability::Memory => "-c fsync=off -c full_page_writes=off",
-        };
-        let settings = settings.iter().map(|setting| format!("-c {setting}"));
-        let settings = std::iter::once(durable.to_owned()).chain(settings).collect::<Vec<_>>().join(" ");
+        let settings = ["fsync=off"].iter().chain(settings).map(|setting| format!("-c {setting}"));
+        let settings = settings.collect::<Vec<_>>().join(" ");
         let shell = Mutex::new(Shell::start(&programs, port, &settings));
         Self { port, programs, shell, databases: AtomicU32::new(0) }
     }

@@ -156,7 +156,7 @@ pub async fn hold_volume(store: &dyn Store) {
 /// A message too long to stand in the row of its entry.
 fn long_said(number: usize) -> Message {
     let Message { role, author, .. } = said(number);
-    Message::text(role, author, format!("{number} {}", "is said at some length; ".repeat(20)))
+    Message::text(role, author, format!("{number} {}", "is said at some length; ".repeat(100)))
 }
 
 fn numbered_hash(number: u32) -> ChainHash {

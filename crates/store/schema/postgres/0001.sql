@@ -27,6 +27,8 @@ CREATE TABLE sessions (
     created_ms BIGINT NOT NULL,
     changed_ms BIGINT NOT NULL,
     about BYTEA NOT NULL,
+    -- So many of its entries can be looked for.
+    indexed BIGINT NOT NULL DEFAULT 0,
     -- The number of the last input that was queued.
     inputs BIGINT NOT NULL DEFAULT 0,
     -- Larger for each later holder.
@@ -106,3 +108,15 @@ CREATE INDEX events_in_order ON events (number, place);
 
 -- What was learned of providers' endpoints, and what else is to be found again.
 CREATE TABLE memos (name TEXT COLLATE "C" PRIMARY KEY, value BYTEA NOT NULL);
+
+-- What can be looked for: terms made by us; what was said is in its body. A long message has several parts.
+CREATE TABLE texts (
+    tenant BIGINT NOT NULL,
+    session BIGINT NOT NULL,
+    entry BIGINT NOT NULL,
+    part BIGINT NOT NULL,
+    time_ms BIGINT,
+    terms TSVECTOR NOT NULL,
+    PRIMARY KEY (tenant, session, entry, part)
+);
+CREATE INDEX texts_by_terms ON texts USING gin (terms);

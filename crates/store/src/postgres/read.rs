@@ -83,8 +83,8 @@ pub(super) async fn originals(
     Ok(ids.iter().map(one).collect::<Result<_, _>>()?)
 }
 
-/// What a row says of [`hot::ORIGINALS`]; none where the entry says nothing, or what it said is gone.
-fn original(row: &Row) -> Result<Option<Message>, Failure> {
+/// What was said, by a row of which the second column is `said` and the third what lies apart; none where the entry says nothing, or what it said is gone.
+pub(super) fn original(row: &Row) -> Result<Option<Message>, Failure> {
     let (column, apart): (Option<&[u8]>, Option<&[u8]>) = (row.try_get(1)?, row.try_get(2)?);
     let Some(column) = column else { return Ok(None) };
     let packed = match row::place(column)? {

@@ -32,7 +32,7 @@ pub(super) struct Replica {
 
 /// What was committed here is shown here as soon as nothing that began earlier is under way: mostly commits, of milliseconds.
 /// Something longer is not waited for.
-const EVENTS_WAIT: Duration = Duration::from_millis(500);
+const EVENTS_WAIT: Duration = Duration::from_secs(2);
 const EVENTS_PAUSE: Duration = Duration::from_millis(5);
 
 impl Replica {

@@ -190,13 +190,41 @@ pub(super) mod wide {
             (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
                 WHERE relnamespace = to_regnamespace('epitome') AND relkind = 'r')";
 
+    /// Sessions with entries that cannot be looked for yet.
+    pub(in crate::postgres) const PENDING: &str = "
+        SELECT tenant, session, indexed, entries FROM sessions
+        WHERE indexed < entries AND ($1::bigint IS NULL OR tenant = $1) AND ($2::bigint IS NULL OR session = $2)";
+
+    pub(in crate::postgres) const UNINDEXED: &str = "
+        SELECT entries.entry, entries.said, bodies.body, entries.time_ms
+        FROM entries LEFT JOIN bodies ON bodies.tenant = $1 AND bodies.hash = substr(entries.said, 2)
+            AND get_byte(entries.said, 0) = 255
+        WHERE entries.tenant = $1 AND entries.session = $2 AND entries.entry >= $3 AND entries.entry < $4
+            AND entries.said IS NOT NULL";
+
+    /// Nothing is indexed of a session that was removed, or whose entries another replica has indexed.
+    pub(in crate::postgres) const INDEX: &str = "
+        WITH moved AS (
+            UPDATE sessions SET indexed = $4 WHERE tenant = $1 AND session = $2 AND indexed = $3 RETURNING session)
+        INSERT INTO texts (tenant, session, entry, part, time_ms, terms)
+        SELECT $1, $2, row.entry, row.part, row.time_ms, row.terms::tsvector
+        FROM moved, unnest($5::bigint[], $6::bigint[], $7::bigint[], $8::text[]) AS row (entry, part, time_ms, terms)";
+
+    pub(in crate::postgres) const SEARCH: &str = "
+        SELECT tenant, session, entry, max(time_ms), max(ts_rank(terms, query, 1)) AS rank
+        FROM texts, (SELECT $1::text::tsquery AS query) AS wanted
+        WHERE terms @@ query AND ($2::bigint IS NULL OR tenant = $2) AND ($3::bigint IS NULL OR session = $3)
+            AND ($4::bigint IS NULL OR time_ms >= $4) AND ($5::bigint IS NULL OR time_ms < $5)
+        GROUP BY tenant, session, entry
+        ORDER BY rank DESC, max(time_ms) DESC NULLS LAST, session DESC, entry DESC LIMIT $6";
+
     pub(in crate::postgres) const EACH_SESSION: &str =
         "SELECT tenant, session, entries FROM sessions ORDER BY session";
 }
 
 /// A session forgotten, in this order: its row first, as a commit does, then bodies in the order of their hashes, as a commit
 /// does.
-pub(super) const REMOVE: [&str; 8] = [
+pub(super) const REMOVE: [&str; 9] = [
     "DELETE FROM sessions WHERE tenant = $1 AND session = $2",
     "WITH used AS (
          SELECT substr(said, 2) AS hash, count(*) AS times FROM entries
@@ -208,6 +236,7 @@ pub(super) const REMOVE: [&str; 8] = [
      WHERE bodies.tenant = $1 AND bodies.hash = locked.hash",
     "DELETE FROM bodies WHERE tenant = $1 AND uses <= 0 AND hash IN (
          SELECT substr(said, 2) FROM entries WHERE tenant = $1 AND session = $2 AND get_byte(said, 0) = 255)",
+    "DELETE FROM texts WHERE tenant = $1 AND session = $2",
     "DELETE FROM files WHERE tenant = $1 AND session = $2",
     "DELETE FROM inputs WHERE tenant = $1 AND session = $2",
     "DELETE FROM chains WHERE tenant = $1 AND session = $2",

@@ -2,6 +2,7 @@
 //! differ, replicas meet.
 
 mod line;
+mod search;
 
 use epitome_core::{Author, Entry, EntryId, Item, Message, Role};
 use epitome_engine::store::{
@@ -9,7 +10,7 @@ use epitome_engine::store::{
 };
 use epitome_engine::{AppendedEntry, Event};
 use epitome_store::{PostgresStore, SessionStore as _};
-use epitome_testbed::{Durability, TestPostgres};
+use epitome_testbed::TestPostgres;
 use line::{Cut, Line};
 use std::sync::Arc;
 
@@ -59,7 +60,9 @@ fn strings(all: &[&str]) -> Vec<String> {
 
 #[tokio::test]
 async fn a_commit_that_ends_late_is_not_skipped() {
-    let address = TestPostgres::shared().database();
+    // Of its own: whatever is under way anywhere in a cluster holds events back.
+    let postgres = TestPostgres::start(&[]);
+    let address = postgres.database();
     let store = open(&address).await;
     let lease = begin(&store).await;
     let first = store.commit(lease, 0, saying(0, "first")).await.expect("it is committed");
@@ -200,7 +203,7 @@ async fn what_fails_is_told_by_its_kind_and_nothing_is_half_written() {
 
 #[tokio::test]
 async fn a_database_that_is_gone_is_told_and_comes_back() {
-    let postgres = TestPostgres::start(Durability::Memory, &[]);
+    let postgres = TestPostgres::start(&[]);
     let address = postgres.database().replace("postgres@", "postgres:hunter2@");
     let store = open(&address).await;
     let lease = begin(&store).await;

@@ -1,0 +1,92 @@
+//! What of a message goes into an index, and what of a query is looked for there: common to all stores.
+
+use crate::terms::terms;
+use epitome_core::Message;
+use epitome_engine::store::{SearchQuery, readable};
+use serde_json::Value;
+
+/// The terms of one message.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct IndexedTerms {
+    /// Of everything in it that can be read.
+    pub(crate) said: Vec<String>,
+    /// Of the tools it calls.
+    pub(crate) tools: Vec<String>,
+    /// Of paths among the arguments of its calls.
+    pub(crate) files: Vec<String>,
+}
+
+impl IndexedTerms {
+    /// Of a message.
+    pub(crate) fn of(message: &Message) -> Self {
+        let mut indexed = Self { said: terms(&readable(message)), ..Self::default() };
+        for call in message.calls() {
+            indexed.tools.extend(terms(&call.name));
+            let arguments: Value = serde_json::from_str(&call.input).unwrap_or_default();
+            each_path(&arguments, &mut |path| indexed.files.extend(terms(path)));
+        }
+        indexed
+    }
+}
+
+/// Longer texts are contents of files, not their names.
+const PATH_BYTES_MAX: usize = 512;
+
+/// Texts among arguments that are paths by their looks: in one piece, with a slash or a dot.
+fn each_path(value: &Value, take: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) => {
+            let is_path = text.len() <= PATH_BYTES_MAX
+                && text.contains(['/', '.', '\\'])
+                && !text.contains(char::is_whitespace);
+            if is_path {
+                take(text);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| each_path(value, take)),
+        Value::Object(fields) => fields.values().for_each(|value| each_path(value, take)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// What is looked for, as terms that must all be there.
+pub(crate) struct WantedTerms {
+    pub(crate) said: Vec<String>,
+    /// The last word may go on: somebody is still typing, or looks for all that begin so.
+    pub(crate) is_open: bool,
+    pub(crate) tools: Vec<String>,
+    pub(crate) files: Vec<String>,
+}
+
+impl WantedTerms {
+    /// Of a query; none where it has no word that could be looked for.
+    pub(crate) fn of(query: &SearchQuery) -> Option<Self> {
+        let of = |text: &Option<String>| text.as_deref().map(terms).unwrap_or_default();
+        let wanted = Self {
+            said: terms(&query.words),
+            is_open: query.words.ends_with(|last: char| last.is_alphanumeric() || last == '_'),
+            tools: of(&query.tool),
+            files: of(&query.file),
+        };
+        let is_empty = wanted.said.is_empty() && wanted.tools.is_empty() && wanted.files.is_empty();
+        (!is_empty).then_some(wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IndexedTerms;
+    use epitome_core::{Author, Block, Call, Message, Role};
+
+    #[test]
+    fn a_call_is_found_by_its_tool_and_by_the_files_it_names() {
+        let input = r#"{"edits":[{"path":"src/walk.rs","text":"a long. text with spaces"}],"count":3}"#;
+        let call = Call { id: "c".into(), name: "edit_file".into(), input: input.into(), freeform: false };
+        let message =
+            Message { role: Role::Assistant, author: Author::Model, blocks: vec![Block::Call(call)] };
+        let indexed = IndexedTerms::of(&message);
+        assert_eq!(indexed.tools, ["edit_file", "edit", "file"]);
+        assert_eq!(indexed.files, ["src", "walk", "rs"]);
+        assert!(indexed.said.contains(&"spaces".to_owned()));
+    }
+}
