@@ -351,7 +351,8 @@ async fn nothing_is_lost_doubled_or_reordered() {
     let wrong = std::mem::take(&mut *fleet.wrong.lock().expect("nobody panics"));
     assert_eq!(wrong, Vec::<String>::new());
     hold_events(&postgres, &address, &store, &heard).await;
-    hold_entries(&store, &fleet.stored.lock().expect("nobody panics")).await;
+    let stored = std::mem::take(&mut *fleet.stored.lock().expect("nobody panics"));
+    hold_entries(&store, &stored).await;
 }
 
 /// Each event was heard once, in one order.

@@ -66,11 +66,12 @@ impl Commit {
             let row = row.ok_or(StoreError::NoSession(lease.session))?;
             Ok((row.try_get::<_, i64>(0)?, row.try_get::<_, i64>(2)?))
         });
-        match found.await? {
-            (_, last) if last == number => Ok(true),
-            (fence, _) if fence == lease.fence as i64 => Ok(false),
-            _ => Err(StoreError::Fenced(lease.session).into()),
+        let (fence, last) = found.await?;
+        if fence != lease.fence as i64 {
+            // A server that took over may have given the number to another's commit.
+            return Err(StoreError::Fenced(lease.session).into());
         }
+        Ok(last == number)
     }
 
     fn position(&self, number: i64) -> EventPosition {

@@ -39,7 +39,7 @@ pub async fn hold_replicas(first: &dyn Store, second: &dyn Store) {
         "each sees what the other wrote"
     );
     second.remove(session).await.expect("it is removed");
-    let gone = first.open(session).await.err().expect("the other has removed it");
+    let gone = first.open(session).await.expect_err("the other has removed it");
     assert!(matches!(gone, StoreError::NoSession(of) if of == session), "{gone}");
 }
 
