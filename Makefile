@@ -3,14 +3,14 @@
 CARGO ?= cargo
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
-.PHONY: run test lint lean packages fmt bench retention test-doors test-sdk test-agents test-crash test-real-model replay-matrix cases deny mutants fuzz clean
+.PHONY: run test lint lean packages fmt bench retention postgres test-ha test-crash test-doors test-sdk test-agents test-real-model replay-matrix cases deny mutants fuzz clean
 
 run:
 	$(CARGO) build --release -p epitome
 	./target/release/epitome demo
 	./target/release/epitome serve
 
-test: lint
+test: lint postgres
 	$(CARGO) test --workspace
 	python3 -m unittest discover -q -s bench/retention/tests -t bench/retention
 	python3 -m unittest discover -q -s bench/readers/tests -t bench/readers
@@ -19,6 +19,15 @@ test: lint
 	./tests/pi/run.sh
 	$(CARGO) build -p epitome -p epitome-upstream
 	./tests/sdk/run.sh
+
+# The store's tests start a PostgreSQL of their own; it is installed where it is missing and that can be done.
+postgres:
+	./tests/postgres.sh
+
+# A PostgreSQL pair under Patroni whose primary is killed while replicas write; Debian as root, for their packages.
+test-ha:
+	$(CARGO) test -p epitome-store --test ha --no-run
+	./tests/ha/run.sh
 
 lint:
 	$(CARGO) fmt --check

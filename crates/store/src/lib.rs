@@ -14,6 +14,8 @@ mod fault;
 mod hash;
 mod live;
 mod packed;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod row;
 mod search;
 mod session_store;
@@ -22,6 +24,8 @@ mod standby;
 mod terms;
 
 pub use address::{NoStoreAddress, StoreAddress};
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresAddress, PostgresOptions, PostgresStore};
 pub use session_store::{
     ListedSession, SessionFilter, SessionStore, StoreFigures, StoreProblem, StoredEntry,
 };

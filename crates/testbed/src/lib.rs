@@ -20,6 +20,7 @@ mod hook;
 mod model;
 mod operator;
 mod outcome;
+mod postgres;
 mod scene;
 pub mod stores;
 
@@ -30,4 +31,5 @@ pub use hook::TestHook;
 pub use model::{TestModel, cut_off, empty, failed, good, tool_call, written};
 pub use operator::TestOperator;
 pub use outcome::{change, word};
+pub use postgres::TestPostgres;
 pub use scene::{compact, compacted, due, stubborn, summary};

@@ -1,6 +1,10 @@
 //! What every store must hold: a suite to be run over each of them. Stores that hold one transcript make no sessions,
 //! so the log of a session and the making of sessions are apart.
 
+mod shared;
+
+pub use shared::{hold_interleaving, hold_replicas, hold_succession};
+
 use epitome_core::{Author, Block, Call, Entry, EntryId, Item, Mark, Message, Role};
 use epitome_engine::store::{
     ChainHash, CommitBatch, EventPosition, Lease, Memo, SearchQuery, SessionAbout, SessionId, Store,
@@ -121,6 +125,77 @@ pub async fn hold_sessions(store: &dyn Store) {
     assert!(
         store.open(session).await.is_err() && store.find(tenant, &chain).await.expect("it answers").is_none()
     );
+}
+
+/// Holds a store that makes sessions to a batch as large as a long transcript's.
+///
+/// # Panics
+/// Where it does not.
+pub async fn hold_volume(store: &dyn Store) {
+    let session = store.create(TenantId([3; 32])).await.expect("a session");
+    let held = lease(store, session).await;
+    let mut batch = saying(0, None, 2_000);
+    for (number, (_, message)) in batch.messages.iter_mut().enumerate() {
+        *message = Arc::new(long_said(number));
+    }
+    batch.hashes = batch.entries.iter().map(|one| (numbered_hash(one.id.0), one.id)).collect();
+    store.commit(held, 0, batch).await.expect("it is committed");
+    let opened = store.open(session).await.expect("it is there");
+    assert_eq!((opened.log.len(), opened.leaf), (2_000, Some(EntryId(1_999))));
+    let ids: Vec<EntryId> = (0..2_000).rev().map(EntryId).collect();
+    let originals = store.originals(session, &ids).await.expect("they are kept");
+    let said: Vec<Message> = (0..2_000).rev().map(long_said).collect();
+    assert!(
+        originals.iter().map(|one| &**one).eq(&said),
+        "every one comes back, in the order it is asked for"
+    );
+    let chain: Vec<ChainHash> = (0..3_000).map(numbered_hash).collect();
+    let found = store.find(TenantId([3; 32]), &chain).await.expect("it answers").expect("most are known");
+    assert_eq!((found.session, found.entry, found.depth), (session, EntryId(1_999), 2_000), "the deepest");
+    store.remove(session).await.expect("it is removed");
+}
+
+/// A message too long to stand in the row of its entry.
+fn long_said(number: usize) -> Message {
+    let Message { role, author, .. } = said(number);
+    Message::text(role, author, format!("{number} {}", "is said at some length; ".repeat(100)))
+}
+
+fn numbered_hash(number: u32) -> ChainHash {
+    let mut hash = [9; 32];
+    hash[..4].copy_from_slice(&number.to_le_bytes());
+    ChainHash(hash)
+}
+
+/// Holds a store to keeping once what is said often, and no longer than anybody says it; `bodies` counts what it keeps.
+///
+/// # Panics
+/// Where it does not.
+pub async fn hold_bodies(store: &dyn Store, bodies: impl AsyncFn() -> u64) {
+    let before = bodies().await;
+    let tenants = [4, 4, 5].map(|number| TenantId([number; 32]));
+    let mut sessions = Vec::new();
+    for tenant in tenants {
+        let session = store.create(tenant).await.expect("a session");
+        let held = lease(store, session).await;
+        let mut batch = saying(0, None, 3);
+        for ((_, message), number) in batch.messages.iter_mut().zip([0, 1, 0]) {
+            *message = Arc::new(long_said(number));
+        }
+        store.commit(held, 0, batch).await.expect("it is committed");
+        sessions.push(session);
+    }
+    assert_eq!(bodies().await - before, 4, "two for each tenant, however often they were said");
+    let [first, second, other] = sessions[..] else { unreachable!("three were made") };
+    store.remove(first).await.expect("it is removed");
+    assert_eq!(bodies().await - before, 4, "another session says them");
+    let ids = [EntryId(0), EntryId(1), EntryId(2)];
+    let kept = store.originals(second, &ids).await.expect("they are kept");
+    assert!(kept.iter().map(|one| &**one).eq(&[long_said(0), long_said(1), long_said(0)]));
+    store.remove(second).await.expect("it is removed");
+    assert_eq!(bodies().await - before, 2, "nobody of the tenant says them any more");
+    store.remove(other).await.expect("it is removed");
+    assert_eq!(bodies().await, before);
 }
 
 /// What is kept beside the log: what is known of the session, inputs that wait, memos, and what can be looked for.

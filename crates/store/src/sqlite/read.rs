@@ -200,7 +200,8 @@ pub(super) fn events(connection: &Connection, since: EventPosition) -> Result<Ve
              WHERE (number, place) > (?1, ?2) ORDER BY number, place",
         )
         .map_err(of_sqlite)?;
-    let mut rows = statement.query(params![since.commit as i64, since.index]).map_err(of_sqlite)?;
+    let commit = i64::try_from(since.commit).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![commit, since.index]).map_err(of_sqlite)?;
     let mut events = Vec::new();
     while let Some(row) = rows.next().map_err(of_sqlite)? {
         events.push(event(row)?);
