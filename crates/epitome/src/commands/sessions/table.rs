@@ -184,7 +184,7 @@ fn short(tokens: u64) -> String {
 }
 
 /// How long ago something was, in the largest unit that says it.
-fn age(milliseconds: i64) -> String {
+pub(super) fn age(milliseconds: i64) -> String {
     let minutes = milliseconds / 60_000;
     match minutes {
         ..1 => "now".to_owned(),

@@ -1,0 +1,116 @@
+//! `epitome tree`: the paths of a stored session, each run of entries without a fork in a line, with the marks on it.
+
+use super::entries::EntryRow;
+use super::history::ViewedSession;
+use super::print_json;
+use crate::cli::TreeArgs;
+use crate::commands::sessions::cells::{cut, terminal_columns};
+use crate::draw::{self, Paint};
+use crate::output::Page;
+use anyhow::Result;
+use epitome_core::EntryId;
+use epitome_engine::store::SessionId;
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct TreeListing {
+    session: SessionId,
+    leaf: Option<EntryId>,
+    runs: Vec<EntryRun>,
+}
+
+/// Entries one below the other, up to a fork or an end.
+#[derive(Serialize)]
+struct EntryRun {
+    first: EntryId,
+    last: EntryId,
+    /// The entry it goes on from.
+    parent: Option<EntryId>,
+    entries: usize,
+    /// How many forks lie before it.
+    depth: usize,
+    /// Whether the session is in it, or goes through it.
+    on_path: bool,
+    /// What was said first.
+    text: String,
+    /// Marks anchored in it: compactions, labels, undos.
+    marks: Vec<EntryRow>,
+}
+
+/// Prints the tree.
+pub fn run(args: &TreeArgs) -> Result<()> {
+    let viewed = ViewedSession::load(&args.store, args.session)?;
+    let (leaf, rows) = (viewed.stored.listed.leaf, viewed.rows()?);
+    let listing = TreeListing { session: args.session, leaf, runs: runs(&viewed, &rows) };
+    if args.json { print_json(&listing) } else { page(&listing).print() }
+}
+
+/// The runs of all paths, each behind the one it goes on from.
+fn runs(viewed: &ViewedSession, rows: &[EntryRow]) -> Vec<EntryRun> {
+    let log = viewed.session.log();
+    let is_mark = |row: &&EntryRow| log.mark_of(row.id).is_some();
+    let mut children: HashMap<Option<EntryId>, Vec<EntryId>> = HashMap::new();
+    for row in rows.iter().filter(|row| !is_mark(row)) {
+        children.entry(row.parent).or_default().push(row.id);
+    }
+    let below = |parent: Option<EntryId>| children.get(&parent).map(Vec::as_slice).unwrap_or_default();
+    let mut runs = Vec::new();
+    let mut waiting: Vec<(EntryId, usize)> = below(None).iter().rev().map(|&id| (id, 0)).collect();
+    while let Some((first, depth)) = waiting.pop() {
+        let mut ids = vec![first];
+        let mut last = first;
+        while let [only] = below(Some(last)) {
+            last = *only;
+            ids.push(last);
+        }
+        waiting.extend(below(Some(last)).iter().rev().map(|&id| (id, depth + 1)));
+        let marks = ids.iter().flat_map(|&id| log.marks_at(Some(id)));
+        let marks = marks.filter_map(|id| rows.get(id.index())).filter(|row| row.kind != "usage").cloned();
+        let said = ids.iter().filter_map(|id| rows.get(id.index())).find(|row| row.kind == "user");
+        runs.push(EntryRun {
+            first,
+            last,
+            parent: log.parent(first),
+            entries: ids.len(),
+            depth,
+            on_path: rows.get(first.index()).is_some_and(|row| row.on_path),
+            text: said.or(rows.get(first.index())).map(|row| row.text.clone()).unwrap_or_default(),
+            marks: marks.collect(),
+        });
+    }
+    runs
+}
+
+fn page(listing: &TreeListing) -> Page {
+    let (paint, mut page, columns) = (Paint::stdout(), Page::default(), terminal_columns());
+    for run in &listing.runs {
+        let indent = "  ".repeat(run.depth);
+        let sign = if run.on_path { "●" } else { "○" };
+        let head = format!("{indent}{sign} {}–{}, {}: ", run.first, run.last, draw::entries(run.entries));
+        let line = cut(&format!("{head}{}", run.text), columns);
+        writeln!(page, "{}", if run.on_path { line } else { paint.dim(&line) });
+        for mark in &run.marks {
+            let at = mark.parent.map(|at| format!(" at {at}")).unwrap_or_default();
+            let standing = match mark.standing {
+                super::entries::Standing::Undone => " (undone)",
+                super::entries::Standing::Superseded => " (followed by another)",
+                super::entries::Standing::Live | super::entries::Standing::Shortened => "",
+            };
+            let line = format!("{indent}    {} {}{at}{standing}: {}", mark.id, mark.kind, mark.text);
+            writeln!(page, "{}", cut(&line, columns));
+        }
+        if let Some(leaf) = listing.leaf.filter(|leaf| run.holds(*leaf)) {
+            writeln!(page, "{}", paint.bold(&format!("{indent}  → the session is at {leaf}")));
+        }
+    }
+    page
+}
+
+impl EntryRun {
+    /// Whether an entry of the path the session is on lies in it.
+    fn holds(&self, id: EntryId) -> bool {
+        self.on_path && (self.first..=self.last).contains(&id)
+    }
+}
