@@ -123,12 +123,12 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
     let mut freed = 0_u64;
     let undone = undone(stored);
     let known = stored.listed.about.model.as_str();
-    let price = |time_ms, model: &str, usage: Usage, is_priced: bool, saved: u64| {
+    let price = |time_ms, model: &str, usage: Usage, saved: u64| {
         let prices = catalog.find(model).prices.map(|prices| prices.value);
         let cached = Usage { prompt: saved, cache_read: saved, ..Usage::default() };
         let part = CostPart::Call {
             usage,
-            dollars: prices.filter(|_| is_priced).map(|prices| prices.cost(&usage)),
+            dollars: prices.map(|prices| prices.cost(&usage)),
             saved,
             saved_dollars: if saved == 0 { Some(0.0) } else { prices.map(|prices| prices.cost(&cached)) },
         };
@@ -143,7 +143,7 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
             cache_write: used.cache_write,
             ..Usage::default()
         };
-        items.push(price(reply.time_ms, reply.model.as_deref().unwrap_or(known), usage, true, 0));
+        items.push(price(reply.time_ms, reply.model.as_deref().unwrap_or(known), usage, 0));
     }
     for one in &stored.entries {
         let Entry::Mark(mark) = &one.entry else { continue };
@@ -151,9 +151,9 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
             Mark::Usage(usage) if usage.prompt > Tokens::ZERO => {
                 let model = if usage.model.is_empty() { known } else { &usage.model };
                 let (prompt, output) = (usage.prompt.0, usage.tokens.less(usage.prompt).0);
-                let usage = Usage { prompt, output, ..Usage::default() };
-                // The store keeps no word on the cache, without which a price would be a guess.
-                items.push(price(one.time_ms, model, usage, false, freed));
+                let (cache_read, cache_write) = (usage.cache_read.0, usage.cache_write.0);
+                let used = Usage { prompt, output, cache_read, cache_write, ..Usage::default() };
+                items.push(price(one.time_ms, model, used, freed));
             }
             Mark::Compaction { record, .. } | Mark::Edit { record, .. } => {
                 if !undone.contains(&one.id) {

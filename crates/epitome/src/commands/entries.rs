@@ -45,6 +45,8 @@ pub enum Standing {
     Superseded,
     /// It was taken back.
     Undone,
+    /// It is on another path than the one the session is on.
+    Elsewhere,
 }
 
 /// Enough of a text for a list.
@@ -55,6 +57,7 @@ pub fn rows(stored: &StoredSession, file: &TranscriptFile, session: &Session) ->
     let conversation = file.conversation(stored.number());
     let path: HashSet<EntryId> = session.log().path_of(session.leaf()).into_iter().collect();
     let view = View::of(session);
+    let since = stored.entries.len() - stored.added().len();
     let said: HashMap<EntryId, u64> =
         conversation.replies.iter().filter_map(|reply| Some((reply.entry, reply.time_ms?))).collect();
     let mut rows = Vec::with_capacity(stored.entries.len());
@@ -75,14 +78,15 @@ pub fn rows(stored: &StoredSession, file: &TranscriptFile, session: &Session) ->
             id: one.id,
             parent: one.parent,
             kind: kind(&one.entry),
-            time_ms: said.get(&one.id).copied().or(one.time_ms),
+            // When a file was imported says nothing of when it was said.
+            time_ms: said.get(&one.id).copied().or(one.time_ms.filter(|_| one.id.index() >= since)),
             author: match &one.entry {
                 Entry::Message(item) => Some(item.author),
                 Entry::Recorded(_) | Entry::Note { .. } | Entry::Mark(_) => None,
             },
             tokens: is_message.then(|| conversation.sizes.total(one.id)),
             on_path,
-            standing: view.standing(one.id, &one.entry),
+            standing: if on_path { view.standing(one.id, &one.entry) } else { Standing::Elsewhere },
             text,
         });
     }

@@ -79,7 +79,7 @@ fn page(rows: &[EntryRow], leaf: Option<EntryId>) -> Page {
             standing_text(row, leaf),
             row.text.clone(),
         ];
-        table.add(cells, row.standing == Standing::Superseded || !row.on_path);
+        table.add(cells, matches!(row.standing, Standing::Superseded | Standing::Elsewhere));
     }
     let mut page = Page::default();
     table.write(&mut page, Paint::stdout());
@@ -97,12 +97,11 @@ fn page(rows: &[EntryRow], leaf: Option<EntryId>) -> Page {
 fn standing_text(row: &EntryRow, leaf: Option<EntryId>) -> String {
     let standing = match row.standing {
         Standing::Live if leaf == Some(row.id) => "here",
-        Standing::Live if !row.on_path => "elsewhere",
         Standing::Live => "",
         Standing::Shortened => "shortened",
-        Standing::Superseded if !row.on_path => "elsewhere",
         Standing::Superseded => "superseded",
         Standing::Undone => "undone",
+        Standing::Elsewhere => "elsewhere",
     };
     standing.to_owned()
 }

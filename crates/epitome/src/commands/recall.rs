@@ -58,7 +58,8 @@ fn first_pointer(named: &Path) -> Result<PointerRange> {
 
 /// The entries of a range that can be shown; it is an error where there is none.
 fn named(range: PointerRange, log: &Log, file: &Path) -> Result<Vec<EntryId>> {
-    let newest = log.newest().map_or(EntryId(0), |newest| newest);
+    // Compactions are entries too, and may be the last.
+    let newest = EntryId(log.len().saturating_sub(1) as u32);
     let all = (range.first.0..=range.last.min(newest).0).map(EntryId);
     let ids: Vec<EntryId> = all.filter(|&id| log.item(id).is_some() || summary(log, id).is_some()).collect();
     if ids.is_empty() {

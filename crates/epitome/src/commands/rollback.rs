@@ -18,9 +18,9 @@ pub fn run(args: &RollbackArgs) -> Result<()> {
     let left = before.leaf().map(|leaf| format!("; it was at {leaf}")).unwrap_or_default();
     let line = ActLine {
         outcome: "moved",
-        entry: Some(args.entry),
+        leaf: Some(args.entry),
         sizes: Some((act.tokens(&before), act.tokens(&after))),
-        ..ActLine::nothing(args.session, &format!("is where it is now{left}"))
+        ..ActLine::nothing(args.session, &format!("at {} now{left}", args.entry))
     };
     act.tell(&line, args.json)
 }

@@ -27,6 +27,9 @@ pub struct ActLine {
     /// What it was done to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntryId>,
+    /// Where the session is now, where that is what was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaf: Option<EntryId>,
     /// The context before and after, as a request.
     #[serde(flatten, serialize_with = "write_sizes", skip_serializing_if = "Option::is_none")]
     pub sizes: Option<(Tokens, Tokens)>,
@@ -47,7 +50,7 @@ fn write_sizes<S: serde::Serializer>(sizes: &Option<(Tokens, Tokens)>, to: S) ->
 impl ActLine {
     /// Nothing was to be done.
     pub fn nothing(session: SessionId, what: &str) -> Self {
-        Self { outcome: "noop", session, entry: None, sizes: None, what: what.to_owned() }
+        Self { outcome: "noop", session, entry: None, leaf: None, sizes: None, what: what.to_owned() }
     }
 }
 
@@ -58,6 +61,7 @@ impl StoredAct {
         let file = TranscriptFile::of_stored(&open, session, read)?;
         let place = file.stored().context("a stored session has a place")?;
         let opened = file.open_stored(place, SessionOptions::default(), quiet_driver());
+        file.calibrate(place.number, &opened.opening.assembly)?;
         Ok(Self { open, opened })
     }
 

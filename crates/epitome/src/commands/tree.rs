@@ -1,6 +1,6 @@
 //! `epitome tree`: the paths of a stored session, each run of entries without a fork in a line, with the marks on it.
 
-use super::entries::EntryRow;
+use super::entries::{EntryRow, Standing};
 use super::history::ViewedSession;
 use super::print_json;
 use crate::cli::TreeArgs;
@@ -29,7 +29,7 @@ struct EntryRun {
     /// The entry it goes on from.
     parent: Option<EntryId>,
     entries: usize,
-    /// How many forks lie before it.
+    /// How many times one branches off the path the session is on to come to it.
     depth: usize,
     /// Whether the session is in it, or goes through it.
     on_path: bool,
@@ -57,15 +57,24 @@ fn runs(viewed: &ViewedSession, rows: &[EntryRow]) -> Vec<EntryRun> {
     }
     let below = |parent: Option<EntryId>| children.get(&parent).map(Vec::as_slice).unwrap_or_default();
     let mut runs = Vec::new();
-    let mut waiting: Vec<(EntryId, usize)> = below(None).iter().rev().map(|&id| (id, 0)).collect();
+    let on_path = |id: EntryId| rows.get(id.index()).is_some_and(|row| row.on_path);
+    let leaf = viewed.stored.listed.leaf;
+    // What comes next is on the end. The path the session is on goes straight on, others branch off before it.
+    let next = |parent: Option<EntryId>, depth: usize| {
+        let ids = below(parent);
+        let main = ids.iter().rposition(|&id| on_path(id)).unwrap_or(ids.len().saturating_sub(1));
+        let sides =
+            ids.iter().enumerate().filter(move |(at, _)| *at != main).map(move |(_, &id)| (id, depth + 1));
+        ids.get(main).map(|&id| (id, depth)).into_iter().chain(sides.rev()).collect::<Vec<_>>()
+    };
+    let mut waiting = next(None, 0);
     while let Some((first, depth)) = waiting.pop() {
-        let mut ids = vec![first];
-        let mut last = first;
-        while let [only] = below(Some(last)) {
+        let (mut ids, mut last) = (vec![first], first);
+        while let ([only], false) = (below(Some(last)), leaf == Some(last)) {
             last = *only;
             ids.push(last);
         }
-        waiting.extend(below(Some(last)).iter().rev().map(|&id| (id, depth + 1)));
+        waiting.extend(next(Some(last), depth));
         let marks = ids.iter().flat_map(|&id| log.marks_at(Some(id)));
         let marks = marks.filter_map(|id| rows.get(id.index())).filter(|row| row.kind != "usage").cloned();
         let said = ids.iter().filter_map(|id| rows.get(id.index())).find(|row| row.kind == "user");
@@ -75,7 +84,7 @@ fn runs(viewed: &ViewedSession, rows: &[EntryRow]) -> Vec<EntryRun> {
             parent: log.parent(first),
             entries: ids.len(),
             depth,
-            on_path: rows.get(first.index()).is_some_and(|row| row.on_path),
+            on_path: on_path(first),
             text: said.or(rows.get(first.index())).map(|row| row.text.clone()).unwrap_or_default(),
             marks: marks.collect(),
         });
@@ -94,9 +103,9 @@ fn page(listing: &TreeListing) -> Page {
         for mark in &run.marks {
             let at = mark.parent.map(|at| format!(" at {at}")).unwrap_or_default();
             let standing = match mark.standing {
-                super::entries::Standing::Undone => " (undone)",
-                super::entries::Standing::Superseded => " (followed by another)",
-                super::entries::Standing::Live | super::entries::Standing::Shortened => "",
+                Standing::Undone => " (undone)",
+                Standing::Superseded => " (followed by another)",
+                Standing::Live | Standing::Shortened | Standing::Elsewhere => "",
             };
             let line = format!("{indent}    {} {}{at}{standing}: {}", mark.id, mark.kind, mark.text);
             writeln!(page, "{}", cut(&line, columns));
