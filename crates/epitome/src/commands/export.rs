@@ -11,17 +11,16 @@ use crate::runner::Runner;
 use crate::store_place::OpenStore;
 use crate::stored_session::{KeptFile, StoredSession};
 use crate::transcript_file::TranscriptFile;
-use crate::{bytes_text, draw, input, packing};
+use crate::{bytes_text, draw, packing};
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{Entry, Mark, Policy, ZeroMeasure};
+use epitome_core::{Entry, Mark, Policy};
 use epitome_engine::store::SessionId;
 use epitome_engine::{Driver, Session, SessionOptions};
 use epitome_store::StoredEntry;
 use epitome_wire::encode::Substitute;
-use epitome_wire::{Format, Protocol, append, read};
+use epitome_wire::{Format, Protocol, append};
 use serde::Serialize;
 use std::path::Path;
-use std::sync::Arc;
 
 /// A session on its way to a file.
 struct ExportedFile {
@@ -164,7 +163,8 @@ fn check_expressible(stored: &StoredSession, kept: &KeptFile) -> Result<()> {
     Ok(())
 }
 
-/// The file it came from, with each compaction that counts as its tool would have appended it.
+/// The file it came from, with the compaction that counts as its tool would have appended it: the newest, which tells what
+/// those before it told.
 fn resumable(
     open: &OpenStore,
     stored: &StoredSession,
@@ -174,22 +174,22 @@ fn resumable(
     check_expressible(stored, kept)?;
     let file = TranscriptFile::of_loaded(open, stored, &ReadArgs::plain())?;
     let session = view(&file, stored)?;
-    let (mut bytes, mut edits_left_out) = (kept.bytes.to_vec(), 0);
+    let (mut edits_left_out, mut newest) = (0, None);
     for one in stored.added().iter().filter(|one| !session.context().is_undone(one.id)) {
-        let Entry::Mark(mark) = &one.entry else { continue };
-        if let Mark::Edit { .. } = mark {
-            edits_left_out += 1;
+        match &one.entry {
+            Entry::Mark(Mark::Edit { .. }) => edits_left_out += 1,
+            Entry::Mark(Mark::Compaction { compaction, record }) => newest = Some((one, compaction, record)),
+            Entry::Mark(_) | Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => {}
         }
-        let Mark::Compaction { compaction, record } = mark else { continue };
-        let source = Arc::new(bytes.clone());
-        let transcript = read(source.clone(), Some(format), &ZeroMeasure).map_err(input::explain)?;
+    }
+    let mut bytes = kept.bytes.to_vec();
+    if let Some((one, compaction, record)) = newest {
         let boundary = boundary(compaction, record, Policy::default().rebuild.entry, time(one));
-        let boundary = boundary.with_context(|| {
-            format!("{} left no summary that {format} could hold; use --to native", one.id)
-        })?;
-        let behind = append(&transcript, kept.number, &*source, &boundary)
-            .with_context(|| format!("{} cannot be written as {format}; use --to native", one.id))?;
-        bytes.extend(behind);
+        let no_summary = || format!("{} left no summary that {format} could hold; use --to native", one.id);
+        let no_place = || format!("{} cannot be written as {format}; use --to native", one.id);
+        let boundary = boundary.with_context(no_summary)?;
+        let source = &*kept.bytes;
+        bytes.extend(append(&kept.transcript, kept.number, source, &boundary).with_context(no_place)?);
     }
     Ok(ExportedFile { edits_left_out, ..plain(format, bytes) })
 }

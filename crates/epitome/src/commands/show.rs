@@ -131,10 +131,10 @@ fn write_record(page: &mut Page, record: &Record) {
         draw::grouped(change.superseded.len() as u64),
         draw::grouped(change.dropped.len() as u64),
         draw::grouped(change.kept.len() as u64),
-        draw::grouped((change.loss.kept + change.loss.recoverable + change.loss.lost) as u64),
-        draw::grouped(change.loss.kept as u64),
-        draw::grouped(change.loss.recoverable as u64),
-        draw::grouped(change.loss.lost as u64)
+        draw::grouped(change.loss.kept + change.loss.recoverable + change.loss.lost),
+        draw::grouped(change.loss.kept),
+        draw::grouped(change.loss.recoverable),
+        draw::grouped(change.loss.lost)
     );
     if let Some(summary) = &change.summary {
         writeln!(page, "\n{}", summary.trim_end_matches('\n'));

@@ -4,7 +4,7 @@ use crate::cli::{UndoArgs, parse_pointer};
 use crate::commands::stored_act::{ActLine, StoredAct};
 use anyhow::Result;
 use clap::error::ErrorKind;
-use epitome_core::EntryId;
+use epitome_core::{EntryId, Mark};
 use epitome_engine::Session;
 use epitome_engine::store::SessionId;
 use std::path::Path;
@@ -31,9 +31,13 @@ pub(super) fn run(session: SessionId, args: &UndoArgs) -> Result<()> {
 fn last_pass(session: &Session) -> Option<EntryId> {
     let log = session.log();
     let marks = log.marks_on(&log.path_of(session.leaf()));
-    let passes = marks.into_iter().map(|id| log.pass_of(id));
-    let passes = passes.filter(|&id| log.mark_of(id).is_some_and(|mark| mark.record().is_some()));
-    passes.filter(|&id| !session.context().is_undone(id)).next_back()
+    // What takes one back names it as well, and is none.
+    let is_pass = |id: &EntryId| match log.mark_of(*id) {
+        Some(Mark::Compaction { .. } | Mark::Edit { .. } | Mark::Apply { .. }) => true,
+        Some(_) | None => false,
+    };
+    let passes = marks.into_iter().filter(is_pass).map(|id| log.pass_of(id));
+    passes.filter(|&id| !session.context().is_undone(id)).max()
 }
 
 /// With a stored session no file is named, and a pointer stands in its place.
