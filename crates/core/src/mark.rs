@@ -103,6 +103,12 @@ pub struct UsageMark {
     /// The prompt by our own count.
     #[serde(default, skip_serializing_if = "Tokens::is_zero")]
     pub prompt_counted: Tokens,
+    /// Of the prompt, what the provider read from its cache.
+    #[serde(default, skip_serializing_if = "Tokens::is_zero")]
+    pub cache_read: Tokens,
+    /// Of the prompt, what the provider wrote to its cache.
+    #[serde(default, skip_serializing_if = "Tokens::is_zero")]
+    pub cache_write: Tokens,
     /// The model that was called; it counts for any where nothing is said. A mark that says nothing at all ends what
     /// was known.
     #[serde(default, skip_serializing_if = "str::is_empty")]

@@ -251,6 +251,8 @@ impl Session {
                 counted,
                 prompt: Tokens(usage.prompt),
                 prompt_counted: self.prompt_counted(),
+                cache_read: Tokens(usage.cache_read),
+                cache_write: Tokens(usage.cache_write),
                 model: self.assembly().model().id.as_str().into(),
             })
         })

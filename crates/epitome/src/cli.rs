@@ -6,11 +6,17 @@ mod formats;
 mod pointer;
 mod policy;
 mod sessions;
+mod span;
+mod stored;
 
 pub use formats::FromFormat;
 pub use pointer::{PointerRange, parse_pointer};
 pub use policy::{ConfigArgs, InitArgs, PolicyArgs, SettingFlag};
 pub use sessions::{SessionSort, SessionsArgs};
+pub use stored::{
+    AuditArgs, CostArgs, CostKey, DoctorArgs, ExpireArgs, ExportArgs, FlagArgs, FlagName, HistoryArgs,
+    ImportArgs, RedoArgs, RollbackArgs, SearchArgs, ShowArgs, StoreArgs, StoredArgs, TreeArgs,
+};
 
 use crate::commands::serve::{LogFormat, LogLevel};
 use clap::{Args, Parser, Subcommand};
@@ -59,6 +65,45 @@ pub enum Command {
     /// Take the last compaction of a transcript back
     #[command(after_help = examples::UNDO)]
     Undo(UndoArgs),
+    /// Use a compaction of a stored session again that was taken back
+    #[command(after_help = examples::REDO)]
+    Redo(RedoArgs),
+    /// Keep a transcript in the store of sessions
+    #[command(after_help = examples::IMPORT)]
+    Import(ImportArgs),
+    /// Write a stored session to a file, whole
+    #[command(after_help = examples::EXPORT)]
+    Export(ExportArgs),
+    /// List what was said and done in a stored session, in order
+    #[command(after_help = examples::HISTORY)]
+    History(HistoryArgs),
+    /// Show a stored session's paths: branches, compactions, labels, where it is
+    #[command(after_help = examples::TREE)]
+    Tree(TreeArgs),
+    /// Show entries of a stored session whole
+    #[command(after_help = examples::SHOW)]
+    Show(ShowArgs),
+    /// Look for words in all stored sessions, what is out of view included
+    #[command(after_help = examples::SEARCH)]
+    Search(SearchArgs),
+    /// Move a stored session to another message; nothing is lost
+    #[command(after_help = examples::ROLLBACK)]
+    Rollback(RollbackArgs),
+    /// Say what you think of a compaction
+    #[command(after_help = examples::FLAG)]
+    Flag(FlagArgs),
+    /// List what happened to stored sessions, with times
+    #[command(after_help = examples::AUDIT)]
+    Audit(AuditArgs),
+    /// Add up what stored sessions cost, compactions apart, and what was saved
+    #[command(after_help = examples::COST)]
+    Cost(CostArgs),
+    /// Delete old sessions from the store
+    #[command(after_help = examples::EXPIRE)]
+    Expire(ExpireArgs),
+    /// Look whether the store is well, and say what to do where it is not
+    #[command(after_help = examples::DOCTOR)]
+    Doctor(DoctorArgs),
     /// List models: windows, output limits, prices, and where each figure comes from
     #[command(after_help = examples::MODELS)]
     Models(ModelsArgs),
@@ -107,6 +152,13 @@ pub struct ReadArgs {
     pub json: bool,
 }
 
+impl ReadArgs {
+    /// Nothing said of it: a stored session is read as it is.
+    pub fn plain() -> Self {
+        Self { from: FromFormat(None), model: None, window: None, models: None, json: false }
+    }
+}
+
 #[derive(Args, Debug)]
 pub struct InspectArgs {
     /// Transcripts, or folders of them; .gz and .zst are read directly, - is standard input; a session by its number in
@@ -123,6 +175,7 @@ pub struct InspectArgs {
 #[derive(Args, Debug)]
 pub struct ContextArgs {
     /// The transcript, or a session by its number, id or name; standard input if left out where that is a pipe, or -
+    #[arg(conflicts_with = "session")]
     pub file: Option<PathBuf>,
     /// Where to write; standard output if left out
     #[arg(short, long, value_name = "OUT")]
@@ -136,6 +189,8 @@ pub struct ContextArgs {
     #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
     pub max_tokens: Option<u64>,
     #[command(flatten)]
+    pub stored: StoredArgs,
+    #[command(flatten)]
     pub read: ReadArgs,
 }
 
@@ -143,15 +198,15 @@ pub struct ContextArgs {
 pub struct CompactArgs {
     /// Transcripts, or folders of them; sessions by number, id or name; standard input if left out where that is a
     /// pipe, or -
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", conflicts_with = "session")]
     pub files: Vec<PathBuf>,
     /// Where to write: a file, or a folder where there are several transcripts; standard output if left out
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", conflicts_with = "session")]
     pub output: Option<PathBuf>,
     /// Write a copy where the session's own tool looks for it, under a new id, and print the command that goes on with it
-    #[arg(long, conflicts_with_all = ["output", "to"])]
+    #[arg(long, conflicts_with_all = ["output", "to", "session"])]
     pub resume: bool,
-    #[arg(long, value_name = "FORMAT", help = formats::to_help())]
+    #[arg(long, value_name = "FORMAT", help = formats::to_help(), conflicts_with = "session")]
     pub to: Option<Format>,
     /// What the summary should dwell on
     #[arg(long, value_name = "TEXT")]
@@ -175,6 +230,8 @@ pub struct CompactArgs {
     /// Tell all: how it was counted, facts by class with examples, notes
     #[arg(short, long)]
     pub verbose: bool,
+    #[command(flatten)]
+    pub stored: StoredArgs,
     #[command(flatten)]
     pub policy: PolicyArgs,
     #[command(flatten)]
@@ -221,28 +278,34 @@ pub struct TokensArgs {
 
 #[derive(Args, Debug)]
 pub struct RecallArgs {
-    /// The transcript, or a session by its number, id or name
+    /// The transcript, or a session by its number, id or name; with --session the first pointer
     pub file: PathBuf,
     /// Pointers such as m0123 or 123, or ranges of them such as m0370-m0372; that of a compaction gives its summary
-    #[arg(required = true, value_name = "ID")]
+    #[arg(required_unless_present = "session", value_name = "ID")]
     pub ids: Vec<PointerRange>,
     /// Which conversation of the file, from 0; the longest if left out
     #[arg(long, value_name = "N")]
     pub conversation: Option<usize>,
+    #[command(flatten)]
+    pub stored: StoredArgs,
     #[command(flatten)]
     pub read: ReadArgs,
 }
 
 #[derive(Args, Debug)]
 pub struct UndoArgs {
-    /// The transcript, or a session by its number, id or name
-    pub file: PathBuf,
+    /// The transcript, or a session by its number, id or name; with --session the compaction to take back, by its
+    /// pointer, and the last one if left out
+    #[arg(required_unless_present = "session")]
+    pub file: Option<PathBuf>,
     /// Where to write; standard output if left out
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", conflicts_with = "session")]
     pub output: Option<PathBuf>,
     /// Take back a compaction that the session's own tool made, too
-    #[arg(long)]
+    #[arg(long, conflicts_with = "session")]
     pub foreign: bool,
+    #[command(flatten)]
+    pub stored: StoredArgs,
     #[command(flatten)]
     pub read: ReadArgs,
 }

@@ -10,6 +10,8 @@ use console::Term;
 const COLUMNS: std::ops::RangeInclusive<usize> = 60..=200;
 /// Where nobody says how wide it is: a pipe, a file.
 const COLUMNS_UNKNOWN: usize = 100;
+/// The same for tables, which lose what does not fit.
+const COLUMNS_ELSEWHERE: usize = 140;
 
 /// How wide a line may be on standard output.
 pub fn of_stdout() -> usize {
@@ -19,6 +21,11 @@ pub fn of_stdout() -> usize {
 /// How wide a row of a list may be on standard output; none where a program may be reading it, row by row.
 pub fn of_list() -> Option<usize> {
     columns(width_of(&Term::stdout()))
+}
+
+/// How wide a row of a table may be on standard output. In a file or a pipe nobody cuts lines off.
+pub fn of_table() -> usize {
+    of_list().unwrap_or(COLUMNS_ELSEWHERE)
 }
 
 /// How wide a line may be on standard error.

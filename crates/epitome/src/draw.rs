@@ -41,6 +41,11 @@ pub fn counted(amount: usize, what: &str) -> String {
     format!("{} {what}{ending}", grouped(amount as u64))
 }
 
+/// So many entries.
+pub fn entries(amount: usize) -> String {
+    if amount == 1 { "1 entry".to_owned() } else { format!("{} entries", grouped(amount as u64)) }
+}
+
 /// The share of `part` in `whole` in hundredths, rounded.
 pub fn percent(part: u64, whole: u64) -> u64 {
     share(part, whole, 100)

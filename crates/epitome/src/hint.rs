@@ -50,14 +50,18 @@ fn value_after(text: &str) -> Option<&str> {
 /// The folder a transcript says it was held in, where that still is a folder. The root of all folders is
 /// nobody's project.
 pub fn folder(source: &dyn ByteSource) -> Option<PathBuf> {
+    let folder = PathBuf::from(folder_named(source)?).canonicalize().ok()?;
+    (folder.is_dir() && folder.parent().is_some()).then_some(folder)
+}
+
+/// The same by its name, be it there or not.
+pub fn folder_named(source: &dyn ByteSource) -> Option<String> {
     let mut bytes = vec![0; FOLDER_BYTES.min(source.len()) as usize];
     let got = source.read_at(0, &mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes[..got]).into_owned();
     let (_, rest) = text.split_once("\"cwd\"")?;
     let quoted = rest.trim_start().strip_prefix(':')?.trim_start();
-    let name: String = serde_json::Deserializer::from_str(quoted).into_iter().next()?.ok()?;
-    let folder = PathBuf::from(name).canonicalize().ok()?;
-    (folder.is_dir() && folder.parent().is_some()).then_some(folder)
+    serde_json::Deserializer::from_str(quoted).into_iter().next()?.ok()
 }
 
 #[cfg(test)]

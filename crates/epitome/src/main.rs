@@ -3,6 +3,7 @@
 #![expect(unreachable_pub, reason = "a program has no callers")]
 
 mod agents;
+mod bytes_text;
 mod cli;
 mod clock;
 mod columns;
@@ -22,7 +23,10 @@ mod runner;
 mod session_ports;
 mod settings;
 mod shell_word;
+mod store_place;
+mod stored_session;
 mod swe_agent_demo;
+mod table;
 mod terminal_operator;
 mod transcript_file;
 mod transcript_store;
@@ -73,6 +77,19 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Tokens(args) => commands::tokens::run(&args),
         Command::Recall(args) => commands::recall::run(&args),
         Command::Undo(args) => commands::undo::run(&args),
+        Command::Redo(args) => commands::redo::run(&args),
+        Command::Import(args) => commands::import::run(&args),
+        Command::Export(args) => commands::export::run(&args),
+        Command::History(args) => commands::history::run(&args),
+        Command::Tree(args) => commands::tree::run(&args),
+        Command::Show(args) => commands::show::run(&args),
+        Command::Search(args) => commands::search::run(&args),
+        Command::Rollback(args) => commands::rollback::run(&args),
+        Command::Flag(args) => commands::flag::run(&args),
+        Command::Audit(args) => commands::audit::run(&args),
+        Command::Cost(args) => commands::cost::run(&args),
+        Command::Expire(args) => commands::expire::run(&args),
+        Command::Doctor(args) => commands::doctor::run(&args),
         Command::Models(args) => commands::models::run(&args),
         Command::Presets(args) => commands::presets::run(&args),
         Command::Config(args) => commands::config::run(&args),

@@ -4,17 +4,21 @@
 #[cfg(test)]
 mod tests;
 
-use crate::cli::ReadArgs;
+use crate::cli::{FromFormat, ReadArgs};
 use crate::model_count::ModelCount;
+use crate::store_place::OpenStore;
+use crate::stored_session::StoredSession;
 use crate::transcript_store::TranscriptStore;
 use crate::{hint, input};
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_core::{EntryId, Policy, SizeTable, Tokens, ZeroMeasure};
+use epitome_engine::store::SessionId;
 use epitome_engine::{
     Assembly, Checkout, Driver, Engine, NoWindow, RecordedCalls, SessionOptions, SharedCalibration,
     WindowChoice, WindowEvidence, WindowFacts,
 };
 use epitome_settings::ResolvedPolicy;
+use epitome_store::SessionStore;
 use epitome_tokens::{Catalog, ModelSpec};
 use epitome_wire::{ByteSource, Conversation, FixedParts, ReportedUsage, Transcript, read};
 use std::collections::HashMap;
@@ -35,12 +39,23 @@ pub struct TranscriptFile {
     by_model: Assembly,
     /// What the messages of each conversation take as that counts, from the first time somebody asks.
     sizes_by_model: OnceLock<Vec<SizeTable>>,
+    /// The stored session it was made of, where it is no file.
+    stored: Option<StoredPlace>,
+}
+
+/// A session of a store, as a transcript: which it is, and where what is done to it goes.
+#[derive(Clone)]
+pub struct StoredPlace {
+    pub session: SessionId,
+    /// Which conversation of the transcript it is.
+    pub number: usize,
+    pub store: Arc<dyn SessionStore>,
 }
 
 /// One conversation of a file, opened with the engine.
 pub struct OpenConversation {
-    /// Collects what is appended.
-    pub store: Arc<TranscriptStore>,
+    /// Collects what is appended; none where that goes to a store.
+    pub store: Option<Arc<TranscriptStore>>,
     /// Acts on it.
     pub engine: Engine,
     /// How it is worked on.
@@ -51,6 +66,30 @@ impl TranscriptFile {
     /// Opens and reads a transcript, as the default policy counts it.
     pub fn open(path: &Path, args: &ReadArgs) -> Result<Self> {
         Self::of(path, input::open(path)?, args)
+    }
+
+    /// A stored session, to be looked at: it is read whole, and nobody who works on it is kept waiting.
+    pub fn of_stored(open: &OpenStore, session: SessionId, args: &ReadArgs) -> Result<Self> {
+        Self::of_loaded(open, &StoredSession::load(open, session)?, args)
+    }
+
+    /// The same of one that is loaded already.
+    pub fn of_loaded(open: &OpenStore, stored: &StoredSession, args: &ReadArgs) -> Result<Self> {
+        let session = stored.listed.session;
+        let args = ReadArgs { from: FromFormat(None), ..args.clone() };
+        let mut file = Self::of(Path::new(&session.to_string()), Arc::new(stored.native()?), &args)?;
+        file.stored = Some(StoredPlace { session, number: stored.number(), store: open.store.clone() });
+        Ok(file)
+    }
+
+    /// Has what is done to it go to the store it came from.
+    pub fn act_on(&mut self, place: StoredPlace) {
+        self.stored = Some(place);
+    }
+
+    /// The stored session it was made of; none where it is a file.
+    pub fn stored(&self) -> Option<&StoredPlace> {
+        self.stored.as_ref()
     }
 
     /// Reads a transcript whose bytes are there already.
@@ -99,7 +138,15 @@ impl TranscriptFile {
         let by_model = by_model.map_err(|error| no_window(path, &error))?;
         let assembly = Assembly::new(policy, model, known).map_err(|error| no_window(path, &error))?;
         let sizes_by_model = OnceLock::new();
-        Ok(Self { path: path.to_owned(), source, transcript, assembly, by_model, sizes_by_model })
+        Ok(Self {
+            path: path.to_owned(),
+            source,
+            transcript,
+            assembly,
+            by_model,
+            sizes_by_model,
+            stored: None,
+        })
     }
 
     /// The model it is counted for; without a name where neither the file nor the command line names one.
@@ -212,7 +259,19 @@ impl TranscriptFile {
         let store = Arc::new(store);
         let (session, leaf) = (store.session(), conversation.leaf);
         let opening = Checkout { session, leaf, assembly, options, driver, idle: None };
-        OpenConversation { engine: Engine::new(store.clone()), store, opening }
+        OpenConversation { engine: Engine::new(store.clone()), store: Some(store), opening }
+    }
+
+    /// Opens the stored session it was made of, to be worked on there.
+    pub fn open_stored(
+        &self,
+        place: &StoredPlace,
+        options: SessionOptions,
+        driver: Driver,
+    ) -> OpenConversation {
+        let assembly = self.assembly(&self.conversation(place.number).fixed);
+        let opening = Checkout { session: place.session, leaf: None, assembly, options, driver, idle: None };
+        OpenConversation { engine: Engine::new(place.store.clone()), store: None, opening }
     }
 
     /// Refuses to take the transcript's own place where it has grown since it was read.
@@ -223,7 +282,7 @@ impl TranscriptFile {
     /// The number of the conversation asked for, or of the longest.
     pub fn number(&self, asked: Option<usize>) -> Result<usize> {
         let count = self.transcript.conversations.len();
-        match asked {
+        match asked.or(self.stored.as_ref().map(|place| place.number)) {
             Some(number) if number >= count => {
                 bail!("there is no conversation {number}; the file has {count}, counted from 0")
             }
@@ -235,6 +294,13 @@ impl TranscriptFile {
             }
         }
     }
+}
+
+/// The bytes of a stored session as a transcript, and where it is.
+pub fn stored_source(open: &OpenStore, session: SessionId) -> Result<(Arc<dyn ByteSource>, StoredPlace)> {
+    let stored = StoredSession::load(open, session)?;
+    let place = StoredPlace { session, number: stored.number(), store: open.store.clone() };
+    Ok((Arc::new(stored.native()?), place))
 }
 
 fn no_window(path: &Path, NoWindow { model }: &NoWindow) -> anyhow::Error {

@@ -6,7 +6,7 @@ use crate::session_store::SessionStore;
 use crate::sqlite::SqliteStore;
 use epitome_engine::store::StoreError;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -88,6 +88,15 @@ impl fmt::Display for StoreAddress {
 }
 
 impl StoreAddress {
+    /// The file it is in; none where it is no file.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Sqlite(path) => Some(path),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => None,
+        }
+    }
+
     /// Opens the store, or makes it.
     ///
     /// # Errors

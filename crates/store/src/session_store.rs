@@ -21,6 +21,11 @@ pub trait SessionStore: Store {
     fn file(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Vec<u8>>, StoreError>>;
     /// How much there is.
     fn figures(&self) -> BoxFuture<'_, Result<StoreFigures, StoreError>>;
+    /// What a session takes as it is stored: what it shares with others counts for each of them.
+    fn session_bytes(&self, session: SessionId) -> BoxFuture<'_, Result<u64, StoreError>> {
+        let _not_told = session;
+        Box::pin(std::future::ready(Err(StoreError::Unsupported("tell how large a session is"))))
+    }
     /// What is wrong with it; nothing where all is well.
     fn check(&self) -> BoxFuture<'_, Result<Vec<StoreProblem>, StoreError>>;
 }

@@ -27,6 +27,9 @@ pub struct SessionAbout {
     /// What one conversation of many in its file it is, where it is of a file with several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<usize>,
+    /// The session that keeps the file it was read from, where that is another: of the conversations of one file, one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_in: Option<u64>,
 }
 
 /// How a session came into a store.

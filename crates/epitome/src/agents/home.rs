@@ -23,6 +23,11 @@ pub fn cache() -> Option<PathBuf> {
     Some(folder("XDG_CACHE_HOME", ".cache")?.join("epitome"))
 }
 
+/// Our own folder for what is to be kept.
+pub fn data() -> Option<PathBuf> {
+    Some(folder("XDG_DATA_HOME", ".local/share")?.join("epitome"))
+}
+
 /// A path as people write it: their home is `~`.
 pub fn shown(path: &Path) -> String {
     let below = home().and_then(|home| path.strip_prefix(&home).ok().map(Path::to_owned));

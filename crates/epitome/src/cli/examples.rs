@@ -56,6 +56,71 @@ pub const UNDO: &str = "Examples:
   epitome undo small.jsonl -o session.jsonl     the original, byte for byte
   epitome undo small.jsonl -o small.jsonl       in place";
 
+pub const REDO: &str = "Examples:
+  epitome redo --session s0001                  the one taken back last
+  epitome redo --session s0001 m0234            this one";
+
+pub const IMPORT: &str = "Examples:
+  epitome import session.jsonl                  any format that is read; the file itself is kept in it
+  epitome import 1                              the first session of `epitome sessions`
+  epitome import ~/.codex/sessions --json       every transcript in a folder
+
+The same file is not imported twice. What is kept: every message, every compaction, and the file byte for byte.";
+
+pub const EXPORT: &str = "Examples:
+  epitome export s0001 -o session.jsonl         the file it came from, with what was added since
+  epitome export s0001 --to native -o s.epitome everything: all paths, compactions, labels, judgements
+  epitome export s0001 --to anthropic -o body.json  what the model would see now";
+
+pub const HISTORY: &str = "Examples:
+  epitome history s0001                         the path it is on; what is out of view is marked
+  epitome history s0001 --all                   other paths, too
+  epitome history s0001 --json";
+
+pub const TREE: &str = "Examples:
+  epitome tree s0001                            where it forks, where it was compacted, where it is
+  epitome tree s0001 --json";
+
+pub const SHOW: &str = "Examples:
+  epitome show s0001                            what is known of the session
+  epitome show s0001 m0123 m0130-m0134          messages, whole; a compaction with its record";
+
+pub const SEARCH: &str = "Examples:
+  epitome search parse_header                   anywhere, what is out of view included
+  epitome search deploy --tool bash --since 7d  calls of a tool, of the last week
+  epitome search TODO --session s0001 --limit 5 --json";
+
+pub const ROLLBACK: &str = "Examples:
+  epitome rollback s0001 m0120                  as it was when m0120 was said
+  epitome rollback s0001 m0311                  and forward again: `epitome tree s0001` knows the way";
+
+pub const FLAG: &str = "Examples:
+  epitome flag s0001 m0234 good
+  epitome flag s0001 m0234 bad --notes 'lost the rule about config.toml'";
+
+pub const AUDIT: &str = "Examples:
+  epitome audit --since 1d                      what happened since yesterday
+  epitome audit --session s0001 --kind completed --json";
+
+pub const COST: &str = "Examples:
+  epitome cost                                  a line for each session
+  epitome cost --by model                       a line for each model
+  epitome cost --by day --json
+
+`primary` are the sessions' own calls, `compactor` those that wrote summaries. At list prices; unknown is a dash.";
+
+pub const EXPIRE: &str = "Examples:
+  epitome expire --older-than 90d --dry-run     what would go
+  epitome expire --larger-than 2GB              the oldest, until the rest fits
+
+Whole sessions go, with everything said in them and nowhere else; what went is in `epitome audit`.";
+
+pub const DOCTOR: &str = "Examples:
+  epitome doctor
+  epitome doctor --store sqlite:/srv/epitome.db --json
+
+Exit status: 0 where all is well, 1 where something is not";
+
 pub const MODELS: &str = "Examples:
   epitome models                                all of them
   epitome models gpt-5 --json                   one, with the source of each figure";

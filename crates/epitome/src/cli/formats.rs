@@ -33,6 +33,15 @@ pub fn to_help() -> String {
     )
 }
 
+/// The help of the `--to` of an export.
+pub fn export_help() -> String {
+    let names = [Format::Native.name()].into_iter().chain(Protocol::ALL.map(Protocol::name));
+    format!(
+        "The format to write: the one the session came in where nothing was added, or its tool can resume from it; else {}",
+        alternatives(names)
+    )
+}
+
 /// The help of a `--to` that takes a protocol.
 pub fn protocol_help() -> String {
     format!("The protocol to write: {}", alternatives(Protocol::ALL.map(Protocol::name).into_iter()))

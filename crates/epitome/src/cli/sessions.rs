@@ -1,5 +1,6 @@
 //! What `epitome sessions` takes.
 
+use super::StoreArgs;
 use crate::agents::Agent;
 use crate::commands::sessions::parse_tool;
 use clap::{Args, ValueEnum};
@@ -41,6 +42,14 @@ pub struct SessionsArgs {
     /// Show all of them
     #[arg(long)]
     pub all: bool,
+    /// Only those of the store, which stand below those of the tools
+    #[arg(long, conflicts_with_all = ["no_store", "tool"])]
+    pub stored: bool,
+    /// Leave those of the store out
+    #[arg(long)]
+    pub no_store: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
     /// A file of your own figures for models, on top of the catalog (see docs/reference/tokens.md)
     #[arg(long, value_name = "FILE", env = "EPITOME_MODELS")]
     pub models: Option<PathBuf>,
@@ -61,6 +70,9 @@ impl Default for SessionsArgs {
             sort: SessionSort::default(),
             limit: LIMIT,
             all: false,
+            stored: false,
+            no_store: false,
+            store: StoreArgs::default(),
             models: None,
             json: false,
         }

@@ -2,19 +2,20 @@
 
 mod run;
 mod summary_page;
-mod target;
+pub(crate) mod target;
 mod written;
 
 use super::{FileCommand, event_json, print_json_each};
 use crate::agents::resume::{self, SessionCopy};
-use crate::cli::CompactArgs;
+use crate::cli::{CompactArgs, FromFormat, ReadArgs};
 use crate::session_ports::Dry;
-use crate::transcript_file::{TranscriptFile, catalog};
+use crate::transcript_file::{TranscriptFile, catalog, stored_source};
 use crate::{input, output, packing, progress};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{EntryId, Record, Tokens};
+use epitome_engine::store::SessionId;
 use epitome_engine::{PlanSketch, WindowSource};
-use epitome_settings::Door;
+use epitome_settings::{Door, ResolvedPolicy};
 use epitome_tokens::{Prices, Usage};
 use epitome_wire::Protocol;
 use epitome_wire::encode::Substitute;
@@ -32,6 +33,9 @@ use written::WrittenFile;
 #[derive(Serialize)]
 struct RecordLine {
     file: String,
+    /// The stored session, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<SessionId>,
     conversation: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
@@ -124,13 +128,19 @@ struct PricedPlan {
 
 /// Compacts each conversation of each file.
 pub fn run(args: &CompactArgs) -> Result<()> {
-    if !args.read.json && !args.dry_run && !args.resume {
+    let is_stored = args.stored.session.is_some();
+    if !args.read.json && !args.dry_run && !args.resume && !is_stored {
         let what_else = "name a file with -o, use --resume to go on with it in its own tool, or --json for the record alone";
         output::refuse_terminal(args.output.as_deref(), what_else)?;
     }
     let dry = if args.dry_run { Dry::Run } else { Dry::No };
     let catalog = catalog(args.read.models.as_deref())?;
     let command = FileCommand::new(catalog, dry, &args.policy, Door::Compact)?;
+    if let Some(session) = args.stored.session {
+        let lines = compact_stored(session, args, &command)?;
+        lines.iter().filter(|_| !args.read.json).for_each(|line| summary_page::print(line, args));
+        return if args.read.json { print_json_each(&lines) } else { Ok(()) };
+    }
     let files = input::expand(&input::or_stdin(&args.files)?)?;
     let outputs = outputs(&files, args)?;
     let mut lines = Vec::new();
@@ -206,17 +216,47 @@ fn compact_file(
         None => command.open(path, &args.read)?,
     };
     let out = copy.as_ref().map(|copy| &*copy.place.path).or(out);
-    let target = Target::of(&file, args.to)?;
-    target.check(&file, out)?;
-    check_pins(&file, &args.pins)?;
-    check_range(args, &file, target.can().front)?;
-    let run = CompactRun::new(args, command, &file, out, target, &resolved, bar)?;
+    let lines = compact_conversations(&file, &resolved, out, args, command, bar)?;
+    finish_file(&file, lines, out, args, copy.as_ref())
+}
+
+/// Compacts a session where it is stored.
+fn compact_stored(session: SessionId, args: &CompactArgs, command: &FileCommand) -> Result<Vec<RecordLine>> {
+    let open = args.stored.store.open()?;
+    let (source, place) = stored_source(&open, session)?;
+    let read = ReadArgs { from: FromFormat(None), ..args.read.clone() };
+    let (mut file, resolved) = command.open_source(Path::new(&session.to_string()), source, &read)?;
+    file.act_on(place);
+    let bar = ProgressBar::hidden();
+    let (lines, _) = compact_conversations(&file, &resolved, None, args, command, &bar)?;
+    Ok(lines)
+}
+
+/// Compacts each conversation of a file, or the one that is a stored session.
+fn compact_conversations(
+    file: &TranscriptFile,
+    resolved: &ResolvedPolicy,
+    out: Option<&Path>,
+    args: &CompactArgs,
+    command: &FileCommand,
+    bar: &ProgressBar,
+) -> Result<(Vec<RecordLine>, Vec<CompactedConversation>)> {
+    let path = &*file.path;
+    let target = Target::of(file, args.to)?;
+    target.check(file, out)?;
+    check_pins(file, &args.pins)?;
+    check_range(args, file, target.can().front)?;
+    let run = CompactRun::new(args, command, file, out, target, resolved, bar)?;
     let (mut lines, mut compacted) = (Vec::new(), Vec::new());
-    for number in 0..file.transcript.conversations.len() {
+    let all = 0..file.transcript.conversations.len();
+    let numbers = file.stored().map_or(all, |place| place.number..place.number + 1);
+    let conversations = numbers.len();
+    for number in numbers {
         let CompactedRun { one, plan, view } =
             run.run(number).with_context(|| format!("cannot compact {}", path.display()))?;
         lines.push(RecordLine {
             file: path.display().to_string(),
+            session: file.stored().map(|place| place.session),
             conversation: number,
             output: out.filter(|_| !args.dry_run).map(|out| out.display().to_string()),
             entry: one.entry().filter(|_| !args.dry_run),
@@ -224,7 +264,7 @@ fn compact_file(
             window_source: file.window().from,
             problems: file.transcript.problems.len(),
             body: target.protocol(),
-            conversations: file.transcript.conversations.len(),
+            conversations,
             left_view: view.left,
             saves: CallSaving::of(&view.sizes, file.model().prices.map(|prices| prices.value)),
             by_model: view.sizes,
@@ -233,14 +273,26 @@ fn compact_file(
             // What a dry run names is not there to be read.
             recall: run.recall(number).filter(|_| !args.dry_run || target.protocol().is_some()),
             plan,
-            events: one.events.iter().map(|stored| event_json(&stored.event)).collect(),
+            events: one.events.iter().map(event_json).collect(),
             substitutes: Vec::new(),
             record: one.record.clone(),
         });
         compacted.push(one);
     }
+    Ok((lines, compacted))
+}
+
+/// Writes a file where one is wanted, and says so in its lines.
+fn finish_file(
+    file: &TranscriptFile,
+    (mut lines, compacted): (Vec<RecordLine>, Vec<CompactedConversation>),
+    out: Option<&Path>,
+    args: &CompactArgs,
+    copy: Option<&SessionCopy>,
+) -> Result<Vec<RecordLine>> {
+    let target = Target::of(file, args.to)?;
     let is_rebuilt = compacted.iter().any(|one| one.record.outcome.is_rebuilt());
-    let is_wanted = match &copy {
+    let is_wanted = match copy {
         Some(_) => is_rebuilt,
         None => out.is_some() || !args.read.json,
     };
@@ -248,7 +300,7 @@ fn compact_file(
         lines.iter_mut().for_each(|line| line.output = None);
     }
     if is_wanted && !args.dry_run {
-        let (written, substitutes) = write_file(&file, out, target, &compacted, copy.as_ref())?;
+        let (written, substitutes) = write_file(file, out, target, &compacted, copy)?;
         if let Some(line) = lines.first_mut() {
             (line.written, line.substitutes) = (Some(written), substitutes);
         }

@@ -18,8 +18,13 @@ use serde_json::json;
 /// Prints the request body; what it says in words goes to standard error, with `--json` as one JSON document.
 pub fn run(args: &ContextArgs) -> Result<()> {
     output::refuse_terminal(args.output.as_deref(), "name a file with -o, or read it with `| less`")?;
-    let path = &input::or_stdin(args.file.as_slice())?[0];
-    let file = TranscriptFile::open(&lookup::file_of(path)?, &args.read)?;
+    let file = match args.stored.session {
+        Some(session) => TranscriptFile::of_stored(&args.stored.store.open()?, session, &args.read)?,
+        None => {
+            let path = &input::or_stdin(args.file.as_slice())?[0];
+            TranscriptFile::open(&lookup::file_of(path)?, &args.read)?
+        }
+    };
     let number = file.number(args.conversation)?;
     let open = file.open_conversation(number, SessionOptions::default(), Driver::default());
     let session = Runner::default().to_the_end(async { Ok(open.engine.look(&open.opening).await?) })?;

@@ -1,19 +1,34 @@
 //! The commands, one file each.
 
+pub mod audit;
 pub mod compact;
 pub mod config;
 pub mod context;
+pub mod cost;
 pub mod demo;
+pub mod doctor;
+mod entries;
+pub mod expire;
+pub mod export;
+pub mod flag;
+pub mod history;
+pub mod import;
 pub mod init;
 pub mod inspect;
 pub mod models;
 pub mod presets;
 pub mod recall;
+pub mod redo;
 pub mod replay;
+pub mod rollback;
+pub mod search;
 pub mod serve;
 pub mod sessions;
 pub mod shell;
+pub mod show;
+pub mod stored_act;
 pub mod tokens;
+pub mod tree;
 pub mod undo;
 pub mod version;
 

@@ -7,6 +7,7 @@ use crate::output::Page;
 use crate::runner::Runner;
 use crate::transcript_file::TranscriptFile;
 use anyhow::{Result, bail};
+use clap::error::ErrorKind;
 use epitome_core::{Author, EntryId, Log, Message, Role, TextDetail};
 use epitome_engine::{Driver, SessionOptions};
 use serde::Serialize;
@@ -23,12 +24,18 @@ struct RecalledEntry {
 
 /// Prints the messages that pointers name, as they were first said, and the summaries that compactions left.
 pub fn run(args: &RecallArgs) -> Result<()> {
-    let file = TranscriptFile::open(&lookup::file_of(&args.file)?, &args.read)?;
+    let (file, ranges) = match args.stored.session {
+        Some(session) => {
+            let file = TranscriptFile::of_stored(&args.stored.store.open()?, session, &args.read)?;
+            (file, [&[first_pointer(&args.file)?], &args.ids[..]].concat())
+        }
+        None => (TranscriptFile::open(&lookup::file_of(&args.file)?, &args.read)?, args.ids.clone()),
+    };
     let number = file.number(args.conversation)?;
     let log = &file.conversation(number).log;
     let mut ids = Vec::new();
-    for range in &args.ids {
-        ids.extend(named(*range, log, &args.file)?);
+    for range in ranges {
+        ids.extend(named(range, log, &file.path)?);
     }
     let open = file.open_conversation(number, SessionOptions::default(), Driver::default());
     let runner = Runner::default();
@@ -43,9 +50,16 @@ pub fn run(args: &RecallArgs) -> Result<()> {
     if args.read.json { print_json_each(&found) } else { page(&found).print() }
 }
 
+/// With a stored session no file is named, and a pointer stands in its place.
+fn first_pointer(named: &Path) -> Result<PointerRange> {
+    let text = named.to_string_lossy();
+    text.parse().map_err(|why: String| clap::Error::raw(ErrorKind::ValueValidation, why).into())
+}
+
 /// The entries of a range that can be shown; it is an error where there is none.
 fn named(range: PointerRange, log: &Log, file: &Path) -> Result<Vec<EntryId>> {
-    let newest = log.newest().map_or(EntryId(0), |newest| newest);
+    // Compactions are entries too, and may be the last.
+    let newest = EntryId(log.len().saturating_sub(1) as u32);
     let all = (range.first.0..=range.last.min(newest).0).map(EntryId);
     let ids: Vec<EntryId> = all.filter(|&id| log.item(id).is_some() || summary(log, id).is_some()).collect();
     if ids.is_empty() {

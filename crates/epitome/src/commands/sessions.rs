@@ -1,6 +1,7 @@
 //! `epitome sessions`: the sessions of agents on this machine, one line each.
 
 mod row;
+mod stored;
 mod table;
 
 use super::print_json;
@@ -10,9 +11,11 @@ use crate::cli::{SessionSort, SessionsArgs};
 use crate::output;
 use crate::transcript_file::catalog;
 use anyhow::{Context as _, Result, bail};
+use epitome_store::ListedSession;
 use row::SessionRow;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use stored::StoredListing;
 use table::OpenedBy;
 
 /// What `--json` prints.
@@ -21,13 +24,23 @@ struct SessionListing {
     /// How many there are that fit what was asked for; of files that were not read, those that may.
     found: usize,
     sessions: Vec<SessionRow>,
+    /// Those of the store, where there is one.
+    stored: StoredListing,
 }
 
 /// Prints the table of sessions.
 pub fn run(args: &SessionsArgs) -> Result<()> {
+    let filter = SessionFilter::of(args)?;
+    let stored = StoredListing::find(args, &filter)?;
+    if args.stored {
+        return if args.json {
+            print_json(&SessionListing { found: 0, sessions: Vec::new(), stored })
+        } else {
+            stored.page(None).print()
+        };
+    }
     let catalog = catalog(args.models.as_deref())?;
     let mut collection = SessionCollection::gather(&catalog, args.models.as_deref());
-    let filter = SessionFilter::of(args)?;
     let files: Vec<SessionFile> = collection
         .files
         .iter()
@@ -52,13 +65,18 @@ pub fn run(args: &SessionsArgs) -> Result<()> {
     };
     collection.keep();
     let rows = shown.iter().enumerate().map(|(at, session)| SessionRow::of(at + 1, session, &catalog));
-    let table = SessionListing { found, sessions: rows.collect() };
+    let table = SessionListing { found, sessions: rows.collect(), stored };
     if args.json {
         return print_json(&table);
     }
     let kept = if shown.is_empty() { Ok(()) } else { lookup::keep_table(&shown) };
     let opened_by = if kept.is_ok() { OpenedBy::Number } else { OpenedBy::Id };
-    table::page(&table.sessions, found, args, opened_by).print()?;
+    let page = table::page(&table.sessions, found, args, opened_by);
+    if table.stored.is_empty() {
+        page.print()?
+    } else {
+        table.stored.page(Some(page)).print()?
+    }
     if let Err(why) = kept {
         output::tell(format!("the numbers of this table cannot be kept; name a session by its id ({why:#})"));
     }
@@ -144,6 +162,21 @@ impl SessionFilter {
             Self::With(text) => {
                 let texts = [&figures.project, &figures.title, &figures.prompt, &figures.model];
                 let texts = texts.into_iter().flatten().map(String::as_str).chain([session.id()]);
+                texts.into_iter().any(|told| told.to_lowercase().contains(text))
+            }
+        }
+    }
+}
+
+impl SessionFilter {
+    fn fits_stored(&self, session: &ListedSession) -> bool {
+        let about = &session.about;
+        match self {
+            Self::All => true,
+            Self::Below(folder) => !about.project.is_empty() && is_below(&about.project, folder),
+            Self::With(text) => {
+                let id = session.session.to_string();
+                let texts = [&about.project, &about.title, &about.model, &about.agent, &about.form, &id];
                 texts.into_iter().any(|told| told.to_lowercase().contains(text))
             }
         }

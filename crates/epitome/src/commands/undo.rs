@@ -1,5 +1,7 @@
 //! `epitome undo`: the transcript without its last compaction.
 
+mod stored;
+
 use super::print_json;
 use crate::agents::lookup;
 use crate::cli::UndoArgs;
@@ -58,13 +60,17 @@ struct UndoChange {
 
 /// Writes the file as it was before its last compaction.
 pub fn run(args: &UndoArgs) -> Result<()> {
+    if let Some(session) = args.stored.session {
+        return stored::run(session, args);
+    }
     if !args.read.json {
         output::refuse_terminal(
             args.output.as_deref(),
             "name a file with -o; the transcript's own name is in place",
         )?;
     }
-    let path = lookup::file_of(&args.file)?;
+    let file = args.file.as_deref().context("no transcript is named")?;
+    let path = lookup::file_of(file)?;
     let source = input::open(&path)?;
     let undone =
         take_back(&source, args.read.from.0).with_context(|| format!("cannot undo in {}", path.display()))?;

@@ -50,6 +50,12 @@ impl SessionStore for SqliteStore {
         ready(self.read(figures))
     }
 
+    fn session_bytes(&self, session: SessionId) -> BoxFuture<'_, Result<u64, StoreError>> {
+        ready(
+            self.read(|connection| session_bytes(connection, self.tenant_of(connection, session)?, session)),
+        )
+    }
+
     fn check(&self) -> BoxFuture<'_, Result<Vec<StoreProblem>, StoreError>> {
         ready(self.read(check))
     }
@@ -140,6 +146,22 @@ fn file(connection: &Connection, tenant: i64, session: SessionId) -> Result<Opti
         file.get_or_insert_with(Vec::new).extend(unpack(&chunk.map_err(of_sqlite)?)?);
     }
     Ok(file)
+}
+
+fn session_bytes(connection: &Connection, tenant: i64, session: SessionId) -> Result<u64, StoreError> {
+    let bytes: i64 = connection
+        .query_row(
+            "SELECT (SELECT coalesce(sum(length(body) + coalesce(length(said), 0)), 0) FROM entries
+                     WHERE tenant = ?1 AND session = ?2)
+                  + (SELECT coalesce(sum(length(body)), 0) FROM files WHERE tenant = ?1 AND session = ?2)
+                  + (SELECT coalesce(sum(length(body)), 0) FROM bodies WHERE tenant = ?1 AND hash IN (
+                         SELECT substr(said, 2) FROM entries
+                         WHERE tenant = ?1 AND session = ?2 AND substr(said, 1, 1) = x'ff'))",
+            params![tenant, number(session)],
+            |row| row.get(0),
+        )
+        .map_err(of_sqlite)?;
+    Ok(bytes as u64)
 }
 
 fn figures(connection: &Connection) -> Result<StoreFigures, StoreError> {

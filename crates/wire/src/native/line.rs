@@ -22,6 +22,9 @@ pub struct AddedLine {
     /// The parent of a message or note, the anchor of a mark; the end of the path where it is not said.
     #[serde(default)]
     pub at: Option<EntryId>,
+    /// Whether it stands below nothing, though there are entries already: a path of its own from the first message on.
+    #[serde(default)]
+    pub root: bool,
     /// A mark.
     #[serde(default)]
     pub mark: Option<WrittenMark>,
@@ -52,6 +55,8 @@ struct NativeLine<'a> {
     pass: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<EntryId>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    root: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<WrittenMark>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,6 +87,12 @@ pub fn mark_line(pass: u64, conversation: usize, at: Option<EntryId>, mark: &Mar
 /// The line of a message below `at`, newline included.
 pub fn message_line(conversation: usize, at: Option<EntryId>, message: &Message) -> Vec<u8> {
     NativeLine { conversation, at, message: Some(message), ..NativeLine::default() }.bytes()
+}
+
+/// The line of a message that stands below nothing, newline included: where others have begun a path already, it is the
+/// beginning of another.
+pub fn root_line(conversation: usize, message: &Message) -> Vec<u8> {
+    NativeLine { conversation, root: true, message: Some(message), ..NativeLine::default() }.bytes()
 }
 
 /// The line of a note below `at`, newline included: something of the path that is no part of the context, or what keeps

@@ -91,7 +91,7 @@ impl Growth<'_> {
                 Some(Entry::Mark(_)) | None => self.problems.add_overall(moved_astray(number, leaf)),
             }
         }
-        let at = added.at.or(conversation.leaf);
+        let at = if added.root { None } else { added.at.or(conversation.leaf) };
         let upgraded = added.entry.map(|entry| entry.upgrade(added.record, || branch_messages(conversation)));
         match (upgraded, added.mark, added.message, added.note) {
             (Some(UpgradedEntry::Mark(mark)), ..) => self.take_mark(number, at, *mark),

@@ -163,6 +163,8 @@ fn every_mark_reads_back_as_it_was_written() {
         counted: Tokens(8),
         prompt: Tokens(7),
         prompt_counted: Tokens(6),
+        cache_read: Tokens(5),
+        cache_write: Tokens(1),
         model: "opus".into(),
     };
     let marks = vec![

@@ -217,6 +217,8 @@ fn marks(named: &Named, next: u32) -> Vec<Mark> {
             counted: Tokens(8),
             prompt: Tokens(7),
             prompt_counted: Tokens(6),
+            cache_read: Tokens(5),
+            cache_write: Tokens(1),
             model: "opus".into(),
         }),
         Mark::Failure,

@@ -15,7 +15,9 @@ use crate::transcript_file::{OpenConversation, TranscriptFile};
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{Archive as _, EntryId, Outcome, Policy, Range, Record, Strategy, Tokens, Trigger, fence};
 use epitome_engine::store::EventPosition;
-use epitome_engine::{AskScope, CompactOptions, Restorer, Session, SessionOptions};
+use epitome_engine::{
+    AppendedEntry, AskScope, CompactOptions, Event, Restorer, Session, SessionOptions, Step,
+};
 use epitome_settings::ResolvedPolicy;
 use indicatif::ProgressBar;
 use std::collections::HashSet;
@@ -74,25 +76,45 @@ impl<'a> CompactRun<'a> {
         self.command.waiting.to_the_end(self.pin(&open))?;
         let before = self.look(&open)?;
         self.check_ends(&before)?;
+        let mut done = None;
         let (record, plan) = if self.args.dry_run {
             (self.preview(&open)?, self.plan(&open)?)
         } else {
             self.ask_at_terminal(&mut open)?;
-            (self.compact(&open)?, None)
+            let step = self.compact(&open)?;
+            let record = step.record.clone().context("a compaction leaves a record")?;
+            done = Some(step);
+            (record, None)
         };
         if let Outcome::Impossible(_) | Outcome::Abandoned { .. } = record.outcome {
             bail!("{}", record.outcome.why().unwrap_or_default());
         }
         let session = self.look(&open)?;
-        let events = async { Ok(open.engine.events(EventPosition::default()).await?) };
-        let events = self.command.waiting.to_the_end(events)?;
-        let appended = open.store.appended();
+        let (appended, events) = self.effects(&open, done)?;
         let view = self.view(number, &before, &session, &record)?;
         Ok(CompactedRun {
             one: CompactedConversation { number, record, appended, events, session },
             plan,
             view,
         })
+    }
+
+    /// What was appended, and what happened: in a file all of it since it was read, in a store what this compaction did.
+    fn effects(
+        &self,
+        open: &OpenConversation,
+        done: Option<Step>,
+    ) -> Result<(Vec<AppendedEntry>, Vec<Event>)> {
+        let Some(store) = &open.store else {
+            self.command.waiting.to_the_end(async {
+                open.engine.close(open.opening.session).await;
+                Ok(())
+            })?;
+            return Ok(done.map(|step| (step.appended, step.events)).unwrap_or_default());
+        };
+        let events = async { Ok(open.engine.events(EventPosition::default()).await?) };
+        let events = self.command.waiting.to_the_end(events)?;
+        Ok((store.appended(), events.into_iter().map(|stored| stored.event).collect()))
     }
 
     /// What a person is told of the context before and after.
@@ -133,15 +155,18 @@ impl<'a> CompactRun<'a> {
     }
 
     fn open(&self, number: usize) -> Result<OpenConversation> {
-        let is_native = self.target == Target::Native;
+        let keeps_pins = self.target.keeps_pins();
         let options = SessionOptions {
             can: self.target.can(),
             focus: self.args.focus.as_deref().map(Into::into),
             recall: self.recall(number).map(Into::into),
             // Our own form keeps pins; elsewhere they hold for this compaction.
-            pins: if is_native { Vec::new() } else { self.args.pins.clone() },
+            pins: if keeps_pins { Vec::new() } else { self.args.pins.clone() },
         };
-        let mut open = self.file.open_conversation(number, options, self.ports.driver());
+        let mut open = match self.file.stored() {
+            Some(place) => self.file.open_stored(place, options, self.ports.driver()),
+            None => self.file.open_conversation(number, options, self.ports.driver()),
+        };
         open.opening.assembly.set_policy(self.policy.clone())?;
         self.file.calibrate(number, &open.opening.assembly)?;
         Ok(open)
@@ -149,9 +174,15 @@ impl<'a> CompactRun<'a> {
 
     /// The command that shows an original, where the file that keeps them has a name.
     pub(super) fn recall(&self, number: usize) -> Option<String> {
+        if let Target::Stored { session, .. } = self.target {
+            return Some(format!(
+                "epitome recall --session {session} m0123{}",
+                self.args.stored.store.flag()
+            ));
+        }
         let keeper = match self.target {
             Target::Body(_) => Some(self.file.path.as_path()).filter(|path| path.is_file()),
-            Target::Resumable(_) | Target::Native => self.out,
+            Target::Resumable(_) | Target::Native | Target::Stored { .. } => self.out,
         };
         // What is written to a pipe or a device is not to be found there again.
         let file = keeper.filter(|path| path.is_file() || !path.exists())?;
@@ -162,7 +193,9 @@ impl<'a> CompactRun<'a> {
     }
 
     async fn pin(&self, open: &OpenConversation) -> Result<()> {
-        if self.target != Target::Native {
+        // A dry run leaves a store as it is.
+        let is_trial = self.args.dry_run && self.file.stored().is_some();
+        if !self.target.keeps_pins() || is_trial {
             return Ok(());
         }
         for &id in &self.args.pins {
@@ -184,9 +217,9 @@ impl<'a> CompactRun<'a> {
         CompactOptions { range, ..CompactOptions::default() }
     }
 
-    fn compact(&self, open: &OpenConversation) -> Result<Arc<Record>> {
+    fn compact(&self, open: &OpenConversation) -> Result<Step> {
         let work = open.engine.compact(&open.opening, Trigger::Manual, self.options());
-        let work = async { work.await?.step.record.context("a compaction leaves a record") };
+        let work = async { Ok(work.await?.step) };
         self.command.waiting.run(&open.opening.driver, self.bar, work)
     }
 

@@ -185,7 +185,7 @@ impl CompactReport<'_> {
                 format!("none of {} of {went}: all are in view", draw::counted(all as usize, "fact"))
             }
             (_, _) => format!(
-                "{} of {} of {went}: a pointer in view leads to {}, {} in the file alone",
+                "{} of {} of {went}: a pointer in view leads to {}, {} in {} alone",
                 grouped(out),
                 draw::counted(all as usize, "fact"),
                 grouped(recoverable),
@@ -193,6 +193,7 @@ impl CompactReport<'_> {
                     1 => "1 is".to_owned(),
                     lost => format!("{} are", grouped(lost)),
                 },
+                if self.line.session.is_some() { "the store" } else { "the file" },
             ),
         };
         let recall = self.line.recall.as_ref().filter(|_| out > 0);
@@ -202,6 +203,9 @@ impl CompactReport<'_> {
     fn undo_text(&self) -> String {
         if self.args.dry_run {
             return "nothing was written; leave out --dry-run to do it".to_owned();
+        }
+        if let Some(session) = self.line.session {
+            return whole(&format!("epitome undo --session {session}{}", self.args.stored.store.flag()));
         }
         match (&self.line.output, self.line.body) {
             (_, Some(_)) => format!("not possible from a request body; {} is as it was", self.line.file),

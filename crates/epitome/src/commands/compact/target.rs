@@ -7,9 +7,10 @@ use crate::commands::context::BodyRequest;
 use crate::transcript_file::TranscriptFile;
 use crate::{input, output};
 use anyhow::{Context as _, Result, bail};
+use epitome_core::policy::TranscriptEntry;
 use epitome_core::{Compaction, Entry, EntryId, Expressible, Mark, Record, ledger::Operation};
-use epitome_engine::store::StoredEvent;
-use epitome_engine::{AppendedEntry, Session};
+use epitome_engine::store::SessionId;
+use epitome_engine::{AppendedEntry, Event, Session};
 use epitome_wire::encode::Substitute;
 use epitome_wire::protocol::WrittenBody;
 use epitome_wire::{Boundary, ByteSource, Format, Protocol, append, can_express, native};
@@ -27,6 +28,9 @@ pub(super) enum Target {
     Body(Protocol),
     /// Our own form.
     Native,
+    /// Nothing is written: it is a session of a store, and what was appended is there. Where it came in a format that its
+    /// tool can resume from, it is compacted so that it can be written in that again.
+    Stored { session: SessionId, can: Expressible },
 }
 
 /// One conversation after its compaction.
@@ -36,7 +40,7 @@ pub(super) struct CompactedConversation {
     /// What the engine appended, in order.
     pub appended: Vec<AppendedEntry>,
     /// What happened, in order.
-    pub events: Vec<StoredEvent>,
+    pub events: Vec<Event>,
     pub session: Session,
 }
 
@@ -93,6 +97,11 @@ impl Pieces {
 impl Target {
     /// The same format where it can be written, else our own, unless the command line says otherwise.
     pub(super) fn of(file: &TranscriptFile, to: Option<Format>) -> Result<Self> {
+        if let Some(place) = file.stored() {
+            let header = native::header(&*file.source).map_err(input::explain)?;
+            let can = if header.from.is_resumable() { can_express(header.from) } else { Expressible::ALL };
+            return Ok(Self::Stored { session: place.session, can });
+        }
         let from = file.transcript.format;
         let is_one = file.transcript.conversations.len() == 1;
         match (to, from) {
@@ -112,7 +121,15 @@ impl Target {
     pub(super) fn protocol(self) -> Option<Protocol> {
         match self {
             Self::Body(protocol) => Some(protocol),
-            Self::Resumable(_) | Self::Native => None,
+            Self::Resumable(_) | Self::Native | Self::Stored { .. } => None,
+        }
+    }
+
+    /// Whether pins stay with the session; elsewhere they hold for one compaction.
+    pub(super) fn keeps_pins(self) -> bool {
+        match self {
+            Self::Native | Self::Stored { .. } => true,
+            Self::Resumable(_) | Self::Body(_) => false,
         }
     }
 
@@ -121,6 +138,7 @@ impl Target {
         match self {
             Self::Resumable(format) => can_express(format),
             Self::Body(_) | Self::Native => Expressible::ALL,
+            Self::Stored { can, .. } => can,
         }
     }
 
@@ -159,6 +177,7 @@ impl Target {
             Self::Resumable(_) | Self::Native if !is_changed => Ok(Pieces::unchanged(&*file.source)),
             Self::Resumable(_) => resumable(file, &compacted[0], copy),
             Self::Native => wrapped(file, compacted),
+            Self::Stored { .. } => Ok(Pieces::unchanged(&*file.source)),
         }
     }
 }
@@ -184,7 +203,10 @@ fn resumable(
     compacted: &CompactedConversation,
     copy: Option<&CopyNote>,
 ) -> Result<Pieces> {
-    let boundary = boundary(compacted, copy).context("the compaction left no boundary to write")?;
+    let compaction = compacted.compaction().context("the compaction left no boundary to write")?;
+    let entry = compacted.session.policy().rebuild.entry;
+    let boundary = boundary(compaction, &compacted.record, entry, timestamp(), copy);
+    let boundary = boundary.context("the compaction left no boundary to write")?;
     let behind = append(&file.transcript, compacted.number, &*file.source, &boundary)?;
     Ok(Pieces { behind, ..Pieces::unchanged(&*file.source) })
 }
@@ -210,8 +232,13 @@ fn wrapped(file: &TranscriptFile, compacted: &[CompactedConversation]) -> Result
 }
 
 /// The compaction as the transcript's own tool would write it.
-fn boundary(compacted: &CompactedConversation, copy: Option<&CopyNote>) -> Option<Boundary> {
-    let (compaction, record) = (compacted.compaction()?, &compacted.record);
+pub(crate) fn boundary(
+    compaction: &Compaction,
+    record: &Record,
+    entry: TranscriptEntry,
+    timestamp: String,
+    copy: Option<&CopyNote>,
+) -> Option<Boundary> {
     let change = record.change()?;
     let paths = |is_wanted: fn(Operation) -> bool| {
         let files = change.ledger.files.iter().filter(|file| is_wanted(file.standing()));
@@ -224,13 +251,13 @@ fn boundary(compacted: &CompactedConversation, copy: Option<&CopyNote>) -> Optio
         tokens_before: record.tokens_before,
         tokens_after: record.tokens_after,
         trigger: record.trigger,
-        timestamp: timestamp(),
+        timestamp,
         read_files: paths(|standing| standing == Operation::Read),
         modified_files: paths(|standing| standing != Operation::Read),
         duration_ms: record.duration_ms,
         turns: change.turns,
         is_by_hook: record.is_by_hook(),
-        entry: compacted.session.policy().rebuild.entry,
+        entry,
         record: Some(brief(record, copy)?.to_string().into()),
     })
 }

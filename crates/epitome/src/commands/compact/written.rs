@@ -3,6 +3,7 @@
 use super::RecordLine;
 use super::target::Target;
 use crate::agents::resume::ResumePlace;
+use crate::bytes_text::size;
 use crate::output::Page;
 use crate::shell_word::shell_word;
 use anyhow::Result;
@@ -33,7 +34,7 @@ impl WrittenFile {
         let format = match target {
             Target::Resumable(format) => format,
             Target::Body(protocol) => Format::Body(protocol),
-            Target::Native => Format::Native,
+            Target::Native | Target::Stored { .. } => Format::Native,
         };
         Self { format, bytes_before: bytes.0, bytes_after: bytes.1, resume, target, from }
     }
@@ -60,7 +61,7 @@ pub(super) fn print(lines: &[RecordLine]) -> Result<()> {
     match (&written.resume, written.target) {
         (Some(_), _) => writeln!(page, "go on with it:"),
         (None, Target::Resumable(format)) => write_elsewhere(&mut page, format, &first.file, output),
-        (None, Target::Body(_) | Target::Native) => {}
+        (None, Target::Body(_) | Target::Native | Target::Stored { .. }) => {}
     }
     page.tell();
     let mut commands = Page::default();
@@ -101,23 +102,4 @@ fn write_elsewhere(page: &mut Page, format: Format, file: &str, output: &str) {
     }
     let file = shell_word(file);
     writeln!(page, "  {format} does not look there; `epitome compact {file} --resume` writes where it does");
-}
-
-/// A file's length as people say it.
-fn size(bytes: u64) -> String {
-    match bytes {
-        1_000_000.. => format!("{:.2} MB", bytes as f64 / 1e6),
-        1_000.. => format!("{:.1} kB", bytes as f64 / 1e3),
-        _ => format!("{bytes} bytes"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn sizes_are_told_in_the_unit_that_fits() {
-        assert_eq!([12, 1_234, 4_174_211].map(size), ["12 bytes", "1.2 kB", "4.17 MB"]);
-    }
 }

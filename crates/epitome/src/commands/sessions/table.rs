@@ -76,8 +76,6 @@ const fn row(
     ColumnRow { column, name, terminal_min, room_max, align }
 }
 
-/// In a file or a pipe nobody cuts lines off.
-const COLUMNS_ELSEWHERE: usize = 140;
 /// Below this a project's name says nothing.
 const PROJECT_ROOM_MIN: usize = 9;
 
@@ -97,7 +95,7 @@ pub(super) fn page(rows: &[SessionRow], found: usize, args: &SessionsArgs, opene
         return page;
     }
     let now_ms = jiff::Timestamp::now().as_millisecond();
-    let columns = columns::of_list().unwrap_or(COLUMNS_ELSEWHERE);
+    let columns = columns::of_table();
     let shown: Vec<&ColumnRow> = COLUMNS.iter().filter(|column| column.terminal_min <= columns).collect();
     let cells: Vec<Vec<String>> = rows
         .iter()
@@ -193,7 +191,7 @@ fn short(tokens: u64) -> String {
 }
 
 /// How long ago something was, in the largest unit that says it.
-fn age(milliseconds: i64) -> String {
+pub(super) fn age(milliseconds: i64) -> String {
     let minutes = milliseconds / 60_000;
     match minutes {
         ..1 => "now".to_owned(),

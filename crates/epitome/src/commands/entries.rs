@@ -1,0 +1,236 @@
+//! Entries of a stored session as lists tell of them: what kind each is, whose, how large, whether the model sees it.
+
+use crate::columns;
+use crate::stored_session::StoredSession;
+use crate::transcript_file::TranscriptFile;
+use anyhow::Result;
+use epitome_core::{
+    Archive as _, Author, Entry, EntryId, Form, Mark, Outcome, Record, Role, Slot, TextDetail, Tokens,
+};
+use epitome_engine::Session;
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+
+/// One entry of a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct EntryRow {
+    pub id: EntryId,
+    /// The parent of a message, the anchor of a mark.
+    pub parent: Option<EntryId>,
+    pub kind: &'static str,
+    /// When it was stored, or said where the transcript records that; milliseconds since 1970.
+    pub time_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<Author>,
+    /// What a message takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// Whether it lies on the path the session is on.
+    pub on_path: bool,
+    /// What became of it.
+    pub standing: Standing,
+    /// Its first line, or what it does.
+    pub text: String,
+}
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// The model sees it, or it counts.
+    Live,
+    /// The model sees a pointer or a part of it.
+    Shortened,
+    /// It is in the log and not in the context.
+    Superseded,
+    /// It was taken back.
+    Undone,
+    /// It is on another path than the one the session is on.
+    Elsewhere,
+}
+
+/// Enough of a text for a list.
+const TEXT_CHARS: usize = 400;
+
+/// The entries of a session as rows; `session` is how the model sees it.
+pub fn rows(stored: &StoredSession, file: &TranscriptFile, session: &Session) -> Result<Vec<EntryRow>> {
+    let conversation = file.conversation(stored.number());
+    let path: HashSet<EntryId> = session.log().path_of(session.leaf()).into_iter().collect();
+    let view = View::of(session);
+    let since = stored.entries.len() - stored.added().len();
+    let said: HashMap<EntryId, u64> =
+        conversation.replies.iter().filter_map(|reply| Some((reply.entry, reply.time_ms?))).collect();
+    let mut rows = Vec::with_capacity(stored.entries.len());
+    for one in &stored.entries {
+        let is_message = matches!(one.entry, Entry::Message(_));
+        let text = match &one.entry {
+            Entry::Message(_) => {
+                let message = conversation.originals.message(one.id)?;
+                columns::cut(&message.plain_text(TextDetail::Spoken), TEXT_CHARS)
+            }
+            entry @ (Entry::Recorded(_) | Entry::Note { .. } | Entry::Mark(_)) => entry_text(entry),
+        };
+        let on_path = match &one.entry {
+            Entry::Mark(_) => one.parent.is_none_or(|anchor| path.contains(&anchor)),
+            Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => path.contains(&one.id),
+        };
+        rows.push(EntryRow {
+            id: one.id,
+            parent: one.parent,
+            kind: kind(&one.entry),
+            // When a file was imported says nothing of when it was said.
+            time_ms: said.get(&one.id).copied().or(one.time_ms.filter(|_| one.id.index() >= since)),
+            author: match &one.entry {
+                Entry::Message(item) => Some(item.author),
+                Entry::Recorded(_) | Entry::Note { .. } | Entry::Mark(_) => None,
+            },
+            tokens: is_message.then(|| conversation.sizes.total(one.id)),
+            on_path,
+            standing: if on_path { view.standing(one.id, &one.entry) } else { Standing::Elsewhere },
+            text,
+        });
+    }
+    Ok(rows)
+}
+
+/// What the model sees, by entry.
+struct View<'s> {
+    session: &'s Session,
+    messages: HashMap<EntryId, Form>,
+    summaries: HashSet<EntryId>,
+}
+
+impl<'s> View<'s> {
+    fn of(session: &'s Session) -> Self {
+        let (mut messages, mut summaries) = (HashMap::new(), HashSet::new());
+        for slot in session.context().slots() {
+            match slot {
+                Slot::Message { id, form } => drop(messages.insert(*id, *form)),
+                Slot::Summary { id } => drop(summaries.insert(*id)),
+            }
+        }
+        Self { session, messages, summaries }
+    }
+
+    fn standing(&self, id: EntryId, entry: &Entry) -> Standing {
+        match entry {
+            Entry::Message(_) => match self.messages.get(&id) {
+                Some(form) if *form == Form::WHOLE => Standing::Live,
+                Some(form) if form.left_out => Standing::Superseded,
+                Some(_) => Standing::Shortened,
+                None => Standing::Superseded,
+            },
+            Entry::Mark(Mark::Compaction { .. } | Mark::Edit { .. })
+                if self.session.context().is_undone(id) =>
+            {
+                Standing::Undone
+            }
+            Entry::Mark(Mark::Compaction { compaction, .. }) => {
+                self.summary(id, compaction.summary.is_some())
+            }
+            Entry::Recorded(compaction) => self.summary(id, compaction.summary.is_some()),
+            Entry::Mark(_) | Entry::Note { .. } => Standing::Live,
+        }
+    }
+
+    /// A compaction whose summary is out of view was followed by another.
+    fn summary(&self, id: EntryId, has_summary: bool) -> Standing {
+        if has_summary && !self.summaries.contains(&id) { Standing::Superseded } else { Standing::Live }
+    }
+}
+
+/// What kind of entry it is, in a word.
+pub fn kind(entry: &Entry) -> &'static str {
+    match entry {
+        Entry::Message(item) => match item.role {
+            Role::User => "user",
+            Role::Assistant => "reply",
+            Role::Tool => "result",
+            Role::System => "instruction",
+        },
+        Entry::Recorded(_) => "recorded",
+        Entry::Note { .. } => "note",
+        Entry::Mark(mark) => mark_kind(mark),
+    }
+}
+
+fn mark_kind(mark: &Mark) -> &'static str {
+    match mark {
+        Mark::Compaction { .. } => "compaction",
+        Mark::Edit { .. } => "edit",
+        Mark::Apply { .. } => "apply",
+        Mark::Undo { .. } => "undo",
+        Mark::Redo { .. } => "redo",
+        Mark::Pin { .. } => "pin",
+        Mark::Unpin { .. } => "unpin",
+        Mark::Label { .. } => "label",
+        Mark::Judgement { .. } => "judgement",
+        Mark::Usage(_) => "usage",
+        Mark::Failure => "failure",
+        Mark::Floor { .. } => "floor",
+        Mark::Refill => "refill",
+        Mark::Hold { .. } => "hold",
+        Mark::Reset => "reset",
+        Mark::Request { .. } => "request",
+    }
+}
+
+/// What an entry that is no message says, in a line.
+pub fn entry_text(entry: &Entry) -> String {
+    match entry {
+        Entry::Message(_) => String::new(),
+        Entry::Recorded(_) => "the session's own tool compacted here".to_owned(),
+        Entry::Note { kind } => columns::cut(kind, TEXT_CHARS),
+        Entry::Mark(mark) => mark_text(mark),
+    }
+}
+
+fn mark_text(mark: &Mark) -> String {
+    match mark {
+        Mark::Compaction { record, .. } => pass_text(record),
+        Mark::Edit { edit, record } => {
+            format!("{}; {}", pass_text(record), crate::draw::counted(edit.forms.len(), "message"))
+        }
+        Mark::Apply { of }
+        | Mark::Undo { of }
+        | Mark::Redo { of }
+        | Mark::Pin { of }
+        | Mark::Unpin { of } => of.to_string(),
+        Mark::Label { text } => columns::cut(text, TEXT_CHARS),
+        Mark::Judgement { of, judgement } => {
+            let flag = match judgement.flag {
+                epitome_core::Flag::Good => "good",
+                epitome_core::Flag::Bad => "bad",
+                epitome_core::Flag::Neutral => "neutral",
+            };
+            columns::cut(format!("{of} is {flag}: {}", judgement.notes).trim_end_matches(": "), TEXT_CHARS)
+        }
+        Mark::Usage(usage) => format!("{} tokens by the provider's count", usage.tokens),
+        Mark::Failure => "a compaction was tried in vain".to_owned(),
+        Mark::Floor { tokens } => format!("{tokens} tokens cannot be reduced"),
+        Mark::Refill => "full again right after a compaction".to_owned(),
+        Mark::Hold { why } => columns::cut(why, TEXT_CHARS),
+        Mark::Reset => "automatic compaction may run again".to_owned(),
+        Mark::Request { is_open: true } => "a compaction is wanted at the end of the turn".to_owned(),
+        Mark::Request { is_open: false } => "no compaction is wanted any more".to_owned(),
+    }
+}
+
+fn pass_text(record: &Record) -> String {
+    let what = match &record.outcome {
+        Outcome::Compacted(change) | Outcome::Pruned(change) => format!("{}, ", change.strategy),
+        Outcome::Applied { .. }
+        | Outcome::Noop { .. }
+        | Outcome::Recorded
+        | Outcome::Vetoed { .. }
+        | Outcome::Abandoned { .. }
+        | Outcome::Impossible(_) => String::new(),
+    };
+    format!("{what}{} → {} tokens", record.tokens_before, record.tokens_after)
+}
+
+/// A time as people read it, in UTC; a dash where nobody looked at a calendar.
+pub fn time_text(time_ms: Option<u64>) -> String {
+    let time = time_ms.and_then(|time| jiff::Timestamp::from_millisecond(i64::try_from(time).ok()?).ok());
+    time.map_or_else(|| "–".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M:%S").to_string())
+}

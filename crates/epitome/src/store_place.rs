@@ -1,0 +1,105 @@
+//! Which store is meant, and opening it: the one place that knows where it is by default. A command that only looks makes
+//! none where there is none.
+
+use crate::agents::home;
+use crate::cli::StoreArgs;
+use crate::runner::Runner;
+use crate::shell_word::shell_word;
+use anyhow::{Context as _, Result, anyhow, bail};
+use epitome_engine::store::{SessionId, StoreError};
+use epitome_store::{ListedSession, SessionFilter, SessionStore, StoreAddress};
+use std::sync::Arc;
+
+/// The file of the default store, in the platform's folder for data.
+const FILE: &str = "epitome.db";
+
+/// A store, and the waiting for it.
+pub struct OpenStore {
+    pub store: Arc<dyn SessionStore>,
+    pub waiting: Runner,
+    /// What to add to a command that means it.
+    pub flag: String,
+}
+
+impl StoreArgs {
+    /// Where the store is.
+    pub fn address(&self) -> Result<StoreAddress> {
+        if let Some(stated) = &self.store {
+            return Ok(stated.clone());
+        }
+        let folder = home::data()
+            .context("there is no home to keep sessions in; name a store with --store, or set HOME")?;
+        Ok(StoreAddress::Sqlite(folder.join(FILE)))
+    }
+
+    /// The store that is there.
+    pub fn open(&self) -> Result<OpenStore> {
+        match self.find()? {
+            Some(open) => Ok(open),
+            None => bail!(
+                "there is no store at {} yet; `epitome import FILE` makes one, and --store names another",
+                self.address()?
+            ),
+        }
+    }
+
+    /// The store; none where there is none yet.
+    pub fn find(&self) -> Result<Option<OpenStore>> {
+        let address = self.address()?;
+        if address.file().is_some_and(|file| !file.exists()) {
+            return Ok(None);
+        }
+        self.open_at(&address).map(Some)
+    }
+
+    /// The store, made where there is none yet.
+    pub fn open_or_make(&self) -> Result<OpenStore> {
+        let address = self.address()?;
+        let folder =
+            address.file().and_then(|file| file.parent()).filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        }
+        self.open_at(&address)
+    }
+
+    /// What to add to a command that means the same store.
+    pub fn flag(&self) -> String {
+        let stated = self.store.as_ref().map(|address| shell_word(&address.to_string()));
+        stated.map(|address| format!(" --store {address}")).unwrap_or_default()
+    }
+
+    fn open_at(&self, address: &StoreAddress) -> Result<OpenStore> {
+        let waiting = Runner::default();
+        let opened = waiting.to_the_end(async { Ok(address.open().await?) });
+        let store = opened.with_context(|| format!("cannot open the store {address}"))?;
+        Ok(OpenStore { store, waiting, flag: self.flag() })
+    }
+}
+
+impl OpenStore {
+    /// A session in it.
+    pub fn listed(&self, session: SessionId) -> Result<ListedSession> {
+        let filter = SessionFilter { session: Some(session), ..SessionFilter::default() };
+        let found = self.wait(self.store.list(&filter))?;
+        found.into_iter().next().ok_or_else(|| self.no_session(session))
+    }
+
+    /// All sessions, the one changed last first.
+    pub fn sessions(&self) -> Result<Vec<ListedSession>> {
+        self.wait(self.store.list(&SessionFilter::default()))
+    }
+
+    /// Waits for the store.
+    pub fn wait<T>(&self, work: impl Future<Output = Result<T, StoreError>>) -> Result<T> {
+        self.waiting.to_the_end(async { Ok(work.await?) })
+    }
+
+    fn no_session(&self, session: SessionId) -> anyhow::Error {
+        anyhow!(
+            "there is no session {session} in {}; `epitome sessions` lists those there are",
+            self.store.place()
+        )
+    }
+}

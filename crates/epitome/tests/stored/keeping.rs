@@ -1,0 +1,96 @@
+//! Retention, and a look at whether the store is well.
+
+use crate::desk::{Desk, talk};
+use rusqlite::Connection;
+use serde_json::json;
+
+/// Three sessions, of which the first was changed 100 days ago, the second 2 days ago, the third now.
+fn three() -> Desk {
+    let desk = Desk::new();
+    for turns in 2..5 {
+        desk.import(&format!("talk-{turns}.json"), talk(turns));
+    }
+    let database = Connection::open(desk.store()).expect("it is a database");
+    for (session, days) in [(1, 100_i64), (2, 2)] {
+        let change = "UPDATE sessions SET changed_ms = changed_ms - ?2 * 86400000 WHERE session = ?1";
+        database.execute(change, (session, days)).expect("it is there");
+    }
+    desk
+}
+
+fn left(desk: &Desk) -> Vec<String> {
+    let listing = desk.json(&["sessions", "--stored", "--json"]);
+    let rows = listing["stored"]["sessions"].as_array().expect("a list");
+    rows.iter().map(|row| row["session"].as_str().expect("an id").to_owned()).collect()
+}
+
+#[test]
+fn old_sessions_go_whole_and_that_is_written_down() {
+    let desk = three();
+    let planned = desk.json(&["expire", "--older-than", "90d", "--dry-run", "--json"]);
+    assert_eq!(
+        (&planned["outcome"], planned["sessions"].as_array().map(Vec::len)),
+        (&json!("planned"), Some(1))
+    );
+    assert_eq!(left(&desk), ["s0003", "s0002", "s0001"]);
+    let gone = desk.json(&["expire", "--older-than", "90d", "--json"]);
+    assert_eq!((&gone["outcome"], &gone["sessions"][0]["session"]), (&json!("expired"), &json!("s0001")));
+    assert_eq!(left(&desk), ["s0003", "s0002"]);
+    let events = desk.json(&["audit", "--kind", "expired", "--json"])["events"].take();
+    assert_eq!(events.as_array().map(Vec::len), Some(1));
+    assert_eq!((&events[0]["session"], &events[0]["entries"]), (&json!("s0001"), &json!(5)));
+    assert!(!events.to_string().contains("point 0"), "nothing of what was said is left: {events}");
+    let again = desk.json(&["expire", "--older-than", "90d", "--json"]);
+    assert_eq!(again, json!({"outcome": "noop", "sessions": [], "bytes": 0, "held": []}));
+    // Gone, the file is new to the store.
+    assert_eq!(desk.json(&["import", "talk-2.json", "--json"])["outcome"], "imported");
+}
+
+#[test]
+fn what_was_changed_in_the_last_day_goes_only_on_a_word() {
+    let desk = three();
+    let ran = desk.run(&["expire", "--larger-than", "1B"]);
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(
+        ran.err,
+        "epitome: 1 session of these changed in the last day; nothing was deleted, --yes deletes them all the same\n"
+    );
+    let order: Vec<&str> =
+        ran.out.lines().skip(1).take(3).filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(order, ["s0001", "s0002", "s0003"], "the oldest first: {}", ran.out);
+    assert_eq!(left(&desk).len(), 3);
+    desk.printed(&["expire", "--larger-than", "1B", "--yes"]);
+    assert_eq!(left(&desk), Vec::<String>::new());
+    let usage = desk.run(&["expire"]);
+    assert_eq!(usage.code, Some(2), "{}", usage.err);
+}
+
+#[test]
+fn a_store_that_is_well_says_so_and_one_that_is_not_says_what_to_do() {
+    let desk = three();
+    let report = desk.json(&["doctor", "--json"]);
+    assert_eq!(
+        (&report["exists"], &report["problems"], &report["held"]),
+        (&json!(true), &json!([]), &json!([]))
+    );
+    assert_eq!((&report["figures"]["sessions"], &report["figures"]["entries"]), (&json!(3), &json!(21)));
+    assert!(desk.printed(&["doctor"]).ends_with("all is well\n"));
+    let database = Connection::open(desk.store()).expect("it is a database");
+    database.execute("DELETE FROM entries WHERE session = 2 AND entry = 3", ()).expect("it is there");
+    drop(database);
+    let ran = desk.run(&["doctor", "--json"]);
+    assert_eq!((ran.code, &*ran.err), (Some(1), "epitome: 1 problem found\n"));
+    let report: serde_json::Value = serde_json::from_str(&ran.out).expect("one document");
+    assert_eq!(report["problems"][0]["session"], "s0002");
+    assert!(report["problems"][0]["remedy"].as_str().is_some_and(|remedy| !remedy.is_empty()), "{report}");
+}
+
+#[test]
+fn a_file_that_is_no_store_is_told_and_not_touched() {
+    let desk = Desk::new();
+    desk.put("notes.txt", "these are not the bytes of a database, and there are more than a hundred of them here, so that it is read");
+    let ran = desk.run(&["doctor", "--store", "notes.txt"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.out);
+    assert!(ran.out.contains("file is not a database"), "{}", ran.out);
+    assert!(desk.bytes("notes.txt").starts_with(b"these are not"));
+}

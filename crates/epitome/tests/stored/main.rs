@@ -1,0 +1,8 @@
+//! Sessions of the store through the program: transcripts in and out, what is listed of them, acts on them, retention.
+
+mod chain;
+mod desk;
+mod importing;
+mod keeping;
+mod lists;
+mod native;
