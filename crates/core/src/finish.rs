@@ -70,6 +70,7 @@ impl Plan<'_> {
         Change {
             strategy,
             target: self.target(),
+            always_kept: self.job.budget.scale.theirs(self.kept.outside),
             superseded: Vec::new(),
             dropped: Vec::new(),
             pruned,
@@ -150,7 +151,7 @@ impl Plan<'_> {
             return None;
         }
         let (wanted, target) = (budget.scale.theirs(wanted), self.target());
-        let halved = format!("the history was below its target of {wanted} tokens before");
+        let halved = self.halved_text(wanted);
         Some(if self.target == budget.target(policy) {
             format!(
                 "the history was to come down to {target} tokens instead of {wanted}: it gets at most three quarters of \
@@ -169,6 +170,16 @@ impl Plan<'_> {
         })
     }
 
+    /// Why a target is more than half of what could go: the figures are those of what stands beside what is kept in any case.
+    fn halved_text(&self, wanted: Tokens) -> String {
+        let scale = self.job.budget.scale;
+        let kept = scale.theirs(self.kept.outside);
+        let beside = scale.theirs(self.job.context.tokens()).less(kept);
+        format!(
+            "beside {kept} tokens that are kept in any case there were {beside}, and the target is {wanted}"
+        )
+    }
+
     /// Messages in other forms, and none gone.
     pub(crate) fn edited(&self, strategy: Strategy, made: prune::Pruning) -> Conclusion {
         let kept: Vec<EntryId> = self.job.context.message_slots().map(|(id, ..)| id).collect();
@@ -179,6 +190,7 @@ impl Plan<'_> {
             folded: Vec::new(),
             reduced: Vec::new(),
             turns: 0,
+            always_kept: Tokens::ZERO,
             ..self.change(strategy)
         };
         let record = self.record(Outcome::Pruned(Box::new(change)), made.tokens);
