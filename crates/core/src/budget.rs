@@ -43,9 +43,9 @@ const TARGET_SHARE_MIN: (u64, u64) = (1, 4);
 const UNASKED_SHARE: (u64, u64) = (1, 2);
 
 /// A number outside this is no window but a slip in reading one.
-const WINDOW_MIN: Tokens = Tokens(1_024);
+pub const WINDOW_MIN: Tokens = Tokens(1_024);
 /// The same at the other end.
-const WINDOW_MAX: Tokens = Tokens(10_000_000);
+pub const WINDOW_MAX: Tokens = Tokens(10_000_000);
 
 /// Whether a number that somebody told or learned can be a window.
 pub fn is_window(tokens: Tokens) -> bool {

@@ -202,6 +202,11 @@ impl Plan<'_> {
         if self.cut_for != Some(Strategy::Drop) {
             self.cut(Strategy::Drop, 0)?;
         }
+        self.without_summary(Strategy::Drop)
+    }
+
+    /// What the plan keeps, in the forms it gives it, and a line for what leaves, where anything does.
+    pub(crate) fn without_summary(self, strategy: Strategy) -> Result<Conclusion, ArchiveError> {
         let line = self.line()?;
         let line_tokens = line.as_ref().map_or(Tokens::ZERO, |line| line.tokens);
         let tokens_after = self.kept.tokens + line_tokens;
@@ -219,7 +224,7 @@ impl Plan<'_> {
             summary: text.clone(),
             summary_tokens: self.job.budget.scale.theirs(line_tokens),
             loss: self.loss(text.as_deref().unwrap_or_default())?,
-            ..self.change(Strategy::Drop)
+            ..self.change(strategy)
         };
         let record = self.record(Outcome::Compacted(Box::new(change)), tokens_after);
         let effect = Effect::Compact(Box::new(self.compaction(text)));
@@ -256,6 +261,13 @@ impl Plan<'_> {
     /// Whether a message leaves view, so that something must stand for it.
     fn leaves_any(&self) -> bool {
         !self.superseded.is_empty() || !self.kept.folded.is_empty()
+    }
+
+    /// Whether there is anything for a summary to tell: a message that leaves view, or what a hook has to say. Where all
+    /// stay, some of them shorter, it would stand in front of the very messages it tells of, and ask for an answer about
+    /// nothing.
+    pub(crate) fn tells_anything(&self) -> bool {
+        self.leaves_any() || self.changes.summary.is_some() || !self.changes.inject.is_empty()
     }
 
     /// What of the dropped messages can still be seen or looked up.
