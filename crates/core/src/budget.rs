@@ -17,6 +17,10 @@ pub struct Budget {
     pub window: Tokens,
     /// System prompt and tools, in the provider's tokens.
     pub fixed: Tokens,
+    /// What whoever sends the request adds to it that nobody here can see, in the provider's tokens. It takes room and
+    /// stands in no figure of a request: an agent's own prompt and tools, where a transcript does not record them.
+    #[serde(default, skip_serializing_if = "Tokens::is_zero")]
+    pub unrecorded: Tokens,
     /// Kept free for the answer.
     pub reserve: Tokens,
     /// The longest prompt the provider takes, where that is less than window and reserve would leave.
@@ -39,9 +43,9 @@ const TARGET_SHARE_MIN: (u64, u64) = (1, 4);
 const UNASKED_SHARE: (u64, u64) = (1, 2);
 
 /// A number outside this is no window but a slip in reading one.
-const WINDOW_MIN: Tokens = Tokens(1_024);
+pub const WINDOW_MIN: Tokens = Tokens(1_024);
 /// The same at the other end.
-const WINDOW_MAX: Tokens = Tokens(10_000_000);
+pub const WINDOW_MAX: Tokens = Tokens(10_000_000);
 
 /// Whether a number that somebody told or learned can be a window.
 pub fn is_window(tokens: Tokens) -> bool {
@@ -52,7 +56,14 @@ impl Budget {
     /// A budget whose reserve is `output_max`, or a quarter of the window where that is less.
     pub fn new(window: Tokens, fixed: Tokens, output_max: Tokens) -> Self {
         let reserve = output_max.min(window.share(RESERVE_SHARE.0, RESERVE_SHARE.1));
-        Self { window, fixed, reserve, prompt_max: None, scale: Scale::SAME }
+        Self { window, fixed, unrecorded: Tokens::ZERO, reserve, prompt_max: None, scale: Scale::SAME }
+    }
+
+    /// The same where a sender adds so much that nobody here can see. A window that does not hold even that is not the
+    /// sender's own, and what they add says nothing of it.
+    pub fn with_unrecorded(self, tokens: Tokens) -> Self {
+        let is_theirs = self.fixed + tokens < self.window;
+        Self { unrecorded: if is_theirs { tokens } else { Tokens::ZERO }, ..self }
     }
 
     /// The same with a limit on the prompt alone.
@@ -77,7 +88,7 @@ impl Budget {
 
     /// The longest prompt the provider takes, an answer or none, as the history in it.
     pub fn history_max(&self) -> Tokens {
-        self.history_in(self.prompt_max.unwrap_or(self.window).min(self.window))
+        self.history_in(self.prompt_max.unwrap_or(self.window).min(self.window).less(self.unrecorded))
     }
 
     /// A point in the window, by our count.
@@ -97,8 +108,20 @@ impl Budget {
         Self { window, reserve, ..self }
     }
 
-    /// What the history may take at the very most.
+    /// What the history may take at the very most, beside what a sender adds. The answer's reserve gives way to that as far
+    /// as it is more than its part of what is left: a small window is to hold a history first.
     pub fn room(&self) -> Tokens {
+        let room = self.recorded_room();
+        if self.unrecorded.is_zero() {
+            return room;
+        }
+        let left = self.window.less(self.fixed + self.unrecorded);
+        let reserve = self.reserve.min(left.share(RESERVE_SHARE.0, RESERVE_SHARE.1));
+        room.min(self.history_max()).min(self.scale.ours(left.less(reserve)))
+    }
+
+    /// What the history may take if what is recorded were all there is.
+    fn recorded_room(&self) -> Tokens {
         let room = self.history_in(self.window.less(self.reserve));
         self.prompt_max.map_or(room, |most| room.min(self.history_in(most)))
     }
@@ -189,9 +212,10 @@ impl Budget {
         wanted.map_or(runway, |wanted| wanted.max(self.target_min(policy)).min(runway))
     }
 
-    /// The policy's target as it stands, whatever room there is for it; none where the policy has none.
+    /// The policy's target as it stands, whatever room there is for it; none where the policy has none. What a sender adds
+    /// makes it no smaller while the whole fits.
     pub(crate) fn wanted_target(&self, policy: &Policy) -> Option<Tokens> {
-        let (target, room) = (policy.trigger.target?, self.room());
+        let (target, room) = (policy.trigger.target?, self.recorded_room());
         Some(match (policy.trigger.target_of, target) {
             (TargetOf::Request, _) => self.history_in(target.of(self.window)),
             (TargetOf::Free, Threshold::Remaining(free)) => room.less(self.scale.ours(free)),
@@ -256,6 +280,21 @@ mod tests {
         assert_eq!((finer.request(Tokens(118_000)), finer.history_max()), (Tokens(160_000), Tokens(150_000)));
         let coarser = Budget { fixed: Tokens(8_000), ..same }.with_scale(Scale::of(0.8));
         assert_eq!((coarser.room(), due(coarser)), (Tokens(230_000), Tokens(190_000)));
+    }
+
+    #[test]
+    fn what_a_sender_adds_takes_room_and_lowers_a_target_only_where_the_whole_would_not_fit() {
+        let budget = Budget::new(Tokens(100_000), Tokens::ZERO, Tokens(25_000));
+        let seen = |added: u64| {
+            let budget = budget.with_unrecorded(Tokens(added));
+            assert_eq!(budget.request(Tokens(7)), Tokens(7), "it is no part of a request that is told");
+            [budget.room(), target_of("40%", budget), budget.history_max()].map(|tokens| tokens.0)
+        };
+        assert_eq!(seen(0), [75_000, 30_000, 100_000]);
+        assert_eq!(seen(20_000), [60_000, 30_000, 80_000], "an answer has its part of what is left");
+        assert_eq!(seen(53_000), [35_250, 26_437, 47_000], "three quarters of the room");
+        assert_eq!(seen(99_000), [750, 562, 1_000]);
+        assert_eq!(seen(100_000), seen(0), "another agent's window");
     }
 
     #[test]

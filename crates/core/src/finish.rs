@@ -70,6 +70,7 @@ impl Plan<'_> {
         Change {
             strategy,
             target: self.target(),
+            always_kept: self.job.budget.scale.theirs(self.kept.outside),
             superseded: Vec::new(),
             dropped: Vec::new(),
             pruned,
@@ -150,7 +151,7 @@ impl Plan<'_> {
             return None;
         }
         let (wanted, target) = (budget.scale.theirs(wanted), self.target());
-        let halved = format!("the history was below its target of {wanted} tokens before");
+        let halved = self.halved_text(wanted);
         Some(if self.target == budget.target(policy) {
             format!(
                 "the history was to come down to {target} tokens instead of {wanted}: it gets at most three quarters of \
@@ -169,6 +170,16 @@ impl Plan<'_> {
         })
     }
 
+    /// Why a target is more than half of what could go: the figures are those of what stands beside what is kept in any case.
+    fn halved_text(&self, wanted: Tokens) -> String {
+        let scale = self.job.budget.scale;
+        let kept = scale.theirs(self.kept.outside);
+        let beside = scale.theirs(self.job.context.tokens()).less(kept);
+        format!(
+            "beside {kept} tokens that are kept in any case there were {beside}, and the target is {wanted}"
+        )
+    }
+
     /// Messages in other forms, and none gone.
     pub(crate) fn edited(&self, strategy: Strategy, made: prune::Pruning) -> Conclusion {
         let kept: Vec<EntryId> = self.job.context.message_slots().map(|(id, ..)| id).collect();
@@ -179,6 +190,7 @@ impl Plan<'_> {
             folded: Vec::new(),
             reduced: Vec::new(),
             turns: 0,
+            always_kept: Tokens::ZERO,
             ..self.change(strategy)
         };
         let record = self.record(Outcome::Pruned(Box::new(change)), made.tokens);
@@ -190,6 +202,11 @@ impl Plan<'_> {
         if self.cut_for != Some(Strategy::Drop) {
             self.cut(Strategy::Drop, 0)?;
         }
+        self.without_summary(Strategy::Drop)
+    }
+
+    /// What the plan keeps, in the forms it gives it, and a line for what leaves, where anything does.
+    pub(crate) fn without_summary(self, strategy: Strategy) -> Result<Conclusion, ArchiveError> {
         let line = self.line()?;
         let line_tokens = line.as_ref().map_or(Tokens::ZERO, |line| line.tokens);
         let tokens_after = self.kept.tokens + line_tokens;
@@ -207,7 +224,7 @@ impl Plan<'_> {
             summary: text.clone(),
             summary_tokens: self.job.budget.scale.theirs(line_tokens),
             loss: self.loss(text.as_deref().unwrap_or_default())?,
-            ..self.change(Strategy::Drop)
+            ..self.change(strategy)
         };
         let record = self.record(Outcome::Compacted(Box::new(change)), tokens_after);
         let effect = Effect::Compact(Box::new(self.compaction(text)));
@@ -244,6 +261,13 @@ impl Plan<'_> {
     /// Whether a message leaves view, so that something must stand for it.
     fn leaves_any(&self) -> bool {
         !self.superseded.is_empty() || !self.kept.folded.is_empty()
+    }
+
+    /// Whether there is anything for a summary to tell: a message that leaves view, or what a hook has to say. Where all
+    /// stay, some of them shorter, it would stand in front of the very messages it tells of, and ask for an answer about
+    /// nothing.
+    pub(crate) fn tells_anything(&self) -> bool {
+        self.leaves_any() || self.changes.summary.is_some() || !self.changes.inject.is_empty()
     }
 
     /// What of the dropped messages can still be seen or looked up.

@@ -130,7 +130,7 @@ pub mod verify;
 
 pub use amount::{Dollars, Scale, SizeTable, Sizes, Tokens};
 pub use archive::{Archive, ArchiveError, Measure, MeasuredItem, MemoryArchive, ZeroMeasure};
-pub use budget::{Budget, is_window};
+pub use budget::{Budget, WINDOW_MAX, WINDOW_MIN, is_window};
 pub use compaction::{Compaction, Edit, Tail};
 pub use context::{Context, LogReader, Slot, is_other_context, pinned_by};
 pub use cut::{Cut, Keep, find_cut};

@@ -347,17 +347,15 @@ fn without(ids: impl Iterator<Item = EntryId>, others: &[EntryId]) -> Vec<EntryI
 /// Where a rule or a range and not the target says what is kept, tail and summary take at most this part of the room.
 const RULE_ROOM_SHARE: (u64, u64) = (3, 4);
 
-/// The policy's target for what stands beside `kept`, which is kept in any case. A history that is not above
-/// it is halved where tokens are not what it is compacted for, or the provider counts otherwise; after an overflow
-/// at least what it missed is freed.
+/// The policy's target for what stands beside `kept`, which is kept in any case. Where tokens are not what a history is
+/// compacted for, or the provider counts otherwise, it is halved at least: a history hardly above its target would else
+/// come out larger than one below. After an overflow at least what it missed is freed.
 fn target_of(job: &Job<'_>, kept: Tokens) -> Tokens {
     let target = job.budget.target(job.policy);
     let beside = job.context.tokens().less(kept);
     let is_told = job.circumstances.over.is_some();
-    if job.trigger.kind().is_halved && !is_told && beside <= target {
-        return beside.share(1, 2);
-    }
-    target.min(job.room())
+    let half = (job.trigger.kind().is_halved && !is_told).then(|| beside.share(1, 2));
+    target.min(half.unwrap_or(target)).min(job.room())
 }
 
 /// Whether nothing was said since the context was last made smaller. A pass right before this compaction may not have
@@ -372,8 +370,8 @@ fn is_just_compacted(job: &Job<'_>) -> bool {
 }
 
 pub(crate) fn floor_of(job: &Job<'_>, kept: Tokens) -> Floor {
-    let Budget { window, fixed, reserve, scale, .. } = job.budget;
-    Floor { window, fixed, reserve, kept: scale.theirs(kept) }
+    let Budget { window, fixed, unrecorded, reserve, scale, .. } = job.budget;
+    Floor { window, fixed, unrecorded, reserve, kept: scale.theirs(kept) }
 }
 
 /// The policy's strategies. Behind them stands the one that needs nothing, unless the policy would

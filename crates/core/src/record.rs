@@ -77,8 +77,11 @@ impl Default for Outcome {
 pub struct Change {
     /// What did it in the end.
     pub strategy: Strategy,
-    /// What the history was to come down to.
+    /// What the history was to come down to, beside what is kept in any case.
     pub target: Tokens,
+    /// What that takes: first and newest message, newest exchange, pins. None where no message was to leave.
+    #[serde(default, skip_serializing_if = "Tokens::is_zero")]
+    pub always_kept: Tokens,
     /// Messages that left the view and are covered by the summary.
     pub superseded: Vec<EntryId>,
     /// Messages that left the view and are covered by nothing.
@@ -148,18 +151,29 @@ pub struct RestoreReport {
 /// The parts that cannot be reduced, and the window they do not fit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error(
-    "cannot fit {window} tokens: system prompt and tools take {fixed}, the answer's reserve {reserve}, \
-     messages that are always kept {kept}; use a larger window, a shorter system prompt, or fewer pins"
+    "cannot fit {window} tokens: system prompt and tools take {fixed}{}, the answer's reserve {reserve}, \
+     messages that are always kept {kept}; use a larger window, a shorter system prompt, or fewer pins",
+    unrecorded_text(*unrecorded)
 )]
 pub struct Floor {
     /// The window.
     pub window: Tokens,
     /// System prompt and tools.
     pub fixed: Tokens,
+    /// What a sender adds that nobody here can see.
+    #[serde(default, skip_serializing_if = "Tokens::is_zero")]
+    pub unrecorded: Tokens,
     /// Kept free for the answer.
     pub reserve: Tokens,
     /// Messages always kept, shortened as far as they go.
     pub kept: Tokens,
+}
+
+fn unrecorded_text(tokens: Tokens) -> String {
+    if tokens.is_zero() {
+        return String::new();
+    }
+    format!(", what the agent adds that is not recorded about {tokens}")
 }
 
 /// What is kept of one compaction that was asked for, whatever came of it. It lives with its mark. Its figures are all in

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use world::{Asked, Axes, CountingArchive, Session, histories, others};
 
 /// How many properties there are.
-const PROPERTIES: u32 = 16;
+const PROPERTIES: u32 = 17;
 
 /// In all properties together the ordinary run sees ten thousand histories, the same ones each
 /// time so that a failure is nobody's bad luck; whoever asks for a number of cases gets new ones.
@@ -40,6 +40,7 @@ fn asked() -> impl Generate<Value = Asked> {
             strategy,
             window,
             fixed_percent,
+            unrecorded: 0,
             tail_percent,
             can,
             trigger,
@@ -161,6 +162,26 @@ proptest! {
         let beside: Tokens = beside.map(|(.., tokens)| tokens).sum();
         let line = Tokens(150);
         prop_assert!(beside + change.summary_tokens <= change.target + line, "{} and {} over {}", beside, change.summary_tokens, change.target);
+    }
+
+    #[test]
+    fn a_smaller_window_makes_no_context_larger(history in histories(), asked in asked(), sizes in (2_000u64..60_000, 30u64..100, 0u64..40)) {
+        let (window, smaller_percent, added_percent) = sizes;
+        let session = Session::of(&history);
+        let smaller = window * smaller_percent / 100;
+        let added = smaller * added_percent / 100;
+        // A target is for what stands beside what is kept in any case, and the two together are all that is left in view.
+        let most = |window: u64| {
+            let plain = Asked { window, unrecorded: added, trigger: Trigger::Manual, can: asked.can, ..Asked::plainly(window) };
+            let (record, room) = (session.outcome(&plain).record, session.budget(&plain).room());
+            record.change().map(|change| (change.target + change.always_kept, record.tokens_after, room))
+        };
+        let (Some((most_larger, ..)), Some((most_smaller, after, room))) = (most(window), most(smaller)) else { return Ok(()) };
+        prop_assert!(most_smaller <= most_larger, "{} over {}", most_smaller, most_larger);
+        // What is told in a summary has headings, and the whole has what stands before it.
+        let line = Tokens(600);
+        prop_assert!(after <= most_smaller + line, "{} over {}", after, most_smaller);
+        prop_assert!(after <= room + Tokens(20), "{} over {}", after, room);
     }
 
     #[test]

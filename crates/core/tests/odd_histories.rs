@@ -38,6 +38,7 @@ fn asked() -> impl Generate<Value = Asked> {
             strategy,
             window,
             fixed_percent: 0,
+            unrecorded: 0,
             tail_percent,
             can,
             trigger: Trigger::Threshold,

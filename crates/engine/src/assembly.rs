@@ -25,6 +25,8 @@ pub struct Assembly {
     /// How the provider's count compares with ours.
     calibration: SharedCalibration,
     fixed: FixedSize,
+    /// What a sender adds to each request that nobody here can see, in the provider's tokens.
+    unrecorded: Tokens,
     /// The longest answer asked for; what the catalog says where nobody asked.
     output: Option<Tokens>,
     /// The budget of whoever brings their own.
@@ -166,6 +168,7 @@ impl Assembly {
             known,
             calibration: SharedCalibration::default(),
             fixed: FixedSize::Counted(Tokens::ZERO),
+            unrecorded: Tokens::ZERO,
             output: None,
             given: None,
         })
@@ -201,6 +204,7 @@ impl Assembly {
             known,
             calibration: SharedCalibration::default(),
             fixed: FixedSize::Counted(budget.scale.ours(budget.fixed)),
+            unrecorded: budget.unrecorded,
             output: None,
             given: Some(budget),
         }
@@ -273,7 +277,8 @@ impl Assembly {
         }
         let prompt_max = self.model.input_tokens_max.as_ref().map(|most| Tokens(most.value));
         let budget = Budget::new(window, fixed, self.output());
-        budget.with_prompt_max(prompt_max).with_scale(scale).under(&self.policy)
+        let budget = budget.with_prompt_max(prompt_max).with_scale(scale).under(&self.policy);
+        budget.with_unrecorded(self.unrecorded)
     }
 
     fn output(&self) -> Tokens {
@@ -310,6 +315,11 @@ impl Assembly {
     /// Takes somebody's word for what stands before the history, in the provider's tokens.
     pub fn state_fixed(&mut self, tokens: Tokens) {
         self.fixed = FixedSize::Stated(tokens);
+    }
+
+    /// Takes up what a sender adds to each request that its transcript does not record, in the provider's tokens.
+    pub fn state_unrecorded(&mut self, tokens: Tokens) {
+        self.unrecorded = tokens;
     }
 
     /// What stands before the history, by our own count.

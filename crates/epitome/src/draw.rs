@@ -67,8 +67,17 @@ pub struct Paint {
 impl Paint {
     /// Paint for standard output.
     pub fn stdout() -> Self {
+        Self::on(std::io::stdout().is_terminal())
+    }
+
+    /// Paint for standard error.
+    pub fn stderr() -> Self {
+        Self::on(std::io::stderr().is_terminal())
+    }
+
+    fn on(is_terminal: bool) -> Self {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { is_on: !refused && std::io::stdout().is_terminal() }
+        Self { is_on: !refused && is_terminal }
     }
 
     /// Bold.

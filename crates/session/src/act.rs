@@ -15,6 +15,8 @@ pub(crate) enum Act {
     Prepare(LookPoint),
     /// Room after a refusal, which was by so much.
     Recover(Option<Tokens>),
+    /// Labels for pictures after a refusal for bytes, where one may take so many.
+    ShedPictures { bytes_max: Option<u64> },
     /// What is due when a turn has ended.
     EndTurn(TurnEnd),
     /// A compaction.
@@ -79,6 +81,7 @@ async fn perform_beside(
     let step = match act {
         Act::Prepare(point) => background.prepare_at(driver, session, point, spawn).await?,
         Act::EndTurn(end) => background.end_turn(driver, session, end, spawn).await?,
+        Act::ShedPictures { bytes_max } => return Ok(driver.shed_pictures(session, bytes_max)?.into()),
         Act::Recover(over) => return Ok(background.recover(driver, session, over).await?.into()),
         Act::Compact(trigger, options) => background.compact_with(driver, session, trigger, options).await?,
     };
@@ -89,6 +92,7 @@ async fn perform_alone(driver: &Driver, session: &mut Session, act: Act) -> Resu
     let step = match act {
         Act::Prepare(point) => driver.prepare_at(session, point).await?,
         Act::EndTurn(end) => driver.end_turn(session, end).await?,
+        Act::ShedPictures { bytes_max } => return Ok(driver.shed_pictures(session, bytes_max)?.into()),
         Act::Recover(over) => return Ok(driver.recover(session, over).await?.into()),
         Act::Compact(trigger, options) => driver.compact_with(session, trigger, options).await?,
     };

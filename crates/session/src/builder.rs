@@ -4,6 +4,7 @@
 use crate::error::BuildError;
 use crate::live_session::LiveSession;
 use crate::saved::{self, DamageRule, SavedLog};
+use crate::tools;
 use epitome_core::{Policy, Prompts, Tokens, is_window};
 use epitome_engine::{Assembly, Driver, Model, Ports, Session, SummaryModel, WindowFacts};
 use epitome_settings::{Sources, prompts, resolve};
@@ -144,8 +145,9 @@ impl SessionBuilder {
     /// A session in which nothing was said yet.
     ///
     /// # Errors
-    /// Where a preset, setting or prompt is not there, a tool or field is no JSON or a field is the session's own, nobody
-    /// knows the window, or no runtime keeps time.
+    /// Where a preset, setting or prompt is not there, a tool or field is no JSON or a field is the session's own, two tools
+    /// have one name, or no runtime keeps time. A model that is not in the catalog is none: its window is guessed, and
+    /// [`LiveSession::window`] says so; under `window.unknown = "none"` it is an error.
     pub fn build(self) -> Result<LiveSession, BuildError> {
         let (assembly, driver, fixed) = self.parts()?;
         Ok(LiveSession::new(Session::empty(assembly), driver, fixed, SavedLog::default()))
@@ -177,6 +179,12 @@ impl SessionBuilder {
 
     /// Whether requests can be written with what was handed in: an error now, and not at the first call.
     fn check(&self) -> Result<(), BuildError> {
+        if self.model.trim().is_empty() {
+            return Err(BuildError::NoModel);
+        }
+        if self.fixed.max_tokens == Some(0) {
+            return Err(BuildError::NoOutput);
+        }
         if let Some(window) = self.window.filter(|window| !is_window(*window)) {
             return Err(BuildError::Window(window));
         }
@@ -188,7 +196,7 @@ impl SessionBuilder {
         let parts = RequestParts { tools: &self.fixed.tools, ..RequestParts::default() };
         // What is wrong with a tool or field is so in every protocol.
         encode::body_with_rest(Protocol::OpenaiChat, &parts, &self.fixed.rest, &[])?;
-        Ok(())
+        tools::check(&self.fixed.tools)
     }
 
     fn parts(self) -> Result<(Assembly, Driver, FixedParts), BuildError> {

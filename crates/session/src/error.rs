@@ -1,11 +1,12 @@
 //! How building a session and acting on it fail. What is expected is no error: a compaction that is not needed, or that
 //! came to nothing, is an outcome in its record.
 
-use epitome_core::{CallId, Floor, Tokens};
+use epitome_core::{CallId, Floor, Tokens, WINDOW_MAX, WINDOW_MIN};
 use epitome_engine::{EngineError, NoWindow, Step};
 use epitome_settings::SettingsError;
 use epitome_wire::encode::EncodeError;
 use epitome_wire::overflow::{ErrorPlace, OverflowClass};
+use epitome_wire::protocol::StrangeReply;
 use epitome_wire::{Format, ReadError};
 use std::io;
 use std::sync::Arc;
@@ -25,9 +26,26 @@ pub enum BuildError {
     NoWindow(#[from] NoWindow),
     /// No model has such a window.
     #[error(
-        "a window of {0} tokens is none; hand in the model's own, or leave `window` out to have it looked up"
+        "a window of {0} tokens is none: it has {WINDOW_MIN} at least and {WINDOW_MAX} at most; hand in the model's own, \
+         or leave `window` out to have it looked up"
     )]
     Window(Tokens),
+    /// A session is with a model.
+    #[error("the model has no name; name it in `LiveSession::for_model`")]
+    NoModel,
+    /// An answer of no tokens.
+    #[error("`output_max` is 0, and an answer takes some; leave it out to have the model's own")]
+    NoOutput,
+    /// A tool that cannot be called.
+    #[error("tool definition {number} ({beginning}) {why}")]
+    Tool {
+        /// Its place among the tools, from 1.
+        number: usize,
+        /// How it begins.
+        beginning: String,
+        /// What is wrong, and what to do.
+        why: &'static str,
+    },
     /// A tool's definition, or the value of a field, that no request can hold.
     #[error(transparent)]
     Encode(#[from] EncodeError),
@@ -136,7 +154,10 @@ pub enum SessionError {
         call: CallId,
     },
     /// Calls without a result.
-    #[error("{}; nothing was taken up, hand in the results of all calls at once", still_open(open))]
+    #[error(
+        "{}; nothing was taken up, hand in the results of all calls at once, or give them up with `end_turn(TurnEnd::Broken)`",
+        still_open(open)
+    )]
     Unanswered {
         /// These.
         open: Vec<CallId>,
@@ -169,6 +190,9 @@ pub enum SessionError {
         /// The model's words up to there.
         said: String,
     },
+    /// A reply of another protocol, or none at all.
+    #[error("{0}; nothing of it was taken up, read it in the protocol that `body` was written in")]
+    Stranger(StrangeReply),
     /// Work on a thread of the runtime had no end.
     #[error(
         "work on the session was lost: it panicked, or its runtime was shut down; nothing of it was taken up"
@@ -193,6 +217,7 @@ impl SessionError {
             | Self::NoSuchCall { .. }
             | Self::AnsweredTwice { .. }
             | Self::Unanswered { .. }
+            | Self::Stranger(_)
             | Self::Lost
             | Self::Save(_) => false,
         }

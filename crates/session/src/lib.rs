@@ -33,6 +33,7 @@ mod error;
 mod live_session;
 mod saved;
 mod summary_call;
+mod tools;
 mod turn_stop;
 
 pub use builder::SessionBuilder;
@@ -49,7 +50,7 @@ pub use epitome_wire as wire;
 pub use toml;
 
 pub use epitome_core::{Author, Block, Call, EntryId, Message, Policy, Record, Role, Tokens, ToolResult};
-pub use epitome_engine::{BoxFuture, Event, Model, Ports, Step, TurnEnd};
+pub use epitome_engine::{BoxFuture, Event, Model, Ports, Step, TurnEnd, WindowChoice, WindowSource};
 pub use epitome_wire::Protocol;
 pub use epitome_wire::overflow::ErrorPlace;
 pub use epitome_wire::protocol::{ModelReply, reply};

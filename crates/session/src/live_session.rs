@@ -8,10 +8,12 @@ use crate::error::SessionError;
 use crate::saved::SavedLog;
 use crate::turn_stop::{TurnStop, is_paused};
 use epitome_core::{
-    Author, Block, Call, EntryId, Floor, Message, MessageView, Outcome, Role, Tokens, ToolResult, Trigger,
+    Author, Block, Call, CallId, EntryId, Floor, Message, MessageView, Outcome, Role, Tokens, ToolResult,
+    Trigger,
 };
 use epitome_engine::{
     Background, CompactOptions, Driver, EngineError, LookPoint, RefusalFigures, Session, Step, TurnEnd,
+    WindowChoice,
 };
 use epitome_tokens::Usage;
 use epitome_wire::encode::RequestParts;
@@ -40,12 +42,17 @@ pub struct LiveSession {
     stop: Option<StopReason>,
     /// The longest answer this call asks for, where the provider had no room for the one that was asked for.
     output_cap: Option<u64>,
+    /// Whether open calls are given up: their turn broke, or they were read from a file. Requests then say that no result
+    /// was recorded.
+    gave_up_calls: bool,
 }
 
 /// Asks for a stream, in every protocol.
 const STREAM: (&str, &str) = ("stream", "true");
 /// An answer with less room than this breaks off more often than not: then the prompt is to give way.
 const OUTPUT_TOKENS_MIN: u64 = 1_024;
+/// What providers mean by MB.
+const MEGABYTE: u64 = 1_000_000;
 /// Why no room is made for a request that was refused for something else.
 const NOT_ITS_SIZE: &str = "a smaller request would not help";
 /// The same where it may be answered later.
@@ -58,11 +65,23 @@ impl LiveSession {
     }
 
     pub(crate) fn new(session: Session, driver: Driver, fixed: FixedParts, saved: SavedLog) -> Self {
-        Self { session, driver, fixed, saved, background: Arc::default(), stop: None, output_cap: None }
+        let background = Arc::default();
+        // What a file ends in is all that will ever come of it.
+        Self { session, driver, fixed, saved, background, stop: None, output_cap: None, gave_up_calls: true }
+    }
+
+    /// The window that the session goes by, and who says so: `WindowSource::Guess` where the catalog has no such model and
+    /// [`SessionBuilder::window`] was not called.
+    pub fn window(&self) -> WindowChoice {
+        self.session.assembly().window()
     }
 
     /// Takes up what a person says, after what the policy wants done before input.
+    ///
+    /// # Errors
+    /// Where calls of the newest reply wait for their results, beside what the engine fails at.
     pub async fn say(&mut self, text: impl Into<Arc<str>>) -> Result<Step, SessionError> {
+        self.check_answered()?;
         let message = Message::text(Role::User, Author::Person, text);
         let tokens = self.session.assembly().measure().sizes(&message).total();
         let mut step = self.prepare_at(LookPoint::Input(tokens)).await?;
@@ -83,6 +102,15 @@ impl LiveSession {
         Ok(newest.iter().flat_map(|message| message.calls()).cloned().collect())
     }
 
+    /// Refuses to go on over calls that wait for their results: a loop that forgets them would pay for replies to nothing.
+    fn check_answered(&self) -> Result<(), SessionError> {
+        if self.gave_up_calls {
+            return Ok(());
+        }
+        let open: Vec<CallId> = self.open_calls()?.into_iter().map(|call| call.id).collect();
+        if open.is_empty() { Ok(()) } else { Err(SessionError::Unanswered { open }) }
+    }
+
     /// Takes up the results of [`LiveSession::open_calls`], all at once and in any order; nothing where there are none.
     ///
     /// # Errors
@@ -101,7 +129,7 @@ impl LiveSession {
 
     /// Takes up any message: one with pictures, a harness's reminder, a reply from elsewhere.
     pub fn append(&mut self, message: Message) -> Result<EntryId, SessionError> {
-        (self.stop, self.output_cap) = (None, None);
+        (self.stop, self.output_cap, self.gave_up_calls) = (None, None, false);
         Ok(self.session.append(message)?)
     }
 
@@ -109,9 +137,11 @@ impl LiveSession {
     /// the step. Where nothing is due this costs the same however long the session is.
     ///
     /// # Errors
-    /// Where what is always sent is larger than the window, beside what the engine fails at. Nothing is compacted then, and
-    /// [`LiveSession::body`] still writes the request for whoever knows better.
+    /// Where calls of the newest reply wait for their results. And where what is always sent is larger than the window,
+    /// beside what the engine fails at: nothing is compacted then, and [`LiveSession::body`] still writes the request for
+    /// whoever knows better.
     pub async fn prepare(&mut self) -> Result<Step, SessionError> {
+        self.check_answered()?;
         let step = self.prepare_at(LookPoint::Call).await?;
         match floor_of(&step) {
             // One that only leaves too little for the answer may yet be answered.
@@ -137,7 +167,8 @@ impl LiveSession {
     /// holds.
     ///
     /// # Errors
-    /// Where there is nothing to answer: nothing was said yet, or the turn is over.
+    /// Where there is nothing to answer: nothing was said yet, the turn is over, or calls of the newest reply wait for their
+    /// results.
     pub fn body(&self, protocol: Protocol) -> Result<Vec<u8>, SessionError> {
         self.body_with(protocol, &[])
     }
@@ -166,6 +197,7 @@ impl LiveSession {
                 why: "the newest thing said is the model's last word",
             });
         }
+        self.check_answered()?;
         let FixedParts { system, tools, model, max_tokens, rest, .. } = &self.fixed;
         let required = match protocol {
             // It wants a limit on the answer, be it that nobody has said one.
@@ -195,8 +227,13 @@ impl LiveSession {
     ///
     /// # Errors
     /// Where it broke off, or an error came in its midst: nothing of it is taken up, and the request can be sent again. Of
-    /// an error, [`LiveSession::recover`] says whether that may help.
+    /// an error, [`LiveSession::recover`] says whether that may help. Where it is no reply of the protocol it was read in,
+    /// or calls of the one before still wait for their results, sending it again would not.
     pub fn take_reply(&mut self, reply: &ModelReply) -> Result<Step, SessionError> {
+        self.check_answered()?;
+        if let Some(stranger) = reply.stranger {
+            return Err(SessionError::Stranger(stranger));
+        }
         if let Some(said) = &reply.error {
             return Err(SessionError::BrokenReply { said: said.clone() });
         }
@@ -251,7 +288,8 @@ impl LiveSession {
 
     /// Makes room after the provider refused a request, so that it can be sent once more. What the refusal says of the
     /// window is learned. Where only the answer that was asked for is too long, this one call asks for a shorter one;
-    /// where that would be no answer, and where the prompt is too long, the context is compacted.
+    /// where that would be no answer, and where the prompt is too long, the context is compacted. Where the body has too
+    /// many bytes, or pictures that are not taken, labels stand for the pictures.
     ///
     /// # Errors
     /// Where the refusal is not about the request's size, or room was made for this call already: the provider's words
@@ -266,6 +304,11 @@ impl LiveSession {
             why,
             said: String::from_utf8_lossy(said).as_ref().into(),
         };
+        if matches!(class, OverflowClass::PayloadBytes | OverflowClass::Media) {
+            let bytes_max = numbers.megabytes_max.map(|most| most * MEGABYTE);
+            let done = self.act(Act::ShedPictures { bytes_max }).await?;
+            return done.hindrance.map_or(Ok(done.step), |why| Err(refused(why)));
+        }
         if class != OverflowClass::OutputReserve && !verdict.needs_compaction(&known) {
             return Err(refused(if class.is_passing(place) { PASSING } else { NOT_ITS_SIZE }.into()));
         }
@@ -292,7 +335,14 @@ impl LiveSession {
     }
 
     /// A turn has ended: what the policy wants done then is done, before anybody waits for the next reply.
+    ///
+    /// # Errors
+    /// Where calls of the newest reply wait for their results and the turn did not break, beside what the engine fails at.
     pub async fn end_turn(&mut self, end: TurnEnd) -> Result<Step, SessionError> {
+        match end {
+            TurnEnd::Good => self.check_answered()?,
+            TurnEnd::Broken => self.gave_up_calls = true,
+        }
         Ok(self.act(Act::EndTurn(end)).await?.step)
     }
 

@@ -30,27 +30,40 @@ pub fn summary_body(
 /// What the provider's answer to a summary call comes to.
 pub fn summary_result(protocol: Protocol, status: u16, body: &[u8]) -> CallResult {
     if !(200..300).contains(&status) {
-        return refused(status, body).into();
+        return CallResult {
+            result: Err(refused(status, body)),
+            spent: CallCost { calls: 1, ..CallCost::default() },
+        };
     }
     let answer = reply(protocol, body);
-    let result = match &answer.error {
-        Some(error) => Err(Failure::Broken(error.to_string())),
-        None => Ok(SummaryReply { text: answer.message.said(), stop: answer.summary_stop(), native: None }),
+    let result = match (&answer.error, answer.stranger) {
+        (Some(error), _) => Err(Failure::Broken(error.to_string())),
+        (None, Some(stranger)) => Err(Failure::Refused(stranger.to_string())),
+        (None, None) => {
+            Ok(SummaryReply { text: answer.message.said(), stop: answer.summary_stop(), native: None })
+        }
     };
     CallResult { result, spent: spent(&answer) }
 }
+
+/// How a provider says that the key is wrong, has no money or may not, or that there is no such model: asked otherwise, it
+/// would say so again.
+const KEY_OR_MODEL: std::ops::RangeInclusive<u16> = 401..=404;
 
 fn refused(status: u16, body: &[u8]) -> Failure {
     let (known, place) = (RequestFacts::default(), ErrorPlace::Status(status));
     let verdict = classify(place, body, &known);
     let said = String::from_utf8_lossy(body).into_owned();
-    if verdict.needs_compaction(&known) || verdict.class == OverflowClass::OutputReserve {
+    let is_size = matches!(verdict.class, OverflowClass::OutputReserve | OverflowClass::PayloadBytes);
+    if verdict.needs_compaction(&known) || is_size {
         return Failure::TooLong { over: verdict.numbers.gap() };
     }
     if verdict.class == OverflowClass::Throttle {
         Failure::Throttled(said)
     } else if place.is_passing() || !(400..500).contains(&status) {
         Failure::Broken(format!("HTTP {status}: {said}"))
+    } else if KEY_OR_MODEL.contains(&status) {
+        Failure::Denied(format!("HTTP {status}: {said}"))
     } else {
         Failure::Refused(format!("HTTP {status}: {said}"))
     }

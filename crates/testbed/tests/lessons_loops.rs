@@ -78,7 +78,13 @@ fn l3_what_can_never_fit_is_told_part_by_part_and_nobody_is_asked() {
     let Outcome::Impossible(floor) = &record.outcome else { panic!("not {:?}", record.outcome) };
     let kept = floor.kept;
     assert!(kept > Tokens(10), "{kept} would fit");
-    let parts = Floor { window: Tokens(10_000), fixed: Tokens(9_000), reserve: Tokens(990), kept };
+    let parts = Floor {
+        window: Tokens(10_000),
+        fixed: Tokens(9_000),
+        unrecorded: Tokens::ZERO,
+        reserve: Tokens(990),
+        kept,
+    };
     assert_eq!((floor, bed.model.requests()), (&parts, vec![]));
     assert_eq!(bed.compact(Trigger::Threshold).outcome, Outcome::Impossible(parts.clone()));
     let failures = bed.take_events().into_iter().filter(|event| matches!(event, Event::Failed { .. }));

@@ -89,6 +89,9 @@ impl<'a> Plan<'a> {
                 continue;
             }
             return match strategy {
+                Strategy::Summarize | Strategy::Native if !self.tells_anything() => {
+                    Ok(Next::Done(self.without_summary(Strategy::Prune)?))
+                }
                 Strategy::Summarize | Strategy::Native => self.summarize(strategy),
                 Strategy::Delegate => Ok(Next::Delegate(Box::new(Delegation::new(self)))),
                 Strategy::Checkpoint => Ok(Next::Await(Box::new(Checkpoint::new(self)))),

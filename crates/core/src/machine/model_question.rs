@@ -57,9 +57,35 @@ pub(super) struct RetryState {
     /// A message larger than this is cut.
     pub(super) message_max: Option<Tokens>,
     /// What was wrong with the last answer.
-    pub(super) complaint: Option<String>,
+    pub(super) complaint: Option<Complaint>,
     /// What was asked last.
     asked: Vec<SummaryRequest>,
+}
+
+/// What was wrong with the last try.
+#[derive(Clone, Debug)]
+pub(super) enum Complaint {
+    /// An answer of no use; the model is told why.
+    Answer(String),
+    /// No answer. Why not is the provider's word, and no business of the model's: it may name keys and accounts.
+    NoAnswer(String),
+}
+
+impl Complaint {
+    /// For the record.
+    pub(super) fn why(&self) -> &str {
+        match self {
+            Self::Answer(why) | Self::NoAnswer(why) => why,
+        }
+    }
+
+    /// For the model.
+    pub(super) fn told(&self) -> &str {
+        match self {
+            Self::Answer(why) => why,
+            Self::NoAnswer(_) => "no answer came",
+        }
+    }
 }
 
 impl<'a> ModelQuestion<'a> {
@@ -160,7 +186,7 @@ impl<'a> ModelQuestion<'a> {
             }
             Some(CallProblem::Stopped) => Ok(Next::Done(self.stopped())),
             Some(CallProblem::TooLong(over)) => self.shorten(over),
-            Some(CallProblem::Refused(why)) => self.vary(why),
+            Some(CallProblem::Failed(complaint)) => self.vary(complaint),
             Some(CallProblem::Hopeless(why)) => self.despair(why),
         }
     }
@@ -174,7 +200,7 @@ impl<'a> ModelQuestion<'a> {
             | Failure::Broken(_)
             | Failure::TimedOut
             | Failure::Refused(_)
-            | Failure::Unavailable(_) => CallProblem::Refused(failure.to_string()),
+            | Failure::Unavailable(_) => CallProblem::Failed(Complaint::NoAnswer(failure.to_string())),
             Failure::Denied(_) | Failure::Unreachable(_) => CallProblem::Hopeless(failure.to_string()),
         })?;
         let source = self.size_of(&part.ids);
@@ -201,7 +227,7 @@ impl<'a> ModelQuestion<'a> {
             },
         };
         gate::judge(&reply, self.prompt(part.purpose), bounds, self.job().measure)
-            .map_err(CallProblem::Refused)
+            .map_err(|why| CallProblem::Failed(Complaint::Answer(why)))
     }
 
     /// The most an answer may take by our count. Where the provider says that it held the answer to its limit, its count
@@ -247,8 +273,8 @@ impl<'a> ModelQuestion<'a> {
         let (requests, cuts): (Vec<SummaryRequest>, Vec<usize>) = calls.into_iter().unzip();
         if are_alike(&requests, &self.retry.asked) {
             // What was of no use once is not asked again: on to the next way of asking.
-            let why = self.retry.complaint.clone().unwrap_or_default();
-            return self.vary(why);
+            let complaint = self.retry.complaint.take();
+            return self.vary(complaint.unwrap_or(Complaint::Answer(String::new())));
         }
         if self.job().policy.summary.oversize == Oversize::Fail && self.is_too_long(&requests) {
             return self.give_up("the messages do not fit the summariser's window".into());
@@ -290,7 +316,7 @@ impl<'a> ModelQuestion<'a> {
         match self.written() {
             Ok(conclusion) => Ok(Next::Done(conclusion)),
             Err(NoSummary::Archive(error)) => Err(error),
-            Err(NoSummary::Failed(why)) => self.vary(why),
+            Err(NoSummary::Failed(why)) => self.vary(Complaint::Answer(why)),
         }
     }
 
@@ -394,7 +420,8 @@ fn are_alike(calls: &[SummaryRequest], others: &[SummaryRequest]) -> bool {
 pub(super) enum CallProblem {
     Stopped,
     TooLong(Option<Tokens>),
-    Refused(String),
+    /// Asked otherwise, there may be one.
+    Failed(Complaint),
     /// However it is asked, there will be no answer.
     Hopeless(String),
 }

@@ -2,7 +2,7 @@
 //! parts, fewer messages, the oldest exchanges left out, or giving the strategy up. Every one uses
 //! something up, so they end.
 
-use super::model_question::ModelQuestion;
+use super::model_question::{Complaint, ModelQuestion};
 use super::parts::{self, MaterialPart};
 use super::{EmbeddedQuestion, Next};
 use crate::policy::{Newest, Oversize, Writer};
@@ -22,11 +22,13 @@ impl<'a> ModelQuestion<'a> {
             Oversize::DropOldest(most) if self.retry.drops < most => {
                 self.retry.drops += 1;
                 self.drop_oldest(over);
-                self.retry.complaint = Some("it was too long".into());
+                self.retry.complaint = Some(Complaint::Answer("it was too long".into()));
                 self.ask_next()
             }
             Oversize::DropOldest(_) => self.give_up(Failure::TooLong { over }.to_string()),
-            Oversize::Send | Oversize::Fail => self.vary(Failure::TooLong { over }.to_string()),
+            Oversize::Send | Oversize::Fail => {
+                self.vary(Complaint::NoAnswer(Failure::TooLong { over }.to_string()))
+            }
         }
     }
 
@@ -40,7 +42,7 @@ impl<'a> ModelQuestion<'a> {
                 self.todo.push_front(part);
             }
         }
-        self.retry.complaint = Some("it was too long".into());
+        self.retry.complaint = Some(Complaint::Answer("it was too long".into()));
         self.ask_next()
     }
 
@@ -60,9 +62,10 @@ impl<'a> ModelQuestion<'a> {
 
     /// Tries once more, differently: with a word on what was wrong, with shorter results, with fewer
     /// messages kept. After that the next strategy.
-    pub(super) fn vary(mut self, why: String) -> Result<Next<'a>, ArchiveError> {
+    pub(super) fn vary(mut self, complaint: Complaint) -> Result<Next<'a>, ArchiveError> {
         let rule = &self.job().policy.summary;
-        self.retry.complaint = Some(why.clone());
+        let why = complaint.why().to_owned();
+        self.retry.complaint = Some(complaint);
         if self.retry.tries < rule.retries {
             self.retry.tries += 1;
         } else if self.retry.shrinks < rule.shrink_results.len() {
@@ -86,9 +89,8 @@ impl<'a> ModelQuestion<'a> {
     /// Takes down why the model is asked again, each reason once: one that fails alike ten times is no news.
     pub(super) fn note_refusal(&mut self) {
         let refusals = &mut self.ask.plan.progress.refusals;
-        if let Some(why) = self.retry.complaint.as_ref().filter(|why| !refusals.contains(why)) {
-            refusals.push(why.clone());
-        }
+        let why = self.retry.complaint.as_ref().map(|complaint| complaint.why().to_owned());
+        refusals.extend(why.filter(|why| !refusals.contains(why)));
     }
 
     pub(super) fn give_up(self, why: String) -> Result<Next<'a>, ArchiveError> {

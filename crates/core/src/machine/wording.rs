@@ -110,7 +110,8 @@ impl<'a> ModelQuestion<'a> {
         }
         if let Some(complaint) = &self.retry.complaint {
             text.push_str(&format!(
-                "\n\nThe last try was of no use: {complaint}. Answer with the summary alone, as text."
+                "\n\nThe last try was of no use: {}. Answer with the summary alone, as text.",
+                complaint.told()
             ));
         }
         text

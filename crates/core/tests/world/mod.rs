@@ -59,6 +59,8 @@ pub(crate) struct Asked {
     pub(crate) window: u64,
     /// What system prompt and tools take of the window, in percent.
     pub(crate) fixed_percent: u64,
+    /// What a sender adds that nobody sees.
+    pub(crate) unrecorded: u64,
     pub(crate) tail_percent: u32,
     pub(crate) can: Expressible,
     pub(crate) trigger: Trigger,
@@ -82,6 +84,7 @@ impl Asked {
             strategy: vec![Strategy::Summarize, Strategy::Drop],
             window,
             fixed_percent: 0,
+            unrecorded: 0,
             tail_percent: 40,
             can: Expressible::ALL,
             trigger: Trigger::Threshold,
@@ -273,7 +276,8 @@ impl Session {
 
     pub(crate) fn budget(&self, asked: &Asked) -> Budget {
         let fixed = Tokens(asked.window).share(asked.fixed_percent, 100) + Tokens(20);
-        Budget::new(Tokens(asked.window), fixed, Tokens(asked.window / 10))
+        let budget = Budget::new(Tokens(asked.window), fixed, Tokens(asked.window / 10));
+        budget.with_unrecorded(Tokens(asked.unrecorded))
     }
 
     /// What would come of a compaction.

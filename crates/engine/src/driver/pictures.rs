@@ -8,7 +8,7 @@ use crate::session::Session;
 use epitome_core::{Conclusion, EditPass, Trigger};
 
 /// What a person is told where nothing can be labelled.
-const TOO_MANY_BYTES: &str = "the provider finds the body too large in bytes, not in tokens; take large attachments and results out of it, or begin a new session";
+const TOO_MANY_BYTES: &str = "the provider finds the body too large in bytes, not in tokens; compact it by hand, take large attachments and results out of it, or begin a new session";
 
 /// What the act is recorded as, whatever comes of it.
 const TRIGGER: Trigger = Trigger::Bytes;

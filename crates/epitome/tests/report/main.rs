@@ -1,6 +1,7 @@
 //! What people read of a compaction and of a replay, line by line, through the program.
 
 mod compact;
+mod monotony;
 mod replay;
 
 use std::fs;

@@ -10,7 +10,7 @@ mod unread;
 mod write;
 
 pub use decode::{ElementError, decode, decode_fixed};
-pub use reply::{ModelReply, ReplyUsage, StopReason, reply};
+pub use reply::{ModelReply, ReplyUsage, StopReason, StrangeReply, reply};
 pub use splice::{ElementPart, ElementPlace, ListSlot, splice};
 pub use write::{WrittenBody, write_body};
 

@@ -132,6 +132,8 @@ impl Assembler {
         let is_told = progress.is_done || answer.stop.is_some();
         answer.is_whole = is_told && !is_cut_short && progress.error.is_none();
         answer.error = progress.error.clone();
+        // A stream that brought nothing broke off.
+        answer.stranger = None;
         answer
     }
 }

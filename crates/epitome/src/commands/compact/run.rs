@@ -72,7 +72,8 @@ impl<'a> CompactRun<'a> {
 
     /// Compacts conversation `number`; in a dry run with nobody asked and nothing kept.
     pub(super) fn run(&self, number: usize) -> Result<CompactedRun> {
-        let mut open = self.open(number)?;
+        let unrecorded = self.unrecorded(number)?;
+        let mut open = self.open(number, unrecorded)?;
         self.command.waiting.to_the_end(self.pin(&open))?;
         let before = self.look(&open)?;
         self.check_ends(&before)?;
@@ -91,7 +92,7 @@ impl<'a> CompactRun<'a> {
         }
         let session = self.look(&open)?;
         let (appended, events) = self.effects(&open, done)?;
-        let view = self.view(number, &before, &session, &record)?;
+        let view = ViewReport { unrecorded, ..self.view(number, &before, &session, &record)? };
         Ok(CompactedRun {
             one: CompactedConversation { number, record, appended, events, session },
             plan,
@@ -141,7 +142,7 @@ impl<'a> CompactRun<'a> {
         let text = |id| before.archive().message(id).ok().map(|message| message.said());
         let seen_first = record.change().map_or_else(String::new, |change| seen_first(change, text));
         let sizes = RequestSizes { tokens_before, tokens_after, count_method: count.method() };
-        Ok(ViewReport { sizes, unrecorded: self.unrecorded(number)?, left, seen_first })
+        Ok(ViewReport { sizes, unrecorded: None, left, seen_first })
     }
 
     /// What calls hold beside what the file does, as `inspect` finds it.
@@ -154,7 +155,7 @@ impl<'a> CompactRun<'a> {
         Ok(walk.unrecorded(&assembly.budget()).filter(|tokens| *tokens > Tokens::ZERO))
     }
 
-    fn open(&self, number: usize) -> Result<OpenConversation> {
+    fn open(&self, number: usize, unrecorded: Option<Tokens>) -> Result<OpenConversation> {
         let keeps_pins = self.target.keeps_pins();
         let options = SessionOptions {
             can: self.target.can(),
@@ -168,6 +169,7 @@ impl<'a> CompactRun<'a> {
             None => self.file.open_conversation(number, options, self.ports.driver()),
         };
         open.opening.assembly.set_policy(self.policy.clone())?;
+        open.opening.assembly.state_unrecorded(unrecorded.unwrap_or_default());
         self.file.calibrate(number, &open.opening.assembly)?;
         Ok(open)
     }

@@ -80,11 +80,17 @@ impl CompactReport<'_> {
         if label.is_empty() {
             writeln!(page, "{}", columns::wrap(text, self.width, 2));
         } else {
-            let wrapped = columns::wrap(text, self.width - LABEL_CHARS, 0);
-            for (at, row) in wrapped.lines().enumerate() {
-                let label = if at == 0 { label } else { "" };
-                writeln!(page, "  {label:<width$}{}", row.replace(IN_COMMAND, " "), width = LABEL_CHARS - 2);
-            }
+            self.write_labelled(page, &format!("{label:<width$}", width = LABEL_CHARS - 2), text);
+        }
+    }
+
+    /// The same with a label that is as wide as its column.
+    fn write_labelled(&self, page: &mut Page, label: &str, text: &str) {
+        let wrapped = columns::wrap(text, self.width - LABEL_CHARS, 0);
+        for (at, row) in wrapped.lines().enumerate() {
+            let blank = " ".repeat(LABEL_CHARS - 2);
+            let label = if at == 0 { label } else { &blank };
+            writeln!(page, "  {label}{}", row.replace(IN_COMMAND, " "));
         }
     }
 
@@ -103,6 +109,43 @@ impl CompactReport<'_> {
             }
         }
         self.write_line(page, "", &text);
+        self.write_misfit(page);
+        self.write_target(page);
+    }
+
+    /// Says so where the agent's next request would not fit, with what the agent adds to it.
+    fn write_misfit(&self, page: &mut Page) {
+        let (after, window) = (self.line.by_model.tokens_after, self.line.record.budget.window);
+        let Some(added) = self.line.unrecorded.filter(|added| after + *added > window) else { return };
+        let all = after + added;
+        let text = if added < window {
+            format!(
+                "by the model's own count a request of its agent takes about {all}, more than the window of {window}"
+            )
+        } else {
+            format!(
+                "a request of its agent takes about {all}: what it adds alone is more than the window of {window}; \
+                 this is for an agent that adds less, or a larger window"
+            )
+        };
+        let label = draw::Paint::stderr().warn(&format!("{:<width$}", "no fit", width = LABEL_CHARS - 2));
+        self.write_labelled(page, &label, &text);
+    }
+
+    /// What stands beside a target that somebody named, where the result is above it.
+    fn write_target(&self, page: &mut Page) {
+        let Record { budget, tokens_after, .. } = &*self.line.record;
+        let Some(change) = self.line.record.change().filter(|_| self.args.policy.target.is_some()) else {
+            return;
+        };
+        let (target, kept) = (change.target, change.always_kept);
+        if tokens_after.less(budget.fixed) > target && kept > Tokens::ZERO {
+            let text = format!(
+                "{target} tokens; {kept} more are kept in any case, whatever the target: first and newest message, \
+                 newest exchange, pins"
+            );
+            self.write_line(page, "target", &text);
+        }
     }
 
     /// How much of the window is taken after it, with what the agent adds to each call. A window that does not hold even that

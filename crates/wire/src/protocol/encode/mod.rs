@@ -25,6 +25,7 @@ mod words;
 pub(super) use taken::is_taken;
 
 pub use single::message;
+pub use tools::tool_name;
 pub use words::Substitute;
 
 use super::held::ShownPieces;
@@ -54,7 +55,7 @@ pub struct RequestParts<'a> {
 #[non_exhaustive]
 pub enum EncodeError {
     /// A tool definition that is no JSON object.
-    #[error("tool definition {index} is not a JSON object; correct it or leave it out")]
+    #[error("tool definition {index} is not a JSON object ({source}); correct it or leave it out")]
     Tool {
         /// Its place among the tools, from 0.
         index: usize,

@@ -77,6 +77,15 @@ pub(super) fn foreign(to: Protocol, tools: &[Arc<str>]) -> Result<Vec<String>, E
     Ok(named.into_iter().flatten().collect())
 }
 
+/// What a model calls a tool by, in any protocol's shape; one that only its provider can run may have its kind alone. None
+/// where there is neither, or no JSON object at all.
+pub fn tool_name(definition: &str) -> Option<String> {
+    let ToolDefinition { kind, name, function, custom, .. } = serde_json::from_str(definition).ok()?;
+    let inner = function.map(|function| function.name).or(custom.map(|custom| custom.name));
+    let hosted = kind.filter(|kind| kind != "function" && kind != "custom");
+    name.or(inner).or(hosted).filter(|name| !name.is_empty())
+}
+
 fn each<T>(
     tools: &[Arc<str>],
     work: impl Fn(&str) -> Result<T, serde_json::Error>,

@@ -14,7 +14,7 @@ pub use stop::StopReason;
 
 use super::Protocol;
 use crate::ReportedUsage;
-use crate::document::View;
+use crate::document::{ObjectView, View};
 use epitome_core::{Author, Block, Message, Role, Stop};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -38,6 +38,37 @@ pub struct ModelReply {
     pub error: Option<Arc<str>>,
     /// Whether all of it came, and no error.
     pub is_whole: bool,
+    /// What a body is that is no reply of the protocol it was read in.
+    pub stranger: Option<StrangeReply>,
+}
+
+/// A body that is no reply of the protocol it was read in: whoever read it has another provider than they think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StrangeReply {
+    /// What it was read as.
+    pub read_as: Protocol,
+    /// Whose reply it looks like, if anybody's.
+    pub looks_like: Option<Protocol>,
+}
+
+impl StrangeReply {
+    fn of(body: &ObjectView<'_>, read_as: Protocol) -> Option<Self> {
+        let is_of = |protocol: &Protocol| match protocol {
+            Protocol::Anthropic => body.has("content") || body.has("stop_reason"),
+            Protocol::OpenaiChat => body.has("choices"),
+            Protocol::OpenaiResponses => body.has("output") || body.has("status"),
+        };
+        (!is_of(&read_as)).then(|| Self { read_as, looks_like: Protocol::ALL.into_iter().find(is_of) })
+    }
+}
+
+impl std::fmt::Display for StrangeReply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { read_as, looks_like } = self;
+        write!(f, "this is no reply of the protocol {read_as}")?;
+        looks_like.map_or(Ok(()), |other| write!(f, "; it looks like one of {other}"))
+    }
 }
 
 /// What a reply took, as the provider reported it.
@@ -87,12 +118,13 @@ pub fn reply(protocol: Protocol, body: &[u8]) -> ModelReply {
     if is_error && !root.has("output") {
         return ModelReply { error: Some(text.as_ref().into()), ..ModelReply::nothing() };
     }
-    match protocol {
+    let answer = match protocol {
         Protocol::Anthropic => anthropic::answer(&root).in_one_piece(),
         Protocol::OpenaiChat => openai_chat::answer(&root).in_one_piece(),
         // Its `status` says whether all of it came.
         Protocol::OpenaiResponses => openai_responses::answer(&root),
-    }
+    };
+    ModelReply { stranger: StrangeReply::of(&root, protocol), ..answer }
 }
 
 impl ModelReply {
@@ -106,6 +138,7 @@ impl ModelReply {
             usage: None,
             error: None,
             is_whole: false,
+            stranger: None,
         }
     }
 

@@ -21,6 +21,7 @@ pub(super) fn answer(body: &ObjectView<'_>) -> ModelReply {
         message: said(blocks),
         usage: taken(body),
         error,
+        stranger: None,
     }
 }
 
