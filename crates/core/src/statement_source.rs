@@ -25,7 +25,10 @@ pub struct StatementSource {
 }
 
 /// Finds the statements in a summary, in which they stand in this order. One that was cut out for want of room is in none.
-pub(crate) fn locate(summary: &str, statements: &[SourcedText]) -> Vec<StatementSource> {
+pub(crate) fn locate<'s>(
+    summary: &str,
+    statements: impl IntoIterator<Item = &'s SourcedText>,
+) -> Vec<StatementSource> {
     let shown: Vec<&str> = summary.lines().map(str::trim_end).collect();
     let (mut from, mut found) = (0, Vec::new());
     for SourcedText { text, sources } in statements {

@@ -290,3 +290,18 @@ fn lines(text: &str) -> String {
     });
     plain.collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::even_share;
+    use crate::Tokens;
+
+    #[test]
+    fn what_is_short_leaves_its_share_to_what_is_long() {
+        let share =
+            |sizes: &[u64], quota| even_share(sizes.iter().copied().map(Tokens).collect(), Tokens(quota));
+        assert_eq!(share(&[10, 20, 30], 60), Tokens(60));
+        assert_eq!(share(&[500, 10, 20, 400], 230), Tokens(100));
+        assert_eq!(share(&[500, 400], 100), Tokens(50));
+    }
+}

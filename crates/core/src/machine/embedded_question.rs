@@ -193,14 +193,14 @@ impl<'a> EmbeddedQuestion<'a> {
         if written.text.trim().is_empty() {
             return Err(NoSummary::Failed("the summary is empty".into()));
         }
-        let (summary, loss) = self.check(&written);
+        let (summary, loss, repairs) = self.check(&written);
         let tokens_after = self.plan.kept.tokens + summary.tokens;
         self.check_size(tokens_after)?;
         let plan = &self.plan;
         let change = Change {
             superseded: plan.superseded.clone(),
             summary: Some(summary.text.clone()),
-            statements: statement_source::locate(&summary.text, &written.statements),
+            statements: statement_source::locate(&summary.text, written.statements.iter().chain(&repairs)),
             summary_tokens: plan.job.budget.scale.theirs(summary.tokens),
             ledger: written.ledger,
             loss,
@@ -242,18 +242,19 @@ impl<'a> EmbeddedQuestion<'a> {
     }
 
     /// Frames the text, compares it with what it replaces, and puts back what matters and is missing.
-    fn check(&self, written: &CandidateSummary<'_>) -> (FramedSummary, verify::LossReport) {
+    fn check(&self, written: &CandidateSummary<'_>) -> (FramedSummary, verify::LossReport, Vec<SourcedText>) {
         let material = self.material();
         let mut found = self.compare(&written.text);
-        let mut lines = vec![written.text.trim_end().to_owned()];
-        match self.plan.job.policy.rebuild.verify {
+        let repairs = match self.plan.job.policy.rebuild.verify {
             Verify::Repair => {
                 let room = written.room.less(self.plan.job.measure.text(&written.text));
-                lines.extend(verify::repair(&material, &mut found, room));
+                verify::repair(&material, &mut found, room)
             }
-            Verify::Report => {}
-        }
-        (self.plan.frame(&lines.join("\n"), written.by, &self.folded), found.report)
+            Verify::Report => Vec::new(),
+        };
+        let lines = std::iter::once(written.text.trim_end()).chain(repairs.iter().map(|line| &*line.text));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        (self.plan.frame(&text, written.by, &self.folded), found.report, repairs)
     }
 
     /// How many facts of what goes stand in the new context with this text.
