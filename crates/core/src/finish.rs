@@ -78,6 +78,7 @@ impl Plan<'_> {
             kept,
             folded: self.folded_ids(),
             summary: None,
+            statements: Vec::new(),
             summary_tokens: Tokens::ZERO,
             turns: self.turns(),
             ledger: ledger::Ledger::default(),

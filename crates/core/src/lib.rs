@@ -124,6 +124,7 @@ mod prune;
 mod record;
 mod request;
 mod sources;
+mod statement_source;
 mod transcript;
 mod verdict;
 pub mod verify;
@@ -157,6 +158,7 @@ pub use record::{
     Change, Conclusion, Coverage, Effect, Fallback, Floor, Outcome, Record, RecordSource, RestoreReport,
 };
 pub use request::{CallCost, CallResult, Failure, Purpose, Stop, SummaryInput, SummaryReply, SummaryRequest};
+pub use statement_source::{SourcedText, StatementSource};
 pub use verdict::{
     CompactorPiece, CompactorReply, Decision, HookAnswer, HookRun, HookSummary, PlanChanges,
     UpcomingCompaction, Verdict,

@@ -31,7 +31,11 @@ pub(crate) fn render(message: &Message, wording: &mut dyn Wording, separator: &s
 /// The beginning and the end of a text, `room` of it by `measure`, with `mark` between to say what is missing.
 /// The beginning says what it is, the end how it ended: two parts to one.
 pub(crate) fn ends(text: &str, room: Tokens, mark: &str, measure: &dyn Measure) -> String {
-    let tail = room.share(1, 3);
+    both_ends(text, room, room.share(1, 3), mark, measure)
+}
+
+/// The same with `tail` of the room for the end.
+pub(crate) fn both_ends(text: &str, room: Tokens, tail: Tokens, mark: &str, measure: &dyn Measure) -> String {
     format!("{}{mark}{}", measure.head(text, room.less(tail)), measure.tail(text, tail))
 }
 

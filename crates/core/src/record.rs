@@ -2,6 +2,7 @@
 //! the time, how long it took, who asked, and what was brought back into view.
 
 use crate::policy::Resume;
+use crate::statement_source::StatementSource;
 use crate::{
     Budget, CallCost, Compaction, Dollars, Edit, EntryId, HookRun, Strategy, Tokens, Trigger, ledger::Ledger,
     verify::LossReport,
@@ -97,6 +98,10 @@ pub struct Change {
     pub folded: Vec<EntryId>,
     /// The summary as the model sees it.
     pub summary: Option<Arc<str>>,
+    /// What the machine wrote of it, statement by statement, with the entries each was made from. A model's prose, and
+    /// what is carried from an earlier summary that names no entries, is not among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statements: Vec<StatementSource>,
     /// What it takes, without what was brought back behind it.
     pub summary_tokens: Tokens,
     /// How many turns it covers.

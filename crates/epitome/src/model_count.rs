@@ -31,10 +31,16 @@ impl ModelCount {
     /// What a request takes whose history these things are.
     pub fn request(&self, session: &Session, slots: &[Slot]) -> Result<Tokens> {
         let sizes: Result<Vec<Tokens>> = slots.iter().map(|slot| self.slot(session, slot)).collect();
-        Ok(self.assembly.budget().request(sizes?.into_iter().sum()))
+        Ok(self.with_history(sizes?.into_iter().sum()))
     }
 
-    fn slot(&self, session: &Session, slot: &Slot) -> Result<Tokens> {
+    /// What a request takes whose history takes this much.
+    pub fn with_history(&self, history: Tokens) -> Tokens {
+        self.assembly.budget().request(history)
+    }
+
+    /// What one thing of a history takes.
+    pub fn slot(&self, session: &Session, slot: &Slot) -> Result<Tokens> {
         let measure = &**self.assembly.measure();
         match slot {
             Slot::Summary { id } | Slot::Message { id, form: Form::WHOLE } if self.sizes.has(*id) => {

@@ -1,7 +1,7 @@
 //! A summary that stands in view already, carried on: whole where there is room, else its prose before its code, and
 //! its sections by what a successor needs first. Lines of the log never take its place.
 
-use super::page::{Section, SummaryPage};
+use super::page::{Section, Spot, SummaryPage};
 use crate::Tokens;
 use crate::fence;
 use crate::pattern::compile;
@@ -48,7 +48,7 @@ impl CarriedSection<'_> {
 /// Writes an earlier summary within `quota`.
 pub(super) fn write(page: &mut SummaryPage<'_>, text: &str, quota: &mut Tokens) {
     let text = told(text);
-    if text.is_empty() || page.add(Section::Earlier, &demoted(text.lines()), 0, quota) {
+    if text.is_empty() || page.add(&spot(0), &demoted(text.lines()), quota) {
         return;
     }
     let mut sections: Vec<(usize, CarriedSection<'_>)> = sections(&text).into_iter().enumerate().collect();
@@ -59,16 +59,16 @@ pub(super) fn write(page: &mut SummaryPage<'_>, text: &str, quota: &mut Tokens) 
         let mut own = each.min(*quota);
         let most = own;
         let whole = demoted(section.lines.iter().copied());
-        if !page.add(Section::Earlier, &whole, order as u64, &mut own) {
-            page.add_head(
-                Section::Earlier,
-                &demoted(prose(&section.lines).into_iter()),
-                order as u64,
-                &mut own,
-            );
+        if !page.add(&spot(order), &whole, &mut own) {
+            page.add_head(&spot(order), &demoted(prose(&section.lines).into_iter()), &mut own);
         }
         *quota = quota.less(most.less(own));
     }
+}
+
+/// Whoever wrote it named no entries.
+fn spot(order: usize) -> Spot {
+    Spot::new(Section::Earlier, order as u64, None)
 }
 
 /// What tools put around a summary, for the model that went on then.

@@ -1,12 +1,12 @@
 //! The list of files: each by what was done to it, in the spelling the log has for it, with what was said of it.
 
 use super::link::{AROUND, is_linking, is_ordinary, word_count};
-use super::page::{Section, SummaryPage};
-use super::reading::Reading;
+use super::page::{Section, Spot, SummaryPage};
+use super::reading::{Quote, Reading};
 use super::statement::Finding;
-use crate::Tokens;
 use crate::facts::{Class, Mention};
 use crate::ledger::{FileRecord, Operation};
+use crate::{EntryId, Tokens};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ pub(super) struct FileQuotas {
     pub read: Tokens,
 }
 
-/// Of what changed files may take, the part that is for what was said of them.
+/// Of what changed files may take, the most that is for what was said of them. Their names come first, all of them.
 const REMARKED_SHARE: (u64, u64) = (2, 3);
 
 /// Changed files newest first, then those only read; each with what was said of it where that fits.
@@ -29,7 +29,10 @@ pub(super) fn write(page: &mut SummaryPage<'_>, reading: &Reading, quotas: FileQ
     // What was only tried out can wait.
     files.sort_by_cached_key(|file| (file.is_scratch(), Reverse((file.changed, file.entry))));
     let mut remarks = FileRemarks::of(reading, &files);
-    let mut remarked = changed.share(REMARKED_SHARE.0, REMARKED_SHARE.1);
+    let name_tokens = |page: &SummaryPage<'_>, file| page.tokens(Section::Files, &entry(reading, file));
+    let changed_files = files.iter().filter(|file| file.changed.is_some());
+    let names: Tokens = changed_files.map(|file| name_tokens(page, file)).sum();
+    let mut remarked = changed.less(names).min(changed.share(REMARKED_SHARE.0, REMARKED_SHARE.1));
     for (order, file) in files.into_iter().enumerate() {
         let quota = if file.changed.is_some() { &mut changed } else { &mut read };
         let group = match file.standing() {
@@ -38,16 +41,30 @@ pub(super) fn write(page: &mut SummaryPage<'_>, reading: &Reading, quotas: FileQ
             Operation::Deleted => 2,
             Operation::Read => 3,
         };
-        let place = (group << 32) | order as u64;
-        let text = format!("{} {}", file.standing().name(), spelling(reading, &file.path));
-        if let Some(remark) = remarks.take(file) {
-            let mut own = remarked.min(*quota);
+        let spot = Spot::new(Section::Files, (group << 32) | order as u64, [touched(file)]);
+        let text = entry(reading, file);
+        if let Some(FileRemark { text: remark, sources }) = remarks.take(file) {
+            let name = name_tokens(page, file);
+            let mut own = (remarked + name).min(*quota);
             let before = own;
-            page.add(Section::Files, &format!("{text}{REMARK}{remark}"), place, &mut own);
-            (*quota, remarked) = (quota.less(before.less(own)), remarked.less(before.less(own)));
+            let remarked_spot =
+                Spot { sources: [touched(file)].into_iter().chain(sources).collect(), ..spot.clone() };
+            page.add(&remarked_spot, &format!("{text}{REMARK}{remark}"), &mut own);
+            let spent = before.less(own);
+            (*quota, remarked) = (quota.less(spent), remarked.less(spent.less(name)));
         }
-        page.add(Section::Files, &text, place, quota);
+        page.add(&spot, &text, quota);
     }
+}
+
+/// The entry that did what the list tells of a file.
+fn touched(file: &FileRecord) -> EntryId {
+    file.changed.unwrap_or(file.entry)
+}
+
+/// What was done, and to which file.
+fn entry(reading: &Reading, file: &FileRecord) -> String {
+    format!("{} {}", file.standing().name(), spelling(reading, &file.path))
 }
 
 /// The path as the log spells it most: the ledger has one spelling for all of a drive's.
@@ -83,7 +100,13 @@ struct FileRemarks<'r> {
     statements: Vec<&'r Finding>,
     taken: HashSet<usize>,
     /// By path, what the log's best line says beside it.
-    beside: HashMap<&'r str, String>,
+    beside: HashMap<&'r str, FileRemark>,
+}
+
+/// What was said of a file, and the entries it stands in.
+struct FileRemark {
+    text: String,
+    sources: Vec<EntryId>,
 }
 
 /// A longer statement is of more than one file.
@@ -102,30 +125,32 @@ impl<'r> FileRemarks<'r> {
 
     /// What the log says beside a file's path; where that is a tool's bare report of a change, with the statement that
     /// says most of the file, by its name.
-    fn take(&mut self, file: &FileRecord) -> Option<String> {
+    fn take(&mut self, file: &FileRecord) -> Option<FileRemark> {
         let beside = self.beside.remove(&*file.path);
-        if file.changed.is_none() || beside.as_deref().is_some_and(|told| word_count(told) > REPORT_TOLD_MAX)
-        {
+        let is_telling = beside.as_ref().is_some_and(|beside| word_count(&beside.text) > REPORT_TOLD_MAX);
+        if file.changed.is_none() || is_telling {
             return beside;
         }
-        match (beside, self.take_statement(&file.path)) {
-            (Some(report), Some(said)) => Some(format!("{report}; {said}")),
-            (beside, said) => beside.or_else(|| said.map(str::to_owned)),
-        }
+        let Some(said) = self.take_statement(&file.path) else { return beside };
+        let Some(FileRemark { text: report, mut sources }) = beside else {
+            return Some(FileRemark { text: said.text.clone(), sources: vec![said.id] });
+        };
+        sources.push(said.id);
+        Some(FileRemark { text: format!("{report}; {}", said.text), sources })
     }
 
-    fn take_statement(&mut self, path: &str) -> Option<&'r str> {
+    fn take_statement(&mut self, path: &str) -> Option<&'r Quote> {
         let name = path.rsplit(['/', '\\']).next().filter(|name| name.len() >= 4)?;
         let free = self.statements.iter().enumerate().filter(|(at, _)| !self.taken.contains(at));
         let about = free.filter(|(_, statement)| statement.quote.text.contains(name));
         let (at, statement) = about.max_by(|(_, a), (_, b)| a.meaning.total_cmp(&b.meaning))?;
         self.taken.insert(at);
-        Some(&statement.quote.text)
+        Some(&statement.quote)
     }
 }
 
 /// For each file the line of the log that says most beside its path, without the path.
-fn beside<'r>(reading: &'r Reading, files: &[&'r FileRecord]) -> HashMap<&'r str, String> {
+fn beside<'r>(reading: &'r Reading, files: &[&'r FileRecord]) -> HashMap<&'r str, FileRemark> {
     let mut by_fact: HashMap<u32, (&str, String)> = HashMap::new();
     for file in files {
         let spelled = spelling(reading, &file.path);
@@ -134,34 +159,35 @@ fn beside<'r>(reading: &'r Reading, files: &[&'r FileRecord]) -> HashMap<&'r str
             by_fact.insert(fact, (&file.path, spelled));
         }
     }
-    let mut told: Vec<(&str, String)> = Vec::new();
+    let mut told: Vec<(&str, FileRemark)> = Vec::new();
     for line in reading.lines.iter().rev() {
         let facts = &reading.line_facts[line.first as usize..(line.first + line.count) as usize];
         for (path, spelled) in facts.iter().filter_map(|fact| by_fact.get(fact)) {
-            let text = &reading.docs[line.doc as usize].text[line.start as usize..line.end as usize];
-            let rest = without(text, spelled);
+            let doc = &reading.docs[line.doc as usize];
+            let rest = without(&doc.text[line.start as usize..line.end as usize], spelled);
             if rest.chars().count() <= BESIDE_CHARS_MAX && is_linking(&rest) {
-                told.push((path, rest));
+                told.push((path, FileRemark { text: rest, sources: doc.id.into_iter().collect() }));
             }
         }
     }
     let formulas = formulas(&told);
-    let mut best: HashMap<&str, (usize, String)> = HashMap::new();
-    for (path, rest) in &told {
-        let said = if formulas.contains(&**rest) { gist(rest) } else { rest.clone() };
-        let words = word_count(&said);
+    let mut best: HashMap<&str, (usize, FileRemark)> = HashMap::new();
+    for (path, FileRemark { text, sources }) in &told {
+        let text = if formulas.contains(&**text) { gist(text) } else { text.clone() };
+        let words = word_count(&text);
         if best.get(path).is_none_or(|(known, _)| *known < words) {
-            best.insert(path, (words, said));
+            best.insert(path, (words, FileRemark { text, sources: sources.clone() }));
         }
     }
-    best.into_iter().map(|(path, (_, rest))| (path, rest)).collect()
+    best.into_iter().map(|(path, (_, remark))| (path, remark)).collect()
 }
 
 /// What is said in the same words of several files is a tool's formula and says nothing of one of them.
-fn formulas<'t>(told: &'t [(&str, String)]) -> HashSet<&'t str> {
+fn formulas<'t>(told: &'t [(&str, FileRemark)]) -> HashSet<&'t str> {
     let mut first: HashMap<&str, &str> = HashMap::new();
-    let is_again = |(path, rest): &&'t (&str, String)| first.entry(rest).or_insert(path) != path;
-    told.iter().filter(is_again).map(|(_, rest)| &**rest).collect()
+    let is_again =
+        |(path, remark): &&'t (&str, FileRemark)| first.entry(&remark.text).or_insert(path) != path;
+    told.iter().filter(is_again).map(|(_, remark)| &*remark.text).collect()
 }
 
 /// The first sentence of a formula, by its ordinary words: how the call went.

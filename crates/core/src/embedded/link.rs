@@ -1,12 +1,10 @@
 //! Whether a line tells something of the facts in it: whether ordinary words stand beside them. Names, paths and code
 //! are no words, however many letters they have; so the parts of a path say nothing of the path.
 
-use std::collections::HashSet;
-
 /// As many ordinary words make a line a fact's surroundings.
 const LINKS_MIN: usize = 2;
-/// Scripts without spaces say as much in so many characters.
-const SPACELESS_MIN: usize = 4;
+/// Scripts without spaces say as much as a word in so many characters.
+const SPACELESS_OF_WORD: usize = 2;
 
 /// What may stand around a word of prose.
 pub(super) const AROUND: &[char] = &[
@@ -24,14 +22,27 @@ const COMMON: [&str; 48] = [
 
 /// Whether the facts in this line stand beside enough ordinary words.
 pub(super) fn is_linking(line: &str) -> bool {
-    word_count(line) >= LINKS_MIN || spaceless(line) >= SPACELESS_MIN
+    // Asked of every line of a history at each compaction, so it stops at the second word.
+    let wanted = LINKS_MIN.saturating_sub(spaceless(line) / SPACELESS_OF_WORD);
+    let mut words = ordinary_words(line);
+    match (wanted, words.next()) {
+        (0, _) => true,
+        (_, None) => false,
+        (1, Some(_)) => true,
+        (_, Some(first)) => words.any(|word| !word.eq_ignore_ascii_case(first)),
+    }
 }
 
-/// How many ordinary words a line has, each counted once; in a script without spaces two characters are a word.
+fn ordinary_words(line: &str) -> impl Iterator<Item = &str> {
+    line.split_whitespace().map(|word| word.trim_matches(AROUND)).filter(|word| is_ordinary(word))
+}
+
+/// How many ordinary words a line has, each counted once; in a script without spaces a few characters are a word.
 pub(super) fn word_count(line: &str) -> usize {
-    let words =
-        line.split_whitespace().map(|word| word.trim_matches(AROUND)).filter(|word| is_ordinary(word));
-    words.map(str::to_ascii_lowercase).collect::<HashSet<_>>().len() + spaceless(line) / 2
+    let mut words: Vec<String> = ordinary_words(line).map(str::to_ascii_lowercase).collect();
+    words.sort_unstable();
+    words.dedup();
+    words.len() + spaceless(line) / SPACELESS_OF_WORD
 }
 
 fn spaceless(line: &str) -> usize {
@@ -43,7 +54,7 @@ pub(super) fn is_ordinary(word: &str) -> bool {
     let mut letters = word.chars();
     let is_plain =
         letters.next().is_some_and(|c| c.is_ascii_alphabetic()) && letters.all(|c| c.is_ascii_lowercase());
-    is_plain && word.len() >= 3 && !COMMON.contains(&word.to_ascii_lowercase().as_str())
+    is_plain && word.len() >= 3 && !COMMON.iter().any(|common| common.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod write;
 
 use crate::facts::Secrets;
 use crate::ledger::Ledger;
+use crate::statement_source::SourcedText;
 use crate::{EntryId, Material, Original, Tokens};
 pub use answer::AnswerIndex;
 use escape::Escape;
@@ -41,6 +42,8 @@ pub struct EmbeddedSummary {
     pub ledger: Ledger,
     /// What had to be left out that a reader should know of.
     pub notes: Vec<String>,
+    /// Its statements, in their order, with the entries they were made from.
+    pub statements: Vec<SourcedText>,
 }
 
 /// Summarises what leaves view, within `budget` by the material's own measure.
@@ -58,7 +61,8 @@ pub fn summarize_beside(material: &Material<'_>, prose: &str, budget: Tokens) ->
     let notes = write::fixed_parts(&mut page, &reading, budget, material.measure.text(prose));
     select::fill(&mut page, &reading, material.focus, prose);
     write::second_helping(&mut page, &reading);
-    EmbeddedSummary { text: page.finish(), ledger: reading.ledger, notes }
+    let (text, statements) = page.finish();
+    EmbeddedSummary { text, ledger: reading.ledger, notes, statements }
 }
 
 /// Only what must be copied word for word: rules, todos, the ends of what was asked, files, decisions.
@@ -70,7 +74,8 @@ pub fn facts_page(material: &Material<'_>, budget: Tokens) -> EmbeddedSummary {
     let mut page =
         SummaryPage::new(material.measure, Escape { pointers: &pointers, secrets: &secrets }, budget);
     let notes = write::fixed_parts(&mut page, &reading, budget, Tokens::ZERO);
-    EmbeddedSummary { text: page.finish(), ledger: reading.ledger, notes }
+    let (text, statements) = page.finish();
+    EmbeddedSummary { text, ledger: reading.ledger, notes, statements }
 }
 
 /// Files, commands and todos of the whole history.

@@ -2,8 +2,9 @@
 //! line is taken from. Which lines are added is `write`'s and `select`'s.
 
 use super::escape::Escape;
-use crate::plain_text::ends;
-use crate::{Measure, Tokens};
+use crate::plain_text::both_ends;
+use crate::statement_source::SourcedText;
+use crate::{EntryId, Measure, Tokens};
 use std::collections::BTreeMap;
 
 /// The parts of a summary, in the order they are shown.
@@ -71,9 +72,24 @@ pub(super) struct SummaryPage<'m> {
     sections: BTreeMap<Section, Vec<PageLine>>,
 }
 
-struct PageLine {
+/// Where a line stands, and the entries it was made from.
+#[derive(Clone)]
+pub(super) struct Spot {
+    pub section: Section,
     /// Where it stands within its section.
-    order: u64,
+    pub order: u64,
+    /// None where it was carried from an earlier summary that names none.
+    pub sources: Vec<EntryId>,
+}
+
+impl Spot {
+    pub(super) fn new(section: Section, order: u64, source: impl IntoIterator<Item = EntryId>) -> Self {
+        Self { section, order, sources: source.into_iter().collect() }
+    }
+}
+
+struct PageLine {
+    spot: Spot,
     text: String,
 }
 
@@ -103,23 +119,30 @@ impl<'m> SummaryPage<'m> {
         (text, tokens)
     }
 
-    fn holds(&self, section: Section, order: u64) -> bool {
-        self.sections.get(&section).is_some_and(|lines| lines.iter().any(|line| line.order == order))
+    /// What a line would take in this section.
+    pub(super) fn tokens(&self, section: Section, text: &str) -> Tokens {
+        self.weigh(section, text).1
+    }
+
+    fn holds(&self, spot: &Spot) -> bool {
+        self.sections
+            .get(&spot.section)
+            .is_some_and(|lines| lines.iter().any(|line| line.spot.order == spot.order))
     }
 
     /// Adds a line if the page and `quota` have room for it; says whether the page has it now.
     /// What stands at this place of its section already is left as it is.
-    pub(super) fn add(&mut self, section: Section, text: &str, order: u64, quota: &mut Tokens) -> bool {
-        if self.holds(section, order) {
+    pub(super) fn add(&mut self, spot: &Spot, text: &str, quota: &mut Tokens) -> bool {
+        if self.holds(spot) {
             return true;
         }
-        let (text, tokens) = self.weigh(section, text);
+        let (text, tokens) = self.weigh(spot.section, text);
         if tokens > self.room() || tokens > *quota {
             return false;
         }
         *quota = quota.less(tokens);
         self.spent += tokens;
-        self.sections.entry(section).or_default().push(PageLine { order, text });
+        self.sections.entry(spot.section).or_default().push(PageLine { spot: spot.clone(), text });
         true
     }
 
@@ -137,34 +160,35 @@ impl<'m> SummaryPage<'m> {
     }
 
     /// Adds a line whose room was set aside.
-    pub(super) fn put(&mut self, section: Section, text: String, order: u64) {
-        let text = self.escape.apply(&text);
-        self.sections.entry(section).or_default().push(PageLine { order, text });
+    pub(super) fn put(&mut self, spot: Spot, text: &str) {
+        let text = self.escape.apply(text);
+        self.sections.entry(spot.section).or_default().push(PageLine { spot, text });
     }
 
     /// Adds as much of the text's beginning as there is room for.
-    pub(super) fn add_head(&mut self, section: Section, text: &str, order: u64, quota: &mut Tokens) -> bool {
-        if self.add(section, text, order, quota) {
+    pub(super) fn add_head(&mut self, spot: &Spot, text: &str, quota: &mut Tokens) -> bool {
+        if self.add(spot, text, quota) {
             return true;
         }
-        let (escaped, whole) = self.weigh(section, text);
+        let (escaped, whole) = self.weigh(spot.section, text);
         let fixed = whole.less(self.measure.text(&escaped));
         let room = self.room().min(*quota).less(fixed + Tokens(4));
         let head = self.measure.head(text, room);
         let head = head.rfind(char::is_whitespace).map_or(head, |at| &head[..at]).trim_end();
-        head.len() >= 12 && self.add(section, &format!("{head} …"), order, quota)
+        head.len() >= 12 && self.add(spot, &format!("{head} …"), quota)
     }
 
-    /// Adds as much of the text's beginning and end as there is room for: what is asked for stands at the end.
-    pub(super) fn add_ends(&mut self, section: Section, text: &str, order: u64, quota: &mut Tokens) -> bool {
-        if self.add(section, text, order, quota) {
+    /// Adds as much of the text's beginning and end as there is room for, the same of both: what a person asks for, and
+    /// what the model concludes, stands at the end.
+    pub(super) fn add_ends(&mut self, spot: &Spot, text: &str, quota: &mut Tokens) -> bool {
+        if self.add(spot, text, quota) {
             return true;
         }
-        let (escaped, whole) = self.weigh(section, text);
+        let (escaped, whole) = self.weigh(spot.section, text);
         let fixed = whole.less(self.measure.text(&escaped));
         let room = self.room().min(*quota).less(fixed + Tokens(6));
-        let cut = ends(text, room, " […] ", self.measure);
-        cut.len() >= ENDS_BYTES_MIN && self.add(section, &cut, order, quota)
+        let cut = both_ends(text, room, room.share(1, 2), " […] ", self.measure);
+        cut.len() >= ENDS_BYTES_MIN && self.add(spot, &cut, quota)
     }
 
     /// Everything written so far, for finding out which facts it holds.
@@ -174,11 +198,17 @@ impl<'m> SummaryPage<'m> {
             .flat_map(|(section, lines)| lines.iter().map(|line| (*section, line.text.as_str())))
     }
 
-    /// The page as text, within its budget by measure.
-    pub(super) fn finish(mut self) -> String {
+    /// The page as text, within its budget by measure, and what its lines were made from.
+    pub(super) fn finish(mut self) -> (String, Vec<SourcedText>) {
         for lines in self.sections.values_mut() {
-            lines.sort_by_key(|line| line.order);
+            lines.sort_by_key(|line| line.spot.order);
         }
+        let text = self.fit();
+        let lines = self.sections.into_values().flatten().filter(|line| !line.spot.sources.is_empty());
+        (text, lines.map(|PageLine { spot, text }| SourcedText { text, sources: spot.sources }).collect())
+    }
+
+    fn fit(&mut self) -> String {
         for _ in 0..FITTINGS_MAX {
             let text = self.text();
             let over = self.measure.text(&text).less(self.budget);

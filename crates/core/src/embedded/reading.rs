@@ -51,7 +51,10 @@ pub(super) struct Quote {
 
 /// A rule of a person's.
 pub(super) struct RuleQuote {
-    pub quote: Quote,
+    /// Word for word, secrets screened out.
+    pub text: String,
+    /// The entry it stands in, where that is known.
+    pub source: Option<EntryId>,
     /// How far it reaches.
     pub reach: RuleReach,
 }
@@ -138,7 +141,8 @@ impl Reading {
         let OwnSummary { rules: own_rules, dialogue, statements, rest } = own;
         for text in own_rules {
             let reach = rules(text).first().map_or(RuleReach::Task, |rule| rule.reach);
-            self.obey(EntryId(0), text, reach);
+            let source = dialogue.iter().find(|line| line.text.contains(text)).map(|line| line.id);
+            self.obey(source, text, reach);
         }
         for quote in statements {
             self.take_prose(&quote.text);
@@ -176,7 +180,7 @@ impl Reading {
         if original.author == Author::Person {
             let (said, in_view) = (self.secrets.screen(&original.said()).into_owned(), shown.said());
             let hidden = rules(&said).into_iter().filter(|rule| !in_view.contains(rule.text));
-            hidden.for_each(|rule| self.obey(id, rule.text, rule.reach));
+            hidden.for_each(|rule| self.obey(Some(id), rule.text, rule.reach));
         }
         self.stay(shown);
     }
@@ -218,7 +222,7 @@ impl Reading {
             (Role::User, Author::Person) => {
                 let clean = screened.map(|said| rules_in(&said));
                 let rules = clean.as_deref().unwrap_or_else(|| digest.rules());
-                rules.iter().for_each(|rule| self.obey(id, &rule.text, rule.reach));
+                rules.iter().for_each(|rule| self.obey(Some(id), &rule.text, rule.reach));
             }
             (Role::Assistant, _) => {
                 let clean = screened.map(|said| sentences_in(&said));
@@ -300,9 +304,9 @@ impl Reading {
         (!is_same).then(|| PassageFacts::of(&Passage { voice, author, tool: None, text }))
     }
 
-    fn obey(&mut self, id: EntryId, text: &str, reach: RuleReach) {
-        self.rules.retain(|known| known.quote.text != text);
-        self.rules.push(RuleQuote { quote: Quote { id, text: text.to_owned() }, reach });
+    fn obey(&mut self, source: Option<EntryId>, text: &str, reach: RuleReach) {
+        self.rules.retain(|known| known.text != text);
+        self.rules.push(RuleQuote { text: text.to_owned(), source, reach });
     }
 
     /// What is known only at the end: which values are outdated.

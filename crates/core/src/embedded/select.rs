@@ -7,7 +7,7 @@ use super::cover::{Candidate, choose};
 use super::files::REMARK;
 use super::lines_by_word::LinesByWord;
 use super::link::is_linking;
-use super::page::{Section, SummaryPage};
+use super::page::{Section, Spot, SummaryPage};
 use super::reading::{Doc, Reading};
 use super::weight::{TUNING, chance};
 use crate::facts::{Class, Mention, scan_line, scan_pairs};
@@ -253,17 +253,15 @@ fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterato
     for piece in pieces {
         let (line, start) = match *piece {
             Addition::Action(at) => {
-                page.add(Section::Actions, &reading.actions[at].line(), at as u64, &mut quota);
+                let action = &reading.actions[at];
+                let spot = Spot::new(Section::Actions, at as u64, [action.id]);
+                page.add(&spot, &action.line(), &mut quota);
                 continue;
             }
             Addition::Finding(at) => {
                 let quote = &reading.statements[at].quote;
-                page.add(
-                    Section::Statements,
-                    &format!("{}: {}", quote.id, quote.text),
-                    at as u64,
-                    &mut quota,
-                );
+                let spot = Spot::new(Section::Statements, at as u64, [quote.id]);
+                page.add(&spot, &format!("{}: {}", quote.id, quote.text), &mut quota);
                 continue;
             }
             Addition::Line(at) => (&reading.lines[at], reading.lines[at].start),
@@ -298,7 +296,7 @@ fn write_lines(page: &mut SummaryPage<'_>, taken: AddedLines) {
     for (order, ((id, ..), text)) in taken.into_iter().enumerate() {
         let pointer = id.filter(|_| last != Some(id)).map(|id| format!("{id}: ")).unwrap_or_default();
         last = Some(id);
-        page.put(Section::Lines, format!("{pointer}{text}"), order as u64);
+        page.put(Spot::new(Section::Lines, order as u64, id), &format!("{pointer}{text}"));
     }
 }
 

@@ -110,6 +110,57 @@ fn without_room_there_is_no_text() {
 }
 
 #[test]
+fn of_many_requests_the_longest_are_cut_and_none_is_left_out() {
+    let long =
+        format!("Here is the log: {}Find out why it stops.", "the same line again and again. ".repeat(200));
+    let short = |n: usize| format!("Rename the field number {n} of the form.");
+    let mut messages: Vec<Message> = vec![person(&long)];
+    for n in 0..10 {
+        messages.extend([model("Renamed."), person(&short(n))]);
+    }
+    let text = draft(&messages, 0, 900).text;
+    for n in 0..10 {
+        assert!(text.contains(&format!("user: {}", short(n))), "{n} is not in\n{text}");
+    }
+    assert!(
+        text.contains("m0000 user: Here is the log: ") && text.contains("Find out why it stops."),
+        "{text}"
+    );
+}
+
+#[test]
+fn every_changed_file_is_named_before_anything_is_said_of_one() {
+    let mut messages = vec![person("Split the parser.")];
+    for n in 0..12 {
+        let call = format!(r#"{{"file_path":"src/part{n}.rs","content":"x"}}"#);
+        messages.extend(exchange(n, "Write", &call, "ok"));
+        messages.push(model(&format!(
+            "Fixed `src/part{n}.rs` because the scanner number {n} returned the wrong column for every tab."
+        )));
+    }
+    let text = draft(&messages, 0, 700).text;
+    let (_, files) = text.split_once("## Files, by what was done to them\n").expect("a list");
+    let named: Vec<usize> = (0..12).filter(|n| files.contains(&format!("created src/part{n}.rs"))).collect();
+    assert_eq!(named, (0..12).collect::<Vec<_>>(), "{text}");
+}
+
+#[test]
+fn a_statement_names_the_entry_it_was_made_from() {
+    let summary = draft(&session(), 0, 600);
+    let sources = |part: &str| {
+        let found = summary.statements.iter().find(|statement| statement.text.contains(part));
+        found.map(|statement| statement.sources.iter().map(|id| id.0).collect::<Vec<_>>())
+    };
+    assert_eq!(sources("- Never touch the tests."), Some(vec![0]));
+    assert_eq!(sources("- [ ] run the suite"), Some(vec![3]));
+    assert_eq!(sources("- cargo test -p parser → exit 101"), Some(vec![5]));
+    assert_eq!(sources("unanswered (m0007)"), Some(vec![7]));
+    let told = summary.statements.iter().map(|statement| statement.text.as_str()).collect::<Vec<_>>();
+    let lines = summary.text.lines().filter(|line| !line.is_empty() && !line.starts_with("## "));
+    assert_eq!(told.join("\n").lines().collect::<Vec<_>>(), lines.collect::<Vec<_>>());
+}
+
+#[test]
 fn too_many_rules_leave_the_oldest_out_and_say_so() {
     let messages: Vec<Message> =
         (0..50).map(|n| person(&format!("You must always obey rule number {n}."))).collect();

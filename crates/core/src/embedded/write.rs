@@ -5,7 +5,7 @@ use super::answer::{brief, choice};
 use super::carried;
 use super::dialogue::Turn;
 use super::files::{self, FileQuotas};
-use super::page::{Section, SummaryPage};
+use super::page::{Section, Spot, SummaryPage};
 use super::reading::{Quote, Reading};
 use super::statement::meaning;
 use crate::Tokens;
@@ -26,14 +26,15 @@ impl Shares {
     const TODOS: u64 = 5;
     const GOAL: u64 = 5;
     const QUESTION: u64 = 3;
-    const NEWEST_CLOSINGS: u64 = 24;
+    const NEWEST_CLOSINGS: u64 = 22;
     /// The same beside somebody's prose, which says where the work stands.
     const NEWEST_CLOSINGS_BESIDE_PROSE: u64 = 6;
     const ANSWERS: u64 = 14;
-    const REQUESTS: u64 = 18;
-    const OLDER_CLOSINGS: u64 = 10;
+    /// What people asked for comes before anything the machine picks out, and yet leaves the files theirs.
+    const REQUESTS: u64 = 40;
+    const OLDER_CLOSINGS: u64 = 8;
     const BLOCKED: u64 = 3;
-    const CHANGED: u64 = 18;
+    const CHANGED: u64 = 22;
     const READ: u64 = 4;
 }
 
@@ -63,7 +64,8 @@ pub(super) fn fixed_parts(
     write_question(page, reading, &mut share(budget, Shares::QUESTION));
     write_newest_closings(page, reading, share(budget, closings));
     write_answers(page, reading, &mut share(budget, Shares::ANSWERS));
-    write_requests(page, reading, &mut share(budget, Shares::REQUESTS));
+    let behind = share(budget, Shares::BLOCKED + Shares::CHANGED + Shares::READ);
+    write_requests(page, reading, &mut share(budget, Shares::REQUESTS).min(page.room().less(behind)));
     write_older_closings(page, reading, &mut share(budget, Shares::OLDER_CLOSINGS));
     write_blocked(page, reading, &mut share(budget, Shares::BLOCKED));
     let quotas = FileQuotas { changed: share(budget, Shares::CHANGED), read: share(budget, Shares::READ) };
@@ -89,7 +91,8 @@ fn write_todos(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens
             TodoState::InProgress => Section::InProgress,
             TodoState::Open | TodoState::Done | TodoState::Dropped => Section::NextSteps,
         };
-        let is_written = page.add(section, &format!("- [ ] {}", todo.text.trim()), order as u64, quota);
+        let spot = Spot::new(section, order as u64, [todo.entry]);
+        let is_written = page.add(&spot, &format!("- [ ] {}", todo.text.trim()), quota);
         left_out += u32::from(!is_written);
     }
     if left_out > 0 {
@@ -102,7 +105,8 @@ fn write_rules(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens
     let mut rules: Vec<_> = reading.rules.iter().enumerate().collect();
     rules.sort_by_key(|(order, rule)| Reverse((rule.reach, *order)));
     let written = rules.into_iter().map(|(order, rule)| {
-        page.add(Section::Constraints, &format!("- {}", one_line(&rule.quote.text)), order as u64, quota)
+        let spot = Spot::new(Section::Constraints, order as u64, rule.source);
+        page.add(&spot, &format!("- {}", one_line(&rule.text)), quota)
     });
     let left_out = written.filter(|is_written| !is_written).count();
     if left_out > 0 {
@@ -118,7 +122,8 @@ fn write_rules(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens
 fn write_goal(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     let newest = reading.dialogue.requests().rev().find(|asked| is_request(&asked.text));
     if let Some(asked) = newest.or_else(|| reading.dialogue.requests().next_back()) {
-        page.add_ends(Section::Goal, &format!("Asked ({}): {}", asked.id, one_line(&asked.text)), 0, quota);
+        let text = format!("Asked ({}): {}", asked.id, one_line(&asked.text));
+        page.add_ends(&Spot::new(Section::Goal, 0, [asked.id]), &text, quota);
     }
 }
 
@@ -130,7 +135,7 @@ fn is_request(text: &str) -> bool {
 fn write_question(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     if let Some(question) = &reading.dialogue.question {
         let text = format!("- unanswered ({}): {}", question.id, one_line(&question.text));
-        page.add_head(Section::NextSteps, &text, u64::MAX, quota);
+        page.add_head(&Spot::new(Section::NextSteps, u64::MAX, [question.id]), &text, quota);
     }
 }
 
@@ -138,8 +143,8 @@ fn write_question(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tok
 const NEWEST_CLOSINGS: usize = 4;
 
 /// Where a line of the dialogue stands: by its message, and what was answered before what was said.
-fn place(quote: &Quote, within: u64) -> u64 {
-    (u64::from(quote.id.0) << 16) | within
+fn place(quote: &Quote, within: u64) -> Spot {
+    Spot::new(Section::Dialogue, (u64::from(quote.id.0) << 16) | within, [quote.id])
 }
 
 /// The last words of each turn, and whether a person spoke next: what a harness answered in between was on the way.
@@ -156,7 +161,7 @@ fn write_newest_closings(page: &mut SummaryPage<'_>, reading: &Reading, mut quot
         let most = if at + 1 == NEWEST_CLOSINGS { quota } else { quota.share(1, 2) };
         let mut own = most;
         let text = format!("{} model: {}", closing.id, lines(&closing.text));
-        page.add_ends(Section::Dialogue, &text, place(closing, 1 << 15), &mut own);
+        page.add_ends(&place(closing, 1 << 15), &text, &mut own);
         quota = quota.less(most.less(own));
     }
 }
@@ -168,7 +173,7 @@ fn write_older_closings(page: &mut SummaryPage<'_>, reading: &Reading, quota: &m
             let told = conclusions(&closing.text);
             if !told.is_empty() {
                 let text = format!("{} model: {told}", closing.id);
-                page.add(Section::Dialogue, &text, place(closing, 1 << 15), quota);
+                page.add(&place(closing, 1 << 15), &text, quota);
             }
         }
     }
@@ -208,12 +213,12 @@ fn write_answers(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Toke
     let all = *quota;
     for turn in reading.dialogue.turns.iter().rev() {
         for (at, answer) in turn.answers.iter().enumerate().rev() {
-            let order = place(answer, at as u64);
+            let spot = place(answer, at as u64);
             let line = |text: &str| format!("{} user, {}", answer.id, one_line(text));
             let mut add = |text: &str, reserved: Tokens| {
                 let before = quota.less(reserved);
                 let mut left = before;
-                let is_added = page.add(Section::Dialogue, &line(text), order, &mut left);
+                let is_added = page.add(&spot, &line(text), &mut left);
                 *quota = quota.less(before.less(left));
                 is_added
             };
@@ -224,21 +229,41 @@ fn write_answers(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Toke
     }
 }
 
-/// What people typed, newest first: short ones whole, long ones by beginning and end.
+/// What people typed: each whole where all of it fits, else the longest by beginning and end, all cut to the same length.
+/// Where even that leaves too little for each, the newest are kept.
 fn write_requests(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    let each = quota.share(1, 5);
     let mut said = HashSet::new();
-    for asked in reading.dialogue.requests().rev() {
-        // "go on" said twenty times is told once, where it was said last.
-        if !is_request(&asked.text) && !said.insert(asked.text.to_lowercase()) {
-            continue;
-        }
+    // "go on" said twenty times is told once, where it was said last.
+    let is_new = |asked: &&Quote| is_request(&asked.text) || said.insert(asked.text.to_lowercase());
+    let requests: Vec<(Spot, String)> = (reading.dialogue.requests().rev().filter(is_new))
+        .map(|asked| (place(asked, 0), format!("{} user: {}", asked.id, one_line(&asked.text))))
+        .collect();
+    let sizes = requests.iter().map(|(_, text)| page.tokens(Section::Dialogue, text)).collect();
+    let each = even_share(sizes, *quota).max(REQUEST_TOKENS_MIN);
+    for (spot, text) in requests {
         let mut own = each.min(*quota);
         let before = own;
-        let text = format!("{} user: {}", asked.id, one_line(&asked.text));
-        page.add_ends(Section::Dialogue, &text, place(asked, 0), &mut own);
+        page.add_ends(&spot, &text, &mut own);
         *quota = quota.less(before.less(own));
     }
+}
+
+/// Less of a request says nothing of what it asks for.
+const REQUEST_TOKENS_MIN: Tokens = Tokens(40);
+
+/// The length to which the longest of these have to be cut for all of them to fit.
+fn even_share(mut sizes: Vec<Tokens>, quota: Tokens) -> Tokens {
+    sizes.sort_unstable();
+    let (mut room, mut others) = (quota, sizes.len() as u64);
+    for size in sizes {
+        let share = room.share(1, others);
+        if size > share {
+            return share;
+        }
+        room = room.less(size);
+        others -= 1;
+    }
+    quota
 }
 
 /// Failures that nothing later overcame.
@@ -247,7 +272,8 @@ fn write_blocked(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Toke
     for (order, command) in blocked.into_iter().enumerate().rev() {
         let code = command.exit.map_or("failed".to_owned(), |code| format!("exit {code}"));
         let text: String = one_line(&command.command).chars().take(120).collect();
-        page.add(Section::Blocked, &format!("- {text} → {code}"), order as u64, quota);
+        let spot = Spot::new(Section::Blocked, order as u64, [command.entry]);
+        page.add(&spot, &format!("- {text} → {code}"), quota);
     }
 }
 
@@ -263,4 +289,19 @@ fn lines(text: &str) -> String {
         false => line.to_owned(),
     });
     plain.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::even_share;
+    use crate::Tokens;
+
+    #[test]
+    fn what_is_short_leaves_its_share_to_what_is_long() {
+        let share =
+            |sizes: &[u64], quota| even_share(sizes.iter().copied().map(Tokens).collect(), Tokens(quota));
+        assert_eq!(share(&[10, 20, 30], 60), Tokens(60));
+        assert_eq!(share(&[500, 10, 20, 400], 230), Tokens(100));
+        assert_eq!(share(&[500, 400], 100), Tokens(50));
+    }
 }

@@ -8,6 +8,7 @@ use crate::ledger::Ledger;
 use crate::policy::Verify;
 use crate::record::{Change, Conclusion, Effect, Outcome, Record};
 use crate::sources::MaterialSources;
+use crate::statement_source::{self, SourcedText};
 use crate::verify;
 use crate::{
     ArchiveError, Material, Opaque, Plan, Strategy, Tokens, finish::FramedSummary, keep::summary_min,
@@ -42,6 +43,8 @@ pub(super) struct CandidateSummary<'t> {
     pub ledger: Ledger,
     /// What a reader should know.
     pub notes: Vec<String>,
+    /// What of it the machine copied, and from where.
+    pub statements: Vec<SourcedText>,
     /// Who wrote it.
     pub by: &'t str,
     /// A line or two for lists.
@@ -141,12 +144,13 @@ impl<'a> EmbeddedQuestion<'a> {
     pub fn answer(self, draft: Result<EmbeddedSummary, NoSummary>) -> Result<Next<'a>, ArchiveError> {
         let written = draft.and_then(|draft| {
             let text = compose::with_injected(draft.text, &self.plan.changes.inject);
-            let EmbeddedSummary { ledger, notes, .. } = draft;
+            let EmbeddedSummary { ledger, notes, statements, .. } = draft;
             let room = self.embedded_room();
             self.accept(CandidateSummary {
                 text,
                 ledger,
                 notes,
+                statements,
                 by: EMBEDDED,
                 short: None,
                 native: None,
@@ -161,8 +165,9 @@ impl<'a> EmbeddedQuestion<'a> {
         let harmless = embedded::harmless(&self.material());
         let text = compose::with_injected(harmless(text), &self.plan.changes.inject);
         let ledger = embedded::ledger(&self.material());
-        let (notes, room) = (Vec::new(), self.room());
-        let written = CandidateSummary { text, ledger, notes, by, short: None, native: None, room };
+        let (notes, statements, room) = (Vec::new(), Vec::new(), self.room());
+        let written =
+            CandidateSummary { text, ledger, notes, statements, by, short: None, native: None, room };
         let outcome = self.accept(written);
         self.settle(outcome)
     }
@@ -188,13 +193,14 @@ impl<'a> EmbeddedQuestion<'a> {
         if written.text.trim().is_empty() {
             return Err(NoSummary::Failed("the summary is empty".into()));
         }
-        let (summary, loss) = self.check(&written);
+        let (summary, loss, repairs) = self.check(&written);
         let tokens_after = self.plan.kept.tokens + summary.tokens;
         self.check_size(tokens_after)?;
         let plan = &self.plan;
         let change = Change {
             superseded: plan.superseded.clone(),
             summary: Some(summary.text.clone()),
+            statements: statement_source::locate(&summary.text, written.statements.iter().chain(&repairs)),
             summary_tokens: plan.job.budget.scale.theirs(summary.tokens),
             ledger: written.ledger,
             loss,
@@ -236,18 +242,19 @@ impl<'a> EmbeddedQuestion<'a> {
     }
 
     /// Frames the text, compares it with what it replaces, and puts back what matters and is missing.
-    fn check(&self, written: &CandidateSummary<'_>) -> (FramedSummary, verify::LossReport) {
+    fn check(&self, written: &CandidateSummary<'_>) -> (FramedSummary, verify::LossReport, Vec<SourcedText>) {
         let material = self.material();
         let mut found = self.compare(&written.text);
-        let mut lines = vec![written.text.trim_end().to_owned()];
-        match self.plan.job.policy.rebuild.verify {
+        let repairs = match self.plan.job.policy.rebuild.verify {
             Verify::Repair => {
                 let room = written.room.less(self.plan.job.measure.text(&written.text));
-                lines.extend(verify::repair(&material, &mut found, room));
+                verify::repair(&material, &mut found, room)
             }
-            Verify::Report => {}
-        }
-        (self.plan.frame(&lines.join("\n"), written.by, &self.folded), found.report)
+            Verify::Report => Vec::new(),
+        };
+        let lines = std::iter::once(written.text.trim_end()).chain(repairs.iter().map(|line| &*line.text));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        (self.plan.frame(&text, written.by, &self.folded), found.report, repairs)
     }
 
     /// How many facts of what goes stand in the new context with this text.

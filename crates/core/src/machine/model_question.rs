@@ -367,7 +367,11 @@ impl<'a> ModelQuestion<'a> {
         // the person's rules, which stand first among the facts.
         let room = self.ask.model_budget().less(self.job().measure.text(&text));
         let facts = embedded::facts_page(&material, room.max(self.facts_room()));
-        self.candidate(fence::join_copied(&text, &facts.text), facts.notes, self.ask.room())
+        let text = fence::join_copied(&text, &facts.text);
+        CandidateSummary {
+            statements: facts.statements,
+            ..self.candidate(text, facts.notes, self.ask.room())
+        }
     }
 
     /// The model's prose, and all else by the embedded summariser, within what a summary of its own would take.
@@ -386,7 +390,8 @@ impl<'a> ModelQuestion<'a> {
         let text = fence::join_prose(&prose, &copied.text);
         self.check_facts(&text)?;
         let text = with_injected(text, &self.ask.plan.changes.inject);
-        Ok(self.candidate(text, copied.notes, self.ask.embedded_room()))
+        let candidate = self.candidate(text, copied.notes, self.ask.embedded_room());
+        Ok(CandidateSummary { statements: copied.statements, ..candidate })
     }
 
     /// Refuses a summary that holds less than half of the facts which the machine alone would have kept in its room.
@@ -404,7 +409,7 @@ impl<'a> ModelQuestion<'a> {
     fn candidate(&self, text: String, notes: Vec<String>, room: Tokens) -> CandidateSummary<'_> {
         let by = self.job().available.summarizer.map_or("a model", |summarizer| summarizer.name);
         let (ledger, short, native) = (self.ledger.clone(), self.short.clone(), self.native.clone());
-        CandidateSummary { text, ledger, notes, by, short, native, room }
+        CandidateSummary { text, ledger, notes, statements: Vec::new(), by, short, native, room }
     }
 }
 

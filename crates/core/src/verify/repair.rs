@@ -4,14 +4,14 @@ use super::visible_text::{VisibleText, flat};
 use super::{MissingFact, Verification};
 use crate::embedded::harmless;
 use crate::facts::RepairLine;
-use crate::{Material, Tokens};
+use crate::{Material, SourcedText, Tokens};
 use std::collections::{HashMap, HashSet};
 
 /// Lines that hold the missing facts that matter most, within `budget`; the report is brought up to date.
-pub fn repair(material: &Material<'_>, found: &mut Verification, budget: Tokens) -> Vec<String> {
+pub fn repair(material: &Material<'_>, found: &mut Verification, budget: Tokens) -> Vec<SourcedText> {
     let missing = std::mem::take(&mut found.missing);
     let escape = harmless(material);
-    let (mut lines, mut spent) = (Vec::<String>::new(), Tokens::ZERO);
+    let (mut lines, mut spent) = (Vec::new(), Tokens::ZERO);
     let mut written = HashSet::new();
     // Many facts stand in one line.
     let mut measured: HashMap<String, (String, Tokens)> = HashMap::new();
@@ -32,7 +32,7 @@ pub fn repair(material: &Material<'_>, found: &mut Verification, budget: Tokens)
         found.report.mend(&missing);
         if !is_written {
             written.insert(line.clone());
-            lines.push(line.clone());
+            lines.push(SourcedText { text: line.clone(), sources: vec![missing.fact.source] });
         }
     }
     found.name_lost();

@@ -63,7 +63,7 @@ fn check_parts(
     };
     let mut found = verify(&material, shown, &addressable);
     let lines = repair(&material, &mut found, Tokens(budget));
-    (found.report, lines)
+    (found.report, lines.into_iter().map(|line| line.text).collect())
 }
 
 fn class(report: &LossReport, class: Class) -> (u64, u64, u64, u64) {

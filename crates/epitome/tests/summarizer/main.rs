@@ -7,4 +7,5 @@ mod hybrid;
 mod presets;
 mod ranges;
 mod serve;
+mod sources;
 mod stage;

@@ -77,7 +77,10 @@ pub(super) struct BillMaker<'a> {
     pub(super) messages: &'a [EntryId],
     /// What the recorded calls held beside what the transcript records.
     pub(super) unrecorded: Tokens,
-    sent: Vec<Slot>,
+    /// Where the recorded calls paid for what they put into the cache, so do these.
+    pays_for_cache: bool,
+    /// The history of the call before, with what each thing in it takes: what begins alike is not counted again.
+    sent: Vec<(Slot, Tokens)>,
     bill: SessionBill,
 }
 
@@ -91,24 +94,24 @@ impl<'a> BillMaker<'a> {
         unrecorded: Tokens,
     ) -> Self {
         let bill = SessionBill { policy: policy.to_owned(), ..SessionBill::default() };
-        Self { count, prices, usages, messages, unrecorded, sent: Vec::new(), bill }
+        let pays_for_cache = usages.values().any(|usage| usage.cache_write > 0);
+        Self { count, prices, usages, messages, unrecorded, pays_for_cache, sent: Vec::new(), bill }
     }
 
     /// Takes one call up.
     pub(super) fn take(&mut self, call: &ReplayedCall<'_>) -> Result<()> {
         let slots = call.session.context().slots();
-        let common = self.sent.iter().zip(slots).take_while(|(old, new)| old == new).count();
-        let Tokens(prompt) = self.count.context(call.session)? + self.unrecorded;
-        let cached = if call.call == 0 {
-            0
-        } else {
-            (self.count.request(call.session, &slots[..common])? + self.unrecorded).0
-        };
-        self.sent = slots.to_vec();
+        let common = self.sent.iter().zip(slots).take_while(|((old, _), new)| old == *new).count();
+        self.sent.truncate(common);
+        let begins_alike = self.request();
+        for slot in &slots[common..] {
+            self.sent.push((*slot, self.count.slot(call.session, slot)?));
+        }
+        let prompt = self.request();
+        let cached = if call.call == 0 { 0 } else { begins_alike };
         let told = self.messages.get(call.message).and_then(|id| self.usages.get(id));
         let output = told.map_or(0, |usage| usage.output);
-        // Where the recorded calls paid for what they put into the cache, so do these.
-        let cache_write = if self.pays_for_cache() { prompt - cached } else { 0 };
+        let cache_write = if self.pays_for_cache { prompt - cached } else { 0 };
         let usage = Usage { prompt, output, cache_read: cached, cache_write, reasoning: 0 };
         self.bill.add(&usage, self.prices);
         if let Some(record) = &call.compaction {
@@ -122,8 +125,10 @@ impl<'a> BillMaker<'a> {
         Ok(())
     }
 
-    fn pays_for_cache(&self) -> bool {
-        self.usages.values().any(|usage| usage.cache_write > 0)
+    /// What a request takes whose history is what was sent.
+    fn request(&self) -> u64 {
+        let history = self.sent.iter().map(|(_, tokens)| *tokens).sum();
+        (self.count.with_history(history) + self.unrecorded).0
     }
 
     /// The bill.
