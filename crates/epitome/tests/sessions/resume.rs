@@ -329,15 +329,17 @@ fn doubled(count: &mut Value) -> f64 {
 
 #[test]
 fn a_copy_for_another_folder_is_found_there_also_when_its_tool_has_gone_on_for_long() {
+    // As long as what is read of a file's beginning, so that the compaction stands in its middle.
+    const LONG: usize = 5 * TURNS;
     let home = Home::new();
     let (project, other) = (home.project(), home.path().join("other place"));
     std::fs::create_dir(&other).expect("it is new");
     let folder = other.to_str().expect("UTF-8");
     let sessions = [
-        (home::claude_name(&project, CLAUDE), home::claude(&project, CLAUDE, TURNS)),
-        (home::codex_name(CODEX), home::codex(&project, CODEX, TURNS)),
-        (home::pi_name(&project, PI), home::pi(&project, PI, TURNS)),
-        (home::qwen_name(&project, QWEN), home::qwen(&project, QWEN, TURNS)),
+        (home::claude_name(&project, CLAUDE), home::claude(&project, CLAUDE, LONG)),
+        (home::codex_name(CODEX), home::codex(&project, CODEX, LONG)),
+        (home::pi_name(&project, PI), home::pi(&project, PI, LONG)),
+        (home::qwen_name(&project, QWEN), home::qwen(&project, QWEN, LONG)),
     ];
     let mut copies = BTreeSet::new();
     for (name, lines) in sessions {
@@ -346,8 +348,12 @@ fn a_copy_for_another_folder_is_found_there_also_when_its_tool_has_gone_on_for_l
         copies.insert(written["id"].as_str().expect("it has an id").to_owned());
         let mut call = lines.last().expect("a reply is the last").clone();
         if call["cwd"].is_string() {
-            (call["cwd"], call["more"]) = (folder.into(), "x".repeat(200_000).into());
-            append(&path_of(&written), &call);
+            (call["cwd"], call["more"]) = (folder.into(), "x".repeat(4_000).into());
+            // A figure that was not told before, so that no more is read of the file's end.
+            for place in ["/message/usage/input_tokens", "/usageMetadata/promptTokenCount"] {
+                call.pointer_mut(place).into_iter().for_each(|tokens| *tokens = 2_000.into());
+            }
+            (0..60).for_each(|_| append(&path_of(&written), &call));
         }
     }
     let here: BTreeSet<String> = home.ids(&[folder]).into_iter().collect();
