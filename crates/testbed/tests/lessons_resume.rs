@@ -132,8 +132,9 @@ fn l106_what_compactions_write_grows_by_their_number_and_not_by_the_history() {
     };
     let runs: usize = lines.iter().flat_map(listed).max().expect("there are some");
     assert!(runs <= 24, "{runs} of {} messages", bed.session.history().len());
-    let (early, late) = (sizes[2..6].iter().sum::<usize>(), sizes[8..].iter().sum::<usize>());
-    assert!(sizes.len() == 12 && late < early * 5 / 4, "{sizes:?}");
+    // Once the summary's room is full: the first few fill it.
+    let (early, late) = (sizes[5..8].iter().sum::<usize>(), sizes[9..].iter().sum::<usize>());
+    assert!(sizes.len() == 12 && late < early * 11 / 10, "{sizes:?}");
 }
 
 #[test]
