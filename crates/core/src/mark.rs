@@ -5,9 +5,13 @@
 //! newest when they were made. A compaction also *covers* a prefix: other paths through its last covered message may
 //! apply it ([`Mark::Apply`]) instead of making one of their own.
 
+mod undone;
+
+pub use undone::UndoneMarks;
+
 use crate::{Compaction, Edit, Entry, EntryId, Form, Log, LogError, Record, Tail, Tokens};
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Something decided about a path.
@@ -136,47 +140,6 @@ pub enum Flag {
     /// Neither.
     #[default]
     Neutral,
-}
-
-/// Compactions and edits that do not count on a path, by what its marks say in order.
-#[derive(Clone, Debug, Default)]
-pub struct UndoneMarks(HashSet<EntryId>);
-
-impl UndoneMarks {
-    /// What `marks`, in the order they were appended, have taken back.
-    pub fn by(log: &Log, marks: &[EntryId]) -> Self {
-        let mut undone = Self::default();
-        for mark in marks.iter().filter_map(|&id| log.mark_of(id)) {
-            undone.take(mark);
-        }
-        undone
-    }
-
-    fn take(&mut self, mark: &Mark) {
-        match mark {
-            Mark::Undo { of } => drop(self.0.insert(*of)),
-            // Applied anew where it had been taken back: the newest word counts.
-            Mark::Redo { of } | Mark::Apply { of } => drop(self.0.remove(of)),
-            Mark::Compaction { .. }
-            | Mark::Edit { .. }
-            | Mark::Pin { .. }
-            | Mark::Unpin { .. }
-            | Mark::Label { .. }
-            | Mark::Judgement { .. }
-            | Mark::Usage(_)
-            | Mark::Failure
-            | Mark::Floor { .. }
-            | Mark::Refill
-            | Mark::Hold { .. }
-            | Mark::Reset
-            | Mark::Request { .. } => {}
-        }
-    }
-
-    /// Whether this one was taken back.
-    pub fn contains(&self, id: EntryId) -> bool {
-        self.0.contains(&id)
-    }
 }
 
 /// What compactions and edits have in common.

@@ -5,6 +5,7 @@ mod examples;
 mod formats;
 mod pointer;
 mod policy;
+mod serve;
 mod sessions;
 mod span;
 mod stored;
@@ -12,19 +13,16 @@ mod stored;
 pub use formats::FromFormat;
 pub use pointer::{PointerRange, parse_pointer};
 pub use policy::{ConfigArgs, InitArgs, PolicyArgs, SettingFlag};
+pub use serve::ServeArgs;
 pub use sessions::{SessionSort, SessionsArgs};
 pub use stored::{
     AuditArgs, CostArgs, CostKey, DoctorArgs, ExpireArgs, ExportArgs, FlagArgs, FlagName, HistoryArgs,
     ImportArgs, RedoArgs, RollbackArgs, SearchArgs, ShowArgs, StoreArgs, StoredArgs, TreeArgs,
 };
 
-use crate::commands::serve::{LogFormat, LogLevel};
 use clap::{Args, Parser, Subcommand};
-use epitome_server::Upstream;
 use epitome_settings::schema::parse_window;
-use epitome_store::StoreAddress;
 use epitome_wire::{Format, Protocol};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Owns the moment an agent's context window is full.
@@ -342,56 +340,6 @@ pub struct DemoArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct ServeArgs {
-    /// The address to listen on, or a port alone; this machine's own only, port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7117", value_parser = address::parse_listen, env = "EPITOME_LISTEN")]
-    pub listen: SocketAddr,
-    /// The port to listen on, at 127.0.0.1
-    #[arg(long, value_name = "PORT", hide = true)]
-    pub port: Option<u16>,
-    /// Where all requests go: a base URL in front of /v1; the providers' public ones if left out
-    #[arg(long, value_name = "URL", env = "EPITOME_UPSTREAM")]
-    pub upstream: Option<Upstream>,
-    /// Where Anthropic's requests go
-    #[arg(long, value_name = "URL", env = "EPITOME_UPSTREAM_ANTHROPIC")]
-    pub upstream_anthropic: Option<Upstream>,
-    /// Where OpenAI's requests go
-    #[arg(long, value_name = "URL", env = "EPITOME_UPSTREAM_OPENAI")]
-    pub upstream_openai: Option<Upstream>,
-    /// A preset (`epitome presets` lists them); the one epitome.toml names if left out, else `default`
-    #[arg(long, value_name = "NAME")]
-    pub preset: Option<String>,
-    /// Who writes summaries: `embedded` needs no model; else a name from [alias] of epitome.toml, or
-    /// provider/model
-    #[arg(long, value_name = "WHO")]
-    pub summarizer: Option<String>,
-    /// Your settings, in place of epitome.toml in your configuration folder; no project's are read
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// A folder of agents' files: the settings of one count for requests that name it (`x-epitome-agent: NAME`)
-    #[arg(long, value_name = "FOLDER")]
-    pub agents: Option<PathBuf>,
-    /// Where conversations are kept: `sqlite:PATH`, a path, or `postgres://…`; in memory, until it stops, if left out
-    #[arg(long, value_name = "ADDRESS", env = "EPITOME_STORE")]
-    pub store: Option<StoreAddress>,
-    /// The context window of every model, in tokens; each model's own if left out
-    #[arg(long, value_name = "TOKENS", value_parser = parse_window)]
-    pub window: Option<u64>,
-    /// A file of your own figures for models, on top of the catalog (see docs/reference/tokens.md)
-    #[arg(long, value_name = "FILE", env = "EPITOME_MODELS")]
-    pub models: Option<PathBuf>,
-    /// Any other setting, as `trigger.at=70%`, above all files; may be given several times
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub set: Vec<SettingFlag>,
-    /// How lines of the log are written, on standard error
-    #[arg(long, value_name = "FORMAT", default_value = "text", env = "EPITOME_LOG_FORMAT")]
-    pub log_format: LogFormat,
-    /// The least that is written: info is everything, warn what went wrong, error what makes requests fail
-    #[arg(long, value_name = "LEVEL", default_value = "info", env = "EPITOME_LOG_LEVEL")]
-    pub log_level: LogLevel,
 }
 
 /// A number of tokens: `8000` or `8k`.
