@@ -84,11 +84,27 @@ impl Database {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        let client = Arc::new(self.pool.get().await?);
-        let acted = match tokio::time::timeout(ANSWER_TIME, act(client.clone())).await {
-            Ok(acted) => acted,
-            Err(_) => Err(Failure::Silence(ANSWER_TIME)),
+        let within = async |work: F| {
+            let acted = tokio::time::timeout(ANSWER_TIME, work).await;
+            acted.unwrap_or(Err(Failure::Silence(ANSWER_TIME)))
         };
+        self.on_connection(|client| within(act(client))).await
+    }
+
+    /// Does something that may take any time, as tables that are changed.
+    pub(super) async fn patiently<T, F>(&self, act: impl FnOnce(Connection) -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        self.on_connection(act).await
+    }
+
+    async fn on_connection<T, F>(&self, act: impl FnOnce(Connection) -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let client = Arc::new(self.pool.get().await?);
+        let acted = act(client.clone()).await;
         match acted {
             Ok(_) | Err(Failure::Refusal(_)) => {}
             // It may be lost, in the middle of a transaction, or at a server that is none to write to any more.
