@@ -88,14 +88,16 @@ impl PostgresStore {
         })?;
         let database = Arc::new(Database::new(address, options.connections_max)?);
         let entered = database
-            .repeat(|client| async move {
+            .patiently(|client| async move {
                 let installation = schema::migrate(&client).await?;
                 Ok((installation, Holder::enter(&client, options.lease_time).await?))
             })
             .await;
         let (installation, holder) = entered.map_err(|failure| failure.told(database.place()))?;
         let holder = Arc::new(holder);
-        let renewal = runtime.spawn(holder::renew_always(Arc::downgrade(&database), Arc::downgrade(&holder)));
+        // On a connection of its own: leases must not end because all others are at work.
+        let pulse = Database::new(address, 1)?;
+        let renewal = runtime.spawn(holder::renew_always(pulse, Arc::downgrade(&holder)));
         let replica = Arc::new(Replica::new(database, installation, holder));
         Ok(Self { replica, runtime, renewal })
     }

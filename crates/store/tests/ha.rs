@@ -81,14 +81,14 @@ fn saying(at: u32, text: &str) -> CommitBatch {
     }
 }
 
-async fn listen(address: String, is_over: Arc<AtomicBool>) -> Vec<StoredEvent> {
+async fn listen(address: String, is_all_said: Arc<AtomicBool>) -> Vec<StoredEvent> {
     let store = PostgresStore::open(&address.parse().expect("an address")).await.expect("it opens");
     let mut heard: Vec<StoredEvent> = Vec::new();
     loop {
-        let was_over = is_over.load(Ordering::Acquire);
+        let was_all_said = is_all_said.load(Ordering::Acquire);
         let at = heard.last().map_or(EventPosition::default(), |last| last.position);
         match store.events(at).await {
-            Ok(new) if new.is_empty() && was_over => return heard,
+            Ok(new) if new.is_empty() && was_all_said => return heard,
             Ok(new) => heard.extend(new),
             Err(error) => assert!(is_passing(&error), "{error}"),
         }
@@ -105,7 +105,8 @@ async fn what_was_acknowledged_outlives_the_primary() {
     let begin =
         |number: usize| tokio::spawn(write(address.clone(), format!("writer{number}"), is_over.clone()));
     let writers: Vec<_> = (0..WRITERS).map(begin).collect();
-    let listener = tokio::spawn(listen(address.clone(), is_over.clone()));
+    let is_all_said = Arc::new(AtomicBool::new(false));
+    let listener = tokio::spawn(listen(address.clone(), is_all_said.clone()));
     tokio::time::sleep(Duration::from_secs(5)).await;
     let store = PostgresStore::open(&address.parse().expect("an address")).await.expect("it opens");
     let killed = tokio::task::spawn_blocking(move || Command::new(kill).status()).await.expect("it runs");
@@ -130,6 +131,7 @@ async fn what_was_acknowledged_outlives_the_primary() {
             report.longest.as_secs_f64()
         );
     }
+    is_all_said.store(true, Ordering::Release);
     let heard = listener.await.expect("it hears to the end");
     assert!(heard.windows(2).all(|pair| pair[0].position < pair[1].position));
     let all = store.events(EventPosition::default()).await.expect("they are kept");

@@ -10,6 +10,8 @@ use epitome_engine::store::{FaultKind, StoreError, StoreFault};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::NoTls;
+use tokio_postgres::config::SslMode;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// A connection, with the statements it knows.
 pub(super) type Client = ClientWrapper;
@@ -48,7 +50,12 @@ impl Database {
         let settings = Hook::async_fn(|client: &mut Client, _| {
             Box::pin(async move { client.batch_execute(SETTINGS).await.map_err(HookError::Backend) })
         });
-        let pool = Pool::builder(Manager::from_config(config, NoTls, ways))
+        let connections = match config.get_ssl_mode() {
+            SslMode::Require => Manager::from_config(config, encryption()?, ways),
+            // What a server offers by itself is mostly a certificate that nobody can check.
+            _ => Manager::from_config(config, NoTls, ways),
+        };
+        let pool = Pool::builder(connections)
             .max_size(connections_max)
             .wait_timeout(Some(ANSWER_TIME))
             .create_timeout(Some(CONNECT_TIME * 2))
@@ -84,11 +91,27 @@ impl Database {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        let client = Arc::new(self.pool.get().await?);
-        let acted = match tokio::time::timeout(ANSWER_TIME, act(client.clone())).await {
-            Ok(acted) => acted,
-            Err(_) => Err(Failure::Silence(ANSWER_TIME)),
+        let within = async |work: F| {
+            let acted = tokio::time::timeout(ANSWER_TIME, work).await;
+            acted.unwrap_or(Err(Failure::Silence(ANSWER_TIME)))
         };
+        self.on_connection(|client| within(act(client))).await
+    }
+
+    /// Does something that may take any time, as tables that are changed.
+    pub(super) async fn patiently<T, F>(&self, act: impl FnOnce(Connection) -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        self.on_connection(act).await
+    }
+
+    async fn on_connection<T, F>(&self, act: impl FnOnce(Connection) -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let client = Arc::new(self.pool.get().await?);
+        let acted = act(client.clone()).await;
         match acted {
             Ok(_) | Err(Failure::Refusal(_)) => {}
             // It may be lost, in the middle of a transaction, or at a server that is none to write to any more.
@@ -101,4 +124,14 @@ impl Database {
     pub(super) fn close(&self) {
         self.pool.close();
     }
+}
+
+/// Encryption to servers whose certificate this machine trusts.
+fn encryption() -> Result<MakeRustlsConnect, StoreFault> {
+    let trusted = MakeRustlsConnect::with_native_certs();
+    let (connect, _unreadable) = trusted.map_err(|_| StoreFault {
+        kind: FaultKind::Other,
+        what: "this machine trusts no certificates, and sslmode=require needs some (SSL_CERT_FILE names a file of them)".into(),
+    })?;
+    Ok(connect)
 }

@@ -7,7 +7,7 @@ use super::failure::Failure;
 use super::sql;
 use epitome_engine::store::{Lease, SessionId};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// This replica among those that hold leases.
@@ -107,12 +107,12 @@ impl Holder {
 
 /// Renews a holder for as long as somebody has the store open. What fails is tried again next time: leases last three times
 /// as long.
-pub(super) async fn renew_always(database: std::sync::Weak<Database>, holder: std::sync::Weak<Holder>) {
-    while let (Some(database), Some(holder)) = (database.upgrade(), holder.upgrade()) {
+pub(super) async fn renew_always(database: Database, holder: Weak<Holder>) {
+    while let Some(holder) = holder.upgrade() {
         let this = &holder;
         drop(database.once(|client| async move { this.renew(&client).await }).await);
         let pause = holder.renewal_time();
-        drop((database, holder));
+        drop(holder);
         tokio::time::sleep(pause).await;
     }
 }

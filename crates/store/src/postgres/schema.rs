@@ -35,7 +35,8 @@ async fn in_transaction<T>(
     client: &Client,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    client.batch_execute("BEGIN").await?;
+    // Another may be at tables that are large.
+    client.batch_execute("BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await?;
     client.query_one("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
     let done = work.await;
     client.batch_execute(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;

@@ -1,6 +1,7 @@
 //! What a database on a network does beside what every store must: lines are cut, transactions end late, disks fill, versions
 //! differ, replicas meet.
 
+mod encryption;
 mod line;
 mod search;
 
