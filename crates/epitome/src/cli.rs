@@ -184,7 +184,7 @@ pub struct ContextArgs {
     #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
     pub to: Protocol,
     /// Which conversation of the file, from 0; the longest if left out
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "session")]
     pub conversation: Option<usize>,
     /// The output limit to put into the body, where the transcript records none
     #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
@@ -259,7 +259,7 @@ pub struct RecallArgs {
     #[arg(required_unless_present = "session", value_name = "ID")]
     pub ids: Vec<PointerRange>,
     /// Which conversation of the file, from 0; the longest if left out
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "session")]
     pub conversation: Option<usize>,
     #[command(flatten)]
     pub stored: StoredArgs,
