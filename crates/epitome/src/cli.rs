@@ -5,6 +5,7 @@ mod examples;
 mod formats;
 mod pointer;
 mod policy;
+mod replay;
 mod serve;
 mod sessions;
 mod span;
@@ -13,6 +14,7 @@ mod stored;
 pub use formats::FromFormat;
 pub use pointer::{PointerRange, parse_pointer};
 pub use policy::{ConfigArgs, InitArgs, PolicyArgs, SettingFlag};
+pub use replay::ReplayArgs;
 pub use serve::ServeArgs;
 pub use sessions::{SessionSort, SessionsArgs};
 pub use stored::{
@@ -181,7 +183,7 @@ pub struct ContextArgs {
     #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
     pub to: Protocol,
     /// Which conversation of the file, from 0; the longest if left out
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "session")]
     pub conversation: Option<usize>,
     /// The output limit to put into the body, where the transcript records none
     #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
@@ -237,32 +239,6 @@ pub struct CompactArgs {
 }
 
 #[derive(Args, Debug)]
-pub struct ReplayArgs {
-    /// Transcripts, or folders of them; sessions by number, id or name; standard input if left out where that is a
-    /// pipe, or -
-    #[arg(value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-    /// Print the whole context of each call as well (with --json)
-    #[arg(long)]
-    pub contexts: bool,
-    #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
-    pub to: Protocol,
-    /// What stands before the history, in tokens: system prompt and tools; what the transcript records if left out
-    #[arg(long, value_name = "TOKENS", conflicts_with = "system", value_parser = parse_tokens)]
-    pub fixed: Option<u64>,
-    /// Presets to hold side by side with what was recorded: calls, tokens, cache, money, waits
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["preset", "contexts"])]
-    pub compare: Vec<String>,
-    /// A system prompt to count, and to send with --contexts, in place of the one the transcript records
-    #[arg(long, value_name = "FILE")]
-    pub system: Option<PathBuf>,
-    #[command(flatten)]
-    pub policy: PolicyArgs,
-    #[command(flatten)]
-    pub read: ReadArgs,
-}
-
-#[derive(Args, Debug)]
 pub struct TokensArgs {
     /// A text file; standard input if left out or -
     pub file: Option<PathBuf>,
@@ -282,7 +258,7 @@ pub struct RecallArgs {
     #[arg(required_unless_present = "session", value_name = "ID")]
     pub ids: Vec<PointerRange>,
     /// Which conversation of the file, from 0; the longest if left out
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "session")]
     pub conversation: Option<usize>,
     #[command(flatten)]
     pub stored: StoredArgs,

@@ -8,6 +8,9 @@ use crate::shell_word::shell_word;
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_engine::store::{SessionId, StoreError};
 use epitome_store::{ListedSession, SessionFilter, SessionStore, StoreAddress};
+use std::fs::DirBuilder;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The file of the default store, in the platform's folder for data.
@@ -58,8 +61,7 @@ impl StoreArgs {
         let folder =
             address.file().and_then(|file| file.parent()).filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {
-            std::fs::create_dir_all(folder)
-                .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+            make_folder(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         }
         self.open_at(&address)
     }
@@ -76,6 +78,15 @@ impl StoreArgs {
         let store = opened.with_context(|| format!("cannot open the store {address}"))?;
         Ok(OpenStore { store, waiting, flag: self.flag() })
     }
+}
+
+/// Makes a folder for sessions, which are nobody's but their owner's to read.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 impl OpenStore {

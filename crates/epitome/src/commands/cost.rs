@@ -7,7 +7,7 @@ use super::entries::time_text;
 use super::print_json;
 use crate::cli::{CostArgs, CostKey};
 use crate::draw::{Paint, grouped};
-use crate::output::Page;
+use crate::output::{self, Page};
 use crate::stored_session::StoredSession;
 use crate::table::{Cell, Table};
 use crate::transcript_file::catalog;
@@ -85,7 +85,15 @@ pub fn run(args: &CostArgs) -> Result<()> {
     let mut lines = BTreeMap::new();
     let mut total = CostLine { key: "total".to_owned(), ..CostLine::default() };
     for listed in sessions {
-        let stored = StoredSession::load(&open, listed.session)?;
+        let stored = match StoredSession::load(&open, listed.session) {
+            Ok(stored) => stored,
+            // Of many, one that cannot be read is told and passed over.
+            Err(error) if args.session.is_none() => {
+                output::tell(format_args!("note: {} is left out: {error:#}", listed.session));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         for item in items(&stored, &catalog) {
             let key = key(&stored, &item, args.by);
             let line = lines.entry(key.clone()).or_insert_with(|| CostLine { key, ..CostLine::default() });

@@ -47,7 +47,7 @@ fn a_pointer_that_names_nothing_is_told() {
     let sandbox = Sandbox::with("s.jsonl", PI);
     let none = "m99999 names no message of s.jsonl; pointers there run up to m0001";
     assert_eq!(sandbox.refused(&["recall", "s.jsonl", "m99999"]), none);
-    let shape = "epitome: invalid value 'foo' for '<ID>...': `foo` is not a pointer; one looks like m0123";
+    let shape = "epitome: invalid value 'foo' for '[ID]...': `foo` is not a pointer; one looks like m0123";
     assert_eq!(misused(&sandbox, &["recall", "s.jsonl", "foo"]), shape);
     let ninth = "there is no conversation 9; the file has 1, counted from 0";
     assert_eq!(sandbox.refused(&["recall", "s.jsonl", "m0001", "--conversation", "9"]), ninth);

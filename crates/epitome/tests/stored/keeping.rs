@@ -1,6 +1,8 @@
 //! Retention, and a look at whether the store is well.
 
 use crate::desk::{Desk, talk};
+use epitome_engine::store::{SessionId, Store};
+use epitome_store::SqliteStore;
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -93,4 +95,38 @@ fn a_file_that_is_no_store_is_told_and_not_touched() {
     assert_eq!(ran.code, Some(1), "{}", ran.out);
     assert!(ran.out.contains("file is not a database"), "{}", ran.out);
     assert!(desk.bytes("notes.txt").starts_with(b"these are not"));
+}
+
+#[test]
+fn a_session_that_somebody_works_on_is_looked_at_and_left_alone() {
+    let desk = three();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it can be made");
+    let store = SqliteStore::open(&desk.store()).expect("it is a store");
+    let lease = runtime.block_on(store.lease(SessionId(1))).expect("it is there").expect("it is free");
+    assert_eq!(
+        desk.refusal(&["rollback", "s0001", "m0002"]),
+        "epitome: another process works on s0001; try again when it is done\n"
+    );
+    assert_eq!(desk.json(&["history", "s0001", "--json"])["leaf"], "m0004");
+    let gone = desk.json(&["expire", "--older-than", "1d", "--json"]);
+    assert_eq!((&gone["held"], &gone["sessions"][0]["session"]), (&json!(["s0001"]), &json!("s0002")));
+    assert_eq!(desk.json(&["doctor", "--json"])["held"], json!(["s0001"]));
+    runtime.block_on(store.release(lease));
+    desk.printed(&["rollback", "s0001", "m0002"]);
+    assert_eq!(desk.json(&["history", "s0001", "--json"])["leaf"], "m0002");
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_does_not_hide_the_tools_sessions() {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.path("data/epitome")).expect("there is room");
+    desk.put(
+        "data/epitome/epitome.db",
+        "no database at all, and long enough to be looked at as one by whoever opens it ".repeat(3),
+    );
+    let ran = desk.run(&["sessions", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.err.starts_with("note: cannot open the store sqlite:"), "{}", ran.err);
+    let listing: serde_json::Value = serde_json::from_str(&ran.out).expect("one document");
+    assert_eq!(listing["stored"]["store"], json!(null));
 }

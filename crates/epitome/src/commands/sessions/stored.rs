@@ -5,7 +5,7 @@ use super::table::age;
 use crate::agents::home;
 use crate::cli::SessionsArgs;
 use crate::draw::{Paint, counted, grouped};
-use crate::output::Page;
+use crate::output::{self, Page};
 use crate::table::{Cell, Table};
 use anyhow::Result;
 use epitome_store::ListedSession;
@@ -31,8 +31,11 @@ impl StoredListing {
         }
         let found = match args.stored || args.store.store.is_some() {
             true => Some(args.store.open()?),
-            // Where there is no home there is no store either, and the tools' sessions are shown all the same.
-            false => args.store.address().ok().map(|_| args.store.find()).transpose()?.flatten(),
+            // Nobody asked for it: where it cannot be opened, the tools' sessions are shown all the same.
+            false => args.store.find().unwrap_or_else(|error| {
+                output::tell(format_args!("note: {error:#}"));
+                None
+            }),
         };
         let Some(open) = found else { return Ok(Self::default()) };
         let mut sessions = open.sessions()?;
