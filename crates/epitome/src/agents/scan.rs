@@ -99,6 +99,23 @@ impl<'c> SessionScan<'c> {
         self.figures.in_view = tokens_after.map(|tokens| ContextSize { tokens, is_estimate: true });
     }
 
+    /// A compaction of ours. It frees what its record says of a request whose whole size the newest call told; what the agent
+    /// adds to each stays.
+    pub fn own_compaction(&mut self, freed: u64, tokens_after: u64) {
+        let before = self.figures.in_view.map(|view| view.tokens);
+        self.compaction(Some(
+            before.map_or(tokens_after, |before| before.saturating_sub(freed).max(tokens_after)),
+        ));
+    }
+
+    /// What a mark of ours says of a compaction, else what the tool does.
+    pub fn marked_compaction(&mut self, ours: Option<&OwnMark>, said: Option<u64>) {
+        match ours.and_then(OwnMark::sizes) {
+            Some((before, after)) => self.own_compaction(before.saturating_sub(after), after),
+            None => self.compaction(said),
+        }
+    }
+
     /// The agent compacted of itself, at this size where it says so: prompts before say nothing of the window since.
     pub fn compacted_itself(&mut self, tokens_before: Option<u64>) {
         self.figures.auto_compacted_at = tokens_before;
@@ -289,7 +306,7 @@ pub fn first_text(content: &RawValue) -> Option<String> {
     }
 }
 
-/// What our own mark on a compaction says the context came to.
+/// What our own mark on a compaction says of the context before and after it.
 #[derive(Deserialize)]
 pub struct OwnMark {
     record: Option<OwnRecord>,
@@ -297,11 +314,13 @@ pub struct OwnMark {
 
 #[derive(Deserialize)]
 struct OwnRecord {
+    tokens_before: Option<u64>,
     tokens_after: Option<u64>,
 }
 
 impl OwnMark {
-    pub fn tokens_after(&self) -> Option<u64> {
-        self.record.as_ref()?.tokens_after
+    fn sizes(&self) -> Option<(u64, u64)> {
+        let record = self.record.as_ref()?;
+        record.tokens_before.zip(record.tokens_after)
     }
 }
