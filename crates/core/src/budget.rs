@@ -19,7 +19,7 @@ pub struct Budget {
     pub fixed: Tokens,
     /// What whoever sends the request adds to it that nobody here can see, in the provider's tokens. It takes room and
     /// stands in no figure of a request: an agent's own prompt and tools, where a transcript does not record them.
-    #[serde(default, skip_serializing_if = "Tokens::is_zero")]
+    #[serde(default, rename = "unrecorded_counted", skip_serializing_if = "Tokens::is_zero")]
     pub unrecorded: Tokens,
     /// Kept free for the answer.
     pub reserve: Tokens,

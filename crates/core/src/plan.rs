@@ -110,6 +110,12 @@ impl<'a> Plan<'a> {
         {
             return Ok(PlanDraft::Settled(plan.conclude(Outcome::Impossible(floor))));
         }
+        if plan.rewrites_only() {
+            return Ok(plan.unneeded(
+                "no message would leave view, only the summary of an earlier compaction would be cut, and the history is below \
+                 its target; name a lower target to have that",
+            ));
+        }
         if !plan.moves_anything() && !plan.edits_first() {
             return Ok(plan.unneeded("every message in view is one that is kept"));
         }
@@ -297,6 +303,17 @@ impl<'a> Plan<'a> {
         let before = job.context.tokens();
         let makes_fit = !job.budget.fits(before) && self.kept.tokens < before;
         is_shortened || makes_fit || job.context.slots().iter().any(leaves_view)
+    }
+
+    /// Whether all that a person would get is somebody's summary in fewer words, of a context that is small already.
+    fn rewrites_only(&self) -> bool {
+        let job = &self.job;
+        let is_asked = job.trigger.is_manual() && job.range == Range::All && self.changes.summary.is_none();
+        let is_small = job.context.tokens() <= job.budget.target(job.policy);
+        let keeps_all = self.leaving().is_empty()
+            && !self.kept.forms.iter().any(|(_, form)| form.shorten.is_some() || form.results);
+        let has_summary = job.context.summary(job.log).is_some();
+        is_asked && is_small && keeps_all && has_summary && !self.edits_first()
     }
 
     /// Messages in view that leave it now, oldest first.

@@ -23,6 +23,16 @@ impl ModelCount {
         self.assembly.count_method().to_string()
     }
 
+    /// What it counts by.
+    pub fn assembly(&self) -> &Assembly {
+        &self.assembly
+    }
+
+    /// What the messages of the file take.
+    pub fn sizes(&self) -> &SizeTable {
+        &self.sizes
+    }
+
     /// What the request of a session as it stands takes.
     pub fn context(&self, session: &Session) -> Result<Tokens> {
         self.request(session, session.context().slots())

@@ -11,7 +11,7 @@ use crate::stored_session::StoredSession;
 use crate::transcript_store::TranscriptStore;
 use crate::{hint, input};
 use anyhow::{Context as _, Result, anyhow, bail};
-use epitome_core::{EntryId, Policy, SizeTable, Tokens, ZeroMeasure};
+use epitome_core::{EntryId, Mark, Policy, SizeTable, Tokens, ZeroMeasure};
 use epitome_engine::store::SessionId;
 use epitome_engine::{
     Assembly, Checkout, Driver, Engine, NoWindow, RecordedCalls, SessionOptions, SharedCalibration,
@@ -178,8 +178,25 @@ impl TranscriptFile {
         let replies = self.conversation(number).replies.iter();
         let replies =
             replies.filter(|reply| reply.model.as_deref().is_none_or(|name| self.is_counted_as(name)));
-        let usages = replies.filter_map(|reply| Some((reply.entry, reply.usage?)));
+        let usages = replies.filter_map(|reply| {
+            let usage = reply.usage.or_else(|| self.marked_usage(number, reply.entry));
+            Some((reply.entry, usage?))
+        });
         usages.filter(|(_, usage)| usage.prompt > 0).collect()
+    }
+
+    /// What a session of ours was told of the call that a reply answers: it stands in a mark at the reply.
+    fn marked_usage(&self, number: usize, reply: EntryId) -> Option<ReportedUsage> {
+        let log = &self.conversation(number).log;
+        let marks = log.marks_at(Some(reply)).iter().rev();
+        let marked = marks.filter_map(|&id| match log.mark_of(id) {
+            Some(Mark::Usage(mark)) => Some(mark),
+            Some(_) | None => None,
+        });
+        let mut marked = marked.filter(|mark| mark.model.is_empty() || self.is_counted_as(&mark.model));
+        let mark = marked.next()?;
+        let output = mark.tokens.less(mark.prompt).0;
+        Some(ReportedUsage { prompt: mark.prompt.0, output, ..ReportedUsage::default() })
     }
 
     /// Whether a model of this name is the one it is counted for, however that was spelled.

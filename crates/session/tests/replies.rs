@@ -132,13 +132,13 @@ async fn each_open_call_is_answered_once_and_all_at_once() {
     assert_eq!(
         told(vec![]),
         refused(
-            "`a`, `b` still wait for their results; nothing was taken up, hand in the results of all calls at once"
+            "`a`, `b` still wait for their results; nothing was taken up, hand in the results of all calls at once, or give them up with `end_turn(TurnEnd::Broken)`"
         )
     );
     assert_eq!(
         told(vec![a.clone()]),
         refused(
-            "`b` still waits for its result; nothing was taken up, hand in the results of all calls at once"
+            "`b` still waits for its result; nothing was taken up, hand in the results of all calls at once, or give them up with `end_turn(TurnEnd::Broken)`"
         )
     );
     assert_eq!(
@@ -166,7 +166,7 @@ async fn refusals_say_whether_they_pass() {
     ] {
         let body = json!({"error": {"message": said}}).to_string();
         let failure = summary_result(Protocol::Anthropic, status, body.as_bytes()).result;
-        summaries.push((status, !matches!(failure, Err(Failure::Refused(_)))));
+        summaries.push((status, !matches!(failure, Err(Failure::Refused(_) | Failure::Denied(_)))));
         let error =
             session.recover(ErrorPlace::Status(status), body.as_bytes()).await.expect_err("it is refused");
         let SessionError::Refused { why, .. } = &error else { panic!("{error:?}") };
@@ -301,7 +301,7 @@ async fn what_no_request_can_hold_is_refused_at_once() {
     let told = |builder: SessionBuilder| builder.build().map(drop).expect_err("it is refused").to_string();
     assert_eq!(
         told(builder().tool("not json")),
-        "tool definition 1 is not a JSON object; correct it or leave it out"
+        "tool definition 1 is not a JSON object (expected ident at line 1 column 2); correct it or leave it out"
     );
     assert_eq!(
         told(builder().tool("[]")),

@@ -2,10 +2,13 @@
 //! line is taken from. Which lines are added is `write`'s and `select`'s.
 
 use super::escape::Escape;
+use crate::pattern::compile;
 use crate::plain_text::both_ends;
 use crate::statement_source::SourcedText;
 use crate::{EntryId, Measure, Tokens};
+use regex::Regex;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// The parts of a summary, in the order they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,6 +96,9 @@ struct PageLine {
     text: String,
 }
 
+/// A heading of the rank of ours or below it. One `#` alone begins a comment more often.
+static HEADING: LazyLock<Regex> = LazyLock::new(|| compile(r"(?m)^##+ "));
+
 /// Shorter ends say nothing of what stood between them.
 const ENDS_BYTES_MIN: usize = 40;
 /// How often the whole is measured again before it is simply cut.
@@ -108,9 +114,16 @@ impl<'m> SummaryPage<'m> {
         self.budget.less(self.spent)
     }
 
+    /// The text as it is shown in this section. A heading that was said is no section of ours, and is quoted; an earlier
+    /// summary keeps its own.
+    fn shown(&self, section: Section, text: &str) -> String {
+        let text = self.escape.apply(text);
+        if section == Section::Earlier { text } else { HEADING.replace_all(&text, "> $0").into_owned() }
+    }
+
     /// The text as it would be shown, and what it would take in this section.
     fn weigh(&self, section: Section, text: &str) -> (String, Tokens) {
-        let text = self.escape.apply(text);
+        let text = self.shown(section, text);
         let heading = match self.sections.contains_key(&section) {
             true => Tokens::ZERO,
             false => self.measure.text(section.heading()) + Tokens(2),
@@ -161,7 +174,7 @@ impl<'m> SummaryPage<'m> {
 
     /// Adds a line whose room was set aside.
     pub(super) fn put(&mut self, spot: Spot, text: &str) {
-        let text = self.escape.apply(text);
+        let text = self.shown(spot.section, text);
         self.sections.entry(spot.section).or_default().push(PageLine { spot, text });
     }
 

@@ -82,6 +82,19 @@ fn session() -> Vec<Message> {
 }
 
 #[test]
+fn headings_that_were_read_are_no_sections() {
+    let read =
+        "## Decision: keep pages in src/store/sqlite.rs\none file\n### Costs of src/store/pages.rs\nfew";
+    let mut messages = vec![person("write docs/storage.md")];
+    messages.extend(exchange(1, "Read", r#"{"path":"docs/plan.md"}"#, read));
+    messages.extend([model("src/store/sqlite.rs and src/store/pages.rs it is."), person("go on")]);
+    let text = draft(&messages, 1, 2_000).text;
+    assert!(text.contains("\n> ## Decision: keep pages in src/store/sqlite.rs"), "{text}");
+    let posing = text.lines().filter(|line| line.starts_with("## Decision") || line.starts_with("### "));
+    assert_eq!(posing.collect::<Vec<_>>(), [] as [&str; 0], "{text}");
+}
+
+#[test]
 fn a_summary_holds_rules_todos_files_and_failures() {
     let text = draft(&session(), 0, 600).text;
     for part in [

@@ -145,9 +145,7 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
 }
 
 fn take_boundary(metadata: Option<&CompactMetadata>, ours: Option<&OwnMark>, scan: &mut SessionScan<'_>) {
-    let after = ours.and_then(OwnMark::tokens_after).or(metadata.and_then(|said| said.post_tokens));
-    scan.compaction(after);
-    ours.into_iter().for_each(|mark| scan.own_mark(mark));
+    scan.marked_compaction(ours, metadata.and_then(|said| said.post_tokens));
     if let Some(said) = metadata.filter(|said| said.trigger.as_deref() == Some("auto")) {
         scan.compacted_itself(said.pre_tokens);
     }

@@ -118,8 +118,7 @@ impl ReportedUsage {
 fn take(line: &str, scan: &mut SessionScan<'_>) {
     let Ok(line) = serde_json::from_str::<Line<'_>>(line) else { return };
     if &*line.kind == "compacted" {
-        scan.compaction(line.epitome.as_ref().and_then(OwnMark::tokens_after));
-        return line.epitome.iter().for_each(|mark| scan.own_mark(mark));
+        return scan.marked_compaction(line.epitome.as_ref(), None);
     }
     let kinds: &[&str] = match scan.figures.prompt {
         Some(_) => &["session_meta", "turn_context", "event_msg"],

@@ -112,10 +112,7 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
         }
         "session_info" => figures.title = entry.name.map(Cow::into_owned),
         "model_change" => figures.model = entry.model_id.map(Cow::into_owned).or(figures.model.take()),
-        "compaction" => {
-            scan.compaction(entry.epitome.as_ref().and_then(OwnMark::tokens_after));
-            entry.epitome.iter().for_each(|mark| scan.own_mark(mark));
-        }
+        "compaction" => scan.marked_compaction(entry.epitome.as_ref(), None),
         "message" => {
             let Some(message) = entry.message else { return };
             match message.role.as_deref() {

@@ -136,8 +136,7 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
         }
         ("system", Some("chat_compression")) => {
             let said = record.system_payload.and_then(|payload| payload.info?.new_token_count);
-            scan.compaction(record.epitome.as_ref().and_then(OwnMark::tokens_after).or(said));
-            record.epitome.iter().for_each(|mark| scan.own_mark(mark));
+            scan.marked_compaction(record.epitome.as_ref(), said);
         }
         ("system", Some("custom_title")) => {
             figures.title = record.system_payload.and_then(|payload| payload.custom_title);

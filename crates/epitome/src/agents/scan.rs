@@ -85,7 +85,7 @@ impl<'c> SessionScan<'c> {
     }
 
     /// What we noted on a compaction of ours. In a copy, what stands before it was spent in the session it is a copy of.
-    pub fn own_mark(&mut self, mark: &OwnMark) {
+    fn own_mark(&mut self, mark: &OwnMark) {
         let Some(copy) = mark.record.as_ref().and_then(|record| record.copy.as_ref()) else { return };
         self.figures.project = Some(copy.folder.to_string_lossy().into_owned());
         self.end_of_copied();
@@ -129,6 +129,24 @@ impl<'c> SessionScan<'c> {
     pub fn compaction(&mut self, tokens_after: Option<u64>) {
         self.figures.compactions += 1;
         self.figures.in_view = tokens_after.map(|tokens| ContextSize { tokens, is_estimate: true });
+    }
+
+    /// A compaction of ours. It frees what its record says of a request whose whole size the newest call told; what the agent
+    /// adds to each stays.
+    pub fn own_compaction(&mut self, freed: u64, tokens_after: u64) {
+        let before = self.figures.in_view.map(|view| view.tokens);
+        self.compaction(Some(
+            before.map_or(tokens_after, |before| before.saturating_sub(freed).max(tokens_after)),
+        ));
+    }
+
+    /// What a mark of ours says of a compaction, else what the tool does.
+    pub fn marked_compaction(&mut self, ours: Option<&OwnMark>, said: Option<u64>) {
+        match ours.and_then(OwnMark::sizes) {
+            Some((before, after)) => self.own_compaction(before.saturating_sub(after), after),
+            None => self.compaction(said),
+        }
+        ours.into_iter().for_each(|mark| self.own_mark(mark));
     }
 
     /// The agent compacted of itself, at this size where it says so: prompts before say nothing of the window since.
@@ -346,7 +364,7 @@ pub fn first_text(content: &RawValue) -> Option<String> {
     }
 }
 
-/// What our own mark on a compaction says the context came to.
+/// What our own mark on a compaction says of the context before and after it.
 #[derive(Deserialize)]
 pub struct OwnMark {
     record: Option<OwnRecord>,
@@ -354,6 +372,7 @@ pub struct OwnMark {
 
 #[derive(Deserialize)]
 struct OwnRecord {
+    tokens_before: Option<u64>,
     tokens_after: Option<u64>,
     copy: Option<CopyNote>,
 }
@@ -368,7 +387,8 @@ pub struct CopyNote {
 }
 
 impl OwnMark {
-    pub fn tokens_after(&self) -> Option<u64> {
-        self.record.as_ref()?.tokens_after
+    fn sizes(&self) -> Option<(u64, u64)> {
+        let record = self.record.as_ref()?;
+        record.tokens_before.zip(record.tokens_after)
     }
 }

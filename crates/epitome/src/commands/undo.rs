@@ -138,14 +138,13 @@ fn tell(path: &Path, out: Option<&Path>, change: Option<&UndoChange>) {
     ));
 }
 
-/// What the longest conversation of a transcript takes as a request.
+/// What the longest conversation of a transcript takes as a request, counted as every other command counts it.
 fn tokens_in_view(path: &Path, source: Arc<dyn ByteSource>, args: &UndoArgs) -> Result<Tokens> {
     let file = TranscriptFile::of(path, source, &args.read)?;
     let number = file.number(None)?;
     let open = file.open_conversation(number, SessionOptions::default(), Driver::default());
     let session = Runner::default().to_the_end(async { Ok(open.engine.look(&open.opening).await?) })?;
-    let assembly = file.assembly(&file.conversation(number).fixed);
-    Ok(assembly.budget().request(session.context().tokens()))
+    file.model_count(number, &file.conversation(number).fixed, None)?.context(&session)
 }
 
 /// The bytes of runs, one after the other.

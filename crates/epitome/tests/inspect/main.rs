@@ -52,6 +52,33 @@ fn all_parts_of_a_window_add_up_to_it_with_the_providers_count() {
     assert!(shown.contains("the provider counted 27,000 for the newest call"), "{shown}");
 }
 
+/// Cells of a bar that stands behind a share, with that share in percent.
+fn bar(line: &str) -> Option<(u64, u64)> {
+    let (before, bar) = line.split_once(" %")?;
+    let percent = before.split_whitespace().last()?.parse().ok()?;
+    let cells = bar.chars().filter(|c| ('▏'..='█').contains(c) || *c == '░').count() as u64;
+    (cells > 0).then_some((percent, cells))
+}
+
+#[test]
+fn bars_of_every_table_are_of_one_scale_and_the_strip_has_a_legend() {
+    let folder = worked().saved();
+    for (columns, whole) in [(80, 24), (98, 38), (140, 72)] {
+        let shown = folder.shown(columns, &["inspect", "s.jsonl"]);
+        let bars: Vec<(u64, u64)> = shown.lines().filter_map(bar).collect();
+        assert!(bars.len() > 4, "{shown}");
+        for (percent, cells) in bars {
+            assert!(
+                (percent * whole).abs_diff(cells * 100) <= 150,
+                "{percent} % in {cells} of {whole} cells\n{shown}"
+            );
+        }
+        assert!(shown.contains("▓ what stands before the messages, █ messages, ░ free"), "{shown}");
+        let free = shown.lines().find(|line| line.trim_start().starts_with("free ")).expect("some is free");
+        assert!(free.contains('░') && !free.contains('█'), "{free}");
+    }
+}
+
 fn grouped(amount: u64) -> String {
     epitome_core::Tokens(amount).to_string()
 }

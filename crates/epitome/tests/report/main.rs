@@ -3,6 +3,7 @@
 mod compact;
 mod monotony;
 mod replay;
+mod sizes;
 
 use std::fs;
 use std::path::Path;

@@ -148,11 +148,11 @@ impl<'a> CompactRun<'a> {
     /// What calls hold beside what the file does, as `inspect` finds it.
     fn unrecorded(&self, number: usize) -> Result<Option<Tokens>> {
         let conversation = self.file.conversation(number);
-        let assembly = self.file.assembly(&conversation.fixed);
-        self.file.calibrate(number, &assembly)?;
+        // In the model's own tokens: how a preset counts changes nothing about what an agent adds.
+        let count = self.file.model_count(number, &conversation.fixed, None)?;
         let path = conversation.log.path_of(conversation.leaf);
-        let walk = PathWalk::along(self.file, number, &assembly, &path)?;
-        Ok(walk.unrecorded(&assembly.budget()).filter(|tokens| *tokens > Tokens::ZERO))
+        let walk = PathWalk::along(self.file, number, count.assembly(), count.sizes(), &path)?;
+        Ok(walk.unrecorded(&count.assembly().budget()).filter(|tokens| *tokens > Tokens::ZERO))
     }
 
     fn open(&self, number: usize, unrecorded: Option<Tokens>) -> Result<OpenConversation> {

@@ -4,7 +4,7 @@
 use crate::columns::{
     self, Align, LongWord, cut_front, cut_middle, padded, plain, width as width_of, wrapped,
 };
-use crate::draw::{Paint, bar, percent};
+use crate::draw::{Paint, bar, percent, share};
 use crate::output::Page;
 use crate::shell_word;
 use epitome_core::Tokens;
@@ -80,17 +80,29 @@ impl Sheet {
 
     /// A name, what it takes, its share of the window, and a bar of that.
     pub fn bar_row(&mut self, label: &str, tokens: Tokens, window: Tokens, note: &str) {
+        let bar = self.paint.bar(&bar(tokens.0, window.0, self.bar_columns()));
+        self.row_with(label, tokens, window, note, &bar);
+    }
+
+    /// The same for what is not taken: drawn as the free part of a strip is.
+    pub fn free_row(&mut self, label: &str, tokens: Tokens, window: Tokens) {
+        let cells = share(tokens.0.min(window.0), window.0, self.bar_columns() as u64) as usize;
+        let bar = self.paint.dim(&"░".repeat(cells));
+        self.row_with(label, tokens, window, "", &bar);
+    }
+
+    fn row_with(&mut self, label: &str, tokens: Tokens, window: Tokens, note: &str, bar: &str) {
         let width = self.label_columns();
         let label = padded(&cut_middle(label, width), width, Align::Left);
-        let note = if note.is_empty() {
-            String::new()
-        } else {
-            format!("  {}", padded(note, NOTE_COLUMNS, Align::Left))
-        };
-        let taken = INDENT.len() + width + FIGURE_COLUMNS + width_of(&note) + 2;
-        let cells = self.columns.saturating_sub(taken).min(BAR_COLUMNS_MAX);
-        let bar = self.paint.bar(&bar(tokens.0, window.0, cells));
-        self.line(&format!("{label}{}{note}  {bar}", figure(tokens, window)));
+        let note = padded(note, NOTE_COLUMNS, Align::Left);
+        let line = format!("{label}{}  {note}  {bar}", figure(tokens, window));
+        self.line(line.trim_end());
+    }
+
+    /// How long the bar of a whole window is: as long in every table, or shares could not be compared.
+    fn bar_columns(&self) -> usize {
+        let taken = INDENT.len() + self.label_columns() + FIGURE_COLUMNS + NOTE_COLUMNS + 4;
+        self.columns.saturating_sub(taken).min(BAR_COLUMNS_MAX)
     }
 
     /// What something takes, its share of the window, and a sentence behind it, wrapped.

@@ -87,7 +87,7 @@ impl Survey {
         let path = conversation.log.path_of(conversation.leaf);
         let assembly = file.assembly(&conversation.fixed);
         file.calibrate(number, &assembly)?;
-        let walk = PathWalk::along(file, number, &assembly, &path)?;
+        let walk = PathWalk::along(file, number, &assembly, &file.conversation(number).sizes, &path)?;
         let budget = assembly.budget();
         let read = Reading::of(conversation, walk.context(), &path)?;
         let held = held(&walk, &read, &assembly)?;

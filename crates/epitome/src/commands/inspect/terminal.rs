@@ -57,6 +57,10 @@ fn write_strip(sheet: &mut Sheet, survey: &Survey) {
     let strip = format!("{}{}", "▓".repeat(first), "█".repeat(used.saturating_sub(first)));
     let free = "░".repeat(cells.saturating_sub(first.max(used)));
     sheet.line(&format!("{}{}", sheet.paint.bar(&strip), sheet.paint.dim(&free)));
+    let signs = [("▓ what stands before the messages", first), ("█ messages", used.saturating_sub(first))];
+    let signs = signs.into_iter().chain([("░ free", cells.saturating_sub(first.max(used)))]);
+    let legend: Vec<&str> = signs.filter(|(_, cells)| *cells > 0).map(|(sign, _)| sign).collect();
+    sheet.aside(&legend.join(", "));
 }
 
 fn write_fill(sheet: &mut Sheet, survey: &Survey) {
@@ -65,7 +69,7 @@ fn write_fill(sheet: &mut Sheet, survey: &Survey) {
     for one in &survey.fill.parts {
         sheet.bar_row(one.part.label(), one.tokens, window, "");
     }
-    sheet.bar_row("free", survey.fill.free, window, "");
+    sheet.free_row("free", survey.fill.free, window);
     let shown: Vec<PartKind> = survey.fill.parts.iter().map(|one| one.part).collect();
     for part in shown {
         if let Some(about) = part.about() {

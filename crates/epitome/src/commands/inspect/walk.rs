@@ -3,7 +3,7 @@
 
 use crate::transcript_file::TranscriptFile;
 use anyhow::Result;
-use epitome_core::{Budget, Context, EntryId, Mark, Tokens, is_other_context};
+use epitome_core::{Budget, Context, EntryId, Log, Mark, SizeTable, Tokens, fence, is_other_context};
 use epitome_engine::{Assembly, Lens, Timeline};
 use epitome_wire::{Conversation, ReportedUsage};
 use serde::Serialize;
@@ -74,6 +74,8 @@ pub struct PathWalk {
     pub compactions: Vec<FoundCompaction>,
     /// The newest measured call of the context as it is now.
     pub measured: Option<MeasuredCall>,
+    /// The newest measured call before a compaction of ours: its agent adds as much to the next one.
+    before_ours: Option<MeasuredCall>,
     /// The measured call with the shortest prompt: of all, it says best what the file does not record.
     pub shortest: Option<MeasuredCall>,
     /// Each measured call, with its place in `over_time`.
@@ -83,20 +85,22 @@ pub struct PathWalk {
 }
 
 impl PathWalk {
-    /// Along the path of conversation `number`.
+    /// Along the path of conversation `number`, whose messages take `sizes` as `assembly` counts.
     pub fn along(
         file: &TranscriptFile,
         number: usize,
         assembly: &Assembly,
+        sizes: &SizeTable,
         path: &[EntryId],
     ) -> Result<Self> {
         let conversation = file.conversation(number);
-        let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(conversation.sizes.clone()));
+        let (log, sizes) = (Arc::new(conversation.log.clone()), Arc::new(sizes.clone()));
         let mut walk = Self {
             timeline: Timeline::new(log, sizes),
             over_time: Vec::new(),
             compactions: Vec::new(),
             measured: None,
+            before_ours: None,
             shortest: None,
             calls: Vec::new(),
             replies: conversation.replies.iter().map(|reply| reply.entry).collect(),
@@ -115,9 +119,11 @@ impl PathWalk {
     }
 
     /// What the next call would hold beside what the file does, in the provider's tokens: by the newest measured call of
-    /// the context as it is now, else by the shortest of all. None where the file records no usage.
+    /// the context as it is now, or before a compaction of ours, else by the shortest of all. None where the file records no
+    /// usage.
     pub fn unrecorded(&self, budget: &Budget) -> Option<Tokens> {
-        self.measured.as_ref().or(self.shortest.as_ref()).map(|call| call.unrecorded(budget))
+        let known = self.measured.as_ref().or(self.before_ours.as_ref()).or(self.shortest.as_ref());
+        known.map(|call| call.unrecorded(budget))
     }
 
     pub fn context(&self) -> &Context {
@@ -138,8 +144,10 @@ impl PathWalk {
         }
         self.timeline.absorb(id, lens)?;
         if self.timeline.log().get(id).is_some_and(is_other_context) {
-            // What was told of the context before says nothing of this one.
-            self.measured = None;
+            // What was told of the context before says nothing of this one. An agent that compacts puts files and plans back
+            // into view without recording it; a file that we compacted is the same agent's as before.
+            let newest = self.measured.take().or(self.before_ours.take());
+            self.before_ours = newest.filter(|_| is_ours(self.timeline.log(), id));
         }
         if let Some(compaction) = self.timeline.log().compaction(id) {
             let summary =
@@ -187,11 +195,17 @@ impl PathWalk {
             let before = self.calls.iter().rev().find(|(_, call)| call.entry < found.id);
             let before = before.map(|(_, call)| call).or(self.shortest.as_ref());
             let unrecorded = |call: &MeasuredCall| call.unrecorded(budget);
-            found.unrecorded =
-                [before, self.shortest.as_ref()].map(|call| call.map_or(Tokens::ZERO, unrecorded));
+            let after = if is_ours(&conversation.log, found.id) { before } else { self.shortest.as_ref() };
+            found.unrecorded = [before, after].map(|call| call.map_or(Tokens::ZERO, unrecorded));
             let told = told.get(&found.id);
             found.reported_before = told.and_then(|told| told.tokens_before);
             found.automatic = told.is_some_and(|told| told.is_automatic);
         }
     }
+}
+
+/// Whether a compaction is ours, in whatever tool's form it is written; any mark is.
+fn is_ours(log: &Log, id: EntryId) -> bool {
+    let summary = log.compaction(id).and_then(|compaction| compaction.summary.as_deref());
+    log.mark_of(id).is_some() || summary.is_some_and(fence::is_ours)
 }

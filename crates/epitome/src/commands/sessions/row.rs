@@ -58,6 +58,12 @@ impl SessionRow {
         }
     }
 
+    /// What it is called: by its title, by what was asked first, else by its id, so that no two look alike.
+    pub fn name(&self) -> &str {
+        let told = [self.title.as_deref(), self.prompt.as_deref()].into_iter().flatten();
+        told.map(str::trim).find(|text| !text.is_empty()).unwrap_or(&self.id)
+    }
+
     /// How full the window is, in percent.
     pub fn percent(&self) -> Option<u64> {
         let (view, window) = (self.in_view?, self.window?);

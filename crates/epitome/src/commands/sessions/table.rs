@@ -57,13 +57,26 @@ const COLUMNS: [ColumnRow; 11] = [
     row(Column::When, "when", 0, 8, Align::Right),
     row(Column::Project, "project", 0, 40, Align::Left),
     row(Column::Tool, "tool", 0, 11, Align::Left),
-    row(Column::Model, "model", 90, 26, Align::Left),
+    row(Column::Model, "model", 130, 26, Align::Left),
     row(Column::ContextSize, "in view", 0, 10, Align::Right),
-    row(Column::Window, "of", 80, 6, Align::Right),
+    row(Column::Window, "of", 110, 6, Align::Right),
     row(Column::Percent, "full", 0, 5, Align::Right),
     row(Column::Spent, "spent", 0, 9, Align::Right),
-    row(Column::Compactions, "cmp", 80, 3, Align::Right),
-    row(Column::Title, "name", 120, 80, Align::Left),
+    row(Column::Compactions, "cmp", 100, 3, Align::Right),
+    row(Column::Title, "name", 72, 80, Align::Left),
+];
+
+/// What gives way where the terminal is narrow, and down to what: a session is known by its name first, by its project
+/// where several have one.
+const GIVING_WAY: [(Column, usize); 8] = [
+    (Column::Title, 40),
+    (Column::Model, 12),
+    (Column::Project, 24),
+    (Column::Title, 28),
+    (Column::Project, 14),
+    (Column::Tool, 6),
+    (Column::Title, 12),
+    (Column::Project, PROJECT_ROOM_MIN),
 ];
 
 const fn row(
@@ -135,9 +148,7 @@ fn rooms(shown: &[&ColumnRow], cells: &[Vec<String>], columns: usize) -> Vec<usi
     };
     let mut rooms: Vec<usize> = shown.iter().enumerate().map(|(at, column)| natural(at, column)).collect();
     let gaps = shown.len() - 1;
-    for (giving, room_min) in
-        [(Column::Title, 12), (Column::Model, 12), (Column::Project, PROJECT_ROOM_MIN), (Column::Tool, 6)]
-    {
+    for (giving, room_min) in GIVING_WAY {
         let over = (rooms.iter().sum::<usize>() + gaps).saturating_sub(columns);
         if let Some(at) = shown.iter().position(|column| column.column == giving) {
             rooms[at] = rooms[at].saturating_sub(over).max(room_min.min(rooms[at]));
@@ -170,7 +181,7 @@ fn cell(column: Column, row: &SessionRow, now_ms: i64) -> String {
         Column::Percent => row.percent().map_or_else(unknown, |percent| format!("{percent} %")),
         Column::Spent => row.spent_dollars.map_or_else(unknown, |dollars| format!("${dollars:.2}")),
         Column::Compactions => row.compactions.to_string(),
-        Column::Title => row.title.as_deref().or(row.prompt.as_deref()).unwrap_or_default().to_owned(),
+        Column::Title => row.name().to_owned(),
     }
 }
 
@@ -210,12 +221,13 @@ fn write_foot(page: &mut Page, rows: &[SessionRow], found: usize, columns: usize
         counted(shown)
     };
     let more = if found > shown { ", --all shows the rest" } else { "" };
+    // A command is to be copied, so no line is broken in it.
     let how = match opened_by {
-        OpenedBy::Number => format!("its number: epitome inspect {}", rows[0].number),
-        OpenedBy::Id => format!("its id: epitome inspect {}", plain(&rows[0].id)),
+        OpenedBy::Number => format!("its number: epitome\0inspect\0{}", rows[0].number),
+        OpenedBy::Id => format!("its id: epitome\0inspect\0{}", plain(&rows[0].id)),
     };
     let told = format!("{of}{more}; open one by {how}");
-    writeln!(page, "\n{}", wrap(&told, columns, 0));
+    writeln!(page, "\n{}", wrap(&told, columns, 0).replace('\0', " "));
 }
 
 fn counted(sessions: usize) -> String {
