@@ -126,6 +126,7 @@ mod sources;
 mod transcript;
 mod verdict;
 pub mod verify;
+mod worth;
 
 pub use amount::{Dollars, Scale, SizeTable, Sizes, Tokens};
 pub use archive::{Archive, ArchiveError, Measure, MeasuredItem, MemoryArchive, ZeroMeasure};
