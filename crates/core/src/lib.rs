@@ -128,6 +128,7 @@ mod statement_source;
 mod transcript;
 mod verdict;
 pub mod verify;
+mod worth;
 
 pub use amount::{Dollars, Scale, SizeTable, Sizes, Tokens};
 pub use archive::{Archive, ArchiveError, Measure, MeasuredItem, MemoryArchive, ZeroMeasure};

@@ -89,7 +89,7 @@ fn headings_that_were_read_are_no_sections() {
     messages.extend(exchange(1, "Read", r#"{"path":"docs/plan.md"}"#, read));
     messages.extend([model("src/store/sqlite.rs and src/store/pages.rs it is."), person("go on")]);
     let text = draft(&messages, 1, 2_000).text;
-    assert!(text.contains("\n> ## Decision: keep pages in src/store/sqlite.rs"), "{text}");
+    assert!(text.contains("\n> ### Costs of src/store/pages.rs"), "{text}");
     let posing = text.lines().filter(|line| line.starts_with("## Decision") || line.starts_with("### "));
     assert_eq!(posing.collect::<Vec<_>>(), [] as [&str; 0], "{text}");
 }

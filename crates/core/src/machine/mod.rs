@@ -3,6 +3,7 @@
 //! part of the material, and all calls together are limited, so it ends.
 
 mod checkpoint;
+mod complaint;
 mod compose;
 mod consult;
 mod delegate;

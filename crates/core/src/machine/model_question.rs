@@ -2,6 +2,7 @@
 //! from the last, and all of them together limited.
 
 use super::Next;
+use super::complaint::{CallProblem, Complaint};
 use super::compose::{Prose, compose, with_injected};
 use super::embedded_question::{CandidateSummary, EmbeddedQuestion, NoSummary};
 use super::gate::{self, Bounds};
@@ -60,32 +61,6 @@ pub(super) struct RetryState {
     pub(super) complaint: Option<Complaint>,
     /// What was asked last.
     asked: Vec<SummaryRequest>,
-}
-
-/// What was wrong with the last try.
-#[derive(Clone, Debug)]
-pub(super) enum Complaint {
-    /// An answer of no use; the model is told why.
-    Answer(String),
-    /// No answer. Why not is the provider's word, and no business of the model's: it may name keys and accounts.
-    NoAnswer(String),
-}
-
-impl Complaint {
-    /// For the record.
-    pub(super) fn why(&self) -> &str {
-        match self {
-            Self::Answer(why) | Self::NoAnswer(why) => why,
-        }
-    }
-
-    /// For the model.
-    pub(super) fn told(&self) -> &str {
-        match self {
-            Self::Answer(why) => why,
-            Self::NoAnswer(_) => "no answer came",
-        }
-    }
 }
 
 impl<'a> ModelQuestion<'a> {
@@ -419,14 +394,4 @@ fn are_alike(calls: &[SummaryRequest], others: &[SummaryRequest]) -> bool {
         (one.purpose, &one.body, one.output_max) == (other.purpose, &other.body, other.output_max)
     };
     calls.len() == others.len() && calls.iter().zip(others).all(is_alike)
-}
-
-/// What was wrong with a call.
-pub(super) enum CallProblem {
-    Stopped,
-    TooLong(Option<Tokens>),
-    /// Asked otherwise, there may be one.
-    Failed(Complaint),
-    /// However it is asked, there will be no answer.
-    Hopeless(String),
 }

@@ -2,7 +2,8 @@
 //! parts, fewer messages, the oldest exchanges left out, or giving the strategy up. Every one uses
 //! something up, so they end.
 
-use super::model_question::{Complaint, ModelQuestion};
+use super::complaint::Complaint;
+use super::model_question::ModelQuestion;
 use super::parts::{self, MaterialPart};
 use super::{EmbeddedQuestion, Next};
 use crate::policy::{Newest, Oversize, Writer};

@@ -56,7 +56,7 @@ fn all_parts_of_a_window_add_up_to_it_with_the_providers_count() {
 fn bar(line: &str) -> Option<(u64, u64)> {
     let (before, bar) = line.split_once(" %")?;
     let percent = before.split_whitespace().last()?.parse().ok()?;
-    let cells = bar.chars().filter(|c| ('▏'..='█').contains(c) || *c == '░').count() as u64;
+    let cells = bar.chars().filter(|c| ('█'..='▏').contains(c) || *c == '░').count() as u64;
     (cells > 0).then_some((percent, cells))
 }
 
