@@ -58,8 +58,11 @@ pub(super) mod hot {
         WHERE tenant = $1 AND session = $2 AND fence = $3 AND entries = $4
         RETURNING number";
 
-    pub(in crate::postgres) const KINDS: &str =
-        "SELECT entry, kind FROM entries WHERE tenant = $1 AND session = $2 AND entry = ANY ($3)";
+    /// One look into the index for each: `= ANY` may be planned as a walk through the whole session.
+    pub(in crate::postgres) const KINDS: &str = "
+        SELECT asked.entry, found.kind FROM unnest($3::bigint[]) AS asked (entry)
+        CROSS JOIN LATERAL (
+            SELECT kind FROM entries WHERE tenant = $1 AND session = $2 AND entries.entry = asked.entry LIMIT 1) AS found";
 
     pub(in crate::postgres) const INSERT_ENTRIES: &str = "
         INSERT INTO entries (tenant, session, entry, parent, kind, time_ms, body, said)
