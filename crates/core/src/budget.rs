@@ -34,6 +34,8 @@ pub struct Budget {
 /// An answer never reserves more than this part of the window: a model without a stated limit would
 /// otherwise leave no room for what it is to answer.
 const RESERVE_SHARE: (u64, u64) = (1, 4);
+/// No agent's own prompt and tools take more of its window than this.
+const UNRECORDED_SHARE: (u64, u64) = (2, 3);
 /// Of the room that is really there, a compaction leaves at most this part taken, so that the next turns have a runway.
 const RUNWAY_SHARE: (u64, u64) = (3, 4);
 /// Tokens to be left free may be more than a small room has; a history gets this part of it all the same.
@@ -59,10 +61,10 @@ impl Budget {
         Self { window, fixed, unrecorded: Tokens::ZERO, reserve, prompt_max: None, scale: Scale::SAME }
     }
 
-    /// The same where a sender adds so much that nobody here can see. A window that does not hold even that is not the
+    /// The same where a sender adds so much that nobody here can see. A window of which that would take most is not the
     /// sender's own, and what they add says nothing of it.
     pub fn with_unrecorded(self, tokens: Tokens) -> Self {
-        let is_theirs = self.fixed + tokens < self.window;
+        let is_theirs = tokens <= self.window.less(self.fixed).share(UNRECORDED_SHARE.0, UNRECORDED_SHARE.1);
         Self { unrecorded: if is_theirs { tokens } else { Tokens::ZERO }, ..self }
     }
 
@@ -293,8 +295,8 @@ mod tests {
         assert_eq!(seen(0), [75_000, 30_000, 100_000]);
         assert_eq!(seen(20_000), [60_000, 30_000, 80_000], "an answer has its part of what is left");
         assert_eq!(seen(53_000), [35_250, 26_437, 47_000], "three quarters of the room");
-        assert_eq!(seen(99_000), [750, 562, 1_000]);
-        assert_eq!(seen(100_000), seen(0), "another agent's window");
+        assert_eq!(seen(66_000), [25_500, 19_125, 34_000]);
+        assert_eq!(seen(67_000), seen(0), "another agent's window");
     }
 
     #[test]

@@ -305,7 +305,7 @@ async fn what_no_request_can_hold_is_refused_at_once() {
     );
     assert_eq!(
         told(builder().tool("[]")),
-        "tool definition 1 is not a JSON object; correct it or leave it out"
+        "tool definition 1 is not a JSON object (invalid type: sequence, expected a map at line 1 column 0); correct it or leave it out"
     );
     assert_eq!(
         told(builder().field("stream", "yes")),

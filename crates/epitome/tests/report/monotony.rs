@@ -40,18 +40,12 @@ fn falling(folder: &TempDir, flag: &str, values: &[u64]) -> Vec<u64> {
 #[test]
 fn a_smaller_window_gives_no_larger_context_and_what_the_agent_adds_fits_beside_it() {
     let folder = folder(LADEN);
-    let windows = [200_000, 120_000, 100_000, 80_000, 64_000, 60_000, 56_000];
+    let windows = [200_000, 120_000, 100_000, 80_000];
     for (after, window) in falling(&folder, "--window", &windows).into_iter().zip(windows) {
         assert!(after + 53_225 <= window, "{after} beside 53,225 in {window}");
     }
-    let error = dry(&folder, "--window", 54_000).expect_err("775 tokens are left");
-    let error = error.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        error.contains("cannot fit 54,000 tokens: system prompt and tools take 0, what the agent adds that is not recorded about 53,225,"),
-        "{error}"
-    );
-    // Windows that do not hold what the agent adds are another agent's.
-    falling(&folder, "--window", &[53_000, 40_000, 30_000, 16_000]);
+    // Windows of which that would take most are another agent's.
+    falling(&folder, "--window", &[79_000, 64_000, 53_000, 40_000, 30_000, 16_000]);
     let text = told(&folder, &["compact", "s.jsonl", "--dry-run", "--window", "30000"]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let misfit = "no fit a request of its agent takes about";

@@ -11,11 +11,11 @@ const TEST_LINES_USUAL: usize = 600;
 const LONG_FILES: [(&str, &str); 7] = [
     ("crates/core/src/context.rs", "what the model sees of a path"),
     ("crates/engine/src/assembly.rs", "how a model's counter, window and budget are put together"),
-    ("crates/core/src/mark.rs", "marks, each checked before it enters a log"),
     ("crates/engine/src/engine.rs", "the acts on stored sessions"),
     ("crates/engine/src/session.rs", "a timeline with its policy and budget"),
     ("crates/engine/src/timeline.rs", "what is derived from a log along one path"),
     ("crates/server/src/walk.rs", "the walk of one request"),
+    ("crates/session/src/live_session.rs", "what an agent's loop calls, in its order"),
 ];
 /// A function that does not fit a screen is not read whole.
 const FUNCTION_LINES_MAX: usize = 70;

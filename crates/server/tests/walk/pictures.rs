@@ -134,6 +134,6 @@ async fn l83_where_there_is_no_picture_the_refusal_goes_back_and_the_operator_is
         assert_eq!(send(&url, &messages).await, 413);
     }
     assert_eq!(seen.bodies().len(), 2, "neither is sent again");
-    let held = "s0001: held: the provider finds the body too large in bytes, not in tokens; take large attachments and results out of it, or begin a new session";
+    let held = "s0001: held: the provider finds the body too large in bytes, not in tokens; compact it by hand, take large attachments and results out of it, or begin a new session";
     assert_eq!(seen.told(), [held]);
 }

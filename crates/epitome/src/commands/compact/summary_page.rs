@@ -1,16 +1,18 @@
 //! A compaction told to a person, on standard error: standard output may carry the transcript. Five lines say what
 //! went, what stays, what is out of view, what the model sees first and how to take it back; `-v` says the rest.
 
+mod fit;
+
 use super::{PricedPlan, RecordLine};
 use crate::cli::CompactArgs;
 use crate::columns;
 use crate::commands::context::write_substitutes;
 use crate::commands::{calls_text, spent_text, window_text};
-use crate::draw::{self, grouped, percent};
+use crate::draw::{self, grouped};
 use crate::output::Page;
 use crate::shell_word::shell_word;
 use epitome_core::verify::LossReport;
-use epitome_core::{Change, EntryId, Outcome, Record, Tokens, fence};
+use epitome_core::{Change, EntryId, Outcome, Record, fence};
 use epitome_engine::WindowSource;
 use std::collections::{BTreeMap, HashSet};
 
@@ -111,59 +113,6 @@ impl CompactReport<'_> {
         self.write_line(page, "", &text);
         self.write_misfit(page);
         self.write_target(page);
-    }
-
-    /// Says so where the agent's next request would not fit, with what the agent adds to it.
-    fn write_misfit(&self, page: &mut Page) {
-        let (after, window) = (self.line.by_model.tokens_after, self.line.record.budget.window);
-        let Some(added) = self.line.unrecorded.filter(|added| after + *added > window) else { return };
-        let all = after + added;
-        let text = if added < window {
-            format!(
-                "by the model's own count a request of its agent takes about {all}, more than the window of {window}"
-            )
-        } else {
-            format!(
-                "a request of its agent takes about {all}: what it adds alone is more than the window of {window}; \
-                 this is for an agent that adds less, or a larger window"
-            )
-        };
-        let label = draw::Paint::stderr().warn(&format!("{:<width$}", "no fit", width = LABEL_CHARS - 2));
-        self.write_labelled(page, &label, &text);
-    }
-
-    /// What stands beside a target that somebody named, where the result is above it.
-    fn write_target(&self, page: &mut Page) {
-        let Record { budget, tokens_after, .. } = &*self.line.record;
-        let Some(change) = self.line.record.change().filter(|_| self.args.policy.target.is_some()) else {
-            return;
-        };
-        let (target, kept) = (change.target, change.always_kept);
-        if tokens_after.less(budget.fixed) > target && kept > Tokens::ZERO {
-            let text = format!(
-                "{target} tokens; {kept} more are kept in any case, whatever the target: first and newest message, \
-                 newest exchange, pins"
-            );
-            self.write_line(page, "target", &text);
-        }
-    }
-
-    /// How much of the window is taken after it, with what the agent adds to each call. A window that does not hold even that
-    /// is not the session's own, and the share is of what the file records.
-    fn share_text(&self) -> String {
-        let (after, window) = (self.line.by_model.tokens_after, self.line.record.budget.window);
-        let share = |tokens: Tokens| format!("{} % of the window of {window}", percent(tokens.0, window.0));
-        match self.line.unrecorded {
-            None => format!(", {}", share(after)),
-            Some(added) if added < window => format!(
-                "; its agent adds about {added} that the file does not record, in all {}",
-                share(after + added)
-            ),
-            Some(added) => format!(
-                ", {}, without about {added} that its agent adds and the file does not record",
-                share(after)
-            ),
-        }
     }
 
     fn write_change(&self, page: &mut Page, change: &Change) {
