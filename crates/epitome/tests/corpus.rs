@@ -52,13 +52,20 @@ impl Case {
         self.check_bytes(window);
         self.check_fits(window);
         self.check_contexts(window);
-        printed(&["undo", out, "-o", undone]);
-        assert!(
-            std::fs::read(undone).expect("it was written") == self.original,
-            "{}: undo gives other bytes",
-            self.name
-        );
+        // There is nothing of ours to take back where nothing was compacted.
+        if self.is_compacted() {
+            printed(&["undo", out, "-o", undone]);
+            assert!(
+                std::fs::read(undone).expect("it was written") == self.original,
+                "{}: undo gives other bytes",
+                self.name
+            );
+        }
         self.check_settled(window);
+    }
+
+    fn is_compacted(&self) -> bool {
+        std::fs::read(&self.out).expect("it was written") != self.original
     }
 
     /// The original bytes stand in the result in one piece.
@@ -94,6 +101,8 @@ impl Case {
         let again = read(Arc::new(std::fs::read(out).expect("it was written")), None, &ZeroMeasure)
             .expect("so is the result");
         let number = longest(&transcript);
+        // Where nothing is compacted, what its own tool put out of view stays there.
+        let is_compacted = self.is_compacted();
         for protocol in [Protocol::Anthropic, Protocol::OpenaiChat, Protocol::OpenaiResponses] {
             let name = match protocol {
                 Protocol::Anthropic => "anthropic",
@@ -112,7 +121,9 @@ impl Case {
                 validate::body(protocol, &body).into_iter().filter(was_right).collect();
             assert_eq!(broken, [], "{at}");
             let shown = texts(&body);
-            check_kept(&transcript.conversations[number], &shown, &at);
+            if is_compacted {
+                check_kept(&transcript.conversations[number], &shown, &at);
+            }
             check_pointers(&again.conversations[number], &shown, &at);
         }
     }
