@@ -321,7 +321,7 @@ async fn what_no_request_can_hold_is_refused_at_once() {
     );
     assert_eq!(
         told(builder().window(0)),
-        "a window of 0 tokens is none; hand in the model's own, or leave `window` out to have it looked up"
+        "a window of 0 tokens is none: it has 1,024 at least and 10,000,000 at most; hand in the model's own, or leave `window` out to have it looked up"
     );
     assert!(matches!(builder().field("max_tokens", "1").build(), Err(BuildError::ReservedField { .. })));
     assert!(

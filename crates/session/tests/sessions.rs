@@ -406,11 +406,13 @@ impl Model for Terse {
 
 #[tokio::test]
 async fn rules_stay_in_view_where_a_model_writes_the_summary() {
-    // Asked for by hand, it comes down to half of what there is: a rule of a few words each has room in that.
     let builder = LiveSession::for_model("gpt-5").window(24_000).output_max(500);
     let mut session = builder.summarizer(Arc::new(Terse::default())).build().expect("it is built");
     for number in 0..40 {
         exchange(&mut session, number);
+        // Asked for by hand it comes down to half of what there is, and that must hold forty rules.
+        let filler = Message::text(Role::Assistant, Author::Model, "part of a long story. ".repeat(40));
+        session.append(filler).expect("it is taken up");
     }
     let record = session.compact().await.expect("room is made").record.expect("it was asked for");
     assert_eq!(record.change().and_then(|change| change.summarizer.as_deref()), Some("terse"));

@@ -80,7 +80,7 @@ async fn act(engine: &Engine, session: SessionId, turn: usize) {
     let checkout = checkout(session);
     let path = engine.look(&checkout).await.expect("it is there");
     let start = match path.leaf() {
-        Some(leaf) => number_of(&*engine.recall(session, leaf).await.expect("it is stored")) + 1,
+        Some(leaf) => number_of(&engine.recall(session, leaf).await.expect("it is stored")) + 1,
         None => 0,
     };
     let messages = (start..start + 2).map(|number| (said(number), None)).collect();
