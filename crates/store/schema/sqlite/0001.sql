@@ -118,5 +118,5 @@ CREATE TABLE indexed (
 CREATE INDEX indexed_sessions ON indexed (tenant, session);
 CREATE VIRTUAL TABLE terms USING fts5 (
     said, tools, files,
-    content = '', contentless_delete = 1, detail = 'column', tokenize = "ascii tokenchars '_'"
+    content = '', contentless_delete = 1, tokenize = "ascii tokenchars '_'"
 );

@@ -1,0 +1,25 @@
+//! What is found comes the best match first, by each database's own measure of it.
+
+use epitome_core::{Author, Message, Role};
+use epitome_engine::store::{SearchQuery, TenantId};
+use epitome_engine::{Engine, HashedMessages};
+use epitome_store::SqliteStore;
+use std::sync::Arc;
+
+#[tokio::test]
+async fn a_short_message_about_the_words_stands_before_a_long_one_that_names_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = SqliteStore::open(&folder.path().join("epitome.db")).expect("it is made");
+    let engine = Engine::new(Arc::new(store));
+    let session = engine.create(TenantId::LOCAL).await.expect("it is made");
+    let long = format!("the lease is named once, {}", "and much else is said of other things, ".repeat(20));
+    let texts = ["the lease, and who holds the lease".to_owned(), long, "nothing of the kind".to_owned()];
+    let said = |text: &String| (Message::text(Role::User, Author::Person, text.clone()), None);
+    let messages = texts.iter().map(said).chain((0..9).map(|_| said(&texts[2]))).collect();
+    let arrival = HashedMessages { messages, ..HashedMessages::default() };
+    let ids = engine.append(session, None, arrival).await.expect("it is stored");
+    let query = SearchQuery { words: "lease".into(), ..SearchQuery::default() };
+    let hits = engine.search(&query).await.expect("it can be searched");
+    assert_eq!(hits.iter().map(|hit| hit.entry).collect::<Vec<_>>(), ids[..2], "{hits:?}");
+    assert!(hits[0].score > hits[1].score && hits[1].score > 0.0, "{hits:?}");
+}
