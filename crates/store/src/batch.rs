@@ -13,7 +13,7 @@ use std::collections::HashMap;
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// A batch as rows.
-pub(crate) struct Rows {
+pub(crate) struct BatchRows {
     pub(crate) entries: Vec<EntryRow>,
     pub(crate) bodies: Vec<(BodyHash, Vec<u8>)>,
     pub(crate) hashes: Vec<(ChainHash, EntryId)>,
@@ -35,7 +35,7 @@ pub(crate) struct EntryRow {
     pub(crate) said: Option<Vec<u8>>,
 }
 
-impl Rows {
+impl BatchRows {
     pub(crate) fn new(secret: &Secret, batch: CommitBatch) -> Self {
         let CommitBatch {
             entries,

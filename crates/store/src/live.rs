@@ -85,13 +85,13 @@ fn read_sizes(sizes: Vec<(EntryId, WrittenSizes)>) -> impl Iterator<Item = (Entr
 }
 
 /// A session of which what is live is at hand.
-pub(crate) struct LiveSession {
+pub(crate) struct LiveLog {
     pub(crate) log: Log,
     pub(crate) leaf: EntryId,
     pub(crate) sizes: (Arc<str>, SizeTable),
 }
 
-impl LiveSession {
+impl LiveLog {
     /// What a table keeps of the first `entries` of a session.
     pub(crate) fn read(entries: usize, body: &[u8]) -> Result<Self, StoreError> {
         let written: WrittenLive = row::parsed(&unpack(body)?)?;

@@ -11,8 +11,8 @@ mod search;
 mod writer;
 
 use self::holder::{Holder, RENEWAL_TIME, now_ms, strike_gone, take_lease};
-use self::writer::Writer;
-use crate::batch::Rows;
+use self::writer::WriterThread;
+use crate::batch::BatchRows;
 use crate::fault::of_sqlite;
 use crate::hash::Secret;
 use crate::live::LiveRow;
@@ -35,7 +35,7 @@ use std::time::Duration;
 pub struct SqliteStore {
     path: PathBuf,
     secret: Secret,
-    writer: Writer,
+    writer: WriterThread,
     holder: Arc<Holder>,
     /// Connections that nobody reads on just now.
     readers: Mutex<Vec<Connection>>,
@@ -82,7 +82,7 @@ impl SqliteStore {
                 drop(search::index_some(connection));
             }
         };
-        let writer = Writer::new(connection, RENEWAL_TIME, Box::new(rest))?;
+        let writer = WriterThread::new(connection, RENEWAL_TIME, Box::new(rest))?;
         let (readers, tenants) = (Mutex::default(), Mutex::default());
         Ok(Self { path: path.to_owned(), secret, writer, holder, readers, tenants })
     }
@@ -278,7 +278,7 @@ impl Store for SqliteStore {
         batch: CommitBatch,
     ) -> BoxFuture<'_, Result<EventPosition, StoreError>> {
         let durability = batch.durability;
-        let rows = Rows::new(&self.secret, batch);
+        let rows = BatchRows::new(&self.secret, batch);
         self.write_to(lease.session, durability, move |connection, tenant| {
             commit::commit(connection, tenant, lease, expected, &rows)
         })

@@ -10,7 +10,7 @@ mod pending;
 
 pub use notice::StandbyNotice;
 
-use self::pending::{Pending, PendingBatch};
+use self::pending::{PendingBatch, PendingQueue};
 use epitome_core::{EntryId, Message};
 use epitome_engine::store::{
     ChainHash, CommitBatch, EventPosition, FaultKind, Lease, Memo, MemoryStore, MessageLocation, QueuedInput,
@@ -39,7 +39,7 @@ struct State {
     /// Sessions begun meanwhile.
     spare: Arc<MemoryStore>,
     /// What waits to be stored.
-    pending: Pending,
+    pending: PendingQueue,
     /// Sessions that this process holds, with their tenants.
     held: HashMap<SessionId, Option<TenantId>>,
     /// Where hashes of those sessions lead.

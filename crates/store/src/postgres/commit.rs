@@ -6,7 +6,7 @@ use super::database::{Client, Database};
 use super::failure::Failure;
 use super::number;
 use super::sql::hot;
-use crate::batch::{EntryRow, Rows};
+use crate::batch::{BatchRows, EntryRow};
 use crate::hash::BodyHash;
 use crate::row::EntryKind;
 use epitome_core::EntryId;
@@ -22,7 +22,7 @@ pub(super) struct Commit {
     pub(super) tenant: i64,
     pub(super) lease: Lease,
     pub(super) expected: usize,
-    pub(super) rows: Arc<Rows>,
+    pub(super) rows: Arc<BatchRows>,
     /// What is added to the number of a transaction to give that of a commit.
     pub(super) offset: i64,
 }
@@ -186,7 +186,7 @@ async fn writes<'a>(commit: &'a Commit, client: &'a Client, number: i64) -> Resu
     Ok(writes)
 }
 
-/// Rows in as many parts as they need, each as much as a statement takes.
+/// BatchRows in as many parts as they need, each as much as a statement takes.
 fn slices<T>(mut rows: &[T], size: impl Fn(&T) -> usize) -> Vec<&[T]> {
     let mut slices = Vec::new();
     while !rows.is_empty() {

@@ -8,7 +8,7 @@ use super::schema::Installation;
 use super::sql::{self, hot, wide};
 use super::tenants::TenantTable;
 use super::{number, read};
-use crate::batch::Rows;
+use crate::batch::BatchRows;
 use epitome_engine::store::{
     ChainHash, CommitBatch, EventPosition, Lease, MessageLocation, SessionId, StoreError, StoredEvent,
     TenantId,
@@ -110,7 +110,7 @@ impl Replica {
     ) -> Result<EventPosition, Failure> {
         let Installation { secret, commit_offset: offset } = self.installation;
         let tenant = self.tenant_of(lease.session).await?;
-        let rows = Arc::new(Rows::new(&secret, batch));
+        let rows = Arc::new(BatchRows::new(&secret, batch));
         let committed = Commit { tenant, lease, expected, rows, offset }.carry_out(&self.database).await;
         match &committed {
             Ok(position) => {

@@ -1,7 +1,7 @@
 //! What is written: sessions made and removed, batches committed.
 
 use super::{number, search};
-use crate::batch::Rows;
+use crate::batch::BatchRows;
 use crate::fault::of_sqlite;
 use crate::hash::BodyHash;
 use crate::live::LiveRow;
@@ -54,7 +54,7 @@ pub(super) fn commit(
     tenant: i64,
     lease: Lease,
     expected: usize,
-    rows: &Rows,
+    rows: &BatchRows,
 ) -> Result<EventPosition, StoreError> {
     let session = number(lease.session);
     let grown = connection
@@ -115,7 +115,7 @@ fn check(
     tenant: i64,
     session: i64,
     expected: usize,
-    rows: &Rows,
+    rows: &BatchRows,
 ) -> Result<(), StoreError> {
     let mut stored = connection
         .prepare_cached("SELECT kind FROM entries WHERE tenant = ?1 AND session = ?2 AND entry = ?3")
@@ -126,7 +126,12 @@ fn check(
     })
 }
 
-fn insert_entries(connection: &Connection, tenant: i64, session: i64, rows: &Rows) -> Result<(), StoreError> {
+fn insert_entries(
+    connection: &Connection,
+    tenant: i64,
+    session: i64,
+    rows: &BatchRows,
+) -> Result<(), StoreError> {
     let mut insert = connection
         .prepare_cached(
             "INSERT INTO entries (tenant, session, entry, parent, kind, time_ms, body, said)
@@ -254,7 +259,7 @@ fn insert_events(
     connection: &Connection,
     tenant: i64,
     session: i64,
-    rows: &Rows,
+    rows: &BatchRows,
 ) -> Result<EventPosition, StoreError> {
     if rows.events.is_empty() {
         let last: i64 = connection

@@ -2,7 +2,7 @@
 
 use super::number;
 use crate::fault::{damaged, of_sqlite};
-use crate::live::{self, LiveSession};
+use crate::live::{self, LiveLog};
 use crate::packed::unpack;
 use crate::row::{self, EntryKind, SaidPlace};
 use epitome_core::{Entry, EntryId, Log, Message};
@@ -74,7 +74,7 @@ pub(super) fn live_session(
     connection: &Connection,
     tenant: i64,
     session: SessionId,
-) -> Result<Option<LiveSession>, StoreError> {
+) -> Result<Option<LiveLog>, StoreError> {
     let kept: Option<(i64, Vec<u8>)> = connection
         .prepare_cached("SELECT entries, body FROM live WHERE tenant = ?1 AND session = ?2")
         .and_then(|mut statement| {
@@ -84,7 +84,7 @@ pub(super) fn live_session(
         })
         .map_err(of_sqlite)?;
     let Some((entries, body)) = kept else { return Ok(None) };
-    let mut live = LiveSession::read(entries as usize, &body)?;
+    let mut live = LiveLog::read(entries as usize, &body)?;
     each_entry(connection, tenant, session, entries, |parent, entry| live.append(parent, entry))?;
     Ok(Some(live))
 }

@@ -20,21 +20,21 @@ struct Task {
 type Work = Box<dyn FnOnce(Result<&mut Transaction<'_>, &StoreFault>) -> Acknowledgement + Send>;
 type Acknowledgement = Box<dyn FnOnce(Result<(), &StoreFault>)>;
 /// What is written when nothing was for a while.
-type Rest = Box<dyn FnMut(&mut Connection) + Send>;
+type IdleWork = Box<dyn FnMut(&mut Connection) + Send>;
 
 /// So many share a transaction at most: the first of them waits for all.
 const TASKS_MAX: usize = 64;
 
 /// The thread that writes. It ends when this is dropped, with all that was asked for done.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct WriterThread {
     tasks: Option<Sender<Task>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Writer {
+impl WriterThread {
     /// Begins to write on a connection; `rest` is done whenever nothing was asked for during `every`.
-    pub(super) fn new(connection: Connection, every: Duration, rest: Rest) -> Result<Self, StoreFault> {
+    pub(super) fn new(connection: Connection, every: Duration, rest: IdleWork) -> Result<Self, StoreFault> {
         let (tasks, queue) = channel();
         let thread = std::thread::Builder::new()
             .name("epitome-store".into())
@@ -72,7 +72,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for WriterThread {
     fn drop(&mut self) {
         drop(self.tasks.take());
         if let Some(thread) = self.thread.take() {
@@ -86,7 +86,7 @@ fn ended() -> StoreFault {
     StoreFault { kind: FaultKind::Gone, what: "the store was closed".into() }
 }
 
-fn write_all(mut connection: Connection, queue: &Receiver<Task>, every: Duration, mut rest: Rest) {
+fn write_all(mut connection: Connection, queue: &Receiver<Task>, every: Duration, mut rest: IdleWork) {
     loop {
         match queue.recv_timeout(every) {
             Ok(first) => write_together(&mut connection, first, queue),

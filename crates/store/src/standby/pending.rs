@@ -24,12 +24,12 @@ impl PendingBatch {
 
 /// What waits, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
+pub(super) struct PendingQueue {
     batches: VecDeque<PendingBatch>,
     bytes: usize,
 }
 
-impl Pending {
+impl PendingQueue {
     /// Adds a batch, or refuses it where too much waits already.
     pub(super) fn push(&mut self, batch: PendingBatch) -> Result<(), StoreError> {
         let bytes = self.bytes + batch.bytes();
