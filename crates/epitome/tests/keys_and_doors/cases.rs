@@ -62,7 +62,7 @@ const LIVE: &[Door] = &[Door::Replay, Door::Serve];
 pub(crate) const FREED: &str = "@freed";
 
 /// Room for most of the work: only a part of it must go.
-const ROOMY: u64 = 20_000;
+const ROOMY: u64 = 30_000;
 /// Counts that can be told beforehand: a hundred tokens for each message of the chat.
 const EVEN: (&str, &str) = ("count.text", "chars/4");
 /// A model writes the summary.
@@ -71,6 +71,8 @@ const BY_MODEL: (&str, &str) = ("summary.by", "fast");
 const ALL_OF_IT: (&str, &str) = ("summary.parts", "all");
 /// Room is made by pruning, where that is enough.
 const PRUNES: (&str, &str) = ("strategy", "prune,summarize");
+/// The same where half of everything is to go, which pruning does not come to: it will do if what is left fits.
+const PRUNES_OR_DROPS: (&str, &str) = ("strategy", "prune,drop");
 /// Summaries are made before they are needed.
 const SPECULATES: (&str, &str) = ("speculate.enabled", "true");
 /// What is left may take most of the room.
@@ -127,35 +129,35 @@ pub(crate) const CASES: &[Case] = &[
     case("trim.absolute", "none", "2000", Reminders, &[("trim.enabled", "true"), ("trim.at", "75%")]),
 
     case("prune.when", "never", "check", Work, &[]).behind(LIVE),
-    case("prune.when", "never", "compaction", Work, &[MUCH, ("prune.protect", "none")]).behind(COMPACT),
+    case("prune.when", "never", "compaction", Work, &[MUCH, ("prune.protect", "none"), ("keep.newest", "messages=12")]).behind(COMPACT),
     case("prune.results", "true", "false", Work, &[PRUNES, MUCH]).behind(LIVE),
-    case("prune.results", "true", "false", Work, &[PRUNES, MUCH]).behind(COMPACT).in_window(ROOMY),
+    case("prune.results", "true", "false", Work, &[PRUNES_OR_DROPS, MUCH]).behind(COMPACT).in_window(ROOMY),
     case("prune.arguments", "true", "false", Work, &[PRUNES, MUCH]).behind(LIVE),
-    case("prune.arguments", "true", "false", Work, &[PRUNES, MUCH]).behind(COMPACT).in_window(ROOMY),
+    case("prune.arguments", "true", "false", Work, &[PRUNES_OR_DROPS, MUCH]).behind(COMPACT).in_window(ROOMY),
     case("prune.superseded_reads", "true", "false", Work, &[PRUNES, MUCH, ("prune.results", "false")]).behind(LIVE),
-    case("prune.superseded_reads", "true", "false", Work, &[PRUNES, MUCH, ("prune.results", "false")]).behind(COMPACT).in_window(ROOMY),
+    case("prune.superseded_reads", "true", "false", Work, &[PRUNES_OR_DROPS, MUCH, ("prune.results", "false")]).behind(COMPACT).in_window(ROOMY),
     case("prune.thinking", "true", "false", Work, &[PRUNES, MUCH]).behind(LIVE),
-    case("prune.thinking", "true", "false", Work, &[PRUNES, MUCH]).behind(COMPACT).in_window(ROOMY),
+    case("prune.thinking", "true", "false", Work, &[PRUNES_OR_DROPS, MUCH]).behind(COMPACT).in_window(ROOMY),
     case("prune.images", "true", "false", Pictures, &[PRUNES, MUCH, BARE]),
     case("prune.notice", "pointer", "truncated", Work, &[PRUNES, MUCH]).behind(LIVE),
-    case("prune.notice", "pointer", "truncated", Work, &[PRUNES, MUCH]).behind(COMPACT).in_window(ROOMY),
+    case("prune.notice", "pointer", "truncated", Work, &[PRUNES_OR_DROPS, MUCH]).behind(COMPACT).in_window(ROOMY),
     case("prune.protect", "10%", "40%", Work, &[PRUNES, MUCH]).behind(LIVE),
-    case("prune.protect", "10%", "40%", Work, &[PRUNES, MUCH]).behind(COMPACT).in_window(ROOMY),
+    case("prune.protect", "10%", "40%", Work, &[PRUNES_OR_DROPS, MUCH]).behind(COMPACT).in_window(ROOMY),
     case("prune.protect_results", "none", "2000", Work, &[PRUNES, MUCH]).behind(LIVE),
-    case("prune.protect_results", "none", "2000", Work, &[PRUNES, MUCH]).behind(COMPACT).in_window(ROOMY),
+    case("prune.protect_results", "none", "2000", Work, &[PRUNES_OR_DROPS, MUCH]).behind(COMPACT).in_window(ROOMY),
     case("prune.size_min", "200", "1000", Work, &[PRUNES, MUCH]).behind(LIVE),
-    case("prune.size_min", "200", "1000", Work, &[PRUNES, MUCH]).behind(COMPACT).in_window(ROOMY),
+    case("prune.size_min", "200", "1000", Work, &[PRUNES_OR_DROPS, MUCH]).behind(COMPACT).in_window(ROOMY),
     case("prune.saving_min", "0", "100000", Work, &[PRUNES, MUCH]).behind(LIVE),
-    case("prune.saving_min", "0", "100000", Work, &[PRUNES, MUCH]).behind(COMPACT).in_window(ROOMY),
+    case("prune.saving_min", "0", "100000", Work, &[PRUNES_OR_DROPS, MUCH]).behind(COMPACT).in_window(ROOMY),
     // By letters: a model's own count is corrected by usage, and what a record tells is then not what the rule goes by.
     case("prune.saving_compare", "reached", "passed", Work, &[PRUNES, MUCH, EVEN, ("prune.saving_min", FREED)]).behind(LIVE),
-    case("prune.saving_compare", "reached", "passed", Work, &[PRUNES, MUCH, EVEN, ("prune.saving_min", FREED)]).behind(COMPACT).in_window(ROOMY),
+    case("prune.saving_compare", "reached", "passed", Work, &[PRUNES_OR_DROPS, MUCH, EVEN, ("prune.saving_min", FREED)]).behind(COMPACT).in_window(ROOMY),
     case("prune.tools_kept", "", "Read", Work, &[PRUNES, MUCH]).behind(LIVE),
-    case("prune.tools_kept", "", "Read", Work, &[PRUNES, MUCH]).behind(COMPACT).in_window(ROOMY),
+    case("prune.tools_kept", "", "Read", Work, &[PRUNES_OR_DROPS, MUCH]).behind(COMPACT).in_window(ROOMY),
     case("prune.errors_kept", "false", "true", Work, &[PRUNES, MUCH]).behind(LIVE),
-    case("prune.errors_kept", "false", "true", Work, &[PRUNES, MUCH]).behind(COMPACT).in_window(ROOMY),
+    case("prune.errors_kept", "false", "true", Work, &[PRUNES_OR_DROPS, MUCH]).behind(COMPACT).in_window(ROOMY),
     case("prune.cache_tokens_max", "none", "3000", Work, &[PRUNES, MUCH]).behind(LIVE),
-    case("prune.cache_tokens_max", "none", "3000", Work, &[PRUNES, MUCH]).behind(COMPACT).in_window(ROOMY),
+    case("prune.cache_tokens_max", "none", "3000", Work, &[PRUNES_OR_DROPS, MUCH]).behind(COMPACT).in_window(ROOMY),
     case("prune.cache_cold_minutes", "none", "0", Work, &[("prune.when", "check"), ("prune.cache_tokens_max", "500")]),
 
     case("keep.newest", "percent=40", "messages=4", Work, &[]),
