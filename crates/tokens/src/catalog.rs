@@ -20,6 +20,8 @@ use std::sync::OnceLock;
 #[derive(Debug, Clone)]
 pub struct Catalog {
     rows: Vec<(SpecSource, ModelRow)>,
+    /// Every model, worked out when somebody first asks: a name is matched with all rows.
+    models: OnceLock<Vec<ModelSpec>>,
 }
 
 /// Overrides that cannot be read.
@@ -37,7 +39,7 @@ impl Catalog {
     pub fn built_in() -> &'static Self {
         static BUILT_IN: OnceLock<Catalog> = OnceLock::new();
         BUILT_IN.get_or_init(|| {
-            Self { rows: Vec::new() }
+            Self { rows: Vec::new(), models: OnceLock::new() }
                 .with(include_str!("../data/models.toml"), SpecSource::Catalog)
                 .expect("the built-in catalog is read by a test")
         })
@@ -55,6 +57,7 @@ impl Catalog {
     fn with(mut self, toml: &str, source: SpecSource) -> Result<Self, CatalogError> {
         let rows = toml::from_str::<Rows>(toml)?;
         self.rows.extend(rows.model.into_iter().map(|row| (source, row)));
+        self.models = OnceLock::new();
         Ok(self)
     }
 
@@ -76,18 +79,20 @@ impl Catalog {
     }
 
     /// Every model of the catalog, by the first name of its row.
-    pub fn models(&self) -> impl Iterator<Item = ModelSpec> {
-        self.rows.iter().filter_map(|(_, row)| row.names.first()).map(|name| self.find(name))
+    pub fn models(&self) -> &[ModelSpec] {
+        let names = self.rows.iter().filter_map(|(_, row)| row.names.first());
+        self.models.get_or_init(|| names.map(|name| self.find(name)).collect())
     }
 
     /// The windows that models of a provider are had with, each once, smallest first; of all providers where nobody knows
     /// whose a model is.
     #[must_use]
     pub fn windows_of(&self, provider: Vendor) -> Vec<u64> {
-        let is_theirs = |model: &ModelSpec| provider == Vendor::Unknown || model.provider == provider;
-        let all =
-            |model: ModelSpec| [Some(model.window_tokens.value), model.beta_window.map(|beta| beta.window)];
-        let mut windows: Vec<u64> = self.models().filter(is_theirs).flat_map(all).flatten().collect();
+        let is_theirs = |model: &&ModelSpec| provider == Vendor::Unknown || model.provider == provider;
+        let all = |model: &ModelSpec| {
+            [Some(model.window_tokens.value), model.beta_window.as_ref().map(|beta| beta.window)]
+        };
+        let mut windows: Vec<u64> = self.models().iter().filter(is_theirs).flat_map(all).flatten().collect();
         windows.sort_unstable();
         windows.dedup();
         windows

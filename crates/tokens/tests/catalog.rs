@@ -191,6 +191,17 @@ fn every_row_says_where_it_comes_from_and_makes_sense() {
     }
 }
 
+#[test]
+fn models_are_worked_out_once_and_anew_with_overrides() {
+    let catalog = Catalog::built_in().clone();
+    let (first, second) = (catalog.models(), catalog.models());
+    assert!(std::ptr::eq(first, second), "they were worked out twice");
+    let with_one =
+        catalog.with_overrides("[[model]]\nmatch = [\"my-own\"]\nwindow = 12345\n").expect("it can be read");
+    assert_eq!(with_one.models().len(), first.len() + 1);
+    assert_eq!(with_one.models().last().map(|model| model.window_tokens.value), Some(12_345));
+}
+
 #[cfg(feature = "open-vocabularies")]
 #[test]
 fn every_exact_tokenizer_of_the_catalog_is_built_in() {

@@ -17,7 +17,7 @@ pub(crate) fn list(protocol: Protocol, id: Option<&str>) -> Value {
         Protocol::Anthropic => Vendor::Anthropic,
         Protocol::OpenaiChat | Protocol::OpenaiResponses => Vendor::Openai,
     };
-    let models = Catalog::built_in().models().filter(|model| model.provider == of);
+    let models = Catalog::built_in().models().iter().filter(|model| model.provider == of);
     let data: Vec<Value> = models.map(|model| entry(protocol, &model.id)).collect();
     match protocol {
         Protocol::Anthropic => {

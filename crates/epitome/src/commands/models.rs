@@ -13,7 +13,7 @@ pub fn run(args: &ModelsArgs) -> Result<()> {
     let catalog = crate::transcript_file::catalog(args.models.as_deref())?;
     let models: Vec<ModelSpec> = match &args.name {
         Some(name) => vec![catalog.find(name)],
-        None => catalog.models().collect(),
+        None => catalog.models().to_vec(),
     };
     if args.json {
         return print_json_each(&models);

@@ -51,7 +51,7 @@ fn flag_names() -> Vec<(&'static str, Vec<String>)> {
     let mut written: Vec<String> = resumable.collect();
     written.push(Format::Native.name().to_owned());
     written.extend(protocols());
-    let models = Catalog::built_in().models().filter_map(|model| model.row).collect();
+    let models = Catalog::built_in().models().iter().filter_map(|model| model.row.clone()).collect();
     let presets = own_names();
     vec![
         ("from", read),
