@@ -203,7 +203,7 @@ impl fmt::Display for ServerTotals {
         let plural = |count: u64| if count == 1 { "" } else { "s" };
         write!(
             f,
-            "{} request{}, {} compaction{}; {} tokens sent instead of {}, {} fewer; saved ",
+            "{} request{}, {} compaction{}; {} tokens sent instead of {}, {} fewer; ",
             Tokens(requests),
             plural(requests),
             Tokens(compactions),
@@ -213,8 +213,14 @@ impl fmt::Display for ServerTotals {
             self.all.tokens_saved(),
         )?;
         match self.all.dollars_saved {
-            Dollars(Some(saved)) => write!(f, "about {}", dollars_text(saved))?,
-            Dollars(None) => f.write_str("an unknown amount")?,
+            // A new head is written to the cache at once, and pays with the requests that read it.
+            Dollars(Some(saved)) if saved < 0.0 => write!(
+                f,
+                "about {} dearer so far, what was written to the cache is yet to pay",
+                dollars_text(-saved)
+            )?,
+            Dollars(Some(saved)) => write!(f, "saved about {}", dollars_text(saved))?,
+            Dollars(None) => f.write_str("saved an unknown amount")?,
         }
         if self.all.unpriced > 0 {
             write!(f, " (no price is known for {} of them)", Tokens(self.all.unpriced))?;
@@ -235,9 +241,8 @@ impl fmt::Display for ServerTotals {
 
 /// Cents, and what is below a cent where there is no more.
 fn dollars_text(dollars: f64) -> String {
-    let sign = if dollars < 0.0 { "-" } else { "" };
-    let places = if dollars != 0.0 && dollars.abs() < 0.1 { 4 } else { 2 };
-    format!("{sign}${:.places$}", dollars.abs())
+    let places = if dollars != 0.0 && dollars < 0.1 { 4 } else { 2 };
+    format!("${dollars:.places$}")
 }
 
 /// What a request has saved. Both sides of the difference go by the same price: whoever uses no cache with us would

@@ -74,3 +74,15 @@ fn a_line_tells_them() {
         "1 request, 0 compactions; 5,000 tokens sent instead of 5,000, 0 fewer; saved about $0.00, spent $0.00 on summaries; 1 passed through"
     );
 }
+
+#[test]
+fn what_has_not_paid_yet_is_not_told_as_saved() {
+    let counter = TrafficCounter::default();
+    let rebuilt =
+        TakenRequest { rebuilt: Tokens(20_000), cache: CacheUse::Charged, ..taken(120_000, 20_000) };
+    counter.taken(Catalog::built_in(), MODEL, rebuilt);
+    assert_eq!(
+        counter.totals().to_string(),
+        "1 request, 0 compactions; 20,000 tokens sent instead of 120,000, 100,000 fewer; about $0.0390 dearer so far, what was written to the cache is yet to pay, spent $0.00 on summaries"
+    );
+}
