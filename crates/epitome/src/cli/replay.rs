@@ -16,7 +16,8 @@ pub struct ReplayArgs {
     pub contexts: bool,
     #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
     pub to: Protocol,
-    /// What stands before the history, in tokens: system prompt and tools; what the transcript records if left out
+    /// What stands before the history, in tokens: system prompt and tools; if left out what the transcript records, and
+    /// where money is compared what its calls are seen to have held beside that
     #[arg(long, value_name = "TOKENS", conflicts_with = "system", value_parser = parse_tokens)]
     pub fixed: Option<u64>,
     /// Presets to hold side by side with what was recorded: calls, tokens, cache, money, waits

@@ -19,7 +19,7 @@ use baseline::{BaseBills, Baseline, compare};
 use bill::{BillMaker, SessionBill};
 use comparison::Comparison;
 use epitome_core::policy::TriggerMode;
-use epitome_core::{Archive as _, Budget, CallCost, EntryId, Outcome, Record, RecordSource, Tokens, Trigger};
+use epitome_core::{Archive as _, CallCost, EntryId, Outcome, Record, RecordSource, Tokens, Trigger};
 use epitome_engine::{Assembly, Driver, Event, ReplayInput, ReplayedCall, Session, replay};
 use epitome_settings::Door;
 use epitome_tokens::Usage;
@@ -100,8 +100,6 @@ struct ReplayRun<'a> {
 /// One call as its picture needs it.
 struct SeenCall {
     tokens: Tokens,
-    fixed: Tokens,
-    unrecorded: Tokens,
     compaction: Option<Arc<Record>>,
     /// What a compaction of it was begun for, where one was.
     due: Option<DueSize>,
@@ -117,20 +115,19 @@ struct DueSize {
 impl ReplayRun<'_> {
     fn run(&self, number: usize, preset: &str, base: Option<BaseBills>) -> Result<()> {
         let conversation = self.file.conversation(number);
-        let fixed = self.fixed(conversation);
-        let assembly = self.assembly(&fixed);
-        let budget = assembly.budget();
         let Some(BaseBills { mut rows, unrecorded }) = base else {
+            let fixed = self.fixed(conversation);
+            let assembly = self.assembly(&fixed, self.args.fixed.map(Tokens));
             let mut out = BufWriter::new(std::io::stdout().lock());
             self.replay(conversation, assembly, |call| self.print_line(&mut out, number, &fixed, &call))?;
             return out.flush().context("cannot write to standard output");
         };
         let mut seen = Vec::new();
         rows.push(self.bill(number, preset, unrecorded, |call| {
-            let ReplayedCall { tokens, fixed, unrecorded, compaction, events, .. } = call;
-            seen.push(SeenCall { tokens, fixed, unrecorded, compaction, due: due_size(&events) });
+            let ReplayedCall { tokens, compaction, events, .. } = call;
+            seen.push(SeenCall { tokens, compaction, due: due_size(&events) });
         })?);
-        let mut page = self.page(number, budget, &seen);
+        let mut page = self.page(number, unrecorded, &seen);
         let file = self.file.path.display().to_string();
         Comparison { file, conversation: number, rows }.write(&mut page, Paint::stdout());
         page.print()
@@ -148,10 +145,12 @@ impl ReplayRun<'_> {
         let conversation = self.file.conversation(number);
         let fixed = self.fixed(conversation);
         let (usages, messages) = (recorded_usage(conversation), messages_of(conversation));
-        let count = self.file.model_count(number, &fixed, self.args.fixed.map(Tokens))?;
+        let stated = self.whole_fixed(&fixed, unrecorded);
+        let count = self.file.model_count(number, &fixed, stated)?;
         let prices = self.file.model().prices.map(|prices| prices.value);
-        let mut maker = BillMaker::new(name, &count, prices, &usages, &messages, unrecorded);
-        self.replay(conversation, self.assembly(&fixed), |call| {
+        let beside = if stated.is_some() { Tokens::ZERO } else { unrecorded };
+        let mut maker = BillMaker::new(name, &count, prices, &usages, &messages, beside);
+        self.replay(conversation, self.assembly(&fixed, stated), |call| {
             maker.take(&call)?;
             each(call);
             Ok(())
@@ -164,7 +163,7 @@ impl ReplayRun<'_> {
         let mut unrecorded = Tokens::ZERO;
         if self.args.fixed.is_none() && self.system.is_none() {
             let conversation = self.file.conversation(number);
-            self.replay(conversation, self.assembly(&self.fixed(conversation)), |call| {
+            self.replay(conversation, self.assembly(&self.fixed(conversation), None), |call| {
                 unrecorded = call.unrecorded;
                 Ok(())
             })?;
@@ -181,12 +180,22 @@ impl ReplayRun<'_> {
         fixed
     }
 
-    fn assembly(&self, fixed: &FixedParts) -> Assembly {
+    fn assembly(&self, fixed: &FixedParts, stated: Option<Tokens>) -> Assembly {
         let mut assembly = self.file.assembly(fixed);
-        if let Some(stated) = self.args.fixed {
-            assembly.state_fixed(Tokens(stated));
-        }
+        stated.into_iter().for_each(|tokens| assembly.state_fixed(tokens));
         assembly
+    }
+
+    /// All that stands before the history where money is compared: what somebody states, else what the transcript
+    /// records together with what it does not, as long as the window can be the one that was in use.
+    fn whole_fixed(&self, fixed: &FixedParts, unrecorded: Tokens) -> Option<Tokens> {
+        if let Some(stated) = self.args.fixed {
+            return Some(Tokens(stated));
+        }
+        let assembly = self.file.assembly(fixed);
+        let is_theirs = !assembly.budget().with_unrecorded(unrecorded).unrecorded.is_zero();
+        let recorded = assembly.count_fixed(&fixed.system, &fixed.tools);
+        (is_theirs && unrecorded >= UNRECORDED_TOLD_MIN).then_some(recorded + unrecorded)
     }
 
     fn replay(
@@ -246,11 +255,12 @@ impl ReplayRun<'_> {
         RawValue::from_string(String::from_utf8(written.bytes)?).context("the request body is not JSON")
     }
 
-    fn page(&self, number: usize, budget: Budget, seen: &[SeenCall]) -> Page {
+    fn page(&self, number: usize, unrecorded: Tokens, seen: &[SeenCall]) -> Page {
         let (paint, mut page) = (Paint::stdout(), Page::default());
         let name = self.file.path.display().to_string();
         let which = conversation_text(number, self.file.transcript.conversations.len());
-        let place = format!("{which}window {}", budget.window);
+        let fixed = self.fixed(self.file.conversation(number));
+        let place = format!("{which}window {}", self.assembly(&fixed, None).budget().window);
         writeln!(page, "{} {}", paint.bold(&name), paint.dim(&place));
         let amounts: Vec<u64> = seen.iter().map(|call| call.tokens.0).collect();
         writeln!(page, "  {}", paint.bar(&draw::line(&amounts, columns::of_stdout() - 4)));
@@ -259,8 +269,8 @@ impl ReplayRun<'_> {
                 writeln!(page, "  call {at}: {}{}", outcome_text(record), due_text(call.due, record));
             }
         }
-        if let Some(note) = self.unrecorded_note(seen) {
-            writeln!(page, "  {note}");
+        if let Some(note) = self.unrecorded_note(number, unrecorded) {
+            writeln!(page, "{}", columns::wrap(&format!("  {note}"), columns::of_stdout(), 2));
         }
         let mut spent = CallCost::default();
         seen.iter().filter_map(|call| call.compaction.as_ref()).for_each(|record| spent.add(&record.spent));
@@ -270,16 +280,25 @@ impl ReplayRun<'_> {
         page
     }
 
-    /// Says so where the recorded calls held more than the figures do.
-    fn unrecorded_note(&self, seen: &[SeenCall]) -> Option<String> {
-        let is_stated = self.args.fixed.is_some() || self.system.is_some();
-        let SeenCall { fixed, unrecorded, .. } = seen.last()?;
-        (*unrecorded >= UNRECORDED_TOLD_MIN && !is_stated).then(|| {
-            format!(
-                "the recorded calls held about {unrecorded} tokens beside what the transcript records, its agent's own \
-                 system prompt and tools; `--fixed {}` counts them in",
-                (*fixed + *unrecorded).0
-            )
+    /// Tells what the recorded calls held beside what the transcript records, and whether it is counted in.
+    fn unrecorded_note(&self, number: usize, unrecorded: Tokens) -> Option<String> {
+        if unrecorded < UNRECORDED_TOLD_MIN {
+            return None;
+        }
+        let fixed = self.fixed(self.file.conversation(number));
+        let told = format!(
+            "the recorded calls held about {unrecorded} tokens beside what the transcript records, its agent's own system \
+             prompt and tools: "
+        );
+        Some(match self.whole_fixed(&fixed, unrecorded) {
+            Some(_) => told + "they are counted in, `--fixed 0` leaves them out",
+            None => {
+                let whole = self.file.assembly(&fixed).count_fixed(&fixed.system, &fixed.tools) + unrecorded;
+                format!(
+                    "{told}too much for this window, so that it is another agent's; `--fixed {}` counts them in",
+                    whole.0
+                )
+            }
         })
     }
 }

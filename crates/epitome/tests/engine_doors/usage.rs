@@ -115,8 +115,26 @@ fn what_a_transcript_does_not_record_is_an_amount_and_no_share_of_the_history() 
     }
     let unrecorded = number(&calls[TURNS - 1]["unrecorded"]);
     assert!(unrecorded.abs_diff(UNTOLD) <= UNTOLD / 10, "{unrecorded}");
-    assert!(page.contains(&format!("`--fixed {unrecorded}` counts them in")), "{page}");
     assert!(page.contains(" tokens (summarize); ") && page.contains(" as measured, due at "), "{page}");
+}
+
+#[test]
+fn where_money_is_compared_what_is_not_recorded_is_counted_in_while_the_window_can_be_that_agents() {
+    let folder = counted_more();
+    let words = |page: String| page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let of = |args: &[&str]| {
+        let (calls, page) = replayed(&folder, args);
+        (number(&calls[TURNS - 1]["unrecorded"]), page.matches(" tokens (summarize)").count(), words(page))
+    };
+    let (_, compactions, page) = of(&["--window", "24000"]);
+    assert!(page.contains("prompt and tools: they are counted in, `--fixed 0` leaves them out"), "{page}");
+    let (_, without, page) = of(&["--window", "24000", "--fixed", "0"]);
+    assert!(compactions > without && !page.contains("counted in"), "{compactions} and {without}: {page}");
+    let (unrecorded, _, page) = of(&["--window", "7000"]);
+    let told = format!(
+        "too much for this window, so that it is another agent's; `--fixed {unrecorded}` counts them in"
+    );
+    assert!(page.contains(&told), "{page}");
 }
 
 #[test]

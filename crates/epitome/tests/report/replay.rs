@@ -34,7 +34,7 @@ fn presets_stand_beside_what_was_recorded_in_tokens_and_money() {
     let text = printed(&folder, &args);
     let table: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(table[1], ["calls", "tokens", "sent", "cached", "compacted", "cost"]);
-    assert_eq!(table[2], ["as", "recorded", "170", "69,321,281", "97%", "0", "$58.64"]);
+    assert_eq!(table[2], ["as", "recorded", "170", "69,321,281", "97", "%", "0", "$58.64"]);
     assert!(text.contains("default would have waited before calls "), "{text}");
 }
 

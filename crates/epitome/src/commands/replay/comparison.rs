@@ -18,6 +18,7 @@ pub(super) struct Comparison {
 
 /// So many waits are listed; more say no more.
 const WAITS_MAX: usize = 8;
+const HEADS: [&str; 5] = ["calls", "tokens sent", "cached", "compacted", "cost"];
 
 impl Comparison {
     /// The table below the conversation's name.
@@ -32,24 +33,29 @@ impl Comparison {
     /// Writes the rows as a table, and where each of ours would have waited.
     pub(super) fn write(&self, page: &mut Page, paint: Paint) {
         let name_chars = self.rows.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0);
-        let head = format!(
-            "  {:<name_chars$} {:>6} {:>13} {:>7} {:>9} {:>10}",
-            "", "calls", "tokens sent", "cached", "compacted", "cost"
-        );
-        writeln!(page, "{}", paint.dim(&head));
-        for row in &self.rows {
-            let SessionBill { policy, calls, tokens, compactions, dollars, .. } = row;
-            let cost = match dollars {
+        let cells = |row: &SessionBill| {
+            let cost = match row.dollars {
                 Dollars(Some(dollars)) => format!("${dollars:.2}"),
                 Dollars(None) => "unknown".to_owned(),
             };
-            writeln!(
-                page,
-                "  {policy:<name_chars$} {:>6} {:>13} {:>6}% {compactions:>9} {cost:>10}",
-                grouped(*calls as u64),
-                grouped(*tokens),
-                row.cached_percent()
-            );
+            let (calls, tokens) = (grouped(row.calls as u64), grouped(row.tokens));
+            [calls, tokens, format!("{} %", row.cached_percent()), row.compactions.to_string(), cost]
+        };
+        let rows: Vec<(&str, [String; 5])> =
+            self.rows.iter().map(|row| (row.policy.as_str(), cells(row))).collect();
+        let rooms: [usize; 5] = std::array::from_fn(|at| {
+            rows.iter().map(|(_, cells)| cells[at].chars().count()).fold(HEADS[at].len(), usize::max)
+        });
+        let figures: usize = rooms.iter().sum();
+        let is_narrow = 2 + name_chars + figures + 2 * rooms.len() > columns::of_stdout();
+        let gap = if is_narrow { " " } else { "  " };
+        let line = |name: &str, cells: [&str; 5]| {
+            let cells = cells.iter().zip(rooms).map(|(cell, room)| format!("{gap}{cell:>room$}"));
+            format!("  {name:<name_chars$}{}", cells.collect::<String>())
+        };
+        writeln!(page, "{}", paint.dim(&line("", HEADS)));
+        for (name, cells) in &rows {
+            writeln!(page, "{}", line(name, cells.each_ref().map(String::as_str)));
         }
         for row in self.rows.iter().filter(|row| !row.waits.is_empty()) {
             let text = format!("  {} would have waited before {}", row.policy, waits_text(&row.waits));
