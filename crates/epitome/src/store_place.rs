@@ -89,6 +89,14 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
+impl Drop for OpenStore {
+    fn drop(&mut self) {
+        // What was held is given back while the runtime lives: nobody waits for its end. Where the store does not answer any
+        // more, others find out by time.
+        drop(self.wait(self.store.close()));
+    }
+}
+
 impl OpenStore {
     /// A session in it.
     pub fn listed(&self, session: SessionId) -> Result<ListedSession> {

@@ -77,33 +77,72 @@ impl BatchRows {
         }
     }
 
-    /// Refuses entries that stand below nothing, or name what is no compaction or edit; `stored` tells the kind of those that
-    /// are there already. The rest of what must hold was checked by the log that they were appended to.
-    pub(crate) fn check(
-        &self,
-        expected: usize,
-        mut stored: impl FnMut(EntryId) -> Result<Option<EntryKind>, StoreError>,
-    ) -> Result<(), StoreError> {
-        let mut kind_of = |id: EntryId| match id.index().checked_sub(expected) {
-            Some(at) => Ok(self.entries.get(at).map(|row| row.kind)),
-            None => stored(id),
-        };
+    /// Refuses entries that stand below nothing, or name what is no compaction or edit, as far as the batch itself tells; what
+    /// it leans on of a session of `expected` entries. The rest of what must hold was checked by the log that they were
+    /// appended to.
+    pub(crate) fn supports(&self, expected: usize) -> Result<Vec<Support>, StoreError> {
+        let mut supports = Vec::new();
         for (at, row) in self.entries.iter().enumerate() {
-            let id = row.id;
-            if id.index() != expected + at {
-                return Err(damaged(format!("{id} is no next entry of a session of {}", expected + at)));
+            if row.id.index() != expected + at {
+                return Err(damaged(format!(
+                    "{} is no next entry of a session of {}",
+                    row.id,
+                    expected + at
+                )));
             }
-            if let Some(parent) = row.parent
-                && (parent >= id || !kind_of(parent)?.is_some_and(EntryKind::is_on_a_path))
-            {
-                return Err(LogError::UnknownParent { id, parent }.into());
-            }
-            if let Some(named) = row.names
-                && (named >= id || kind_of(named)? != Some(EntryKind::Pass))
-            {
-                return Err(LogError::NotAPass { what: "a mark", id: named }.into());
+            let named = [(row.parent, SupportKind::Path), (row.names, SupportKind::Pass)];
+            for (entry, kind) in named {
+                let Some(entry) = entry else { continue };
+                let support = Support { of: row.id, entry, kind };
+                match entry.index().checked_sub(expected) {
+                    None => supports.push(support),
+                    Some(place) if place < at => support.check(Some(self.entries[place].kind))?,
+                    Some(_) => return Err(support.refusal()),
+                }
             }
         }
-        Ok(())
+        Ok(supports)
+    }
+}
+
+/// An entry that another of a batch stands below, or names.
+pub(crate) struct Support {
+    of: EntryId,
+    pub(crate) entry: EntryId,
+    kind: SupportKind,
+}
+
+/// What it must be.
+#[derive(Clone, Copy)]
+enum SupportKind {
+    /// A part of a path.
+    Path,
+    /// A compaction or an edit.
+    Pass,
+}
+
+impl Support {
+    /// Refuses an entry that is not there, or of another kind.
+    pub(crate) fn check(&self, found: Option<EntryKind>) -> Result<(), StoreError> {
+        if found.is_some_and(|kind| self.may_be(kind)) { Ok(()) } else { Err(self.refusal()) }
+    }
+
+    /// The kinds it may be of, one bit for each, at the place that is its number.
+    pub(crate) fn kinds(&self) -> i64 {
+        EntryKind::ALL.into_iter().filter(|&kind| self.may_be(kind)).map(|kind| 1 << kind as i64).sum()
+    }
+
+    fn may_be(&self, kind: EntryKind) -> bool {
+        match self.kind {
+            SupportKind::Path => kind.is_on_a_path(),
+            SupportKind::Pass => kind == EntryKind::Pass,
+        }
+    }
+
+    fn refusal(&self) -> StoreError {
+        match self.kind {
+            SupportKind::Path => LogError::UnknownParent { id: self.of, parent: self.entry }.into(),
+            SupportKind::Pass => LogError::NotAPass { what: "a mark", id: self.entry }.into(),
+        }
     }
 }

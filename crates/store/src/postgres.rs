@@ -21,19 +21,22 @@ pub use self::address::PostgresAddress;
 use self::database::{Connection, Database};
 use self::failure::Failure;
 use self::holder::Holder;
-use self::replica::{Replica, enqueue, keep_memo};
+use self::replica::{Replica, enqueue, keep_live, keep_memo};
+use crate::live::LiveRow;
 use crate::packed::pack;
 use crate::row;
 
 use epitome_core::{EntryId, Message};
-use epitome_engine::BoxFuture;
 use epitome_engine::store::{
     ChainHash, CommitBatch, EventPosition, FaultKind, Lease, Memo, MessageLocation, QueuedInput, SearchHit,
-    SearchQuery, SessionId, Store, StoreError, StoreFault, StoredEvent, StoredSession, TenantId,
+    SearchQuery, SessionId, Store, StoreError, StoreFault, StoredEvent, StoredRecord, StoredSession,
+    TenantId,
 };
+use epitome_engine::{BoxFuture, LivePart};
 use futures_channel::oneshot;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -43,6 +46,7 @@ pub struct PostgresStore {
     replica: Arc<Replica>,
     runtime: Handle,
     renewal: JoinHandle<()>,
+    is_closed: AtomicBool,
 }
 
 /// How a replica works on a database.
@@ -99,22 +103,21 @@ impl PostgresStore {
         let pulse = Database::new(address, 1)?;
         let renewal = runtime.spawn(holder::renew_always(pulse, Arc::downgrade(&holder)));
         let replica = Arc::new(Replica::new(database, installation, holder));
-        Ok(Self { replica, runtime, renewal })
+        Ok(Self { replica, runtime, renewal, is_closed: AtomicBool::new(false) })
     }
 
-    /// Gives all leases back, so that no other replica waits for their end, and closes the connections.
-    ///
-    /// # Errors
-    /// Where the database does not answer; others then find out by time.
-    pub async fn close(self) -> Result<(), StoreError> {
+    /// Gives all leases back and closes the connections; once.
+    fn leave(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         self.renewal.abort();
+        if self.is_closed.swap(true, Ordering::AcqRel) {
+            return Box::pin(std::future::ready(Ok(())));
+        }
         let replica = self.replica.clone();
         self.run(async move {
             replica.leave().await?;
             replica.database.close();
             Ok(())
         })
-        .await
     }
 
     /// The runtime was shut down, or what ran on it panicked.
@@ -155,10 +158,8 @@ impl PostgresStore {
 
 impl Drop for PostgresStore {
     fn drop(&mut self) {
-        self.renewal.abort();
-        let replica = self.replica.clone();
         // Done where the runtime lives on; where it does not, others find out by time.
-        self.runtime.spawn(async move { drop(replica.leave().await) });
+        drop(self.leave());
     }
 }
 
@@ -177,6 +178,27 @@ impl Store for PostgresStore {
         self.repeat(
             session,
             move |client, tenant| async move { read::session(&client, tenant, session).await },
+        )
+    }
+
+    fn open_whole(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
+        self.repeat(session, move |client, tenant| async move {
+            read::whole_session(&client, tenant, session).await
+        })
+    }
+
+    fn keep_live(&self, lease: Lease, live: LivePart) -> BoxFuture<'_, Result<(), StoreError>> {
+        let row = Arc::new(LiveRow::new(&live));
+        self.repeat(lease.session, move |client, tenant| {
+            let row = row.clone();
+            async move { keep_live(&client, tenant, lease, &row).await }
+        })
+    }
+
+    fn records(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
+        self.repeat(
+            session,
+            move |client, tenant| async move { read::records(&client, tenant, session).await },
         )
     }
 
@@ -199,6 +221,15 @@ impl Store for PostgresStore {
     ) -> BoxFuture<'a, Result<Option<MessageLocation>, StoreError>> {
         let (replica, chain) = (self.replica.clone(), chain.to_vec());
         self.run(async move { replica.find(tenant, &chain).await })
+    }
+
+    fn trace<'a>(
+        &'a self,
+        tenant: TenantId,
+        chain: &'a [ChainHash],
+    ) -> BoxFuture<'a, Result<Vec<Option<MessageLocation>>, StoreError>> {
+        let (replica, chain) = (self.replica.clone(), chain.to_vec());
+        self.run(async move { replica.trace(tenant, &chain).await })
     }
 
     fn commit(

@@ -23,6 +23,9 @@ pub(crate) enum EntryKind {
 }
 
 impl EntryKind {
+    /// Every kind.
+    pub(crate) const ALL: [Self; 5] = [Self::Message, Self::Note, Self::Recorded, Self::Pass, Self::Mark];
+
     /// Of an entry.
     pub(crate) fn of(entry: &Entry) -> Self {
         match entry {

@@ -22,12 +22,12 @@ pub trait SessionStore: Store {
     /// How much there is.
     fn figures(&self) -> BoxFuture<'_, Result<StoreFigures, StoreError>>;
     /// What a session takes as it is stored: what it shares with others counts for each of them.
-    fn session_bytes(&self, session: SessionId) -> BoxFuture<'_, Result<u64, StoreError>> {
-        let _not_told = session;
-        Box::pin(std::future::ready(Err(StoreError::Unsupported("tell how large a session is"))))
-    }
+    fn session_bytes(&self, session: SessionId) -> BoxFuture<'_, Result<u64, StoreError>>;
     /// What is wrong with it; nothing where all is well.
     fn check(&self) -> BoxFuture<'_, Result<Vec<StoreProblem>, StoreError>>;
+    /// Gives all leases back, so that nobody waits for their end, and closes what can be closed. Nothing else is asked of the
+    /// store then.
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 }
 
 /// Which sessions are listed. What is not said is not asked for.
@@ -112,5 +112,11 @@ impl StoreProblem {
     /// A problem, with its remedy.
     pub fn new(session: Option<SessionId>, what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { session, what: what.into(), remedy: remedy.into() }
+    }
+
+    /// What is kept as the live part of a session is not what its entries come to.
+    pub(crate) fn of_live_part(session: SessionId) -> Self {
+        let what = "what was kept as its live part is not what its entries say";
+        Self::new(Some(session), what, "compact or export it: the next compaction keeps another")
     }
 }

@@ -160,6 +160,12 @@ impl SqliteStore {
         self.read(|connection| act(connection, self.tenant_of(connection, session)?))
     }
 
+    /// Gives all leases back.
+    fn leave(&self) -> BoxFuture<'static, Result<(), StoreError>> {
+        let holder = self.holder.clone();
+        self.writer.write(Durability::System, move |connection| holder.leave(connection))
+    }
+
     /// The number of the tenant of a session, wherever it is known.
     fn known_tenant(&self, session: SessionId) -> Result<i64, StoreError> {
         if let Some(&number) = self.tenants().sessions.get(&session) {
@@ -171,9 +177,8 @@ impl SqliteStore {
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        let holder = self.holder.clone();
         // Done by the thread before it ends; where it cannot be, others find out by time.
-        drop(self.writer.write(Durability::System, move |connection| holder.leave(connection)));
+        drop(self.leave());
     }
 }
 
@@ -292,7 +297,7 @@ impl Store for SqliteStore {
                 holder.renew(connection)?;
             }
             strike_gone(connection)?;
-            let fence = take_lease(connection, tenant, session, holder.number())?;
+            let fence = take_lease(connection, tenant, session, &holder)?;
             Ok(fence.map(|fence| Lease { session, fence }))
         })
     }
@@ -313,6 +318,7 @@ impl Store for SqliteStore {
     }
 
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()> {
+        self.holder.lose(lease);
         let Ok(tenant) = self.known_tenant(lease.session) else { return ready(()) };
         let released = self.writer.write(Durability::System, move |connection| {
             connection

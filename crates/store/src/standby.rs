@@ -275,6 +275,23 @@ impl Store for StandbyStore {
         })
     }
 
+    fn trace<'a>(
+        &'a self,
+        tenant: TenantId,
+        chain: &'a [ChainHash],
+    ) -> BoxFuture<'a, Result<Vec<Option<MessageLocation>>, StoreError>> {
+        Box::pin(async move {
+            if let Some(traced) = self.attempt(self.inner.trace(tenant, chain)).await? {
+                return Ok(traced);
+            }
+            let mut traced = Vec::with_capacity(chain.len());
+            for hash in chain {
+                traced.push(self.find(tenant, std::slice::from_ref(hash)).await?);
+            }
+            Ok(traced)
+        })
+    }
+
     fn commit(
         &self,
         lease: Lease,

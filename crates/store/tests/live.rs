@@ -1,12 +1,13 @@
 //! Sessions of which only what is live is read: whatever is done next, it comes to what it comes to with the whole in memory.
 
 use epitome_core::{Author, EntryId, Message, Policy, Role, Tokens, Trigger};
-use epitome_engine::store::{MemoryStore, SessionId, TenantId};
+use epitome_engine::store::{MemoryStore, SessionId, StoredRecord, TenantId};
 use epitome_engine::{
     Assembly, Checkout, CompactOptions, Driver, Engine, EngineError, HashedMessages, Session, SessionOptions,
     WindowFacts,
 };
-use epitome_store::SqliteStore;
+use epitome_store::{SessionStore, StoreAddress};
+use epitome_testbed::TestStore;
 use epitome_tokens::{Catalog, Usage};
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ const ACTS: u64 = 160;
 /// The same acts on a session in memory, and on one that is closed after each and opened again.
 struct Twins {
     memory: Engine,
-    file: Engine,
+    stored: Engine,
+    store: Arc<dyn SessionStore>,
     session: SessionId,
     seed: u64,
 }
@@ -55,13 +57,14 @@ fn seen(session: &Session) -> (Vec<Message>, String, Option<EntryId>, usize) {
 }
 
 impl Twins {
-    async fn new(folder: &std::path::Path, seed: u64) -> Self {
+    async fn new(place: &TestStore, seed: u64) -> Self {
         let memory = Engine::new(Arc::new(MemoryStore::default()));
-        let file =
-            Engine::new(Arc::new(SqliteStore::open(&folder.join(format!("{seed}.db"))).expect("it is made")));
+        let address: StoreAddress = place.address().parse().expect("an address");
+        let store = address.open().await.expect("it is made");
+        let stored = Engine::new(store.clone());
         let session = memory.create(TenantId::LOCAL).await.expect("it is made");
-        assert_eq!(file.create(TenantId::LOCAL).await.expect("it is made"), session);
-        Self { memory, file, session, seed: seed * 7_919 + 1 }
+        assert_eq!(stored.create(TenantId::LOCAL).await.expect("it is made"), session);
+        Self { memory, stored, store, session, seed: seed * 7_919 + 1 }
     }
 
     fn chance(&mut self, of: u64) -> u64 {
@@ -75,9 +78,9 @@ impl Twins {
         act: impl AsyncFn(&Engine) -> Result<T, EngineError>,
         what: &str,
     ) {
-        let (memory, file) = (act(&self.memory).await, act(&self.file).await);
-        assert_eq!(memory.is_ok(), file.is_ok(), "{what}: {memory:?} and {file:?}");
-        self.file.close(self.session).await;
+        let (memory, stored) = (act(&self.memory).await, act(&self.stored).await);
+        assert_eq!(memory.is_ok(), stored.is_ok(), "{what}: {memory:?} and {stored:?}");
+        self.stored.close(self.session).await;
     }
 
     async fn step(&mut self, number: u64) {
@@ -142,35 +145,46 @@ impl Twins {
         for window in [WINDOW, LARGE_WINDOW] {
             let checkout = checkout(self.session, None, window);
             let memory = self.memory.look(&checkout).await.expect("it is there");
-            let file = self.file.look(&checkout).await.expect("it is there");
-            assert_eq!(seen(&file), seen(&memory), "after act {number}, in a window of {window}");
-            self.file.close(self.session).await;
+            let stored = self.stored.look(&checkout).await.expect("it is there");
+            assert_eq!(seen(&stored), seen(&memory), "after act {number}, in a window of {window}");
+            self.stored.close(self.session).await;
         }
     }
 }
 
 #[tokio::test]
 async fn a_session_closed_after_each_act_is_what_one_in_memory_is() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut live = 0;
-    for seed in 0..3 {
-        let mut twins = Twins::new(folder.path(), seed).await;
-        for number in 0..ACTS {
-            twins.step(number).await;
-            let stored = twins.file.store().open(twins.session).await.expect("it is there");
-            live += usize::from(!stored.log.is_whole());
+    for place in TestStore::of_each_kind() {
+        let mut live = 0;
+        for seed in 0..3 {
+            let empty = place.another();
+            let mut twins = Twins::new(&empty, seed).await;
+            for number in 0..ACTS {
+                twins.step(number).await;
+                let stored = twins.store.open(twins.session).await.expect("it is there");
+                live += usize::from(!stored.log.is_whole());
+            }
+            assert_eq!(twins.store.check().await.expect("it answers"), [], "what is kept is what there is");
         }
+        assert!(live > 100, "{}: only {live} times the live part alone was read", place.address());
     }
-    assert!(live > 100, "only {live} times the live part alone was read");
 }
 
 #[tokio::test]
 async fn what_is_at_hand_does_not_grow_with_what_was_superseded() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let twins = Twins::new(folder.path(), 9).await;
-    let (engine, here) = (&twins.file, checkout(twins.session, None, WINDOW));
+    for place in TestStore::of_each_kind() {
+        let at_hand = at_hand_by_turn(&place, 200).await;
+        let late = at_hand[100..].iter().max().expect("some");
+        assert!(*late <= 2 * at_hand[20..60].iter().max().expect("some"), "{at_hand:?}");
+    }
+}
+
+/// How many entries are read to open a session that is compacted again and again.
+async fn at_hand_by_turn(place: &TestStore, turns: u64) -> Vec<usize> {
+    let twins = Twins::new(place, 9).await;
+    let (engine, here) = (&twins.stored, checkout(twins.session, None, WINDOW));
     let mut at_hand = Vec::new();
-    for number in 0..200 {
+    for number in 0..turns {
         let leaf = engine.look(&here).await.expect("it is there").leaf();
         let messages = (0..8).map(|at| (said(number * 8 + at), None)).collect();
         let arrival = HashedMessages { messages, ..HashedMessages::default() };
@@ -179,6 +193,20 @@ async fn what_is_at_hand_does_not_grow_with_what_was_superseded() {
         let stored = engine.store().open(twins.session).await.expect("it is there");
         at_hand.push(stored.log.iter().count());
     }
-    let late = at_hand[100..].iter().max().expect("some");
-    assert!(*late <= 2 * at_hand[20..60].iter().max().expect("some"), "{at_hand:?}");
+    at_hand
+}
+
+#[tokio::test]
+async fn records_are_all_there_however_little_is_at_hand() {
+    for place in TestStore::of_each_kind() {
+        at_hand_by_turn(&place, 40).await;
+        let store = place.address().parse::<StoreAddress>().expect("an address").open().await;
+        let store = store.expect("it opens");
+        let session = SessionId(1);
+        let whole = store.open_whole(session).await.expect("it is there");
+        let all: Vec<StoredRecord> =
+            whole.log.iter().filter_map(|(id, entry)| StoredRecord::of(id, entry)).collect();
+        assert!(all.len() > 3 && all.iter().all(|one| one.record.change().is_some()), "{}", all.len());
+        assert_eq!(store.records(session).await.expect("they are kept"), all, "{}", place.address());
+    }
 }

@@ -3,14 +3,19 @@
 use epitome_core::{Author, Message, Role};
 use epitome_engine::store::{SearchQuery, TenantId};
 use epitome_engine::{Engine, HashedMessages};
-use epitome_store::SqliteStore;
-use std::sync::Arc;
+use epitome_store::StoreAddress;
+use epitome_testbed::TestStore;
 
 #[tokio::test]
 async fn a_short_message_about_the_words_stands_before_a_long_one_that_names_them() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let store = SqliteStore::open(&folder.path().join("epitome.db")).expect("it is made");
-    let engine = Engine::new(Arc::new(store));
+    for place in TestStore::of_each_kind() {
+        hold_ranking(&place).await;
+    }
+}
+
+async fn hold_ranking(place: &TestStore) {
+    let store = place.address().parse::<StoreAddress>().expect("an address").open().await;
+    let engine = Engine::new(store.expect("it is made"));
     let session = engine.create(TenantId::LOCAL).await.expect("it is made");
     let long = format!("the lease is named once, {}", "and much else is said of other things, ".repeat(20));
     let texts = ["the lease, and who holds the lease".to_owned(), long, "nothing of the kind".to_owned()];

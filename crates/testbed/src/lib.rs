@@ -23,6 +23,7 @@ mod outcome;
 mod postgres;
 mod scene;
 pub mod stores;
+mod test_store;
 
 pub use bed::{Bed, Maker, now};
 pub use clock::TestClock;
@@ -33,3 +34,4 @@ pub use operator::TestOperator;
 pub use outcome::{change, word};
 pub use postgres::TestPostgres;
 pub use scene::{compact, compacted, due, stubborn, summary};
+pub use test_store::TestStore;

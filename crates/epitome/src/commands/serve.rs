@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
 use epitome_server::{NoticeLevel, Server, ServerSettings, ServerStore, Upstreams};
 use epitome_settings::Door;
-use epitome_store::{StandbyNotice, StandbyStore, StoreAddress};
+use epitome_store::{SessionStore, StandbyNotice, StandbyStore, StoreAddress};
 use log::ServerLog;
 use rules::LiveRules;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -30,11 +30,16 @@ pub fn run(args: ServeArgs) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.context("cannot start serving")?.block_on(async {
         let upstreams = settings.upstreams.clone();
-        let settings = ServerSettings { store: open(store.as_ref(), log).await?, ..settings };
-        let server = Server::bind(address, settings).await?;
+        let store = open(store.as_ref()).await?;
+        let standby = store.as_ref().map(|store| standby(store.clone(), log));
+        let server = Server::bind(address, ServerSettings { store: standby, ..settings }).await?;
         let end = interruption().context("cannot be told to stop")?;
         welcome(server.address(), &upstreams).print()?;
-        log.stopped(&server.run(end).await?);
+        let served = server.run(end).await;
+        if let Some(store) = store {
+            close(&*store, log).await;
+        }
+        log.stopped(&served?);
         Ok(())
     })
 }
@@ -69,14 +74,25 @@ fn settings(args: ServeArgs, log: ServerLog) -> Result<ServerSettings> {
 }
 
 /// The store at an address, where one was given.
-async fn open(address: Option<&StoreAddress>, log: ServerLog) -> Result<Option<ServerStore>> {
+async fn open(address: Option<&StoreAddress>) -> Result<Option<Arc<dyn SessionStore>>> {
     let Some(address) = address else { return Ok(None) };
-    let store = address.open().await.with_context(|| format!("cannot open the store {address}"))?;
+    let opened = address.open().await.with_context(|| format!("cannot open the store {address}"))?;
+    Ok(Some(opened))
+}
+
+/// A store without which calls go on where it fails.
+fn standby(store: Arc<dyn SessionStore>, log: ServerLog) -> ServerStore {
     let key = store.chain_key();
     let tell = move |notice: &StandbyNotice| log.say(NoticeLevel::Warn, &notice.to_string());
-    // Calls go on where the store does not.
-    let store = StandbyStore::new(store, Arc::new(tell));
-    Ok(Some(ServerStore { store: Arc::new(store), key }))
+    ServerStore { store: Arc::new(StandbyStore::new(store, Arc::new(tell))), key }
+}
+
+/// Gives back what was held, so that the next replica need not wait for its end.
+async fn close(store: &dyn SessionStore, log: ServerLog) {
+    if let Err(error) = store.close().await {
+        let text = format!("sessions stay held for a while, as they could not be given back: {error}");
+        log.say(NoticeLevel::Warn, &text);
+    }
 }
 
 /// Says that the settings of the project we stand in are not read: whoever writes them is not whoever serves.

@@ -22,8 +22,7 @@ struct Step {
     after: String,
 }
 
-fn chain() -> Chain {
-    let desk = Desk::new();
+fn chain(desk: Desk) -> Chain {
     let session = desk.import("session.jsonl", corpus(CLAUDE_CODE));
     let mut steps = Vec::new();
     for place in PLACES {
@@ -39,59 +38,61 @@ fn chain() -> Chain {
 
 #[test]
 fn contexts_come_back_byte_for_byte_along_a_chain_of_ten_compactions() {
-    let Chain { desk, session, steps } = chain();
-    let same = |expected: &str, what: &str| assert!(desk.context(&session) == expected, "{what} differs");
-    // Back and forward again: nested compactions come and go by themselves.
-    for step in steps.iter().rev().chain(&steps) {
-        let moved = desk.json(&["rollback", &session, step.place, "--json"]);
-        assert!(["moved", "noop"].contains(&moved["outcome"].as_str().expect("a word")), "{moved}");
-        same(&step.after, step.place);
+    for Chain { desk, session, steps } in Desk::of_each_kind().map(chain) {
+        let same = |expected: &str, what: &str| assert!(desk.context(&session) == expected, "{what} differs");
+        // Back and forward again: nested compactions come and go by themselves.
+        for step in steps.iter().rev().chain(&steps) {
+            let moved = desk.json(&["rollback", &session, step.place, "--json"]);
+            assert!(["moved", "noop"].contains(&moved["outcome"].as_str().expect("a word")), "{moved}");
+            same(&step.after, step.place);
+        }
+        // Undone one after the other, at the end, and used again.
+        for step in steps.iter().rev().take(1) {
+            desk.printed(&["undo", "--session", &session]);
+            same(&step.before, "what was before the last");
+            let line = desk.json(&["redo", "--session", &session, "--json"]);
+            assert_eq!((&line["outcome"], &line["entry"]), (&json!("redone"), &json!(step.entry)));
+            same(&step.after, "what was after the last");
+        }
+        // One in the middle is taken back, what came after it stays, and it can be used again.
+        let (fourth, last) = (&steps[3], &steps[9]);
+        desk.printed(&["undo", "--session", &session, &fourth.entry]);
+        desk.printed(&["redo", "--session", &session, &fourth.entry]);
+        same(&last.after, "the end");
+        // All taken back: the session as it was imported.
+        for step in steps.iter().rev() {
+            let line = desk.json(&["undo", "--session", &session, "--json"]);
+            assert_eq!((&line["outcome"], &line["entry"]), (&json!("undone"), &json!(step.entry)));
+        }
+        let whole = desk.printed(&["context", "session.jsonl", "--to", "anthropic", "--max-tokens", "1000"]);
+        same(&whole, "the session without compactions");
+        assert_eq!(
+            desk.json(&["undo", "--session", &session, "--json"]),
+            json!({"outcome": "noop", "session": session})
+        );
+        for step in &steps {
+            desk.printed(&["redo", "--session", &session, &step.entry]);
+        }
+        same(&last.after, "all used again");
+        assert_eq!(desk.json(&["doctor", "--json"])["problems"], json!([]));
     }
-    // Undone one after the other, at the end, and used again.
-    for step in steps.iter().rev().take(1) {
-        desk.printed(&["undo", "--session", &session]);
-        same(&step.before, "what was before the last");
-        let line = desk.json(&["redo", "--session", &session, "--json"]);
-        assert_eq!((&line["outcome"], &line["entry"]), (&json!("redone"), &json!(step.entry)));
-        same(&step.after, "what was after the last");
-    }
-    // One in the middle is taken back, what came after it stays, and it can be used again.
-    let (fourth, last) = (&steps[3], &steps[9]);
-    desk.printed(&["undo", "--session", &session, &fourth.entry]);
-    desk.printed(&["redo", "--session", &session, &fourth.entry]);
-    same(&last.after, "the end");
-    // All taken back: the session as it was imported.
-    for step in steps.iter().rev() {
-        let line = desk.json(&["undo", "--session", &session, "--json"]);
-        assert_eq!((&line["outcome"], &line["entry"]), (&json!("undone"), &json!(step.entry)));
-    }
-    let whole = desk.printed(&["context", "session.jsonl", "--to", "anthropic", "--max-tokens", "1000"]);
-    same(&whole, "the session without compactions");
-    assert_eq!(
-        desk.json(&["undo", "--session", &session, "--json"]),
-        json!({"outcome": "noop", "session": session})
-    );
-    for step in &steps {
-        desk.printed(&["redo", "--session", &session, &step.entry]);
-    }
-    same(&last.after, "all used again");
-    assert_eq!(desk.json(&["doctor", "--json"])["problems"], json!([]));
 }
 
 #[test]
 fn a_chain_is_written_as_its_own_tool_would_have_appended_it() {
-    let Chain { desk, session, steps } = chain();
-    let line = desk.json(&["export", &session, "-o", "back.jsonl", "--json"]);
-    assert_eq!((&line["format"], &line["is_original"]), (&json!("claude-code"), &json!(false)));
-    let written = desk.bytes("back.jsonl");
-    assert!(written.starts_with(&corpus(CLAUDE_CODE)), "what was there stays");
-    let seen = desk.printed(&["context", "back.jsonl", "--to", "anthropic", "--max-tokens", "1000"]);
-    assert!(seen == steps[9].after, "its tool would send something else");
-    // Gone back, the file has no place for it.
-    desk.printed(&["rollback", &session, "m0100"]);
-    assert_eq!(
-        desk.refusal(&["export", &session, "--to", "claude-code", "-o", "back.jsonl"]),
-        format!("epitome: {session} was moved from where its claude-code file ends; use --to native\n")
-    );
-    assert_eq!(desk.json(&["export", &session, "-o", "s.epitome", "--json"])["format"], "native");
+    for Chain { desk, session, steps } in Desk::of_each_kind().map(chain) {
+        let line = desk.json(&["export", &session, "-o", "back.jsonl", "--json"]);
+        assert_eq!((&line["format"], &line["is_original"]), (&json!("claude-code"), &json!(false)));
+        let written = desk.bytes("back.jsonl");
+        assert!(written.starts_with(&corpus(CLAUDE_CODE)), "what was there stays");
+        let seen = desk.printed(&["context", "back.jsonl", "--to", "anthropic", "--max-tokens", "1000"]);
+        assert!(seen == steps[9].after, "its tool would send something else");
+        // Gone back, the file has no place for it.
+        desk.printed(&["rollback", &session, "m0100"]);
+        assert_eq!(
+            desk.refusal(&["export", &session, "--to", "claude-code", "-o", "back.jsonl"]),
+            format!("epitome: {session} was moved from where its claude-code file ends; use --to native\n")
+        );
+        assert_eq!(desk.json(&["export", &session, "-o", "s.epitome", "--json"])["format"], "native");
+    }
 }

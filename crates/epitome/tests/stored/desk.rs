@@ -1,5 +1,7 @@
 //! A home with a store in it, transcripts to put into it, and the program run there.
 
+use epitome_testbed::{TestPostgres, TestStore};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +9,11 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// Where the program is run.
-pub(crate) struct Desk(TempDir);
+pub(crate) struct Desk {
+    home: TempDir,
+    /// Its store, where that is not the default.
+    database: Option<TestStore>,
+}
 
 /// What became of a run.
 pub(crate) struct Ran {
@@ -22,17 +28,45 @@ pub(crate) const CLAUDE_CODE: &str = "claude-code/chkit-98b664.jsonl.zst";
 pub(crate) const PI: &str = "pi/pi-dev-962b10-v3.jsonl.zst";
 
 impl Desk {
+    /// With the default store, which is a file.
     pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir().expect("there is room"))
+        Self { home: tempfile::tempdir().expect("there is room"), database: None }
+    }
+
+    /// With each kind of store.
+    pub(crate) fn of_each_kind() -> [Self; 2] {
+        [Self::new(), Self { database: Some(TestStore::postgres()), ..Self::new() }]
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.home.path().join(name)
     }
 
     /// The default store of this home.
     pub(crate) fn store(&self) -> PathBuf {
         self.path("data/epitome/epitome.db")
+    }
+
+    /// The address of the store, as the program shows it.
+    pub(crate) fn address(&self) -> String {
+        match &self.database {
+            Some(database) => database.address().to_owned(),
+            None => format!("sqlite:{}", self.store().display()),
+        }
+    }
+
+    /// Runs a statement on the store's tables.
+    pub(crate) fn sql(&self, statement: &str) {
+        match &self.database {
+            Some(database) => {
+                let statement = format!("SET search_path = epitome; {statement}");
+                TestPostgres::shared().run(database.address(), &statement);
+            }
+            None => {
+                let tables = Connection::open(self.store()).expect("it is a database");
+                tables.execute_batch(statement).expect("it is run");
+            }
+        }
     }
 
     pub(crate) fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
@@ -45,11 +79,14 @@ impl Desk {
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_epitome"));
-        command.current_dir(self.0.path()).args(args).env("NO_COLOR", "1").env("COLUMNS", "100");
-        command.env("HOME", self.0.path()).env("XDG_CONFIG_HOME", self.path("config"));
+        command.current_dir(self.home.path()).args(args).env("NO_COLOR", "1").env("COLUMNS", "100");
+        command.env("HOME", self.home.path()).env("XDG_CONFIG_HOME", self.path("config"));
         command.env("XDG_DATA_HOME", self.path("data")).env("XDG_CACHE_HOME", self.path("cache"));
         for variable in ["EPITOME_MODEL", "EPITOME_MODELS", "EPITOME_STORE"] {
             command.env_remove(variable);
+        }
+        if let Some(database) = &self.database {
+            command.env("EPITOME_STORE", database.address());
         }
         command
     }

@@ -16,75 +16,80 @@ const CORPUS: [&str; 7] = [
 
 #[test]
 fn a_transcript_comes_back_byte_for_byte_and_the_model_sees_the_same() {
-    let desk = Desk::new();
-    for name in CORPUS {
-        let bytes = corpus(name);
-        let session = desk.import("session", &bytes);
-        desk.printed(&["export", &session, "-o", "back"]);
-        assert!(desk.bytes("back") == bytes, "{name} came back otherwise");
-        let of_file = desk.printed(&["context", "session", "--to", "anthropic", "--max-tokens", "1000"]);
-        assert!(desk.context(&session) == of_file, "{name} is seen otherwise");
+    for desk in Desk::of_each_kind() {
+        for name in CORPUS {
+            let bytes = corpus(name);
+            let session = desk.import("session", &bytes);
+            desk.printed(&["export", &session, "-o", "back"]);
+            assert!(desk.bytes("back") == bytes, "{name} came back otherwise");
+            let of_file = desk.printed(&["context", "session", "--to", "anthropic", "--max-tokens", "1000"]);
+            assert!(desk.context(&session) == of_file, "{name} is seen otherwise");
+        }
+        assert_eq!(desk.json(&["doctor", "--json"])["problems"], json!([]));
     }
-    assert_eq!(desk.json(&["doctor", "--json"])["problems"], json!([]));
 }
 
 #[test]
 fn an_import_says_what_is_in_the_store_now() {
-    let desk = Desk::new();
-    desk.put("talk.json", talk(3));
-    let line = desk.json(&["import", "talk.json", "--json"]);
-    let title = format!("point 0 of the plan: {}", "something that matters a little ".repeat(60));
-    let title = format!("{}…", title.chars().take(119).collect::<String>().trim_end());
-    let expected = json!({
-        "session": "s0001", "outcome": "imported", "file": "talk.json", "conversation": 0,
-        "format": "openai-chat", "entries": 7, "messages": 7, "bytes": talk(3).len(),
-        "title": title, "model": "gpt-5", "problems": 0
-    });
-    assert_eq!(line, expected);
+    for desk in Desk::of_each_kind() {
+        desk.put("talk.json", talk(3));
+        let line = desk.json(&["import", "talk.json", "--json"]);
+        let title = format!("point 0 of the plan: {}", "something that matters a little ".repeat(60));
+        let title = format!("{}…", title.chars().take(119).collect::<String>().trim_end());
+        let expected = json!({
+            "session": "s0001", "outcome": "imported", "file": "talk.json", "conversation": 0,
+            "format": "openai-chat", "entries": 7, "messages": 7, "bytes": talk(3).len(),
+            "title": title, "model": "gpt-5", "problems": 0
+        });
+        assert_eq!(line, expected);
+    }
 }
 
 #[test]
 fn the_same_file_is_known_again() {
-    let desk = Desk::new();
-    let session = desk.import("one.json", talk(3));
-    desk.put("other-name.json", talk(3));
-    let known = desk.json(&["import", "other-name.json", "--json"]);
-    assert_eq!((&known["session"], &known["outcome"]), (&json!(session), &json!("known")));
-    let told = desk.printed(&["import", "one.json"]);
-    assert_eq!(
-        told,
-        "s0001: one.json was imported already, and is as it was; --again imports it as another session\n"
-    );
-    let again = desk.json(&["import", "one.json", "--again", "--json"]);
-    assert_eq!((&again["session"], &again["outcome"]), (&json!("s0002"), &json!("imported")));
+    for desk in Desk::of_each_kind() {
+        let session = desk.import("one.json", talk(3));
+        desk.put("other-name.json", talk(3));
+        let known = desk.json(&["import", "other-name.json", "--json"]);
+        assert_eq!((&known["session"], &known["outcome"]), (&json!(session), &json!("known")));
+        let told = desk.printed(&["import", "one.json"]);
+        assert_eq!(
+            told,
+            "s0001: one.json was imported already, and is as it was; --again imports it as another session\n"
+        );
+        let again = desk.json(&["import", "one.json", "--again", "--json"]);
+        assert_eq!((&again["session"], &again["outcome"]), (&json!("s0002"), &json!("imported")));
+    }
 }
 
 #[test]
 fn each_conversation_of_a_file_is_a_session_and_the_file_is_kept_once() {
-    let desk = Desk::new();
-    let file = format!("[{},{}]", talk(2), talk(3));
-    desk.put("both.json", &file);
-    let lines = desk.json(&["import", "both.json", "--json"]);
-    let sessions: Vec<_> =
-        lines.as_array().expect("a list").iter().map(|line| line["session"].clone()).collect();
-    assert_eq!(sessions, [json!("s0001"), json!("s0002")]);
-    for session in ["s0001", "s0002"] {
-        desk.printed(&["export", session, "-o", "back"]);
+    for desk in Desk::of_each_kind() {
+        let file = format!("[{},{}]", talk(2), talk(3));
+        desk.put("both.json", &file);
+        let lines = desk.json(&["import", "both.json", "--json"]);
+        let sessions: Vec<_> =
+            lines.as_array().expect("a list").iter().map(|line| line["session"].clone()).collect();
+        assert_eq!(sessions, [json!("s0001"), json!("s0002")]);
+        for session in ["s0001", "s0002"] {
+            desk.printed(&["export", session, "-o", "back"]);
+            assert_eq!(desk.bytes("back"), file.as_bytes());
+        }
+        let second = desk.printed(&["context", "both.json", "--conversation", "1", "--to", "openai-chat"]);
+        assert_eq!(desk.printed(&["context", "--session", "s0002", "--to", "openai-chat"]), second);
+        // What keeps the file goes; the other has it then.
+        desk.printed(&["rollback", "s0002", "m0003"]);
+        desk.printed(&["rollback", "s0002", "m0006"]);
+        let sizes = desk.json(&["expire", "--larger-than", "1B", "--dry-run", "--json"]);
+        let rest = sizes["sessions"][1]["bytes"].as_u64().expect("a size");
+        let gone = desk.json(&["expire", "--larger-than", &format!("{rest}B"), "--yes", "--json"]);
+        assert_eq!(gone["sessions"][0]["session"], "s0001", "{gone}");
+        desk.printed(&["export", "s0002", "-o", "back"]);
         assert_eq!(desk.bytes("back"), file.as_bytes());
     }
-    let second = desk.printed(&["context", "both.json", "--conversation", "1", "--to", "openai-chat"]);
-    assert_eq!(desk.printed(&["context", "--session", "s0002", "--to", "openai-chat"]), second);
-    // What keeps the file goes; the other has it then.
-    desk.printed(&["rollback", "s0002", "m0003"]);
-    desk.printed(&["rollback", "s0002", "m0006"]);
-    let sizes = desk.json(&["expire", "--larger-than", "1B", "--dry-run", "--json"]);
-    let rest = sizes["sessions"][1]["bytes"].as_u64().expect("a size");
-    let gone = desk.json(&["expire", "--larger-than", &format!("{rest}B"), "--yes", "--json"]);
-    assert_eq!(gone["sessions"][0]["session"], "s0001", "{gone}");
-    desk.printed(&["export", "s0002", "-o", "back"]);
-    assert_eq!(desk.bytes("back"), file.as_bytes());
 }
 
+/// Of a file alone: a database is there before anybody looks.
 #[test]
 fn who_only_looks_makes_no_store() {
     let desk = Desk::new();
@@ -118,13 +123,14 @@ fn who_only_looks_makes_no_store() {
 
 #[test]
 fn a_session_that_is_not_there_is_named() {
-    let desk = Desk::new();
-    desk.import("talk.json", talk(2));
-    let place = desk.store().display().to_string();
-    assert_eq!(
-        desk.refusal(&["history", "s0009"]),
-        format!(
-            "epitome: there is no session s0009 in sqlite:{place}; `epitome sessions` lists those there are\n"
-        )
-    );
+    for desk in Desk::of_each_kind() {
+        desk.import("talk.json", talk(2));
+        let place = desk.address();
+        assert_eq!(
+            desk.refusal(&["history", "s0009"]),
+            format!(
+                "epitome: there is no session s0009 in {place}; `epitome sessions` lists those there are\n"
+            )
+        );
+    }
 }

@@ -1,21 +1,19 @@
 //! Retention, and a look at whether the store is well.
 
 use crate::desk::{Desk, talk};
-use epitome_engine::store::{SessionId, Store};
-use epitome_store::SqliteStore;
-use rusqlite::Connection;
+use epitome_engine::store::SessionId;
+use epitome_store::StoreAddress;
 use serde_json::json;
 
 /// Three sessions, of which the first was changed 100 days ago, the second 2 days ago, the third now.
-fn three() -> Desk {
-    let desk = Desk::new();
+fn three(desk: Desk) -> Desk {
     for turns in 2..5 {
         desk.import(&format!("talk-{turns}.json"), talk(turns));
     }
-    let database = Connection::open(desk.store()).expect("it is a database");
     for (session, days) in [(1, 100_i64), (2, 2)] {
-        let change = "UPDATE sessions SET changed_ms = changed_ms - ?2 * 86400000 WHERE session = ?1";
-        database.execute(change, (session, days)).expect("it is there");
+        desk.sql(&format!(
+            "UPDATE sessions SET changed_ms = changed_ms - {days} * CAST(86400000 AS BIGINT) WHERE session = {session}"
+        ));
     }
     desk
 }
@@ -28,65 +26,70 @@ fn left(desk: &Desk) -> Vec<String> {
 
 #[test]
 fn old_sessions_go_whole_and_that_is_written_down() {
-    let desk = three();
-    let planned = desk.json(&["expire", "--older-than", "90d", "--dry-run", "--json"]);
-    assert_eq!(
-        (&planned["outcome"], planned["sessions"].as_array().map(Vec::len)),
-        (&json!("planned"), Some(1))
-    );
-    assert_eq!(left(&desk), ["s0003", "s0002", "s0001"]);
-    let gone = desk.json(&["expire", "--older-than", "90d", "--json"]);
-    assert_eq!((&gone["outcome"], &gone["sessions"][0]["session"]), (&json!("expired"), &json!("s0001")));
-    assert_eq!(left(&desk), ["s0003", "s0002"]);
-    let events = desk.json(&["audit", "--kind", "expired", "--json"])["events"].take();
-    assert_eq!(events.as_array().map(Vec::len), Some(1));
-    assert_eq!((&events[0]["session"], &events[0]["entries"]), (&json!("s0001"), &json!(5)));
-    assert!(!events.to_string().contains("point 0"), "nothing of what was said is left: {events}");
-    let again = desk.json(&["expire", "--older-than", "90d", "--json"]);
-    assert_eq!(again, json!({"outcome": "noop", "sessions": [], "bytes": 0, "held": []}));
-    // Gone, the file is new to the store.
-    assert_eq!(desk.json(&["import", "talk-2.json", "--json"])["outcome"], "imported");
+    for desk in Desk::of_each_kind().map(three) {
+        let planned = desk.json(&["expire", "--older-than", "90d", "--dry-run", "--json"]);
+        assert_eq!(
+            (&planned["outcome"], planned["sessions"].as_array().map(Vec::len)),
+            (&json!("planned"), Some(1))
+        );
+        assert_eq!(left(&desk), ["s0003", "s0002", "s0001"]);
+        let gone = desk.json(&["expire", "--older-than", "90d", "--json"]);
+        assert_eq!((&gone["outcome"], &gone["sessions"][0]["session"]), (&json!("expired"), &json!("s0001")));
+        assert_eq!(left(&desk), ["s0003", "s0002"]);
+        let events = desk.json(&["audit", "--kind", "expired", "--json"])["events"].take();
+        assert_eq!(events.as_array().map(Vec::len), Some(1));
+        assert_eq!((&events[0]["session"], &events[0]["entries"]), (&json!("s0001"), &json!(5)));
+        assert!(!events.to_string().contains("point 0"), "nothing of what was said is left: {events}");
+        let again = desk.json(&["expire", "--older-than", "90d", "--json"]);
+        assert_eq!(again, json!({"outcome": "noop", "sessions": [], "bytes": 0, "held": []}));
+        // Gone, the file is new to the store.
+        assert_eq!(desk.json(&["import", "talk-2.json", "--json"])["outcome"], "imported");
+    }
 }
 
 #[test]
 fn what_was_changed_in_the_last_day_goes_only_on_a_word() {
-    let desk = three();
-    let ran = desk.run(&["expire", "--larger-than", "1B"]);
-    assert_eq!(ran.code, Some(1));
-    assert_eq!(
-        ran.err,
-        "epitome: 1 session of these changed in the last day; nothing was deleted, --yes deletes them all the same\n"
-    );
-    let order: Vec<&str> =
-        ran.out.lines().skip(1).take(3).filter_map(|line| line.split(' ').next()).collect();
-    assert_eq!(order, ["s0001", "s0002", "s0003"], "the oldest first: {}", ran.out);
-    assert_eq!(left(&desk).len(), 3);
-    desk.printed(&["expire", "--larger-than", "1B", "--yes"]);
-    assert_eq!(left(&desk), Vec::<String>::new());
-    let usage = desk.run(&["expire"]);
-    assert_eq!(usage.code, Some(2), "{}", usage.err);
+    for desk in Desk::of_each_kind().map(three) {
+        let ran = desk.run(&["expire", "--larger-than", "1B"]);
+        assert_eq!(ran.code, Some(1));
+        assert_eq!(
+            ran.err,
+            "epitome: 1 session of these changed in the last day; nothing was deleted, --yes deletes them all the same\n"
+        );
+        let order: Vec<&str> =
+            ran.out.lines().skip(1).take(3).filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!(order, ["s0001", "s0002", "s0003"], "the oldest first: {}", ran.out);
+        assert_eq!(left(&desk).len(), 3);
+        desk.printed(&["expire", "--larger-than", "1B", "--yes"]);
+        assert_eq!(left(&desk), Vec::<String>::new());
+        let usage = desk.run(&["expire"]);
+        assert_eq!(usage.code, Some(2), "{}", usage.err);
+    }
 }
 
 #[test]
 fn a_store_that_is_well_says_so_and_one_that_is_not_says_what_to_do() {
-    let desk = three();
-    let report = desk.json(&["doctor", "--json"]);
-    assert_eq!(
-        (&report["exists"], &report["problems"], &report["held"]),
-        (&json!(true), &json!([]), &json!([]))
-    );
-    assert_eq!((&report["figures"]["sessions"], &report["figures"]["entries"]), (&json!(3), &json!(21)));
-    assert!(desk.printed(&["doctor"]).ends_with("all is well\n"));
-    let database = Connection::open(desk.store()).expect("it is a database");
-    database.execute("DELETE FROM entries WHERE session = 2 AND entry = 3", ()).expect("it is there");
-    drop(database);
-    let ran = desk.run(&["doctor", "--json"]);
-    assert_eq!((ran.code, &*ran.err), (Some(1), "epitome: 1 problem found\n"));
-    let report: serde_json::Value = serde_json::from_str(&ran.out).expect("one document");
-    assert_eq!(report["problems"][0]["session"], "s0002");
-    assert!(report["problems"][0]["remedy"].as_str().is_some_and(|remedy| !remedy.is_empty()), "{report}");
+    for desk in Desk::of_each_kind().map(three) {
+        let report = desk.json(&["doctor", "--json"]);
+        assert_eq!(
+            (&report["exists"], &report["problems"], &report["held"]),
+            (&json!(true), &json!([]), &json!([]))
+        );
+        assert_eq!((&report["figures"]["sessions"], &report["figures"]["entries"]), (&json!(3), &json!(21)));
+        assert!(desk.printed(&["doctor"]).ends_with("all is well\n"));
+        desk.sql("DELETE FROM entries WHERE session = 2 AND entry = 3");
+        let ran = desk.run(&["doctor", "--json"]);
+        assert_eq!((ran.code, &*ran.err), (Some(1), "epitome: 1 problem found\n"));
+        let report: serde_json::Value = serde_json::from_str(&ran.out).expect("one document");
+        assert_eq!(report["problems"][0]["session"], "s0002");
+        assert!(
+            report["problems"][0]["remedy"].as_str().is_some_and(|remedy| !remedy.is_empty()),
+            "{report}"
+        );
+    }
 }
 
+/// Of a file alone, as the next but one: a database is one or does not answer.
 #[test]
 fn a_file_that_is_no_store_is_told_and_not_touched() {
     let desk = Desk::new();
@@ -99,21 +102,24 @@ fn a_file_that_is_no_store_is_told_and_not_touched() {
 
 #[test]
 fn a_session_that_somebody_works_on_is_looked_at_and_left_alone() {
-    let desk = three();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it can be made");
-    let store = SqliteStore::open(&desk.store()).expect("it is a store");
-    let lease = runtime.block_on(store.lease(SessionId(1))).expect("it is there").expect("it is free");
-    assert_eq!(
-        desk.refusal(&["rollback", "s0001", "m0002"]),
-        "epitome: another process works on s0001; try again when it is done\n"
-    );
-    assert_eq!(desk.json(&["history", "s0001", "--json"])["leaf"], "m0004");
-    let gone = desk.json(&["expire", "--older-than", "1d", "--json"]);
-    assert_eq!((&gone["held"], &gone["sessions"][0]["session"]), (&json!(["s0001"]), &json!("s0002")));
-    assert_eq!(desk.json(&["doctor", "--json"])["held"], json!(["s0001"]));
-    runtime.block_on(store.release(lease));
-    desk.printed(&["rollback", "s0001", "m0002"]);
-    assert_eq!(desk.json(&["history", "s0001", "--json"])["leaf"], "m0002");
+    for desk in Desk::of_each_kind().map(three) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("it can be made");
+        let address: StoreAddress = desk.address().parse().expect("an address");
+        let store = runtime.block_on(address.open()).expect("it is a store");
+        let lease = runtime.block_on(store.lease(SessionId(1))).expect("it is there").expect("it is free");
+        assert_eq!(
+            desk.refusal(&["rollback", "s0001", "m0002"]),
+            "epitome: another process works on s0001; try again when it is done\n"
+        );
+        assert_eq!(desk.json(&["history", "s0001", "--json"])["leaf"], "m0004");
+        let gone = desk.json(&["expire", "--older-than", "1d", "--json"]);
+        assert_eq!((&gone["held"], &gone["sessions"][0]["session"]), (&json!(["s0001"]), &json!("s0002")));
+        assert_eq!(desk.json(&["doctor", "--json"])["held"], json!(["s0001"]));
+        runtime.block_on(store.release(lease));
+        desk.printed(&["rollback", "s0001", "m0002"]);
+        assert_eq!(desk.json(&["history", "s0001", "--json"])["leaf"], "m0002");
+    }
 }
 
 #[test]
@@ -129,4 +135,14 @@ fn a_store_that_cannot_be_opened_does_not_hide_the_tools_sessions() {
     assert!(ran.err.starts_with("note: cannot open the store sqlite:"), "{}", ran.err);
     let listing: serde_json::Value = serde_json::from_str(&ran.out).expect("one document");
     assert_eq!(listing["stored"]["store"], json!(null));
+}
+
+/// Of a database alone: what is held in a file is given back by whoever finds that the process has ended.
+#[test]
+fn whoever_has_ended_holds_nothing_in_a_database() {
+    let [_, desk] = Desk::of_each_kind().map(three);
+    for args in [&["rollback", "s0001", "m0002"][..], &["sessions", "--stored"], &["history", "s0001"]] {
+        desk.printed(args);
+        desk.sql("DO $$ BEGIN ASSERT (SELECT count(*) FROM holders) = 0, 'somebody has not left'; END $$");
+    }
 }

@@ -2,22 +2,21 @@
 
 use crate::desk::{Desk, PI, corpus, talk};
 use epitome_core::{Author, EntryId, Message, Policy, Role, Tokens};
-use epitome_engine::store::{SessionId, Store, TenantId};
+use epitome_engine::store::{SessionId, TenantId};
 use epitome_engine::{Assembly, Checkout, Driver, Engine, HashedMessages, SessionOptions, WindowFacts};
-use epitome_store::SqliteStore;
+use epitome_store::StoreAddress;
 use epitome_tokens::Catalog;
 use serde_json::{Value, json};
-use std::path::Path;
-use std::sync::Arc;
 
 /// Does something to a stored session that the program has no command for.
-fn with_engine<T>(store: &Path, act: impl AsyncFnOnce(&Engine, Checkout) -> T) -> T {
+fn with_engine<T>(desk: &Desk, act: impl AsyncFnOnce(&Engine, Checkout) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it can be made");
     runtime.block_on(async {
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(store).expect("it is a store"));
+        let address: StoreAddress = desk.address().parse().expect("an address");
+        let store = address.open().await.expect("it is a store");
         let stated = WindowFacts { stated: Some(Tokens(64_000)), ..WindowFacts::default() };
         let assembly = Assembly::new(Policy::default().into(), Catalog::built_in().find("gpt-5"), stated);
-        let engine = Engine::new(store);
+        let engine = Engine::new(store.clone());
         let checkout = Checkout {
             session: SessionId(1),
             leaf: None,
@@ -28,6 +27,7 @@ fn with_engine<T>(store: &Path, act: impl AsyncFnOnce(&Engine, Checkout) -> T) -
         };
         let done = act(&engine, checkout).await;
         engine.close(SessionId(1)).await;
+        store.close().await.expect("it is closed");
         done
     })
 }
@@ -57,45 +57,52 @@ fn round_trip(desk: &Desk) {
 
 #[test]
 fn a_session_that_was_worked_on_comes_back_with_the_same_ids_and_bytes() {
-    let desk = Desk::new();
-    desk.import("session.jsonl", corpus(PI));
-    desk.json(&["compact", "--session", "s0001", "--window", "64000", "--json"]);
-    desk.json(&["undo", "--session", "s0001", "--json"]);
-    desk.json(&["flag", "s0001", "m0234", "bad", "--notes", "lost the plan", "--json"]);
-    with_engine(&desk.store(), async |engine, checkout| {
-        engine.label(&checkout, "before the fork").await.expect("it has a path");
-        let fork = engine.append(SessionId(1), Some(EntryId(100)), said("another way")).await;
-        let fork = fork.expect("the message is there");
-        engine.append(SessionId(1), Some(fork[0]), said("and on")).await.expect("it goes on");
-        engine.append(SessionId(1), None, said("from the beginning")).await.expect("a second root");
-    });
-    desk.json(&["rollback", "s0001", "m0233", "--json"]);
-    desk.json(&["redo", "--session", "s0001", "--json"]);
-    round_trip(&desk);
-    // What is done to the copy comes behind, and the rest stays.
-    desk.json(&["undo", "--session", "s0002", "--json"]);
-    desk.printed(&["export", "s0002", "--to", "native", "-o", "third.epitome"]);
-    assert!(desk.bytes("third.epitome").starts_with(&desk.bytes("first.epitome")), "it only grows");
-    // The file it all began with is still inside.
-    let original = desk.bytes("first.epitome").windows(1_000).any(|run| run == &corpus(PI)[..1_000]);
-    assert!(original, "the original is inside");
+    for desk in Desk::of_each_kind() {
+        desk.import("session.jsonl", corpus(PI));
+        desk.json(&["compact", "--session", "s0001", "--window", "64000", "--json"]);
+        desk.json(&["undo", "--session", "s0001", "--json"]);
+        desk.json(&["flag", "s0001", "m0234", "bad", "--notes", "lost the plan", "--json"]);
+        with_engine(&desk, async |engine, checkout| {
+            engine.label(&checkout, "before the fork").await.expect("it has a path");
+            let fork = engine.append(SessionId(1), Some(EntryId(100)), said("another way")).await;
+            let fork = fork.expect("the message is there");
+            engine.append(SessionId(1), Some(fork[0]), said("and on")).await.expect("it goes on");
+            engine.append(SessionId(1), None, said("from the beginning")).await.expect("a second root");
+        });
+        desk.json(&["rollback", "s0001", "m0233", "--json"]);
+        desk.json(&["redo", "--session", "s0001", "--json"]);
+        round_trip(&desk);
+        // What is done to the copy comes behind, and the rest stays.
+        desk.json(&["undo", "--session", "s0002", "--json"]);
+        desk.printed(&["export", "s0002", "--to", "native", "-o", "third.epitome"]);
+        assert!(desk.bytes("third.epitome").starts_with(&desk.bytes("first.epitome")), "it only grows");
+        // The file it all began with is still inside.
+        let original = desk.bytes("first.epitome").windows(1_000).any(|run| run == &corpus(PI)[..1_000]);
+        assert!(original, "the original is inside");
+    }
 }
 
 #[test]
 fn a_session_that_began_in_the_store_is_written_too() {
-    let desk = Desk::new();
-    desk.import("talk.json", talk(2));
-    let session = with_engine(&desk.store(), async |engine, _| {
-        let session = engine.create(TenantId::LOCAL).await.expect("there is room");
-        let root = engine.append(session, None, said("name a colour")).await.expect("it is the first");
-        engine.append(session, Some(root[0]), said("and another")).await.expect("it goes on");
-        engine.close(session).await;
-        session.to_string()
-    });
-    desk.printed(&["export", &session, "-o", "born.epitome"]);
-    let copy = desk.json(&["import", "born.epitome", "--json"])["session"].as_str().expect("one").to_owned();
-    assert_eq!(entries(&desk, &copy), entries(&desk, &session));
-    let texts: Vec<Value> =
-        entries(&desk, &copy)[1].as_array().expect("rows").iter().map(|row| row["text"].clone()).collect();
-    assert_eq!(texts, [json!("name a colour"), json!("and another")]);
+    for desk in Desk::of_each_kind() {
+        desk.import("talk.json", talk(2));
+        let session = with_engine(&desk, async |engine, _| {
+            let session = engine.create(TenantId::LOCAL).await.expect("there is room");
+            let root = engine.append(session, None, said("name a colour")).await.expect("it is the first");
+            engine.append(session, Some(root[0]), said("and another")).await.expect("it goes on");
+            engine.close(session).await;
+            session.to_string()
+        });
+        desk.printed(&["export", &session, "-o", "born.epitome"]);
+        let copy =
+            desk.json(&["import", "born.epitome", "--json"])["session"].as_str().expect("one").to_owned();
+        assert_eq!(entries(&desk, &copy), entries(&desk, &session));
+        let texts: Vec<Value> = entries(&desk, &copy)[1]
+            .as_array()
+            .expect("rows")
+            .iter()
+            .map(|row| row["text"].clone())
+            .collect();
+        assert_eq!(texts, [json!("name a colour"), json!("and another")]);
+    }
 }

@@ -56,6 +56,17 @@ impl SessionStore for PostgresStore {
         self.run(async move { replica.database.repeat(|client| async move { figures(&client).await }).await })
     }
 
+    fn session_bytes(&self, session: SessionId) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.repeat(
+            session,
+            move |client, tenant| async move { session_bytes(&client, tenant, session).await },
+        )
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.leave()
+    }
+
     fn check(&self) -> BoxFuture<'_, Result<Vec<StoreProblem>, StoreError>> {
         let replica = self.replica.clone();
         self.run(async move { check(&replica).await })
@@ -112,6 +123,11 @@ async fn file(client: &Client, tenant: i64, session: SessionId) -> Result<Option
     Ok(file)
 }
 
+async fn session_bytes(client: &Client, tenant: i64, session: SessionId) -> Result<u64, Failure> {
+    let sql = client.prepare_cached(wide::SESSION_BYTES).await?;
+    Ok(client.query_one(&sql, &[&tenant, &number(session)]).await?.try_get::<_, i64>(0)? as u64)
+}
+
 async fn figures(client: &Client) -> Result<StoreFigures, Failure> {
     let row = client.query_one(wide::FIGURES, &[]).await?;
     let one = |at: usize| -> Result<u64, Failure> { Ok(row.try_get::<_, i64>(at)? as u64) };
@@ -155,8 +171,8 @@ async fn problem_of(
 ) -> Result<Option<StoreProblem>, Failure> {
     let remedy = "export it: what can be read is; then remove it";
     let problem = |what: String| Ok(Some(StoreProblem::new(Some(session), what, remedy)));
-    let opened = match read::session(client, tenant, session).await {
-        Ok(opened) => opened,
+    let (opened, live) = match read::whole_and_live(client, tenant, session).await {
+        Ok(found) => found,
         // Removed meanwhile.
         Err(Failure::Refusal(StoreError::NoSession(_))) => return Ok(None),
         Err(Failure::Refusal(error)) => return problem(error.to_string()),
@@ -169,8 +185,10 @@ async fn problem_of(
     let ids = (0..opened.log.len()).map(|at| EntryId(at as u32));
     let messages: Vec<EntryId> = ids.filter(|&id| opened.log.item(id).is_some()).collect();
     match read::originals(client, tenant, session, &messages).await {
-        Ok(_) => Ok(None),
-        Err(Failure::Refusal(error)) => problem(error.to_string()),
-        Err(failure) => Err(failure),
+        Ok(_) => {}
+        Err(Failure::Refusal(error)) => return problem(error.to_string()),
+        Err(failure) => return Err(failure),
     }
+    let is_borne_out = live.is_none_or(|live| live.agrees_with(&opened.log));
+    Ok((!is_borne_out).then(|| StoreProblem::of_live_part(session)))
 }

@@ -4,14 +4,15 @@ use super::database::Client;
 use super::failure::Failure;
 use super::number;
 use super::sql::{hot, wide};
+use crate::live::{self, LiveLog};
 use crate::packed::unpack;
 use crate::row::{self, EntryKind, SaidPlace};
 use epitome_core::{Entry, EntryId, Log, Message};
 use epitome_engine::store::{
-    ChainHash, EventPosition, Memo, MessageLocation, QueuedInput, SessionId, StoreError, StoredEvent,
-    StoredSession,
+    ChainHash, EventPosition, Memo, MessageLocation, QueuedInput, SessionAbout, SessionId, StoreError,
+    StoredEvent, StoredRecord, StoredSession,
 };
-use futures_util::future::{try_join, try_join4};
+use futures_util::future::{try_join, try_join3, try_join4};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio_postgres::Row;
@@ -19,47 +20,134 @@ use tokio_postgres::Row;
 /// So much of a request's end is looked at first: a conversation that goes on has said something new there and nothing else.
 const FIND_LAST: usize = 16;
 
-/// A session as it was at one moment: its entries, without what was said. One trip to the database.
+/// What a session's tables hold of it at one moment: its row, what is kept of its live part, its entries.
+type SessionRows = (Row, Option<Row>, Vec<Row>);
+
+/// A session as it was at one moment: its entries, without what was said; those that are live alone, where it is known which they
+/// are. One trip to the database, or two where what is known of that cannot be used.
 pub(super) async fn session(
     client: &Client,
     tenant: i64,
     session: SessionId,
 ) -> Result<StoredSession, Failure> {
-    let (about, log) = try_join(client.prepare_cached(hot::SESSION), client.prepare_cached(hot::LOG)).await?;
-    let named = number(session);
-    let (_, found, rows, _) = try_join4(
-        client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
-        client.query_opt(&about, &[&tenant, &named]),
-        client.query(&log, &[&tenant, &named]),
-        client.batch_execute("COMMIT"),
-    )
-    .await?;
-    let found = found.ok_or(StoreError::NoSession(session))?;
-    let leaf = found.try_get::<_, Option<i64>>(0)?.map(entry_id);
-    let about = row::parsed(found.try_get(1)?)?;
-    let log = Arc::new(log_of(session, &rows)?);
-    Ok(StoredSession { log, leaf, live_leaf: None, sizes: Vec::new(), about, originals: None })
+    let (about, kept, entries) = rows(client, tenant, session, [hot::LIVE, hot::LOG_BEHIND_LIVE]).await?;
+    let Some(kept) = kept else { return stored(session, &about, None, &entries) };
+    match live_log(session, &kept, &entries) {
+        Ok(LiveLog { log, leaf, sizes: (method, sizes) }) => {
+            let sizes = vec![(method, Arc::new(sizes))];
+            let (live_leaf, log) = (Some(leaf), Arc::new(log));
+            let (leaf, about) = leaf_and_about(&about)?;
+            Ok(StoredSession { log, leaf, live_leaf, sizes, about, originals: None })
+        }
+        // What cannot be used is only a short cut.
+        Err(_) => whole_session(client, tenant, session).await,
+    }
 }
 
-fn log_of(session: SessionId, rows: &[Row]) -> Result<Log, Failure> {
+/// A session with every entry at hand.
+pub(super) async fn whole_session(
+    client: &Client,
+    tenant: i64,
+    session: SessionId,
+) -> Result<StoredSession, Failure> {
+    let (about, kept, entries) = rows(client, tenant, session, [hot::SIZES, hot::LOG]).await?;
+    let sizes: Option<&[u8]> = kept.as_ref().map(|kept| kept.try_get(0)).transpose()?.flatten();
+    stored(session, &about, sizes, &entries)
+}
+
+/// A session with every entry at hand, and what is kept as its live part, where that could be used.
+pub(super) async fn whole_and_live(
+    client: &Client,
+    tenant: i64,
+    session: SessionId,
+) -> Result<(StoredSession, Option<LiveLog>), Failure> {
+    let (about, kept, entries) = rows(client, tenant, session, [hot::LIVE, hot::LOG]).await?;
+    let live = kept.and_then(|kept| {
+        let behind = entries.get(kept.try_get::<_, i64>(0).ok()? as usize..)?;
+        live_log(session, &kept, behind).ok()
+    });
+    Ok((stored(session, &about, None, &entries)?, live))
+}
+
+/// The rows of a session, in one trip; `kept` reads what is kept of its live part, `log` entries.
+async fn rows(
+    client: &Client,
+    tenant: i64,
+    session: SessionId,
+    [kept, log]: [&str; 2],
+) -> Result<SessionRows, Failure> {
+    let about = client.prepare_cached(hot::SESSION);
+    let (about, kept, log) =
+        try_join3(about, client.prepare_cached(kept), client.prepare_cached(log)).await?;
+    let named = number(session);
+    let (_, found, kept, (rows, ())) = try_join4(
+        client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+        client.query_opt(&about, &[&tenant, &named]),
+        client.query_opt(&kept, &[&tenant, &named]),
+        try_join(client.query(&log, &[&tenant, &named]), client.batch_execute("COMMIT")),
+    )
+    .await?;
+    Ok((found.ok_or(StoreError::NoSession(session))?, kept, rows))
+}
+
+fn stored(
+    session: SessionId,
+    about: &Row,
+    sizes: Option<&[u8]>,
+    entries: &[Row],
+) -> Result<StoredSession, Failure> {
     let mut log = Log::default();
-    for row in rows {
+    each_entry(session, 0, entries, |parent, entry| Ok(log.append(parent, entry).map(drop)?))?;
+    let sizes = sizes.and_then(|body| live::all_sizes(body).ok());
+    let sizes = sizes.into_iter().map(|(method, table)| (method, Arc::new(table))).collect();
+    let (leaf, about) = leaf_and_about(about)?;
+    Ok(StoredSession { log: Arc::new(log), leaf, live_leaf: None, sizes, about, originals: None })
+}
+
+fn leaf_and_about(row: &Row) -> Result<(Option<EntryId>, SessionAbout), Failure> {
+    Ok((row.try_get::<_, Option<i64>>(0)?.map(entry_id), row::parsed(row.try_get(1)?)?))
+}
+
+/// What is live of a session, with the entries behind it.
+fn live_log(session: SessionId, kept: &Row, behind: &[Row]) -> Result<LiveLog, Failure> {
+    let entries: i64 = kept.try_get(0)?;
+    let mut live = LiveLog::read(entries as usize, kept.try_get(1)?)?;
+    each_entry(session, entries, behind, |parent, entry| live.append(parent, entry))?;
+    Ok(live)
+}
+
+/// Takes entries of a session from one on, in order, without a gap.
+fn each_entry(
+    session: SessionId,
+    from: i64,
+    rows: &[Row],
+    mut take: impl FnMut(Option<EntryId>, Entry) -> Result<(), StoreError>,
+) -> Result<(), Failure> {
+    for (next, row) in (from..).zip(rows) {
         let (id, parent): (i64, Option<i64>) = (row.try_get(0)?, row.try_get(1)?);
-        if id as usize != log.len() {
-            let (missing, found) = (EntryId(log.len() as u32), entry_id(id));
+        if id != next {
+            let (missing, found) = (entry_id(next), entry_id(id));
             return Err(Failure::damaged(format!("{session} has no entry {missing}, but {found}")));
         }
         let kind = EntryKind::stored(row.try_get::<_, i16>(2)?.into())?;
-        let parent = parent.map(entry_id);
-        let appended = match row::read(kind, row.try_get(3)?)? {
-            Entry::Mark(mark) => log.mark(parent, mark),
-            entry @ (Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {
-                log.append(parent, entry)
-            }
-        };
-        appended.map_err(StoreError::from)?;
+        take(parent.map(entry_id), row::read(kind, row.try_get(3)?)?)?;
     }
-    Ok(log)
+    Ok(())
+}
+
+/// The compactions and edits of a session with their records.
+pub(super) async fn records(
+    client: &Client,
+    tenant: i64,
+    session: SessionId,
+) -> Result<Vec<StoredRecord>, Failure> {
+    let sql = client.prepare_cached(wide::RECORDS).await?;
+    let rows = client.query(&sql, &[&tenant, &number(session)]).await?;
+    let record = |row: &Row| -> Result<Option<StoredRecord>, Failure> {
+        let entry = row::read(EntryKind::Pass, row.try_get(1)?)?;
+        Ok(StoredRecord::of(entry_id(row.try_get(0)?), &entry))
+    };
+    rows.iter().filter_map(|row| record(row).transpose()).collect()
 }
 
 /// What was said, in the order it is asked for.
@@ -121,6 +209,25 @@ async fn find_in(
         entry: entry_id(row.try_get(2)?),
         depth: row.try_get::<_, i64>(0)? as usize,
     }))
+}
+
+/// Where each hash leads, in one trip.
+pub(super) async fn trace(
+    client: &Client,
+    tenant: i64,
+    chain: &[ChainHash],
+) -> Result<Vec<Option<MessageLocation>>, Failure> {
+    let sql = client.prepare_cached(hot::TRACE).await?;
+    let hashes: Vec<&[u8]> = chain.iter().map(|hash| hash.0.as_slice()).collect();
+    let mut traced = vec![None; chain.len()];
+    for row in client.query(&sql, &[&tenant, &hashes]).await? {
+        let place = row.try_get::<_, i64>(0)? as usize;
+        let (session, entry) = (session_id(row.try_get(1)?), entry_id(row.try_get(2)?));
+        if let Some(one) = traced.get_mut(place.saturating_sub(1)) {
+            *one = Some(MessageLocation { session, entry, depth: 1 });
+        }
+    }
+    Ok(traced)
 }
 
 /// The fence of a session; none where there is no such session.

@@ -1,6 +1,6 @@
 //! A replica: the way to the database, what it knows without asking, and its acts that are more than one statement's.
 
-use super::commit::Commit;
+use super::commit::{BEGIN_ASYNC, Commit};
 use super::database::{Client, Database};
 use super::failure::Failure;
 use super::holder::Holder;
@@ -9,10 +9,12 @@ use super::sql::{self, hot, wide};
 use super::tenants::TenantTable;
 use super::{number, read};
 use crate::batch::BatchRows;
+use crate::live::LiveRow;
 use epitome_engine::store::{
     ChainHash, CommitBatch, EventPosition, Lease, MessageLocation, SessionId, StoreError, StoredEvent,
     TenantId,
 };
+use futures_util::future::try_join3;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -28,6 +30,8 @@ pub(super) struct Replica {
     asking: [AsyncMutex<()>; 64],
     /// The number of the last commit made here.
     committed: AtomicI64,
+    /// The next commit is this attempt of the replica's.
+    attempts: AtomicI64,
 }
 
 /// What was committed here is shown here as soon as nothing that began earlier is under way: mostly commits, of milliseconds.
@@ -38,7 +42,15 @@ const EVENTS_PAUSE: Duration = Duration::from_millis(5);
 impl Replica {
     pub(super) fn new(database: Arc<Database>, installation: Installation, holder: Arc<Holder>) -> Self {
         let (tenants, asking) = (Mutex::default(), std::array::from_fn(|_| AsyncMutex::default()));
-        Self { database, installation, holder, tenants, asking, committed: AtomicI64::new(0) }
+        Self {
+            database,
+            installation,
+            holder,
+            tenants,
+            asking,
+            committed: AtomicI64::new(0),
+            attempts: AtomicI64::new(1),
+        }
     }
 
     fn tenants(&self) -> MutexGuard<'_, TenantTable> {
@@ -102,6 +114,15 @@ impl Replica {
         Ok(found)
     }
 
+    pub(super) async fn trace(
+        &self,
+        tenant: TenantId,
+        chain: &[ChainHash],
+    ) -> Result<Vec<Option<MessageLocation>>, Failure> {
+        let Some(number) = self.tenant(tenant).await? else { return Ok(vec![None; chain.len()]) };
+        self.database.repeat(|client| async move { read::trace(&client, number, chain).await }).await
+    }
+
     pub(super) async fn commit(
         &self,
         lease: Lease,
@@ -110,8 +131,10 @@ impl Replica {
     ) -> Result<EventPosition, Failure> {
         let Installation { secret, commit_offset: offset } = self.installation;
         let tenant = self.tenant_of(lease.session).await?;
+        let (durability, attempt) = (batch.durability, self.attempts.fetch_add(1, Ordering::Relaxed));
         let rows = Arc::new(BatchRows::new(&secret, batch));
-        let committed = Commit { tenant, lease, expected, rows, offset }.carry_out(&self.database).await;
+        let commit = Commit { tenant, lease, expected, rows, durability, offset, attempt };
+        let committed = commit.carry_out(&self.database).await;
         match &committed {
             Ok(position) => {
                 self.committed.fetch_max(position.commit as i64, Ordering::AcqRel);
@@ -228,6 +251,24 @@ async fn take_lease(
 async fn release(client: &Client, tenant: i64, lease: Lease) -> Result<(), Failure> {
     let sql = client.prepare_cached(hot::RELEASE).await?;
     client.execute(&sql, &[&tenant, &number(lease.session), &(lease.fence as i64)]).await?;
+    Ok(())
+}
+
+/// Keeps what is live of a session, where nobody else has had it since. It is only a short cut: the disk is not waited for.
+pub(super) async fn keep_live(
+    client: &Client,
+    tenant: i64,
+    lease: Lease,
+    row: &LiveRow,
+) -> Result<(), Failure> {
+    let sql = client.prepare_cached(hot::KEEP_LIVE).await?;
+    let (session, fence) = (number(lease.session), lease.fence as i64);
+    try_join3(
+        client.batch_execute(BEGIN_ASYNC),
+        client.execute(&sql, &[&tenant, &session, &fence, &row.entries, &row.body, &row.sizes]),
+        client.batch_execute("COMMIT"),
+    )
+    .await?;
     Ok(())
 }
 

@@ -23,11 +23,36 @@ pub(super) mod hot {
         JOIN chains ON chains.tenant = $1 AND chains.hash = asked.hash
         ORDER BY asked.depth DESC LIMIT 1";
 
+    /// Where each of the hashes leads that lead somewhere.
+    pub(in crate::postgres) const TRACE: &str = "
+        SELECT asked.place, chains.session, chains.entry
+        FROM unnest($2::bytea[]) WITH ORDINALITY AS asked (hash, place)
+        JOIN chains ON chains.tenant = $1 AND chains.hash = asked.hash";
+
     pub(in crate::postgres) const SESSION: &str =
         "SELECT leaf, about FROM sessions WHERE tenant = $1 AND session = $2";
 
     pub(in crate::postgres) const LOG: &str = "
         SELECT entry, parent, kind, body FROM entries WHERE tenant = $1 AND session = $2 ORDER BY entry";
+
+    pub(in crate::postgres) const LIVE: &str =
+        "SELECT entries, body FROM live WHERE tenant = $1 AND session = $2";
+
+    /// Entries behind those that the live part is of; all of them where there is none.
+    pub(in crate::postgres) const LOG_BEHIND_LIVE: &str = "
+        SELECT entry, parent, kind, body FROM entries WHERE tenant = $1 AND session = $2 AND entry >= coalesce(
+            (SELECT live.entries FROM live WHERE live.tenant = $1 AND live.session = $2), 0)
+        ORDER BY entry";
+
+    pub(in crate::postgres) const SIZES: &str = "SELECT sizes FROM live WHERE tenant = $1 AND session = $2";
+
+    /// Kept where nobody else has had the session since; its row is locked, so that nobody takes or removes it meanwhile.
+    pub(in crate::postgres) const KEEP_LIVE: &str = "
+        INSERT INTO live (tenant, session, entries, body, sizes)
+        SELECT $1, $2, $4, $5, $6 FROM sessions
+        WHERE tenant = $1 AND session = $2 AND fence = $3 AND entries >= $4 FOR SHARE
+        ON CONFLICT (tenant, session) DO UPDATE SET entries = excluded.entries, body = excluded.body,
+            sizes = coalesce(excluded.sizes, live.sizes)";
 
     /// The first byte of `said` tells a hash.
     pub(in crate::postgres) const ORIGINALS: &str = "
@@ -51,50 +76,78 @@ pub(super) mod hot {
     pub(in crate::postgres) const RELEASE: &str = "
         UPDATE sessions SET holder = NULL, fence = fence + 1 WHERE tenant = $1 AND session = $2 AND fence = $3";
 
-    /// The number of the commit is the transaction's, moved on where the database was restored elsewhere.
+    /// Grows a session and appends the first of the entries, where it has as many entries as its writer saw, under the writer's
+    /// fence, and those that the new ones lean on are of the kinds they must be (`$12` has a bit for each). The number of the
+    /// commit is the transaction's, moved on where the database was restored elsewhere.
+    ///
+    /// One look into the index for each entry that is leaned on: a join may be planned as a walk through the whole session.
     pub(in crate::postgres) const GROW: &str = "
-        UPDATE sessions SET entries = entries + $5, leaf = coalesce($6, leaf), changed_ms = coalesce($7, changed_ms),
-            about = coalesce($8, about), number = pg_current_xact_id()::text::bigint + $9
-        WHERE tenant = $1 AND session = $2 AND fence = $3 AND entries = $4
-        RETURNING number";
+        WITH grown AS (
+            UPDATE sessions SET entries = entries + $5, leaf = coalesce($6, leaf), changed_ms = coalesce($7, changed_ms),
+                about = coalesce($8, about), number = pg_current_xact_id()::text::bigint + $9, attempt = $10
+            WHERE tenant = $1 AND session = $2 AND fence = $3 AND entries = $4 AND NOT EXISTS (
+                SELECT 1 FROM unnest($11::bigint[], $12::bigint[]) AS asked (entry, kinds)
+                WHERE coalesce((SELECT asked.kinds >> kind & 1 FROM entries
+                    WHERE entries.tenant = $1 AND entries.session = $2 AND entries.entry = asked.entry LIMIT 1), 0) = 0)
+            RETURNING number),
+        appended AS (
+            INSERT INTO entries (tenant, session, entry, parent, kind, time_ms, body, said)
+            SELECT $1, $2, row.entry, row.parent, row.kind, $7, row.body, row.said
+            FROM grown, unnest($13::bigint[], $14::bigint[], $15::smallint[], $16::bytea[], $17::bytea[])
+                AS row (entry, parent, kind, body, said))
+        SELECT number FROM grown";
 
-    /// One look into the index for each: `= ANY` may be planned as a walk through the whole session.
-    pub(in crate::postgres) const KINDS: &str = "
-        SELECT asked.entry, found.kind FROM unnest($3::bigint[]) AS asked (entry)
-        CROSS JOIN LATERAL (
-            SELECT kind FROM entries WHERE tenant = $1 AND session = $2 AND entries.entry = asked.entry LIMIT 1) AS found";
-
+    /// This and what follows goes out behind `GROW`, before anybody knows what came of that: it does nothing unless the session
+    /// has the number of this very transaction. `$3` is what is added to that.
     pub(in crate::postgres) const INSERT_ENTRIES: &str = "
         INSERT INTO entries (tenant, session, entry, parent, kind, time_ms, body, said)
-        SELECT $1, $2, row.entry, row.parent, row.kind, $3, row.body, row.said
-        FROM unnest($4::bigint[], $5::bigint[], $6::smallint[], $7::bytea[], $8::bytea[])
-            AS row (entry, parent, kind, body, said)";
+        SELECT $1, $2, row.entry, row.parent, row.kind, $4, row.body, row.said
+        FROM sessions, unnest($5::bigint[], $6::bigint[], $7::smallint[], $8::bytea[], $9::bytea[])
+            AS row (entry, parent, kind, body, said)
+        WHERE sessions.tenant = $1 AND sessions.session = $2
+            AND sessions.number = pg_current_xact_id()::text::bigint + $3";
 
     pub(in crate::postgres) const INSERT_BODIES: &str = "
         INSERT INTO bodies (tenant, hash, uses, body)
         SELECT $1, row.hash, row.uses, row.body
-        FROM unnest($2::bytea[], $3::bigint[], $4::bytea[]) AS row (hash, uses, body)
+        FROM sessions, unnest($4::bytea[], $5::bigint[], $6::bytea[]) AS row (hash, uses, body)
+        WHERE sessions.tenant = $1 AND sessions.session = $2
+            AND sessions.number = pg_current_xact_id()::text::bigint + $3
         ON CONFLICT (tenant, hash) DO UPDATE SET uses = bodies.uses + excluded.uses";
 
     pub(in crate::postgres) const INSERT_HASHES: &str = "
         INSERT INTO chains (tenant, session, hash, entry)
-        SELECT $1, $2, row.hash, row.entry FROM unnest($3::bytea[], $4::bigint[]) AS row (hash, entry)
+        SELECT $1, $2, row.hash, row.entry FROM sessions, unnest($4::bytea[], $5::bigint[]) AS row (hash, entry)
+        WHERE sessions.tenant = $1 AND sessions.session = $2
+            AND sessions.number = pg_current_xact_id()::text::bigint + $3
         ON CONFLICT (tenant, hash) DO NOTHING";
 
     pub(in crate::postgres) const INSERT_FILE: &str = "
         INSERT INTO files (tenant, session, chunk, body)
-        SELECT $1, $2, row.chunk, row.body FROM unnest($3::bigint[], $4::bytea[]) AS row (chunk, body)";
+        SELECT $1, $2, row.chunk, row.body FROM sessions, unnest($4::bigint[], $5::bytea[]) AS row (chunk, body)
+        WHERE sessions.tenant = $1 AND sessions.session = $2
+            AND sessions.number = pg_current_xact_id()::text::bigint + $3";
 
-    pub(in crate::postgres) const DELIVER: &str =
-        "DELETE FROM inputs WHERE tenant = $1 AND session = $2 AND number = ANY ($3)";
+    pub(in crate::postgres) const DELIVER: &str = "
+        DELETE FROM inputs USING sessions
+        WHERE sessions.tenant = $1 AND sessions.session = $2
+            AND sessions.number = pg_current_xact_id()::text::bigint + $3
+            AND inputs.tenant = $1 AND inputs.session = $2 AND inputs.number = ANY ($4)";
 
     pub(in crate::postgres) const INSERT_EVENTS: &str = "
         INSERT INTO events (tenant, session, number, place, time_ms, body)
-        SELECT $1, $2, $3, row.place, $4, row.body FROM unnest($5::bigint[], $6::bytea[]) AS row (place, body)";
+        SELECT $1, $2, sessions.number, row.place, $4, row.body
+        FROM sessions, unnest($5::bigint[], $6::bytea[]) AS row (place, body)
+        WHERE sessions.tenant = $1 AND sessions.session = $2
+            AND sessions.number = pg_current_xact_id()::text::bigint + $3";
+
+    /// Of what kind entries are: why a batch that leans on them was not taken.
+    pub(in crate::postgres) const KINDS: &str =
+        "SELECT entry, kind FROM entries WHERE tenant = $1 AND session = $2 AND entry = ANY ($3)";
 
     /// What came of a commit that nobody answered; waits for one that is still under way.
     pub(in crate::postgres) const OUTCOME: &str =
-        "SELECT fence, entries, number FROM sessions WHERE tenant = $1 AND session = $2 FOR UPDATE";
+        "SELECT fence, entries, number, attempt FROM sessions WHERE tenant = $1 AND session = $2 FOR UPDATE";
 
     pub(in crate::postgres) const ENQUEUE: &str = "
         WITH next AS (
@@ -106,13 +159,18 @@ pub(super) mod hot {
 
     /// All of these, for the test.
     #[cfg(test)]
-    pub(super) const ALL: [&str; 21] = [
+    pub(super) const ALL: [&str; 26] = [
         TENANT,
         MAKE_TENANT,
         CREATE,
         FIND,
+        TRACE,
         SESSION,
         LOG,
+        LIVE,
+        LOG_BEHIND_LIVE,
+        SIZES,
+        KEEP_LIVE,
         ORIGINALS,
         LEASE,
         FENCE,
@@ -184,6 +242,18 @@ pub(super) mod wide {
     pub(in crate::postgres) const ENTRIES: &str = "
         SELECT entry, parent, time_ms, kind, body FROM entries WHERE tenant = $1 AND session = $2 ORDER BY entry";
 
+    /// Kind 3 are compactions and edits.
+    pub(in crate::postgres) const RECORDS: &str = "
+        SELECT entry, body FROM entries WHERE tenant = $1 AND session = $2 AND kind = 3 ORDER BY entry";
+
+    pub(in crate::postgres) const SESSION_BYTES: &str = "
+        SELECT ((SELECT coalesce(sum(length(body) + coalesce(length(said), 0)), 0) FROM entries
+                WHERE tenant = $1 AND session = $2)
+            + (SELECT coalesce(sum(length(body)), 0) FROM files WHERE tenant = $1 AND session = $2)
+            + (SELECT coalesce(sum(length(body)), 0) FROM bodies WHERE tenant = $1 AND hash IN (
+                SELECT substr(said, 2) FROM entries
+                WHERE tenant = $1 AND session = $2 AND get_byte(said, 0) = 255)))::bigint";
+
     pub(in crate::postgres) const FILE: &str =
         "SELECT body FROM files WHERE tenant = $1 AND session = $2 ORDER BY chunk";
 
@@ -227,7 +297,7 @@ pub(super) mod wide {
 
 /// A session forgotten, in this order: its row first, as a commit does, then bodies in the order of their hashes, as a commit
 /// does.
-pub(super) const REMOVE: [&str; 9] = [
+pub(super) const REMOVE: [&str; 10] = [
     "DELETE FROM sessions WHERE tenant = $1 AND session = $2",
     "WITH used AS (
          SELECT substr(said, 2) AS hash, count(*) AS times FROM entries
@@ -239,6 +309,7 @@ pub(super) const REMOVE: [&str; 9] = [
      WHERE bodies.tenant = $1 AND bodies.hash = locked.hash",
     "DELETE FROM bodies WHERE tenant = $1 AND uses <= 0 AND hash IN (
          SELECT substr(said, 2) FROM entries WHERE tenant = $1 AND session = $2 AND get_byte(said, 0) = 255)",
+    "DELETE FROM live WHERE tenant = $1 AND session = $2",
     "DELETE FROM texts WHERE tenant = $1 AND session = $2",
     "DELETE FROM files WHERE tenant = $1 AND session = $2",
     "DELETE FROM inputs WHERE tenant = $1 AND session = $2",

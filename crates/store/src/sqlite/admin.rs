@@ -56,6 +56,10 @@ impl SessionStore for SqliteStore {
         )
     }
 
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.leave()
+    }
+
     fn check(&self) -> BoxFuture<'_, Result<Vec<StoreProblem>, StoreError>> {
         ready(self.read(check))
     }
@@ -231,7 +235,5 @@ fn problem_of(
         // It is not used.
         Ok(None) | Err(_) => true,
     };
-    let what = "what was kept as its live part is not what its entries say";
-    let remedy = "compact or export it: the next compaction keeps another";
-    Ok((!is_borne_out).then(|| StoreProblem::new(Some(session), what, remedy)))
+    Ok((!is_borne_out).then(|| StoreProblem::of_live_part(session)))
 }

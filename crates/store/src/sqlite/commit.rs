@@ -120,10 +120,11 @@ fn check(
     let mut stored = connection
         .prepare_cached("SELECT kind FROM entries WHERE tenant = ?1 AND session = ?2 AND entry = ?3")
         .map_err(of_sqlite)?;
-    rows.check(expected, |id| {
-        let kind = stored.query_row(params![tenant, session, id.0], |row| row.get(0)).optional();
-        kind.map_err(of_sqlite)?.map(EntryKind::stored).transpose()
-    })
+    for support in rows.supports(expected)? {
+        let kind = stored.query_row(params![tenant, session, support.entry.0], |row| row.get(0)).optional();
+        support.check(kind.map_err(of_sqlite)?.map(EntryKind::stored).transpose()?)?;
+    }
+    Ok(())
 }
 
 fn insert_entries(

@@ -3,9 +3,10 @@
 
 use super::number;
 use crate::fault::of_sqlite;
-use epitome_engine::store::{SessionId, StoreError};
+use epitome_engine::store::{Lease, SessionId, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A process that has not said for so long that it lives holds nothing any more.
@@ -19,6 +20,8 @@ pub(super) struct Holder {
     number: i64,
     /// Until when it may be sure of what it holds.
     until: Mutex<Instant>,
+    /// The fences of the leases that somebody of this process has.
+    fences: Mutex<HashMap<SessionId, u64>>,
 }
 
 impl Holder {
@@ -32,16 +35,28 @@ impl Holder {
                 params![this_process(), lease_end()],
             )
             .map_err(of_sqlite)?;
-        Ok(Self { number: connection.last_insert_rowid(), until: Mutex::new(until) })
-    }
-
-    pub(super) fn number(&self) -> i64 {
-        self.number
+        Ok(Self {
+            number: connection.last_insert_rowid(),
+            until: Mutex::new(until),
+            fences: Mutex::default(),
+        })
     }
 
     /// Whether what it holds is certain to be its own still.
     pub(super) fn is_sure(&self) -> bool {
         Instant::now() + RENEWAL_TIME < *self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note that a lease is not its own any more, whether or not that can be written down.
+    pub(super) fn lose(&self, lease: Lease) {
+        let mut fences = self.fences();
+        if fences.get(&lease.session) == Some(&lease.fence) {
+            fences.remove(&lease.session);
+        }
+    }
+
+    fn fences(&self) -> MutexGuard<'_, HashMap<SessionId, u64>> {
+        self.fences.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says that it lives.
@@ -89,27 +104,32 @@ pub(super) fn strike_gone(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The fence of a lease that was free: its session had no holder, or one that is gone.
+/// The fence of a lease that was free: its session had no holder, or one that is gone, or this one, of which nobody has that
+/// lease any more: it could not be given back on a disk that was full.
 pub(super) fn take_lease(
     connection: &Connection,
     tenant: i64,
     session: SessionId,
-    holder: i64,
+    holder: &Holder,
 ) -> Result<Option<u64>, StoreError> {
+    let known = holder.fences().get(&session).map_or(-1, |&fence| fence as i64);
     let taken: Option<i64> = connection
         .prepare_cached(
             "UPDATE sessions SET fence = fence + 1, holder = ?3
-             WHERE tenant = ?1 AND session = ?2 AND (holder IS NULL OR NOT EXISTS (
+             WHERE tenant = ?1 AND session = ?2 AND (holder IS NULL OR (holder = ?3 AND fence <> ?5) OR NOT EXISTS (
                  SELECT 1 FROM holders WHERE holders.holder = sessions.holder AND until_ms > ?4))
              RETURNING fence",
         )
         .and_then(|mut statement| {
-            statement
-                .query_row(params![tenant, number(session), holder, now_ms()], |row| row.get(0))
-                .optional()
+            let values = params![tenant, number(session), holder.number, now_ms(), known];
+            statement.query_row(values, |row| row.get(0)).optional()
         })
         .map_err(of_sqlite)?;
-    Ok(taken.map(|fence| fence as u64))
+    let taken = taken.map(|fence| fence as u64);
+    if let Some(fence) = taken {
+        holder.fences().insert(session, fence);
+    }
+    Ok(taken)
 }
 
 /// This process, so that it is not taken for another of the same number: with the start of both.

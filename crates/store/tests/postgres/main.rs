@@ -7,7 +7,8 @@ mod search;
 
 use epitome_core::{Author, Entry, EntryId, Item, Message, Role};
 use epitome_engine::store::{
-    CommitBatch, EventPosition, FaultKind, Lease, SessionId, Store, StoreError, StoredEvent, TenantId,
+    ChainHash, CommitBatch, Durability, EventPosition, FaultKind, Lease, SessionId, Store, StoreError,
+    StoredEvent, TenantId,
 };
 use epitome_engine::{AppendedEntry, Event};
 use epitome_store::{PostgresStore, SessionStore as _};
@@ -116,6 +117,92 @@ async fn a_commit_whose_line_is_cut_is_made_once() {
     assert!(line.was_cut());
     let (_, told) = kept(&store, lease.session).await;
     assert_eq!(told, strings(&["begun", "BEGIN", "BEGIN", "COMMIT", "COMMIT", "no entry"]));
+    // One that is a statement alone, with no transaction around it.
+    for (len, cut) in [(5, Cut::BeforeServer), (6, Cut::BeforeClient)] {
+        let alone = CommitBatch { events: Vec::new(), ..saying(len, &format!("alone {len}")) };
+        line.cut(&format!("alone {len}"), cut);
+        store.commit(lease, len as usize, alone).await.expect("it is committed");
+        assert!(line.was_cut());
+    }
+    assert_eq!(kept(&store, lease.session).await.0[5..], strings(&["alone 5", "alone 6"]));
+}
+
+#[tokio::test]
+async fn a_batch_that_is_refused_writes_none_of_its_parts() {
+    let store = open(&TestPostgres::shared().database()).await;
+    let lease = begin(&store).await;
+    store.commit(lease, 0, saying(0, "begun")).await.expect("it is committed");
+    store
+        .enqueue(lease.session, Arc::new(Message::text(Role::User, Author::Person, "later")))
+        .await
+        .expect("it waits");
+    let long = "said at some length; ".repeat(200);
+    let whole = |at| CommitBatch {
+        hashes: vec![(ChainHash([1; 32]), EntryId(at))],
+        file: Some(b"a file".as_slice().into()),
+        delivered: vec![1],
+        ..saying(at, &long)
+    };
+    let late = store.commit(lease, 5, whole(5)).await;
+    assert!(matches!(late, Err(StoreError::Conflict { expected: 5, found: 1, .. })), "{late:?}");
+    let stale = store.commit(Lease { fence: lease.fence + 1, ..lease }, 1, whole(1)).await;
+    assert!(matches!(stale, Err(StoreError::Fenced(_))), "{stale:?}");
+    let figures = store.figures().await.expect("it answers");
+    assert_eq!((figures.entries, figures.bodies), (1, 0));
+    assert_eq!(store.queued(lease.session).await.expect("it answers").len(), 1);
+    assert_eq!(store.file(lease.session).await.expect("it answers"), None);
+    let tenant = TenantId([1; 32]);
+    assert_eq!(store.find(tenant, &[ChainHash([1; 32])]).await.expect("it answers"), None);
+    store.commit(lease, 1, whole(1)).await.expect("it is committed");
+    assert_eq!(store.queued(lease.session).await.expect("it answers"), []);
+    assert_eq!(store.file(lease.session).await.expect("it answers"), Some(b"a file".to_vec()));
+    assert_eq!(kept(&store, lease.session).await, (strings(&["begun", &long]), strings(&["begun", &long])));
+}
+
+#[tokio::test]
+async fn what_will_be_said_again_does_not_wait_for_the_disk_and_events_do() {
+    let postgres = TestPostgres::start(&[]);
+    let address = postgres.database();
+    let store = open(&address).await;
+    let lease = begin(&store).await;
+    store.commit(lease, 0, saying(0, "begun")).await.expect("it is committed");
+    // Whoever waits for the disk waits for a standby as well, which is not there.
+    postgres.run(&address, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    postgres.run(&address, "SELECT pg_reload_conf()");
+    let shown = "SELECT setting FROM pg_settings WHERE name = 'synchronous_standby_names'";
+    while postgres.run(&address, shown) != "nobody" {}
+    let quick =
+        |at| CommitBatch { durability: Durability::System, events: Vec::new(), ..saying(at, "quick") };
+    store.commit(lease, 1, quick(1)).await.expect("it is committed");
+    store.commit(lease, 2, quick(2)).await.expect("it is committed");
+    let told = CommitBatch { events: saying(3, "told").events, ..quick(3) };
+    let mut waits = store.commit(lease, 3, told);
+    let second = std::time::Duration::from_secs(1);
+    assert!(tokio::time::timeout(second, &mut waits).await.is_err(), "an event is on disk before it counts");
+    postgres.run(&address, "ALTER SYSTEM RESET synchronous_standby_names");
+    postgres.run(&address, "SELECT pg_reload_conf()");
+    waits.await.expect("it is committed");
+    assert_eq!(kept(&store, lease.session).await.0, strings(&["begun", "quick", "quick", "quick"]));
+}
+
+#[tokio::test]
+async fn tables_of_the_first_version_are_brought_forward_with_what_they_hold() {
+    let (postgres, address) = (TestPostgres::shared(), TestPostgres::shared().database());
+    let store = open(&address).await;
+    let lease = begin(&store).await;
+    store.commit(lease, 0, saying(0, "before")).await.expect("it is committed");
+    let key = store.chain_key();
+    store.close().await.expect("it is closed");
+    postgres.run(
+        &address,
+        "DROP TABLE epitome.live; ALTER TABLE epitome.sessions DROP COLUMN attempt; DELETE FROM epitome.versions WHERE version = 2",
+    );
+    let store = open(&address).await;
+    assert_eq!((store.chain_key(), store.figures().await.expect("it answers").version), (key, 2));
+    let lease = store.lease(lease.session).await.expect("it answers").expect("nobody holds it");
+    store.commit(lease, 1, saying(1, "after")).await.expect("it is committed");
+    assert_eq!(kept(&store, lease.session).await.0, strings(&["before", "after"]));
+    assert_eq!(store.check().await.expect("it answers"), []);
 }
 
 #[tokio::test]
@@ -153,7 +240,7 @@ async fn a_later_version_is_refused_and_nothing_is_changed() {
     let refused = PostgresStore::open(&address.parse().expect("an address")).await.expect_err("it is later");
     assert_eq!(
         refused.to_string(),
-        "the store is of version 99, and this program knows 1; use the version of epitome that wrote it, or a later one"
+        "the store is of version 99, and this program knows 2; use the version of epitome that wrote it, or a later one"
     );
     assert!(matches!(refused, StoreError::Fault(fault) if fault.kind == FaultKind::Newer));
 }

@@ -6,6 +6,7 @@ use epitome_engine::Event;
 use epitome_engine::store::{
     ChainHash, CommitBatch, EventPosition, Store, StoreError, StoredEvent, TenantId,
 };
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Holds two stores on the same tables to one writer for each session, who sees all that was written before.
@@ -100,7 +101,7 @@ pub async fn hold_interleaving(first: &dyn Store, second: &dyn Store) {
 ///
 /// # Panics
 /// Where it does not.
-pub async fn hold_succession(gone: Box<dyn Store>, next: &dyn Store) {
+pub async fn hold_succession(gone: Arc<dyn Store>, next: &dyn Store) {
     let session = gone.create(TenantId([8; 32])).await.expect("a session");
     let held = lease(&*gone, session).await;
     gone.commit(held, 0, saying(0, None, 2)).await.expect("it is committed");
