@@ -90,7 +90,7 @@ def serve(config, port):
     """A conversation through the proxy that is compacted on the way; the record, and how long it took."""
     own = free_port()
     upstream = f"http://127.0.0.1:{port}"
-    command = [EPITOME, "serve", "--listen", f"127.0.0.1:{own}", "--config", str(config), "--window", "6000"]
+    command = [EPITOME, "serve", "--listen", f"127.0.0.1:{own}", "--config", str(config), "--window", "6000", "--store", "memory"]
     proxy = subprocess.Popen([*command, "--upstream", upstream], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_for(f"http://127.0.0.1:{own}/healthz")

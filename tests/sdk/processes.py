@@ -53,7 +53,9 @@ def running(*command):
 
 @contextmanager
 def upstream_and_proxy(window, *serve_flags):
-    """The scripted upstream with a window, and `epitome serve` in front of it."""
+    """The scripted upstream with a window, and `epitome serve` in front of it, which keeps sessions only where it is told to."""
+    if "--store" not in serve_flags:
+        serve_flags += ("--store", "memory")
     scripted = [os.environ["SCRIPTED_UPSTREAM"], "--window", str(window), "--record", "--tool-rounds", "1"]
     scripted += ["--summary-marker", SUMMARY_MARKER]
     with running(*scripted) as upstream:

@@ -7,14 +7,47 @@ use crate::runner::Runner;
 use crate::shell_word::shell_word;
 use anyhow::{Context as _, Result, anyhow, bail};
 use epitome_engine::store::{SessionId, StoreError};
-use epitome_store::{ListedSession, SessionFilter, SessionStore, StoreAddress};
+use epitome_store::{ListedSession, NoStoreAddress, SessionFilter, SessionStore, StoreAddress};
+use std::fmt;
 use std::fs::DirBuilder;
 use std::io;
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// The file of the default store, in the platform's folder for data.
 const FILE: &str = "epitome.db";
+
+/// How `serve` is told to keep nothing.
+const MEMORY: &str = "memory";
+
+/// A store as people name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreName {
+    /// None: what a server holds ends with it.
+    Memory,
+    /// One that lasts.
+    At(StoreAddress),
+}
+
+impl FromStr for StoreName {
+    type Err = NoStoreAddress;
+    fn from_str(text: &str) -> Result<Self, NoStoreAddress> {
+        match text {
+            MEMORY => Ok(Self::Memory),
+            address => address.parse().map(Self::At),
+        }
+    }
+}
+
+impl fmt::Display for StoreName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory => f.write_str(MEMORY),
+            Self::At(address) => address.fmt(f),
+        }
+    }
+}
 
 /// A store, and the waiting for it.
 pub struct OpenStore {
@@ -27,12 +60,23 @@ pub struct OpenStore {
 impl StoreArgs {
     /// Where the store is.
     pub fn address(&self) -> Result<StoreAddress> {
-        if let Some(stated) = &self.store {
-            return Ok(stated.clone());
+        match &self.store {
+            Some(StoreName::At(stated)) => Ok(stated.clone()),
+            Some(StoreName::Memory) => bail!(
+                "`memory` keeps sessions of a running `serve` and no others; name a store with --store sqlite:PATH"
+            ),
+            None => {
+                let folder = home::data().context(
+                    "there is no home to keep sessions in; name a store with --store, or set HOME",
+                )?;
+                Ok(StoreAddress::Sqlite(folder.join(FILE)))
+            }
         }
-        let folder = home::data()
-            .context("there is no home to keep sessions in; name a store with --store, or set HOME")?;
-        Ok(StoreAddress::Sqlite(folder.join(FILE)))
+    }
+
+    /// Whether somebody named a store that lasts.
+    pub fn is_named(&self) -> bool {
+        matches!(self.store, Some(StoreName::At(_)))
     }
 
     /// The store that is there.
@@ -40,7 +84,7 @@ impl StoreArgs {
         match self.find()? {
             Some(open) => Ok(open),
             None => bail!(
-                "there is no store at {} yet; `epitome import FILE` makes one, and --store names another",
+                "there is no store at {} yet; `epitome import FILE` or `epitome serve` makes one, and --store names another",
                 self.address()?
             ),
         }
@@ -48,6 +92,9 @@ impl StoreArgs {
 
     /// The store; none where there is none yet.
     pub fn find(&self) -> Result<Option<OpenStore>> {
+        if self.store == Some(StoreName::Memory) {
+            return Ok(None);
+        }
         let address = self.address()?;
         if address.file().is_some_and(|file| !file.exists()) {
             return Ok(None);
@@ -58,11 +105,7 @@ impl StoreArgs {
     /// The store, made where there is none yet.
     pub fn open_or_make(&self) -> Result<OpenStore> {
         let address = self.address()?;
-        let folder =
-            address.file().and_then(|file| file.parent()).filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(folder) = folder {
-            make_folder(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        }
+        make_room(&address)?;
         self.open_at(&address)
     }
 
@@ -78,6 +121,14 @@ impl StoreArgs {
         let store = opened.with_context(|| format!("cannot open the store {address}"))?;
         Ok(OpenStore { store, waiting, flag: self.flag() })
     }
+}
+
+/// Makes the folder that the file of a store lies in, where it lies in one.
+pub fn make_room(address: &StoreAddress) -> Result<()> {
+    let folder =
+        address.file().and_then(|file| file.parent()).filter(|folder| !folder.as_os_str().is_empty());
+    let Some(folder) = folder else { return Ok(()) };
+    make_folder(folder).with_context(|| format!("cannot make the folder {}", folder.display()))
 }
 
 /// Makes a folder for sessions, which are nobody's but their owner's to read.

@@ -29,6 +29,7 @@ impl Sandbox {
     fn run(&self, args: &[&str], environment: &[(&str, &str)]) -> (bool, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_epitome"));
         command.current_dir(self.project()).env_clear().env("XDG_CONFIG_HOME", self.0.path().join("config"));
+        command.env("XDG_DATA_HOME", self.0.path().join("data"));
         let ran = command.envs(environment.iter().copied()).args(args).output().expect("the program runs");
         let told = if ran.status.success() { ran.stdout } else { ran.stderr };
         (ran.status.success(), String::from_utf8(told).expect("it writes UTF-8"))

@@ -3,9 +3,9 @@
 use super::policy::SettingFlag;
 use super::{address, parse_window};
 use crate::commands::serve::{LogFormat, LogLevel};
+use crate::store_place::StoreName;
 use clap::Args;
 use epitome_server::Upstream;
-use epitome_store::StoreAddress;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -39,9 +39,10 @@ pub struct ServeArgs {
     /// A folder of agents' files: the settings of one count for requests that name it (`x-epitome-agent: NAME`)
     #[arg(long, value_name = "FOLDER")]
     pub agents: Option<PathBuf>,
-    /// Where conversations are kept: `sqlite:PATH`, a path, or `postgres://…`; in memory, until it stops, if left out
-    #[arg(long, value_name = "ADDRESS", env = "EPITOME_STORE")]
-    pub store: Option<StoreAddress>,
+    /// Where conversations are kept: `sqlite:PATH`, a path, or `postgres://…`; `memory` keeps them until it stops; epitome.db in
+    /// your data folder if left out
+    #[arg(long, value_name = "ADDRESS", env = "EPITOME_STORE", hide_env_values = true)]
+    pub store: Option<StoreName>,
     /// The context window of every model, in tokens; each model's own if left out
     #[arg(long, value_name = "TOKENS", value_parser = parse_window)]
     pub window: Option<u64>,

@@ -1,19 +1,19 @@
 //! What commands on the store of sessions take.
 
 use super::{PointerRange, ReadArgs, formats, parse_pointer};
+use crate::store_place::StoreName;
 use clap::{Args, ValueEnum};
 use epitome_core::EntryId;
 use epitome_engine::store::SessionId;
-use epitome_store::StoreAddress;
 use epitome_wire::Format;
 use std::path::PathBuf;
 
 /// Which store.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StoreArgs {
-    /// The store of sessions: sqlite:PATH, or a path; epitome.db in your data folder if left out
+    /// The store of sessions: sqlite:PATH, a path, or postgres://…; epitome.db in your data folder if left out
     #[arg(long, value_name = "ADDRESS", env = "EPITOME_STORE", hide_env_values = true)]
-    pub store: Option<StoreAddress>,
+    pub store: Option<StoreName>,
 }
 
 /// A stored session in place of a file.

@@ -82,7 +82,7 @@ fn page(report: &StoreReport) -> Page {
     let (mut page, paint, width) = (Page::default(), Paint::stdout(), columns::of_stdout());
     writeln!(page, "epitome {}, store {}", report.version, report.store);
     if !report.exists {
-        writeln!(page, "there is none yet; `epitome import FILE` makes one");
+        writeln!(page, "there is none yet; `epitome import FILE` or `epitome serve` makes one");
         return page;
     }
     if let Some(figures) = &report.figures {

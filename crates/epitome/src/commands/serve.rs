@@ -2,10 +2,11 @@
 
 mod log;
 mod rules;
+mod store;
 
 pub use log::{LogFormat, LogLevel};
 
-use crate::cli::{PolicyArgs, ServeArgs};
+use crate::cli::{PolicyArgs, ServeArgs, StoreArgs};
 use crate::clock::WallClock;
 use crate::output::Page;
 use crate::session_ports::{Dry, PortsBuilder};
@@ -13,32 +14,30 @@ use crate::settings::{AgentFolder, Lookup, Places};
 use crate::transcript_file::catalog;
 use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
-use epitome_server::{NoticeLevel, Server, ServerSettings, ServerStore, Upstreams};
+use epitome_server::{NoticeLevel, Server, ServerSettings, Upstreams};
 use epitome_settings::Door;
-use epitome_store::{SessionStore, StandbyNotice, StandbyStore, StoreAddress};
 use log::ServerLog;
 use rules::LiveRules;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use store::SessionPlace;
 
 /// Serves until ctrl-c, or until the process is asked to terminate.
 pub fn run(args: ServeArgs) -> Result<()> {
     let log = ServerLog { format: args.log_format, level: args.log_level };
     let address = args.port.map_or(args.listen, |port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
-    let store = args.store.clone();
+    let store = StoreArgs { store: args.store.clone() };
     let settings = settings(args, log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.context("cannot start serving")?.block_on(async {
         let upstreams = settings.upstreams.clone();
-        let store = open(store.as_ref()).await?;
-        let standby = store.as_ref().map(|store| standby(store.clone(), log));
-        let server = Server::bind(address, ServerSettings { store: standby, ..settings }).await?;
+        let place = SessionPlace::open(&store, log).await?;
+        let settings = ServerSettings { store: place.standby(log), ..settings };
+        let server = Server::bind(address, settings).await?;
         let end = interruption().context("cannot be told to stop")?;
-        welcome(server.address(), &upstreams).print()?;
+        welcome(server.address(), &upstreams, &place.to_string()).print()?;
         let served = server.run(end).await;
-        if let Some(store) = store {
-            close(&*store, log).await;
-        }
+        place.close(log).await;
         log.stopped(&served?);
         Ok(())
     })
@@ -73,28 +72,6 @@ fn settings(args: ServeArgs, log: ServerLog) -> Result<ServerSettings> {
     })
 }
 
-/// The store at an address, where one was given.
-async fn open(address: Option<&StoreAddress>) -> Result<Option<Arc<dyn SessionStore>>> {
-    let Some(address) = address else { return Ok(None) };
-    let opened = address.open().await.with_context(|| format!("cannot open the store {address}"))?;
-    Ok(Some(opened))
-}
-
-/// A store without which calls go on where it fails.
-fn standby(store: Arc<dyn SessionStore>, log: ServerLog) -> ServerStore {
-    let key = store.chain_key();
-    let tell = move |notice: &StandbyNotice| log.say(NoticeLevel::Warn, &notice.to_string());
-    ServerStore { store: Arc::new(StandbyStore::new(store, Arc::new(tell))), key }
-}
-
-/// Gives back what was held, so that the next replica need not wait for its end.
-async fn close(store: &dyn SessionStore, log: ServerLog) {
-    if let Err(error) = store.close().await {
-        let text = format!("sessions stay held for a while, as they could not be given back: {error}");
-        log.say(NoticeLevel::Warn, &text);
-    }
-}
-
 /// Says that the settings of the project we stand in are not read: whoever writes them is not whoever serves.
 fn tell_ignored(args: &PolicyArgs, log: ServerLog) -> Result<()> {
     let places = Places::here(args.config.as_deref())?;
@@ -110,9 +87,9 @@ fn tell_ignored(args: &PolicyArgs, log: ServerLog) -> Result<()> {
 }
 
 /// What to set in an agent.
-fn welcome(address: SocketAddr, upstreams: &Upstreams) -> Page {
+fn welcome(address: SocketAddr, upstreams: &Upstreams, kept: &str) -> Page {
     let mut page = Page::default();
-    writeln!(page, "listening on http://{address}\n");
+    writeln!(page, "listening on http://{address}\n{kept}\n");
     writeln!(page, "Point your agent at it; its own key goes along to the provider:");
     writeln!(page, "  export ANTHROPIC_BASE_URL=http://{address}     # to {}", upstreams.anthropic);
     writeln!(page, "  export OPENAI_BASE_URL=http://{address}/v1     # to {}", upstreams.openai);

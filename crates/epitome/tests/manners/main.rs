@@ -13,7 +13,8 @@ const SESSION: &str = "pi/pi-dev-962b10-v3.jsonl.zst";
 fn command(home: &TempDir, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_epitome"));
     command.current_dir(home.path()).args(args).env("HOME", home.path()).env("XDG_CONFIG_HOME", home.path());
-    for name in ["EPITOME_MODEL", "EPITOME_MODELS", "EPITOME_LISTEN", "COLUMNS"] {
+    command.env("XDG_DATA_HOME", home.path().join("data"));
+    for name in ["EPITOME_MODEL", "EPITOME_MODELS", "EPITOME_LISTEN", "EPITOME_STORE", "COLUMNS"] {
         command.env_remove(name);
     }
     command

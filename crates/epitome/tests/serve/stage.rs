@@ -35,6 +35,8 @@ pub(crate) struct Proxy<'s> {
     pub(crate) stage: &'s Stage,
     child: Child,
     address: String,
+    /// Where it says that sessions are kept.
+    pub(crate) kept: String,
 }
 
 impl Drop for Proxy<'_> {
@@ -116,7 +118,8 @@ impl Stage {
         let mut command = Command::new(env!("CARGO_BIN_EXE_epitome"));
         command.current_dir(self.folder.path()).args(args).env("NO_COLOR", "1");
         command.env("HOME", self.folder.path()).env("XDG_CONFIG_HOME", self.path("config"));
-        let unset = ["EPITOME_MODEL", "EPITOME_MODELS", "http_proxy", "HTTP_PROXY"];
+        command.env("XDG_DATA_HOME", self.path("data"));
+        let unset = ["EPITOME_MODEL", "EPITOME_MODELS", "EPITOME_STORE", "http_proxy", "HTTP_PROXY"];
         for name in unset.into_iter().chain(["ANTHROPIC_API_KEY", "OPENAI_API_KEY"]) {
             command.env_remove(name);
         }
@@ -130,13 +133,15 @@ impl Stage {
         let told = File::create(self.path(TOLD)).expect("there is room");
         let child = command.args(args).stdout(Stdio::piped()).stderr(told).spawn();
         let mut child = child.expect("the program runs");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("it is piped"))
-            .read_line(&mut line)
-            .expect("it says where");
-        let address = line.trim().strip_prefix("listening on ").map(str::to_owned);
+        let mut out = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut line = || {
+            let mut line = String::new();
+            out.read_line(&mut line).expect("it says where");
+            line.trim().to_owned()
+        };
+        let address = line().strip_prefix("listening on ").map(str::to_owned);
         let address = address.unwrap_or_else(|| panic!("{}", self.told()));
-        Proxy { stage: self, child, address }
+        Proxy { stage: self, child, address, kept: line() }
     }
 
     /// What the proxy has said on standard error, line by line, without when and how much it matters.

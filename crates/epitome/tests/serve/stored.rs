@@ -1,12 +1,16 @@
-//! A server that is restarted in the middle of conversations, by itself or by a kill: on the same store, nobody notices.
+//! A server that is restarted in the middle of conversations, by itself or by a kill: on the same store, nobody notices. Where
+//! that store is, and what becomes of a server that finds none.
 
 use crate::stage::{Proxy, Speech, Stage, Talk, words};
 use epitome_testbed::TestStore;
 use serde_json::Value;
+use std::fs;
 
 const MODEL: &str = "claude-haiku-4-5";
 /// Enough for three compactions of a window of 20,000 tokens.
 const TURNS: usize = 60;
+/// The store is the default one.
+const ARGS: [&str; 2] = ["--window", "20000"];
 
 /// How a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +20,7 @@ enum End {
 }
 
 fn serve<'s>(stage: &'s Stage, place: &TestStore) -> Proxy<'s> {
-    stage.serve(&["--window", "20000", "--store", place.address()])
+    stage.serve(&[&ARGS[..], &["--store", place.address()]].concat())
 }
 
 fn restart<'s>(stage: &'s Stage, proxy: Proxy<'s>, end: End, place: &TestStore) -> Proxy<'s> {
@@ -28,12 +32,16 @@ fn restart<'s>(stage: &'s Stage, proxy: Proxy<'s>, end: End, place: &TestStore) 
     serve(stage, place)
 }
 
+fn talk() -> Talk {
+    Talk::new(Speech::Anthropic, MODEL).with("x-api-key", "a-clients-key")
+}
+
 /// What the provider was sent in a conversation of so many turns, with the server restarted before each of `restarts`, and how
 /// many compactions there were.
 fn sent(place: &TestStore, restarts: &[usize], end: End) -> (Vec<Vec<Value>>, usize) {
     let stage = Stage::new("");
     let mut proxy = serve(&stage, place);
-    let mut talk = Talk::new(Speech::Anthropic, MODEL).with("x-api-key", "a-clients-key");
+    let mut talk = talk();
     for turn in 0..TURNS {
         if restarts.contains(&turn) {
             proxy = restart(&stage, proxy, end, place);
@@ -69,4 +77,101 @@ fn a_server_restarted_again_and_again_sends_what_one_that_never_was_sends() {
             "{end:?} {place_name}: each request extends the last, but at a compaction"
         );
     }
+}
+
+/// The sessions that `epitome sessions` finds in the default store.
+fn stored(stage: &Stage) -> Vec<Value> {
+    let output = stage.command(&["sessions", "--stored", "--json"]).output().expect("the program runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let listed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    listed["stored"]["sessions"].as_array().expect("a list").clone()
+}
+
+#[test]
+fn sessions_are_kept_where_the_other_commands_look_unless_somebody_says_otherwise() {
+    let stage = Stage::new("");
+    let file = stage.path("data/epitome/epitome.db");
+    let proxy = stage.serve(&["--store", "memory"]);
+    assert_eq!(proxy.kept, "sessions are kept in memory, until it stops");
+    talk().say(&proxy, "hello");
+    drop(proxy);
+    assert!(!file.exists(), "nothing is kept");
+    let proxy = stage.serve(&[]);
+    assert_eq!(proxy.kept, format!("sessions are kept in sqlite:{}", file.display()));
+    talk().say(&proxy, "hello");
+    let sessions = stored(&stage);
+    let seen =
+        sessions.iter().map(|one| (one["session"].clone(), one["model"].clone(), one["is_held"].clone()));
+    assert_eq!(seen.collect::<Vec<_>>(), [("s0001".into(), MODEL.into(), true.into())]);
+    assert!(proxy.interrupt(), "it ends well");
+    assert_eq!(stored(&stage)[0]["is_held"], false);
+    let elsewhere = stage.serve(&["--store", "elsewhere.db"]);
+    assert_eq!(elsewhere.kept, "sessions are kept in sqlite:elsewhere.db");
+}
+
+#[test]
+fn where_there_is_no_place_for_a_store_that_nobody_named_it_is_served_from_memory_and_said() {
+    let stage = Stage::new("");
+    stage.put("data", "no folder");
+    let proxy = stage.serve(&[]);
+    assert_eq!(proxy.kept, "sessions are kept in memory, until it stops");
+    talk().say(&proxy, "hello");
+    let folder = stage.path("data/epitome");
+    let told = format!("cannot make the folder {}: ", folder.display());
+    let rest = "; sessions are kept in memory; --store names a place for them";
+    let is_told = |line: &str| line.starts_with(&told) && line.ends_with(rest);
+    assert!(stage.told().lines().any(is_told), "{}", stage.told());
+    drop(proxy);
+    let named = stage.command(&["serve", "--listen", "0", "--store", "data/epitome/here.db"]);
+    let output = { named }.output().expect("the program runs");
+    let refused = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && refused.starts_with("epitome: cannot make the folder"), "{refused}");
+}
+
+#[test]
+fn what_lies_in_the_place_of_the_store_and_is_none_is_refused() {
+    let stage = Stage::new("");
+    stage.put("data/epitome/epitome.db", &"no store ".repeat(600));
+    let output = stage.command(&["serve", "--listen", "0"]).output().expect("the program runs");
+    let refused = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && refused.contains("`epitome doctor` tells what can be read"),
+        "{refused}"
+    );
+    let kept = fs::read_to_string(stage.path("data/epitome/epitome.db")).expect("it is text");
+    assert_eq!(kept, "no store ".repeat(600));
+}
+
+#[test]
+fn memory_is_a_store_of_no_command_but_serve() {
+    let stage = Stage::new("");
+    let output = stage.command(&["sessions", "--stored", "--store", "memory"]).output().expect("it runs");
+    let told = "epitome: `memory` keeps sessions of a running `serve` and no others; name a store with --store sqlite:PATH\n";
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(1), told));
+    let mut listing = stage.command(&["sessions", "--json"]);
+    let output = listing.env("EPITOME_STORE", "memory").output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn two_servers_on_one_file_serve_a_conversation_each() {
+    let stage = Stage::new("");
+    let servers = [stage.serve(&ARGS), stage.serve(&ARGS)];
+    let mut talks = [talk(), talk()];
+    for turn in 0..TURNS / 2 {
+        for (at, talk) in talks.iter_mut().enumerate() {
+            talk.say(&servers[at], &format!("conversation {at}: {}", words(turn)));
+        }
+    }
+    for server in &servers {
+        assert!(
+            server.compactions().iter().any(|record| record["outcome"] == "compacted"),
+            "{}",
+            server.kept
+        );
+    }
+    let sessions = stored(&stage);
+    let entries = |at: usize| sessions[at]["entries"].as_u64().expect("a number");
+    assert_eq!(sessions.len(), 2);
+    assert!(entries(0) >= TURNS as u64 && entries(1) >= TURNS as u64, "{sessions:?}");
 }

@@ -106,7 +106,7 @@ fn who_only_looks_makes_no_store() {
         assert_eq!(
             desk.refusal(args),
             format!(
-                "epitome: there is no store at sqlite:{place} yet; `epitome import FILE` makes one, and --store names another\n"
+                "epitome: there is no store at sqlite:{place} yet; `epitome import FILE` or `epitome serve` makes one, and --store names another\n"
             )
         );
     }

@@ -94,6 +94,7 @@ impl Stage {
         let mut command = Command::new(env!("CARGO_BIN_EXE_epitome"));
         command.current_dir(self.path()).args(args).env("STAGE_KEY", "a-key").env("NO_COLOR", "1");
         command.env("HOME", self.path()).env("XDG_CONFIG_HOME", self.path().join("config"));
+        command.env("XDG_DATA_HOME", self.path().join("data")).env_remove("EPITOME_STORE");
         for name in ["EPITOME_MODEL", "EPITOME_MODELS", "http_proxy", "HTTP_PROXY", "ANTHROPIC_API_KEY"] {
             command.env_remove(name);
         }

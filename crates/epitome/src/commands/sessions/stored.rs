@@ -29,7 +29,7 @@ impl StoredListing {
         if args.no_store || args.tool.is_some() {
             return Ok(Self::default());
         }
-        let found = match args.stored || args.store.store.is_some() {
+        let found = match args.stored || args.store.is_named() {
             true => Some(args.store.open()?),
             // Nobody asked for it: where it cannot be opened, the tools' sessions are shown all the same.
             false => args.store.find().unwrap_or_else(|error| {
@@ -42,7 +42,7 @@ impl StoredListing {
         sessions.retain(|session| filter.fits_stored(session));
         let found = sessions.len();
         sessions.truncate(if args.all { found } else { args.limit });
-        Ok(Self { store: Some(open.store.place()), found, sessions, flag: open.flag })
+        Ok(Self { store: Some(open.store.place()), found, sessions, flag: open.flag.clone() })
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -53,7 +53,7 @@ impl StoredListing {
     pub(super) fn page(&self, above: Option<Page>) -> Page {
         let mut page = above.unwrap_or_default();
         let Some(store) = &self.store else {
-            writeln!(page, "there is no store yet; `epitome import FILE` makes one");
+            writeln!(page, "there is no store yet; `epitome import FILE` or `epitome serve` makes one");
             return page;
         };
         let paint = Paint::stdout();
