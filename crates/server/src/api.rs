@@ -112,7 +112,7 @@ fn governed(state: &ServerState, checkout: Checkout, set: &Map<String, Value>) -
     let (protocol, model, agent) =
         state.books.with(session, newest).ok_or_else(|| ApiError::NoSession(session.to_string()))?;
     let known = WindowFacts { stated: state.settings.window, ..WindowFacts::default() };
-    let (upstream, agent) = (state.settings.upstreams.of(protocol), agent.as_deref());
+    let (upstream, agent) = (state.settings.upstreams.of_model(protocol, &model), agent.as_deref());
     let caller = Caller { protocol, model: &model, agent, credentials: &[], upstream, known };
     let rule = state.settings.rules.of_act(&caller, set).map_err(ApiError::Refused)?;
     own_model::govern(checkout, &rule).map_err(|error| ApiError::Refused(error.to_string()))

@@ -75,6 +75,14 @@ impl Body {
         &self.model
     }
 
+    /// The same, with the model that its path names where it names none.
+    pub(crate) fn or_model(mut self, model: Option<&str>) -> Self {
+        if let Some(model) = model.filter(|_| self.model.is_empty()) {
+            self.model = model.to_owned();
+        }
+        self
+    }
+
     /// How many messages there are.
     pub(crate) fn len(&self) -> usize {
         self.elements.len()

@@ -1,5 +1,8 @@
 //! What the proxy keeps beside the engine's sessions: where each message stands in the client's list, what was
 //! counted, what came of compactions, and which sessions to let go. All of it is in memory.
+//!
+//! A book that a request is worked on with is held and stays. Of the others those go first that nobody went on with: titles and
+//! probes are a request each, many for each turn of the conversation they are about, and must not push it out.
 
 use crate::remarks::Remarks;
 use crate::tally::Tally;
@@ -11,7 +14,7 @@ use epitome_tokens::Usage;
 use epitome_wire::Protocol;
 use epitome_wire::overflow::{Endpoint, LearnedWindows};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -24,6 +27,8 @@ pub(crate) struct Books {
 #[derive(Default)]
 struct BookTable {
     books: BTreeMap<SessionId, Book>,
+    /// Sessions whose books were let go and which are not closed yet: nobody may open them until they are.
+    leaving: HashSet<SessionId>,
     /// Windows learned from providers, for each endpoint.
     windows: LearnedWindows,
     /// How providers count, for each endpoint.
@@ -39,13 +44,16 @@ struct BookTable {
 /// How much is kept in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BookLimits {
+    /// Of those that were gone on with.
     pub(crate) sessions_max: usize,
+    /// Of those that were not.
+    pub(crate) side_sessions_max: usize,
     pub(crate) bytes_max: usize,
 }
 
 impl Default for BookLimits {
     fn default() -> Self {
-        Self { sessions_max: SESSIONS_MAX, bytes_max: BYTES_MAX }
+        Self { sessions_max: SESSIONS_MAX, side_sessions_max: SIDE_SESSIONS_MAX, bytes_max: BYTES_MAX }
     }
 }
 
@@ -77,9 +85,13 @@ pub(crate) struct Book {
     pub(crate) sent: Option<(String, Instant)>,
     /// Whether the policy's idle check was taken since.
     pub(crate) is_idle_checked: bool,
+    /// Whether it is more than one request: a reply came back, or a compaction was made that a new session would lack.
+    pub(crate) is_working: bool,
     /// Of all its messages, on whichever branch: none goes before the session does.
     bytes: usize,
     used: u64,
+    /// How many requests are being worked on with it.
+    holds: usize,
 }
 
 /// What came of one compaction.
@@ -134,6 +146,8 @@ pub(crate) struct CallUsage {
 /// A day of one person's agents and their sub-agents. A session let go is taken up anew from the client's
 /// next request, at the price of one compaction.
 const SESSIONS_MAX: usize = 256;
+/// As many again may have been one request each: what a new session begins as, and most side requests stay.
+const SIDE_SESSIONS_MAX: usize = 256;
 /// What the messages of all sessions may take together as clients wrote them; decoded they take about as much again.
 const BYTES_MAX: usize = 512 << 20;
 /// So many records are kept of a session, the newest; each holds a summary.
@@ -159,13 +173,16 @@ impl Book {
             rebuilt: Tokens::ZERO,
             sent: None,
             is_idle_checked: false,
+            is_working: false,
             bytes: 0,
             used: 0,
+            holds: 0,
         }
     }
 
     /// Keeps a record. Of tries in a row that changed nothing, the newest is enough.
     pub(crate) fn keep_record(&mut self, entry: Option<EntryId>, record: Arc<Record>) {
+        self.is_working |= record.outcome.is_rebuilt();
         if !record.outcome.is_rebuilt() {
             self.records.pop_if(|last| !last.record.outcome.is_rebuilt());
         }
@@ -213,15 +230,30 @@ impl Books {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks into the book of a session, or begins one; those let go for it are to be closed.
-    pub(crate) fn open(&self, id: SessionId, protocol: Protocol, model: &str) -> Vec<SessionId> {
+    /// Looks into the book of a session, or begins one, and holds it until it is released; those let go for it are to be closed.
+    /// None where the session itself was let go and is being closed.
+    pub(crate) fn open(&self, id: SessionId, protocol: Protocol, model: &str) -> Option<Vec<SessionId>> {
         let mut table = self.table();
+        if table.leaving.contains(&id) {
+            return None;
+        }
         table.uses += 1;
         let used = table.uses;
         let book = table.books.entry(id).or_insert_with(|| Book::new(protocol, model));
         book.used = used;
+        book.holds += 1;
         book.model = model.to_owned();
-        table.let_go(id)
+        Some(table.let_go(id))
+    }
+
+    /// Ends what [`Self::open`] began.
+    pub(crate) fn release(&self, id: SessionId) {
+        self.with(id, |book| book.holds = book.holds.saturating_sub(1));
+    }
+
+    /// Notes that a session which was let go is closed: it may be opened anew.
+    pub(crate) fn closed(&self, id: SessionId) {
+        self.table().leaving.remove(&id);
     }
 
     /// Whether a session may grow by so many bytes. One that may not is to be let go and taken up anew: what its
@@ -252,9 +284,10 @@ impl Books {
         table.let_go(id)
     }
 
-    /// Lets one session go; whether it was there to be closed.
+    /// Lets one session go that nobody holds; whether it was there to be closed.
     pub(crate) fn remove(&self, id: SessionId) -> bool {
-        self.table().remove(id)
+        let mut table = self.table();
+        table.books.get(&id).is_some_and(|book| book.holds == 0) && table.remove(id)
     }
 
     /// Does something with the book of a session; none where it was let go.
@@ -290,40 +323,44 @@ impl Books {
 }
 
 impl BookTable {
-    /// Lets those go that were not used for longest, until the rest is within its limits. `newest` stays.
+    /// Lets go until the rest is within its limits. `newest` stays.
     fn let_go(&mut self, newest: SessionId) -> Vec<SessionId> {
         let mut gone = Vec::new();
-        while self.books.len() > self.limits.sessions_max || self.bytes > self.limits.bytes_max {
-            let others = self.books.iter().filter(|(id, _)| **id != newest);
-            let Some(oldest) = others.min_by_key(|(_, book)| book.used).map(|(id, _)| *id) else { break };
-            self.remove(oldest);
-            gone.push(oldest);
+        while let Some(next) = self.next_to_go(newest) {
+            self.remove(next);
+            gone.push(next);
         }
         gone
+    }
+
+    /// The one that goes next, where one must: those that nobody holds and nobody went on with first, and of these the one not
+    /// used for longest. A session that is one request so far takes no other's place.
+    fn next_to_go(&self, newest: SessionId) -> Option<SessionId> {
+        let BookLimits { sessions_max, side_sessions_max, bytes_max } = self.limits;
+        let is_full = self.bytes > bytes_max;
+        if !is_full && self.books.len() <= sessions_max.min(side_sessions_max) {
+            return None;
+        }
+        let working = self.books.values().filter(|book| book.is_working).count();
+        let oldest = |is_working: bool| {
+            let may_go = |(id, book): &(&SessionId, &Book)| {
+                **id != newest && book.holds == 0 && book.is_working == is_working
+            };
+            self.books.iter().filter(may_go).min_by_key(|(_, book)| book.used).map(|(id, _)| *id)
+        };
+        let side = Some(()).filter(|()| is_full || self.books.len() - working > side_sessions_max);
+        let is_working = self.books.get(&newest).is_some_and(|book| book.is_working);
+        let others = Some(()).filter(|()| is_working && (is_full || working > sessions_max));
+        side.and_then(|()| oldest(false)).or_else(|| others.and_then(|()| oldest(true)))
     }
 
     fn remove(&mut self, id: SessionId) -> bool {
         let Some(book) = self.books.remove(&id) else { return false };
         self.bytes -= book.bytes;
+        self.leaving.insert(id);
         true
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Books, SESSIONS_MAX};
-    use epitome_engine::store::SessionId;
-    use epitome_wire::Protocol;
-
-    #[test]
-    fn those_not_used_for_longest_go_first() {
-        let books = Books::default();
-        let open = |id: usize| books.open(SessionId(id as u64), Protocol::Anthropic, "m");
-        for id in 0..SESSIONS_MAX {
-            assert_eq!(open(id), []);
-        }
-        assert_eq!(open(0), [], "it is used, so it stays");
-        assert_eq!(open(SESSIONS_MAX), [SessionId(1)]);
-        assert_eq!(books.each(|id, _| id).len(), SESSIONS_MAX);
-    }
-}
+mod tests;

@@ -1,7 +1,8 @@
 //! Errors of our own, in the shape the client knows from its provider.
 
-use axum::http::StatusCode;
+use crate::upstream_route::Cloud;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use epitome_wire::Protocol;
 use serde_json::{Value, json};
@@ -23,6 +24,47 @@ pub(crate) enum Fault {
         "epitome: conversations are sent here with POST; point the agent's base URL at this server without /v1/messages"
     )]
     NotPosted,
+    /// No row of the table of routes has its path.
+    #[error(
+        "epitome: {asked} is no path that is served here; served are /v1/messages, /v1/chat/completions, /v1/responses and what goes with them, any path of a provider below /anthropic or /openai, and what --route names; see docs/reference/proxy.md"
+    )]
+    NoSuchPath {
+        /// Its method and path.
+        asked: String,
+    },
+    /// It is a cloud's path, and that has no upstream.
+    #[error(
+        "epitome: this is a path of {}, and nobody said where that is; start the server with --route {}=URL",
+        .cloud.title(),
+        .cloud.name()
+    )]
+    NotRouted {
+        /// Whose path it is.
+        cloud: Cloud,
+    },
+    /// Its path would leave the base URL's.
+    #[error(
+        "epitome: a part of the path is `.` or `..`, which would lead out of the provider's base URL; send the path it stands for"
+    )]
+    DotsInPath,
+    /// Its key is another company's.
+    #[error(
+        "epitome: the request has a key of {owner}'s, and its path goes to {upstream}; nothing was sent. Check the agent's base URL and key, or name an upstream of your own"
+    )]
+    ForeignKey {
+        /// Whose key it is.
+        owner: &'static str,
+        /// Where it would have gone.
+        upstream: String,
+    },
+    /// It came from this very server.
+    #[error(
+        "epitome: the request has come back to the proxy that sent it: {upstream} leads here; give --upstream the provider's own address"
+    )]
+    Loop {
+        /// Where it would have gone once more.
+        upstream: String,
+    },
     /// Nobody answers there.
     #[error(
         "epitome: cannot reach the provider at {upstream}: {why}; check the network and the address requests are sent to"
@@ -36,11 +78,20 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
+    /// A path that no row has.
+    pub(crate) fn no_such_path(method: &Method, path: &str) -> Self {
+        Self::NoSuchPath { asked: format!("{method} {path}") }
+    }
+
     fn status(&self) -> StatusCode {
         match self {
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BrokenOff => StatusCode::BAD_REQUEST,
             Self::NotPosted => StatusCode::METHOD_NOT_ALLOWED,
+            Self::NoSuchPath { .. } | Self::NotRouted { .. } => StatusCode::NOT_FOUND,
+            Self::DotsInPath => StatusCode::BAD_REQUEST,
+            Self::ForeignKey { .. } => StatusCode::FORBIDDEN,
+            Self::Loop { .. } => StatusCode::LOOP_DETECTED,
             Self::Unreachable { .. } => StatusCode::BAD_GATEWAY,
         }
     }
@@ -48,8 +99,10 @@ impl Fault {
     fn kind(&self) -> &'static str {
         match self {
             Self::TooLarge { .. } => "request_too_large",
-            Self::BrokenOff | Self::NotPosted => "invalid_request_error",
-            Self::Unreachable { .. } => "api_error",
+            Self::BrokenOff | Self::NotPosted | Self::DotsInPath => "invalid_request_error",
+            Self::NoSuchPath { .. } | Self::NotRouted { .. } => "not_found_error",
+            Self::ForeignKey { .. } => "permission_error",
+            Self::Unreachable { .. } | Self::Loop { .. } => "api_error",
         }
     }
 

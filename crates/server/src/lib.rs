@@ -2,21 +2,24 @@
 //!
 //! A request of Anthropic Messages or OpenAI Chat Completions is recognised by what it says, taken up by a
 //! session of the engine, and compacted where that is due; what is kept goes out as the client's own bytes, and
-//! the reply comes back byte for byte. Everything else passes through untouched. Sessions, windows, counts and
+//! the reply comes back byte for byte. What else a provider has passes through untouched. Sessions, windows, counts and
 //! compactions are the engine's.
 
 mod api;
 mod api_error;
 mod blocking;
 mod body;
+mod book_hold;
 mod books;
 mod chain;
 mod checkpoints;
 mod compact_body;
+mod credentials;
 mod element;
 mod fault;
 mod guard;
 mod headers;
+mod hop;
 mod idle;
 mod json_body;
 mod known_path;
@@ -32,6 +35,7 @@ mod remarks;
 mod reply;
 mod restorer;
 mod router;
+mod routes;
 mod rules;
 mod seeing;
 mod serve;
@@ -39,6 +43,7 @@ mod server_state;
 mod settings;
 mod tally;
 mod totals;
+mod upstream_route;
 mod view;
 mod walk;
 
@@ -47,3 +52,4 @@ pub use rules::{Caller, OwnModel, RequestModel, Rules, SessionRule, WarmRequest}
 pub use serve::{ServeError, Server};
 pub use settings::{ServerSettings, ServerSettingsError, ServerStore, Upstream, Upstreams};
 pub use totals::{ModelTotals, RequestTotals, ServerTotals};
+pub use upstream_route::{Cloud, RouteMatch, UpstreamRoute};

@@ -68,6 +68,10 @@ pub(crate) enum NoticeKind {
     Failed { session: SessionId, why: String },
     /// A request went out as it came, because something in it was not understood or failed.
     PassedOn { why: String },
+    /// A request was not sent at all: its path, its key or the upstream does not go with the others.
+    Refused { why: String },
+    /// The base URL that an agent was given is wrong in a way that can be put right.
+    BaseUrl { asked: String, fault: &'static str, served: String },
     /// A provider does not answer; said once for each outage.
     Unreachable { upstream: String, why: String },
     /// It answers again.
@@ -133,7 +137,11 @@ impl NoticeKind {
             | Self::TooLong { session }
             | Self::Remark { session, .. }
             | Self::Failed { session, .. } => Some(*session),
-            Self::PassedOn { .. } | Self::Unreachable { .. } | Self::Reachable { .. } => None,
+            Self::PassedOn { .. }
+            | Self::Refused { .. }
+            | Self::BaseUrl { .. }
+            | Self::Unreachable { .. }
+            | Self::Reachable { .. } => None,
         }
     }
 
@@ -159,8 +167,9 @@ impl OperatorNotice {
             NoticeKind::TooLong { .. }
             | NoticeKind::Remark { .. }
             | NoticeKind::Failed { .. }
-            | NoticeKind::PassedOn { .. } => NoticeLevel::Warn,
-            NoticeKind::Unreachable { .. } => NoticeLevel::Error,
+            | NoticeKind::PassedOn { .. }
+            | NoticeKind::BaseUrl { .. } => NoticeLevel::Warn,
+            NoticeKind::Unreachable { .. } | NoticeKind::Refused { .. } => NoticeLevel::Error,
         }
     }
 
@@ -193,6 +202,11 @@ impl fmt::Display for OperatorNotice {
             NoticeKind::Remark { session, what } => write!(f, "{session}: {what}"),
             NoticeKind::Failed { session, why } => write!(f, "{session}: not compacted: {why}"),
             NoticeKind::PassedOn { why } => write!(f, "passed on untouched: {why}"),
+            // Faults begin with our name, for whoever sees them among a provider's errors.
+            NoticeKind::Refused { why } => write!(f, "refused: {}", why.trim_start_matches("epitome: ")),
+            NoticeKind::BaseUrl { asked, fault, served } => {
+                write!(f, "{asked}: the base URL that the agent was given {fault}; served as {served}")
+            }
             NoticeKind::Unreachable { upstream, why } => {
                 write!(f, "cannot reach the provider at {upstream}: {why}; check the network and the address")
             }

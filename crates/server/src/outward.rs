@@ -1,14 +1,23 @@
-//! The way to the providers.
+//! The way to the providers. Connections are kept and used again. One that its provider has closed meanwhile fails what is sent over it
+//! before a byte of the reply comes, and the client can do nothing about that: such a request goes once more, over a connection of
+//! its own.
 
 use crate::fault::{Fault, told};
 use crate::headers;
+use crate::hop::HopId;
 use crate::settings::Upstream;
 use axum::body::Body;
+use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use axum::http::request::Parts;
 use axum::response::Response;
+use bytes::Bytes;
 use reqwest::redirect::Policy;
-use reqwest::{Client, Method, Url};
+use reqwest::{Client, ClientBuilder, Method, Request};
+use std::collections::HashSet;
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// A connection that is not made by then will not be made.
@@ -20,25 +29,46 @@ const SILENCE_TIME_MAX: Duration = Duration::from_secs(600);
 const REACH_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Connections to the providers, shared by all requests.
-#[derive(Clone)]
-pub(crate) struct Outward(Client);
+pub(crate) struct Outward {
+    kept: Client,
+    /// Makes a connection for each request, and keeps none.
+    fresh: Client,
+    /// Upstreams that have answered since a new connection to them failed: of those a connection may be kept.
+    answered: Mutex<HashSet<String>>,
+    hop: HopId,
+}
+
+/// A body that passes through.
+pub(crate) enum PassedBody {
+    /// Held whole, and can be sent again.
+    Whole(Bytes),
+    /// On its way.
+    Stream(Body),
+}
 
 impl Outward {
     /// Ready to connect. Replies are passed on as they come: packed ones stay packed, and a redirect is the
     /// client's to follow, since it may lead where its key must not go.
     pub(crate) fn new() -> Result<Self, reqwest::Error> {
-        let client = Client::builder()
-            .no_gzip()
-            .redirect(Policy::none())
-            .connect_timeout(CONNECT_TIME_MAX)
-            .read_timeout(SILENCE_TIME_MAX)
-            .build()?;
-        Ok(Self(client))
+        let client = || -> ClientBuilder {
+            Client::builder()
+                .no_gzip()
+                .redirect(Policy::none())
+                .connect_timeout(CONNECT_TIME_MAX)
+                .read_timeout(SILENCE_TIME_MAX)
+        };
+        let (kept, fresh) = (client().build()?, client().pool_max_idle_per_host(0).build()?);
+        Ok(Self { kept, fresh, answered: Mutex::default(), hop: HopId::new() })
+    }
+
+    /// Refuses what this server itself has sent.
+    pub(crate) fn check_loop(&self, headers: &HeaderMap, to: &Upstream) -> Result<(), Fault> {
+        self.hop.check(headers, to)
     }
 
     /// Whether anybody answers there, whatever they say.
     pub(crate) async fn reach(&self, to: &Upstream) -> Result<(), Fault> {
-        let asked = self.0.request(Method::HEAD, to.join("/", None)).timeout(REACH_TIME_MAX).send().await;
+        let asked = self.fresh.request(Method::HEAD, to.join("/", None)).timeout(REACH_TIME_MAX).send().await;
         asked.map(drop).map_err(|error| unreachable(to, error))
     }
 
@@ -47,34 +77,92 @@ impl Outward {
         &self,
         to: &Upstream,
         path: &Path<'_>,
-        body: bytes::Bytes,
+        body: Bytes,
     ) -> Result<reqwest::Response, Fault> {
-        let request =
-            self.0.request(Method::POST, path.url(to)).headers(headers::to_upstream_readable(path.headers));
-        request.body(body).send().await.map_err(|error| unreachable(to, error))
+        let mut headers = headers::to_upstream_readable(path.headers);
+        self.hop.mark(&mut headers, to);
+        let request = self.kept.request(Method::POST, to.join(path.path, path.query)).headers(headers);
+        self.deliver(to, request.body(body).build()).await
     }
 
     /// Passes a request on as it comes, and its reply back as it comes.
     pub(crate) async fn pass(
         &self,
         to: &Upstream,
-        url: Url,
+        path: &str,
         parts: &Parts,
-        body: Body,
+        body: PassedBody,
     ) -> Result<Response, Fault> {
         let mut headers = headers::to_upstream(&parts.headers);
         let length = parts.headers.get(CONTENT_LENGTH);
         headers.extend(length.map(|length| (CONTENT_LENGTH, length.clone())));
-        let mut request = self.0.request(parts.method.clone(), url).headers(headers);
+        self.hop.mark(&mut headers, to);
+        let url = to.join(path, parts.uri.query());
+        let mut request = self.kept.request(parts.method.clone(), url).headers(headers);
         if length.is_some() || parts.headers.contains_key(TRANSFER_ENCODING) {
-            request = request.body(reqwest::Body::wrap_stream(body.into_data_stream()));
+            request = request.body(match body {
+                PassedBody::Whole(bytes) => bytes.into(),
+                PassedBody::Stream(body) => reqwest::Body::wrap_stream(body.into_data_stream()),
+            });
         }
-        let reply = request.send().await.map_err(|error| unreachable(to, error))?;
+        let reply = self.deliver(to, request.build()).await?;
         let (status, headers) = (reply.status(), headers::passed_on(reply.headers()));
         let mut response = Response::new(Body::from_stream(reply.bytes_stream()));
         (*response.status_mut(), *response.headers_mut()) = (status, headers);
         Ok(response)
     }
+
+    async fn deliver(
+        &self,
+        to: &Upstream,
+        request: Result<Request, reqwest::Error>,
+    ) -> Result<reqwest::Response, Fault> {
+        let failed = |error| unreachable(to, error);
+        let request = request.map_err(failed)?;
+        let again = request.try_clone();
+        let error = match self.kept.execute(request).await {
+            Ok(reply) => {
+                self.answered().insert(to.to_string());
+                return Ok(reply);
+            }
+            Err(error) => error,
+        };
+        let may_be_kept = is_closed_early(&error) && self.answered().contains(&to.to_string());
+        let Some(again) = again.filter(|_| may_be_kept) else { return Err(failed(error)) };
+        let replied = self.fresh.execute(again).await;
+        if replied.is_err() {
+            // It is the provider that fails, and not what was kept of it.
+            self.answered().remove(&to.to_string());
+        }
+        replied.map_err(failed)
+    }
+
+    fn answered(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.answered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a connection was closed before a byte of the reply came, and not for want of time.
+fn is_closed_early(error: &reqwest::Error) -> bool {
+    if error.is_connect() || error.is_timeout() {
+        return false;
+    }
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let by_protocol = error.downcast_ref::<hyper::Error>();
+        if by_protocol.is_some_and(|error| error.is_incomplete_message() || error.is_canceled()) {
+            return true;
+        }
+        let by_system = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        if matches!(
+            by_system,
+            Some(ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe)
+        ) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// Where a request is to go, and with which headers.
@@ -84,13 +172,7 @@ pub(crate) struct Path<'r> {
     /// Its query.
     pub(crate) query: Option<&'r str>,
     /// The headers it came with.
-    pub(crate) headers: &'r axum::http::HeaderMap,
-}
-
-impl Path<'_> {
-    fn url(&self, to: &Upstream) -> Url {
-        to.join(self.path, self.query)
-    }
+    pub(crate) headers: &'r HeaderMap,
 }
 
 fn unreachable(to: &Upstream, error: reqwest::Error) -> Fault {

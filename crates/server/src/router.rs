@@ -1,11 +1,13 @@
-//! Which path means what. Handlers decode, make one call, and encode.
+//! What is done at each path. Handlers decode, make one call, and encode; which path of a provider goes where is `routes`'.
 
 use crate::fault::Fault;
-use crate::outward::Path;
+use crate::notice::NoticeKind;
+use crate::outward::{PassedBody, Path};
 use crate::reply::{FirstLook, Reply, open};
+use crate::routes::{self, Route, Treatment};
 use crate::server_state::ServerState;
 use crate::walk::{PreparedRequest, Request, prepare, recover, shed_pictures};
-use crate::{api, guard, headers, metrics};
+use crate::{api, credentials, guard, headers, metrics};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -16,19 +18,21 @@ use axum::routing::{any, get, post};
 use axum::{Json, Router, middleware};
 use epitome_engine::store::TenantId;
 use epitome_wire::Protocol;
+use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
 /// Twice what the most generous provider takes.
 const BODY_BYTES_MAX: usize = 64 << 20;
+/// A body that only passes is held up to this: it can be sent again, and its model be looked at.
+const HELD_BYTES_MAX: usize = 1 << 20;
 
 type Incoming = axum::extract::Request;
 
 /// All paths of the server.
 pub(crate) fn router(state: Arc<ServerState>) -> Router {
     // Anthropic has nothing to get there: it is somebody who tries the address in a browser.
-    let anthropic = post(|state, request| converse(state, Protocol::Anthropic, request)).get(not_posted);
-    let chat = post(|state, request| converse(state, Protocol::OpenaiChat, request));
+    let anthropic = post(converse).get(not_posted).fallback(dispatch);
     Router::new()
         .route("/", get(greet))
         .route("/healthz", get(health))
@@ -37,11 +41,10 @@ pub(crate) fn router(state: Arc<ServerState>) -> Router {
         .merge(api::router())
         .route("/api/v1", any(unknown))
         .route("/api/v1/{*rest}", any(unknown))
-        .route("/anthropic/v1/messages", anthropic.clone().fallback(pass))
-        .route("/v1/messages", anthropic.fallback(pass))
-        .route("/openai/v1/chat/completions", chat.clone().fallback(pass))
-        .route("/v1/chat/completions", chat.fallback(pass))
-        .fallback(pass)
+        .route("/anthropic/v1/messages", anthropic.clone())
+        .route("/v1/messages", anthropic)
+        // Every other path is a row of the table of routes.
+        .fallback(dispatch)
         .layer(middleware::from_fn(guard::check))
         .with_state(state)
 }
@@ -90,30 +93,67 @@ async fn unknown() -> impl IntoResponse {
 }
 
 /// A request of a conversation.
-async fn converse(State(state): State<Arc<ServerState>>, protocol: Protocol, request: Incoming) -> Response {
+async fn converse(State(state): State<Arc<ServerState>>, request: Incoming) -> Response {
     let (parts, body) = request.into_parts();
+    match admit(&state, &parts) {
+        Ok(route) => converse_by(&state, &route, &parts, body).await,
+        Err(refused) => refused,
+    }
+}
+
+async fn converse_by(state: &Arc<ServerState>, route: &Route<'_>, parts: &Parts, body: Body) -> Response {
+    let protocol = route.protocol;
     // What one of us asks for a summary is made to fit by whoever asks: compacted here too, it would never end.
     if headers::is_summary_call(&parts.headers) {
-        return pass_on(&state, &parts, body).await;
+        return pass_by(state, route, parts, body).await;
     }
     if let Some(why) = headers::why_not_ours(&parts.headers) {
-        state.tell_passed_on(tenant(&state, &parts.headers), why.to_owned());
-        return pass_on(&state, &parts, body).await;
+        state.tell_passed_on(tenant(state, &parts.headers), why.to_owned());
+        return pass_by(state, route, parts, body).await;
     }
     let bytes = match to_bytes(body, BODY_BYTES_MAX).await {
         Ok(bytes) => bytes,
         Err(error) => return unread(&error).response(protocol),
     };
-    match Request::read(&state.key, protocol, &parts.headers, bytes.clone()) {
+    let request = match Request::read(state, route, &parts.headers, bytes.clone()) {
+        Ok(request) => Arc::new(request),
         Err(error) => {
-            state.tell_passed_on(tenant(&state, &parts.headers), error.to_string());
-            pass_on(&state, &parts, bytes.into()).await
+            state.tell_passed_on(tenant(state, &parts.headers), error.to_string());
+            return pass_by(state, route, parts, bytes.into()).await;
         }
-        Ok(request) => match answer(&state, &parts, protocol, Arc::new(request)).await {
-            Ok(response) => response,
-            Err(fault) => fault.response(protocol),
-        },
+    };
+    if let Err(fault) = credentials::check(&parts.headers, request.upstream()) {
+        return refuse(state, parts, protocol, &fault);
     }
+    answer(state, parts, route, request).await.unwrap_or_else(|fault| fault.response(protocol))
+}
+
+/// Where a request goes, unless it goes nowhere: by its path, its key, or because it has been here.
+fn admit<'r>(state: &'r ServerState, parts: &'r Parts) -> Result<Route<'r>, Response> {
+    let fallback = if parts.headers.contains_key("anthropic-version") {
+        Protocol::Anthropic
+    } else {
+        Protocol::OpenaiChat
+    };
+    let route = routes::find(&state.settings.upstreams, parts)
+        .map_err(|fault| refuse(state, parts, fallback, &fault))?;
+    state
+        .outward
+        .check_loop(&parts.headers, route.upstream)
+        .map_err(|fault| refuse(state, parts, route.protocol, &fault))?;
+    if let Some(fault) = route.mended {
+        let asked = format!("{} {}", parts.method, parts.uri.path());
+        let served = route.path.to_string();
+        state.tell_once(tenant(state, &parts.headers), NoticeKind::BaseUrl { asked, fault, served });
+    }
+    Ok(route)
+}
+
+/// Answers a request that is not sent, and tells the operator.
+fn refuse(state: &ServerState, parts: &Parts, protocol: Protocol, fault: &Fault) -> Response {
+    let why = fault.to_string();
+    state.tell_once(tenant(state, &parts.headers), NoticeKind::Refused { why });
+    fault.response(protocol)
 }
 
 /// Whose requests have these headers.
@@ -126,12 +166,13 @@ fn tenant(state: &ServerState, headers: &HeaderMap) -> TenantId {
 async fn answer(
     state: &Arc<ServerState>,
     parts: &Parts,
-    protocol: Protocol,
+    route: &Route<'_>,
     request: Arc<Request>,
 ) -> Result<Response, Fault> {
+    let protocol = route.protocol;
     let first = prepare(state, &request).await;
     let from = first.from.clone();
-    let (refused, second) = match send(state, parts, protocol, first).await? {
+    let (refused, second) = match send(state, parts, route, &request, first).await? {
         FirstLook::Reply(reply) => return Ok(reply.relay(protocol, from)),
         FirstLook::TooLong(refused, numbers) => (refused, recover(state, &request, numbers).await),
         FirstLook::TooLarge(refused, bytes_max) => (refused, shed_pictures(state, &request, bytes_max).await),
@@ -140,7 +181,7 @@ async fn answer(
         None => Ok(refused.relay(protocol, from)),
         Some(second) => {
             let from = second.from.clone();
-            Ok(reply_of(send(state, parts, protocol, second).await?).relay(protocol, from))
+            Ok(reply_of(send(state, parts, route, &request, second).await?).relay(protocol, from))
         }
     }
 }
@@ -155,16 +196,16 @@ fn reply_of(opened: FirstLook) -> Reply {
 async fn send(
     state: &ServerState,
     parts: &Parts,
-    protocol: Protocol,
+    route: &Route<'_>,
+    request: &Request,
     prepared: PreparedRequest,
 ) -> Result<FirstLook, Fault> {
-    let (_, path) = split(parts.uri.path());
-    let path = Path { path, query: parts.uri.query(), headers: &parts.headers };
-    let upstream = state.settings.upstreams.of(protocol);
+    let path = Path { path: &route.path, query: parts.uri.query(), headers: &parts.headers };
+    let upstream = request.upstream();
     let sent = state.outward.send(upstream, &path, prepared.body).await;
     state.note_reach(upstream, sent.as_ref().err());
     let opened = match sent {
-        Ok(response) => open(protocol, response, &prepared.from.known).await,
+        Ok(response) => open(route.protocol, response, &prepared.from.known).await,
         Err(fault) => Err(fault),
     };
     opened.inspect_err(|_| prepared.from.fail())
@@ -175,98 +216,64 @@ fn unread(error: &axum::Error) -> Fault {
     if is_too_large { Fault::TooLarge { bytes_max: BODY_BYTES_MAX } } else { Fault::BrokenOff }
 }
 
-/// Everything that is no conversation of ours goes through untouched.
-async fn pass(State(state): State<Arc<ServerState>>, request: Incoming) -> Response {
+/// What is no conversation of ours: it goes through untouched, where the table of routes has it.
+async fn dispatch(State(state): State<Arc<ServerState>>, request: Incoming) -> Response {
     let (parts, body) = request.into_parts();
-    if let Some(why) = why_passed(&parts.method, parts.uri.path()) {
-        state.tell_passed_on(tenant(&state, &parts.headers), why);
-    }
-    pass_on(&state, &parts, body).await
-}
-
-/// What the operator should know of a request that passes through: it is a conversation that is not compacted, or its
-/// base URL is not what its agent needs.
-fn why_passed(method: &Method, path: &str) -> Option<String> {
-    let (_, rest) = split(path);
-    if method != Method::POST {
-        return None;
-    }
-    if matches!(rest, "/v1/responses" | "/v1/responses/compact") {
-        return Some(
-            "requests of OpenAI Responses are not compacted yet; have the agent compact by itself".to_owned(),
-        );
-    }
-    let known = ["/messages", "/chat/completions", "/responses"];
-    let bare = rest.strip_prefix("/v1/v1").or_else(|| (!rest.starts_with("/v1/")).then_some(rest))?;
-    let fault = if rest.starts_with("/v1/v1") { "has /v1 twice" } else { "lacks /v1" };
-    known.contains(&bare).then(|| format!("POST {path}: the base URL that the agent was given {fault}"))
-}
-
-async fn pass_on(state: &ServerState, parts: &Parts, body: Body) -> Response {
-    let (named, path) = split(parts.uri.path());
-    let protocol = named.unwrap_or_else(|| guess(path, &parts.headers));
-    let upstream = state.settings.upstreams.of(protocol);
-    let url = upstream.join(path, parts.uri.query());
-    state.counter.passed_through();
-    let passed = state.outward.pass(upstream, url, parts, body).await;
-    state.note_reach(upstream, passed.as_ref().err());
-    passed.unwrap_or_else(|fault| fault.response(protocol))
-}
-
-/// The provider a path names, and the path there.
-fn split(path: &str) -> (Option<Protocol>, &str) {
-    for (name, protocol) in [("/anthropic", Protocol::Anthropic), ("/openai", Protocol::OpenaiChat)] {
-        if let Some(rest) = path.strip_prefix(name).filter(|rest| rest.starts_with('/')) {
-            return (Some(protocol), rest);
+    let route = match admit(&state, &parts) {
+        Ok(route) => route,
+        Err(refused) => return refused,
+    };
+    match route.treatment {
+        Treatment::Converse => converse_by(&state, &route, &parts, body).await,
+        Treatment::Pass => {
+            if let Some(why) = why_passed(&parts.method, &route.path) {
+                state.tell_passed_on(tenant(&state, &parts.headers), why);
+            }
+            pass_by(&state, &route, &parts, body).await
         }
     }
-    (None, path)
 }
 
-/// Whose path it is where it does not say: Anthropic's own paths, and requests with Anthropic's own headers.
-fn guess(path: &str, headers: &HeaderMap) -> Protocol {
-    let is_anthropic = path.starts_with("/v1/messages")
-        || path.starts_with("/v1/complete")
-        || headers.contains_key("anthropic-version")
-        || headers.contains_key("x-api-key");
-    if is_anthropic { Protocol::Anthropic } else { Protocol::OpenaiChat }
+/// What the operator should know of a request that passes through: it is a conversation that is not compacted.
+fn why_passed(method: &Method, path: &str) -> Option<String> {
+    let is_talk = method == Method::POST && matches!(path, "/v1/responses" | "/v1/responses/compact");
+    is_talk.then(|| {
+        "requests of OpenAI Responses are not compacted yet; have the agent compact by itself".to_owned()
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{guess, split, why_passed};
-    use axum::http::{HeaderMap, HeaderValue, Method};
-    use epitome_wire::Protocol;
-
-    #[test]
-    fn a_path_may_name_its_provider() {
-        assert_eq!(split("/anthropic/v1/models"), (Some(Protocol::Anthropic), "/v1/models"));
-        assert_eq!(split("/openai/v1/responses"), (Some(Protocol::OpenaiChat), "/v1/responses"));
-        assert_eq!(
-            [split("/v1/models"), split("/openaix/v1")],
-            [(None, "/v1/models"), (None, "/openaix/v1")]
-        );
+async fn pass_by(state: &ServerState, route: &Route<'_>, parts: &Parts, body: Body) -> Response {
+    let upstreams = &state.settings.upstreams;
+    let is_posted = parts.method == Method::POST;
+    let length = headers::length(&parts.headers);
+    let is_held = length.map_or(is_posted && upstreams.has_model_routes(), |bytes| bytes <= HELD_BYTES_MAX);
+    let body = if is_held {
+        match to_bytes(body, BODY_BYTES_MAX).await {
+            Ok(bytes) => PassedBody::Whole(bytes),
+            Err(error) => return unread(&error).response(route.protocol),
+        }
+    } else {
+        PassedBody::Stream(body)
+    };
+    let model = match &body {
+        PassedBody::Whole(bytes) if is_posted => named_model(bytes),
+        PassedBody::Whole(_) | PassedBody::Stream(_) => None,
+    };
+    let upstream = route.upstream_for(upstreams, model.as_deref().or(route.model).unwrap_or_default());
+    if let Err(fault) = credentials::check(&parts.headers, upstream) {
+        return refuse(state, parts, route.protocol, &fault);
     }
+    state.counter.passed_through();
+    let passed = state.outward.pass(upstream, &route.path, parts, body).await;
+    state.note_reach(upstream, passed.as_ref().err());
+    passed.unwrap_or_else(|fault| fault.response(route.protocol))
+}
 
-    #[test]
-    fn a_base_url_that_cannot_be_right_is_told() {
-        let told = |path| why_passed(&Method::POST, path);
-        let lacks = "POST /chat/completions: the base URL that the agent was given lacks /v1".to_owned();
-        let twice = "POST /v1/v1/messages: the base URL that the agent was given has /v1 twice".to_owned();
-        assert_eq!([told("/chat/completions"), told("/v1/v1/messages")], [Some(lacks), Some(twice)]);
-        assert!(told("/openai/v1/responses").is_some_and(|why| why.contains("not compacted yet")));
-        let harmless = ["/v1/messages/count_tokens", "/v1/embeddings", "/v1/models", "/"];
-        assert_eq!(harmless.map(told), [None, None, None, None]);
-        assert_eq!(why_passed(&Method::GET, "/v1/responses"), None);
+/// The model that a body names, where it is one that can be read.
+fn named_model(body: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        model: Option<String>,
     }
-
-    #[test]
-    fn a_path_that_both_have_goes_by_its_headers() {
-        let anthropic = HeaderMap::from_iter([(
-            axum::http::HeaderName::from_static("anthropic-version"),
-            HeaderValue::from_static("2023-06-01"),
-        )]);
-        assert_eq!(guess("/v1/models", &anthropic), Protocol::Anthropic);
-        assert_eq!(guess("/v1/models", &HeaderMap::new()), Protocol::OpenaiChat);
-    }
+    serde_json::from_slice::<Named>(body).ok()?.model
 }

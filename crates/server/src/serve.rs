@@ -104,7 +104,7 @@ impl ServerState {
             outward,
             newcomers: tokio::sync::Mutex::default(),
             key,
-            passed_on: Mutex::default(),
+            told: Mutex::default(),
             outages: Mutex::default(),
             counter: TrafficCounter::default(),
         }

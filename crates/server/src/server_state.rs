@@ -6,7 +6,7 @@ use crate::chain::ChainKey;
 use crate::checkpoints::Checkpoints;
 use crate::fault::Fault;
 use crate::learned;
-use crate::notice::NoticeKind;
+use crate::notice::{NoticeKind, OperatorNotice};
 use crate::outward::Outward;
 use crate::remarks;
 use crate::settings::{ServerSettings, Upstream};
@@ -37,28 +37,34 @@ pub(crate) struct ServerState {
     pub(crate) newcomers: tokio::sync::Mutex<()>,
     /// The secret that hashes are keyed with.
     pub(crate) key: ChainKey,
-    /// Whose requests were passed on, and why: it is said once, and they may come again and again.
-    pub(crate) passed_on: Mutex<HashSet<(TenantId, String)>>,
+    /// What was said of whose requests: it is said once, and they may come again and again.
+    pub(crate) told: Mutex<HashSet<(TenantId, String)>>,
     /// Providers that did not answer when last asked: an outage is told once.
     pub(crate) outages: Mutex<HashSet<String>>,
     /// What all requests came to.
     pub(crate) counter: TrafficCounter,
 }
 
-/// How many reasons are remembered; beyond it they are forgotten, and said once more.
-const PASSED_ON_MAX: usize = 1024;
+/// So much is remembered of what was said; beyond it that is forgotten, and said once more.
+const TOLD_MAX: usize = 1024;
 
 impl ServerState {
     /// Tells the operator, once for each client, that its requests go out as they came.
     pub(crate) fn tell_passed_on(&self, tenant: TenantId, why: String) {
-        let mut said = self.passed_on.lock().unwrap_or_else(PoisonError::into_inner);
-        if said.len() >= PASSED_ON_MAX {
-            said.clear();
+        self.tell_once(tenant, NoticeKind::PassedOn { why });
+    }
+
+    /// Tells the operator something of a client's requests, once.
+    pub(crate) fn tell_once(&self, tenant: TenantId, kind: NoticeKind) {
+        let notice = OperatorNotice::from(kind);
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() >= TOLD_MAX {
+            told.clear();
         }
-        let is_new = said.insert((tenant, why.clone()));
-        drop(said);
+        let is_new = told.insert((tenant, notice.to_string()));
+        drop(told);
         if is_new {
-            self.tell(NoticeKind::PassedOn { why });
+            (self.settings.tell)(&notice);
         }
     }
 
@@ -71,8 +77,17 @@ impl ServerState {
                 let kind = NoticeKind::Unreachable { upstream: upstream.clone(), why: why.clone() };
                 out.insert(name).then_some(kind)
             }
-            // The client's own doing.
-            Some(Fault::TooLarge { .. } | Fault::BrokenOff | Fault::NotPosted) => None,
+            // The client's own doing, or ours.
+            Some(
+                Fault::TooLarge { .. }
+                | Fault::BrokenOff
+                | Fault::NotPosted
+                | Fault::NoSuchPath { .. }
+                | Fault::NotRouted { .. }
+                | Fault::DotsInPath
+                | Fault::ForeignKey { .. }
+                | Fault::Loop { .. },
+            ) => None,
             None => out.remove(&name).then_some(NoticeKind::Reachable { upstream: name }),
         };
         drop(out);

@@ -2,12 +2,14 @@
 
 use crate::notice::OperatorNotice;
 use crate::rules::Rules;
+use crate::upstream_route::UpstreamRoute;
 use epitome_core::Tokens;
 use epitome_engine::Clock;
 use epitome_engine::store::Store;
 use epitome_tokens::Catalog;
 use epitome_wire::Protocol;
 use reqwest::Url;
+use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -46,6 +48,8 @@ pub struct Upstreams {
     pub anthropic: Upstream,
     /// For everything of OpenAI's.
     pub openai: Upstream,
+    /// For some of the requests, in front of these two; of several that fit, the one that says most.
+    pub routes: Vec<UpstreamRoute>,
 }
 
 /// A base URL that requests can be sent to.
@@ -62,6 +66,12 @@ pub enum ServerSettingsError {
         given: String,
         /// What may have been meant, or one that is right.
         example: String,
+    },
+    /// No rule of where requests go.
+    #[error("`{given}` is no route; write azure=URL, bedrock=URL, vertex=URL, model:PREFIX=URL or /PATH=URL")]
+    Route {
+        /// What was written.
+        given: String,
     },
     /// A name or password inside an address, where every line that names the address would show it.
     #[error("the base URL of {host} holds a name or password; take it out, and have the client send it")]
@@ -83,7 +93,8 @@ impl Default for Upstreams {
     /// The providers' public addresses.
     fn default() -> Self {
         let public = |url: &str| url.parse().expect("the public addresses are base URLs");
-        Self { anthropic: public("https://api.anthropic.com"), openai: public("https://api.openai.com") }
+        let (anthropic, openai) = (public("https://api.anthropic.com"), public("https://api.openai.com"));
+        Self { anthropic, openai, routes: Vec::new() }
     }
 }
 
@@ -91,7 +102,9 @@ impl Upstreams {
     /// Each address once.
     pub(crate) fn all(&self) -> Vec<Upstream> {
         let mut all = vec![self.anthropic.clone(), self.openai.clone()];
-        all.dedup();
+        all.extend(self.routes.iter().map(|route| route.upstream.clone()));
+        let mut seen = HashSet::new();
+        all.retain(|upstream| seen.insert(upstream.to_string()));
         all
     }
 
@@ -101,6 +114,11 @@ impl Upstreams {
             Protocol::Anthropic => &self.anthropic,
             Protocol::OpenaiChat | Protocol::OpenaiResponses => &self.openai,
         }
+    }
+
+    /// Where requests of a model go: where a route says so, else where its protocol's do.
+    pub(crate) fn of_model(&self, protocol: Protocol, model: &str) -> &Upstream {
+        self.route_of_model(model).unwrap_or_else(|| self.of(protocol))
     }
 }
 
@@ -139,12 +157,21 @@ impl Upstream {
         }
     }
 
+    /// The name of its host.
+    pub(crate) fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
+    }
+
     /// The URL of a path and query below it. A base that ends in `/v1` and a path that begins with it
     /// mean the same `/v1`.
     pub(crate) fn join(&self, path: &str, query: Option<&str>) -> Url {
         let mut url = self.0.clone();
-        let base = url.path().trim_end_matches('/');
-        let base = base.strip_suffix("/v1").filter(|_| path.starts_with("/v1/")).unwrap_or(base);
+        let mut base = url.path().trim_end_matches('/');
+        // Azure's paths begin with `/openai`, and so do the base URLs that its pages show.
+        for shared in ["/openai/v1", "/openai", "/v1"] {
+            let is_shared = path.strip_prefix(shared).is_some_and(|rest| rest.starts_with('/'));
+            base = base.strip_suffix(shared).filter(|_| is_shared).unwrap_or(base);
+        }
         let whole = format!("{base}{path}");
         url.set_path(&whole);
         url.set_query(query);
@@ -178,6 +205,17 @@ mod tests {
             let base: Upstream = base.parse().expect("a base URL");
             assert_eq!(base.join("/v1/models", Some("a=b")).as_str(), "https://host/x/v1/models?a=b");
         }
+    }
+
+    #[test]
+    fn a_base_and_a_path_of_azure_share_what_both_begin_with() {
+        for base in ["https://host", "https://host/openai", "https://host/openai/v1/"] {
+            let base: Upstream = base.parse().expect("a base URL");
+            assert_eq!(base.join("/openai/v1/models", None).as_str(), "https://host/openai/v1/models");
+        }
+        let base: Upstream = "https://host/openai".parse().expect("a base URL");
+        let joined = base.join("/openai/deployments/d/chat/completions", Some("api-version=1"));
+        assert_eq!(joined.as_str(), "https://host/openai/deployments/d/chat/completions?api-version=1");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 
 use crate::blocking;
 use crate::body::{Body, BodyError};
+use crate::book_hold::{BookHold, LeavingSessions};
 use crate::books::Book;
-use crate::chain::ChainKey;
 use crate::checkpoints::{ClientLine, SessionOperator};
 use crate::headers;
 use crate::known_path;
@@ -14,9 +14,11 @@ use crate::own_model::{self, CACHE_TIME};
 use crate::reading::{self, Unreadable};
 use crate::reply::Sender;
 use crate::restorer::RequestRestorer;
+use crate::routes::Route;
 use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
 use crate::seeing::view_slots;
 use crate::server_state::{ServerState, note_step};
+use crate::settings::Upstream;
 use crate::totals::RequestSize;
 use crate::view::{self, Origin, ViewSlot};
 use axum::http::HeaderMap;
@@ -40,6 +42,8 @@ use std::time::{Duration, Instant};
 /// A request whose conversation can be told.
 pub(crate) struct Request {
     protocol: Protocol,
+    /// Where it goes.
+    upstream: Upstream,
     body: Body,
     /// How many messages at the start of the list are instructions, and no history.
     instructions: usize,
@@ -72,12 +76,14 @@ enum Attempt {
 impl Request {
     /// The request in `body`; none where we do not understand it.
     pub(crate) fn read(
-        key: &ChainKey,
-        protocol: Protocol,
+        state: &ServerState,
+        route: &Route<'_>,
         headers: &HeaderMap,
         body: Bytes,
     ) -> Result<Self, BodyError> {
-        let body = Body::read(body)?;
+        let (key, protocol) = (&state.key, route.protocol);
+        let body = Body::read(body)?.or_model(route.model);
+        let upstream = route.upstream_for(&state.settings.upstreams, body.model()).clone();
         let (credentials, beta) = (headers::credentials(headers), headers::beta(headers));
         let agent = headers::agent(headers);
         let instructions = reading::count_instructions(protocol, &body);
@@ -91,7 +97,12 @@ impl Request {
         if hashes.is_empty() {
             return Err(BodyError::Silent);
         }
-        Ok(Self { protocol, body, instructions, tenant, hashes, credentials, beta, agent })
+        Ok(Self { protocol, upstream, body, instructions, tenant, hashes, credentials, beta, agent })
+    }
+
+    /// Where it goes.
+    pub(crate) fn upstream(&self) -> &Upstream {
+        &self.upstream
     }
 }
 
@@ -165,6 +176,8 @@ struct Place {
     known: usize,
     /// The newest message that was known.
     leaf: Option<EntryId>,
+    /// Without its book a session is written as it came, however long it is.
+    _held: BookHold,
 }
 
 impl Walk<'_> {
@@ -186,6 +199,9 @@ impl Walk<'_> {
                 {
                     tokio::time::sleep(OTHERS_PAUSE).await;
                 }
+                Err(WalkError::Leaving(_)) if Instant::now() < until => {
+                    tokio::time::sleep(OTHERS_PAUSE).await;
+                }
                 ended => return ended,
             }
         }
@@ -195,7 +211,7 @@ impl Walk<'_> {
         let place = self.place().await?;
         let session = place.session;
         let rule = self.rule(session);
-        let mut checkout = self.take_up(place, &rule).await?;
+        let mut checkout = self.take_up(&place, &rule).await?;
         let acted = match attempt {
             Attempt::First => {
                 self.show_to_own_model(&checkout, &rule).await?;
@@ -286,26 +302,29 @@ impl Walk<'_> {
         let engine = &self.state.engine;
         if let Some(node) = engine.find(*tenant, hashes).await? {
             if self.state.books.has_room(node.session, self.bytes_from(node.depth)) {
-                self.open_book(node.session).await?;
-                self.recognize(node).await?;
-                return Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry) });
+                return self.place_at(node).await;
             }
             if self.state.books.remove(node.session) {
-                self.close([node.session]).await?;
+                self.close(vec![node.session]).await?;
             }
         }
         let _newcomers = self.state.newcomers.lock().await;
         if let Some(node) = engine.find(*tenant, hashes).await? {
-            self.open_book(node.session).await?;
-            self.recognize(node).await?;
-            return Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry) });
+            return self.place_at(node).await;
         }
         // Nothing is kept of a request that cannot be read.
         let messages = self.read(0)?;
         let session = engine.create(*tenant).await?;
-        self.open_book(session).await?;
+        let held = self.open_book(session).await?;
         let leaf = self.append(session, None, &messages).await?;
-        Ok(Place { session, known: hashes.len(), leaf })
+        Ok(Place { session, known: hashes.len(), leaf, _held: held })
+    }
+
+    /// Goes on from the deepest message that is known.
+    async fn place_at(&self, node: MessageLocation) -> Result<Place, WalkError> {
+        let held = self.open_book(node.session).await?;
+        self.recognize(node).await?;
+        Ok(Place { session: node.session, known: node.depth, leaf: Some(node.entry), _held: held })
     }
 
     /// Takes up where the messages of a path stand that others have stored, or this server before it was restarted.
@@ -331,15 +350,20 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Opens the book of a session; those that must go for it are closed.
-    async fn open_book(&self, session: SessionId) -> Result<(), WalkError> {
+    /// Opens the book of a session, and holds it; those that must go for it are closed.
+    async fn open_book(&self, session: SessionId) -> Result<BookHold, WalkError> {
         let Request { protocol, body, .. } = self.request;
-        self.close(self.state.books.open(session, *protocol, body.model())).await
+        let gone = self.state.books.open(session, *protocol, body.model());
+        let gone = gone.ok_or(WalkError::Leaving(session))?;
+        let held = BookHold::of_opened(self.state, session);
+        self.close(gone).await?;
+        Ok(held)
     }
 
     /// Closes sessions whose books were let go.
-    async fn close(&self, gone: impl IntoIterator<Item = SessionId>) -> Result<(), WalkError> {
-        for session in gone {
+    async fn close(&self, gone: Vec<SessionId>) -> Result<(), WalkError> {
+        let leaving = LeavingSessions { books: &self.state.books, sessions: gone };
+        for &session in &leaving.sessions {
             self.state.engine.close(session).await;
             // What is in memory alone is let go with it; a store that outlives us keeps what it keeps.
             if self.state.settings.store.is_none() {
@@ -361,8 +385,7 @@ impl Walk<'_> {
     }
 
     fn rule(&self, session: SessionId) -> SessionRule {
-        let Request { protocol, body, credentials, agent, .. } = self.request;
-        let upstream = self.state.settings.upstreams.of(*protocol);
+        let Request { protocol, upstream, body, credentials, agent, .. } = self.request;
         let (model, known) = (body.model(), self.known(body.model()));
         let agent = agent.as_deref();
         let caller = Caller { protocol: *protocol, model, agent, credentials, upstream, known };
@@ -383,7 +406,7 @@ impl Walk<'_> {
     /// Where a model of the request is, and as what things are learned of it.
     fn endpoint(&self, model: &str) -> Endpoint {
         let protocol = self.request.protocol;
-        let base_url = self.state.settings.upstreams.of(protocol).to_string();
+        let base_url = self.request.upstream.to_string();
         Endpoint { provider: protocol.name().into(), base_url: base_url.into(), model: model.into() }
     }
 
@@ -445,8 +468,8 @@ impl Walk<'_> {
 
     /// Appends what is new. Where the newest reply ended a turn, what the policy wants done between turns is
     /// done before the next begins; in a history that comes as a whole, turns ended long ago.
-    async fn take_up(&self, place: Place, rule: &SessionRule) -> Result<Checkout, WalkError> {
-        let Place { session, known, mut leaf } = place;
+    async fn take_up(&self, place: &Place, rule: &SessionRule) -> Result<Checkout, WalkError> {
+        let Place { session, known, mut leaf, .. } = *place;
         let messages = self.read(known)?;
         let mut checkout = self.checkout(session, rule, leaf)?;
         let is_reply = |(_, message): &(Origin, Message)| message.role == Role::Assistant;
@@ -456,6 +479,7 @@ impl Walk<'_> {
         let replied = messages.iter().rposition(is_reply).filter(|_| known > 0).map_or(0, |at| at + 1);
         let (answer, more) = (&messages[..answered], &messages[answered..replied]);
         let input = &messages[replied..];
+        self.state.books.with(session, |book| book.is_working |= replied > 0);
         if !answer.is_empty() {
             let sent_with = leaf;
             leaf = self.append(session, leaf, answer).await?;
@@ -625,6 +649,8 @@ enum WalkError {
         "{0} was stored by another version that reads this request otherwise; it begins anew with the next conversation"
     )]
     Unknown(SessionId),
+    #[error("{0} is being closed to make room; send the request again")]
+    Leaving(SessionId),
     #[error("the work on this request was stopped; send it again")]
     Stopped,
 }

@@ -1,29 +1,37 @@
-//! Memory that a client fills whose large last message changes from request to request.
+//! Memory that clients fill: by a large last message that changes from request to request, and by many talks at once.
 
 use super::{Request, prepare};
 use crate::books::{BookLimits, Books};
 use crate::notice::OperatorNotice;
 use crate::outward::Outward;
+use crate::routes;
 use crate::rules::SessionRule;
 use crate::server_state::ServerState;
 use crate::settings::{ServerSettings, Upstreams};
-use axum::http::HeaderMap;
-use epitome_core::Policy;
+use bytes::Bytes;
+use epitome_core::{Policy, Tokens};
 use epitome_engine::FrozenClock;
 use epitome_tokens::Catalog;
-use epitome_wire::Protocol;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Everything a request is served from, with these limits; what is told goes to `tell`.
 pub(crate) fn state(
     limits: BookLimits,
     tell: impl Fn(&OperatorNotice) + Send + Sync + 'static,
 ) -> Arc<ServerState> {
+    state_with_window(limits, None, tell)
+}
+
+fn state_with_window(
+    limits: BookLimits,
+    window: Option<Tokens>,
+    tell: impl Fn(&OperatorNotice) + Send + Sync + 'static,
+) -> Arc<ServerState> {
     let settings = ServerSettings {
         upstreams: Upstreams::default(),
         rules: Arc::new(SessionRule::alone(Policy::default())),
-        window: None,
+        window,
         catalog: Arc::new(Catalog::built_in().clone()),
         clock: Arc::new(FrozenClock),
         tell: Arc::new(tell),
@@ -37,17 +45,53 @@ pub(crate) fn state(
     Arc::new(ServerState { books: Books::within(limits), ..state })
 }
 
+/// Prepares a request: the body that came, and the one to send.
+async fn prepared(state: &Arc<ServerState>, messages: &[Value]) -> (Bytes, Bytes) {
+    let body = json!({"model": "claude-haiku-4-5", "max_tokens": 100, "messages": messages}).to_string();
+    let body = Bytes::from(body);
+    let parts = axum::http::Request::post("/v1/messages").body(()).expect("a request").into_parts().0;
+    let route = routes::find(&state.settings.upstreams, &parts).expect("a route");
+    let request = Request::read(state, &route, &parts.headers, body.clone());
+    let prepared = prepare(state, &Arc::new(request.expect("a request"))).await;
+    (body, prepared.body)
+}
+
 /// Prepares a request that is to go out as it came.
 pub(crate) async fn send(state: &Arc<ServerState>, messages: &[Value]) {
-    let body = json!({"model": "claude-haiku-4-5", "max_tokens": 100, "messages": messages}).to_string();
-    let request = Request::read(&state.key, Protocol::Anthropic, &HeaderMap::new(), body.clone().into());
-    let prepared = prepare(state, &Arc::new(request.expect("a request"))).await;
-    assert_eq!(prepared.body, body);
+    let (came, sent) = prepared(state, messages).await;
+    assert_eq!(sent, came);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_worked_on_keeps_its_book_however_many_begin_beside_it() {
+    // There is room for one, and none for its bytes.
+    let limits = BookLimits { sessions_max: 1, side_sessions_max: 1, bytes_max: 1 };
+    let told = Arc::<Mutex<Vec<String>>>::default();
+    let heard = told.clone();
+    let tell = move |notice: &OperatorNotice| heard.lock().expect("nobody failed").push(notice.to_string());
+    let state = state_with_window(limits, Some(Tokens(4_000)), tell);
+    let talk = |number: usize| {
+        let said = format!("talk {number}: {}", "a line of it ".repeat(50));
+        let turn = [json!({"role": "user", "content": said}), json!({"role": "assistant", "content": said})];
+        let asked = json!({"role": "user", "content": "and now?"});
+        std::iter::repeat_n(turn, 40).flatten().chain([asked]).collect::<Vec<Value>>()
+    };
+    let walks = (0..16).map(|number| {
+        let (state, messages) = (state.clone(), talk(number));
+        tokio::spawn(async move { prepared(&state, &messages).await })
+    });
+    for walk in walks.collect::<Vec<_>>() {
+        let (came, sent) = walk.await.expect("it is prepared");
+        assert!(sent.len() < came.len() / 2, "{} of {} bytes", sent.len(), came.len());
+    }
+    let told = told.lock().expect("nobody failed");
+    assert!(told.iter().all(|line| line.contains(": compacted from ")), "{told:?}");
+    assert!(state.books.each(|_, _| ()).len() <= 16);
 }
 
 #[tokio::test]
 async fn a_large_last_message_that_changes_is_held_to_the_limit() {
-    let limits = BookLimits { sessions_max: 8, bytes_max: 50_000 };
+    let limits = BookLimits { sessions_max: 8, side_sessions_max: 8, bytes_max: 50_000 };
     let state = state(limits, |notice| panic!("{notice}"));
     let opening = json!({"role": "user", "content": "look at this page"});
     let answer = json!({"role": "assistant", "content": "which?"});
@@ -64,7 +108,7 @@ async fn a_large_last_message_that_changes_is_held_to_the_limit() {
 
 #[tokio::test]
 async fn what_comes_again_counts_once_and_others_go_for_what_is_new() {
-    let limits = BookLimits { sessions_max: 8, bytes_max: 50_000 };
+    let limits = BookLimits { sessions_max: 8, side_sessions_max: 8, bytes_max: 50_000 };
     let state = state(limits, |notice| panic!("{notice}"));
     let page =
         |number: usize| vec![json!({"role": "user", "content": format!("{number} {}", "x ".repeat(10_000))})];

@@ -60,7 +60,7 @@ async fn what_only_passes_may_be_packed_and_what_is_read_is_not() {
 async fn an_error_comes_back_byte_for_byte_with_its_headers() {
     let failing = || async { (StatusCode::IM_A_TEAPOT, [("x-why", "tea"), ("retry-after", "7")], ODD_BYTES) };
     let (url, _running) = before(Router::new().fallback(any(failing))).await;
-    for path in ["/v1/messages", "/openai/v1/chat/completions", "/v1/elsewhere"] {
+    for path in ["/v1/messages", "/openai/v1/chat/completions", "/openai/v1/elsewhere"] {
         let request = Client::new().post(format!("{url}{path}")).body(body(&history(1, "x"), true));
         let reply = request.send().await.expect("the server answers");
         let headers = ["x-why", "retry-after"].map(|name| reply.headers()[name].clone());

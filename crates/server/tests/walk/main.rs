@@ -1,8 +1,12 @@
 //! Requests through the server to the scripted upstream and back, over real sockets.
 
 mod acts;
+mod books;
 mod checkpoints;
+mod closed_connections;
+mod doors;
 mod edges;
+mod instructions;
 mod odd_bodies;
 mod paths;
 mod pictures;

@@ -8,6 +8,7 @@ use epitome_tokens::Catalog;
 use epitome_upstream::{Handle, Keep, Script, Upstream};
 use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -122,7 +123,7 @@ pub(crate) async fn serve_as(
 fn settings(base: &str, rule: SessionRule, window: Option<Tokens>) -> ServerSettings {
     let base: epitome_server::Upstream = base.parse().expect("a base URL");
     ServerSettings {
-        upstreams: Upstreams { anthropic: base.clone(), openai: base },
+        upstreams: Upstreams { anthropic: base.clone(), openai: base, routes: Vec::new() },
         rules: Arc::new(rule),
         window,
         catalog: Arc::new(Catalog::built_in().clone()),
@@ -132,8 +133,36 @@ fn settings(base: &str, rule: SessionRule, window: Option<Tokens>) -> ServerSett
     }
 }
 
+/// A server with these upstreams.
+pub(crate) async fn serve_by(
+    upstreams: Upstreams,
+    window: Option<Tokens>,
+    tell: impl Fn(&OperatorNotice) + Send + Sync + 'static,
+) -> (String, oneshot::Sender<()>) {
+    let alone = SessionRule::alone(Policy::default());
+    let base = upstreams.anthropic.to_string();
+    run(ServerSettings { upstreams, tell: Arc::new(tell), ..settings(&base, alone, window) }).await
+}
+
+/// The same, at this address.
+pub(crate) async fn serve_at(
+    address: SocketAddr,
+    upstreams: Upstreams,
+    tell: impl Fn(&OperatorNotice) + Send + Sync + 'static,
+) -> oneshot::Sender<()> {
+    let alone = SessionRule::alone(Policy::default());
+    let base = upstreams.anthropic.to_string();
+    run_at(address, ServerSettings { upstreams, tell: Arc::new(tell), ..settings(&base, alone, None) })
+        .await
+        .1
+}
+
 async fn run(settings: ServerSettings) -> (String, oneshot::Sender<()>) {
-    let server = Server::bind(([127, 0, 0, 1], 0).into(), settings).await.expect("a free port");
+    run_at(([127, 0, 0, 1], 0).into(), settings).await
+}
+
+async fn run_at(address: SocketAddr, settings: ServerSettings) -> (String, oneshot::Sender<()>) {
+    let server = Server::bind(address, settings).await.expect("a free port");
     let url = format!("http://{}", server.address());
     let (running, stopped) = oneshot::channel();
     tokio::spawn(server.run(async { drop(stopped.await) }));

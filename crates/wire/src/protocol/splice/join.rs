@@ -1,5 +1,5 @@
 //! Putting elements behind each other: the user's side speaks once where a gap has made neighbours of two of its
-//! messages.
+//! messages, and so do instructions in the middle of an Anthropic list.
 
 use crate::Protocol;
 use crate::document::View;
@@ -27,10 +27,20 @@ impl<'e> ListPiece<'e> {
     pub(super) fn own(json: String) -> Self {
         Self { json: json.into(), from: None }
     }
+
+    /// It as it stands now.
+    pub(super) fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// The source's elements it is made of, first and last.
+    pub(super) fn from(&self) -> Option<(usize, usize)> {
+        self.from
+    }
 }
 
-/// Adds a piece. Where it and the one before are the user's and were not neighbours in the source's own list,
-/// they become one message: user and assistant speak in turn. A message that says more than who speaks and what,
+/// Adds a piece. Where it and the one before are the user's, or an Anthropic list's instructions, and were not neighbours in the
+/// source's own list, they become one message: user and assistant speak in turn. A message that says more than who speaks and what,
 /// such as a name, stands by itself: those who write such servers take it so.
 pub(super) fn put<'e>(protocol: Protocol, pieces: &mut Vec<ListPiece<'e>>, piece: ListPiece<'e>) {
     if let Some(last) = pieces.last_mut()
@@ -57,12 +67,15 @@ pub(super) fn finish<'e>(protocol: Protocol, pieces: Vec<ListPiece<'e>>) -> Vec<
 }
 
 fn must_join(protocol: Protocol, before: &ListPiece<'_>, after: &ListPiece<'_>) -> bool {
-    let takes_turns = match protocol {
-        Protocol::Anthropic | Protocol::OpenaiChat => true,
-        Protocol::OpenaiResponses => false,
+    let roles: &[&str] = match protocol {
+        // Of two instructions in a row the second stands behind no user's message.
+        Protocol::Anthropic => &["user", "system"],
+        Protocol::OpenaiChat => &["user"],
+        Protocol::OpenaiResponses => &[],
     };
     let are_neighbours = matches!((before.from, after.from), (Some((_, a)), Some((b, _))) if a + 1 == b);
-    takes_turns && !are_neighbours && is_users(&before.json) && is_users(&after.json) && is_plain(&after.json)
+    let is_said_on = |role: &&str| is_of(role, &before.json) && is_of(role, &after.json);
+    !are_neighbours && roles.iter().any(is_said_on) && is_plain(&after.json)
 }
 
 fn is_plain(element: &str) -> bool {
@@ -70,12 +83,12 @@ fn is_plain(element: &str) -> bool {
     object.rest(&["role", "content"]).is_empty()
 }
 
-fn is_users(element: &str) -> bool {
+fn is_of(wanted: &str, element: &str) -> bool {
     let role = View::parse(element).ok().and_then(|view| view.at(&["role"])?.text());
-    role.as_deref() == Some("user")
+    role.as_deref() == Some(wanted)
 }
 
-/// Two messages of the user's side as one: the first, with what the second says behind it. None where one of them
+/// Two messages of one side as one: the first, with what the second says behind it. None where one of them
 /// cannot be taken apart.
 fn join(protocol: Protocol, first: &str, second: &str) -> Option<String> {
     let content = |element| View::parse(element).ok()?.at(&["content"]);

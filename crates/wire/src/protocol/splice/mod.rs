@@ -7,6 +7,7 @@
 mod content;
 mod cut;
 mod edit;
+mod instructions;
 mod join;
 mod layout;
 #[cfg(test)]
@@ -78,17 +79,14 @@ pub fn splice<'e>(
     opening: usize,
     slots: &[ListSlot],
 ) -> Vec<Cow<'e, str>> {
-    let mut pieces: Vec<ListPiece<'e>> = elements
-        .iter()
-        .take(opening)
-        .enumerate()
-        .map(|(at, element)| ListPiece::whole(element, at))
-        .collect();
-    for view in views(slots) {
-        for piece in view.pieces(protocol, elements) {
-            join::put(protocol, &mut pieces, piece);
-        }
+    let opened = elements.iter().take(opening).enumerate();
+    let mut pieces: Vec<ListPiece<'e>> = opened.map(|(at, element)| ListPiece::whole(element, at)).collect();
+    let mut shown: Vec<ListPiece<'e>> =
+        views(slots).iter().flat_map(|view| view.pieces(protocol, elements)).collect();
+    if protocol == Protocol::Anthropic {
+        shown = instructions::place(shown, elements.len());
     }
+    shown.into_iter().for_each(|piece| join::put(protocol, &mut pieces, piece));
     join::finish(protocol, pieces)
 }
 

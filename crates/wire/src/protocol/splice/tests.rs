@@ -232,3 +232,87 @@ fn what_is_left_says_what_was_to_be_shown() {
         assert_eq!(read, shown.collect::<Vec<_>>(), "within {shorten}");
     }
 }
+
+/// A talk whose harness gives instructions behind the first words, behind a result and behind the last words.
+const INSTRUCTED: [&str; 10] = [
+    r#"{"role":"user","content":"fix it"}"#,
+    r#"{"role":"system","content":"never touch x"}"#,
+    r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]}"#,
+    r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}"#,
+    r#"{"role":"system","content":[{"type":"text","text":"be brief"}]}"#,
+    r#"{"role":"assistant","content":"done"}"#,
+    r#"{"role":"user","content":"and y?"}"#,
+    r#"{"role":"assistant","content":"done too"}"#,
+    r#"{"role":"user","content":"and z?"}"#,
+    r#"{"role":"system","content":"it is noon"}"#,
+];
+
+/// What is sent of `elements` after a compaction: some in front of a summary, and all from `tail` on.
+fn compacted(elements: &[&str], front: &[usize], tail: usize) -> Vec<String> {
+    let kept = |first| {
+        let place = ElementPlace { first, count: 1, part: ElementPart::All };
+        ListSlot::Message { place, shown: None }
+    };
+    let summary = ListSlot::Own(Message::text(Role::User, Author::Harness, "so far").into());
+    let front = front.iter().map(|&at| kept(at));
+    let slots: Vec<ListSlot> =
+        front.chain(std::iter::once(summary)).chain((tail..elements.len()).map(kept)).collect();
+    splice(Anthropic, elements, 0, &slots).into_iter().map(std::borrow::Cow::into_owned).collect()
+}
+
+#[test]
+fn instructions_kept_in_front_of_a_summary_stand_behind_it() {
+    let expected = [
+        r#"{"role":"user","content":[{"type":"text","text":"fix it"},{"type":"text","text":"so far"}]}"#,
+        r#"{"role":"system","content":[{"type":"text","text":"never touch x"},{"type":"text","text":"be brief"}]}"#,
+        INSTRUCTED[5],
+        INSTRUCTED[6],
+    ];
+    assert_eq!(compacted(&INSTRUCTED[..7], &[0, 1, 4], 5), expected);
+    let expected = [
+        r#"{"role":"user","content":[{"type":"text","text":"fix it"},{"type":"text","text":"so far"},{"type":"text","text":"and y?"}]}"#,
+        r#"{"role":"system","content":[{"type":"text","text":"never touch x"},{"type":"text","text":"be brief"}]}"#,
+        INSTRUCTED[7],
+        INSTRUCTED[8],
+    ];
+    assert_eq!(compacted(&INSTRUCTED[..9], &[0, 1, 4], 6), expected);
+}
+
+#[test]
+fn wherever_a_list_is_cut_its_instructions_stand_where_the_provider_takes_them_and_stay_there() {
+    for (tail, opens) in
+        [(2, true), (5, true), (6, true), (8, true), (2, false), (5, false), (6, false), (8, false)]
+    {
+        let front: Vec<usize> =
+            [0].into_iter().filter(|_| opens).chain([1, 4].into_iter().filter(|&at| at < tail)).collect();
+        let mut before: Vec<String> = Vec::new();
+        for end in (tail + 1..=INSTRUCTED.len()).filter(|end| ![3, 4].contains(end)) {
+            let sent = compacted(&INSTRUCTED[..end], &front, tail);
+            let messages: Vec<serde_json::Value> =
+                sent.iter().map(|one| serde_json::from_str(one).expect("JSON")).collect();
+            let broken = crate::validate::body(Anthropic, &serde_json::json!({"messages": messages}));
+            assert_eq!(broken, [], "{sent:?}");
+            for said in ["never touch x", "be brief"] {
+                assert_eq!(
+                    sent.concat().matches(said).count(),
+                    usize::from(said != "be brief" || tail > 4 || end > 4)
+                );
+            }
+            // What is said behind its last words, a harness says before the model has answered.
+            assert!(end == 10 || sent.starts_with(&before), "{before:?} {sent:?}");
+            before = sent;
+        }
+    }
+}
+
+#[test]
+fn instructions_between_the_neighbours_they_came_with_are_their_clients() {
+    let odd = [
+        r#"{"role":"user","content":"a"}"#,
+        r#"{"role":"system","content":"s"}"#,
+        r#"{"role":"system","content":"t"}"#,
+        r#"{"role":"user","content":[{"type":"text","text":"b"}]}"#,
+        r#"{"role":"assistant","content":"c"}"#,
+    ];
+    assert_eq!(cut(Anthropic, &odd, Form::WHOLE), odd);
+}

@@ -3,6 +3,7 @@
 use super::super::{
     Findings, IMAGE_TYPES, is_base64, is_blank, is_plain_id, is_web_url, list_of, text_of, type_of,
 };
+use super::instructions;
 use serde_json::Value;
 
 pub(super) fn is_thinking(kind: &str) -> bool {
@@ -54,14 +55,20 @@ pub(super) fn check_message(at: usize, message: &Value, found: &mut Findings) {
     match message.get("content") {
         Some(Value::String(text)) => found.demand(!is_blank(text), &path, "content is not empty"),
         Some(Value::Array(blocks)) if !blocks.is_empty() => {
-            let is_user = text_of(message, "role") == Some("user");
+            let role = text_of(message, "role");
+            let is_user = role == Some("user");
             for (place, block) in blocks.iter().enumerate() {
                 let path = format!("{path}[{place}]");
-                if is_user { check_asked(block, &path, found) } else { check_replied(block, &path, found) }
+                match role {
+                    Some("user") => check_asked(block, &path, found),
+                    Some("system") => instructions::check_block(block, &path, found),
+                    Some(_) | None => check_replied(block, &path, found),
+                }
             }
             let ends_well = blocks.last().is_some_and(|last| !is_thinking(type_of(last)));
             found.demand(ends_well || is_user, &last_path(&path, blocks), "a reply does not end in thinking");
         }
+        Some(Value::Array(_)) if instructions::is_setting(message) => {}
         Some(Value::Array(_)) => found.add(path, "content is not empty"),
         Some(_) | None => found.add(path, "content is a string or a list of blocks"),
     }

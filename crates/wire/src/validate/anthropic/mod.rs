@@ -1,9 +1,10 @@
 //! Anthropic Messages: the frame of a body, roles and their order, tools and thinking.
 //!
-//! Blocks, pairs and cache marks have files of their own.
+//! Blocks, pairs, cache marks and instructions have files of their own.
 
 mod blocks;
 mod cache;
+mod instructions;
 mod pairs;
 #[cfg(test)]
 mod tests;
@@ -77,16 +78,13 @@ fn check_messages(messages: &[Value], found: &mut Findings) {
         match (role(at), before) {
             (Some("user"), "" | "assistant") | (Some("assistant"), "user") => {}
             (Some("assistant"), "") => found.add(path, "the first message is the user's"),
+            // A reply that waited for a server tool goes on behind the instructions.
+            (Some("assistant"), _) if role(at - 1) == Some("system") => {}
             (Some("user" | "assistant"), _) => found.add(path, "user and assistant alternate"),
+            (Some("system"), _) if instructions::is_setting(message) => {}
             (Some("system"), _) => {
-                let is_placed = at > 0
-                    && role(at - 1) == Some("user")
-                    && role(at + 1).is_none_or(|next| next == "assistant");
-                found.demand(
-                    is_placed,
-                    &path,
-                    "instructions stand right behind a user message and before a reply",
-                );
+                let is_placed = instructions::are_placed(messages, at);
+                found.demand(is_placed, &path, instructions::PLACE);
             }
             (Some(_) | None, _) => found.add(path, "a message's role is user, assistant or system"),
         }

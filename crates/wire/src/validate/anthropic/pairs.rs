@@ -2,16 +2,18 @@
 
 use super::super::{Findings, text_of, type_of};
 use super::blocks::{is_server_result, of};
+use super::instructions::{ends_in_server_call, is_setting};
 use serde_json::Value;
 use std::collections::HashSet;
 
 pub(super) fn check(messages: &[Value], found: &mut Findings) {
     let mut used = HashSet::new();
+    let said = |message: &&Value| !is_setting(message);
     for (at, message) in messages.iter().enumerate() {
-        let before = at.checked_sub(1).map(|before| &messages[before]);
-        check_calls(at, message, messages.get(at + 1), found);
+        let before = messages[..at].iter().rev().find(said);
+        check_calls(at, message, messages[at + 1..].iter().find(said), found);
         check_results(at, message, before, found);
-        check_inside(at, message, found);
+        check_inside(messages, at, found);
         check_ids(at, message, &mut used, found);
     }
 }
@@ -47,16 +49,28 @@ fn check_results(at: usize, message: &Value, before: Option<&Value>, found: &mut
     }
 }
 
-/// Server and MCP tools are called and answered inside the reply, the use first.
-fn check_inside(at: usize, message: &Value, found: &mut Findings) {
-    let blocks = of(message);
+/// Server and MCP tools are called and answered inside the reply, the use first. A reply that waits for a server tool is sent
+/// back as it is, and goes on behind the instructions that stand between.
+fn check_inside(messages: &[Value], at: usize, found: &mut Findings) {
+    let blocks = of(&messages[at]);
+    let is_system = |message: &Value| text_of(message, "role") == Some("system");
+    let is_paused =
+        ends_in_server_call(&messages[at]) && messages.get(at + 1).is_none_or(|next| is_system(next));
+    let before = messages[..at].iter().rposition(|message| !is_system(message));
+    let paused = before.filter(|before| before + 1 < at).map(|before| &messages[before]);
+    let waiting = paused.filter(|paused| ends_in_server_call(paused)).and_then(|paused| of(paused).last());
     for (place, block) in blocks.iter().enumerate() {
         let path = format!("messages[{at}].content[{place}]");
         match type_of(block) {
             "server_tool_use" => {
                 let is_answered =
                     has(&blocks[place..], is_server_result, "tool_use_id", text_of(block, "id"));
-                found.demand(is_answered, &path, "a server_tool_use has its result in the same message");
+                let is_waiting = is_paused && place + 1 == blocks.len();
+                found.demand(
+                    is_answered || is_waiting,
+                    &path,
+                    "a server_tool_use has its result in the same message",
+                );
             }
             "mcp_tool_use" => {
                 let is_result = |kind: &str| kind == "mcp_tool_result";
@@ -70,7 +84,8 @@ fn check_inside(at: usize, message: &Value, found: &mut Findings) {
             }
             kind if is_server_result(kind) => {
                 let is_use = |kind: &str| kind == "server_tool_use";
-                let is_made = has(&blocks[..place], is_use, "id", text_of(block, "tool_use_id"));
+                let is_made = has(&blocks[..place], is_use, "id", text_of(block, "tool_use_id"))
+                    || waiting.is_some_and(|call| text_of(call, "id") == text_of(block, "tool_use_id"));
                 found.demand(
                     is_made,
                     &path,

@@ -100,6 +100,45 @@ fn instructions_stand_between_a_user_message_and_a_reply() {
 }
 
 #[test]
+fn instructions_stand_behind_a_reply_that_waits_for_a_server_tool() {
+    let search = json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}});
+    let found = json!({"type": "web_search_tool_result", "tool_use_id": "s", "content": []});
+    let paused = json!({"role": "assistant", "content": [search]});
+    let resumed = json!({"role": "assistant", "content": [found, {"type": "text", "text": "so"}]});
+    assert_eq!(said(json!([text("user"), paused, text("system")])), [""; 0]);
+    assert_eq!(said(json!([text("user"), paused, text("system"), resumed, text("user")])), [""; 0]);
+    let plain = json!([text("user"), text("assistant"), text("system"), text("assistant")]);
+    assert_eq!(
+        said(plain),
+        ["messages[2]: instructions stand right behind a user message and before a reply"]
+    );
+    let foreign = json!([text("user"), paused, text("system"), text("user")]);
+    assert_eq!(
+        said(foreign),
+        ["messages[2]: instructions stand right behind a user message and before a reply"]
+    );
+}
+
+#[test]
+fn what_changes_how_the_model_answers_says_nothing_and_stands_anywhere() {
+    let effort = json!({"role": "system", "content": [], "output_config": {"effort": "low"}});
+    let called = json!({"role": "assistant", "content": [call("a")]});
+    let answer = json!({"role": "user", "content": [result("a")]});
+    let messages = json!([effort, text("user"), effort, text("system"), called, effort, answer, effort]);
+    assert_eq!(said(messages), [""; 0]);
+    let silent = json!([text("user"), {"role": "system", "content": []}]);
+    assert_eq!(said(silent), ["messages[1].content: content is not empty"]);
+}
+
+#[test]
+fn instructions_are_words() {
+    let image =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
+    let shown = json!([text("user"), {"role": "system", "content": [image]}]);
+    assert_eq!(said(shown), ["messages[1].content[0]: instructions hold text"]);
+}
+
+#[test]
 fn the_user_speaks_first() {
     let messages = json!([text("assistant")]);
     assert_eq!(said(messages), ["messages[0]: the first message is the user's"]);
