@@ -23,6 +23,11 @@ pub(crate) enum Fault {
         "epitome: conversations are sent here with POST; point the agent's base URL at this server without /v1/messages"
     )]
     NotPosted,
+    /// A socket is asked for in place of an answer.
+    #[error(
+        "epitome: this server speaks HTTP and no WebSocket; send the request with POST, or set `supports_websockets = false` for this provider where the client asks"
+    )]
+    Upgrade,
     /// Nobody answers there.
     #[error(
         "epitome: cannot reach the provider at {upstream}: {why}; check the network and the address requests are sent to"
@@ -41,6 +46,8 @@ impl Fault {
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BrokenOff => StatusCode::BAD_REQUEST,
             Self::NotPosted => StatusCode::METHOD_NOT_ALLOWED,
+            // Which clients take for the word to go on by HTTP, at once and for the rest of the session.
+            Self::Upgrade => StatusCode::UPGRADE_REQUIRED,
             Self::Unreachable { .. } => StatusCode::BAD_GATEWAY,
         }
     }
@@ -48,7 +55,7 @@ impl Fault {
     fn kind(&self) -> &'static str {
         match self {
             Self::TooLarge { .. } => "request_too_large",
-            Self::BrokenOff | Self::NotPosted => "invalid_request_error",
+            Self::BrokenOff | Self::NotPosted | Self::Upgrade => "invalid_request_error",
             Self::Unreachable { .. } => "api_error",
         }
     }

@@ -1,11 +1,13 @@
 //! Which path means what. Handlers decode, make one call, and encode.
 
+use crate::body::{Body as RequestBody, BodyError};
 use crate::fault::Fault;
 use crate::outward::Path;
 use crate::reply::{FirstLook, Reply, open};
+use crate::request::Request;
 use crate::server_state::ServerState;
-use crate::walk::{PreparedRequest, Request, prepare, recover, shed_pictures};
-use crate::{api, guard, headers, metrics};
+use crate::walk::{PreparedRequest, prepare, recover, shed_pictures};
+use crate::{api, counting, guard, headers, metrics, responses};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -14,6 +16,7 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use axum::{Json, Router, middleware};
+use bytes::Bytes;
 use epitome_engine::store::TenantId;
 use epitome_wire::Protocol;
 use serde_json::json;
@@ -29,6 +32,7 @@ pub(crate) fn router(state: Arc<ServerState>) -> Router {
     // Anthropic has nothing to get there: it is somebody who tries the address in a browser.
     let anthropic = post(|state, request| converse(state, Protocol::Anthropic, request)).get(not_posted);
     let chat = post(|state, request| converse(state, Protocol::OpenaiChat, request));
+    let responses = post(|state, request| converse(state, Protocol::OpenaiResponses, request));
     Router::new()
         .route("/", get(greet))
         .route("/healthz", get(health))
@@ -41,9 +45,24 @@ pub(crate) fn router(state: Arc<ServerState>) -> Router {
         .route("/v1/messages", anthropic.fallback(pass))
         .route("/openai/v1/chat/completions", chat.clone().fallback(pass))
         .route("/v1/chat/completions", chat.fallback(pass))
+        .route("/openai/v1/responses", responses.clone().fallback(pass))
+        .route("/v1/responses", responses.fallback(pass))
+        .merge(counting_router())
         .fallback(pass)
+        .layer(middleware::from_fn(guard::refuse_upgrade))
         .layer(middleware::from_fn(guard::check))
         .with_state(state)
+}
+
+/// The paths at which clients ask how long a request is.
+fn counting_router() -> Router<Arc<ServerState>> {
+    let anthropic = post(|state, request| count(state, Protocol::Anthropic, request)).fallback(pass);
+    let responses = post(|state, request| count(state, Protocol::OpenaiResponses, request)).fallback(pass);
+    Router::new()
+        .route("/anthropic/v1/messages/count_tokens", anthropic.clone())
+        .route("/v1/messages/count_tokens", anthropic)
+        .route("/openai/v1/responses/input_tokens", responses.clone())
+        .route("/v1/responses/input_tokens", responses)
 }
 
 /// What whoever opens the address in a browser has found.
@@ -104,7 +123,7 @@ async fn converse(State(state): State<Arc<ServerState>>, protocol: Protocol, req
         Ok(bytes) => bytes,
         Err(error) => return unread(&error).response(protocol),
     };
-    match Request::read(&state.key, protocol, &parts.headers, bytes.clone()) {
+    match read(&state, protocol, &parts.headers, bytes.clone()).await {
         Err(error) => {
             state.tell_passed_on(tenant(&state, &parts.headers), error.to_string());
             pass_on(&state, &parts, bytes.into()).await
@@ -114,6 +133,40 @@ async fn converse(State(state): State<Arc<ServerState>>, protocol: Protocol, req
             Err(fault) => fault.response(protocol),
         },
     }
+}
+
+/// The request in a body, with what its client left unsaid because the provider has it.
+async fn read(
+    state: &ServerState,
+    protocol: Protocol,
+    headers: &HeaderMap,
+    bytes: Bytes,
+) -> Result<Request, BodyError> {
+    let body = RequestBody::read(protocol, bytes)?;
+    let body = match protocol {
+        Protocol::Anthropic | Protocol::OpenaiChat => body,
+        Protocol::OpenaiResponses => responses::complete(state, tenant(state, headers), body).await?,
+    };
+    Request::new(&state.key, protocol, headers, body)
+}
+
+/// A question how long a request is: answered for what would be sent of it.
+async fn count(State(state): State<Arc<ServerState>>, protocol: Protocol, request: Incoming) -> Response {
+    let (parts, body) = request.into_parts();
+    if headers::why_not_ours(&parts.headers).is_some() {
+        return pass_on(&state, &parts, body).await;
+    }
+    let bytes = match to_bytes(body, BODY_BYTES_MAX).await {
+        Ok(bytes) => bytes,
+        Err(error) => return unread(&error).response(protocol),
+    };
+    let Ok(request) = read(&state, protocol, &parts.headers, bytes.clone()).await else {
+        return pass_on(&state, &parts, bytes.into()).await;
+    };
+    let (_, path) = split(parts.uri.path());
+    let path = Path { path, query: parts.uri.query(), headers: &parts.headers };
+    let counted = counting::count(&state, protocol, &path, Arc::new(request)).await;
+    counted.unwrap_or_else(|fault| fault.response(protocol))
 }
 
 /// Whose requests have these headers.
@@ -184,17 +237,11 @@ async fn pass(State(state): State<Arc<ServerState>>, request: Incoming) -> Respo
     pass_on(&state, &parts, body).await
 }
 
-/// What the operator should know of a request that passes through: it is a conversation that is not compacted, or its
-/// base URL is not what its agent needs.
+/// What the operator should know of a request that passes through: that its base URL is not what its agent needs.
 fn why_passed(method: &Method, path: &str) -> Option<String> {
     let (_, rest) = split(path);
     if method != Method::POST {
         return None;
-    }
-    if matches!(rest, "/v1/responses" | "/v1/responses/compact") {
-        return Some(
-            "requests of OpenAI Responses are not compacted yet; have the agent compact by itself".to_owned(),
-        );
     }
     let known = ["/messages", "/chat/completions", "/responses"];
     let bare = rest.strip_prefix("/v1/v1").or_else(|| (!rest.starts_with("/v1/")).then_some(rest))?;
@@ -254,10 +301,9 @@ mod tests {
         let lacks = "POST /chat/completions: the base URL that the agent was given lacks /v1".to_owned();
         let twice = "POST /v1/v1/messages: the base URL that the agent was given has /v1 twice".to_owned();
         assert_eq!([told("/chat/completions"), told("/v1/v1/messages")], [Some(lacks), Some(twice)]);
-        assert!(told("/openai/v1/responses").is_some_and(|why| why.contains("not compacted yet")));
-        let harmless = ["/v1/messages/count_tokens", "/v1/embeddings", "/v1/models", "/"];
+        let harmless = ["/v1/responses/compact", "/v1/embeddings", "/v1/models", "/"];
         assert_eq!(harmless.map(told), [None, None, None, None]);
-        assert_eq!(why_passed(&Method::GET, "/v1/responses"), None);
+        assert_eq!(why_passed(&Method::GET, "/responses"), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::learned;
 use crate::notice::NoticeKind;
 use crate::outward::Outward;
 use crate::remarks;
+use crate::responses::SeenResponses;
 use crate::settings::{ServerSettings, Upstream};
 use crate::totals::TrafficCounter;
 use epitome_core::{Entry, EntryId, Outcome, Record};
@@ -31,13 +32,15 @@ pub(crate) struct ServerState {
     pub(crate) books: Books,
     /// Compactions that wait for an operator.
     pub(crate) checkpoints: Arc<Checkpoints>,
+    /// Responses of OpenAI that went by, which clients may go on from by name.
+    pub(crate) responses: SeenResponses,
     /// The way to the providers.
     pub(crate) outward: Outward,
     /// Held while a history nobody knows is taken up: requests that come at once must find the same session.
     pub(crate) newcomers: tokio::sync::Mutex<()>,
     /// The secret that hashes are keyed with.
     pub(crate) key: ChainKey,
-    /// Whose requests were passed on, and why: it is said once, and they may come again and again.
+    /// What each client's operator was told once, such as why its requests are passed on: they may come again and again.
     pub(crate) passed_on: Mutex<HashSet<(TenantId, String)>>,
     /// Providers that did not answer when last asked: an outage is told once.
     pub(crate) outages: Mutex<HashSet<String>>,
@@ -51,14 +54,19 @@ const PASSED_ON_MAX: usize = 1024;
 impl ServerState {
     /// Tells the operator, once for each client, that its requests go out as they came.
     pub(crate) fn tell_passed_on(&self, tenant: TenantId, why: String) {
+        self.tell_once(tenant, why.clone(), NoticeKind::PassedOn { why });
+    }
+
+    /// Tells the operator something that is said once for each client.
+    pub(crate) fn tell_once(&self, tenant: TenantId, why: String, notice: NoticeKind) {
         let mut said = self.passed_on.lock().unwrap_or_else(PoisonError::into_inner);
         if said.len() >= PASSED_ON_MAX {
             said.clear();
         }
-        let is_new = said.insert((tenant, why.clone()));
+        let is_new = said.insert((tenant, why));
         drop(said);
         if is_new {
-            self.tell(NoticeKind::PassedOn { why });
+            self.tell(notice);
         }
     }
 
@@ -72,7 +80,7 @@ impl ServerState {
                 out.insert(name).then_some(kind)
             }
             // The client's own doing.
-            Some(Fault::TooLarge { .. } | Fault::BrokenOff | Fault::NotPosted) => None,
+            Some(Fault::TooLarge { .. } | Fault::BrokenOff | Fault::NotPosted | Fault::Upgrade) => None,
             None => out.remove(&name).then_some(NoticeKind::Reachable { upstream: name }),
         };
         drop(out);

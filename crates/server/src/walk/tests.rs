@@ -1,9 +1,11 @@
 //! Memory that a client fills whose large last message changes from request to request.
 
-use super::{Request, prepare};
+use super::prepare;
+use crate::body::Body;
 use crate::books::{BookLimits, Books};
 use crate::notice::OperatorNotice;
 use crate::outward::Outward;
+use crate::request::Request;
 use crate::rules::SessionRule;
 use crate::server_state::ServerState;
 use crate::settings::{ServerSettings, Upstreams};
@@ -40,7 +42,8 @@ pub(crate) fn state(
 /// Prepares a request that is to go out as it came.
 pub(crate) async fn send(state: &Arc<ServerState>, messages: &[Value]) {
     let body = json!({"model": "claude-haiku-4-5", "max_tokens": 100, "messages": messages}).to_string();
-    let request = Request::read(&state.key, Protocol::Anthropic, &HeaderMap::new(), body.clone().into());
+    let read = Body::read(Protocol::Anthropic, body.clone().into()).expect("a body");
+    let request = Request::new(&state.key, Protocol::Anthropic, &HeaderMap::new(), read);
     let prepared = prepare(state, &Arc::new(request.expect("a request"))).await;
     assert_eq!(prepared.body, body);
 }
