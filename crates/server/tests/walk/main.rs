@@ -6,6 +6,8 @@ mod edges;
 mod odd_bodies;
 mod paths;
 mod pictures;
+mod responses;
+mod responses_agent;
 mod stage;
 mod windows;
 
