@@ -46,6 +46,14 @@ impl ChainKey {
         TenantId(*hasher.finalize().as_bytes())
     }
 
+    /// What something is called that its provider calls `id`: the same for nobody else, and no way back to it.
+    pub(crate) fn name(&self, tenant: TenantId, id: &str) -> String {
+        let mut hasher = Hasher::new_keyed(&self.0);
+        hasher.update(b"name").update(&tenant.0);
+        feed_text(&mut hasher, id);
+        hasher.finalize().to_hex().to_string()
+    }
+
     /// What a conversation begins from, before anything is said. The system prompt and the tools are not part of
     /// it: agents change a date or a file list in them from turn to turn.
     pub(crate) fn seed(&self, protocol: Protocol) -> ChainHash {
@@ -66,13 +74,25 @@ impl ChainKey {
 /// A message holds blocks, and a result among them parts: marks stand nowhere deeper.
 const CONTENT_DEPTH: usize = 2;
 
+/// How OpenAI Responses names a text by who says it, which its message says too.
+const TEXT_TYPES: [&str; 2] = [r#""input_text""#, r#""output_text""#];
+
 type SortedFields<'m> = BTreeMap<String, &'m RawValue>;
 
 fn feed_message(hasher: &mut Hasher, message: &str) {
+    // A text in the place of the whole list of OpenAI Responses is the user's message.
+    if message.starts_with('"') {
+        let said = format!(r#"{{"role":"user","content":{message}}}"#);
+        return feed_message(hasher, &said);
+    }
     let Ok(mut fields) = serde_json::from_str::<SortedFields<'_>>(message) else {
         return feed_leaf(hasher, message);
     };
     fields.retain(|_, field| field.get() != "null");
+    // OpenAI Responses may say of what has a role that it is a message, and need not.
+    if fields.contains_key("role") && fields.get("type").is_some_and(|kind| kind.get() == r#""message""#) {
+        fields.remove("type");
+    }
     feed_fields(hasher, fields, CONTENT_DEPTH);
 }
 
@@ -84,6 +104,7 @@ fn feed_fields(hasher: &mut Hasher, mut fields: SortedFields<'_>, depth: usize) 
         feed_text(hasher, &key);
         match depth.checked_sub(1).filter(|_| key == "content") {
             Some(depth) => feed_content(hasher, value.get(), depth),
+            None if key == "type" && TEXT_TYPES.contains(&value.get()) => feed_leaf(hasher, r#""text""#),
             None => feed_leaf(hasher, value.get()),
         }
     }
@@ -174,6 +195,17 @@ mod tests {
         let plain = hash(r#"{"role":"user","content":"hi"}"#);
         let marked = r#"{ "content": [{"text":"hi","type":"text","cache_control":{"type":"ephemeral"}}], "role":"user", "name":null }"#;
         assert_eq!(hash(marked), plain);
+    }
+
+    #[test]
+    fn a_text_for_a_list_is_the_message_it_stands_for() {
+        let all = [
+            r#""hi""#,
+            r#"{"role":"user","content":"hi"}"#,
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}"#,
+        ];
+        assert_eq!(all.map(hash), [hash(all[0]); 3]);
+        assert_ne!(hash(r#"{"type":"reasoning","content":"hi"}"#), hash(r#"{"content":"hi"}"#));
     }
 
     #[test]

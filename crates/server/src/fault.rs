@@ -65,6 +65,11 @@ pub(crate) enum Fault {
         /// Where it would have gone once more.
         upstream: String,
     },
+    /// A socket is asked for in place of an answer.
+    #[error(
+        "epitome: this server speaks HTTP and no WebSocket; send the request with POST, or set `supports_websockets = false` for this provider where the client asks"
+    )]
+    Upgrade,
     /// Nobody answers there.
     #[error(
         "epitome: cannot reach the provider at {upstream}: {why}; check the network and the address requests are sent to"
@@ -92,6 +97,8 @@ impl Fault {
             Self::DotsInPath => StatusCode::BAD_REQUEST,
             Self::ForeignKey { .. } => StatusCode::FORBIDDEN,
             Self::Loop { .. } => StatusCode::LOOP_DETECTED,
+            // Which clients take for the word to go on by HTTP, at once and for the rest of the session.
+            Self::Upgrade => StatusCode::UPGRADE_REQUIRED,
             Self::Unreachable { .. } => StatusCode::BAD_GATEWAY,
         }
     }
@@ -99,7 +106,7 @@ impl Fault {
     fn kind(&self) -> &'static str {
         match self {
             Self::TooLarge { .. } => "request_too_large",
-            Self::BrokenOff | Self::NotPosted | Self::DotsInPath => "invalid_request_error",
+            Self::BrokenOff | Self::NotPosted | Self::DotsInPath | Self::Upgrade => "invalid_request_error",
             Self::NoSuchPath { .. } | Self::NotRouted { .. } => "not_found_error",
             Self::ForeignKey { .. } => "permission_error",
             Self::Unreachable { .. } | Self::Loop { .. } => "api_error",

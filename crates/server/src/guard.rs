@@ -1,12 +1,14 @@
 //! Who may ask: programs on this machine. A page in a browser can make the browser ask for it, under a name
 //! that leads to this machine; such requests carry a foreign host or origin, and are refused.
 
+use crate::fault::Fault;
 use axum::Json;
 use axum::extract::Request;
-use axum::http::header::{HOST, ORIGIN};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::header::{CONNECTION, HOST, ORIGIN, UPGRADE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use epitome_wire::Protocol;
 use serde_json::json;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -16,6 +18,17 @@ pub(crate) async fn check(request: Request, next: Next) -> Response {
         Some(why) => (StatusCode::FORBIDDEN, Json(json!({"error": why}))).into_response(),
         None => next.run(request).await,
     }
+}
+
+/// Answers whoever wants a socket of their own at once: a reply from further on would come late, and mean something else.
+pub(crate) async fn refuse_upgrade(request: Request, next: Next) -> Response {
+    let is_socket = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"websocket");
+    if !request.headers().get_all(UPGRADE).iter().any(is_socket) {
+        return next.run(request).await;
+    }
+    let mut response = Fault::Upgrade.response(Protocol::OpenaiResponses);
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 fn refusal(headers: &HeaderMap, uri: &Uri) -> Option<&'static str> {

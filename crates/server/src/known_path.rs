@@ -19,17 +19,21 @@ pub(crate) fn origins(
         .filter_map(|(element, place)| place.map(|place| (place.entry, element)))
         .collect();
     let path = log.path_of(Some(leaf)).into_iter().filter(|&id| log.item(id).is_some());
-    let (mut origins, mut waiting) = (Vec::new(), Vec::new());
+    let (mut origins, mut waiting, mut next) = (Vec::new(), Vec::new(), 0);
     for id in path {
         waiting.push(id);
-        // An element is said by the messages up to the one that its hash leads to.
-        let Some(&element) = ends.get(&id) else { continue };
+        // An element is said by the messages up to the one that its hash leads to; elements whose hashes lead nowhere
+        // are said with the next one whose does.
+        let Some(&last) = ends.get(&id) else { continue };
+        let (element, count) = (next, (last + 1).checked_sub(next)?);
+        next = last + 1;
         let parts: &[ElementPart] = match waiting.len() {
             1 => &[ElementPart::All],
             2 => &[ElementPart::Results, ElementPart::Said],
             _ => return None,
         };
-        origins.extend(waiting.drain(..).zip(parts).map(|(id, part)| (id, Origin { element, part: *part })));
+        let origin = |part: &ElementPart| Origin { element, count, part: *part };
+        origins.extend(waiting.drain(..).zip(parts).map(|(id, part)| (id, origin(part))));
     }
     waiting.is_empty().then_some(origins)
 }
@@ -58,13 +62,22 @@ mod tests {
     fn two_messages_of_one_element_are_its_results_and_what_was_said_beside_them() {
         let traced = [leads_to(0, 1), leads_to(2, 2), leads_to(3, 3)];
         let found = origins(&path(4), EntryId(3), &traced).expect("it adds up");
-        let origin = |element, part| Origin { element, part };
+        let origin = |element, part| Origin { element, count: 1, part };
         let expected = [
             (EntryId(0), origin(0, ElementPart::All)),
             (EntryId(1), origin(1, ElementPart::Results)),
             (EntryId(2), origin(1, ElementPart::Said)),
             (EntryId(3), origin(2, ElementPart::All)),
         ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn items_whose_hashes_lead_nowhere_are_said_with_the_next_one() {
+        let traced = [leads_to(0, 1), None, None, leads_to(1, 4), leads_to(2, 5)];
+        let found = origins(&path(3), EntryId(2), &traced).expect("it adds up");
+        let origin = |element, count| Origin { element, count, part: ElementPart::All };
+        let expected = [(EntryId(0), origin(0, 1)), (EntryId(1), origin(1, 3)), (EntryId(2), origin(4, 1))];
         assert_eq!(found, expected);
     }
 

@@ -5,6 +5,7 @@ use crate::books::CallUsage;
 use crate::notice::NoticeKind;
 use crate::remarks;
 use crate::reply::ReplyListener;
+use crate::responses::{self, AskedResponse};
 use crate::server_state::ServerState;
 use crate::tally::Lesson;
 use crate::totals::{CacheUse, RequestSize, TakenRequest};
@@ -22,6 +23,8 @@ pub(crate) struct Learner {
     pub(crate) leaf: Option<EntryId>,
     pub(crate) endpoint: Endpoint,
     pub(crate) size: RequestSize,
+    /// What is to be remembered of it, where a client may go on from its response by name.
+    pub(crate) asked: Option<AskedResponse>,
 }
 
 impl Learner {
@@ -39,6 +42,7 @@ impl ReplyListener for Learner {
     }
 
     fn ended(&self, reply: &ModelReply, known: &RequestFacts) {
+        self.asked.iter().for_each(|asked| responses::remember(&self.state, asked, reply));
         let lesson = self.state.books.with(self.session, |book| {
             let lesson = book.tally.add(reply, known);
             if let Some((leaf, usage)) = self.leaf.zip(lesson.usage) {

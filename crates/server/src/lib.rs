@@ -1,7 +1,7 @@
 //! The proxy: agents point their base URL at it, and their contexts fit.
 //!
-//! A request of Anthropic Messages or OpenAI Chat Completions is recognised by what it says, taken up by a
-//! session of the engine, and compacted where that is due; what is kept goes out as the client's own bytes, and
+//! A request of Anthropic Messages, OpenAI Chat Completions or OpenAI Responses is recognised by what it says, taken up by
+//! a session of the engine, and compacted where that is due; what is kept goes out as the client's own bytes, and
 //! the reply comes back byte for byte. What else a provider has passes through untouched. Sessions, windows, counts and
 //! compactions are the engine's.
 
@@ -14,6 +14,7 @@ mod books;
 mod chain;
 mod checkpoints;
 mod compact_body;
+mod counting;
 mod credentials;
 mod element;
 mod fault;
@@ -33,6 +34,8 @@ mod own_model;
 mod reading;
 mod remarks;
 mod reply;
+mod request;
+mod responses;
 mod restorer;
 mod router;
 mod routes;

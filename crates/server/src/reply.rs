@@ -7,8 +7,9 @@ use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
+use epitome_core::Tokens;
 use epitome_wire::overflow::{ErrorPlace, OverflowClass, OverflowFigures, RequestFacts, classify};
-use epitome_wire::protocol::{ModelReply, reply};
+use epitome_wire::protocol::{ModelReply, StopReason, reply};
 use epitome_wire::sse::Assembler;
 use epitome_wire::{Protocol, sse};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
@@ -95,9 +96,15 @@ pub(crate) async fn open(
         let body = reply.hold_all().await.map_err(failed)?;
         body.map(|body| (ErrorPlace::Status(status.as_u16()), body))
     } else if headers::is_stream(&reply.headers) {
-        let error = reply.hold_opening(protocol).await.map_err(failed)?;
+        let Opening { error, ended } = reply.hold_opening(protocol).await.map_err(failed)?;
+        if let Some(full) = ended.and_then(|ended| window_of_nothing(protocol, &ended)) {
+            return Ok(FirstLook::TooLong(reply, full));
+        }
         error.map(|error| (ErrorPlace::InStream, error))
     } else {
+        if let Some(full) = reply.hold_reply(protocol).await {
+            return Ok(FirstLook::TooLong(reply, full));
+        }
         None
     };
     let Some((seen, body)) = error else { return Ok(FirstLook::Reply(reply)) };
@@ -127,7 +134,42 @@ pub(crate) async fn open(
     })
 }
 
+/// How a stream opens.
+#[derive(Default)]
+struct Opening {
+    /// The error that came in the place of a reply.
+    error: Option<Vec<u8>>,
+    /// The reply, where that was over before the model said anything.
+    ended: Option<ModelReply>,
+}
+
+/// The window, where it was full before the model could say a word: OpenAI Responses has no other way to say so than that
+/// the reply reached the limit on its output.
+fn window_of_nothing(protocol: Protocol, reply: &ModelReply) -> Option<OverflowFigures> {
+    let is_full = protocol == Protocol::OpenaiResponses
+        && reply.stop == Some(StopReason::Length)
+        && reply.message.blocks.is_empty();
+    let usage = reply.usage.filter(|taken| is_full && taken.usage.output == 0)?.usage;
+    Some(OverflowFigures { window: Some(Tokens(usage.prompt)), ..OverflowFigures::default() })
+}
+
 impl Reply {
+    /// Reads a reply that comes in one piece, of a protocol that may say in it that the window is full; that window.
+    async fn hold_reply(&mut self, protocol: Protocol) -> Option<OverflowFigures> {
+        match protocol {
+            Protocol::Anthropic | Protocol::OpenaiChat => return None,
+            Protocol::OpenaiResponses => {}
+        }
+        match self.hold_all().await {
+            Ok(body) => window_of_nothing(protocol, &reply(protocol, &body?)),
+            // The client is to see where it broke off.
+            Err(error) => {
+                self.rest = stream::iter([Err(error)]).boxed();
+                None
+            }
+        }
+    }
+
     /// Reads a whole body; none where it is too long to be an error.
     async fn hold_all(&mut self) -> Result<Option<Vec<u8>>, reqwest::Error> {
         while let Some(chunk) = self.rest.next().await {
@@ -139,8 +181,8 @@ impl Reply {
         Ok(Some(self.held.pieces.concat()))
     }
 
-    /// Reads a stream until the model has begun to say something; the error that came before, where one did.
-    async fn hold_opening(&mut self, protocol: Protocol) -> Result<Option<Vec<u8>>, reqwest::Error> {
+    /// Reads a stream until the model has begun to say something.
+    async fn hold_opening(&mut self, protocol: Protocol) -> Result<Opening, reqwest::Error> {
         let mut assembler = Assembler::new(protocol);
         let mut deadline = None;
         while let Some(chunk) = self.next_before(deadline).await {
@@ -153,7 +195,9 @@ impl Reply {
                 break;
             }
         }
-        Ok(assembler.error().map(|error| error.as_bytes().to_vec()))
+        let error = assembler.error().map(|error| error.as_bytes().to_vec());
+        let is_over = assembler.is_done() && !assembler.has_output() && error.is_none();
+        Ok(Opening { error, ended: is_over.then(|| assembler.finish()) })
     }
 
     /// The next bytes; none at the end, or where they take longer than we may keep the client waiting.
@@ -294,8 +338,8 @@ mod tests {
         let mut reply =
             Reply { status: StatusCode::OK, headers: HeaderMap::new(), held: HeldBytes::default(), rest };
         let begun = Instant::now();
-        let error = reply.hold_opening(Protocol::OpenaiChat).await.expect("pings do not fail");
+        let opening = reply.hold_opening(Protocol::OpenaiChat).await.expect("pings do not fail");
         let waited = begun.elapsed();
-        assert_eq!((error, reply.held.pieces.len(), waited.as_millis()), (None, 3, 1_400));
+        assert_eq!((opening.error, reply.held.pieces.len(), waited.as_millis()), (None, 3, 1_400));
     }
 }

@@ -1,13 +1,15 @@
 //! What is done at each path. Handlers decode, make one call, and encode; which path of a provider goes where is `routes`'.
 
+use crate::body::{Body as RequestBody, BodyError};
 use crate::fault::Fault;
 use crate::notice::NoticeKind;
 use crate::outward::{PassedBody, Path};
 use crate::reply::{FirstLook, Reply, open};
+use crate::request::Request;
 use crate::routes::{self, Route, Treatment};
 use crate::server_state::ServerState;
-use crate::walk::{PreparedRequest, Request, prepare, recover, shed_pictures};
-use crate::{api, credentials, guard, headers, metrics};
+use crate::walk::{PreparedRequest, prepare, recover, shed_pictures};
+use crate::{api, counting, credentials, guard, headers, metrics, responses};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -16,6 +18,7 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use axum::{Json, Router, middleware};
+use bytes::Bytes;
 use epitome_engine::store::TenantId;
 use epitome_wire::Protocol;
 use serde::Deserialize;
@@ -45,6 +48,7 @@ pub(crate) fn router(state: Arc<ServerState>) -> Router {
         .route("/v1/messages", anthropic)
         // Every other path is a row of the table of routes.
         .fallback(dispatch)
+        .layer(middleware::from_fn(guard::refuse_upgrade))
         .layer(middleware::from_fn(guard::check))
         .with_state(state)
 }
@@ -115,14 +119,14 @@ async fn converse_by(state: &Arc<ServerState>, route: &Route<'_>, parts: &Parts,
         Ok(bytes) => bytes,
         Err(error) => return unread(&error).response(protocol),
     };
-    let request = match Request::read(state, route, &parts.headers, bytes.clone()) {
+    let request = match read(state, route, &parts.headers, bytes.clone()).await {
         Ok(request) => Arc::new(request),
         Err(error) => {
             state.tell_passed_on(tenant(state, &parts.headers), error.to_string());
             return pass_by(state, route, parts, bytes.into()).await;
         }
     };
-    if let Err(fault) = credentials::check(&parts.headers, request.upstream()) {
+    if let Err(fault) = credentials::check(&parts.headers, &request.upstream) {
         return refuse(state, parts, protocol, &fault);
     }
     answer(state, parts, route, request).await.unwrap_or_else(|fault| fault.response(protocol))
@@ -154,6 +158,41 @@ fn refuse(state: &ServerState, parts: &Parts, protocol: Protocol, fault: &Fault)
     let why = fault.to_string();
     state.tell_once(tenant(state, &parts.headers), NoticeKind::Refused { why });
     fault.response(protocol)
+}
+
+/// The request in a body, with what its client left unsaid because the provider has it.
+async fn read(
+    state: &ServerState,
+    route: &Route<'_>,
+    headers: &HeaderMap,
+    bytes: Bytes,
+) -> Result<Request, BodyError> {
+    let body = RequestBody::read(route.protocol, bytes)?.or_model(route.model);
+    let body = match route.protocol {
+        Protocol::Anthropic | Protocol::OpenaiChat => body,
+        Protocol::OpenaiResponses => responses::complete(state, tenant(state, headers), body).await?,
+    };
+    Request::new(state, route, headers, body)
+}
+
+/// A question how long a request is: answered for what would be sent of it.
+async fn count_by(state: &Arc<ServerState>, route: &Route<'_>, parts: &Parts, body: Body) -> Response {
+    if headers::why_not_ours(&parts.headers).is_some() {
+        return pass_by(state, route, parts, body).await;
+    }
+    let bytes = match to_bytes(body, BODY_BYTES_MAX).await {
+        Ok(bytes) => bytes,
+        Err(error) => return unread(&error).response(route.protocol),
+    };
+    let Ok(request) = read(state, route, &parts.headers, bytes.clone()).await else {
+        return pass_by(state, route, parts, bytes.into()).await;
+    };
+    if let Err(fault) = credentials::check(&parts.headers, &request.upstream) {
+        return refuse(state, parts, route.protocol, &fault);
+    }
+    let path = Path { path: &route.path, query: parts.uri.query(), headers: &parts.headers };
+    let counted = counting::count(state, &path, Arc::new(request)).await;
+    counted.unwrap_or_else(|fault| fault.response(route.protocol))
 }
 
 /// Whose requests have these headers.
@@ -201,7 +240,7 @@ async fn send(
     prepared: PreparedRequest,
 ) -> Result<FirstLook, Fault> {
     let path = Path { path: &route.path, query: parts.uri.query(), headers: &parts.headers };
-    let upstream = request.upstream();
+    let upstream = &request.upstream;
     let sent = state.outward.send(upstream, &path, prepared.body).await;
     state.note_reach(upstream, sent.as_ref().err());
     let opened = match sent {
@@ -225,21 +264,9 @@ async fn dispatch(State(state): State<Arc<ServerState>>, request: Incoming) -> R
     };
     match route.treatment {
         Treatment::Converse => converse_by(&state, &route, &parts, body).await,
-        Treatment::Pass => {
-            if let Some(why) = why_passed(&parts.method, &route.path) {
-                state.tell_passed_on(tenant(&state, &parts.headers), why);
-            }
-            pass_by(&state, &route, &parts, body).await
-        }
+        Treatment::Count => count_by(&state, &route, &parts, body).await,
+        Treatment::Pass => pass_by(&state, &route, &parts, body).await,
     }
-}
-
-/// What the operator should know of a request that passes through: it is a conversation that is not compacted.
-fn why_passed(method: &Method, path: &str) -> Option<String> {
-    let is_talk = method == Method::POST && matches!(path, "/v1/responses" | "/v1/responses/compact");
-    is_talk.then(|| {
-        "requests of OpenAI Responses are not compacted yet; have the agent compact by itself".to_owned()
-    })
 }
 
 async fn pass_by(state: &ServerState, route: &Route<'_>, parts: &Parts, body: Body) -> Response {

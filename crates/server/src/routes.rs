@@ -32,6 +32,8 @@ pub(crate) struct Route<'r> {
 pub(crate) enum Treatment {
     /// It is a conversation: made to fit.
     Converse,
+    /// It asks how long a conversation is.
+    Count,
     /// It is passed on as it came.
     Pass,
 }
@@ -41,8 +43,8 @@ struct RouteRow {
     path: &'static str,
     has_tree: bool,
     owner: PathOwner,
-    /// The protocol of what is posted there, where that is a conversation.
-    talk: Option<Protocol>,
+    /// What is done with what is posted there, and its protocol, where that is a conversation.
+    talk: Option<(Treatment, Protocol)>,
 }
 
 /// Whose path it is.
@@ -59,17 +61,24 @@ const fn row(path: &'static str, owner: PathOwner) -> RouteRow {
 }
 
 const fn talk(path: &'static str, owner: PathOwner, protocol: Protocol) -> RouteRow {
-    RouteRow { path, has_tree: false, owner, talk: Some(protocol) }
+    RouteRow { path, has_tree: false, owner, talk: Some((Treatment::Converse, protocol)) }
 }
 
-const ROWS: [RouteRow; 26] = [
+const fn count(path: &'static str, owner: PathOwner, protocol: Protocol) -> RouteRow {
+    RouteRow { path, has_tree: false, owner, talk: Some((Treatment::Count, protocol)) }
+}
+
+const ROWS: [RouteRow; 29] = [
     talk("/v1/messages", PathOwner::Anthropic, Protocol::Anthropic),
+    count("/v1/messages/count_tokens", PathOwner::Anthropic, Protocol::Anthropic),
     row("/v1/messages", PathOwner::Anthropic),
     row("/v1/complete", PathOwner::Anthropic),
     row("/v1/skills", PathOwner::Anthropic),
     row("/v1/organizations", PathOwner::Anthropic),
     talk("/v1/chat/completions", PathOwner::Openai, Protocol::OpenaiChat),
     row("/v1/chat/completions", PathOwner::Openai),
+    talk("/v1/responses", PathOwner::Openai, Protocol::OpenaiResponses),
+    count("/v1/responses/input_tokens", PathOwner::Openai, Protocol::OpenaiResponses),
     row("/v1/responses", PathOwner::Openai),
     row("/v1/completions", PathOwner::Openai),
     row("/v1/embeddings", PathOwner::Openai),
@@ -151,7 +160,7 @@ impl PathOwner {
     fn treatment(self, row: Option<&RouteRow>, headers: &HeaderMap) -> (Protocol, Treatment) {
         let own = row.filter(|row| row.owner == self).and_then(|row| row.talk);
         match own {
-            Some(protocol) => (protocol, Treatment::Converse),
+            Some((treatment, protocol)) => (protocol, treatment),
             None => (self.protocol(headers), Treatment::Pass),
         }
     }
@@ -211,21 +220,31 @@ fn in_cloud<'r>(upstreams: &'r Upstreams, parts: &'r Parts) -> Option<Result<Rou
         Cloud::Bedrock | Cloud::Vertex => own,
     };
     let Some(upstream) = upstream else { return Some(Err(Fault::NotRouted { cloud })) };
-    let deployment = path.strip_prefix("/openai/deployments/").and_then(|rest| rest.split_once('/'));
-    let is_talk = match cloud {
-        Cloud::Azure => {
-            deployment.map_or(&*path == "/openai/v1/chat/completions", |(_, act)| act == "chat/completions")
-        }
-        Cloud::Bedrock | Cloud::Vertex => false,
+    let talk = match cloud {
+        Cloud::Azure => azure_talk(&path),
+        Cloud::Bedrock | Cloud::Vertex => None,
     };
-    let protocol = match cloud {
-        Cloud::Azure => Protocol::OpenaiChat,
-        Cloud::Bedrock | Cloud::Vertex => Protocol::Anthropic,
+    let (treatment, protocol) = match (talk, cloud) {
+        (Some(protocol), _) if parts.method == Method::POST => (Treatment::Converse, protocol),
+        (_, Cloud::Azure) => (Treatment::Pass, Protocol::OpenaiChat),
+        (_, Cloud::Bedrock | Cloud::Vertex) => (Treatment::Pass, Protocol::Anthropic),
     };
-    let treatment =
-        if is_talk && parts.method == Method::POST { Treatment::Converse } else { Treatment::Pass };
     let named = parts.uri.path().strip_prefix("/openai/deployments/").and_then(|rest| rest.split('/').next());
     Some(Ok(Route { upstream, protocol, path, treatment, model: named, is_named: true, mended: None }))
+}
+
+/// The protocol of a conversation that is posted to a path of Azure's.
+fn azure_talk(path: &str) -> Option<Protocol> {
+    let rest = path.strip_prefix("/openai/")?;
+    let act = match rest.strip_prefix("deployments/") {
+        Some(deployment) => deployment.split_once('/')?.1,
+        None => rest.strip_prefix("v1/").unwrap_or(rest),
+    };
+    match act {
+        "chat/completions" => Some(Protocol::OpenaiChat),
+        "responses" => Some(Protocol::OpenaiResponses),
+        _ => None,
+    }
 }
 
 /// The cloud whose path this is, and the path there.

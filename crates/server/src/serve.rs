@@ -6,6 +6,7 @@ use crate::checkpoints::Checkpoints;
 use crate::idle;
 use crate::learned;
 use crate::outward::Outward;
+use crate::responses::{self, SeenResponses};
 use crate::router::router;
 use crate::server_state::ServerState;
 use crate::settings::{ServerSettings, ServerSettingsError, ServerStore, check_loopback};
@@ -62,6 +63,7 @@ impl Server {
         let outward = Outward::new().map_err(ServeError::Outward)?;
         let state = Arc::new(ServerState::new(settings, address, outward));
         learned::load(&state).await;
+        responses::load(&state).await;
         Ok(Self { listener, address, router: router(state.clone()), state })
     }
 
@@ -101,6 +103,7 @@ impl ServerState {
             engine,
             books: Books::default(),
             checkpoints: Arc::new(Checkpoints::default()),
+            responses: SeenResponses::default(),
             outward,
             newcomers: tokio::sync::Mutex::default(),
             key,

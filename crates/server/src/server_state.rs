@@ -9,6 +9,7 @@ use crate::learned;
 use crate::notice::{NoticeKind, OperatorNotice};
 use crate::outward::Outward;
 use crate::remarks;
+use crate::responses::SeenResponses;
 use crate::settings::{ServerSettings, Upstream};
 use crate::totals::TrafficCounter;
 use epitome_core::{Entry, EntryId, Outcome, Record};
@@ -31,6 +32,8 @@ pub(crate) struct ServerState {
     pub(crate) books: Books,
     /// Compactions that wait for an operator.
     pub(crate) checkpoints: Arc<Checkpoints>,
+    /// Responses of OpenAI that went by, which clients may go on from by name.
+    pub(crate) responses: SeenResponses,
     /// The way to the providers.
     pub(crate) outward: Outward,
     /// Held while a history nobody knows is taken up: requests that come at once must find the same session.
@@ -57,14 +60,19 @@ impl ServerState {
     /// Tells the operator something of a client's requests, once.
     pub(crate) fn tell_once(&self, tenant: TenantId, kind: NoticeKind) {
         let notice = OperatorNotice::from(kind);
+        self.tell_once_as(tenant, notice.to_string(), &notice);
+    }
+
+    /// The same of something that is said in other words each time, and goes by this name.
+    pub(crate) fn tell_once_as(&self, tenant: TenantId, name: String, notice: &OperatorNotice) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.len() >= TOLD_MAX {
             told.clear();
         }
-        let is_new = told.insert((tenant, notice.to_string()));
+        let is_new = told.insert((tenant, name));
         drop(told);
         if is_new {
-            (self.settings.tell)(&notice);
+            (self.settings.tell)(notice);
         }
     }
 
@@ -82,6 +90,7 @@ impl ServerState {
                 Fault::TooLarge { .. }
                 | Fault::BrokenOff
                 | Fault::NotPosted
+                | Fault::Upgrade
                 | Fault::NoSuchPath { .. }
                 | Fault::NotRouted { .. }
                 | Fault::DotsInPath

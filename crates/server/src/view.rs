@@ -5,15 +5,25 @@ use epitome_core::Message;
 use epitome_wire::Protocol;
 use epitome_wire::protocol::{ElementPart, ElementPlace, ListSlot, splice};
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Where a message of the history stands in the client's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// Its place in the list, behind the instructions that open it.
+    /// The place of its first element in the list, behind what opens it.
     pub(crate) element: usize,
+    /// How many elements it takes: several only in OpenAI Responses, where a reply is a run of items.
+    pub(crate) count: usize,
     /// Which part of that element it is.
     pub(crate) part: ElementPart,
+}
+
+impl Origin {
+    /// Its elements.
+    pub(crate) fn elements(&self) -> Range<usize> {
+        self.element..self.element + self.count
+    }
 }
 
 /// One thing the model is to see.
@@ -25,21 +35,30 @@ pub(crate) enum ViewSlot {
     Summary(Arc<Message>),
 }
 
-/// The list of messages that shows `slots`, behind the elements that are `instructions`.
+/// The list of messages that shows `slots`, behind the elements that are the `opening`.
 pub(crate) fn messages<'b>(
     protocol: Protocol,
     body: &'b Body,
-    instructions: usize,
+    opening: usize,
     slots: &[ViewSlot],
 ) -> Vec<Cow<'b, str>> {
-    let elements: Vec<&'b str> = (0..body.len()).map(|at| body.element(at)).collect();
-    let slot = |slot: &ViewSlot| match slot {
-        ViewSlot::Summary(message) => ListSlot::Own(message.clone()),
-        ViewSlot::Message(Origin { element, part }, shown) => {
-            let place = ElementPlace { first: instructions + element, count: 1, part: *part };
-            ListSlot::Message { place, shown: shown.clone() }
-        }
-    };
-    let slots: Vec<ListSlot> = slots.iter().map(slot).collect();
-    splice(protocol, &elements, instructions, &slots)
+    let mut elements: Vec<&'b str> = (0..body.len()).map(|at| body.element(at)).collect();
+    let mut all = Vec::with_capacity(slots.len());
+    for slot in slots {
+        all.push(match slot {
+            ViewSlot::Summary(message) => ListSlot::Own(message.clone()),
+            ViewSlot::Message(origin, shown) => {
+                let place = opening + origin.element..opening + origin.elements().end;
+                // What only names another element is cut by being what it names; where nobody knows that, it stays.
+                let can_cut = shown.is_none() || place.clone().all(|at| body.is_known(at));
+                let shown = shown.clone().filter(|_| can_cut);
+                if shown.is_some() {
+                    place.clone().for_each(|at| elements[at] = body.meaning(at));
+                }
+                let place = ElementPlace { first: place.start, count: origin.count, part: origin.part };
+                ListSlot::Message { place, shown }
+            }
+        });
+    }
+    splice(protocol, &elements, opening, &all)
 }

@@ -2,31 +2,27 @@
 //! session, made to fit by the engine, written from the client's own bytes.
 
 use crate::blocking;
-use crate::body::{Body, BodyError};
 use crate::book_hold::{BookHold, LeavingSessions};
 use crate::books::Book;
 use crate::checkpoints::{ClientLine, SessionOperator};
-use crate::headers;
 use crate::known_path;
 use crate::learner::Learner;
 use crate::notice::NoticeKind;
 use crate::own_model::{self, CACHE_TIME};
 use crate::reading::{self, Unreadable};
 use crate::reply::Sender;
+use crate::request::Request;
+use crate::responses;
 use crate::restorer::RequestRestorer;
-use crate::routes::Route;
 use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
 use crate::seeing::view_slots;
 use crate::server_state::{ServerState, note_step};
-use crate::settings::Upstream;
 use crate::totals::RequestSize;
 use crate::view::{self, Origin, ViewSlot};
-use axum::http::HeaderMap;
 use bytes::Bytes;
-use epitome_core::{EntryId, Message, Role, Tokens};
-use epitome_engine::store::{
-    ChainHash, MessageLocation, SessionAbout, SessionId, SessionOrigin, StoreError, TenantId,
-};
+use epitome_core::policy::TriggerMode;
+use epitome_core::{EntryId, Message, Policy, Role, Settings, Tokens};
+use epitome_engine::store::{MessageLocation, SessionAbout, SessionId, SessionOrigin, StoreError};
 use epitome_engine::{
     Assembly, Checkout, Driver, EngineError, Event, HashedMessages, LookPoint, NoWindow, PreparedSession,
     RefusalFigures, Session, SessionOptions, TurnEnd, WindowFacts,
@@ -38,21 +34,6 @@ use futures_util::future::{Either, select};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// A request whose conversation can be told.
-pub(crate) struct Request {
-    protocol: Protocol,
-    /// Where it goes.
-    upstream: Upstream,
-    body: Body,
-    /// How many messages at the start of the list are instructions, and no history.
-    instructions: usize,
-    tenant: TenantId,
-    hashes: Vec<ChainHash>,
-    credentials: Vec<(String, String)>,
-    beta: Option<Arc<str>>,
-    agent: Option<String>,
-}
 
 /// A body ready to be sent.
 pub(crate) struct PreparedRequest {
@@ -71,39 +52,6 @@ enum Attempt {
     AfterOverflow(OverflowFigures),
     /// Because the provider refused it for its bytes or pictures; what one of these may take, where it said so.
     AfterBytes(Option<u64>),
-}
-
-impl Request {
-    /// The request in `body`; none where we do not understand it.
-    pub(crate) fn read(
-        state: &ServerState,
-        route: &Route<'_>,
-        headers: &HeaderMap,
-        body: Bytes,
-    ) -> Result<Self, BodyError> {
-        let (key, protocol) = (&state.key, route.protocol);
-        let body = Body::read(body)?.or_model(route.model);
-        let upstream = route.upstream_for(&state.settings.upstreams, body.model()).clone();
-        let (credentials, beta) = (headers::credentials(headers), headers::beta(headers));
-        let agent = headers::agent(headers);
-        let instructions = reading::count_instructions(protocol, &body);
-        let tenant = key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()));
-        let mut hash = key.seed(protocol);
-        let mut hashes = Vec::with_capacity(body.len() - instructions);
-        for at in instructions..body.len() {
-            hash = key.next(hash, body.element(at));
-            hashes.push(hash);
-        }
-        if hashes.is_empty() {
-            return Err(BodyError::Silent);
-        }
-        Ok(Self { protocol, upstream, body, instructions, tenant, hashes, credentials, beta, agent })
-    }
-
-    /// Where it goes.
-    pub(crate) fn upstream(&self) -> &Upstream {
-        &self.upstream
-    }
 }
 
 /// Makes a request fit. What goes wrong here is no reason to fail the client's call: then the body goes out as
@@ -130,6 +78,20 @@ pub(crate) async fn shed_pictures(
     bytes_max: Option<u64>,
 ) -> Option<PreparedRequest> {
     attempt(state, request, Attempt::AfterBytes(bytes_max)).await
+}
+
+/// The body that would be sent for a request if it were sent now; none where that is the one that came.
+pub(crate) async fn foresee(state: &Arc<ServerState>, request: &Arc<Request>) -> Option<Bytes> {
+    let (_held, client) = ClientLine::new();
+    let work = {
+        let (state, request) = (state.clone(), request.clone());
+        async move || {
+            let walk = Walk { state: &state, request: &request, client: &client };
+            walk.foresee().await
+        }
+    };
+    // What goes wrong here goes wrong when the request is sent, and is told then.
+    blocking::run(work).await?.ok().flatten()
 }
 
 /// The body to send; none where there is none but the one that came. The operator is told what went wrong.
@@ -210,7 +172,8 @@ impl Walk<'_> {
     async fn run(&self, attempt: Attempt) -> Result<Option<PreparedRequest>, WalkError> {
         let place = self.place().await?;
         let session = place.session;
-        let rule = self.rule(session);
+        let rule = self.rule_of(session, attempt);
+        self.tell_of_truncation(session);
         let mut checkout = self.take_up(&place, &rule).await?;
         let acted = match attempt {
             Attempt::First => {
@@ -253,10 +216,35 @@ impl Walk<'_> {
         Ok(Some(PreparedRequest { body, from: self.sender(session, leaf, &acted) }))
     }
 
+    /// The body as a compaction that is in use shows it, with what is new behind that. None is made for it: whoever
+    /// counts asks no model.
+    async fn foresee(&self) -> Result<Option<Bytes>, WalkError> {
+        let Request { tenant, hashes, .. } = self.request;
+        let Some(node) = self.state.engine.find(*tenant, hashes).await? else { return Ok(None) };
+        self.open_book(node.session).await?;
+        self.recognize(node).await?;
+        let checkout = self.checkout(node.session, &self.rule(node.session), Some(node.entry))?;
+        let path = self.state.engine.look(&checkout).await?;
+        let slots = self.state.books.with(node.session, |book| view_slots(&path, &book.origins));
+        let Some(mut slots) = slots.transpose()?.flatten() else { return Ok(None) };
+        let new = self.read(node.depth)?;
+        slots.extend(new.into_iter().map(|(origin, _)| ViewSlot::Message(origin, None)));
+        Ok(Some(self.written(&slots)))
+    }
+
+    /// Says once that a provider is asked to leave out what is too much without a word.
+    fn tell_of_truncation(&self, session: SessionId) {
+        let Request { protocol, body, tenant, .. } = self.request;
+        if *protocol == Protocol::OpenaiResponses && body.field("truncation") == Some("\"auto\"") {
+            let what = TRUNCATION.to_owned();
+            self.state.tell_once_as(*tenant, what.clone(), &NoticeKind::Remark { session, what }.into());
+        }
+    }
+
     /// The client's body with the messages that show `slots`.
     fn written(&self, slots: &[ViewSlot]) -> Bytes {
-        let Request { protocol, body, instructions, .. } = self.request;
-        body.with_messages(&view::messages(*protocol, body, *instructions, slots))
+        let Request { protocol, body, opening, .. } = self.request;
+        body.with_messages(&view::messages(*protocol, body, *opening, slots))
     }
 
     /// Shows the request's own model, where it may go on from it, the request as it stands before a compaction.
@@ -282,8 +270,8 @@ impl Walk<'_> {
 
     /// The client's body with its messages up to `last`.
     fn messages_up_to(&self, last: Origin) -> Bytes {
-        let Request { body, instructions, .. } = self.request;
-        let messages: Vec<&str> = (0..=instructions + last.element).map(|at| body.element(at)).collect();
+        let Request { body, opening, .. } = self.request;
+        let messages: Vec<&str> = (0..opening + last.elements().end).map(|at| body.element(at)).collect();
         body.with_messages(&messages)
     }
 
@@ -293,7 +281,13 @@ impl Walk<'_> {
         let known = RequestFacts { estimate, window: Some(budget.window), largest: None };
         let (state, endpoint) = (self.state.clone(), self.endpoint(self.request.body.model()));
         let size = request_size(&acted.session);
-        Sender { listener: Some(Arc::new(Learner { state, session, leaf, endpoint, size })), known }
+        let Request { protocol, body, tenant, .. } = self.request;
+        let asked = match protocol {
+            Protocol::Anthropic | Protocol::OpenaiChat => None,
+            Protocol::OpenaiResponses => responses::asked(&state, *tenant, body),
+        };
+        let learner = Learner { state, session, leaf, endpoint, size, asked };
+        Sender { listener: Some(Arc::new(learner)), known }
     }
 
     /// The session that the request goes on with, or a new one.
@@ -375,13 +369,28 @@ impl Walk<'_> {
 
     /// What the elements from a place on take.
     fn bytes_from(&self, known: usize) -> usize {
-        let Request { body, instructions, .. } = self.request;
-        (instructions + known..body.len()).map(|at| body.element(at).len()).sum()
+        let Request { body, opening, .. } = self.request;
+        (opening + known..body.len()).map(|at| body.element(at).len()).sum()
     }
 
     fn read(&self, first: usize) -> Result<Vec<(Origin, Message)>, Unreadable> {
-        let Request { protocol, body, instructions, hashes, .. } = self.request;
-        reading::messages(*protocol, body, *instructions, first..hashes.len())
+        let Request { protocol, body, opening, hashes, .. } = self.request;
+        reading::messages(*protocol, body, *opening, first..hashes.len())
+    }
+
+    /// What counts for an attempt. Where the provider of OpenAI Responses is asked to compact by itself, only what it
+    /// refuses is compacted here.
+    fn rule_of(&self, session: SessionId, attempt: Attempt) -> SessionRule {
+        let mut rule = self.rule(session);
+        let is_first = attempt == Attempt::First;
+        let Request { protocol, body, .. } = self.request;
+        let is_asked = *protocol == Protocol::OpenaiResponses && body.field("context_management").is_some();
+        if is_first && is_asked {
+            let settings = Settings { mode: TriggerMode::Off, ..rule.policy.settings().clone() };
+            // A policy that may compact by itself is sound where it may not.
+            rule.policy = Policy::try_from(settings).map_or(rule.policy, Arc::new);
+        }
+        rule
     }
 
     fn rule(&self, session: SessionId) -> SessionRule {
@@ -446,15 +455,24 @@ impl Walk<'_> {
         let calibration = self.state.books.calibration(&self.endpoint(model));
         let assembly = Assembly::new(rule.policy.clone(), spec, self.known(model))?;
         let mut assembly = assembly.with_calibration(calibration);
-        let fixed = assembly.count_fixed(&around.system, &around.tools);
+        let fixed = assembly.count_fixed(&around.system, &around.tools) + self.sealed(&assembly);
         assembly.set_request(fixed, around.max_tokens.map(Tokens));
         Ok(assembly)
     }
 
+    /// What a summary takes that the provider itself has made, and that stands before the history.
+    fn sealed(&self, assembly: &Assembly) -> Tokens {
+        let Request { protocol, body, .. } = self.request;
+        let sealed = reading::sealed(body).filter(|_| *protocol == Protocol::OpenaiResponses);
+        let messages = sealed.map(|range| reading::messages(*protocol, body, 0, range));
+        let messages = messages.and_then(Result::ok).unwrap_or_default();
+        messages.iter().map(|(_, message)| assembly.measure().sizes(message).total()).sum()
+    }
+
     /// What the request has around its messages.
     fn fixed(&self) -> FixedParts {
-        let Request { protocol, body, instructions, .. } = self.request;
-        reading::fixed(*protocol, body, *instructions)
+        let Request { protocol, body, opening, .. } = self.request;
+        reading::fixed(*protocol, body, *opening)
     }
 
     /// Whether the provider is likely to have the session's last request in its cache, for the same model.
@@ -510,7 +528,8 @@ impl Walk<'_> {
         }
         let is_last =
             |at: usize| messages.get(at + 1).is_none_or(|(next, _)| next.element != messages[at].0.element);
-        let hash = |at: usize, origin: &Origin| is_last(at).then(|| self.request.hashes[origin.element]);
+        let hash =
+            |at: usize, origin: &Origin| is_last(at).then(|| self.request.hashes[origin.elements().end - 1]);
         let arrived =
             messages.iter().enumerate().map(|(at, (origin, message))| (message.clone(), hash(at, origin)));
         let arrival = HashedMessages {
@@ -543,12 +562,14 @@ impl Walk<'_> {
         Some(about)
     }
 
-    /// What the element of a message takes; of two messages of one element, the second stands for it.
+    /// What the elements of a message take; of two messages of one element, the second stands for it.
     fn bytes_of(&self, origin: Origin) -> usize {
-        let Request { body, instructions, .. } = self.request;
+        let Request { body, opening, .. } = self.request;
         match origin.part {
             ElementPart::Results => 0,
-            ElementPart::All | ElementPart::Said => body.element(instructions + origin.element).len(),
+            ElementPart::All | ElementPart::Said => {
+                origin.elements().map(|at| body.meaning(opening + at).len()).sum()
+            }
         }
     }
 
@@ -635,6 +656,9 @@ fn request_size(path: &Session) -> RequestSize {
     let sent = budget.request(path.context().tokens());
     RequestSize { without: budget.request(whole).min(budget.window).max(sent), sent }
 }
+
+/// What `truncation: "auto"` comes to.
+const TRUNCATION: &str = "its requests say `truncation: \"auto\"`: what is too much for the provider it drops without a word; leave it out, so that it refuses and is sent less";
 
 /// A walk that could not be finished.
 #[derive(Debug, thiserror::Error)]

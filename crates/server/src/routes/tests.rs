@@ -21,6 +21,7 @@ fn told(upstreams: &Upstreams, method: Method, target: &str, header: Option<(&st
         Ok(route) => {
             let treatment = match route.treatment {
                 Treatment::Converse => "converse",
+                Treatment::Count => "count",
                 Treatment::Pass => "pass",
             };
             let mended = route.mended.map(|how| format!(" ({how})")).unwrap_or_default();
@@ -45,9 +46,12 @@ const OPENAI: &str = "https://api.openai.com";
 #[test]
 fn every_row_leads_to_its_owner() {
     assert_eq!(post("/v1/messages?beta=true"), "converse http://ant/v1/messages");
-    assert_eq!(post("/v1/messages/count_tokens"), "pass http://ant/v1/messages/count_tokens");
+    assert_eq!(post("/v1/messages/count_tokens"), "count http://ant/v1/messages/count_tokens");
     assert_eq!(post("/anthropic/v1/messages"), "converse http://ant/v1/messages");
     assert_eq!(post("/v1/chat/completions"), format!("converse {OPENAI}/v1/chat/completions"));
+    assert_eq!(post("/v1/responses"), format!("converse {OPENAI}/v1/responses"));
+    assert_eq!(post("/v1/responses/input_tokens"), format!("count {OPENAI}/v1/responses/input_tokens"));
+    assert_eq!(post("/v1/responses/compact"), format!("pass {OPENAI}/v1/responses/compact"));
     assert_eq!(post("/openai/v1/embeddings"), format!("pass {OPENAI}/v1/embeddings"));
     assert_eq!(post("/openai/v1/something/new"), format!("pass {OPENAI}/v1/something/new"));
     assert_eq!(post("/openai/v1/messages"), format!("pass {OPENAI}/v1/messages"));
@@ -87,7 +91,7 @@ fn a_base_url_without_its_v1_or_with_two_is_put_right() {
         post("/v1/v1/v1/chat/completions"),
         format!("converse {OPENAI}/v1/chat/completions (has /v1 twice)")
     );
-    assert_eq!(post("/messages/count_tokens"), "pass http://ant/v1/messages/count_tokens (lacks /v1)");
+    assert_eq!(post("/messages/count_tokens"), "count http://ant/v1/messages/count_tokens (lacks /v1)");
 }
 
 #[test]
@@ -101,7 +105,7 @@ fn azures_paths_are_kept_whole() {
         at(&azure, "/openai/deployments/e/embeddings?api-version=1"),
         format!("pass {there}/deployments/e/embeddings")
     );
-    assert_eq!(at(&azure, "/openai/responses?api-version=1"), format!("pass {there}/responses"));
+    assert_eq!(at(&azure, "/openai/responses?api-version=1"), format!("converse {there}/responses"));
     assert_eq!(at(&azure, "/openai/v1/embeddings"), format!("pass {OPENAI}/v1/embeddings"), "OpenAI's own");
     let expected = "epitome: this is a path of Azure OpenAI, and nobody said where that is; start the server with --route azure=URL";
     assert_eq!(at(&[], deployment), expected);

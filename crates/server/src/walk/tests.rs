@@ -1,9 +1,11 @@
 //! Memory that clients fill: by a large last message that changes from request to request, and by many talks at once.
 
-use super::{Request, prepare};
+use super::prepare;
+use crate::body::Body;
 use crate::books::{BookLimits, Books};
 use crate::notice::OperatorNotice;
 use crate::outward::Outward;
+use crate::request::Request;
 use crate::routes;
 use crate::rules::SessionRule;
 use crate::server_state::ServerState;
@@ -12,6 +14,7 @@ use bytes::Bytes;
 use epitome_core::{Policy, Tokens};
 use epitome_engine::FrozenClock;
 use epitome_tokens::Catalog;
+use epitome_wire::Protocol;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
@@ -51,7 +54,8 @@ async fn prepared(state: &Arc<ServerState>, messages: &[Value]) -> (Bytes, Bytes
     let body = Bytes::from(body);
     let parts = axum::http::Request::post("/v1/messages").body(()).expect("a request").into_parts().0;
     let route = routes::find(&state.settings.upstreams, &parts).expect("a route");
-    let request = Request::read(state, &route, &parts.headers, body.clone());
+    let read = Body::read(Protocol::Anthropic, body.clone()).expect("a body");
+    let request = Request::new(state, &route, &parts.headers, read);
     let prepared = prepare(state, &Arc::new(request.expect("a request"))).await;
     (body, prepared.body)
 }

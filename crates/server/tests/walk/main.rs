@@ -10,6 +10,8 @@ mod instructions;
 mod odd_bodies;
 mod paths;
 mod pictures;
+mod responses;
+mod responses_agent;
 mod stage;
 mod windows;
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use epitome_core::{Policy, Tokens};
 use epitome_engine::{Clock, FrozenClock};
-use epitome_server::{OperatorNotice, Rules, Server, ServerSettings, SessionRule, Upstreams};
+use epitome_server::{OperatorNotice, Rules, Server, ServerSettings, ServerStore, SessionRule, Upstreams};
 use epitome_tokens::Catalog;
 use epitome_upstream::{Handle, Keep, Script, Upstream};
 use reqwest::{Client, RequestBuilder, StatusCode};
@@ -109,6 +109,37 @@ pub(crate) async fn serve_telling(
 ) -> (String, oneshot::Sender<()>) {
     let alone = SessionRule::alone(Policy::default());
     run(ServerSettings { tell: Arc::new(tell), ..settings(base, alone, Some(Tokens(window))) }).await
+}
+
+/// A server in front of `base` whose sessions are kept.
+pub(crate) async fn serve_stored(base: &str, window: u64, store: ServerStore) -> (String, StoredServer) {
+    let alone = SessionRule::alone(Policy::default());
+    let settings = ServerSettings { store: Some(store), ..settings(base, alone, Some(Tokens(window))) };
+    let server = Server::bind(([127, 0, 0, 1], 0).into(), settings).await.expect("a free port");
+    let url = format!("http://{}", server.address());
+    let (running, stopped) = oneshot::channel::<()>();
+    let work = tokio::spawn(async move { drop(server.run(async { drop(stopped.await) }).await) });
+    (url, StoredServer { running, work })
+}
+
+/// A server whose end is waited for.
+pub(crate) struct StoredServer {
+    running: oneshot::Sender<()>,
+    work: tokio::task::JoinHandle<()>,
+}
+
+impl StoredServer {
+    /// Stops it, and waits until it has given back what it worked on.
+    pub(crate) async fn stop(self) {
+        drop(self.running);
+        self.work.await.expect("it ends well");
+    }
+}
+
+/// The sessions of a server.
+pub(crate) async fn sessions_at(url: &str) -> Vec<Value> {
+    let (_, body) = answer(Client::new().get(format!("{url}/api/v1/sessions"))).await;
+    serde_json::from_slice(&body).expect("a list")
 }
 
 /// A server in front of `base` by a rule.

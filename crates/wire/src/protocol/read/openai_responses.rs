@@ -148,6 +148,8 @@ pub(crate) fn shape(view: View<'_>) -> ItemShape {
     match &*kind_of(&item) {
         "message" | "" => ItemShape::Speech,
         "mcp_approval_response" => ItemShape::Answer,
+        // What the provider answers itself stands among what it put out, and has no id to be found by.
+        _ if item.text("execution").as_deref() == Some("server") => ItemShape::Item,
         kind if kind.ends_with("_output") => ItemShape::Answer,
         _ => ItemShape::Item,
     }

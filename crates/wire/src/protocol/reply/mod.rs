@@ -29,6 +29,8 @@ pub struct ModelReply {
     pub model: Option<Arc<str>>,
     /// What it said: no blocks where nothing came.
     pub message: Message,
+    /// The items of its output as they came, those of OpenAI Responses alone: a client may name them and not send them.
+    pub items: Vec<Arc<str>>,
     /// Why it stopped; none where the reply broke off before it said so.
     pub stop: Option<StopReason>,
     /// What it took, where that was reported.
@@ -138,6 +140,7 @@ impl ModelReply {
             usage: None,
             error: None,
             is_whole: false,
+            items: Vec::new(),
             stranger: None,
         }
     }

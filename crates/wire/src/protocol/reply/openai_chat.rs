@@ -19,6 +19,7 @@ pub(super) fn answer(body: &ObjectView<'_>) -> ModelReply {
         stop,
         usage: body.get("usage").and_then(taken),
         error: None,
+        items: Vec::new(),
         stranger: None,
     }
 }

@@ -8,7 +8,8 @@ use epitome_core::Block;
 
 pub(super) fn answer(body: &ObjectView<'_>) -> ModelReply {
     // A compacted output repeats the user's messages; those are not the model's words.
-    let items = body.list("output").into_iter().filter(|&item| !is_users(item));
+    let output = body.list("output");
+    let items = output.iter().copied().filter(|&item| !is_users(item));
     let blocks: Vec<Block> = items.flat_map(reply_blocks).collect();
     let stop = stop(body, &blocks);
     // The error alone: the rest of a failed response repeats the request's own words.
@@ -21,6 +22,7 @@ pub(super) fn answer(body: &ObjectView<'_>) -> ModelReply {
         message: said(blocks),
         usage: taken(body),
         error,
+        items: output.into_iter().map(|item| item.json().into()).collect(),
         stranger: None,
     }
 }

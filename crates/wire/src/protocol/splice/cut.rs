@@ -150,6 +150,8 @@ impl<'e> ElementCut<'_, 'e> {
         let Fate::Replace(new) = fate else { return None };
         match (site.spot, new) {
             (Spot::Item(item), Block::Call(call)) => cut_call(item, call, self.element, edits),
+            // A call that came of reasoning is refused without it.
+            (Spot::Item(item), Block::Text { .. }) if is_reasoning(item) => {}
             (Spot::Item(_), Block::Text { text }) => return Some(message("assistant", text)),
             (Spot::Answer(key), Block::Result(result)) => {
                 let element = View::parse(self.element).ok()?;
@@ -159,6 +161,10 @@ impl<'e> ElementCut<'_, 'e> {
         }
         None
     }
+}
+
+fn is_reasoning(item: View<'_>) -> bool {
+    item.at(&["type"]).and_then(View::text).as_deref() == Some("reasoning")
 }
 
 /// A message item of Responses that says `text`.

@@ -122,6 +122,16 @@ fn pictures_and_carried_parts_give_way_to_words_and_keep_their_cache_mark() {
 }
 
 #[test]
+fn reasoning_stays_with_the_call_it_led_to() {
+    let form = Form { opaque: true, ..Form::WHOLE };
+    let run = [
+        r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"}"#,
+        r#"{"type":"function_call","id":"fc_1","call_id":"c","name":"n","arguments":"{}"}"#,
+    ];
+    assert_eq!(cut(OpenaiResponses, &run, form), run);
+}
+
+#[test]
 fn long_arguments_are_cut_where_they_stand() {
     let form = Form { arguments: true, ..Form::WHOLE };
     let (long, short) =

@@ -1,0 +1,58 @@
+//! A request of a conversation, read: its protocol, whose it is, and the chain of hashes by which it is found again.
+
+use crate::body::{Body, BodyError};
+use crate::headers;
+use crate::reading;
+use crate::routes::Route;
+use crate::server_state::ServerState;
+use crate::settings::Upstream;
+use axum::http::HeaderMap;
+use epitome_engine::store::{ChainHash, TenantId};
+use epitome_wire::Protocol;
+use std::sync::Arc;
+
+/// A request whose conversation can be told.
+pub(crate) struct Request {
+    pub(crate) protocol: Protocol,
+    /// Where it goes.
+    pub(crate) upstream: Upstream,
+    pub(crate) body: Body,
+    /// How many elements at the start of the list are instructions, or what the provider made of earlier ones.
+    pub(crate) opening: usize,
+    pub(crate) tenant: TenantId,
+    /// Of each element behind the opening.
+    pub(crate) hashes: Vec<ChainHash>,
+    pub(crate) credentials: Vec<(String, String)>,
+    pub(crate) beta: Option<Arc<str>>,
+    pub(crate) agent: Option<String>,
+}
+
+impl Request {
+    /// The request of a body; none where it says nothing.
+    pub(crate) fn new(
+        state: &ServerState,
+        route: &Route<'_>,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<Self, BodyError> {
+        let (key, protocol) = (&state.key, route.protocol);
+        let upstream = route.upstream_for(&state.settings.upstreams, body.model()).clone();
+        let (credentials, beta) = (headers::credentials(headers), headers::beta(headers));
+        let agent = headers::agent(headers);
+        let opening = reading::count_opening(protocol, &body);
+        let tenant = key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()));
+        // Two histories behind two sealed summaries are two, though they say the same.
+        let sealed = reading::sealed(&body).filter(|_| protocol == Protocol::OpenaiResponses);
+        let seed = sealed.into_iter().flatten();
+        let mut hash = seed.fold(key.seed(protocol), |hash, at| key.next(hash, body.element(at)));
+        let mut hashes = Vec::with_capacity(body.len() - opening);
+        for at in opening..body.len() {
+            hash = key.next(hash, body.element(at));
+            hashes.push(hash);
+        }
+        if hashes.is_empty() {
+            return Err(BodyError::Silent);
+        }
+        Ok(Self { protocol, upstream, body, opening, tenant, hashes, credentials, beta, agent })
+    }
+}
