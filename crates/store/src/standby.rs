@@ -38,6 +38,8 @@ struct State {
     retry_at: Option<Instant>,
     /// Sessions begun meanwhile.
     spare: Arc<MemoryStore>,
+    /// How many those are.
+    begun: usize,
     /// What waits to be stored.
     pending: PendingQueue,
     /// Sessions that this process holds, with their tenants.
@@ -134,9 +136,22 @@ impl StandbyStore {
         let mut state = self.state();
         state.retry_at = None;
         // What was begun in memory is taken up in the store by its next request.
-        state.spare = Arc::default();
+        (state.spare, state.begun) = (Arc::default(), 0);
         drop(state);
         (self.tell)(&StandbyNotice::Answers { stored });
+    }
+
+    /// Stores what waits, where that can be done now, and tells how many sessions end unstored: nobody will bring them again.
+    pub async fn close(&self) {
+        if self.state().pending.sessions() > 0 {
+            self.catch_up().await;
+        }
+        let state = self.state();
+        let (cut, begun) = (state.pending.sessions(), state.begun);
+        drop(state);
+        if cut + begun > 0 {
+            (self.tell)(&StandbyNotice::Unstored { cut, begun });
+        }
     }
 
     fn lose(&self, session: SessionId) {
@@ -200,7 +215,9 @@ impl Store for StandbyStore {
                 Some(session) => session,
                 None => {
                     let spare = self.state().spare.clone();
-                    spare_id(spare.create(tenant).await?)
+                    let id = spare_id(spare.create(tenant).await?);
+                    self.state().begun += 1;
+                    id
                 }
             };
             self.state().held.insert(session, Some(tenant));

@@ -17,6 +17,7 @@ const RETRY: Duration = Duration::from_millis(2_100);
 
 struct Scene {
     inner: Arc<FailingStore>,
+    store: Arc<StandbyStore>,
     engine: Engine,
     told: Arc<Mutex<Vec<StandbyNotice>>>,
 }
@@ -25,8 +26,8 @@ fn scene() -> Scene {
     let (inner, told) = (Arc::new(FailingStore::new()), Arc::<Mutex<Vec<_>>>::default());
     let heard = told.clone();
     let tell = move |notice: &StandbyNotice| heard.lock().expect("nobody failed").push(notice.clone());
-    let store = StandbyStore::new(inner.clone(), Arc::new(tell));
-    Scene { inner, engine: Engine::new(Arc::new(store)), told }
+    let store = Arc::new(StandbyStore::new(inner.clone(), Arc::new(tell)));
+    Scene { inner, engine: Engine::new(store.clone()), store, told }
 }
 
 fn hash(number: usize) -> ChainHash {
@@ -47,7 +48,7 @@ async fn with_a_store_that_answers_it_is_that_store() {
 
 #[tokio::test]
 async fn what_is_said_while_the_store_fails_is_in_it_once_it_answers() {
-    let Scene { inner, engine, told } = scene();
+    let Scene { inner, engine, told, .. } = scene();
     let session = engine.create(TENANT).await.expect("it answers");
     let ids = engine.append(session, None, saying(0..2)).await.expect("it is stored");
     inner.fail_with(Some(FaultKind::Full));
@@ -91,7 +92,7 @@ async fn a_conversation_begun_while_the_store_fails_is_taken_up_in_it_later() {
 
 #[tokio::test]
 async fn what_waits_for_a_session_that_others_took_is_lost_and_said() {
-    let Scene { inner, engine, told } = scene();
+    let Scene { inner, engine, told, .. } = scene();
     let session = engine.create(TENANT).await.expect("it answers");
     let ids = engine.append(session, None, saying(0..1)).await.expect("it is stored");
     inner.fail_with(Some(FaultKind::Gone));
@@ -103,6 +104,30 @@ async fn what_waits_for_a_session_that_others_took_is_lost_and_said() {
     assert!(late.is_err() || inner.open(session).await.is_ok_and(|stored| stored.log.len() == 1));
     let told = told.lock().expect("nobody failed").clone();
     assert!(told.iter().any(|notice| matches!(notice, StandbyNotice::Lost { .. })), "{told:?}");
+}
+
+#[tokio::test]
+async fn what_ends_unstored_is_told_and_what_can_be_stored_then_is_stored() {
+    let Scene { inner, engine, store, told } = scene();
+    let session = engine.create(TENANT).await.expect("it answers");
+    let ids = engine.append(session, None, saying(0..1)).await.expect("it is stored");
+    store.close().await;
+    assert_eq!(told.lock().expect("nobody failed").len(), 0, "nothing waits");
+    inner.fail_with(Some(FaultKind::Full));
+    engine.append(session, Some(ids[0]), saying(1..2)).await.expect("it waits");
+    let begun = engine.create(TENANT).await.expect("it is begun in memory");
+    engine.append(begun, None, saying(5..6)).await.expect("it is kept in memory");
+    store.close().await;
+    let last = told.lock().expect("nobody failed").last().cloned().expect("it was told");
+    assert_eq!(
+        last.to_string(),
+        "the store still fails: of 1 conversation it lacks the newest part, of 1 everything"
+    );
+    inner.fail_with(None);
+    store.close().await;
+    assert_eq!(inner.open(session).await.map(|stored| stored.log.len()).ok(), Some(2));
+    let last = told.lock().expect("nobody failed").last().cloned();
+    assert_eq!(last, Some(StandbyNotice::Answers { stored: 1 }));
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ pub fn run(args: ServeArgs) -> Result<()> {
     runtime.context("cannot start serving")?.block_on(async {
         let upstreams = settings.upstreams.clone();
         let place = SessionPlace::open(&store, log).await?;
-        let settings = ServerSettings { store: place.standby(log), ..settings };
+        let settings = ServerSettings { store: place.server_store(), ..settings };
         let server = Server::bind(address, settings).await?;
         let end = interruption().context("cannot be told to stop")?;
         welcome(server.address(), &upstreams, &place.to_string()).print()?;
@@ -62,6 +62,7 @@ fn settings(args: ServeArgs, log: ServerLog) -> Result<ServerSettings> {
         upstreams: Upstreams {
             anthropic: or_all(args.upstream_anthropic, public.anthropic),
             openai: or_all(args.upstream_openai, public.openai),
+            routes: args.route,
         },
         rules: Arc::new(LiveRules::open(lookup, agents, ports, window, log)?),
         window,

@@ -20,6 +20,13 @@ pub enum StandbyNotice {
         /// Batches.
         batches: usize,
     },
+    /// The program ends while the store fails.
+    Unstored {
+        /// Sessions whose newest entries are not in it.
+        cut: usize,
+        /// Sessions that are not in it at all.
+        begun: usize,
+    },
 }
 
 impl fmt::Display for StandbyNotice {
@@ -29,6 +36,11 @@ impl fmt::Display for StandbyNotice {
             Self::Answers { stored } => {
                 write!(f, "the store answers again; {stored} commits that waited are in it")
             }
+            Self::Unstored { cut, begun } => write!(
+                f,
+                "the store still fails: of {cut} conversation{} it lacks the newest part, of {begun} everything",
+                if *cut == 1 { "" } else { "s" }
+            ),
             Self::Lost { session, batches } => {
                 write!(
                     f,

@@ -2,7 +2,7 @@
 
 use epitome_core::{EntryId, Message};
 use epitome_engine::store::{CommitBatch, FaultKind, Lease, SessionId, StoreError, StoreFault, readable};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// What the messages of all that waits may take, about an hour of a busy team's agents.
@@ -57,6 +57,11 @@ impl PendingQueue {
     /// Whether something waits for a session.
     pub(super) fn waits(&self, session: SessionId) -> bool {
         self.batches.iter().any(|one| one.lease.session == session)
+    }
+
+    /// How many sessions something waits for.
+    pub(super) fn sessions(&self) -> usize {
+        self.batches.iter().map(|one| one.lease.session).collect::<HashSet<_>>().len()
     }
 
     /// Gives up what waits for a session; how much that was.

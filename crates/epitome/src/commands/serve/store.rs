@@ -14,7 +14,11 @@ use std::sync::Arc;
 /// Where sessions are kept.
 pub(super) enum SessionPlace {
     Memory,
-    Lasting(Arc<dyn SessionStore>),
+    Lasting {
+        store: Arc<dyn SessionStore>,
+        /// The same as the server uses it: calls go on where it does not.
+        standby: Arc<StandbyStore>,
+    },
 }
 
 impl SessionPlace {
@@ -24,7 +28,11 @@ impl SessionPlace {
             return Ok(Self::Memory);
         }
         match open(args).await {
-            Ok(store) => Ok(Self::Lasting(store)),
+            Ok(store) => {
+                let tell = move |notice: &StandbyNotice| log.say(NoticeLevel::Warn, &notice.to_string());
+                let standby = Arc::new(StandbyStore::new(store.clone(), Arc::new(tell)));
+                Ok(Self::Lasting { store, standby })
+            }
             Err(error) if !args.is_named() && is_out_of_reach(&error) => {
                 log.say(
                     NoticeLevel::Warn,
@@ -36,17 +44,16 @@ impl SessionPlace {
         }
     }
 
-    /// The store as a server uses it: calls go on where it does not.
-    pub(super) fn standby(&self, log: ServerLog) -> Option<ServerStore> {
-        let Self::Lasting(store) = self else { return None };
-        let tell = move |notice: &StandbyNotice| log.say(NoticeLevel::Warn, &notice.to_string());
-        let key = store.chain_key();
-        Some(ServerStore { store: Arc::new(StandbyStore::new(store.clone(), Arc::new(tell))), key })
+    /// What the server stores by; none where all is in memory.
+    pub(super) fn server_store(&self) -> Option<ServerStore> {
+        let Self::Lasting { store, standby } = self else { return None };
+        Some(ServerStore { store: standby.clone(), key: store.chain_key() })
     }
 
-    /// Gives back what was held, so that the next replica need not wait for its end.
+    /// Stores what waits, and gives back what was held, so that the next replica need not wait for its end.
     pub(super) async fn close(self, log: ServerLog) {
-        let Self::Lasting(store) = self else { return };
+        let Self::Lasting { store, standby } = self else { return };
+        standby.close().await;
         if let Err(error) = store.close().await {
             let text = format!("sessions stay held for a while, as they could not be given back: {error}");
             log.say(NoticeLevel::Warn, &text);
@@ -59,7 +66,7 @@ impl fmt::Display for SessionPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory => f.write_str("sessions are kept in memory, until it stops"),
-            Self::Lasting(store) => write!(f, "sessions are kept in {}", store.place()),
+            Self::Lasting { store, .. } => write!(f, "sessions are kept in {}", store.place()),
         }
     }
 }
