@@ -4,7 +4,7 @@
 use crate::store_place::OpenStore;
 use crate::{clock::WallClock, input};
 use anyhow::{Context as _, Result, bail};
-use epitome_core::{Entry, EntryId, Message, ZeroMeasure};
+use epitome_core::{Entry, EntryId, Mark, Message, Tokens, ZeroMeasure};
 use epitome_engine::store::SessionId;
 use epitome_engine::{Driver, Ports};
 use epitome_store::{ListedSession, StoredEntry};
@@ -97,10 +97,19 @@ impl StoredSession {
         // The original that is not there ends here.
         bytes.push(b'\n');
         let model = Some(self.listed.about.model.as_str()).filter(|model| !model.is_empty());
-        let fixed = FixedParts { model: model.map(Into::into), ..FixedParts::default() };
+        let window = self.window().map(|tokens| tokens.0);
+        let fixed = FixedParts { model: model.map(Into::into), window, ..FixedParts::default() };
         bytes.extend(native::fixed_line(0, &fixed));
         bytes.extend(self.lines(1, None));
         bytes
+    }
+
+    /// The window it was last compacted for: the operator may have set another than its model's.
+    fn window(&self) -> Option<Tokens> {
+        self.entries.iter().rev().find_map(|one| match &one.entry {
+            Entry::Mark(Mark::Compaction { record, .. }) => Some(record.budget.window),
+            Entry::Mark(_) | Entry::Message(_) | Entry::Note { .. } | Entry::Recorded(_) => None,
+        })
     }
 
     /// A line for each entry that came since the file, which has got to `leaf`; marks of one commit are one pass.

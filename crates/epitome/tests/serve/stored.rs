@@ -110,6 +110,23 @@ fn sessions_are_kept_where_the_other_commands_look_unless_somebody_says_otherwis
 }
 
 #[test]
+fn the_other_commands_see_a_session_as_the_server_sent_it() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&ARGS);
+    let mut talk = talk();
+    (0..TURNS).for_each(|turn| talk.say(&proxy, &words(turn)));
+    let sent = stage.arrived().pop().expect("a request");
+    assert!(proxy.interrupt(), "it ends well");
+    let output = stage.command(&["context", "--session", "s0001"]).output().expect("the program runs");
+    let body: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(body["messages"].as_array().map(Vec::len), Some(sent.len()));
+    let undo = ["undo", "--session", "s0001", "--json"];
+    let output = stage.command(&undo).output().expect("the program runs");
+    let line: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(line["tokens_after"].as_u64() > line["tokens_before"].as_u64(), "{line}");
+}
+
+#[test]
 fn where_there_is_no_place_for_a_store_that_nobody_named_it_is_served_from_memory_and_said() {
     let stage = Stage::new("");
     stage.put("data", "no folder");
