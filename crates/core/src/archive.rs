@@ -67,6 +67,22 @@ impl MemoryArchive {
         ids.iter().copied().filter(|id| !messages.contains_key(id)).collect()
     }
 
+    /// Whether somebody keeps at hand what it does not hold.
+    pub fn is_backed(&self) -> bool {
+        self.behind.is_some()
+    }
+
+    /// The message under an id, where it is held here.
+    pub fn held(&self, id: EntryId) -> Option<Arc<Message>> {
+        self.messages.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+    }
+
+    /// Lets go of `ids`.
+    pub fn remove(&self, ids: &[EntryId]) {
+        let mut messages = self.messages.write().unwrap_or_else(PoisonError::into_inner);
+        ids.iter().for_each(|id| drop(messages.remove(id)));
+    }
+
     /// Lets go of all but `ids`.
     pub fn retain(&self, ids: &[EntryId]) {
         let ids: std::collections::HashSet<&EntryId> = ids.iter().collect();
@@ -77,8 +93,7 @@ impl MemoryArchive {
 
 impl Archive for MemoryArchive {
     fn message(&self, id: EntryId) -> Result<Arc<Message>, ArchiveError> {
-        let held = self.messages.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
-        match (held, &self.behind) {
+        match (self.held(id), &self.behind) {
             (Some(message), _) => Ok(message),
             (None, Some(behind)) => behind.message(id),
             (None, None) => Err(ArchiveError { id, why: "no message is kept under this id".into() }),

@@ -134,6 +134,14 @@ impl Session {
         is_quiet && !wants_pass(self, point) && !self.policy().speculate.enabled
     }
 
+    /// Whether what is done at some point may read more than what is in view, as a compaction does, or the beginning of a summary before
+    /// it is needed. Passes look at what is in view alone.
+    pub(crate) fn reads_originals_at(&self, point: LookPoint) -> bool {
+        let is_asked_for = point == LookPoint::TurnEnd && self.is_requested();
+        let is_begun = self.policy().speculate.enabled && self.figure().0 >= self.speculation_mark();
+        self.check_at(point).is_due() || is_asked_for || is_begun
+    }
+
     fn permission(&self) -> Permission {
         match self.policy().mode {
             TriggerMode::Off => Permission::Nothing,

@@ -5,6 +5,9 @@
 
 mod backgrounds;
 mod commit;
+mod deferral;
+mod hand_over;
+mod originals;
 mod tree;
 
 use self::backgrounds::{BackgroundLoan, Crowding};
@@ -19,12 +22,12 @@ use crate::session::{AppendedEntry, Session, SessionOptions, Step};
 use crate::speculation::CROWDED_OUT;
 use crate::store::{
     ChainHash, CommitBatch, Durability, EventPosition, MessageLocation, SearchHit, SearchQuery, SessionAbout,
-    SessionId, Store, StoreError, StoredEvent, TenantId,
+    SessionId, Store, StoredEvent, TenantId,
 };
 use epitome_core::{Entry, EntryId, Judgement, Log, Mark, Message, Record, Tokens, Trigger};
 use epitome_tokens::Usage;
 use futures_util::lock::Mutex as AsyncMutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tree::{PrefixClaim, SessionTree};
@@ -37,6 +40,12 @@ pub struct Engine {
     live: Mutex<HashMap<SessionId, Arc<SessionTree>>>,
     /// Held by whoever takes a session into memory, or lets it go.
     openings: AsyncMutex<()>,
+    /// Whether what need only outlive this process is stored when somebody flushes it.
+    defers: bool,
+    /// Sessions of which nothing is stored yet, and whose they are.
+    fresh: Mutex<HashMap<SessionId, TenantId>>,
+    /// Sessions that others were asked for.
+    asked_for: Mutex<HashSet<SessionId>>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -92,7 +101,15 @@ const CLAIM_WAITS_MAX: usize = 64;
 impl Engine {
     /// An engine over a store.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, spawn: None, live: Mutex::default(), openings: AsyncMutex::default() }
+        Self {
+            store,
+            spawn: None,
+            live: Mutex::default(),
+            openings: AsyncMutex::default(),
+            defers: false,
+            fresh: Mutex::default(),
+            asked_for: Mutex::default(),
+        }
     }
 
     /// The same, with summaries made in the background where a policy wants that.
@@ -108,7 +125,9 @@ impl Engine {
 
     /// Makes a session in which nothing was said.
     pub async fn create(&self, tenant: TenantId) -> Result<SessionId, EngineError> {
-        Ok(self.store.create(tenant).await?)
+        let session = self.store.create(tenant).await?;
+        self.note_fresh(session, tenant);
+        Ok(session)
     }
 
     /// The deepest known message of a request.
@@ -117,7 +136,8 @@ impl Engine {
         tenant: TenantId,
         chain: &[ChainHash],
     ) -> Result<Option<MessageLocation>, EngineError> {
-        Ok(self.store.find(tenant, chain).await?)
+        let stored = self.store.find(tenant, chain).await?;
+        Ok(if self.defers { self.deepen(tenant, chain, stored) } else { stored })
     }
 
     /// Appends messages below `parent`, or as a root; their ids. What is known under its hash already is not
@@ -181,8 +201,7 @@ impl Engine {
         point: LookPoint,
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let (mut session, _claim) =
-            self.claim(&tree, checkout, |session| session.needs_compaction(point)).await?;
+        let (mut session, _claim) = self.claim(&tree, checkout, Some(point)).await?;
         let driver = self.driver(&tree, checkout);
         let acted = match &self.spawn {
             Some(spawn) => {
@@ -198,8 +217,7 @@ impl Engine {
     /// A turn has ended: what the policy wants done then is done, once for all who say so of the same turn.
     pub async fn end_turn(&self, checkout: &Checkout, end: TurnEnd) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let is_due = |session: &Session| session.needs_compaction(LookPoint::TurnEnd);
-        let (mut session, _claim) = self.claim(&tree, checkout, is_due).await?;
+        let (mut session, _claim) = self.claim(&tree, checkout, Some(LookPoint::TurnEnd)).await?;
         let driver = self.driver(&tree, checkout);
         let acted = match &self.spawn {
             Some(spawn) => {
@@ -212,22 +230,27 @@ impl Engine {
         self.finish(&tree, checkout, session, acted).await
     }
 
-    /// A path, and the right to compact it where that is due. Where somebody is at work on a prefix of it, what comes
-    /// of that is waited for; where that has not helped too often, the path is compacted beside them.
+    /// A path, and the right to compact it where that is due at this point, or anyway where none is said. Where somebody is at work on
+    /// a prefix of it, what comes of that is waited for; where that has not helped too often, the path is compacted beside them.
     async fn claim(
         &self,
         tree: &Arc<SessionTree>,
         checkout: &Checkout,
-        is_due: impl Fn(&Session) -> Result<bool, EngineError>,
+        point: Option<LookPoint>,
     ) -> Result<(Session, Option<PrefixClaim>), EngineError> {
+        let is_due = |session: &Session| point.map_or(Ok(true), |point| session.needs_compaction(point));
         let covers = |session: &Session| if is_due(session)? { session.covers() } else { Ok(None) };
+        let reads = |session: &Session| point.is_none_or(|point| session.reads_originals_at(point));
         for _ in 0..CLAIM_WAITS_MAX {
             // A summary in the background is begun before it is due.
             let speculates = self.spawn.is_some() && checkout.assembly.policy().speculate.enabled;
             let reach = if speculates { Reach::Whole } else { Reach::Live };
             let mut session = self.check_out(tree, checkout, reach).await?;
-            if !session.log().is_whole() && is_due(&session)? {
-                session = self.check_out(tree, checkout, Reach::Whole).await?;
+            if reads(&session) {
+                if !session.log().is_whole() {
+                    session = self.check_out(tree, checkout, Reach::Whole).await?;
+                }
+                tree.read_all(&*self.store, &session, &[]).await.inspect_err(|_| tree.put_back(&session))?;
             }
             let covered = covers(&session).inspect_err(|_| tree.put_back(&session))?;
             match covered.map(|anchor| tree.claim(anchor, session.history())) {
@@ -239,7 +262,9 @@ impl Engine {
                 None => return Ok((session, None)),
             }
         }
-        Ok((self.check_out(tree, checkout, Reach::Whole).await?, None))
+        let session = self.check_out(tree, checkout, Reach::Whole).await?;
+        tree.read_all(&*self.store, &session, &[]).await?;
+        Ok((session, None))
     }
 
     /// Takes up what the provider said of the call whose reply the path ends in.
@@ -259,7 +284,7 @@ impl Engine {
         over: Option<Tokens>,
     ) -> Result<(PreparedSession, Result<(), String>), EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let (mut session, _claim) = self.claim(&tree, checkout, |_| Ok(true)).await?;
+        let (mut session, _claim) = self.claim(&tree, checkout, None).await?;
         session.learn(figures);
         let driver = self.driver(&tree, checkout);
         let mut background = tree.backgrounds().lend(&session);
@@ -294,7 +319,7 @@ impl Engine {
         options: CompactOptions,
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let (mut session, _claim) = self.claim(&tree, checkout, |_| Ok(true)).await?;
+        let (mut session, _claim) = self.claim(&tree, checkout, None).await?;
         let driver = self.driver(&tree, checkout);
         let mut background = tree.backgrounds().lend(&session);
         let acted = background.compact_with(&driver, &mut session, trigger, options).await;
@@ -310,6 +335,7 @@ impl Engine {
         options: CompactOptions,
     ) -> Result<Arc<Record>, EngineError> {
         let session = self.look_at(checkout, Reach::Whole).await?;
+        self.tree(checkout.session).await?.read_all(&*self.store, &session, &[]).await?;
         checkout.driver.preview(&session, trigger, options).await
     }
 
@@ -321,6 +347,7 @@ impl Engine {
         options: CompactOptions,
     ) -> Result<Option<PlanSketch>, EngineError> {
         let session = self.look_at(checkout, Reach::Whole).await?;
+        self.tree(checkout.session).await?.read_all(&*self.store, &session, &[]).await?;
         checkout.driver.sketch(&session, trigger, options)
     }
 
@@ -379,7 +406,7 @@ impl Engine {
         let tree = self.tree(checkout.session).await?;
         let _writer = tree.writer().await;
         let mut session = self.check_out(&tree, checkout, Reach::Whole).await?;
-        let mut moved = self.go_to(checkout, &mut session, target, exit).await;
+        let mut moved = self.go_to(&tree, checkout, &mut session, target, exit).await;
         let mut step = session.step(None);
         let time_ms = checkout.driver.ports().clock.unix_ms();
         let committed = tree.commit(&*self.store, &mut session, &mut step, time_ms).await;
@@ -388,7 +415,7 @@ impl Engine {
             *summary = summary.map(|id| renumbering.id(id));
         }
         if let (Ok(NavigationOutcome::There { .. }), Some(leaf)) = (&moved, session.leaf()) {
-            let done = tree.move_leaf(&*self.store, leaf).await;
+            let done = tree.move_leaf(&*self.store, leaf, time_ms).await;
             self.forget_unless_stored(checkout.session, done).await?;
         }
         tree.put_back(&session);
@@ -398,6 +425,7 @@ impl Engine {
     /// Moves a path that is checked out, with the originals at hand that this reads.
     async fn go_to(
         &self,
+        tree: &SessionTree,
         checkout: &Checkout,
         session: &mut Session,
         target: EntryId,
@@ -408,23 +436,34 @@ impl Engine {
         }
         let leaving = session.leaving(target)?.messages;
         let read = [session.log().path(target), leaving].concat();
-        self.load_messages(session, checkout.session, read).await?;
+        tree.read_all(&*self.store, session, &read).await?;
         checkout.driver.navigate(session, target, exit).await
     }
 
     /// Moves a session back, or to any other place, and does nothing else.
     pub async fn rollback(&self, session: SessionId, leaf: EntryId) -> Result<(), EngineError> {
+        self.rollback_at(session, leaf, None).await
+    }
+
+    /// The same at a time, in milliseconds since 1970: that is when the session was changed last.
+    pub async fn rollback_at(
+        &self,
+        session: SessionId,
+        leaf: EntryId,
+        time_ms: Option<u64>,
+    ) -> Result<(), EngineError> {
         let tree = self.tree(session).await?;
         let _writer = tree.writer().await;
         if !tree.has_path(Some(leaf)) {
             tree.open_whole(&*self.store).await?;
         }
-        let done = tree.move_leaf(&*self.store, leaf).await;
+        let done = tree.move_leaf(&*self.store, leaf, time_ms).await;
         self.forget_unless_stored(session, done).await
     }
 
     /// What was said in a message, in view or not.
     pub async fn recall(&self, session: SessionId, id: EntryId) -> Result<Arc<Message>, EngineError> {
+        self.flush(session).await?;
         let found = self.store.originals(session, &[id]).await?;
         found.into_iter().next().ok_or(EngineError::NoEntry(id))
     }
@@ -444,8 +483,7 @@ impl Engine {
         let _one_at_a_time = self.openings.lock().await;
         let tree = self.live.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
         if let Some(tree) = tree {
-            tree.backgrounds().clear();
-            self.store.release(tree.lease()).await;
+            self.let_go(&tree).await;
         }
     }
 
@@ -456,6 +494,7 @@ impl Engine {
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
         let mut session = self.check_out(&tree, checkout, Reach::Whole).await?;
+        tree.read_all(&*self.store, &session, &[]).await?;
         let acted = act(&self.driver(&tree, checkout), &mut session).await;
         self.finish(&tree, checkout, session, acted).await
     }
@@ -495,6 +534,7 @@ impl Engine {
         self.forget_unless_stored(checkout.session, committed).await?;
         tree.put_back(&session);
         if step.record.as_ref().is_some_and(|record| record.outcome.is_rebuilt()) {
+            tree.let_superseded_go(&session);
             self.keep_live(tree, &session).await;
         }
         failed.map_or(Ok(PreparedSession { step, session }), Err)
@@ -531,29 +571,16 @@ impl Engine {
         if reach == Reach::Whole || !tree.has_path(leaf) {
             tree.open_whole(&*self.store).await?;
         }
-        tree.load_path(&*self.store, leaf, checkout).await?;
-        let mut session = tree.check_out(leaf, checkout)?;
+        let lent = tree.lend(&*self.store, leaf, checkout).await?;
+        let mut session = tree.check_out(leaf, checkout, lent)?;
         // Where there is room for what was superseded, it is in view again.
         if !session.log().is_whole() && session.timeline().ignores_any() {
             tree.open_whole(&*self.store).await?;
-            tree.load_path(&*self.store, leaf, checkout).await?;
-            session = tree.check_out(leaf, checkout)?;
+            let lent = tree.lend(&*self.store, leaf, checkout).await?;
+            session = tree.check_out(leaf, checkout, lent)?;
         }
-        // What a compaction of the path may need, once and in bulk.
-        self.load_messages(&session, checkout.session, session.timeline().readable()).await?;
+        tree.read_view(&*self.store, &session).await?;
         Ok(session)
-    }
-
-    /// Reads the originals of messages that are not at hand.
-    async fn load_messages(
-        &self,
-        session: &Session,
-        id: SessionId,
-        entries: Vec<EntryId>,
-    ) -> Result<(), EngineError> {
-        let messages: Vec<EntryId> =
-            entries.into_iter().filter(|&id| session.log().item(id).is_some()).collect();
-        load_into(&*self.store, session.archive(), id, &session.archive().missing(&messages)).await
     }
 
     async fn tree(&self, session: SessionId) -> Result<Arc<SessionTree>, EngineError> {
@@ -565,7 +592,7 @@ impl Engine {
             return Ok(tree);
         }
         // Leased before it is read: whoever held it before may have appended until then.
-        let lease = self.store.lease(session).await?.ok_or(StoreError::Leased(session))?;
+        let lease = self.take_lease(session).await?;
         let opened = match self.store.open(session).await {
             Ok(opened) => opened,
             Err(error) => {
@@ -573,7 +600,7 @@ impl Engine {
                 return Err(error.into());
             }
         };
-        let tree = Arc::new(SessionTree::new(session, lease, opened));
+        let tree = Arc::new(SessionTree::new(lease, opened, self.defers));
         self.live.lock().unwrap_or_else(PoisonError::into_inner).insert(session, tree.clone());
         Ok(tree)
     }

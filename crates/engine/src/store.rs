@@ -182,6 +182,9 @@ pub struct StoredEvent {
     pub event: Event,
 }
 
+/// What names of memos begin with that say who is wanted.
+const WANTED: &str = "wanted ";
+
 /// Where sessions are kept.
 pub trait Store: Send + Sync {
     /// Makes a session in which nothing was said.
@@ -245,6 +248,21 @@ pub trait Store: Send + Sync {
     fn hold(&self, lease: Lease) -> BoxFuture<'_, Result<bool, StoreError>>;
     /// Gives a lease back.
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()>;
+    /// Says that a session is wanted here: whoever holds it and is not at work gives it up.
+    fn want(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.keep_memo(format!("{WANTED}{session}"), Some(Vec::new()))
+    }
+    /// Says so no more.
+    fn want_no_more(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.keep_memo(format!("{WANTED}{session}"), None)
+    }
+    /// Sessions that somebody wants, whoever holds them.
+    fn wanted(&self) -> BoxFuture<'_, Result<Vec<SessionId>, StoreError>> {
+        Box::pin(async move {
+            let wanted = self.memos(WANTED).await?;
+            Ok(wanted.iter().filter_map(|memo| memo.name.strip_prefix(WANTED)?.parse().ok()).collect())
+        })
+    }
     /// Events since a position, oldest first.
     fn events(&self, since: EventPosition) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>>;
     /// Forgets a session.

@@ -14,10 +14,16 @@ use std::io;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The file of the default store, in the platform's folder for data.
 const FILE: &str = "epitome.db";
 
+/// So long a server has to give up a session that it is not at work on; it looks ten times a second.
+const HOLDER_TIME: Duration = Duration::from_secs(2);
+/// Then it is looked again.
+const HOLDER_PAUSE: Duration = Duration::from_millis(50);
 /// How `serve` is told to keep nothing.
 const MEMORY: &str = "memory";
 
@@ -154,6 +160,20 @@ impl OpenStore {
         let filter = SessionFilter { session: Some(session), ..SessionFilter::default() };
         let found = self.wait(self.store.list(&filter))?;
         found.into_iter().next().ok_or_else(|| self.no_session(session))
+    }
+
+    /// Asks whoever holds a session to give it up, and waits until they have. A server does so as soon as it is not at work on it;
+    /// where nobody answers, the session is as it was, and whoever acts on it is told.
+    pub fn ask_for(&self, session: SessionId) -> Result<()> {
+        if !self.listed(session)?.is_held {
+            return Ok(());
+        }
+        self.wait(self.store.want(session))?;
+        let until = Instant::now() + HOLDER_TIME;
+        while self.listed(session)?.is_held && Instant::now() < until {
+            thread::sleep(HOLDER_PAUSE);
+        }
+        self.wait(self.store.want_no_more(session))
     }
 
     /// All sessions, the one changed last first.

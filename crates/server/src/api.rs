@@ -217,7 +217,7 @@ async fn rollback(
     JsonBody(RollbackBody { to }): JsonBody<RollbackBody>,
 ) -> Result<Response, ApiError> {
     let rolled_back = async move |state: &ServerState, checkout: Checkout| {
-        state.engine.rollback(checkout.session, to).await?;
+        state.engine.rollback_at(checkout.session, to, state.settings.clock.unix_ms()).await?;
         Ok(moved(state, checkout.session, to, None))
     };
     work(state, id, rolled_back).await

@@ -5,6 +5,7 @@ use crate::books::Book;
 use crate::learned;
 use crate::notice::NoticeKind;
 use crate::server_state::{ServerState, note_step};
+use crate::storing;
 use epitome_engine::store::SessionId;
 use epitome_engine::{Checkout, EngineError, LookPoint};
 use std::sync::Arc;
@@ -18,9 +19,19 @@ pub(crate) async fn watch(state: Arc<ServerState>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         learned::save(&state).await;
+        store_leftovers(&state).await;
         let due: Vec<(Checkout, u64)> = state.books.each(due).into_iter().flatten().collect();
         for (checkout, seconds) in due {
             tokio::spawn(check(state.clone(), checkout, seconds));
+        }
+    }
+}
+
+/// Stores what requests appended that were never sent, because their client hung up or something failed.
+async fn store_leftovers(state: &Arc<ServerState>) {
+    if state.settings.store.is_some() {
+        for session in state.books.each(|session, _| session) {
+            storing::store(state.clone(), session).await;
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::reply::{FirstLook, Reply, open};
 use crate::request::Request;
 use crate::routes::{self, Route, Treatment};
 use crate::server_state::ServerState;
+use crate::storing::Storing;
 use crate::walk::{PreparedRequest, prepare, recover, shed_pictures};
 use crate::{api, counting, credentials, guard, headers, metrics, responses};
 use axum::body::{Body, to_bytes};
@@ -233,7 +234,7 @@ fn reply_of(opened: FirstLook) -> Reply {
 }
 
 async fn send(
-    state: &ServerState,
+    state: &Arc<ServerState>,
     parts: &Parts,
     route: &Route<'_>,
     request: &Request,
@@ -241,7 +242,9 @@ async fn send(
 ) -> Result<FirstLook, Fault> {
     let path = Path { path: &route.path, query: parts.uri.query(), headers: &parts.headers };
     let upstream = &request.upstream;
+    let storing = Storing::begin(state, prepared.session);
     let sent = state.outward.send(upstream, &path, prepared.body).await;
+    storing.end().await;
     state.note_reach(upstream, sent.as_ref().err());
     let opened = match sent {
         Ok(response) => open(route.protocol, response, &prepared.from.known).await,

@@ -3,6 +3,7 @@
 use crate::books::Books;
 use crate::chain::ChainKey;
 use crate::checkpoints::Checkpoints;
+use crate::hand_over;
 use crate::idle;
 use crate::learned;
 use crate::outward::Outward;
@@ -81,8 +82,10 @@ impl Server {
         let listener = self.listener.tap_io(|socket| drop(socket.set_nodelay(true)));
         let serving = axum::serve(listener, self.router).with_graceful_shutdown(stop);
         let watching = tokio::spawn(idle::watch(self.state.clone()));
+        let giving = tokio::spawn(hand_over::watch(self.state.clone()));
         let served = serving.await;
         watching.abort();
+        giving.abort();
         self.state.leave().await;
         served.map_err(ServeError::Broken)?;
         Ok(self.state.counter.totals())
@@ -97,6 +100,8 @@ impl ServerState {
             None => (Arc::new(MemoryStore::default()), ChainKey::new()),
         };
         let engine = Engine::new(store).with_spawn(Arc::new(TokioRuntime::of(Handle::current())));
+        // What a request appends is stored while its provider is at work (`storing`).
+        let engine = if settings.store.is_some() { engine.with_deferral() } else { engine };
         Self {
             settings,
             address,

@@ -41,6 +41,8 @@ pub(crate) struct PreparedRequest {
     pub(crate) body: Bytes,
     /// Where it comes from.
     pub(crate) from: Sender,
+    /// The session that it was appended to, where it was.
+    pub(crate) session: Option<SessionId>,
 }
 
 /// Why a request is sent.
@@ -58,8 +60,11 @@ enum Attempt {
 /// it came, and the provider is the judge.
 pub(crate) async fn prepare(state: &Arc<ServerState>, request: &Arc<Request>) -> PreparedRequest {
     let prepared = attempt(state, request, Attempt::First).await;
-    prepared
-        .unwrap_or_else(|| PreparedRequest { body: request.body.bytes().clone(), from: Sender::default() })
+    prepared.unwrap_or_else(|| PreparedRequest {
+        body: request.body.bytes().clone(),
+        from: Sender::default(),
+        session: None,
+    })
 }
 
 /// Makes a request fit that the provider refused as too long; none where nothing can be made shorter.
@@ -213,7 +218,8 @@ impl Walk<'_> {
             Some(slots) => self.written(&slots),
             None => self.request.body.bytes().clone(),
         };
-        Ok(Some(PreparedRequest { body, from: self.sender(session, leaf, &acted) }))
+        let from = self.sender(session, leaf, &acted);
+        Ok(Some(PreparedRequest { body, from, session: Some(session) }))
     }
 
     /// The body as a compaction that is in use shows it, with what is new behind that. None is made for it: whoever
@@ -328,6 +334,7 @@ impl Walk<'_> {
             return Ok(());
         }
         let Request { tenant, hashes, .. } = self.request;
+        self.state.engine.flush(node.session).await?;
         let traced = self.state.engine.trace(*tenant, &hashes[..node.depth]).await?;
         let log = self.state.engine.log(node.session, node.entry).await?;
         let origins =

@@ -223,9 +223,10 @@ fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
 
 impl Store for SqliteStore {
     fn create(&self, tenant: TenantId) -> BoxFuture<'_, Result<SessionId, StoreError>> {
+        // The first commit that must be on disk takes it there.
         let made = self
             .writer
-            .write(Durability::Disk, move |connection| commit::create(connection, tenant, now_ms()));
+            .write(Durability::System, move |connection| commit::create(connection, tenant, now_ms()));
         Box::pin(async move {
             let (session, number) = made.await?;
             self.tenants().remember_session(session, number);

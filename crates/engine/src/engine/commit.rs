@@ -38,13 +38,15 @@ impl SessionTree {
             state.take_sizes(session, step);
             let mut batch = batch_of(step, time_ms);
             for one in step.appended.iter().filter(|one| is_message(&one.entry)) {
-                batch.messages.push((one.id, self.archive.message(one.id)?));
+                let message = session.archive().message(one.id)?;
+                self.archive.put_shared(one.id, message.clone());
+                batch.messages.push((one.id, message));
             }
             batch.leaf = session.leaf().filter(|_| !batch.messages.is_empty());
             state.leaf = batch.leaf.or(state.leaf);
             (expected, renumbering, batch)
         };
-        store.commit(self.lease, expected, batch).await?;
+        self.put(store, expected, batch).await?;
         Ok(renumbering)
     }
 
@@ -57,8 +59,13 @@ impl SessionTree {
         step: &mut Step,
     ) -> Result<Renumbering, EngineError> {
         let (appended, renumbering) = rebase(Arc::make_mut(&mut state.log), &step.appended)?;
-        for (old, new) in step.appended.iter().zip(&appended).filter(|(old, _)| is_message(&old.entry)) {
-            self.archive.put_shared(new.id, self.archive.message(old.id)?);
+        let own = session.archive();
+        let moved = step.appended.iter().zip(&appended).filter(|(old, _)| is_message(&old.entry));
+        let moved: Vec<(EntryId, EntryId)> = moved.map(|(old, new)| (old.id, new.id)).collect();
+        let messages: Result<Vec<_>, _> = moved.iter().map(|(old, _)| own.message(*old)).collect();
+        own.remove(&moved.iter().map(|(old, _)| *old).collect::<Vec<_>>());
+        for ((_, new), message) in moved.into_iter().zip(messages?) {
+            own.put_shared(new, message);
         }
         step.appended = appended;
         step.events.iter_mut().for_each(|event| event.renumber(|id| renumbering.id(id)));

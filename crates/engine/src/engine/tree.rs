@@ -3,6 +3,7 @@
 //! brought home by `commit`.
 
 use super::backgrounds::Backgrounds;
+use super::deferral::DeferredBatch;
 use super::{Checkout, HashedMessages};
 use crate::error::EngineError;
 use crate::event::Event;
@@ -15,8 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A stored session in memory.
 pub(super) struct SessionTree {
-    id: SessionId,
+    pub(super) id: SessionId,
     pub(super) lease: Lease,
+    /// Whether what need only outlive this process is put off.
+    pub(super) defers: bool,
+    /// Originals of what is in view on some path.
     pub(super) archive: Arc<MemoryArchive>,
     state: Mutex<TreeState>,
     /// Held by whoever appends messages.
@@ -36,8 +40,10 @@ pub(super) struct TreeState {
     pub(super) sizes: HashMap<Arc<str>, Arc<SizeTable>>,
     /// Messages by the hash of everything up to them; of this process alone.
     hashes: HashMap<ChainHash, EntryId>,
+    /// What was appended and is not stored yet.
+    pub(super) deferred: Option<DeferredBatch>,
     /// Paths that were worked on last, the newest last.
-    paths: Vec<Session>,
+    pub(super) paths: Vec<Session>,
 }
 
 struct PrefixJob {
@@ -63,13 +69,15 @@ impl Drop for PrefixClaim {
 const PATHS_MAX: usize = 8;
 
 impl SessionTree {
-    pub(super) fn new(id: SessionId, lease: Lease, opened: StoredSession) -> Self {
+    pub(super) fn new(lease: Lease, opened: StoredSession, defers: bool) -> Self {
         let StoredSession { log, leaf, live_leaf, sizes, about: _, originals } = opened;
         let sizes = sizes.into_iter().collect();
-        let state = TreeState { log, leaf, live_leaf, sizes, hashes: HashMap::new(), paths: Vec::new() };
+        let (hashes, paths) = (HashMap::new(), Vec::new());
+        let state = TreeState { log, leaf, live_leaf, sizes, hashes, deferred: None, paths };
         Self {
-            id,
+            id: lease.session,
             lease,
+            defers,
             archive: originals.map(MemoryArchive::in_front_of).map(Arc::new).unwrap_or_default(),
             state: Mutex::new(state),
             writer: AsyncMutex::default(),
@@ -108,6 +116,7 @@ impl SessionTree {
         if self.state().log.is_whole() {
             return Ok(());
         }
+        self.flush(store).await?;
         let whole = store.open_whole(self.id).await?;
         let mut state = self.state();
         let mut sizes: HashMap<Arc<str>, Arc<SizeTable>> = whole.sizes.into_iter().collect();
@@ -164,50 +173,31 @@ impl SessionTree {
             state.leaf = at;
             expected
         };
-        store.commit(self.lease, expected, batch).await?;
+        self.put(store, expected, batch).await?;
         Ok(ids)
     }
 
-    /// Reads the originals of a path that must be counted: those that a way of counting has not seen yet, what is not
-    /// shown whole, and all of them where bytes or pictures count.
-    pub(super) async fn load_path(
-        &self,
-        store: &dyn Store,
-        leaf: Option<EntryId>,
-        checkout: &Checkout,
-    ) -> Result<(), EngineError> {
-        let trigger = &checkout.assembly.policy().trigger;
-        let missing = {
-            let state = self.state();
-            let counted = if trigger.bytes.is_some() || trigger.media.is_some() {
-                state.messages_of(leaf)
-            } else {
-                [state.uncounted(leaf, checkout.assembly.sizes_key()), state.edited(leaf)].concat()
-            };
-            self.archive.missing(&counted)
-        };
-        super::load_into(store, &self.archive, self.id, &missing).await
+    /// The last of these hashes that this process has appended under: its place among them, and the message.
+    pub(super) fn deepest_hash(&self, chain: &[ChainHash]) -> Option<(usize, EntryId)> {
+        let state = self.state();
+        chain.iter().enumerate().rev().find_map(|(at, hash)| Some((at, *state.hashes.get(hash)?)))
     }
 
-    /// A copy of the path that ends in `leaf`, to be worked on as `checkout` says.
+    /// A copy of the path that ends in `leaf`, to be worked on as `checkout` says, with the originals that were lent for that.
     pub(super) fn check_out(
         &self,
         leaf: Option<EntryId>,
         checkout: &Checkout,
+        lent: Arc<MemoryArchive>,
     ) -> Result<Session, EngineError> {
         let mut state = self.state();
-        state.count(leaf, checkout, &self.archive)?;
+        state.count(leaf, checkout, &lent)?;
         let sizes = state.sizes[checkout.assembly.sizes_key()].clone();
         let path = state.log.path_of(leaf);
         let is_downshift = state.is_downshift(&path, checkout);
         let mut session = match state.take_path(&path, checkout) {
-            Some(known) => known,
-            None => Session::new(
-                state.log.clone(),
-                sizes.clone(),
-                self.archive.clone(),
-                checkout.assembly.clone(),
-            ),
+            Some(known) => known.with_archive(lent),
+            None => Session::new(state.log.clone(), sizes.clone(), lent, checkout.assembly.clone()),
         };
         session.adopt_log(state.log.clone(), sizes, checkout);
         session.go_on(&path)?;
@@ -224,7 +214,7 @@ impl SessionTree {
         if paths.len() == PATHS_MAX {
             paths.remove(0);
         }
-        paths.push(session.without_log());
+        paths.push(session.without_log().with_archive(self.archive.clone()));
     }
 
     /// Stores what is told while somebody is still at work on the session.
@@ -236,12 +226,16 @@ impl SessionTree {
     ) -> Result<(), EngineError> {
         let _in_order = self.commits.lock().await;
         let expected = self.state().log.len();
-        store.commit(self.lease, expected, CommitBatch { events, time_ms, ..CommitBatch::default() }).await?;
-        Ok(())
+        self.put(store, expected, CommitBatch { events, time_ms, ..CommitBatch::default() }).await
     }
 
     /// Moves the session's leaf, and nothing else.
-    pub(super) async fn move_leaf(&self, store: &dyn Store, leaf: EntryId) -> Result<(), EngineError> {
+    pub(super) async fn move_leaf(
+        &self,
+        store: &dyn Store,
+        leaf: EntryId,
+        time_ms: Option<u64>,
+    ) -> Result<(), EngineError> {
         let _in_order = self.commits.lock().await;
         let expected = {
             let mut state = self.state();
@@ -253,10 +247,7 @@ impl SessionTree {
             state.leaf = Some(leaf);
             state.log.len()
         };
-        store
-            .commit(self.lease, expected, CommitBatch { leaf: Some(leaf), ..CommitBatch::default() })
-            .await?;
-        Ok(())
+        self.put(store, expected, CommitBatch { leaf: Some(leaf), time_ms, ..CommitBatch::default() }).await
     }
 
     /// Takes the right to compact the prefix up to `anchor`; the gate of whoever is at work on a prefix of
@@ -283,13 +274,13 @@ impl SessionTree {
 
 impl TreeState {
     /// Messages of a path that a way of counting has not counted.
-    fn uncounted(&self, leaf: Option<EntryId>, method: &Arc<str>) -> Vec<EntryId> {
+    pub(super) fn uncounted(&self, leaf: Option<EntryId>, method: &Arc<str>) -> Vec<EntryId> {
         let table = self.sizes.get(method);
         let is_counted = |id: EntryId| table.is_some_and(|table| table.has(id));
         self.messages_of(leaf).into_iter().filter(|&id| !is_counted(id)).collect()
     }
 
-    fn messages_of(&self, leaf: Option<EntryId>) -> Vec<EntryId> {
+    pub(super) fn messages_of(&self, leaf: Option<EntryId>) -> Vec<EntryId> {
         self.log.path_of(leaf).into_iter().filter(|&id| self.log.item(id).is_some()).collect()
     }
 
@@ -299,13 +290,6 @@ impl TreeState {
         for one in step.appended.iter().filter(|one| is_message(&one.entry)) {
             Arc::make_mut(table).set(one.id, session.timeline().sizes().of(one.id));
         }
-    }
-
-    /// Messages of a path that some pass shows otherwise than whole: their size must be counted.
-    fn edited(&self, leaf: Option<EntryId>) -> Vec<EntryId> {
-        let marks = self.log.marks_on(&self.log.path_of(leaf)).into_iter();
-        let forms = marks.filter_map(|id| self.log.mark_of(self.log.pass_of(id))?.forms());
-        forms.flatten().map(|(id, _)| *id).collect()
     }
 
     /// Counts what a way of counting has not counted of a path.
@@ -343,15 +327,23 @@ impl TreeState {
         })
     }
 
-    /// The path worked on last that `path` goes on from, as long as it is counted and governed alike.
-    fn take_path(&mut self, path: &[EntryId], checkout: &Checkout) -> Option<Session> {
+    /// Where the path worked on last is that `path` goes on from, as long as it is counted and governed alike.
+    fn place_of_known(&self, path: &[EntryId], checkout: &Checkout) -> Option<usize> {
         let is_prefix = |known: &Session| {
             known.leaf().is_some_and(|leaf| path.binary_search(&leaf).is_ok())
                 && known.assembly().sizes_key() == checkout.assembly.sizes_key()
         };
         let best = self.paths.iter().enumerate().filter(|(_, known)| is_prefix(known));
-        let (at, _) = best.max_by_key(|(_, known)| known.leaf())?;
-        Some(self.paths.remove(at))
+        best.max_by_key(|(_, known)| known.leaf()).map(|(at, _)| at)
+    }
+
+    /// That path.
+    pub(super) fn known_path(&self, path: &[EntryId], checkout: &Checkout) -> Option<&Session> {
+        self.place_of_known(path, checkout).map(|at| &self.paths[at])
+    }
+
+    fn take_path(&mut self, path: &[EntryId], checkout: &Checkout) -> Option<Session> {
+        self.place_of_known(path, checkout).map(|at| self.paths.remove(at))
     }
 }
 

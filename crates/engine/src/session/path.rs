@@ -6,7 +6,7 @@ use super::Session;
 use crate::assembly::Assembly;
 use crate::engine::Checkout;
 use crate::error::EngineError;
-use epitome_core::{EntryId, Log, Mark, Role, SizeTable};
+use epitome_core::{EntryId, Log, Mark, MemoryArchive, Role, SizeTable};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -41,13 +41,23 @@ impl Session {
         self.outgrow_no_more()
     }
 
-    /// Goes on with the log as others have left it, as a checkout says.
-    pub(crate) fn adopt_log(&mut self, log: Arc<Log>, sizes: Arc<SizeTable>, checkout: &Checkout) {
+    /// Whether others have appended marks that hold on the path, or a checkout governs it otherwise: then it is derived anew.
+    pub(crate) fn is_outdated_by(&self, log: &Log, checkout: &Checkout) -> bool {
         let is_other = |now: &Assembly, next: &Assembly| {
             now.policy().guard != next.policy().guard || now.model().id != next.model().id
         };
-        self.is_outdated = log.marks_on(&log.path_of(self.leaf())).len() != self.marks_seen
-            || is_other(&self.assembly, &checkout.assembly);
+        log.marks_on(&log.path_of(self.leaf())).len() != self.marks_seen
+            || is_other(&self.assembly, &checkout.assembly)
+    }
+
+    /// The same with originals from elsewhere.
+    pub(crate) fn with_archive(self, archive: Arc<MemoryArchive>) -> Self {
+        Self { archive, ..self }
+    }
+
+    /// Goes on with the log as others have left it, as a checkout says.
+    pub(crate) fn adopt_log(&mut self, log: Arc<Log>, sizes: Arc<SizeTable>, checkout: &Checkout) {
+        self.is_outdated = self.is_outdated_by(&log, checkout);
         self.handed_out = log.len();
         self.timeline.replace_log(log, sizes);
         self.assembly = checkout.assembly.clone();

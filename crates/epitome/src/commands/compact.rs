@@ -223,6 +223,9 @@ fn compact_file(
 /// Compacts a session where it is stored.
 fn compact_stored(session: SessionId, args: &CompactArgs, command: &FileCommand) -> Result<Vec<RecordLine>> {
     let open = args.stored.store.open()?;
+    if !args.dry_run {
+        open.ask_for(session)?;
+    }
     let (source, place) = stored_source(&open, session)?;
     let read = ReadArgs { from: FromFormat(None), ..args.read.clone() };
     let (mut file, resolved) = command.open_source(Path::new(&session.to_string()), source, &read)?;

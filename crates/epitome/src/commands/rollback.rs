@@ -13,7 +13,8 @@ pub fn run(args: &RollbackArgs) -> Result<()> {
             ActLine { entry: Some(args.entry), ..ActLine::nothing(args.session, "is where it is already") };
         return act.tell(&line, args.json);
     }
-    act.run(act.engine().rollback(args.session, args.entry))?;
+    let now = act.checkout().driver.ports().clock.unix_ms();
+    act.run(act.engine().rollback_at(args.session, args.entry, now))?;
     let after = act.look()?;
     let left = before.leaf().map(|leaf| format!("; it was at {leaf}")).unwrap_or_default();
     let line = ActLine {

@@ -58,6 +58,7 @@ impl StoredAct {
     /// Opens a session of a store.
     pub fn open(store: &StoreArgs, session: SessionId, read: &ReadArgs) -> Result<Self> {
         let open = store.open()?;
+        open.ask_for(session)?;
         let file = TranscriptFile::of_stored(&open, session, read)?;
         let place = file.stored().context("a stored session has a place")?;
         let opened = file.open_stored(place, SessionOptions::default(), quiet_driver());

@@ -5,12 +5,16 @@ use crate::stage::{Proxy, Speech, Stage, Talk, words};
 use epitome_testbed::TestStore;
 use serde_json::Value;
 use std::fs;
+use std::time::{Duration, Instant};
 
 const MODEL: &str = "claude-haiku-4-5";
 /// Enough for three compactions of a window of 20,000 tokens.
 const TURNS: usize = 60;
 /// The store is the default one.
 const ARGS: [&str; 2] = ["--window", "20000"];
+
+/// So long a server that does not answer is waited for.
+const LEASE_TIME: Duration = Duration::from_secs(10);
 
 /// How a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +172,48 @@ fn memory_is_a_store_of_no_command_but_serve() {
     let mut listing = stage.command(&["sessions", "--json"]);
     let output = listing.env("EPITOME_STORE", "memory").output().expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_conversation_goes_from_server_to_server_without_waiting_for_a_lease() {
+    let stage = Stage::new("");
+    let servers = [stage.serve(&ARGS), stage.serve(&ARGS)];
+    let mut talk = talk();
+    let begun = Instant::now();
+    for turn in 0..TURNS / 2 {
+        talk.say(&servers[turn % 2], &words(turn));
+    }
+    let each = begun.elapsed() / (TURNS / 2) as u32;
+    assert!(each < LEASE_TIME / 4, "each turn took {each:?}");
+    let arrived = stage.arrived();
+    let compacted = |server: &Proxy<'_>| {
+        server.compactions().iter().filter(|record| record["outcome"] == "compacted").count()
+    };
+    let changes = arrived.windows(2).filter(|pair| !pair[1].starts_with(&pair[0])).count();
+    assert!(changes >= 1, "nothing was compacted");
+    assert_eq!(changes, servers.iter().map(compacted).max().expect("there are two"));
+    let sessions = stored(&stage);
+    assert_eq!(sessions.len(), 1, "it is one session: {sessions:?}");
+}
+
+#[test]
+fn commands_act_on_a_session_that_a_server_holds() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&ARGS);
+    let mut talk = talk();
+    talk.until_compacted(&proxy);
+    let undone = stage.command(&["undo", "--session", "s0001", "--json"]).output().expect("it runs");
+    let told: Value = serde_json::from_slice(&undone.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&undone.stderr)));
+    assert_eq!((&told["outcome"], &told["session"]), (&"undone".into(), &"s0001".into()));
+    let changed = stored(&stage)[0]["changed_ms"].as_u64().expect("a time");
+    let moved = stage.command(&["rollback", "s0001", "m0000"]).output().expect("it runs");
+    assert!(moved.status.success(), "{}", String::from_utf8_lossy(&moved.stderr));
+    let sessions = stored(&stage);
+    assert!(sessions[0]["changed_ms"].as_u64() > Some(changed), "a rollback is a change");
+    assert_eq!(sessions[0]["leaf"], "m0000");
+    talk.say(&proxy, "and on");
+    assert_eq!(stored(&stage).len(), 1, "it goes on in the same session");
 }
 
 #[test]

@@ -1,0 +1,128 @@
+//! Write-behind for what will be said again: a batch that need only outlive this process is kept in memory until the next commit of
+//! its session, or until whoever put it there has it stored while nobody waits. Batches keep their order, and what waits is one
+//! batch by then: a request that appends three times costs one commit.
+
+use super::Engine;
+use super::tree::SessionTree;
+use crate::error::EngineError;
+use crate::store::{ChainHash, CommitBatch, Durability, MessageLocation, SessionId, Store, TenantId};
+use std::sync::{Arc, PoisonError};
+
+/// A batch that waits, and how many entries its session had before it.
+pub(super) struct DeferredBatch {
+    expected: usize,
+    batch: CommitBatch,
+}
+
+/// So many entries wait at most. A long history that arrives as a whole is stored as it comes: to hold two of it would cost more
+/// than waiting does.
+const ENTRIES_MAX: usize = 1_024;
+
+impl Engine {
+    /// The same for a caller who promises to [`Engine::flush`]: what need only outlive this process is not waited for.
+    #[must_use]
+    pub fn with_deferral(self) -> Self {
+        Self { defers: true, ..self }
+    }
+
+    /// Has stored what was put off. What the store does not take is let go, and the session is opened anew by its next act.
+    pub async fn flush(&self, session: SessionId) -> Result<(), EngineError> {
+        let Some(tree) = self.live_tree(session) else { return Ok(()) };
+        let in_order = tree.commits.lock().await;
+        let flushed = tree.flush(&*self.store).await;
+        drop(in_order);
+        self.forget_fresh(session);
+        self.forget_unless_stored(session, flushed).await
+    }
+
+    pub(super) fn live_tree(&self, session: SessionId) -> Option<Arc<SessionTree>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
+    }
+
+    /// Remembers whose a session is of which the store knows nothing but its name.
+    pub(super) fn note_fresh(&self, session: SessionId, tenant: TenantId) {
+        if self.defers {
+            self.fresh.lock().unwrap_or_else(PoisonError::into_inner).insert(session, tenant);
+        }
+    }
+
+    pub(super) fn forget_fresh(&self, session: SessionId) {
+        self.fresh.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
+    }
+
+    /// The deepest known message of a request, what is not stored yet included.
+    pub(super) fn deepen(
+        &self,
+        tenant: TenantId,
+        chain: &[ChainHash],
+        stored: Option<MessageLocation>,
+    ) -> Option<MessageLocation> {
+        let sessions: Vec<SessionId> = match stored {
+            Some(place) => vec![place.session],
+            None => {
+                let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+                fresh.iter().filter(|(_, of)| **of == tenant).map(|(session, _)| *session).collect()
+            }
+        };
+        let depth = stored.map_or(0, |place| place.depth);
+        let deeper = sessions.into_iter().filter_map(|session| {
+            let (at, entry) = self.live_tree(session)?.deepest_hash(&chain[depth..])?;
+            Some(MessageLocation { session, entry, depth: depth + at + 1 })
+        });
+        deeper.max_by_key(|place| place.depth).or(stored)
+    }
+}
+
+impl SessionTree {
+    /// Commits a batch to a log of `expected` entries behind what was put off before it; or puts it off too, where that may be.
+    /// Whoever calls holds `commits`.
+    pub(super) async fn put(
+        &self,
+        store: &dyn Store,
+        expected: usize,
+        batch: CommitBatch,
+    ) -> Result<(), EngineError> {
+        let (expected, batch) = {
+            let mut state = self.state();
+            let (expected, batch) = match state.deferred.take() {
+                Some(before) => (before.expected, merge(before.batch, batch)),
+                None => (expected, batch),
+            };
+            if self.defers && batch.durability == Durability::System && batch.entries.len() <= ENTRIES_MAX {
+                state.deferred = Some(DeferredBatch { expected, batch });
+                return Ok(());
+            }
+            (expected, batch)
+        };
+        store.commit(self.lease, expected, batch).await?;
+        Ok(())
+    }
+
+    /// Stores what was put off. Whoever calls holds `commits`.
+    pub(super) async fn flush(&self, store: &dyn Store) -> Result<(), EngineError> {
+        let deferred = self.state().deferred.take();
+        if let Some(DeferredBatch { expected, batch }) = deferred {
+            store.commit(self.lease, expected, batch).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Two batches as one, in their order.
+fn merge(mut first: CommitBatch, second: CommitBatch) -> CommitBatch {
+    let CommitBatch { entries, messages, hashes, leaf, events, about, file, delivered, durability, time_ms } =
+        second;
+    first.entries.extend(entries);
+    first.messages.extend(messages);
+    first.hashes.extend(hashes);
+    first.events.extend(events);
+    first.delivered.extend(delivered);
+    first.leaf = leaf.or(first.leaf);
+    first.about = about.or(first.about);
+    first.file = file.or(first.file);
+    first.time_ms = time_ms.or(first.time_ms);
+    if durability == Durability::Disk {
+        first.durability = durability;
+    }
+    first
+}
