@@ -4,7 +4,7 @@ use super::policy::SettingFlag;
 use super::{address, parse_window};
 use crate::commands::serve::{LogFormat, LogLevel};
 use clap::Args;
-use epitome_server::Upstream;
+use epitome_server::{Upstream, UpstreamRoute};
 use epitome_store::StoreAddress;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -26,6 +26,9 @@ pub struct ServeArgs {
     /// Where OpenAI's requests go
     #[arg(long, value_name = "URL", env = "EPITOME_UPSTREAM_OPENAI")]
     pub upstream_openai: Option<Upstream>,
+    /// Where some requests go, as `model:PREFIX=URL`, `/PATH=URL`, `azure=URL`, `bedrock=URL` or `vertex=URL`; may be given several times
+    #[arg(long, value_name = "MATCH=URL", env = "EPITOME_ROUTES", value_delimiter = ',')]
+    pub route: Vec<UpstreamRoute>,
     /// A preset (`epitome presets` lists them); the one epitome.toml names if left out, else `default`
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,

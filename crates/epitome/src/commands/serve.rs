@@ -58,6 +58,7 @@ fn settings(args: ServeArgs, log: ServerLog) -> Result<ServerSettings> {
         upstreams: Upstreams {
             anthropic: or_all(args.upstream_anthropic, public.anthropic),
             openai: or_all(args.upstream_openai, public.openai),
+            routes: args.route,
         },
         rules: Arc::new(LiveRules::open(lookup, agents, ports, window, log)?),
         window,

@@ -55,7 +55,7 @@ fn check_inside(messages: &[Value], at: usize, found: &mut Findings) {
     let blocks = of(&messages[at]);
     let is_system = |message: &Value| text_of(message, "role") == Some("system");
     let is_paused =
-        ends_in_server_call(&messages[at]) && messages.get(at + 1).is_none_or(|next| is_system(next));
+        ends_in_server_call(&messages[at]) && messages.get(at + 1).is_none_or(is_system);
     let before = messages[..at].iter().rposition(|message| !is_system(message));
     let paused = before.filter(|before| before + 1 < at).map(|before| &messages[before]);
     let waiting = paused.filter(|paused| ends_in_server_call(paused)).and_then(|paused| of(paused).last());
