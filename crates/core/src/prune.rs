@@ -115,6 +115,55 @@ pub(crate) fn label(
     Ok(Pruning { edit: Edit { forms }, tokens })
 }
 
+/// What is shed has at least so many bytes: less makes no difference to a body that is too large.
+const SHED_BYTES_MIN: usize = 4 << 10;
+
+/// Large results, and large attachments of the user's side, give way to pointers: those of older exchanges, or of the newest where
+/// no other has any. What somebody said stays.
+pub(crate) fn shed(job: &Job<'_>, reader: LogReader<'_>) -> Result<Pruning, ArchiveError> {
+    let newest = job.context.units().last().map_or(0, |&unit| unit as usize);
+    let (older, newest) = job.context.slots().split_at(newest);
+    let forms = match bulky(older, reader)? {
+        none if none.is_empty() => bulky(newest, reader)?,
+        some => some,
+    };
+    let mut tokens = job.context.tokens();
+    for (id, form, size) in job.context.message_slots() {
+        if let Some((_, wanted)) = forms.iter().find(|(bulky, _)| *bulky == id) {
+            tokens = tokens.less(size) + shown_tokens(id, form.and(*wanted), reader)?;
+        }
+    }
+    Ok(Pruning { edit: Edit { forms }, tokens })
+}
+
+/// The messages among `slots` with something to shed, and the form that sheds it.
+fn bulky(slots: &[Slot], reader: LogReader<'_>) -> Result<Vec<(EntryId, Form)>, ArchiveError> {
+    let mut forms = Vec::new();
+    for slot in slots {
+        let Slot::Message { id, form } = slot else { continue };
+        let message = reader.archive.message(*id)?;
+        let printed: usize = message.results().map(|result| result.text().len()).sum();
+        let attached = message.blocks.iter().map(|block| match block {
+            Block::Opaque(opaque) if message.role == Role::User => opaque.json.len(),
+            Block::Opaque(_)
+            | Block::Text { .. }
+            | Block::Thinking { .. }
+            | Block::Call(_)
+            | Block::Result(_)
+            | Block::Image(_) => 0,
+        });
+        let wanted = Form {
+            results: !form.results && printed >= SHED_BYTES_MIN,
+            opaque: !form.opaque && attached.sum::<usize>() >= SHED_BYTES_MIN,
+            ..Form::WHOLE
+        };
+        if wanted != Form::WHOLE {
+            forms.push((*id, wanted));
+        }
+    }
+    Ok(forms)
+}
+
 /// As [`prune`], for the newest messages that a compaction keeps, under a policy that prunes with compactions.
 pub(crate) fn prune_tail(
     job: &Job<'_>,

@@ -5,6 +5,7 @@
 //! probes are a request each, many for each turn of the conversation they are about, and must not push it out.
 
 use crate::remarks::Remarks;
+use crate::sealed_parts::SealedParts;
 use crate::tally::Tally;
 use crate::view::Origin;
 use epitome_core::{Budget, EntryId, Record, Tokens};
@@ -83,6 +84,8 @@ pub(crate) struct Book {
     pub(crate) rebuilt: Tokens,
     /// The model that a request was last sent to, and when.
     pub(crate) sent: Option<(String, Instant)>,
+    /// What is left out of its replies because the provider refused it.
+    pub(crate) sealed: SealedParts,
     /// Whether the policy's idle check was taken since.
     pub(crate) is_idle_checked: bool,
     /// Whether it is more than one request: a reply came back, or a compaction was made that a new session would lack.
@@ -172,6 +175,7 @@ impl Book {
             seen: Instant::now(),
             rebuilt: Tokens::ZERO,
             sent: None,
+            sealed: SealedParts::default(),
             is_idle_checked: false,
             is_working: false,
             bytes: 0,

@@ -32,6 +32,9 @@ const CREDENTIALS: [HeaderName; 5] = [
 /// By which a client says which of the operator's agents it is; nobody's business but ours.
 const AGENT: HeaderName = HeaderName::from_static("x-epitome-agent");
 
+/// By which a client asks for features of Anthropic's API that not everybody has.
+const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
+
 /// By which one of us says that a request asks for a summary; nobody else's business either.
 const SUMMARY: HeaderName = HeaderName::from_static(SUMMARY_HEADER);
 
@@ -84,9 +87,21 @@ pub(crate) fn credentials(headers: &HeaderMap) -> Vec<(String, String)> {
 
 /// The features of Anthropic's API that a request asks for.
 pub(crate) fn beta(headers: &HeaderMap) -> Option<Arc<str>> {
-    let named: Vec<&str> =
-        headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok()).collect();
+    let named: Vec<&str> = headers.get_all(BETA).iter().filter_map(|value| value.to_str().ok()).collect();
     (!named.is_empty()).then(|| named.join(",").into())
+}
+
+/// Asks for a feature of Anthropic's API, unless it is asked for already.
+pub(crate) fn ask_for_beta(headers: &mut HeaderMap, feature: &'static str) {
+    let named = beta(headers);
+    let has_it = named.as_deref().is_some_and(|all| all.split(',').any(|one| one.trim() == feature));
+    if has_it {
+        return;
+    }
+    let all = named.map_or_else(|| feature.to_owned(), |named| format!("{named},{feature}"));
+    if let Ok(all) = HeaderValue::from_str(&all) {
+        headers.insert(BETA, all);
+    }
 }
 
 /// The agent that a request says it is of.

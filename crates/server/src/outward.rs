@@ -80,6 +80,7 @@ impl Outward {
         body: Bytes,
     ) -> Result<reqwest::Response, Fault> {
         let mut headers = headers::to_upstream_readable(path.headers);
+        path.beta.into_iter().for_each(|beta| headers::ask_for_beta(&mut headers, beta));
         self.hop.mark(&mut headers, to);
         let request = self.kept.request(Method::POST, to.join(path.path, path.query)).headers(headers);
         self.deliver(to, request.body(body).build()).await
@@ -173,6 +174,8 @@ pub(crate) struct Path<'r> {
     pub(crate) query: Option<&'r str>,
     /// The headers it came with.
     pub(crate) headers: &'r HeaderMap,
+    /// A feature of Anthropic's API that we ask for beside those its client does.
+    pub(crate) beta: Option<&'static str>,
 }
 
 fn unreachable(to: &Upstream, error: reqwest::Error) -> Fault {

@@ -42,6 +42,8 @@ pub(crate) struct Sender {
     pub(crate) listener: Option<Arc<dyn ReplyListener>>,
     /// What we know of its size.
     pub(crate) known: RequestFacts,
+    /// Whether all of its history would fit its window, by our count.
+    pub(crate) fits_whole: bool,
 }
 
 /// Someone who is told what a reply came to.
@@ -64,10 +66,25 @@ impl Sender {
 pub(crate) enum FirstLook {
     /// It can be passed on.
     Reply(Reply),
-    /// The request was too long; this is how the provider says so.
-    TooLong(Reply, OverflowFigures),
+    /// It is a refusal, and something can be done about it.
+    Refused(Reply, Remedy),
+}
+
+/// What to do about a refusal before the request is sent once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// The prompt is too long; this is how the provider says so.
+    Compact(OverflowFigures),
+    /// Prompt and answer together are too long: less of an answer is asked for, or the prompt made shorter.
+    AskForLess(OverflowFigures),
     /// Its body has too many bytes, or pictures that the provider does not take; what one may take, where it says so.
-    TooLarge(Reply, Option<u64>),
+    Shed(Option<u64>),
+    /// Thinking is bound to other words than those it stands behind.
+    LeaveThinkingOut,
+    /// The provider cannot read what it sealed.
+    LeaveSealedOut,
+    /// Calls and results do not go together.
+    SendAsItCame,
 }
 
 /// Errors are short; a longer one is passed on and not looked at.
@@ -98,40 +115,37 @@ pub(crate) async fn open(
     } else if headers::is_stream(&reply.headers) {
         let Opening { error, ended } = reply.hold_opening(protocol).await.map_err(failed)?;
         if let Some(full) = ended.and_then(|ended| window_of_nothing(protocol, &ended)) {
-            return Ok(FirstLook::TooLong(reply, full));
+            return Ok(FirstLook::Refused(reply, Remedy::Compact(full)));
         }
         error.map(|error| (ErrorPlace::InStream, error))
     } else {
         if let Some(full) = reply.hold_reply(protocol).await {
-            return Ok(FirstLook::TooLong(reply, full));
+            return Ok(FirstLook::Refused(reply, Remedy::Compact(full)));
         }
         None
     };
     let Some((seen, body)) = error else { return Ok(FirstLook::Reply(reply)) };
     let verdict = classify(seen, &body, known);
-    // A client that asked for too long an answer is answered by a shorter prompt: its limit stays its own.
-    let is_too_long = verdict.class == OverflowClass::OutputReserve || verdict.needs_compaction(known);
-    if is_too_long {
-        return Ok(FirstLook::TooLong(reply, verdict.numbers));
+    if verdict.needs_compaction(known) {
+        return Ok(FirstLook::Refused(reply, Remedy::Compact(verdict.numbers)));
     }
-    Ok(match verdict.class {
-        OverflowClass::Media => {
-            FirstLook::TooLarge(reply, verdict.numbers.megabytes_max.map(|most| most * MEGABYTE))
-        }
+    let remedy = match verdict.class {
+        OverflowClass::OutputReserve => Remedy::AskForLess(verdict.numbers),
+        OverflowClass::Media => Remedy::Shed(verdict.numbers.megabytes_max.map(|most| most * MEGABYTE)),
         // The limit that it names is the whole body's.
-        OverflowClass::PayloadBytes => FirstLook::TooLarge(reply, None),
+        OverflowClass::PayloadBytes => Remedy::Shed(None),
+        OverflowClass::ThinkingBinding => Remedy::LeaveThinkingOut,
+        OverflowClass::Undecryptable => Remedy::LeaveSealedOut,
+        OverflowClass::Pairing => Remedy::SendAsItCame,
         OverflowClass::TokenOverflow
-        | OverflowClass::OutputReserve
         | OverflowClass::SizeRate
         | OverflowClass::Throttle
         | OverflowClass::SoftStop
         | OverflowClass::SilentTruncation
-        | OverflowClass::Pairing
-        | OverflowClass::ThinkingBinding
-        | OverflowClass::Undecryptable
         | OverflowClass::Suspect
-        | OverflowClass::Other => FirstLook::Reply(reply),
-    })
+        | OverflowClass::Other => return Ok(FirstLook::Reply(reply)),
+    };
+    Ok(FirstLook::Refused(reply, remedy))
 }
 
 /// How a stream opens.
@@ -213,7 +227,7 @@ impl Reply {
         if !self.status.is_success() {
             from.fail();
         }
-        let Sender { listener, known } = from;
+        let Sender { listener, known, fits_whole: _ } = from;
         let listener = listener.filter(|_| self.status.is_success()).map(|told| {
             let heard = if headers::is_stream(&self.headers) {
                 HeardReply::Events(Box::new(Assembler::new(protocol)))

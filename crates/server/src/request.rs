@@ -3,12 +3,15 @@
 use crate::body::{Body, BodyError};
 use crate::headers;
 use crate::reading;
+use crate::reply::Sender;
 use crate::routes::Route;
 use crate::server_state::ServerState;
 use crate::settings::Upstream;
+use crate::walk::PreparedRequest;
 use axum::http::HeaderMap;
 use epitome_engine::store::{ChainHash, TenantId};
 use epitome_wire::Protocol;
+use epitome_wire::overflow::Endpoint;
 use std::sync::Arc;
 
 /// A request whose conversation can be told.
@@ -54,5 +57,16 @@ impl Request {
             return Err(BodyError::Silent);
         }
         Ok(Self { protocol, upstream, body, opening, tenant, hashes, credentials, beta, agent })
+    }
+
+    /// Its bytes as they came.
+    pub(crate) fn as_it_came(&self, from: Sender) -> PreparedRequest {
+        PreparedRequest { body: self.body.bytes().clone(), beta: None, from, session: None }
+    }
+
+    /// Where a model of it is, and as what things are learned of it.
+    pub(crate) fn endpoint(&self, model: &str) -> Endpoint {
+        let base_url = self.upstream.to_string();
+        Endpoint { provider: self.protocol.name().into(), base_url: base_url.into(), model: model.into() }
     }
 }

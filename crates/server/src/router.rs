@@ -4,12 +4,12 @@ use crate::body::{Body as RequestBody, BodyError};
 use crate::fault::Fault;
 use crate::notice::NoticeKind;
 use crate::outward::{PassedBody, Path};
-use crate::reply::{FirstLook, Reply, open};
+use crate::reply::{FirstLook, open};
 use crate::request::Request;
 use crate::routes::{self, Route, Treatment};
 use crate::server_state::ServerState;
 use crate::storing::Storing;
-use crate::walk::{PreparedRequest, prepare, recover, shed_pictures};
+use crate::walk::{PreparedRequest, mend, prepare};
 use crate::{api, counting, credentials, guard, headers, metrics, responses};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
@@ -102,7 +102,7 @@ async fn converse(State(state): State<Arc<ServerState>>, request: Incoming) -> R
     let (parts, body) = request.into_parts();
     match admit(&state, &parts) {
         Ok(route) => converse_by(&state, &route, &parts, body).await,
-        Err(refused) => refused,
+        Err((protocol, fault)) => refuse(&state, &parts, protocol, &fault),
     }
 }
 
@@ -133,19 +133,13 @@ async fn converse_by(state: &Arc<ServerState>, route: &Route<'_>, parts: &Parts,
     answer(state, parts, route, request).await.unwrap_or_else(|fault| fault.response(protocol))
 }
 
-/// Where a request goes, unless it goes nowhere: by its path, its key, or because it has been here.
-fn admit<'r>(state: &'r ServerState, parts: &'r Parts) -> Result<Route<'r>, Response> {
-    let fallback = if parts.headers.contains_key("anthropic-version") {
-        Protocol::Anthropic
-    } else {
-        Protocol::OpenaiChat
-    };
-    let route = routes::find(&state.settings.upstreams, parts)
-        .map_err(|fault| refuse(state, parts, fallback, &fault))?;
-    state
-        .outward
-        .check_loop(&parts.headers, route.upstream)
-        .map_err(|fault| refuse(state, parts, route.protocol, &fault))?;
+/// Where a request goes, unless it goes nowhere: by its path, or because it has been here; then the protocol in which that is said.
+fn admit<'r>(state: &'r ServerState, parts: &'r Parts) -> Result<Route<'r>, (Protocol, Fault)> {
+    let is_anthropic = parts.headers.contains_key("anthropic-version");
+    let told_in = if is_anthropic { Protocol::Anthropic } else { Protocol::OpenaiChat };
+    let route = routes::find(&state.settings.upstreams, parts).map_err(|fault| (told_in, fault))?;
+    let looped = state.outward.check_loop(&parts.headers, route.upstream);
+    looped.map_err(|fault| (route.protocol, fault))?;
     if let Some(fault) = route.mended {
         let asked = format!("{} {}", parts.method, parts.uri.path());
         let served = route.path.to_string();
@@ -191,7 +185,7 @@ async fn count_by(state: &Arc<ServerState>, route: &Route<'_>, parts: &Parts, bo
     if let Err(fault) = credentials::check(&parts.headers, &request.upstream) {
         return refuse(state, parts, route.protocol, &fault);
     }
-    let path = Path { path: &route.path, query: parts.uri.query(), headers: &parts.headers };
+    let path = Path { path: &route.path, query: parts.uri.query(), headers: &parts.headers, beta: None };
     let counted = counting::count(state, &path, Arc::new(request)).await;
     counted.unwrap_or_else(|fault| fault.response(route.protocol))
 }
@@ -202,7 +196,7 @@ fn tenant(state: &ServerState, headers: &HeaderMap) -> TenantId {
     state.key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()))
 }
 
-/// Sends a request that was made to fit; once more, where the provider finds it too long or too large all the same.
+/// Sends a request that was made to fit; once more, where the provider refuses it for something that can be mended.
 async fn answer(
     state: &Arc<ServerState>,
     parts: &Parts,
@@ -211,26 +205,18 @@ async fn answer(
 ) -> Result<Response, Fault> {
     let protocol = route.protocol;
     let first = prepare(state, &request).await;
-    let from = first.from.clone();
-    let (refused, second) = match send(state, parts, route, &request, first).await? {
-        FirstLook::Reply(reply) => return Ok(reply.relay(protocol, from)),
-        FirstLook::TooLong(refused, numbers) => (refused, recover(state, &request, numbers).await),
-        FirstLook::TooLarge(refused, bytes_max) => (refused, shed_pictures(state, &request, bytes_max).await),
+    let (refused, remedy) = match send(state, parts, route, &request, &first).await? {
+        FirstLook::Reply(reply) => return Ok(reply.relay(protocol, first.from)),
+        FirstLook::Refused(refused, remedy) => (refused, remedy),
     };
-    match second {
-        None => Ok(refused.relay(protocol, from)),
-        Some(second) => {
-            let from = second.from.clone();
-            Ok(reply_of(send(state, parts, route, &request, second).await?).relay(protocol, from))
-        }
-    }
-}
-
-/// A second refusal is the client's to see, as the provider wrote it.
-fn reply_of(opened: FirstLook) -> Reply {
-    match opened {
-        FirstLook::Reply(reply) | FirstLook::TooLong(reply, _) | FirstLook::TooLarge(reply, _) => reply,
-    }
+    let Some(second) = mend(state, &request, remedy, &first).await else {
+        return Ok(refused.relay(protocol, first.from));
+    };
+    // A second refusal is the client's to see, as the provider wrote it.
+    let reply = match send(state, parts, route, &request, &second).await? {
+        FirstLook::Reply(reply) | FirstLook::Refused(reply, _) => reply,
+    };
+    Ok(reply.relay(protocol, second.from))
 }
 
 async fn send(
@@ -238,12 +224,13 @@ async fn send(
     parts: &Parts,
     route: &Route<'_>,
     request: &Request,
-    prepared: PreparedRequest,
+    prepared: &PreparedRequest,
 ) -> Result<FirstLook, Fault> {
-    let path = Path { path: &route.path, query: parts.uri.query(), headers: &parts.headers };
+    let path =
+        Path { path: &route.path, query: parts.uri.query(), headers: &parts.headers, beta: prepared.beta };
     let upstream = &request.upstream;
     let storing = Storing::begin(state, prepared.session);
-    let sent = state.outward.send(upstream, &path, prepared.body).await;
+    let sent = state.outward.send(upstream, &path, prepared.body.clone()).await;
     storing.end().await;
     state.note_reach(upstream, sent.as_ref().err());
     let opened = match sent {
@@ -263,7 +250,7 @@ async fn dispatch(State(state): State<Arc<ServerState>>, request: Incoming) -> R
     let (parts, body) = request.into_parts();
     let route = match admit(&state, &parts) {
         Ok(route) => route,
-        Err(refused) => return refused,
+        Err((protocol, fault)) => return refuse(&state, &parts, protocol, &fault),
     };
     match route.treatment {
         Treatment::Converse => converse_by(&state, &route, &parts, body).await,

@@ -1,30 +1,28 @@
 //! What the model is to see of a path, in terms of the client's own messages.
 
-use crate::view::{Origin, ViewSlot};
+use crate::books::Book;
+use crate::view::ViewSlot;
 use epitome_core::{Archive as _, Author, EntryId, Form, Message, Role, Slot};
 use epitome_engine::{EngineError, Session};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What the model is to see, slot by slot; none where that is all of it, as the client sent it.
-pub(crate) fn view_slots(
-    session: &Session,
-    origins: &HashMap<EntryId, Origin>,
-) -> Result<Option<Vec<ViewSlot>>, EngineError> {
+pub(crate) fn view_slots(session: &Session, book: &Book) -> Result<Option<Vec<ViewSlot>>, EngineError> {
     let slots = session.context().slots();
     let is_whole = |slot: &Slot| matches!(slot, Slot::Message { form, .. } if *form == Form::WHOLE);
-    if slots.len() == session.history().len() && slots.iter().all(is_whole) {
+    let is_all = slots.len() == session.history().len() && slots.iter().all(is_whole);
+    if is_all && !book.sealed.is_any() {
         return Ok(None);
     }
-    let spared = spared(session);
+    let spared = spared(session).filter(|_| !book.sealed.is_bound);
     let shown: Result<Vec<Option<ViewSlot>>, EngineError> =
-        slots.iter().map(|slot| view_slot(session, origins, spared, slot)).collect();
+        slots.iter().map(|slot| view_slot(session, book, spared, slot)).collect();
     Ok(Some(shown?.into_iter().flatten().collect()))
 }
 
 fn view_slot(
     session: &Session,
-    origins: &HashMap<EntryId, Origin>,
+    book: &Book,
     spared: Option<EntryId>,
     slot: &Slot,
 ) -> Result<Option<ViewSlot>, EngineError> {
@@ -32,8 +30,10 @@ fn view_slot(
         Slot::Summary { id } => return Ok(summary(session, *id).map(ViewSlot::Summary)),
         Slot::Message { id, form } => (*id, *form),
     };
-    let Some(&origin) = origins.get(&id).filter(|_| !form.left_out) else { return Ok(None) };
-    let form = Form { thinking: form.thinking && spared != Some(id), ..form };
+    let Some(&origin) = book.origins.get(&id).filter(|_| !form.left_out) else { return Ok(None) };
+    let is_reply = session.log().item(id).is_some_and(|item| item.role == Role::Assistant);
+    let refused = if is_reply { book.sealed.form_of(id) } else { Form::WHOLE };
+    let form = Form { thinking: form.thinking && spared != Some(id), ..form }.and(refused);
     if form == Form::WHOLE {
         return Ok(Some(ViewSlot::Message(origin, None)));
     }

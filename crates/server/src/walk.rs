@@ -2,6 +2,7 @@
 //! session, made to fit by the engine, written from the client's own bytes.
 
 use crate::blocking;
+use crate::body_edit;
 use crate::book_hold::{BookHold, LeavingSessions};
 use crate::books::Book;
 use crate::checkpoints::{ClientLine, SessionOperator};
@@ -10,7 +11,7 @@ use crate::learner::Learner;
 use crate::notice::NoticeKind;
 use crate::own_model::{self, CACHE_TIME};
 use crate::reading::{self, Unreadable};
-use crate::reply::Sender;
+use crate::reply::{Remedy, Sender};
 use crate::request::Request;
 use crate::responses;
 use crate::restorer::RequestRestorer;
@@ -39,6 +40,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct PreparedRequest {
     /// Its bytes.
     pub(crate) body: Bytes,
+    /// A feature of the provider's that it needs beside those its client asked for.
+    pub(crate) beta: Option<&'static str>,
     /// Where it comes from.
     pub(crate) from: Sender,
     /// The session that it was appended to, where it was.
@@ -54,35 +57,61 @@ enum Attempt {
     AfterOverflow(OverflowFigures),
     /// Because the provider refused it for its bytes or pictures; what one of these may take, where it said so.
     AfterBytes(Option<u64>),
+    /// Because it refused thinking that is bound to other words.
+    AfterBinding,
+    /// Because it could not read what it had sealed.
+    AfterSeals,
 }
 
 /// Makes a request fit. What goes wrong here is no reason to fail the client's call: then the body goes out as
 /// it came, and the provider is the judge.
 pub(crate) async fn prepare(state: &Arc<ServerState>, request: &Arc<Request>) -> PreparedRequest {
     let prepared = attempt(state, request, Attempt::First).await;
-    prepared.unwrap_or_else(|| PreparedRequest {
-        body: request.body.bytes().clone(),
-        from: Sender::default(),
-        session: None,
-    })
+    prepared.unwrap_or_else(|| request.as_it_came(Sender::default()))
 }
 
-/// Makes a request fit that the provider refused as too long; none where nothing can be made shorter.
-pub(crate) async fn recover(
+/// The request mended after a refusal, to be sent once more; none where nothing can be done about it. `first` is what was refused.
+pub(crate) async fn mend(
     state: &Arc<ServerState>,
     request: &Arc<Request>,
+    remedy: Remedy,
+    first: &PreparedRequest,
+) -> Option<PreparedRequest> {
+    let again = match remedy {
+        Remedy::Compact(told) => Attempt::AfterOverflow(told),
+        Remedy::AskForLess(told) => match ask_for_less(state, request, told, first) {
+            Some(less) => return Some(less),
+            None => Attempt::AfterOverflow(told),
+        },
+        Remedy::Shed(bytes_max) => Attempt::AfterBytes(bytes_max),
+        Remedy::LeaveThinkingOut => Attempt::AfterBinding,
+        Remedy::LeaveSealedOut => Attempt::AfterSeals,
+        // What we have written anew may be at fault; what the client wrote is the client's.
+        Remedy::SendAsItCame => {
+            let is_ours = first.body != *request.body.bytes() && first.from.fits_whole;
+            return is_ours.then(|| request.as_it_came(first.from.clone()));
+        }
+    };
+    attempt(state, request, again).await.filter(|again| again.body != first.body || again.beta != first.beta)
+}
+
+/// An answer of fewer tokens is none.
+const OUTPUT_TOKENS_MIN: u64 = 1_024;
+
+/// The same request with as long an answer as there is room for; none where that is not worth asking for.
+fn ask_for_less(
+    state: &ServerState,
+    request: &Request,
     told: OverflowFigures,
+    first: &PreparedRequest,
 ) -> Option<PreparedRequest> {
-    attempt(state, request, Attempt::AfterOverflow(told)).await
-}
-
-/// Makes a request fit whose bytes or pictures the provider refused; none where no picture can be left out.
-pub(crate) async fn shed_pictures(
-    state: &Arc<ServerState>,
-    request: &Arc<Request>,
-    bytes_max: Option<u64>,
-) -> Option<PreparedRequest> {
-    attempt(state, request, Attempt::AfterBytes(bytes_max)).await
+    let room = told.answer_room().filter(|room| room.0 >= OUTPUT_TOKENS_MIN)?;
+    let body = body_edit::lower_output(&first.body, room.0)?;
+    if let Some(window) = told.limit() {
+        let (endpoint, now) = (request.endpoint(request.body.model()), state.calendar());
+        state.books.windows(|windows| windows.limit(&endpoint, window, now));
+    }
+    Some(PreparedRequest { body, beta: first.beta, from: first.from.clone(), session: first.session })
 }
 
 /// The body that would be sent for a request if it were sent now; none where that is the one that came.
@@ -202,6 +231,11 @@ impl Walk<'_> {
                 }
                 acted
             }
+            Attempt::AfterBinding | Attempt::AfterSeals => {
+                let acted = self.settle(session, self.state.engine.prepare(&checkout).await)?;
+                self.leave_out(session, attempt, acted.session.leaf());
+                acted
+            }
         };
         let leaf = acted.session.leaf();
         // Who acts on the path after this request has a line of their own.
@@ -212,14 +246,21 @@ impl Walk<'_> {
             book.agent.clone_from(&self.request.agent);
             book.checkout = Some(own_model::strip(checkout, &rule));
             book.see(&acted.session);
-            view_slots(&acted.session, &book.origins)
+            view_slots(&acted.session, book).map(|slots| (slots, book.sealed.drops_unbound))
         });
-        let body = match slots.transpose()?.flatten() {
+        let (slots, drops_unbound) = slots.transpose()?.unwrap_or_default();
+        let body = match slots {
             Some(slots) => self.written(&slots),
             None => self.request.body.bytes().clone(),
         };
-        let from = self.sender(session, leaf, &acted);
-        Ok(Some(PreparedRequest { body, from, session: Some(session) }))
+        let body = if drops_unbound { body_edit::drop_unbound_thinking(&body) } else { body };
+        let beta = drops_unbound.then_some(body_edit::BINDING_BETA);
+        Ok(Some(PreparedRequest {
+            body,
+            beta,
+            from: self.sender(session, leaf, &acted),
+            session: Some(session),
+        }))
     }
 
     /// The body as a compaction that is in use shows it, with what is new behind that. None is made for it: whoever
@@ -231,7 +272,7 @@ impl Walk<'_> {
         self.recognize(node).await?;
         let checkout = self.checkout(node.session, &self.rule(node.session), Some(node.entry))?;
         let path = self.state.engine.look(&checkout).await?;
-        let slots = self.state.books.with(node.session, |book| view_slots(&path, &book.origins));
+        let slots = self.state.books.with(node.session, |book| view_slots(&path, book));
         let Some(mut slots) = slots.transpose()?.flatten() else { return Ok(None) };
         let new = self.read(node.depth)?;
         slots.extend(new.into_iter().map(|(origin, _)| ViewSlot::Message(origin, None)));
@@ -245,6 +286,21 @@ impl Walk<'_> {
             let what = TRUNCATION.to_owned();
             self.state.tell_once_as(*tenant, what.clone(), &NoticeKind::Remark { session, what }.into());
         }
+    }
+
+    /// Notes what the provider refused, for this request and those behind it.
+    fn leave_out(&self, session: SessionId, attempt: Attempt, newest: Option<EntryId>) {
+        let must_think = body_edit::must_think(self.request.body.bytes());
+        self.state.books.with(session, |book| {
+            book.tally.recoveries += 1;
+            match attempt {
+                Attempt::AfterSeals => book.sealed.leave_sealed_out(newest),
+                Attempt::AfterBinding
+                | Attempt::First
+                | Attempt::AfterOverflow(_)
+                | Attempt::AfterBytes(_) => book.sealed.leave_thinking_out(newest, must_think),
+            }
+        });
     }
 
     /// The client's body with the messages that show `slots`.
@@ -263,7 +319,7 @@ impl Walk<'_> {
         let path = self.state.engine.look(checkout).await?;
         let slots = self.state.books.with(checkout.session, |book| {
             let last = path.leaf().and_then(|leaf| book.origins.get(&leaf)).copied();
-            view_slots(&path, &book.origins).map(|slots| (slots, last))
+            view_slots(&path, book).map(|slots| (slots, last))
         });
         let body = match slots.transpose()? {
             Some((Some(slots), _)) => self.written(&slots),
@@ -293,7 +349,8 @@ impl Walk<'_> {
             Protocol::OpenaiResponses => responses::asked(&state, *tenant, body),
         };
         let learner = Learner { state, session, leaf, endpoint, size, asked };
-        Sender { listener: Some(Arc::new(learner)), known }
+        let fits_whole = budget.request(acted.session.timeline().whole()) <= budget.window;
+        Sender { fits_whole, listener: Some(Arc::new(learner)), known }
     }
 
     /// The session that the request goes on with, or a new one.
@@ -419,11 +476,8 @@ impl Walk<'_> {
         WindowFacts { stated: self.state.settings.window, learned, ..WindowFacts::default() }
     }
 
-    /// Where a model of the request is, and as what things are learned of it.
     fn endpoint(&self, model: &str) -> Endpoint {
-        let protocol = self.request.protocol;
-        let base_url = self.request.upstream.to_string();
-        Endpoint { provider: protocol.name().into(), base_url: base_url.into(), model: model.into() }
+        self.request.endpoint(model)
     }
 
     fn operator(&self, session: SessionId, client: Option<ClientLine>) -> Arc<SessionOperator> {

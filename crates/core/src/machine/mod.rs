@@ -207,6 +207,8 @@ pub enum EditPass {
         /// What one may take; none may stay where nobody knows.
         bytes_max: Option<u64>,
     },
+    /// Large results and attachments give way to pointers: the body has more bytes than a provider will take.
+    Shed,
 }
 
 impl EditPass {
@@ -226,7 +228,7 @@ impl EditPass {
     pub fn strategy(self) -> Strategy {
         match self {
             Self::Trim => Strategy::Trim,
-            Self::Prune | Self::Label { .. } => Strategy::Prune,
+            Self::Prune | Self::Label { .. } | Self::Shed => Strategy::Prune,
         }
     }
 
@@ -235,6 +237,7 @@ impl EditPass {
             Self::Trim => prune::trim(job, reader),
             Self::Prune => prune::prune(job, reader),
             Self::Label { bytes_max } => prune::label(job, reader, bytes_max),
+            Self::Shed => prune::shed(job, reader),
         }
     }
 }

@@ -1,5 +1,6 @@
-//! After a provider refused a body for its bytes or its pictures: what is in the way gives way to labels, and the request is
-//! sent once more. No summary cures it, so none is made; where there is no picture to label the work waits for a person.
+//! After a provider refused a body for its bytes or its pictures: what is in the way gives way to labels and pointers, and the
+//! request is sent once more: pictures first, large results and attachments where there is none. No summary cures it, so none is made;
+//! where neither is there the work waits for a person.
 
 use super::recovery::{off, refusal, surface};
 use super::{Driver, Recovery};
@@ -36,14 +37,18 @@ impl Driver {
     }
 }
 
-/// Labels for the pictures over a limit; for all of them where nobody knows the limit, or none seems to be over it.
+/// Labels for the pictures over a limit; for all of them where nobody knows the limit, or none seems to be over it; pointers for
+/// large results where there is no picture.
 fn label(session: &Session, bytes_max: Option<u64>) -> Result<Option<Conclusion>, EngineError> {
     let over = match bytes_max {
         Some(_) => session.edit_pass(EditPass::Label { bytes_max }, None)?,
         None => None,
     };
-    match over {
-        Some(over) => Ok(Some(over)),
-        None => session.edit_pass(EditPass::Label { bytes_max: None }, None),
+    if over.is_some() {
+        return Ok(over);
+    }
+    match session.edit_pass(EditPass::Label { bytes_max: None }, None)? {
+        Some(labelled) => Ok(Some(labelled)),
+        None => session.edit_pass(EditPass::Shed, None),
     }
 }

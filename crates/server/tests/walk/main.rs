@@ -10,6 +10,7 @@ mod instructions;
 mod odd_bodies;
 mod paths;
 mod pictures;
+mod refusals;
 mod responses;
 mod responses_agent;
 mod stage;
