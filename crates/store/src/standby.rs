@@ -7,10 +7,12 @@
 
 mod notice;
 mod pending;
+mod state;
 
 pub use notice::StandbyNotice;
 
-use self::pending::{PendingBatch, PendingQueue};
+use self::pending::PendingBatch;
+use self::state::State;
 use epitome_core::{EntryId, Message};
 use epitome_engine::store::{
     ChainHash, CommitBatch, EventPosition, FaultKind, Lease, Memo, MemoryStore, MessageLocation, QueuedInput,
@@ -18,7 +20,6 @@ use epitome_engine::store::{
 };
 use epitome_engine::{BoxFuture, LivePart};
 use futures_util::lock::Mutex as AsyncMutex;
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,28 +33,10 @@ pub struct StandbyStore {
     tell: Arc<dyn Fn(&StandbyNotice) + Send + Sync>,
 }
 
-#[derive(Default)]
-struct State {
-    /// While the store fails: when it is tried again.
-    retry_at: Option<Instant>,
-    /// Sessions begun meanwhile.
-    spare: Arc<MemoryStore>,
-    /// How many those are.
-    begun: usize,
-    /// What waits to be stored.
-    pending: PendingQueue,
-    /// Sessions that this process holds, with their tenants.
-    held: HashMap<SessionId, Option<TenantId>>,
-    /// Where hashes of those sessions lead.
-    hashes: HashMap<(TenantId, ChainHash), MessageLocation>,
-}
-
 /// So long a store that failed is left alone.
 const RETRY_TIME: Duration = Duration::from_secs(2);
 /// Sessions begun in memory have numbers from here on: no store gives them.
 const SPARE_FROM: u64 = 1 << 62;
-/// So many hashes are remembered; beyond it they are forgotten, and a conversation may be begun anew while the store fails.
-const HASHES_MAX: usize = 1 << 18;
 
 impl fmt::Debug for StandbyStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -184,27 +167,6 @@ fn is_passing(kind: FaultKind) -> bool {
 
 fn spare_id(id: SessionId) -> SessionId {
     SessionId(id.0 + SPARE_FROM)
-}
-
-impl State {
-    fn remember(&mut self, session: SessionId, batch: &CommitBatch) {
-        let Some(Some(tenant)) = self.held.get(&session).copied() else { return };
-        if self.hashes.len() + batch.hashes.len() > HASHES_MAX {
-            self.hashes.clear();
-        }
-        for (hash, entry) in &batch.hashes {
-            let place = MessageLocation { session, entry: *entry, depth: 0 };
-            self.hashes.insert((tenant, *hash), place);
-        }
-    }
-
-    /// The deepest message of a request that this process knows of.
-    fn find(&self, tenant: TenantId, chain: &[ChainHash]) -> Option<MessageLocation> {
-        chain.iter().enumerate().rev().find_map(|(at, hash)| {
-            let place = self.hashes.get(&(tenant, *hash))?;
-            Some(MessageLocation { depth: at + 1, ..*place })
-        })
-    }
 }
 
 impl Store for StandbyStore {

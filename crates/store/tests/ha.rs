@@ -6,7 +6,7 @@ use epitome_engine::store::{
     CommitBatch, EventPosition, FaultKind, SessionId, Store, StoreError, StoreFault, StoredEvent, TenantId,
 };
 use epitome_engine::{AppendedEntry, Event};
-use epitome_store::PostgresStore;
+use epitome_store::{PostgresStore, SessionStore as _};
 use std::collections::{BTreeMap, HashMap};
 use std::process::Command;
 use std::sync::Arc;

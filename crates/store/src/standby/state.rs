@@ -1,0 +1,49 @@
+//! What memory holds beside a store: batches that wait, sessions begun meanwhile, and where hashes lead.
+
+use super::pending::PendingQueue;
+use epitome_engine::store::{ChainHash, CommitBatch, MemoryStore, MessageLocation, SessionId, TenantId};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// So many hashes are remembered; beyond it they are forgotten, and a conversation may be begun anew while the store fails.
+const HASHES_MAX: usize = 1 << 18;
+
+/// What a store lacks while it fails, and what is known of sessions beside it.
+#[derive(Default)]
+pub(super) struct State {
+    /// While the store fails: when it is tried again.
+    pub(super) retry_at: Option<Instant>,
+    /// Sessions begun meanwhile.
+    pub(super) spare: Arc<MemoryStore>,
+    /// How many those are.
+    pub(super) begun: usize,
+    /// What waits to be stored.
+    pub(super) pending: PendingQueue,
+    /// Sessions that this process holds, with their tenants.
+    pub(super) held: HashMap<SessionId, Option<TenantId>>,
+    /// Where hashes of those sessions lead.
+    pub(super) hashes: HashMap<(TenantId, ChainHash), MessageLocation>,
+}
+
+impl State {
+    /// Notes where the hashes of a batch lead.
+    pub(super) fn remember(&mut self, session: SessionId, batch: &CommitBatch) {
+        let Some(Some(tenant)) = self.held.get(&session).copied() else { return };
+        if self.hashes.len() + batch.hashes.len() > HASHES_MAX {
+            self.hashes.clear();
+        }
+        for (hash, entry) in &batch.hashes {
+            let place = MessageLocation { session, entry: *entry, depth: 0 };
+            self.hashes.insert((tenant, *hash), place);
+        }
+    }
+
+    /// The deepest message of a request that this process knows of.
+    pub(super) fn find(&self, tenant: TenantId, chain: &[ChainHash]) -> Option<MessageLocation> {
+        chain.iter().enumerate().rev().find_map(|(at, hash)| {
+            let place = self.hashes.get(&(tenant, *hash))?;
+            Some(MessageLocation { depth: at + 1, ..*place })
+        })
+    }
+}
