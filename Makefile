@@ -3,7 +3,7 @@
 CARGO ?= cargo
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
-.PHONY: run test lint lean packages fmt bench retention postgres test-ha test-crash test-doors test-sdk test-agents test-real-model replay-matrix cases deny mutants fuzz clean
+.PHONY: run test lint lean packages fmt bench retention postgres test-ha test-crash test-doors test-sdk test-proxy test-agents test-real-model replay-matrix cases deny mutants fuzz clean
 
 run:
 	$(CARGO) build --release -p epitome
@@ -19,6 +19,7 @@ test: lint postgres
 	./tests/pi/run.sh
 	$(CARGO) build -p epitome -p epitome-upstream
 	./tests/sdk/run.sh
+	./tests/proxy/corpus.py --calls 8
 
 # The store's tests start a PostgreSQL of their own; it is installed where it is missing and that can be done.
 postgres:
@@ -54,6 +55,11 @@ bench:
 retention:
 	$(CARGO) build --release -p epitome
 	python3 bench/retention $(ARGS)
+
+# Every transcript of the corpus through the real proxy in each protocol, call by call; eight calls of each are part of `test`.
+test-proxy:
+	$(CARGO) build -p epitome -p epitome-upstream
+	./tests/proxy/corpus.py --calls 100
 
 # Every setting behind every door, changed and seen to change something, or refused; docs/reference/keys-and-doors.md.
 test-doors:
