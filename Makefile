@@ -3,7 +3,7 @@
 CARGO ?= cargo
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
-.PHONY: run test lint lean packages fmt bench retention postgres test-ha test-crash test-doors test-sdk test-proxy test-agents test-real-model replay-matrix cases deny mutants fuzz clean
+.PHONY: run test lint lean packages fmt bench retention postgres test-ha test-crash test-doors test-sdk test-proxy test-forks test-agents test-real-model replay-matrix cases deny mutants fuzz clean
 
 run:
 	$(CARGO) build --release -p epitome
@@ -20,6 +20,7 @@ test: lint postgres
 	$(CARGO) build -p epitome -p epitome-upstream
 	./tests/sdk/run.sh
 	./tests/proxy/corpus.py --calls 8
+	./tests/proxy/forks.py --requests 1500
 
 # The store's tests start a PostgreSQL of their own; it is installed where it is missing and that can be done.
 postgres:
@@ -60,6 +61,12 @@ retention:
 test-proxy:
 	$(CARGO) build -p epitome -p epitome-upstream
 	./tests/proxy/corpus.py --calls 100
+
+# Histories of two tenants, edited, cut, forked and sent at once, through the real proxy; 1,500 requests of it are part of `test`.
+test-forks:
+	$(CARGO) build --release -p epitome
+	./tests/proxy/forks.py --requests 50000 --binary target/release
+	./tests/proxy/forks.py --requests 50000 --seed 2 --binary target/release --store forks.db
 
 # Every setting behind every door, changed and seen to change something, or refused; docs/reference/keys-and-doors.md.
 test-doors:

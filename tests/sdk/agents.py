@@ -132,6 +132,65 @@ class OpenaiAgent(Agent):
         return {key: value for key, value in message.items() if value}
 
 
+class ResponsesAgent(Agent):
+    """On OpenAI Responses, with reasoning that nobody stores: it sends every item again."""
+
+    MODEL = "gpt-5"
+
+    def __init__(self, url, sent, words="the parser", key="sdk-test-key"):
+        http = self.recording(openai, sent)
+        super().__init__(openai.OpenAI(base_url=url + "/v1", api_key=key, max_retries=0, http_client=http), words)
+
+    def say(self, text):
+        self.history.append({"role": "user", "content": text})
+
+    def request(self):
+        return {
+            "model": self.MODEL,
+            "max_output_tokens": 2048,
+            "instructions": SYSTEM,
+            "reasoning": {"effort": "low"},
+            "tools": [{"type": "function", "name": TOOL["name"], "description": TOOL["description"], "parameters": TOOL["schema"]}],
+            **self.said_before(),
+        }
+
+    def said_before(self):
+        """How it tells what was said before; given this way, the SDK does not walk through it."""
+        return {"store": False, "include": ["reasoning.encrypted_content"], "extra_body": {"input": self.history}}
+
+    def step(self, streamed):
+        reply = self.streamed() if streamed else self.client.responses.create(**self.request())
+        assert reply.output and reply.usage.input_tokens > 0, "a reply says something, and what it took"
+        self.take_up(reply)
+        calls = [item for item in reply.output if item.type == "function_call"]
+        text = file_text(self.turns, self.words, self.lines)
+        self.history += [{"type": "function_call_output", "call_id": call.call_id, "output": text} for call in calls]
+        return bool(calls)
+
+    def take_up(self, reply):
+        self.history += [item.model_dump(exclude_none=True) for item in reply.output]
+
+    def streamed(self):
+        for event in self.client.responses.create(**self.request(), stream=True):
+            if event.type in ("response.completed", "response.incomplete"):
+                return event.response
+        raise AssertionError("the stream broke off")
+
+
+class ChainedAgent(ResponsesAgent):
+    """On OpenAI Responses, which stores what was said: it names the last response, and sends what is new."""
+
+    previous = None
+
+    def said_before(self):
+        new, self.history = self.history, []
+        named = {"previous_response_id": self.previous} if self.previous else {}
+        return {**named, "extra_body": {"input": new}}
+
+    def take_up(self, reply):
+        self.previous = reply.id
+
+
 def take_piece(calls, piece):
     """Adds one piece of a streamed call to those begun."""
     if piece.index == len(calls):

@@ -5,7 +5,7 @@ import sys
 import tempfile
 import time
 
-from agents import AnthropicAgent, OpenaiAgent
+from agents import AnthropicAgent, ChainedAgent, OpenaiAgent, ResponsesAgent
 from checks import Seen, check_report
 from processes import upstream_and_proxy
 
@@ -163,15 +163,37 @@ def recovered(kind, name):
         print(f"{name}: {requests} requests against half the window we believed in, {recoveries} overflows recovered")
 
 
+def chained(name):
+    """A client that names the response it goes on from, over the window several times, with a server that is killed."""
+    with tempfile.TemporaryDirectory() as folder:
+        flags = ["--window", str(WINDOW), "--store", f"sqlite:{folder}/epitome.db"]
+        with upstream_and_proxy(WINDOW, *flags) as (upstream, proxy):
+            sent = []
+            agent = ChainedAgent(proxy.url, sent)
+            agent.lines = 60
+            for turn in range(60):
+                if turn == 30:
+                    proxy.kill_and_restart()
+                agent.turn(streamed=turn % 2 == 1)
+            report, sessions = upstream.get("/scripted/report"), proxy.get("/api/v1/sessions")
+            check_report(report)
+            made = [record for record in sessions[0]["compactions"] if record["outcome"] == "compacted"]
+            assert len(sessions) == 1 and report["overflows"] == 0, (len(sessions), report["overflows"])
+            assert len(made) > 1 and report["largest_prompt_tokens"] <= WINDOW, (len(made), report["largest_prompt_tokens"])
+            print(f"{name}: {len(sent)} requests by name, killed in the middle, {len(made)} compactions, no overflow")
+
+
 def main(kind, preset):
     began = time.monotonic()
-    agent = {"anthropic": AnthropicAgent, "openai": OpenaiAgent}[kind]
+    agent = {"anthropic": AnthropicAgent, "openai": OpenaiAgent, "responses": ResponsesAgent}[kind]
     long_session(agent, f"{kind} under {preset}", preset)
     if preset == "default":
         twins(agent, f"{kind} twins")
         recovered(agent, f"{kind} overflow")
         tenants(agent, f"{kind} tenants")
         restarted(agent, f"{kind} restarted")
+    if kind == "responses" and preset == "default":
+        chained("responses by name")
     print(f"{kind} under {preset}: passed in {time.monotonic() - began:.0f} s")
 
 

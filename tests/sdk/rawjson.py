@@ -41,7 +41,8 @@ class Body:
     """A request body: its messages, and the text around them."""
 
     def __init__(self, text):
-        start, end = fields(text)["messages"]
+        found = fields(text)
+        start, end = found["messages"] if "messages" in found else found["input"]
         self.around = (text[:start], text[end:])
         self.messages = elements(text[start:end])
 

@@ -29,5 +29,6 @@ for preset in "${@:-default}"; do
     openai=$!
     wait "$anthropic" || failed=1
     wait "$openai" || failed=1
+    timeout 420 "$venv/bin/python" tests/sdk/main.py responses "$preset" || failed=1
 done
 exit "$failed"

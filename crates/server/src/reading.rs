@@ -29,19 +29,23 @@ pub(crate) enum Unreadable {
 
 /// How many elements at the start of the list are no history: instructions, which stay where they are and may change
 /// from turn to turn, and what the provider itself has made of earlier ones.
-pub(crate) fn count_opening(protocol: Protocol, body: &Body) -> usize {
+pub(crate) fn count_opening(protocol: Protocol, body: &Body, sealed: Option<&Range<usize>>) -> usize {
     let is_instruction = |at: &usize| matches!(&*element::role(body.element(*at)), "system" | "developer");
     let instructions = || (0..body.len()).take_while(is_instruction).count();
     match protocol {
         Protocol::Anthropic => 0,
         Protocol::OpenaiChat => instructions(),
-        Protocol::OpenaiResponses => sealed(body).map_or_else(instructions, |sealed| sealed.end),
+        Protocol::OpenaiResponses => sealed.map_or_else(instructions, |sealed| sealed.end),
     }
 }
 
 /// The newest summary that the provider of OpenAI Responses made and sealed, with all that must stay behind it: answers
 /// to calls in front of it. What stands in front of it the model does not see.
-pub(crate) fn sealed(body: &Body) -> Option<Range<usize>> {
+pub(crate) fn sealed(protocol: Protocol, body: &Body) -> Option<Range<usize>> {
+    match protocol {
+        Protocol::Anthropic | Protocol::OpenaiChat => return None,
+        Protocol::OpenaiResponses => {}
+    }
     let is_sealed = |at: &usize| element::is_sealed(body.element(*at));
     let first = (0..body.len()).rev().find(is_sealed)?;
     let calls = (0..first).map(|at| body.meaning(at)).filter(|element| !element::is_answer(element));
@@ -125,7 +129,7 @@ mod tests {
     fn told(protocol: Protocol, json: &'static str, first: usize) -> Vec<(Origin, Role)> {
         let body = Body::read(protocol, json.as_bytes().into()).expect("a body");
         let all = {
-            let opening = count_opening(protocol, &body);
+            let opening = count_opening(protocol, &body, None);
             messages(protocol, &body, opening, first..body.len() - opening)
         }
         .expect("readable");

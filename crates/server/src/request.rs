@@ -12,6 +12,7 @@ use axum::http::HeaderMap;
 use epitome_engine::store::{ChainHash, TenantId};
 use epitome_wire::Protocol;
 use epitome_wire::overflow::Endpoint;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A request whose conversation can be told.
@@ -22,6 +23,8 @@ pub(crate) struct Request {
     pub(crate) body: Body,
     /// How many elements at the start of the list are instructions, or what the provider made of earlier ones.
     pub(crate) opening: usize,
+    /// The summary in it that its provider has made and sealed, with what must stay behind that.
+    pub(crate) sealed: Option<Range<usize>>,
     pub(crate) tenant: TenantId,
     /// Of each element behind the opening.
     pub(crate) hashes: Vec<ChainHash>,
@@ -42,11 +45,11 @@ impl Request {
         let upstream = route.upstream_for(&state.settings.upstreams, body.model()).clone();
         let (credentials, beta) = (headers::credentials(headers), headers::beta(headers));
         let agent = headers::agent(headers);
-        let opening = reading::count_opening(protocol, &body);
+        let sealed = reading::sealed(protocol, &body);
+        let opening = reading::count_opening(protocol, &body, sealed.as_ref());
         let tenant = key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()));
         // Two histories behind two sealed summaries are two, though they say the same.
-        let sealed = reading::sealed(&body).filter(|_| protocol == Protocol::OpenaiResponses);
-        let seed = sealed.into_iter().flatten();
+        let seed = sealed.clone().into_iter().flatten();
         let mut hash = seed.fold(key.seed(protocol), |hash, at| key.next(hash, body.element(at)));
         let mut hashes = Vec::with_capacity(body.len() - opening);
         for at in opening..body.len() {
@@ -56,7 +59,7 @@ impl Request {
         if hashes.is_empty() {
             return Err(BodyError::Silent);
         }
-        Ok(Self { protocol, upstream, body, opening, tenant, hashes, credentials, beta, agent })
+        Ok(Self { protocol, upstream, body, opening, sealed, tenant, hashes, credentials, beta, agent })
     }
 
     /// Its bytes as they came.

@@ -523,9 +523,8 @@ impl Walk<'_> {
 
     /// What a summary takes that the provider itself has made, and that stands before the history.
     fn sealed(&self, assembly: &Assembly) -> Tokens {
-        let Request { protocol, body, .. } = self.request;
-        let sealed = reading::sealed(body).filter(|_| *protocol == Protocol::OpenaiResponses);
-        let messages = sealed.map(|range| reading::messages(*protocol, body, 0, range));
+        let Request { protocol, body, sealed, .. } = self.request;
+        let messages = sealed.clone().map(|range| reading::messages(*protocol, body, 0, range));
         let messages = messages.and_then(Result::ok).unwrap_or_default();
         messages.iter().map(|(_, message)| assembly.measure().sizes(message).total()).sum()
     }

@@ -10,7 +10,9 @@ use epitome_upstream::{Place, Script, Style};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::timeout;
 
 /// A window that these histories outgrow several times.
 const SMALL: u64 = 8_000;
@@ -398,7 +400,8 @@ async fn whoever_wants_a_socket_is_sent_back_to_http_at_once() {
         );
         socket.write_all(asked.as_bytes()).await.expect("it reads");
         let mut told = String::new();
-        socket.read_to_string(&mut told).await.expect("it answers, and closes");
+        let answered = timeout(Duration::from_secs(20), socket.read_to_string(&mut told)).await;
+        answered.expect("it does not wait").expect("it answers, and closes");
         let (head, body) = told.split_once("\r\n\r\n").expect("a head and a body");
         assert!(head.starts_with("HTTP/1.1 426 ") && head.contains("connection: close"), "{path}: {head}");
         let body: Value = serde_json::from_str(body).expect("JSON");
@@ -434,4 +437,23 @@ async fn other_paths_of_responses_pass_through() {
     }
     let expected = asked.map(|(method, path)| format!("{method} {path}"));
     assert_eq!(*seen.lock().expect("nobody failed"), expected);
+}
+
+#[tokio::test]
+async fn a_last_message_that_changes_leaves_the_reply_before_it_one_message() {
+    let stage = Stage::new(quiet(), LARGE).await;
+    let reply = [
+        json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}),
+        text_item("assistant", "which?"),
+    ];
+    let mut sent = Vec::new();
+    for last in ["this", "that", "this"] {
+        let items = [vec![text_item("user", "look")], reply.to_vec(), vec![text_item("user", last)]].concat();
+        let body = json!({"model": "gpt-5", "store": false, "input": items}).to_string();
+        assert_eq!(answer(stage.post(PATH, body.clone())).await.0, StatusCode::OK);
+        sent.push((200, body));
+    }
+    let told: Vec<Value> = stage.sessions().await;
+    let told: Vec<_> = told.iter().map(|it| [&it["requests"], &it["messages"]]).collect();
+    assert_eq!((told, stage.arrived()), (vec![[&json!(3), &json!(3)]], sent));
 }

@@ -238,6 +238,31 @@ async fn a_stored_response_goes_before_what_is_new() {
 }
 
 #[tokio::test]
+async fn an_item_may_be_named_and_is_refused_without_the_reasoning_that_led_to_it() {
+    let client = Client::usual().await;
+    let mut first = responses("Hello");
+    first["reasoning"] = json!({"effort": "low"});
+    let output = client.post(RESPONSES, &first).await.body["output"].take();
+    let [reasoning, message] = [&output[0], &output[1]];
+    assert_eq!([&reasoning["type"], &message["type"]], ["reasoning", "message"]);
+    let asked = async |items: Value| {
+        let mut body = responses("And then?");
+        let items = items.as_array().expect("items").clone();
+        body["input"].as_array_mut().expect("items").splice(0..0, items);
+        let answer = client.post(RESPONSES, &body).await;
+        (answer.status, answer.body["error"]["message"].as_str().unwrap_or_default().to_owned())
+    };
+    let named = |item: &Value| json!({"type": "item_reference", "id": item["id"]});
+    let fine = (200, String::new());
+    assert_eq!(asked(json!([reasoning, message])).await, fine);
+    assert_eq!(asked(json!([named(reasoning), named(message)])).await, fine);
+    let lone = "Item 'msg_scripted000001_1' of type 'message' was provided without its required 'reasoning' item: 'rs_scripted000001_0'.";
+    assert_eq!(asked(json!([message])).await, (400, lone.to_owned()));
+    let unknown = json!([{"type": "item_reference", "id": "msg_9"}]);
+    assert_eq!(asked(unknown).await, (400, "Item with id 'msg_9' not found.".to_owned()));
+}
+
+#[tokio::test]
 async fn openai_compacts_by_itself_when_asked() {
     let client = Client::usual().await;
     let answer = client.post("/v1/responses/compact", &responses("Fix the parser, please")).await.body;

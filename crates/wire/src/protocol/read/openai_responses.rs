@@ -245,3 +245,25 @@ pub(crate) fn fixed(around: &ObjectView<'_>) -> FixedParts {
         window: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Protocol, decode};
+    use epitome_core::Role;
+
+    #[test]
+    fn what_the_provider_answers_itself_is_part_of_the_reply() {
+        let items = [
+            r#"{"type":"reasoning","id":"rs_1","summary":[]}"#,
+            r#"{"type":"tool_search_call","execution":"server","call_id":null,"arguments":{}}"#,
+            r#"{"type":"tool_search_output","execution":"server","call_id":null,"tools":[]}"#,
+            r#"{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}"#,
+            r#"{"type":"function_call_output","call_id":"c","output":"ok"}"#,
+            r#"{"type":"tool_search_call","execution":"client","call_id":"d","arguments":{}}"#,
+            r#"{"type":"tool_search_output","execution":"client","call_id":"d","tools":[]}"#,
+        ];
+        let messages = decode(Protocol::OpenaiResponses, &items).expect("messages");
+        let roles: Vec<(usize, Role)> = messages.iter().map(|(at, message)| (*at, message.role)).collect();
+        assert_eq!(roles, [(0, Role::Assistant), (4, Role::Tool), (5, Role::Assistant), (6, Role::Tool)]);
+    }
+}

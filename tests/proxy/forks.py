@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""Conversations of two tenants that are edited, cut, forked, repeated, shared and sent at once, through a real proxy.
+
+    tests/proxy/forks.py [--requests 2000] [--seed 1] [--binary FOLDER] [--store memory]
+
+Every message bears a mark of its own. The upstream gives back what it was sent inside its reply, so that each request is judged by
+whoever sent it:
+
+- no mark is in it that its client did not send, in a summary neither: nothing of another tenant, another branch, an earlier wording;
+- what stands behind the summary is the end of the client's list, byte for byte and without a gap;
+- roles take turns, and every result stands behind its call.
+"""
+import argparse
+import http.client
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from corpus import ROOT, SUMMARY, slices, started
+
+MARK = re.compile(r"mark-[0-9a-f]{12}")
+WORDS = "the parser reads a line and keeps its number while tests of the store wait for the disk to answer again".split()
+WINDOW = 5_000
+TENANTS = ("one", "two")
+# A conversation is given up when it has had so many messages, so that new ones begin.
+MESSAGES_MAX = 160
+THREADS = 6
+
+
+class Echo(BaseHTTPRequestHandler):
+    """A provider that says what it was sent."""
+
+    protocol_version = "HTTP/1.1"
+    # Replies are small and must not wait for their acknowledgement.
+    wbufsize = -1
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["content-length"])).decode()
+        reply = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-haiku-4-5", "stop_reason": "end_turn", "stop_sequence": None,
+                 "content": [{"type": "text", "text": "so be it"}], "usage": {"input_tokens": 10, "output_tokens": 3}, "echo": body}
+        data = json.dumps(reply).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
+
+
+def text(dice):
+    """Words with a mark of their own."""
+    words = " ".join(dice.choice(WORDS) for _ in range(dice.randint(5, 300)))
+    return f"mark-{dice.getrandbits(48):012x} {words}"
+
+
+def turn(dice, messages):
+    """A reply and what is said to it: words, or a call and its result."""
+    if dice.random() < 0.4:
+        call = f"toolu_{dice.getrandbits(60):015x}"
+        arguments = {"path": f"src/{dice.getrandbits(20)}.rs", "why": text(dice)}
+        content = [{"type": "text", "text": text(dice)}, {"type": "tool_use", "id": call, "name": "Read", "input": arguments}]
+        result = [{"type": "tool_result", "tool_use_id": call, "content": text(dice)}]
+        if dice.random() < 0.3:
+            result.append({"type": "text", "text": f"<system-reminder>{text(dice)}</system-reminder>"})
+        messages += [{"role": "assistant", "content": content}, {"role": "user", "content": result}]
+    else:
+        messages += [{"role": "assistant", "content": text(dice)}, {"role": "user", "content": text(dice)}]
+
+
+def cut(messages, at):
+    """The beginning of a list up to the next message of the user's own words, so that no call is left open."""
+    while at < len(messages) and not (messages[at]["role"] == "user" and isinstance(messages[at]["content"], str)):
+        at += 1
+    return messages[:at + 1]
+
+
+class Table:
+    """The conversations there are, which several threads go on with."""
+
+    def __init__(self):
+        self.lock, self.lists = threading.Lock(), []
+
+    def take(self, dice):
+        """A copy of one, or a new one."""
+        with self.lock:
+            if self.lists and dice.random() > 0.02:
+                tenant, messages = dice.choice(self.lists)
+                return tenant, list(messages)
+        return dice.choice(TENANTS), [{"role": "user", "content": text(dice)}]
+
+    def put(self, dice, tenant, messages):
+        with self.lock:
+            self.lists.append((tenant, messages))
+            if len(self.lists) > 8 or len(messages) > MESSAGES_MAX:
+                self.lists.pop(dice.randrange(len(self.lists)))
+
+
+def next_request(dice, table):
+    """Somebody's next request, and the list that stays of it."""
+    tenant, messages = table.take(dice)
+    act = dice.random()
+    if act < 0.66:
+        for _ in range(dice.choice((1, 1, 1, 3))):
+            turn(dice, messages)
+    elif act < 0.76:
+        # Somebody says something else than before.
+        messages = cut(messages, dice.randrange(len(messages)))
+        if isinstance(messages[-1]["content"], str) and messages[-1]["role"] == "user":
+            messages[-1] = {"role": "user", "content": text(dice)}
+    elif act < 0.82:
+        messages = cut(messages, dice.randrange(len(messages)))
+    elif act < 0.86:
+        # The other tenant says the same, word for word.
+        tenant = TENANTS[1 - TENANTS.index(tenant)]
+        turn(dice, messages)
+    elif act < 0.93:
+        # A line that is not there the next time.
+        turn(dice, messages)
+        last = messages[-1]["content"]
+        note = f"It is now {text(dice)}"
+        shown = last + [{"type": "text", "text": note}] if isinstance(last, list) else f"{last}\n{note}"
+        return tenant, messages, messages[:-1] + [{"role": "user", "content": shown}]
+    return tenant, messages, messages
+
+
+def faults_of(sent, arrived):
+    """What is wrong with a request that arrived."""
+    foreign = set(MARK.findall(arrived)) - set(MARK.findall("".join(sent)))
+    if foreign:
+        yield f"{len(foreign)} marks of others: {sorted(foreign)[:3]}"
+    list_ = slices(arrived, "messages")
+    at = max((at for at, element in enumerate(list_) if SUMMARY in element), default=-1)
+    tail = list_[at + 1:]
+    if at < 0 and list_ != sent:
+        yield f"{len(sent)} messages were sent, {len(list_)} arrived, and nothing says why"
+    if at >= 0 and (len(tail) > len(sent) or tail != sent[len(sent) - len(tail):]) and not is_shortened(sent, tail):
+        yield f"the {len(tail)} messages behind the summary are not the end of the list"
+    if at >= 0 and not tail and not set(MARK.findall(sent[-1])) & set(MARK.findall(list_[at])):
+        yield "what was said last is gone"
+    roles = [json.loads(element)["role"] for element in list_]
+    if roles[0] != "user" or any(a == b for a, b in zip(roles, roles[1:])):
+        yield f"roles: {roles[:6]}"
+    calls = set()
+    for element in list_:
+        content = json.loads(element)["content"]
+        for block in content if isinstance(content, list) else ():
+            if block["type"] == "tool_use":
+                calls.add(block["id"])
+            if block["type"] == "tool_result" and block["tool_use_id"] not in calls:
+                yield f"a result without its call: {block['tool_use_id']}"
+
+
+def is_shortened(sent, tail):
+    """Whether the list ends alike but for messages that are shown shorter."""
+    end = sent[len(sent) - len(tail):]
+    return len(end) == len(tail) and all(a == b or "recall m" in b for a, b in zip(end, tail))
+
+
+class Count:
+    """Requests to go, and what went wrong."""
+
+    def __init__(self, requests):
+        self.lock, self.left, self.faults, self.compacted = threading.Lock(), requests, [], 0
+
+    def next(self):
+        with self.lock:
+            self.left -= 1
+            return self.left >= 0 and len(self.faults) < 10
+
+
+def work(seed, count, table, address):
+    dice = random.Random(seed)
+    client = http.client.HTTPConnection(address, timeout=60)
+    while count.next():
+        tenant, kept, messages = next_request(dice, table)
+        sent = [json.dumps(message, separators=(",", ":")) for message in messages]
+        body = f'{{"model":"claude-haiku-4-5","max_tokens":200,"messages":[{",".join(sent)}]}}'
+        client.request("POST", "/v1/messages", body, {"content-type": "application/json", "x-api-key": f"key-of-{tenant}"})
+        reply = client.getresponse()
+        answer = reply.read()
+        if reply.status != 200:
+            faults = [f"{reply.status}: {answer[:200]}"]
+        else:
+            arrived = json.loads(answer)["echo"]
+            faults = list(faults_of(sent, arrived))
+            count.compacted += SUMMARY in arrived
+        if faults:
+            with count.lock:
+                count.faults += [f"seed {seed}, {tenant}, {len(messages)} messages: {fault}" for fault in faults]
+        table.put(dice, tenant, kept)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default=f"{ROOT}/target/debug")
+    parser.add_argument("--requests", type=int, default=2_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--store", default="memory", help="where the proxy keeps sessions; a file lies in a folder that goes with the run")
+    options = parser.parse_args()
+    upstream = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    upstream.daemon_threads = True
+    threading.Thread(target=upstream.serve_forever, daemon=True).start()
+    with tempfile.TemporaryDirectory(prefix="epitome-forks-") as home:
+        environment = {"HOME": home, "PATH": os.environ["PATH"], "XDG_DATA_HOME": home, "XDG_CONFIG_HOME": home}
+        proxy, address = started([f"{options.binary}/epitome", "serve", "--listen", "127.0.0.1:0", "--upstream",
+                                  f"http://127.0.0.1:{upstream.server_port}", "--window", str(WINDOW), "--store",
+                                  options.store if options.store == "memory" else os.path.join(home, options.store)], environment)
+        count, table = Count(options.requests), Table()
+        threads = [threading.Thread(target=work, args=(f"{options.seed}.{at}", count, table, address)) for at in range(THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        with open(f"/proc/{proxy.pid}/status") as status:
+            memory = next(line.split()[1] for line in status if line.startswith("VmRSS"))
+        proxy.terminate()
+        proxy.wait()
+    print("\n".join(count.faults))
+    print(f"{options.requests:,} requests, {count.compacted:,} of them compacted, {len(count.faults)} faults; resident {int(memory) // 1024} MB")
+    return 1 if count.faults or not count.compacted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
