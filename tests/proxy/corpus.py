@@ -88,7 +88,9 @@ class Conversation:
         self.ends = sorted({ends[min(len(ends) - 1, int(at * step))] for at in range(calls)} | set(ends[-3:])) if ends else []
         tokens = sum(map(len, self.texts)) // BYTES_PER_TOKEN
         self.refused = set()
-        self.window = min(WINDOW_TOKENS, max(WINDOW_TOKENS_MIN, tokens // 3))
+        # What stands before the history, such as tools, must leave room for some of it.
+        before = len(self.head) // BYTES_PER_TOKEN
+        self.window = min(WINDOW_TOKENS, max(WINDOW_TOKENS_MIN, tokens // 3)) + 2 * before
 
     def is_refused(self, end):
         """Whether the client's own request breaks a rule: those of transcripts that record nonsense do."""
