@@ -42,7 +42,7 @@ impl StoredListing {
         sessions.retain(|session| filter.fits_stored(session));
         let found = sessions.len();
         sessions.truncate(if args.all { found } else { args.limit });
-        Ok(Self { store: Some(open.store.place()), found, sessions, flag: open.flag })
+        Ok(Self { store: Some(open.store.place()), found, sessions, flag: open.flag.clone() })
     }
 
     pub(super) fn is_empty(&self) -> bool {
