@@ -1,16 +1,14 @@
 //! What it takes to open a session of 100,000 entries nearly all of which are superseded, beside one that has little more than what
 //! is live: time and memory, each measured in a process of its own.
 //!
-//!     store_opening FOLDER [ENTRIES]
+//!     store_opening STORE [ENTRIES]      # sqlite:PATH or postgres://USER@HOST/DATABASE
 
 use epitome_core::{Author, Message, Policy, Role, Tokens};
-use epitome_engine::store::{SessionId, Store, TenantId};
+use epitome_engine::store::{SessionId, TenantId};
 use epitome_engine::{Assembly, Checkout, Driver, Engine, HashedMessages, SessionOptions, WindowFacts};
-use epitome_store::SqliteStore;
+use epitome_store::StoreAddress;
 use epitome_tokens::Catalog;
-use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 use std::time::Instant;
 
 const ENTRIES: usize = 100_000;
@@ -28,22 +26,25 @@ fn main() -> Outcome<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match &args[..] {
-        [flag, file, session] if flag == OPEN => runtime.block_on(open(Path::new(file), session.parse()?)),
-        [folder, more @ ..] => {
+        [flag, address, session] if flag == OPEN => runtime.block_on(open(address, session.parse()?)),
+        [address, more @ ..] => {
             let entries = more.first().map_or(Ok(ENTRIES), |entries| entries.parse())?;
-            runtime.block_on(compare(&Path::new(folder).join("opening.db"), entries))
+            runtime.block_on(compare(address, entries))
         }
-        [] => Err("say in which folder: store_opening FOLDER [ENTRIES]".into()),
+        [] => Err("say in which store: store_opening STORE [ENTRIES]".into()),
     }
 }
 
-async fn compare(file: &Path, entries: usize) -> Outcome<()> {
+async fn compare(address: &str, entries: usize) -> Outcome<()> {
     let mut measured = Vec::new();
     println!("| entries | in view | at hand | opened in, ms | resident, MB |\n|---|---|---|---|---|");
     for count in [SHORT, entries] {
-        let session = grow(file, count).await?;
-        let child =
-            Command::new(std::env::current_exe()?).arg(OPEN).arg(file).arg(session.to_string()).output()?;
+        let session = grow(address, count).await?;
+        let child = Command::new(std::env::current_exe()?)
+            .arg(OPEN)
+            .arg(address)
+            .arg(session.to_string())
+            .output()?;
         let told = String::from_utf8(child.stdout)?;
         let figures: Vec<f64> = told.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
         let [in_view, at_hand, time, memory] = figures[..] else {
@@ -58,8 +59,8 @@ async fn compare(file: &Path, entries: usize) -> Outcome<()> {
 }
 
 /// A session of so many messages, compacted whenever that is due.
-async fn grow(file: &Path, count: usize) -> Outcome<SessionId> {
-    let engine = Engine::new(Arc::new(SqliteStore::open(file)?));
+async fn grow(address: &str, count: usize) -> Outcome<SessionId> {
+    let engine = Engine::new(address.parse::<StoreAddress>()?.open().await?);
     let session = engine.create(TenantId::LOCAL).await?;
     let (checkout, mut leaf) = (checkout(session), None);
     for start in (0..count).step_by(AT_ONCE) {
@@ -103,8 +104,8 @@ fn checkout(session: SessionId) -> Checkout {
 }
 
 /// Opens a session a few times, and prints what is in view, what is at hand, the median time and what is resident.
-async fn open(file: &Path, session: SessionId) -> Outcome<()> {
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(file)?);
+async fn open(address: &str, session: SessionId) -> Outcome<()> {
+    let store = address.parse::<StoreAddress>()?.open().await?;
     let checkout = checkout(session);
     let (mut times, mut counts) = (Vec::new(), (0, 0));
     for _ in 0..OPENINGS {

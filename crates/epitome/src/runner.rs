@@ -63,7 +63,9 @@ impl Runner {
         if let Some(runtime) = self.runtime.get() {
             return Ok(runtime);
         }
-        let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+        // With a thread of its own: a store opened here goes on working for whoever waits for it on another runtime.
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.context("cannot start a runtime")?;
         Ok(self.runtime.get_or_init(|| runtime))
     }
 }

@@ -33,6 +33,10 @@ pub(super) struct Commit {
 /// A statement takes so much at once: the server holds it whole, more than once over, and refuses a gigabyte.
 const STATEMENT_BYTES_MAX: usize = 16 << 20;
 
+/// So many statements go out in the order they stand in; more are joined in another way, which does not promise it, so that their
+/// commit waits until all are answered.
+const PIPELINED_MAX: usize = 24;
+
 impl Commit {
     /// Commits it. What was lost with a connection is done once more, unless it was done after all.
     pub(super) async fn carry_out(self, database: &Database) -> Result<EventPosition, Failure> {
@@ -77,12 +81,12 @@ impl Commit {
         EventPosition { commit: number as u64, index: if events == 0 { u32::MAX } else { events } }
     }
 
-    /// How its transaction begins. Events are waited for on disk, whatever is asked for: a server that loses a transaction gives
-    /// its number to another, and a listener that has heard of the first would not hear of the second.
-    fn beginning(&self) -> &'static str {
+    /// Whether it counts only when it is on disk. Events do, whatever is asked for: a server that loses a transaction gives its
+    /// number to another, and a listener that has heard of the first would not hear of the second.
+    fn waits_for_disk(&self) -> bool {
         match self.durability {
-            Durability::System if self.rows.events.is_empty() => BEGIN_ASYNC,
-            Durability::System | Durability::Disk => "BEGIN",
+            Durability::Disk => true,
+            Durability::System => !self.rows.events.is_empty(),
         }
     }
 }
@@ -96,19 +100,27 @@ async fn in_one_trip(commit: &Commit, client: &Client, supports: &[Support]) -> 
     let (first, more) = slices.split_first().map_or((&[][..], &[][..]), |(first, more)| (*first, more));
     let grow = grow(commit, client, supports, first).await?;
     let writes = writes(commit, client, more).await?;
-    let grown = match (commit.beginning(), writes.is_empty()) {
+    let grown = if writes.is_empty() && commit.waits_for_disk() {
         // A statement alone is a transaction.
-        ("BEGIN", true) => grow.await?,
-        // The commit is sent last and at once: where one of the others fails, the server makes a rollback of it.
-        (beginning, _) => {
-            let behind = try_join(try_join_all(writes), client.batch_execute("COMMIT"));
-            try_join3(client.batch_execute(beginning), grow, behind).await?.1
-        }
+        grow.await?
+    } else {
+        let beginning = if commit.waits_for_disk() { "BEGIN" } else { BEGIN_ASYNC };
+        try_join3(client.batch_execute(beginning), grow, end_behind(client, writes)).await?.1
     };
     match grown {
         Some(row) => Ok(row.try_get(0)?),
         None => Err(refusal(commit, client, supports).await?.into()),
     }
+}
+
+/// Sends what is written, and the commit behind it.
+async fn end_behind(client: &Client, writes: Vec<Write<'_>>) -> Result<(), Error> {
+    if writes.len() > PIPELINED_MAX {
+        try_join_all(writes).await?;
+        return client.batch_execute("COMMIT").await;
+    }
+    // The commit is sent last and at once: where one of the others fails, the server makes a rollback of it.
+    try_join(try_join_all(writes), client.batch_execute("COMMIT")).await.map(drop)
 }
 
 /// Grows the session by all entries of a batch and appends the first of them; nothing comes of it where it is refused.

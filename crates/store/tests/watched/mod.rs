@@ -111,6 +111,14 @@ impl Store for WatchedStore {
         self.watched(StoreCall::Other, || self.inner.find(tenant, chain))
     }
 
+    fn trace<'a>(
+        &'a self,
+        tenant: TenantId,
+        chain: &'a [ChainHash],
+    ) -> BoxFuture<'a, Result<Vec<Option<MessageLocation>>, StoreError>> {
+        self.watched(StoreCall::Other, || self.inner.trace(tenant, chain))
+    }
+
     fn commit(
         &self,
         lease: Lease,
@@ -140,6 +148,10 @@ impl Store for WatchedStore {
         self.watched(StoreCall::Other, || self.inner.remove(session))
     }
 
+    fn enqueue(&self, session: SessionId, input: Arc<Message>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.watched(StoreCall::Other, || self.inner.enqueue(session, input))
+    }
+
     fn queued(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<QueuedInput>, StoreError>> {
         self.watched(StoreCall::Other, || self.inner.queued(session))
     }
@@ -150,5 +162,9 @@ impl Store for WatchedStore {
 
     fn memos<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Memo>, StoreError>> {
         self.watched(StoreCall::Other, || self.inner.memos(prefix))
+    }
+
+    fn keep_memo(&self, name: String, value: Option<Vec<u8>>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.watched(StoreCall::Other, || self.inner.keep_memo(name, value))
     }
 }
