@@ -1,5 +1,5 @@
-//! Storing what a request appended while its provider is at work: the client waits for neither more than for the other, and has its
-//! answer only when what it said is with the system.
+//! Storing what a request appended while its provider is at work. Nobody waits for it: the client sends it all again with its next
+//! request, and what is compacted was waited for already.
 
 use crate::blocking;
 use crate::notice::NoticeKind;
@@ -7,23 +7,12 @@ use crate::server_state::ServerState;
 use epitome_engine::EngineError;
 use epitome_engine::store::{SessionId, StoreError};
 use std::sync::Arc;
-use tokio::task::JoinHandle;
 
-/// What a request appended, on its way to the store.
-pub(crate) struct Storing(Option<JoinHandle<()>>);
-
-impl Storing {
-    /// Begins to store what was put off of a session; of none where sessions are in memory.
-    pub(crate) fn begin(state: &Arc<ServerState>, session: Option<SessionId>) -> Self {
-        let session = session.filter(|_| state.settings.store.is_some());
-        Self(session.map(|session| tokio::spawn(store(state.clone(), session))))
-    }
-
-    /// Waits until it is stored, or was told to have failed.
-    pub(crate) async fn end(self) {
-        if let Some(storing) = self.0 {
-            drop(storing.await);
-        }
+/// Begins to store what was put off of a session; there is nothing to do where sessions are in memory.
+pub(crate) fn begin(state: &Arc<ServerState>, session: Option<SessionId>) {
+    if let Some(session) = session.filter(|_| state.settings.store.is_some()) {
+        // It ends by itself, and tells what goes wrong.
+        drop(tokio::spawn(store(state.clone(), session)));
     }
 }
 

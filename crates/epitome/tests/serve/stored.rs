@@ -103,6 +103,9 @@ fn sessions_are_kept_where_the_other_commands_look_unless_somebody_says_otherwis
     let proxy = stage.serve(&[]);
     assert_eq!(proxy.kept, format!("sessions are kept in sqlite:{}", file.display()));
     talk().say(&proxy, "hello");
+    // Nobody waits for what the client will say again: it is stored a moment later.
+    let until = Instant::now() + LEASE_TIME;
+    while stored(&stage)[0]["entries"] == 0 && Instant::now() < until {}
     let sessions = stored(&stage);
     let seen =
         sessions.iter().map(|one| (one["session"].clone(), one["model"].clone(), one["is_held"].clone()));
