@@ -24,6 +24,7 @@ use crate::totals::RequestSize;
 use crate::view::{self, Origin, ViewSlot};
 use axum::http::HeaderMap;
 use bytes::Bytes;
+use epitome_core::policy::TriggerMode;
 use epitome_core::{EntryId, Message, Role, Tokens};
 use epitome_engine::store::{
     ChainHash, MessageLocation, SessionAbout, SessionId, SessionOrigin, StoreError, TenantId,
@@ -140,11 +141,19 @@ pub(crate) async fn mend(
 ) -> Option<PreparedRequest> {
     let again = match remedy {
         Remedy::Compact(told) => Attempt::AfterOverflow(told),
-        Remedy::AskForLess(told) => match ask_for_less(state, request, told, first) {
-            Some(less) => return Some(less),
-            None => Attempt::AfterOverflow(told),
-        },
+        Remedy::AskForLess(told) => {
+            let less = || ask_for_less(state, request, told, first);
+            match first.from.may_recover.then(less).flatten() {
+                Some(less) => return Some(less),
+                None => Attempt::AfterOverflow(told),
+            }
+        }
         Remedy::Shed(bytes_max) => Attempt::AfterBytes(bytes_max),
+        Remedy::LeaveThinkingOut | Remedy::LeaveSealedOut | Remedy::SendAsItCame
+            if !first.from.may_recover =>
+        {
+            return None;
+        }
         Remedy::LeaveThinkingOut => Attempt::AfterBinding,
         Remedy::LeaveSealedOut => Attempt::AfterSeals,
         // What we have written anew may be at fault; what the client wrote is the client's.
@@ -360,8 +369,11 @@ impl Walk<'_> {
         let (state, endpoint) = (self.state.clone(), self.endpoint(self.request.body.model()));
         let size = request_size(&acted.session);
         let fits_whole = budget.request(acted.session.timeline().whole()) <= budget.window;
+        let policy = acted.session.policy();
+        let may_recover = policy.mode != TriggerMode::Off && policy.guard.recoveries_max > 0;
         Sender {
             fits_whole,
+            may_recover,
             listener: Some(Arc::new(Learner { state, session, leaf, endpoint, size })),
             known,
         }
