@@ -129,7 +129,8 @@ impl PortsBuilder {
             AliasError::NoKey { .. }
             | AliasError::BadKey { .. }
             | AliasError::NoAddress { .. }
-            | AliasError::BadAddress { .. } => error.into(),
+            | AliasError::BadAddress { .. }
+            | AliasError::AddressWithPassword { .. } => error.into(),
         })
     }
 

@@ -83,6 +83,14 @@ pub enum AliasError {
         /// The alias.
         name: String,
     },
+    /// A name or password inside an address, where every line that names the address would show it.
+    #[error(
+        "the `base_url` of `{name}` holds a name or password; take it out, and name the variable that holds it in `key_env`"
+    )]
+    AddressWithPassword {
+        /// The alias.
+        name: String,
+    },
 }
 
 /// Names further apart than this are not what anyone meant.
@@ -182,6 +190,9 @@ impl Alias {
         let given = self.base_url.as_deref().or(self.provider.base_url());
         let address = given.ok_or_else(|| AliasError::NoAddress { name: name.to_owned() })?;
         let parsed = reqwest::Url::parse(address).ok();
+        if parsed.as_ref().is_some_and(|url| !url.username().is_empty() || url.password().is_some()) {
+            return Err(AliasError::AddressWithPassword { name: name.to_owned() });
+        }
         let is_http = parsed.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
         if is_http { Ok(address.to_owned()) } else { Err(AliasError::BadAddress { name: name.to_owned() }) }
     }

@@ -44,6 +44,8 @@ pub(crate) struct Sender {
     pub(crate) known: RequestFacts,
     /// Whether all of its history would fit its window, by our count.
     pub(crate) fits_whole: bool,
+    /// Whether its policy has a request changed after a refusal.
+    pub(crate) may_recover: bool,
 }
 
 /// Someone who is told what a reply came to.
@@ -227,7 +229,7 @@ impl Reply {
         if !self.status.is_success() {
             from.fail();
         }
-        let Sender { listener, known, fits_whole: _ } = from;
+        let Sender { listener, known, fits_whole: _, may_recover: _ } = from;
         let listener = listener.filter(|_| self.status.is_success()).map(|told| {
             let heard = if headers::is_stream(&self.headers) {
                 HeardReply::Events(Box::new(Assembler::new(protocol)))

@@ -79,11 +79,19 @@ pub(crate) async fn mend(
 ) -> Option<PreparedRequest> {
     let again = match remedy {
         Remedy::Compact(told) => Attempt::AfterOverflow(told),
-        Remedy::AskForLess(told) => match ask_for_less(state, request, told, first) {
-            Some(less) => return Some(less),
-            None => Attempt::AfterOverflow(told),
-        },
+        Remedy::AskForLess(told) => {
+            let less = || ask_for_less(state, request, told, first);
+            match first.from.may_recover.then(less).flatten() {
+                Some(less) => return Some(less),
+                None => Attempt::AfterOverflow(told),
+            }
+        }
         Remedy::Shed(bytes_max) => Attempt::AfterBytes(bytes_max),
+        Remedy::LeaveThinkingOut | Remedy::LeaveSealedOut | Remedy::SendAsItCame
+            if !first.from.may_recover =>
+        {
+            return None;
+        }
         Remedy::LeaveThinkingOut => Attempt::AfterBinding,
         Remedy::LeaveSealedOut => Attempt::AfterSeals,
         // What we have written anew may be at fault; what the client wrote is the client's.
@@ -350,7 +358,9 @@ impl Walk<'_> {
         };
         let learner = Learner { state, session, leaf, endpoint, size, asked };
         let fits_whole = budget.request(acted.session.timeline().whole()) <= budget.window;
-        Sender { fits_whole, listener: Some(Arc::new(learner)), known }
+        let policy = acted.session.policy();
+        let may_recover = policy.mode != TriggerMode::Off && policy.guard.recoveries_max > 0;
+        Sender { fits_whole, may_recover, listener: Some(Arc::new(learner)), known }
     }
 
     /// The session that the request goes on with, or a new one.

@@ -28,6 +28,11 @@ model = "x"
 provider = "compatible"
 base_url = "ftp://nowhere"
 model = "x"
+
+[told]
+provider = "compatible"
+base_url = "https://me:hunter2@gateway.example/v1"
+model = "x"
 "#;
 
 fn find(name: &str, keys: &[(&str, &str)]) -> Result<Provider, AliasError> {
@@ -89,6 +94,14 @@ fn what_is_missing_is_named_with_what_to_do() {
         "the key for `cheap` in the environment variable CHEAP_KEY holds characters no key has; set it again"
     );
     assert!(refused("zzzzzzzzz", &[]).starts_with("there is no model alias `zzzzzzzzz`; name one"));
+}
+
+#[test]
+fn l4_a_password_in_an_address_is_refused_and_not_repeated() {
+    assert_eq!(
+        refused("told", &[]),
+        "the `base_url` of `told` holds a name or password; take it out, and name the variable that holds it in `key_env`"
+    );
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Refusals that are no overflow and can be mended: each is met once, before the client has seen a byte, and what was found out is kept
 //! to. A second refusal is the client's.
 
-use crate::stage::{Stage, answer, history, serve};
+use crate::stage::{Stage, answer, history, serve_as};
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
+use epitome_core::policy::Settings;
+use epitome_core::{Policy, Tokens};
+use epitome_server::SessionRule;
 use epitome_upstream::{Binding, Script};
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -97,6 +100,10 @@ struct Provider {
 
 impl Provider {
     async fn start(window: u64, refuse: Refusal) -> Self {
+        Self::start_as(SessionRule::alone(Policy::default()), window, refuse).await
+    }
+
+    async fn start_as(rule: SessionRule, window: u64, refuse: Refusal) -> Self {
         let asked = Asked::default();
         let take = move |State(asked): State<Asked>, headers: HeaderMap, body: String| async move {
             let body: Value = serde_json::from_str(&body).expect("JSON");
@@ -118,7 +125,7 @@ impl Provider {
         let app = Router::new().fallback(take).with_state(asked.clone());
         let app = app.layer(axum::extract::DefaultBodyLimit::disable());
         tokio::spawn(async { axum::serve(listener, app).await });
-        let (url, running) = serve(&base, window).await;
+        let (url, running) = serve_as(&base, rule, Some(Tokens(window))).await;
         Self { url, asked, _running: running }
     }
 
@@ -273,6 +280,32 @@ async fn where_every_reply_must_begin_with_thinking_its_provider_is_told_to_drop
     let (_, sent) = provider.asked().pop().expect("it arrived");
     assert_eq!(sent["messages"], body["messages"], "its thinking stays where it is");
     assert_eq!(provider.send(&body).await, (200, 1), "from then on it is told at once");
+}
+
+#[tokio::test]
+async fn a_policy_that_recovers_from_nothing_has_every_refusal_go_back() {
+    let mut settings = Settings::default();
+    settings.guard.recoveries_max = 0;
+    let policy = Policy::try_from(settings).expect("a policy");
+    let refuse: Refusal = |_, body| {
+        let why = if body["max_tokens"].as_u64() == Some(32_000) {
+            "input length and `max_tokens` exceed context limit: 9000 + 32000 > 40000, decrease input length or `max_tokens` and try again"
+        } else {
+            "messages.1.content.0: Invalid `signature` in `thinking` block: the block is bound to a different conversation"
+        };
+        Some((StatusCode::BAD_REQUEST, invalid(why)))
+    };
+    let provider = Provider::start_as(SessionRule::alone(policy), LARGE, refuse).await;
+    let thought =
+        json!([{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "text", "text": "so"}]);
+    let mut body = talk(&[
+        json!({"role": "user", "content": "a"}),
+        json!({"role": "assistant", "content": thought}),
+        json!({"role": "user", "content": "b"}),
+    ]);
+    assert_eq!(provider.send(&body).await, (400, 1));
+    body["max_tokens"] = json!(100);
+    assert_eq!(provider.send(&body).await, (400, 1));
 }
 
 #[tokio::test]
