@@ -11,6 +11,7 @@ use epitome_wire::protocol::ModelReply;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::runtime::Handle;
 
 /// The responses that went by.
 #[derive(Default)]
@@ -82,12 +83,11 @@ pub(crate) fn remember(state: &Arc<ServerState>, asked: &AskedResponse, reply: &
         items: reply.items.iter().map(name_of).collect(),
     };
     let (response, gone) = state.responses.put(&name, response);
-    if state.settings.store.is_none() {
-        return;
-    }
+    // A reply that is let go with the whole server has nobody left to keep it.
+    let Some(runtime) = Handle::try_current().ok().filter(|_| state.settings.store.is_some()) else { return };
     // Kept in the background: what a crash loses passes through untouched, and its provider knows it.
     let state = state.clone();
-    tokio::spawn(async move {
+    runtime.spawn(async move {
         let value = serde_json::to_vec(&*response).ok();
         drop(state.engine.store().keep_memo(format!("{PREFIX}{name}"), value).await);
         for name in gone {
