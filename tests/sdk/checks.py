@@ -3,7 +3,7 @@
 import json
 from functools import cache
 
-from rawjson import Body, blocks, content
+from rawjson import Body, blocks, content, has_content
 
 MARK = ',"cache_control":{"type":"ephemeral"}'
 SUMMARY = "<epitome-summary"
@@ -69,7 +69,7 @@ class Seen:
     def check_joined(self, sent, message, where):
         """The summary, and what stands beside it in the user's role: the client's blocks, or texts."""
         assert json.loads(message)["role"] == "user", f"{where}: the summary is not in the user's role"
-        own = blocks(message)
+        own, sent = blocks(message), [one for one in sent if has_content(one)]
         if own is None:
             begins = (content(message).startswith(content(one)[:-1]) for one in sent if content(one).startswith('"'))
             is_first = content(message).startswith(f'"{SUMMARY}')

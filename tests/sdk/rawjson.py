@@ -48,6 +48,12 @@ class Body:
 
 
 @cache
+def has_content(message):
+    """Whether it is a message, and not an item of another kind."""
+    return "content" in fields(message)
+
+
+@cache
 def blocks(message):
     """The content blocks of a message; none where its content is a text."""
     start, end = fields(message)["content"]

@@ -19,14 +19,14 @@ pub(crate) fn origins(
         .filter_map(|(element, place)| place.map(|place| (place.entry, element)))
         .collect();
     let path = log.path_of(Some(leaf)).into_iter().filter(|&id| log.item(id).is_some());
-    let (mut origins, mut waiting, mut next) = (Vec::new(), Vec::new(), 0);
+    let (mut origins, mut waiting) = (Vec::new(), Vec::new());
     for id in path {
         waiting.push(id);
         // An element is said by the messages up to the one that its hash leads to; elements whose hashes lead nowhere
-        // are said with the next one whose does.
+        // are said with the next one whose does. Of what is superseded the log may hold nothing.
         let Some(&last) = ends.get(&id) else { continue };
-        let (element, count) = (next, (last + 1).checked_sub(next)?);
-        next = last + 1;
+        let element = traced[..last].iter().rposition(Option::is_some).map_or(0, |before| before + 1);
+        let count = last + 1 - element;
         let parts: &[ElementPart] = match waiting.len() {
             1 => &[ElementPart::All],
             2 => &[ElementPart::Results, ElementPart::Said],
@@ -79,6 +79,14 @@ mod tests {
         let origin = |element, count| Origin { element, count, part: ElementPart::All };
         let expected = [(EntryId(0), origin(0, 1)), (EntryId(1), origin(1, 3)), (EntryId(2), origin(4, 1))];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn elements_of_messages_that_the_log_does_not_hold_are_nobody_elses() {
+        let traced = [leads_to(0, 1), leads_to(7, 2), None, leads_to(8, 4), None, leads_to(1, 6)];
+        let found = origins(&path(2), EntryId(1), &traced).expect("it adds up");
+        let origin = |element, count| Origin { element, count, part: ElementPart::All };
+        assert_eq!(found, [(EntryId(0), origin(0, 1)), (EntryId(1), origin(4, 2))]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use epitome_engine::store::SessionId;
 use epitome_tokens::Usage;
 use epitome_wire::overflow::{Endpoint, RequestFacts};
 use epitome_wire::protocol::ModelReply;
+use futures_util::future::{BoxFuture, FutureExt};
 use std::sync::Arc;
 
 /// Learns from the reply to a request.
@@ -41,8 +42,16 @@ impl ReplyListener for Learner {
         self.state.counter.failed(&self.endpoint.model);
     }
 
-    fn ended(&self, reply: &ModelReply, known: &RequestFacts) {
-        self.asked.iter().for_each(|asked| responses::remember(&self.state, asked, reply));
+    fn ended(&self, reply: &ModelReply, known: &RequestFacts) -> Option<BoxFuture<'static, ()>> {
+        self.learn(reply, known);
+        let kept = responses::remember(&self.state, self.asked.as_ref()?, reply)?;
+        Some(kept.boxed())
+    }
+}
+
+impl Learner {
+    /// Takes up what a reply says of its call.
+    fn learn(&self, reply: &ModelReply, known: &RequestFacts) {
         let lesson = self.state.books.with(self.session, |book| {
             let lesson = book.tally.add(reply, known);
             if let Some((leaf, usage)) = self.leaf.zip(lesson.usage) {

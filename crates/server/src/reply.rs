@@ -12,11 +12,13 @@ use epitome_wire::overflow::{ErrorPlace, OverflowClass, OverflowFigures, Request
 use epitome_wire::protocol::{ModelReply, StopReason, reply};
 use epitome_wire::sse::Assembler;
 use epitome_wire::{Protocol, sse};
+use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 
 /// A reply of which the client has seen nothing yet.
@@ -50,8 +52,8 @@ pub(crate) struct Sender {
 
 /// Someone who is told what a reply came to.
 pub(crate) trait ReplyListener: Send + Sync {
-    /// The reply is over, whole or not.
-    fn ended(&self, reply: &ModelReply, known: &RequestFacts);
+    /// The reply is over, whole or not; what is to be done before its client sees the end.
+    fn ended(&self, reply: &ModelReply, known: &RequestFacts) -> Option<BoxFuture<'static, ()>>;
 
     /// There is none: the provider refused the request, or did not answer.
     fn failed(&self);
@@ -239,7 +241,7 @@ impl Reply {
             Listener { heard, told, known }
         });
         let held = stream::iter(self.held.pieces.into_iter().map(Ok));
-        let body = Body::from_stream(Tee { bytes: held.chain(self.rest).boxed(), listener });
+        let body = Body::from_stream(Tee { bytes: held.chain(self.rest).boxed(), listener, ending: None });
         let mut response = Response::new(body);
         (*response.status_mut(), *response.headers_mut()) = (self.status, self.headers);
         response
@@ -257,7 +259,12 @@ impl HeldBytes {
 struct Tee {
     bytes: BoxStream<'static, Result<Bytes, reqwest::Error>>,
     listener: Option<Listener>,
+    /// What is done before the client sees the end, and that end.
+    ending: Option<(BoxFuture<'static, ()>, ReplyPiece)>,
 }
+
+/// Bytes of a reply, or its end.
+type ReplyPiece = Option<Result<Bytes, reqwest::Error>>;
 
 struct Listener {
     heard: HeardReply,
@@ -280,6 +287,10 @@ impl Stream for Tee {
     type Item = Result<Bytes, reqwest::Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some((work, _)) = &mut self.ending {
+            ready!(work.poll_unpin(cx));
+            return Poll::Ready(self.ending.take().and_then(|(_, end)| end));
+        }
         let next = self.bytes.poll_next_unpin(cx);
         if let Poll::Ready(Some(Ok(chunk))) = &next
             && let Some(listener) = &mut self.listener
@@ -288,29 +299,39 @@ impl Stream for Tee {
         }
         let is_over = matches!(next, Poll::Ready(None | Some(Err(_))));
         // Counted before the client can see the end, so that whoever asks then is told.
-        if is_over || self.listener.as_ref().is_some_and(Listener::is_done) {
-            self.finish();
+        let is_done = is_over || self.listener.as_ref().is_some_and(Listener::is_done);
+        match next {
+            Poll::Ready(end) if is_done => match self.finish() {
+                Some(work) => {
+                    self.ending = Some((work, end));
+                    self.poll_next(cx)
+                }
+                None => Poll::Ready(end),
+            },
+            next => next,
         }
-        next
     }
 }
 
 impl Tee {
-    fn finish(&mut self) {
-        if let Some(Listener { heard, told, known }) = self.listener.take() {
-            let answer = match heard {
-                HeardReply::Events(assembler) => assembler.finish(),
-                HeardReply::Body { protocol, body, .. } => reply(protocol, &body),
-            };
-            told.ended(&answer, &known);
-        }
+    /// Tells whoever listens; what is to be done before the client sees the end.
+    fn finish(&mut self) -> Option<BoxFuture<'static, ()>> {
+        let Listener { heard, told, known } = self.listener.take()?;
+        let answer = match heard {
+            HeardReply::Events(assembler) => assembler.finish(),
+            HeardReply::Body { protocol, body, .. } => reply(protocol, &body),
+        };
+        told.ended(&answer, &known)
     }
 }
 
 impl Drop for Tee {
     /// A client that hung up has still been served what came.
     fn drop(&mut self) {
-        self.finish();
+        // Where the whole server ends there is nobody left to do it.
+        if let Some((work, runtime)) = self.finish().zip(Handle::try_current().ok()) {
+            runtime.spawn(work);
+        }
     }
 }
 

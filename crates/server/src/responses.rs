@@ -11,6 +11,8 @@ use epitome_wire::protocol::ModelReply;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// The responses that went by.
 #[derive(Default)]
@@ -54,6 +56,8 @@ pub(crate) struct AskedResponse {
 const BYTES_MAX: usize = 64 << 20;
 /// A table beyond this is searched for longer than it is worth.
 const RESPONSES_MAX: usize = 16_384;
+/// A client waits no longer for the store to have its response: one that is lost can not be gone on from by name.
+const KEEP_TIME_MAX: Duration = Duration::from_secs(2);
 /// What the names of those in the store begin with.
 const PREFIX: &str = "response ";
 
@@ -69,9 +73,13 @@ pub(crate) fn asked(state: &ServerState, tenant: TenantId, body: &Body) -> Optio
     Some(AskedResponse { tenant, previous, asked })
 }
 
-/// Remembers a response.
-pub(crate) fn remember(state: &Arc<ServerState>, asked: &AskedResponse, reply: &ModelReply) {
-    let Some(id) = reply.id.as_deref().filter(|_| reply.is_whole) else { return };
+/// Remembers a response; what is to be done so that the store does too, where there is one.
+pub(crate) fn remember(
+    state: &Arc<ServerState>,
+    asked: &AskedResponse,
+    reply: &ModelReply,
+) -> Option<impl Future<Output = ()> + Send + use<>> {
+    let id = reply.id.as_deref().filter(|_| reply.is_whole)?;
     let name_of = |item: &Arc<str>| element::id(item).map(|id| state.key.name(asked.tenant, &id));
     let name = state.key.name(asked.tenant, id);
     let response = SeenResponse {
@@ -82,18 +90,16 @@ pub(crate) fn remember(state: &Arc<ServerState>, asked: &AskedResponse, reply: &
         items: reply.items.iter().map(name_of).collect(),
     };
     let (response, gone) = state.responses.put(&name, response);
-    if state.settings.store.is_none() {
-        return;
-    }
-    // Kept in the background: what a crash loses passes through untouched, and its provider knows it.
-    let state = state.clone();
-    tokio::spawn(async move {
+    let store = state.settings.store.as_ref()?.store.clone();
+    let kept = async move {
         let value = serde_json::to_vec(&*response).ok();
-        drop(state.engine.store().keep_memo(format!("{PREFIX}{name}"), value).await);
+        drop(store.keep_memo(format!("{PREFIX}{name}"), value).await);
         for name in gone {
-            drop(state.engine.store().keep_memo(format!("{PREFIX}{name}"), None).await);
+            drop(store.keep_memo(format!("{PREFIX}{name}"), None).await);
         }
-    });
+    };
+    // What is not kept by then passes through untouched after a restart, and its provider knows it.
+    Some(async move { drop(timeout(KEEP_TIME_MAX, kept).await) })
 }
 
 /// Takes up what was kept, oldest first; what cannot be read passes through untouched.
