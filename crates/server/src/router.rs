@@ -4,7 +4,7 @@ use crate::fault::Fault;
 use crate::outward::Path;
 use crate::reply::{FirstLook, Reply, open};
 use crate::server_state::ServerState;
-use crate::storing;
+use crate::storing::Storing;
 use crate::walk::{PreparedRequest, Request, prepare, recover, shed_pictures};
 use crate::{api, guard, headers, metrics};
 use axum::body::{Body, to_bytes};
@@ -162,8 +162,9 @@ async fn send(
     let (_, path) = split(parts.uri.path());
     let path = Path { path, query: parts.uri.query(), headers: &parts.headers };
     let upstream = state.settings.upstreams.of(protocol);
-    storing::begin(state, prepared.session);
+    let storing = Storing::begin(state, prepared.session);
     let sent = state.outward.send(upstream, &path, prepared.body).await;
+    storing.end(state).await;
     state.note_reach(upstream, sent.as_ref().err());
     let opened = match sent {
         Ok(response) => open(protocol, response, &prepared.from.known).await,

@@ -18,6 +18,7 @@ use epitome_engine::{Engine, TokioRuntime};
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -63,6 +64,7 @@ impl Server {
         let outward = Outward::new().map_err(ServeError::Outward)?;
         let state = Arc::new(ServerState::new(settings, address, outward));
         learned::load(&state).await;
+        hand_over::arrive(&state).await;
         Ok(Self { listener, address, router: router(state.clone()), state })
     }
 
@@ -112,6 +114,7 @@ impl ServerState {
             passed_on: Mutex::default(),
             outages: Mutex::default(),
             counter: TrafficCounter::default(),
+            is_shared: AtomicBool::new(true),
         }
     }
 }
