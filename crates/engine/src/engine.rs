@@ -611,7 +611,11 @@ impl Engine {
         else {
             return Ok(None);
         };
+        if tree.was_held_lately() {
+            return Ok(Some(tree));
+        }
         if self.store.hold(tree.lease()).await? {
+            tree.note_held();
             return Ok(Some(tree));
         }
         tree.backgrounds().clear();

@@ -248,6 +248,10 @@ pub trait Store: Send + Sync {
     fn hold(&self, lease: Lease) -> BoxFuture<'_, Result<bool, StoreError>>;
     /// Gives a lease back.
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()>;
+    /// Whether other processes may be at work on it as well.
+    fn is_shared(&self) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(std::future::ready(Ok(true)))
+    }
     /// Says that a session is wanted here: whoever holds it and is not at work gives it up.
     fn want(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
         self.keep_memo(format!("{WANTED}{session}"), Some(Vec::new()))

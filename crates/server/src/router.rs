@@ -8,7 +8,7 @@ use crate::reply::{FirstLook, open};
 use crate::request::Request;
 use crate::routes::{self, Route, Treatment};
 use crate::server_state::ServerState;
-use crate::storing;
+use crate::storing::Storing;
 use crate::walk::{PreparedRequest, mend, prepare};
 use crate::{api, counting, credentials, guard, headers, metrics, responses};
 use axum::body::{Body, to_bytes};
@@ -229,8 +229,9 @@ async fn send(
     let path =
         Path { path: &route.path, query: parts.uri.query(), headers: &parts.headers, beta: prepared.beta };
     let upstream = &request.upstream;
-    storing::begin(state, prepared.session);
+    let storing = Storing::begin(state, prepared.session);
     let sent = state.outward.send(upstream, &path, prepared.body.clone()).await;
+    storing.end(state).await;
     state.note_reach(upstream, sent.as_ref().err());
     let opened = match sent {
         Ok(response) => open(route.protocol, response, &prepared.from.known).await,

@@ -19,6 +19,7 @@ use epitome_engine::{Engine, TokioRuntime};
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -65,6 +66,7 @@ impl Server {
         let state = Arc::new(ServerState::new(settings, address, outward));
         learned::load(&state).await;
         responses::load(&state).await;
+        hand_over::arrive(&state).await;
         Ok(Self { listener, address, router: router(state.clone()), state })
     }
 
@@ -115,6 +117,7 @@ impl ServerState {
             told: Mutex::default(),
             outages: Mutex::default(),
             counter: TrafficCounter::default(),
+            is_shared: AtomicBool::new(true),
         }
     }
 }

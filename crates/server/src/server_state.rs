@@ -17,6 +17,7 @@ use epitome_engine::store::{SessionId, TenantId};
 use epitome_engine::{AppendedEntry, Engine, PreparedSession, Step};
 use std::collections::HashSet;
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -46,6 +47,8 @@ pub(crate) struct ServerState {
     pub(crate) outages: Mutex<HashSet<String>>,
     /// What all requests came to.
     pub(crate) counter: TrafficCounter,
+    /// Whether other servers may be at work on the same store.
+    pub(crate) is_shared: AtomicBool,
 }
 
 /// So much is remembered of what was said; beyond it that is forgotten, and said once more.

@@ -1,5 +1,6 @@
-//! Storing what a request appended while its provider is at work. Nobody waits for it: the client sends it all again with its next
-//! request, and what is compacted was waited for already.
+//! Storing what a request appended while its provider is at work. A server that is alone on its store lets nobody wait for it: the
+//! client sends it all again with its next request, and what is compacted was waited for already. Where there are others, that
+//! request may go to one of them, which must find it: then the reply is passed on when it is stored.
 
 use crate::blocking;
 use crate::notice::NoticeKind;
@@ -7,12 +8,24 @@ use crate::server_state::ServerState;
 use epitome_engine::EngineError;
 use epitome_engine::store::{SessionId, StoreError};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use tokio::task::JoinHandle;
 
-/// Begins to store what was put off of a session; there is nothing to do where sessions are in memory.
-pub(crate) fn begin(state: &Arc<ServerState>, session: Option<SessionId>) {
-    if let Some(session) = session.filter(|_| state.settings.store.is_some()) {
-        // It ends by itself, and tells what goes wrong.
-        drop(tokio::spawn(store(state.clone(), session)));
+/// What a request appended, on its way to the store.
+pub(crate) struct Storing(Option<JoinHandle<()>>);
+
+impl Storing {
+    /// Begins to store what was put off of a session; there is nothing to do where sessions are in memory.
+    pub(crate) fn begin(state: &Arc<ServerState>, session: Option<SessionId>) -> Self {
+        let session = session.filter(|_| state.settings.store.is_some());
+        Self(session.map(|session| tokio::spawn(store(state.clone(), session))))
+    }
+
+    /// Waits until it is stored, or was told to have failed, where others may be asked for it next.
+    pub(crate) async fn end(self, state: &ServerState) {
+        if let Some(storing) = self.0.filter(|_| state.is_shared.load(Ordering::Relaxed)) {
+            drop(storing.await);
+        }
     }
 }
 

@@ -336,6 +336,10 @@ impl Store for SqliteStore {
         Box::pin(async move { drop(released.await) })
     }
 
+    fn is_shared(&self) -> BoxFuture<'_, Result<bool, StoreError>> {
+        ready(self.read(|connection| self.holder.has_others(connection)))
+    }
+
     fn events(&self, since: EventPosition) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
         ready(self.read(|connection| read::events(connection, since)))
     }

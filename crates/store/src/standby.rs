@@ -328,6 +328,10 @@ impl Store for StandbyStore {
         })
     }
 
+    fn is_shared(&self) -> BoxFuture<'_, Result<bool, StoreError>> {
+        self.inner.is_shared()
+    }
+
     fn events(&self, since: EventPosition) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
         self.inner.events(since)
     }

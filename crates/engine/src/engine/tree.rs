@@ -13,6 +13,7 @@ use epitome_core::{Entry, EntryId, Item, Log, MemoryArchive, Role, SizeTable};
 use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard, OwnedMutexGuard};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// A stored session in memory.
 pub(super) struct SessionTree {
@@ -23,6 +24,8 @@ pub(super) struct SessionTree {
     /// Originals of what is in view on some path.
     pub(super) archive: Arc<MemoryArchive>,
     state: Mutex<TreeState>,
+    /// When the store last said that the lease is ours.
+    held_at: Mutex<Instant>,
     /// Held by whoever appends messages.
     writer: AsyncMutex<()>,
     /// Held from the moment the log has grown until the store has taken that: commits reach it in that order.
@@ -65,6 +68,9 @@ impl Drop for PrefixClaim {
     }
 }
 
+/// The acts of one request ask once whether the session is still ours. Whoever takes it from a process that lives waits for far longer,
+/// and what is committed under an old lease is refused.
+const HOLD_TIME: Duration = Duration::from_millis(50);
 /// As many paths are kept ready for their next request: a person's agent, its sub-agents, and a retry or two.
 const PATHS_MAX: usize = 8;
 
@@ -80,6 +86,7 @@ impl SessionTree {
             defers,
             archive: originals.map(MemoryArchive::in_front_of).map(Arc::new).unwrap_or_default(),
             state: Mutex::new(state),
+            held_at: Mutex::new(Instant::now()),
             writer: AsyncMutex::default(),
             commits: AsyncMutex::default(),
             jobs: Mutex::default(),
@@ -97,6 +104,15 @@ impl SessionTree {
 
     pub(super) fn lease(&self) -> Lease {
         self.lease
+    }
+
+    /// Whether the store has said so lately that the lease is ours that it is not asked again.
+    pub(super) fn was_held_lately(&self) -> bool {
+        self.defers && self.held_at.lock().unwrap_or_else(PoisonError::into_inner).elapsed() < HOLD_TIME
+    }
+
+    pub(super) fn note_held(&self) {
+        *self.held_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     pub(super) fn leaf(&self) -> Option<EntryId> {

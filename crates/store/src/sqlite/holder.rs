@@ -74,6 +74,14 @@ impl Holder {
         Ok(())
     }
 
+    /// Whether another process says that it lives.
+    pub(super) fn has_others(&self, connection: &Connection) -> Result<bool, StoreError> {
+        connection
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM holders WHERE holder <> ?1 AND until_ms > ?2)")
+            .and_then(|mut statement| statement.query_row(params![self.number, now_ms()], |row| row.get(0)))
+            .map_err(of_sqlite)
+    }
+
     /// Gives everything back.
     pub(super) fn leave(&self, connection: &Connection) -> Result<(), StoreError> {
         connection.execute("DELETE FROM holders WHERE holder = ?1", [self.number]).map_err(of_sqlite)?;
