@@ -25,9 +25,9 @@ const BATCH: usize = 200;
 /// Every so many words one is another in each copy: real histories go on finding new names.
 const NAMES_EVERY: usize = 24;
 const TIMES: usize = 5;
-/// What is looked for. The first stands in one copy alone.
+/// What is looked for. The first stands in one copy of the corpus alone, and in many of its messages.
 const QUERIES: [(&str, &str); 5] = [
-    ("a name that was said once", "the_1"),
+    ("a name of one copy", "the_1"),
     ("a word that is everywhere", "file"),
     ("an identifier", "tool_calls"),
     ("three words", "the session file"),
