@@ -369,7 +369,7 @@ async fn hold_events(postgres: &TestPostgres, address: &str, store: &PostgresSto
 async fn hold_entries(store: &PostgresStore, told: &[(u64, String, usize)]) {
     let mut seen: HashSet<(u64, String, usize)> = HashSet::new();
     for session in (1..=SESSIONS).map(SessionId) {
-        let opened = store.open(session).await.expect("it is there");
+        let opened = store.open_whole(session).await.expect("it is there");
         let messages: Vec<EntryId> =
             (0..opened.log.len() as u32).map(EntryId).filter(|&id| opened.log.item(id).is_some()).collect();
         let path = opened.leaf.map_or_else(Vec::new, |leaf| opened.log.path(leaf));
