@@ -112,3 +112,17 @@ fn a_link_stays_one_and_what_it_leads_to_is_written() {
     let said = home.refusal(&[&["compact", text(&claude), "-o", text(&link)], &TIGHT[..]].concat());
     assert!(said.ends_with(&refused(&link)), "{said}");
 }
+
+#[test]
+fn what_came_through_a_pipe_is_not_named_again() {
+    let (home, claude, _) = two();
+    let mut command = home.command(env!("CARGO_BIN_EXE_epitome"));
+    command.args(["compact", "-", "-o", "small.jsonl"]).args(TIGHT);
+    let output = command.stdin(std::fs::File::open(&claude).expect("it is there")).output().expect("it runs");
+    let told = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(
+        told.lines().last().map(str::trim),
+        Some("claude-code does not look there; compact the session's own file with --resume for that"),
+        "{told}"
+    );
+}

@@ -225,3 +225,15 @@ fn compactions_that_came_with_a_file_are_told_as_the_file_tells_them() {
         );
     }
 }
+
+#[test]
+fn where_no_model_wrote_a_summary_no_line_tells_of_its_cost() {
+    let desk = Desk::new();
+    desk.import("session.jsonl", corpus(PI));
+    desk.json(&["compact", "--session", "s0001", "--window", "64000", "--json"]);
+    let told = desk.printed(&["cost"]);
+    let who: Vec<&str> = told.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
+    assert_eq!(&who[..3], ["who", "primary", "primary"], "{told}");
+    desk.put("word.txt", "a");
+    assert_eq!(desk.printed(&["tokens", "word.txt", "--model", "gpt-5"]), "1 token (o200k_base)\n");
+}
